@@ -1,0 +1,271 @@
+//! What one replay leaves behind: rows that can be measured, judged and
+//! reported again without the data set.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Exam, LedgerState, MessageIndex, Role};
+
+/// One transcript × preset × window × replicate.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CellKey {
+    /// Name of the data set.
+    pub dataset: String,
+    /// Id of the transcript.
+    pub transcript: String,
+    /// Plain preset id.
+    pub strategy: String,
+    /// Window label as typed (`25%`, `200k`).
+    pub window: String,
+    /// Repetition of the compaction, from 0.
+    pub replicate: u32,
+}
+
+/// What a row of the comparison is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// Ranked.
+    Ranked,
+    /// A control: printed as a scale, never ranked.
+    Control,
+    /// An LLM-backed mechanism on the offline compactor: it measures our
+    /// stand-in, not the strategy, and is never ranked (`measures` §6).
+    StandIn,
+}
+
+/// A request as one preset would have sent it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RequestRow {
+    /// Tokens of the context, preamble included.
+    pub tokens_sent: u64,
+    /// What the preset's own estimator believed; absent where it has no
+    /// estimate (it waits for a provider's figure, or counts messages).
+    pub estimated: Option<u64>,
+    /// Messages in the context.
+    pub messages: u32,
+    /// Whether context and recorded output exceed the window.
+    pub overflow: bool,
+    /// Whether tool call and result are whole, as providers demand.
+    pub valid: bool,
+}
+
+/// One compaction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CompactionRow {
+    /// Ordinal of the first request that sees it (the number of requests made before it).
+    pub request: u32,
+    /// Position of the stage in the preset, from 0.
+    pub stage: u32,
+    /// Mechanism of the stage.
+    pub mechanism: String,
+    /// What set it off, as written in the preset.
+    pub trigger: String,
+    /// Tokens of the context before.
+    pub tokens_before: u64,
+    /// Tokens of the context after.
+    pub tokens_after: u64,
+    /// Messages that a summary covers from here on.
+    pub messages_folded: u32,
+    /// Messages dropped.
+    pub messages_evicted: u32,
+    /// Messages partly replaced.
+    pub messages_edited: u32,
+    /// Calls to the compactor's model.
+    pub model_calls: u32,
+    /// Tokens that the compactor read.
+    pub input_tokens: u64,
+    /// Tokens that it wrote.
+    pub output_tokens: u64,
+    /// The mechanism's own CPU time.
+    pub cpu_ms: f64,
+    /// Latency of the model calls; absent with the offline compactor, which
+    /// has none worth reporting.
+    pub latency_ms: Option<f64>,
+    /// Whether it ran while the conversation went on.
+    pub background: bool,
+    /// What it fell back to, and why.
+    pub fallback: Option<String>,
+    /// Why it failed, if the conversation went on unchanged.
+    pub error: Option<String>,
+    /// Texts put in place of what was folded: hashes into `texts.jsonl`.
+    pub texts: Vec<String>,
+}
+
+/// Whether a reference survives in a context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReferenceState {
+    /// It occurs, and something that carries it supports it.
+    Kept,
+    /// Only its last component occurs.
+    Partial,
+    /// It occurs in summaries only, without the words that gave it meaning.
+    Bare,
+    /// It does not occur.
+    Lost,
+}
+
+impl ReferenceState {
+    /// The lower-case name used in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ReferenceState::Kept => "kept",
+            ReferenceState::Partial => "partial",
+            ReferenceState::Bare => "bare",
+            ReferenceState::Lost => "lost",
+        }
+    }
+}
+
+/// What became of one reference of the exam.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReferenceOutcome {
+    /// Position in [`Exam::references`].
+    pub reference: u32,
+    /// Whether it survives in this preset's context at its request.
+    pub state: ReferenceState,
+}
+
+/// A message's state from a request on, until its next row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LossRow {
+    /// The message.
+    pub message: MessageIndex,
+    /// Ordinal of the first request with this state.
+    pub request: u32,
+    /// What became of it.
+    pub state: LedgerState,
+}
+
+/// Everything one cell measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CellRows {
+    /// Assumed context limit in tokens.
+    pub window: u64,
+    /// Tokens of the preamble that the preset itself adds (awareness, guidance) at the start.
+    pub preamble_added: u64,
+    /// One row per request, in order.
+    pub requests: Vec<RequestRow>,
+    /// Compactions, in order.
+    pub compactions: Vec<CompactionRow>,
+    /// One row per reference of the exam, in its order.
+    pub references: Vec<ReferenceOutcome>,
+    /// State changes of the messages, by request; a message is verbatim from
+    /// its first request on unless a row says otherwise.
+    pub loss: Vec<LossRow>,
+    /// CPU time of the strategy over the whole cell.
+    pub cpu_ms: f64,
+    /// Lines that the strategy would have shown to its user.
+    pub notices: Vec<String>,
+}
+
+/// How a cell ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CellOutcome {
+    /// It ran through.
+    Done(Box<CellRows>),
+    /// It stopped; the other cells go on.
+    Failed {
+        /// What went wrong, in a sentence.
+        error: String,
+    },
+}
+
+/// One cell of the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cell {
+    /// Which one.
+    pub key: CellKey,
+    /// Whether the row is ranked.
+    pub standing: Standing,
+    /// How it ended.
+    pub outcome: CellOutcome,
+}
+
+impl Cell {
+    /// The rows of a cell that ran through.
+    pub fn rows(&self) -> Option<&CellRows> {
+        match &self.outcome {
+            CellOutcome::Done(rows) => Some(rows),
+            CellOutcome::Failed { .. } => None,
+        }
+    }
+}
+
+/// A message, as far as measuring and drawing need it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MessageFacts {
+    /// The message's id.
+    pub id: String,
+    /// Its role.
+    pub role: Role,
+    /// Its tokens.
+    pub tokens: u64,
+    /// Tool that it is a result of, or that it calls first.
+    pub tool: Option<String>,
+    /// Hash of its text in `texts.jsonl`.
+    pub text: String,
+}
+
+/// A request of the recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RequestFacts {
+    /// The assistant message that it produced.
+    pub message: MessageIndex,
+    /// Tokens of the preamble and every message before it: what `full` sends.
+    pub tokens_full: u64,
+    /// Output that the recording made: the provider's figure where it is
+    /// final, else counted.
+    pub output: u64,
+    /// Whether `output` is the provider's figure.
+    pub output_recorded: bool,
+    /// Prompt tokens that the provider reported for the recorded request.
+    pub recorded_prompt: Option<u64>,
+}
+
+/// What every preset of one transcript shares.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TranscriptFacts {
+    /// Name of the data set.
+    pub dataset: String,
+    /// Id of the transcript.
+    pub transcript: String,
+    /// Project or developer: the unit of resampling where known.
+    pub cluster: Option<String>,
+    /// Tokens of the recorded preamble, the hidden part included.
+    pub preamble_tokens: u64,
+    /// Of those, tokens that the provider counted and the recording does not show.
+    pub hidden_tokens: u64,
+    /// Every message.
+    pub messages: Vec<MessageFacts>,
+    /// Every request.
+    pub requests: Vec<RequestFacts>,
+    /// The references.
+    pub exam: Exam,
+    /// Compactions in the recording.
+    pub recorded_compactions: u32,
+    /// Records left out on import, by reason.
+    pub left_out: Vec<(String, u64)>,
+}
+
+/// Nearest-rank quantiles of a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Quantiles {
+    /// Median.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// Largest.
+    pub max: f64,
+}

@@ -1,0 +1,22 @@
+//! The vocabulary: plain data that every other module speaks, without I/O.
+//!
+//! Invariant: nothing here reads a file, a clock or the environment, and
+//! nothing here knows a transcript format, a strategy or a report.
+
+mod cell;
+mod reference;
+mod report;
+mod transcript;
+
+pub use cell::{
+    Cell, CellKey, CellOutcome, CellRows, CompactionRow, LossRow, MessageFacts, Quantiles,
+    ReferenceOutcome, ReferenceState, RequestFacts, RequestRow, Standing, TranscriptFacts,
+};
+pub use reference::{Exam, IdentifierClass, Reference};
+pub use report::{
+    Absent, Interval, Manifest, PresetRow, Provenance, Report, Sentence, Value, Verdict,
+};
+pub use transcript::{
+    Block, Call, CallId, LedgerState, Message, MessageIndex, Preamble, PreambleChange,
+    RecordedCompaction, RecordedTrigger, Role, ToolDefinition, Transcript, Usage,
+};

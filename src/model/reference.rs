@@ -1,0 +1,96 @@
+//! Implicit probes: specific identifiers that the recorded agent really used
+//! again long after it had last seen them (`measures` §4).
+
+use serde::{Deserialize, Serialize};
+
+use super::MessageIndex;
+
+/// What kind of identifier a reference is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IdentifierClass {
+    /// File or folder path.
+    Path,
+    /// Web address.
+    Url,
+    /// E-mail address.
+    Email,
+    /// UUID.
+    Uuid,
+    /// Hexadecimal string of at least 7 digits (a commit, a hash).
+    Hex,
+    /// Number with at least 5 digits, a decimal point or a unit.
+    Number,
+    /// Calendar date.
+    Date,
+    /// Dotted identifier (`config.timeout`).
+    Dotted,
+    /// snake_case, camelCase, PascalCase or CONSTANT_CASE identifier.
+    Identifier,
+    /// kebab-case word with a digit or in code.
+    Kebab,
+    /// Ticket key (`ABC-123`).
+    Ticket,
+    /// Quoted string.
+    Quoted,
+}
+
+impl IdentifierClass {
+    /// The kebab-case name used in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            IdentifierClass::Path => "path",
+            IdentifierClass::Url => "url",
+            IdentifierClass::Email => "email",
+            IdentifierClass::Uuid => "uuid",
+            IdentifierClass::Hex => "hex",
+            IdentifierClass::Number => "number",
+            IdentifierClass::Date => "date",
+            IdentifierClass::Dotted => "dotted",
+            IdentifierClass::Identifier => "identifier",
+            IdentifierClass::Kebab => "kebab",
+            IdentifierClass::Ticket => "ticket",
+            IdentifierClass::Quoted => "quoted",
+        }
+    }
+}
+
+/// One thing that the recorded agent used at a request and could only know
+/// from far back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reference {
+    /// Ordinal of the request, from 0.
+    pub request: u32,
+    /// The identifier, as the agent wrote it.
+    pub text: String,
+    /// What kind of identifier it is.
+    pub class: IdentifierClass,
+    /// Message that last held it before the request.
+    pub last_seen: MessageIndex,
+    /// Tokens from the end of that message to the request.
+    pub distance_tokens: u64,
+    /// Every message before the request in which it occurs, as sent by the
+    /// whole conversation; ascending.
+    pub sources: Vec<MessageIndex>,
+    /// Smallest tool result among the sources: what reading it again costs.
+    /// Absent where it never stood in a tool result (irrecoverable if lost).
+    pub refetch: Option<MessageIndex>,
+    /// Whether the recording itself read such a result again between the last
+    /// source and the request's own calls.
+    pub reread: bool,
+    /// The five rarest words near its last source: a summary that names the
+    /// identifier must also hold two of these to count as supporting it.
+    pub support: Vec<String>,
+}
+
+/// The references of one transcript: every preset and window sits the same exam.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Exam {
+    /// Ascending by request, then by text.
+    pub references: Vec<Reference>,
+    /// Identifiers that the agent used although they stood only before a
+    /// recorded boundary and not in its summary: the instrument's own error.
+    pub did_without: u32,
+}

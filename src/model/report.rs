@@ -1,0 +1,193 @@
+//! What reporters and the gate read: measured values with their reasons.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Cell, Standing, TranscriptFacts};
+
+/// Why a number is not there. Absence is never zero.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Absent(pub String);
+
+/// A number, or the reason why there is none.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Value {
+    /// Measured or modelled; `*_source` columns say which.
+    Known(f64),
+    /// Not computable.
+    Absent(String),
+    /// A word (a source, a verdict).
+    Text(String),
+}
+
+impl Value {
+    /// The number, if there is one.
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Value::Known(x) => Some(*x),
+            _ => None,
+        }
+    }
+}
+
+/// What an interval rests on (`measures` §7).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Interval {
+    /// One or two transcripts: a block bootstrap over requests, this session only.
+    ThisSessionOnly {
+        /// Lower bound.
+        lo: f64,
+        /// Upper bound.
+        hi: f64,
+    },
+    /// Three to five: every value, no interval.
+    Dots {
+        /// Values by cluster, ascending.
+        values: Vec<f64>,
+    },
+    /// Six or more: 95 % t interval over clusters.
+    Student {
+        /// Lower bound.
+        lo: f64,
+        /// Upper bound.
+        hi: f64,
+    },
+    /// Twenty or more: the wider of BCa and t.
+    Wider {
+        /// Lower bound.
+        lo: f64,
+        /// Upper bound.
+        hi: f64,
+    },
+}
+
+impl Interval {
+    /// Both bounds, where there is an interval.
+    pub fn bounds(&self) -> Option<(f64, f64)> {
+        match self {
+            Interval::ThisSessionOnly { lo, hi }
+            | Interval::Student { lo, hi }
+            | Interval::Wider { lo, hi } => Some((*lo, *hi)),
+            Interval::Dots { .. } => None,
+        }
+    }
+}
+
+/// How a preset stands against `full`, as far as n allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Too few transcripts to say more than what was seen.
+    Descriptive,
+    /// The interval leaves the margin open.
+    Undecided,
+    /// Worse than `full` by more than the margin.
+    Inferior,
+    /// Within the margin, at 10–19 transcripts.
+    ProvisionalNonInferior,
+    /// Within the margin, at 20 or more.
+    NonInferior,
+}
+
+impl Verdict {
+    /// Words for the table.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Verdict::Descriptive => "descriptive",
+            Verdict::Undecided => "undecided",
+            Verdict::Inferior => "inferior",
+            Verdict::ProvisionalNonInferior => "provisional non-inferior",
+            Verdict::NonInferior => "non-inferior",
+        }
+    }
+}
+
+/// One row of the comparison: data set × strategy × window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PresetRow {
+    /// Data set, or `ALL`.
+    pub dataset: String,
+    /// Plain preset id.
+    pub strategy: String,
+    /// Window label as typed.
+    pub window: String,
+    /// Whether the row is ranked.
+    pub standing: Standing,
+    /// Place among the ranked rows of its window, from 1.
+    pub rank: Option<u32>,
+    /// Every measure by its id (the column name).
+    pub values: BTreeMap<String, Value>,
+    /// Interval of `reference_recall`.
+    pub reference_interval: Option<Interval>,
+    /// Paired difference to `full`, as far as n allows.
+    pub verdict: Option<Verdict>,
+    /// Cells that failed, with their errors.
+    pub failed: Vec<String>,
+}
+
+impl PresetRow {
+    /// A measure's number, if it is there.
+    pub fn number(&self, id: &str) -> Option<f64> {
+        self.values.get(id).and_then(Value::number)
+    }
+}
+
+/// A sentence that a careful colleague would say, with the measures it rests on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sentence(pub String);
+
+/// Where an input came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// Name or file name (never a whole path of the machine).
+    pub name: String,
+    /// BLAKE3 of the content, hex.
+    pub hash: String,
+}
+
+/// What a run was made of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Version of this program.
+    pub version: String,
+    /// Version of the instrument: mining rules, offline seats, judge prompts.
+    pub instrument: u32,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// Tokeniser of the counts.
+    pub tokens: String,
+    /// Windows as typed.
+    pub windows: Vec<String>,
+    /// Whether thresholds scale with the window.
+    pub scaled: bool,
+    /// Repetitions.
+    pub replicates: u32,
+    /// Transcripts, each with the hash of its content.
+    pub transcripts: Vec<Provenance>,
+    /// Presets, each with the hash of its file, prompts and overrides.
+    pub presets: Vec<Provenance>,
+    /// Who sat in the compactor's seat.
+    pub compactor: String,
+}
+
+/// The whole comparison: all that reporters and the gate read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// What the run was made of.
+    pub manifest: Manifest,
+    /// Name of the data set, or of the first of several.
+    pub title: String,
+    /// Rows in printing order.
+    pub rows: Vec<PresetRow>,
+    /// One or two sentences derived from the measures.
+    pub sentences: Vec<Sentence>,
+    /// Limits and doubts that a reader must know.
+    pub warnings: Vec<String>,
+    /// Facts of every transcript.
+    pub transcripts: Vec<TranscriptFacts>,
+    /// Every cell, sorted by key.
+    pub cells: Vec<Cell>,
+}

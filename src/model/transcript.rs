@@ -1,0 +1,353 @@
+//! A recorded session, in the one shape that every importer produces.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+/// Position of a message in [`Transcript::messages`], from 0.
+pub type MessageIndex = u32;
+
+/// Who a message is attributed to when it is sent to a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Instructions that stand in the conversation itself.
+    System,
+    /// The person, or the harness speaking for them.
+    User,
+    /// The recorded agent.
+    Assistant,
+    /// The result of one tool call.
+    Tool,
+}
+
+impl Role {
+    /// The lower-case name used in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Role::System => "system",
+            Role::User => "user",
+            Role::Assistant => "assistant",
+            Role::Tool => "tool",
+        }
+    }
+}
+
+/// One part of a message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Block {
+    /// Text that a provider would send.
+    Text {
+        /// The text as the model saw it.
+        text: String,
+    },
+    /// The model's visible thinking: kept in the transcript, never sent and
+    /// never counted in a context (`semantics` 7).
+    Reasoning {
+        /// The thinking as recorded; may be empty where only a signature was.
+        text: String,
+    },
+    /// A tool call that the recorded agent made.
+    ToolCall {
+        /// The provider's id, unique within the transcript.
+        id: String,
+        /// The tool's name.
+        name: String,
+        /// Decoded arguments.
+        arguments: Json,
+    },
+    /// What came back for one call. A message holds at most one.
+    ToolResult {
+        /// Id of the [`Block::ToolCall`] that it answers.
+        call: String,
+        /// Text of the result as the model saw it.
+        text: String,
+        /// Images in the result, which have no text.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        images: u32,
+        /// Whether the tool reported a failure.
+        #[serde(default, skip_serializing_if = "is_false")]
+        is_error: bool,
+    },
+    /// A picture; its bytes are not kept.
+    Image {
+        /// MIME type where the recording names one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        media_type: Option<String>,
+    },
+}
+
+fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
+fn is_false(b: &bool) -> bool {
+    !*b
+}
+
+/// Tokens that a provider reported for one response, in disjoint buckets.
+///
+/// The size of the prompt is `input + cache_read + cache_write_5m +
+/// cache_write_1h`. Importers normalise: OpenAI counts cached tokens inside
+/// its prompt figure, Anthropic beside it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Usage {
+    /// Prompt tokens billed at the full rate.
+    pub input: u64,
+    /// Prompt tokens read from the provider's cache.
+    #[serde(default)]
+    pub cache_read: u64,
+    /// Prompt tokens written to the cache for five minutes.
+    #[serde(default)]
+    pub cache_write_5m: u64,
+    /// Prompt tokens written to the cache for one hour.
+    #[serde(default)]
+    pub cache_write_1h: u64,
+    /// Tokens that the model wrote, reasoning included.
+    #[serde(default)]
+    pub output: u64,
+    /// Whether `output` is the final figure. Claude Code logs a streaming
+    /// placeholder until `stop_reason` is set, low by 4–144×.
+    #[serde(default)]
+    pub output_final: bool,
+}
+
+impl Usage {
+    /// Tokens of the whole prompt, however they were billed.
+    pub fn prompt(&self) -> u64 {
+        self.input + self.cache_read + self.cache_write_5m + self.cache_write_1h
+    }
+}
+
+/// One message: an assistant response, one tool result, or one user text
+/// (`semantics` 1).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Message {
+    /// Unique within the transcript.
+    pub id: String,
+    /// Who it is attributed to. Tool results have [`Role::Tool`].
+    pub role: Role,
+    /// When it was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    /// Its parts in order.
+    pub blocks: Vec<Block>,
+    /// What the provider reported, on assistant messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// Written by the harness in the agent's name (an API error, "no response
+    /// requested"): no model was called, so it is no request (`semantics` 4).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub synthetic: bool,
+}
+
+impl Message {
+    /// Whether the recorded agent called its model just before this message.
+    pub fn is_request(&self) -> bool {
+        self.role == Role::Assistant && !self.synthetic
+    }
+
+    /// Whether this message opens an exchange: a user's words, not a tool result.
+    pub fn opens_exchange(&self) -> bool {
+        self.role == Role::User
+    }
+
+    /// The result block, if this message is a tool result.
+    pub fn tool_result(&self) -> Option<(&str, &str)> {
+        self.blocks.iter().find_map(|b| match b {
+            Block::ToolResult { call, text, .. } => Some((call.as_str(), text.as_str())),
+            _ => None,
+        })
+    }
+
+    /// Images in the message, inside results included.
+    pub fn images(&self) -> u32 {
+        self.blocks
+            .iter()
+            .map(|b| match b {
+                Block::Image { .. } => 1,
+                Block::ToolResult { images, .. } => *images,
+                _ => 0,
+            })
+            .sum()
+    }
+}
+
+/// A tool that the recorded agent could call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolDefinition {
+    /// The tool's name.
+    pub name: String,
+    /// What the model is told about it.
+    #[serde(default)]
+    pub description: String,
+    /// JSON Schema of its arguments.
+    #[serde(default)]
+    pub parameters: Json,
+}
+
+/// What stands before the first message at every request.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Preamble {
+    /// System prompt, one entry per block.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub system: Vec<String>,
+    /// Tool definitions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<ToolDefinition>,
+    /// Content pinned by the user (files, media descriptions).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pinned: Vec<String>,
+}
+
+/// A system prompt that changed in mid-session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PreambleChange {
+    /// First message that was sent under the new system prompt.
+    pub before: MessageIndex,
+    /// The new system prompt.
+    pub system: Vec<String>,
+}
+
+/// What set off a recorded compaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RecordedTrigger {
+    /// The agent's own threshold.
+    Auto,
+    /// The user asked for it.
+    Manual,
+    /// The recording does not say.
+    Unknown,
+}
+
+/// A compaction that the vendor's agent really made (`semantics` 6).
+///
+/// Its summary is no message: it stands in contexts of the preset `recorded` only.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedCompaction {
+    /// Messages `0..after` had been recorded when it happened.
+    pub after: MessageIndex,
+    /// First message still sent verbatim afterwards; `after` where nothing was kept.
+    pub kept_from: MessageIndex,
+    /// The text that took the place of what went; absent when results were
+    /// cleared instead (`cleared`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// Ids of the tool calls whose results were cleared (micro-compaction).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cleared: Vec<String>,
+    /// What set it off.
+    pub trigger: RecordedTrigger,
+    /// Prompt tokens that the agent reported just before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens_before: Option<u64>,
+    /// When it happened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+}
+
+/// Index of a call in [`Transcript::calls`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct CallId(pub u32);
+
+/// A tool call and where its result stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// The provider's id.
+    pub id: String,
+    /// The tool's name.
+    pub tool: String,
+    /// The assistant message that made it.
+    pub message: MessageIndex,
+    /// Its position among that message's blocks.
+    pub block: u32,
+    /// The message that holds the result; absent for an interrupted call.
+    pub result: Option<MessageIndex>,
+}
+
+/// One recorded session.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Transcript {
+    /// Unique within a data set.
+    pub id: String,
+    /// What stands before the first message.
+    pub preamble: Preamble,
+    /// The conversation, uncompacted, in order.
+    pub messages: Vec<Message>,
+    /// System prompts that changed on the way.
+    pub preamble_changes: Vec<PreambleChange>,
+    /// Compactions that the vendor's agent made, in order.
+    pub compactions: Vec<RecordedCompaction>,
+    /// Model that answered most of the requests, as the recording names it.
+    pub model: Option<String>,
+    /// Project or developer: sessions that share it are one cluster (`measures` §7).
+    pub project: Option<String>,
+    /// Values that the record itself carries (working directory, home, branch,
+    /// session id, version): never references, since no context has to keep them.
+    pub metadata: Vec<String>,
+    /// Records that were left out on import, by reason.
+    pub left_out: BTreeMap<String, u64>,
+}
+
+impl Transcript {
+    /// Every call in order of appearance, with its result.
+    pub fn calls(&self) -> Vec<Call> {
+        let mut calls: Vec<Call> = Vec::new();
+        let mut open: BTreeMap<&str, usize> = BTreeMap::new();
+        for (at, message) in self.messages.iter().enumerate() {
+            for (block_at, block) in message.blocks.iter().enumerate() {
+                match block {
+                    Block::ToolCall { id, name, .. } => {
+                        open.insert(id, calls.len());
+                        calls.push(Call {
+                            id: id.clone(),
+                            tool: name.clone(),
+                            message: at as u32,
+                            block: block_at as u32,
+                            result: None,
+                        });
+                    }
+                    Block::ToolResult { call, .. } => {
+                        if let Some(&known) = open.get(call.as_str()) {
+                            calls[known].result = Some(at as u32);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        calls
+    }
+
+    /// Indices of the messages before which the recorded agent called its model.
+    pub fn requests(&self) -> impl Iterator<Item = MessageIndex> + '_ {
+        (0u32..)
+            .zip(&self.messages)
+            .filter(|(_, m)| m.is_request())
+            .map(|(i, _)| i)
+    }
+}
+
+/// What became of a recorded message in a context (`semantics` 24), best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LedgerState {
+    /// Sent as recorded.
+    Verbatim,
+    /// Sent with part of it replaced or removed.
+    Edited,
+    /// Covered by a summary that is sent.
+    Folded,
+    /// Not sent in any form, be it only for this request.
+    Gone,
+}
