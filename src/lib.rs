@@ -5,3 +5,5 @@
 //! above it (`tests/layers.rs`):
 
 pub mod model; // vocabulary: plain data
+pub mod strategy;
+pub mod tokens; // exact counts, estimators, weights // trait, context with its ledger, presets, mechanisms
