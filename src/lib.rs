@@ -5,3 +5,6 @@
 //! above it (`tests/layers.rs`):
 
 pub mod model; // vocabulary: plain data
+pub mod text; // identifiers and where they stand
+
+pub mod probes; // what a transcript asks by itself
