@@ -4,4 +4,5 @@
 //! The modules in the order in which data flows; each imports only from those
 //! above it (`tests/layers.rs`):
 
-pub mod model; // vocabulary: plain data
+pub mod dataset;
+pub mod model; // vocabulary: plain data // recorded sessions in: formats, detection, checks
