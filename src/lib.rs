@@ -5,6 +5,9 @@
 //! above it (`tests/layers.rs`):
 
 pub mod model; // vocabulary: plain data
+
 pub mod text; // identifiers and where they stand
+
+pub mod dataset; // recorded sessions in: formats, detection, checks
 
 pub mod probes; // what a transcript asks by itself
