@@ -1,9 +1,23 @@
 //! Recap replays recorded agent sessions through context-compression
 //! strategies and measures what each one loses, saves and costs.
 //!
-//! The modules in the order in which data flows; each imports only from those
-//! above it (`tests/layers.rs`):
+//! The modules stand in the order in which data flows; each imports only from
+//! those above it, which `tests/layers.rs` holds. Blank lines keep it so.
 
-pub mod model; // vocabulary: plain data
+/// Vocabulary: plain data.
+pub mod model;
+
+/// Identifiers and where they stand in texts.
+pub mod text;
+
+/// Sizes: exact counts, estimators, weights.
+pub mod tokens;
+
+/// Recorded sessions in: formats, detection, checks.
+pub mod dataset;
+
+/// Context with its ledger, presets, mechanisms.
 pub mod strategy;
-pub mod tokens; // exact counts, estimators, weights // trait, context with its ledger, presets, mechanisms
+
+/// What a transcript asks by itself.
+pub mod probes;

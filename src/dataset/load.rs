@@ -1,0 +1,232 @@
+//! Reads a file, a folder or a stream into a [`Dataset`].
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::path::Path;
+
+use crate::model::Transcript;
+
+use super::check::{Draft, check};
+use super::detect::{Probe, detect};
+use super::error::{DatasetError, Problem};
+use super::formats::FORMATS;
+use super::source::Source;
+use super::walk::{self, Found};
+use super::{Dataset, LoadOptions};
+
+/// Names listed in one warning before it says "and more".
+const NAMED: usize = 8;
+
+/// Reads `input`: a native data set folder, or a file or folder of any known
+/// transcript format. Folders are read with everything below them, in the
+/// order of relative paths.
+///
+/// # Errors
+/// The first thing that is wrong, with file, line and remedy. In a folder,
+/// files of no known format are no error: they are named in the warnings.
+pub fn load(input: &Path, options: &LoadOptions) -> Result<Dataset, DatasetError> {
+    let metadata = std::fs::metadata(input).map_err(|e| walk::unreadable(input, e))?;
+    if metadata.is_dir() { load_folder(input, options) } else { load_file(input, options) }
+}
+
+/// Reads one transcript file from memory: standard input, an archive.
+///
+/// # Errors
+/// As [`load`] for a file.
+pub fn load_reader(
+    name: &str,
+    bytes: &[u8],
+    options: &LoadOptions,
+) -> Result<Dataset, DatasetError> {
+    let stem = stem_of(name);
+    let mut source = Source::new(name, stem, Box::new(bytes));
+    single(&mut source, options).and_then(|drafts| {
+        let mut gathered = Gathered::default();
+        gathered.add(name, drafts, source)?;
+        gathered.into_dataset(stem)
+    })
+}
+
+fn load_file(input: &Path, options: &LoadOptions) -> Result<Dataset, DatasetError> {
+    let shown = input.display().to_string();
+    let name =
+        input.file_name().map_or_else(|| shown.clone(), |n| n.to_string_lossy().into_owned());
+    let file = File::open(input).map_err(|e| walk::unreadable(input, e))?;
+    let mut source = Source::new(&shown, stem_of(&name), Box::new(file));
+    let drafts = single(&mut source, options)?;
+    let mut gathered = Gathered::default();
+    gathered.add(&name, drafts, source)?;
+    gathered.into_dataset(stem_of(&name))
+}
+
+/// Reads an input that must be a transcript.
+fn single(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+    let probe = Probe::new(source.head()?);
+    let Some(format) = detect(&probe) else {
+        return Err(unknown(source, &probe));
+    };
+    let drafts = format.read(source, options)?;
+    if drafts.is_empty() {
+        let why = match source.torn() {
+            0 => "no message stands in it".to_owned(),
+            _ => "its only line is torn".to_owned(),
+        };
+        return Err(source.error(None, Problem::NoConversation { why }));
+    }
+    Ok(drafts)
+}
+
+/// Why no format recognised an input: the most precise reason there is.
+fn unknown(source: &mut Source<'_>, probe: &Probe) -> DatasetError {
+    if probe.is_blank() {
+        return source.error(None, Problem::Empty);
+    }
+    // Reading the lines finds text that is none and lines without an end.
+    loop {
+        match source.next_line() {
+            Ok(Some(_)) => {}
+            Ok(None) => break,
+            Err(error) => return error,
+        }
+    }
+    let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
+    let known = names.join(", ");
+    source.error(None, Problem::UnknownFormat { known })
+}
+
+fn load_folder(root: &Path, options: &LoadOptions) -> Result<Dataset, DatasetError> {
+    let (found, hidden) = walk::files(root)?;
+    let mut gathered = Gathered::default();
+    let mut others = Vec::new();
+    for file in &found {
+        if !read_one(file, options, &mut gathered)? {
+            others.push(file.relative.as_str());
+        }
+    }
+    let shown = root.display().to_string();
+    if gathered.drafts.is_empty() {
+        let files = found.len() as u64;
+        return Err(DatasetError::whole(shown, Problem::NoTranscripts { files }));
+    }
+    gathered.warn_of_others(&others, hidden);
+    let name = root
+        .canonicalize()
+        .ok()
+        .and_then(|p| p.file_name().map(|n| n.to_string_lossy().into_owned()))
+        .unwrap_or(shown);
+    gathered.into_dataset(&name)
+}
+
+/// Reads a file of a folder; says whether it was a transcript.
+fn read_one(
+    file: &Found,
+    options: &LoadOptions,
+    gathered: &mut Gathered,
+) -> Result<bool, DatasetError> {
+    let open = File::open(&file.path).map_err(|e| walk::unreadable(&file.path, e))?;
+    let shown = file.path.display().to_string();
+    let base = file.relative.rsplit('/').next().unwrap_or(&file.relative);
+    let mut source = Source::new(&shown, stem_of(base), Box::new(open));
+    let Some(format) = detect(&Probe::new(source.head()?)) else {
+        return Ok(false);
+    };
+    let drafts = format.read(&mut source, options)?;
+    gathered.add(&file.relative, drafts, source)?;
+    Ok(true)
+}
+
+/// File name without its last extension.
+fn stem_of(name: &str) -> &str {
+    match name.rsplit_once('.') {
+        Some((stem, _)) if !stem.is_empty() => stem,
+        _ => name,
+    }
+}
+
+#[derive(Default)]
+struct Gathered {
+    drafts: Vec<(String, Transcript)>,
+    warnings: Vec<String>,
+    files: Vec<(String, String)>,
+}
+
+impl Gathered {
+    fn add(
+        &mut self,
+        relative: &str,
+        drafts: Vec<Draft>,
+        source: Source<'_>,
+    ) -> Result<(), DatasetError> {
+        for draft in drafts {
+            check(&draft).map_err(|(line, problem)| source.error(line, problem))?;
+            self.drafts.push((relative.to_owned(), draft.transcript));
+        }
+        let (hash, warnings) = source.finish()?;
+        let named = warnings.iter().map(|w| format!("{relative}: {w}"));
+        self.warnings.extend(named);
+        self.files.push((relative.to_owned(), hash));
+        Ok(())
+    }
+
+    fn warn_of_others(&mut self, others: &[&str], hidden: u64) {
+        if !others.is_empty() {
+            let named = others[..others.len().min(NAMED)].join(", ");
+            let more = others.len().saturating_sub(NAMED);
+            let more = match more {
+                0 => String::new(),
+                n => format!(" and {n} more"),
+            };
+            let verb = if others.len() == 1 {
+                "file is no transcript"
+            } else {
+                "files are no transcripts"
+            };
+            self.warnings.push(format!("{} {verb}: {named}{more}", others.len()));
+        }
+        if hidden > 0 {
+            self.warnings.push(format!("{hidden} hidden or linked folders were not entered"));
+        }
+    }
+
+    fn into_dataset(mut self, name: &str) -> Result<Dataset, DatasetError> {
+        self.tell_ids_apart();
+        let mut ids = BTreeSet::new();
+        for (file, transcript) in &self.drafts {
+            if !ids.insert(transcript.id.as_str()) {
+                let id = transcript.id.clone();
+                return Err(DatasetError::whole(file.clone(), Problem::RepeatedTranscript { id }));
+            }
+        }
+        Ok(Dataset {
+            name: name.to_owned(),
+            transcripts: self.drafts.into_iter().map(|(_, t)| t).collect(),
+            warnings: self.warnings,
+            files: self.files,
+            ..Dataset::default()
+        })
+    }
+
+    /// An id that several files use is preceded by the path of each file.
+    fn tell_ids_apart(&mut self) {
+        let mut files_of: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for (file, transcript) in &self.drafts {
+            files_of.entry(&transcript.id).or_default().insert(file);
+        }
+        let shared: BTreeSet<String> = files_of
+            .into_iter()
+            .filter(|(_, files)| files.len() > 1)
+            .map(|(id, _)| id.to_owned())
+            .collect();
+        for (file, transcript) in &mut self.drafts {
+            if !shared.contains(&transcript.id) {
+                continue;
+            }
+            let path = stem_of(file);
+            transcript.id = if path.rsplit('/').next() == Some(transcript.id.as_str()) {
+                path.to_owned()
+            } else {
+                format!("{path}/{}", transcript.id)
+            };
+        }
+    }
+}

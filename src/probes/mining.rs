@@ -1,0 +1,321 @@
+//! Mining of references: what the recorded agent went on to use
+//! (`measures` §4, `semantics` 34 and 35).
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::history::History;
+use super::occurrences::{Place, texts};
+use super::rereads::Rereads;
+use super::support::Rarity;
+use crate::model::{Exam, IdentifierClass, MessageIndex, Reference, Role, Transcript};
+use crate::text::{IdentifierOptions, Needle, NeedleSet, identifiers, is_generic};
+
+/// What makes an identifier a reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MiningRules {
+    /// Tokens between the end of the message that last held it and the
+    /// request (`measures` §4: 4,000, whatever the window).
+    pub min_distance: u64,
+    /// Characters up to which a value that the same tool argument held before
+    /// is a habit (a mode, a kind) and no memory.
+    pub habit_length: usize,
+}
+
+impl Default for MiningRules {
+    fn default() -> MiningRules {
+        MiningRules { min_distance: 4_000, habit_length: 40 }
+    }
+}
+
+/// The exam of a transcript. `sizes` holds the tokens of each message.
+///
+/// # Panics
+///
+/// If `sizes` has not one entry per message.
+pub fn mine(transcript: &Transcript, sizes: &[u64], rules: &MiningRules) -> Exam {
+    assert_eq!(sizes.len(), transcript.messages.len(), "a size per message");
+    let roots = roots(transcript);
+    let candidates = Candidates::collect(transcript, &roots, rules);
+    let set = NeedleSet::new(&candidates.needles);
+    let miner = Miner {
+        transcript,
+        sizes,
+        history: History::new(transcript),
+        rereads: Rereads::new(transcript),
+        rarity: Rarity::new(transcript),
+        known: known(transcript, &set, candidates.needles.len()),
+        places: places(transcript, &set, candidates.needles.len()),
+        ends: ends(sizes),
+        min_distance: rules.min_distance,
+        candidates: &candidates,
+    };
+    miner.exam()
+}
+
+/// Folders of the record itself: what lies below them is also known by its
+/// place there.
+pub(super) fn roots(transcript: &Transcript) -> Vec<&str> {
+    let mut roots: Vec<&str> = transcript
+        .metadata
+        .iter()
+        .map(String::as_str)
+        .filter(|value| value.starts_with('/') && value.len() > 1)
+        .collect();
+    roots.sort_by_key(|root| std::cmp::Reverse(root.len()));
+    roots
+}
+
+/// Identifiers that the requests use, before anything is known of their past.
+struct Candidates {
+    texts: Vec<(String, IdentifierClass)>,
+    needles: Vec<Needle>,
+    /// Request's ordinal, its message, the identifier's number.
+    uses: Vec<(u32, MessageIndex, u32)>,
+}
+
+impl Candidates {
+    fn collect(transcript: &Transcript, roots: &[&str], rules: &MiningRules) -> Candidates {
+        let mut all = Candidates { texts: Vec::new(), needles: Vec::new(), uses: Vec::new() };
+        let mut numbers: FxHashMap<String, u32> = FxHashMap::default();
+        let mut habits = Habits::new(rules.habit_length);
+        for (ordinal, request) in (0u32..).zip(transcript.requests()) {
+            let mut used = used(transcript, request, &mut habits);
+            used.sort();
+            let mut spelled: FxHashSet<&str> = FxHashSet::default();
+            for (text, class) in &used {
+                if !spelled.insert(relative(text, *class, roots)) {
+                    continue;
+                }
+                let number = *numbers.entry(text.clone()).or_insert_with(|| {
+                    all.texts.push((text.clone(), *class));
+                    all.needles.push(Needle::new(text, *class, roots));
+                    all.texts.len() as u32 - 1
+                });
+                all.uses.push((ordinal, request, number));
+            }
+        }
+        all
+    }
+}
+
+/// The specific identifiers of one assistant message.
+fn used<'a>(
+    transcript: &'a Transcript,
+    request: MessageIndex,
+    habits: &mut Habits<'a>,
+) -> Vec<(String, IdentifierClass)> {
+    let mut used: Vec<(String, IdentifierClass)> = Vec::new();
+    let mut habitual: FxHashSet<&str> = FxHashSet::default();
+    let mut arguments = Vec::new();
+    texts(&transcript.messages[request as usize], &mut |place, text| {
+        if let Place::Argument { tool, key } = place {
+            if is_measure(key) {
+                return;
+            }
+            if habits.holds(tool, key, text) {
+                habitual.insert(text.trim());
+            }
+            arguments.push((tool, key, text));
+        }
+        let options = IdentifierOptions { code: place != Place::Said };
+        for found in identifiers(text, options) {
+            if !is_generic(found.text, found.class) {
+                used.push((found.text.to_owned(), found.class));
+            }
+        }
+    });
+    for (tool, key, text) in arguments {
+        habits.learn(tool, key, text);
+    }
+    used.retain(|(text, class)| {
+        *class == IdentifierClass::Path || !habitual.contains(text.as_str())
+    });
+    used
+}
+
+/// Arguments that say how much, not what.
+fn is_measure(key: &str) -> bool {
+    const MEASURES: &[&str] = &["offset", "limit", "timeout", "line", "head_limit", "depth"];
+    MEASURES.contains(&key.to_ascii_lowercase().as_str())
+}
+
+/// Short values that a tool argument held before.
+struct Habits<'a> {
+    length: usize,
+    values: FxHashSet<(&'a str, &'a str, &'a str)>,
+}
+
+impl<'a> Habits<'a> {
+    fn new(length: usize) -> Habits<'a> {
+        Habits { length, values: FxHashSet::default() }
+    }
+
+    fn holds(&self, tool: &'a str, key: &'a str, value: &'a str) -> bool {
+        self.values.contains(&(tool, key, value.trim()))
+    }
+
+    fn learn(&mut self, tool: &'a str, key: &'a str, value: &'a str) {
+        let value = value.trim();
+        if value.len() <= self.length && !value.contains('/') {
+            self.values.insert((tool, key, value));
+        }
+    }
+}
+
+/// A path by its place below the working directory, so that one request's two
+/// spellings are one identifier.
+fn relative<'a>(text: &'a str, class: IdentifierClass, roots: &[&str]) -> &'a str {
+    if class != IdentifierClass::Path {
+        return text;
+    }
+    roots
+        .iter()
+        .find_map(|root| text.strip_prefix(root.trim_end_matches('/'))?.strip_prefix('/'))
+        .unwrap_or(text)
+}
+
+/// Which needles stand in the preamble, a tool's schema or the record itself:
+/// no context has to keep them.
+fn known(transcript: &Transcript, set: &NeedleSet, needles: usize) -> Vec<bool> {
+    let mut known = vec![false; needles];
+    let mut mark = |text: &str| set.scan(text, |needle, _| known[needle as usize] = true);
+    let preamble = &transcript.preamble;
+    preamble.system.iter().for_each(|text| mark(text));
+    preamble.pinned.iter().for_each(|text| mark(text));
+    for change in &transcript.preamble_changes {
+        change.system.iter().for_each(|text| mark(text));
+    }
+    for tool in &preamble.tools {
+        mark(&tool.name);
+        mark(&tool.description);
+        mark(&tool.parameters.to_string());
+    }
+    for call in transcript.calls() {
+        mark(&call.tool);
+    }
+    transcript.metadata.iter().for_each(|value| mark(value));
+    transcript.model.iter().for_each(|value| mark(value));
+    known
+}
+
+/// The messages in which each needle stands, ascending.
+fn places(transcript: &Transcript, set: &NeedleSet, needles: usize) -> Vec<Vec<MessageIndex>> {
+    let mut places: Vec<Vec<MessageIndex>> = vec![Vec::new(); needles];
+    for (index, message) in (0u32..).zip(&transcript.messages) {
+        texts(message, &mut |_, text| {
+            set.scan(text, |needle, _| {
+                let known = &mut places[needle as usize];
+                if known.last() != Some(&index) {
+                    known.push(index);
+                }
+            });
+        });
+    }
+    places
+}
+
+/// Tokens from the start of the transcript to the end of each message.
+fn ends(sizes: &[u64]) -> Vec<u64> {
+    sizes
+        .iter()
+        .scan(0, |sum, size| {
+            *sum += size;
+            Some(*sum)
+        })
+        .collect()
+}
+
+struct Miner<'a> {
+    transcript: &'a Transcript,
+    sizes: &'a [u64],
+    history: History<'a>,
+    rereads: Rereads,
+    rarity: Rarity,
+    known: Vec<bool>,
+    places: Vec<Vec<MessageIndex>>,
+    ends: Vec<u64>,
+    min_distance: u64,
+    candidates: &'a Candidates,
+}
+
+impl Miner<'_> {
+    fn exam(&self) -> Exam {
+        let mut exam = Exam::default();
+        for &(ordinal, request, number) in &self.candidates.uses {
+            if self.known[number as usize] {
+                continue;
+            }
+            let places = &self.places[number as usize];
+            let sources = &places[..places.partition_point(|&at| at < request)];
+            match sources.iter().rfind(|&&at| self.history.held(at, request)) {
+                Some(&last) => {
+                    exam.references.extend(self.reference(ordinal, request, number, last, sources))
+                }
+                None if !sources.is_empty() && self.did_without(request, number) => {
+                    exam.did_without += 1;
+                }
+                None => {}
+            }
+        }
+        exam.references.sort_by(|a, b| (a.request, &a.text).cmp(&(b.request, &b.text)));
+        exam
+    }
+
+    fn reference(
+        &self,
+        ordinal: u32,
+        request: MessageIndex,
+        number: u32,
+        last: MessageIndex,
+        sources: &[MessageIndex],
+    ) -> Option<Reference> {
+        let before = self.ends[request as usize] - self.sizes[request as usize];
+        let distance_tokens = before - self.ends[last as usize];
+        if distance_tokens < self.min_distance {
+            return None;
+        }
+        let (text, class) = &self.candidates.texts[number as usize];
+        Some(Reference {
+            request: ordinal,
+            text: text.clone(),
+            class: *class,
+            last_seen: last,
+            distance_tokens,
+            sources: sources.to_vec(),
+            refetch: self.refetch(sources),
+            reread: self.rereads.happened(sources, last, request),
+            support: self.support(last, number),
+        })
+    }
+
+    /// The smallest tool result among the sources, the earliest of equals.
+    fn refetch(&self, sources: &[MessageIndex]) -> Option<MessageIndex> {
+        sources
+            .iter()
+            .copied()
+            .filter(|&at| self.transcript.messages[at as usize].role == Role::Tool)
+            .min_by_key(|&at| self.sizes[at as usize])
+    }
+
+    fn support(&self, last: MessageIndex, number: u32) -> Vec<String> {
+        let needle = &self.candidates.needles[number as usize];
+        let mut support = Vec::new();
+        texts(&self.transcript.messages[last as usize], &mut |_, text| {
+            if let Some(place) = needle.find_last(text) {
+                support = self.rarity.support(text, &place);
+            }
+        });
+        support
+    }
+
+    /// Whether the agent used at `request` what no recorded context held any more.
+    fn did_without(&self, request: MessageIndex, number: u32) -> bool {
+        let needle = &self.candidates.needles[number as usize];
+        let summarised = self
+            .history
+            .boundary(request)
+            .and_then(|boundary| boundary.summary.as_deref())
+            .is_some_and(|summary| needle.find(summary).is_some());
+        self.history.is_bounded(request) && !summarised
+    }
+}
