@@ -13,6 +13,9 @@ pub mod text;
 /// Sizes: exact counts, estimators, weights.
 pub mod tokens;
 
+/// Simulated time.
+pub mod clock;
+
 /// Recorded sessions in: formats, detection, checks.
 pub mod dataset;
 
@@ -21,3 +24,9 @@ pub mod strategy;
 
 /// What a transcript asks by itself.
 pub mod probes;
+
+/// The request loop.
+pub mod replay;
+
+/// Every cell of a comparison, and the folder that keeps them.
+pub mod run;
