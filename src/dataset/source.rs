@@ -210,7 +210,8 @@ impl<'a> Source<'a> {
     }
 }
 
-fn is_cut(text: &str) -> bool {
+/// Whether `text` is JSON that ends too early.
+pub(crate) fn is_cut(text: &str) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(text).is_err_and(|e| e.is_eof())
 }
 

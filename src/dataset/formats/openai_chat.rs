@@ -81,10 +81,7 @@ impl Format for OpenAiChat {
 /// Whether the input is one JSON value rather than one a line.
 fn is_document(source: &mut Source<'_>) -> Result<bool, DatasetError> {
     let probe = Probe::new(source.head()?);
-    // An object whose first line is no whole value goes on over the next ones;
-    // without a line end in sight it is one long line.
-    let spread = probe.records.is_empty() && probe.head.trim_end().contains('\n');
-    Ok(probe.first_char() == Some('[') || spread)
+    Ok(probe.first_char() == Some('[') || probe.spread)
 }
 
 fn conversations(document: Json) -> Result<Vec<Conversation>, Problem> {
