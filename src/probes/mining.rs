@@ -8,6 +8,7 @@ use super::occurrences::{Place, texts};
 use super::rereads::Rereads;
 use super::support::Rarity;
 use crate::model::{Exam, IdentifierClass, MessageIndex, Reference, Role, Transcript};
+use crate::text::bounded::last_component;
 use crate::text::{IdentifierOptions, Needle, NeedleSet, identifiers, is_generic};
 
 /// What makes an identifier a reference.
@@ -38,14 +39,15 @@ impl Default for MiningRules {
 pub fn mine(transcript: &Transcript, sizes: &[u64], rules: &MiningRules) -> Exam {
     assert_eq!(sizes.len(), transcript.messages.len(), "a size per message");
     let roots = roots(transcript);
-    let candidates = Candidates::collect(transcript, &roots, rules);
+    let rarity = Rarity::new(transcript);
+    let candidates = Candidates::collect(transcript, &roots, rules, &rarity);
     let set = NeedleSet::new(&candidates.needles);
     let miner = Miner {
         transcript,
         sizes,
         history: History::new(transcript),
         rereads: Rereads::new(transcript),
-        rarity: Rarity::new(transcript),
+        rarity,
         known: known(transcript, &set, candidates.needles.len()),
         places: places(transcript, &set, candidates.needles.len()),
         ends: ends(sizes),
@@ -72,36 +74,64 @@ pub(super) fn roots(transcript: &Transcript) -> Vec<&str> {
 struct Candidates {
     texts: Vec<(String, IdentifierClass)>,
     needles: Vec<Needle>,
+    /// For a dotted identifier the number of its last segment alone.
+    members: Vec<Option<u32>>,
     /// Request's ordinal, its message, the identifier's number.
     uses: Vec<(u32, MessageIndex, u32)>,
 }
 
 impl Candidates {
-    fn collect(transcript: &Transcript, roots: &[&str], rules: &MiningRules) -> Candidates {
+    fn collect(
+        transcript: &Transcript,
+        roots: &[&str],
+        rules: &MiningRules,
+        rarity: &Rarity,
+    ) -> Candidates {
         let mut all = Candidates {
             texts: Vec::new(),
             needles: Vec::new(),
+            members: Vec::new(),
             uses: Vec::new(),
         };
         let mut numbers: FxHashMap<String, u32> = FxHashMap::default();
         let mut habits = Habits::new(rules.habit_length);
         for (ordinal, request) in (0u32..).zip(transcript.requests()) {
             let mut used = used(transcript, request, &mut habits);
+            used.retain(|(text, class)| !is_generic(text, *class, &|word| rarity.is_current(word)));
             used.sort();
             let mut spelled: FxHashSet<&str> = FxHashSet::default();
             for (text, class) in &used {
                 if !spelled.insert(relative(text, *class, roots)) {
                     continue;
                 }
-                let number = *numbers.entry(text.clone()).or_insert_with(|| {
-                    all.texts.push((text.clone(), *class));
-                    all.needles.push(Needle::new(text, *class, roots));
-                    all.texts.len() as u32 - 1
-                });
+                let number = all.number(text, *class, roots, &mut numbers);
                 all.uses.push((ordinal, request, number));
             }
         }
         all
+    }
+
+    fn number(
+        &mut self,
+        text: &str,
+        class: IdentifierClass,
+        roots: &[&str],
+        numbers: &mut FxHashMap<String, u32>,
+    ) -> u32 {
+        if let Some(&known) = numbers.get(text) {
+            return known;
+        }
+        let member = match class {
+            IdentifierClass::Dotted => last_component(text, class)
+                .map(|last| self.number(last, IdentifierClass::Identifier, roots, numbers)),
+            _ => None,
+        };
+        let number = self.texts.len() as u32;
+        numbers.insert(text.to_owned(), number);
+        self.texts.push((text.to_owned(), class));
+        self.needles.push(Needle::new(text, class, roots));
+        self.members.push(member);
+        number
     }
 }
 
@@ -127,12 +157,10 @@ fn used<'a>(
                 arguments.push((tool, key, text));
             }
             let options = IdentifierOptions {
-                code: place != Place::Said,
+                code: is_code(place, text),
             };
             for found in identifiers(text, options) {
-                if !is_generic(found.text, found.class) {
-                    used.push((found.text.to_owned(), found.class));
-                }
+                used.push((found.text.to_owned(), found.class));
             }
         },
     );
@@ -143,6 +171,22 @@ fn used<'a>(
         *class == IdentifierClass::Path || !habitual.contains(text.as_str())
     });
     used
+}
+
+/// A one-line argument is code or a command; a longer one may be prose.
+fn is_code(place: Place<'_>, text: &str) -> bool {
+    const PROSE: &[&str] = &[
+        "description",
+        "prompt",
+        "subject",
+        "query",
+        "content",
+        "activeForm",
+    ];
+    let Place::Argument { key, .. } = place else {
+        return false;
+    };
+    !text.trim().contains('\n') && !PROSE.contains(&key)
 }
 
 /// Arguments that say how much, not what.
@@ -213,6 +257,10 @@ fn known(transcript: &Transcript, set: &NeedleSet, needles: usize) -> Vec<bool> 
     }
     transcript.metadata.iter().for_each(|value| mark(value));
     transcript.model.iter().for_each(|value| mark(value));
+    // A harness tells its agent what day it is.
+    for at in transcript.messages.iter().filter_map(|message| message.at) {
+        mark(&at.strftime("%Y-%m-%d").to_string());
+    }
     known
 }
 
@@ -290,7 +338,10 @@ impl Miner<'_> {
     ) -> Option<Reference> {
         let before = self.ends[request as usize] - self.sizes[request as usize];
         let distance_tokens = before - self.ends[last as usize];
-        if distance_tokens < self.min_distance {
+        // `pool.drainQueue` is no memory while `drainQueue` stands nearby.
+        let member = self.candidates.members[number as usize];
+        let near = member.is_some_and(|member| self.is_near(member, request));
+        if distance_tokens < self.min_distance || near {
             return None;
         }
         let (text, class) = &self.candidates.texts[number as usize];
@@ -305,6 +356,15 @@ impl Miner<'_> {
             reread: self.rereads.happened(sources, last, request),
             support: self.support(last, number),
         })
+    }
+
+    /// Whether an identifier stands nearer to the request than a reference may.
+    fn is_near(&self, number: u32, request: MessageIndex) -> bool {
+        let places = &self.places[number as usize];
+        let past = &places[..places.partition_point(|&at| at < request)];
+        let last = past.iter().rfind(|&&at| self.history.held(at, request));
+        let before = self.ends[request as usize] - self.sizes[request as usize];
+        last.is_some_and(|&last| before - self.ends[last as usize] < self.min_distance)
     }
 
     /// The smallest tool result among the sources, the earliest of equals.
