@@ -1,15 +1,13 @@
 //! Mining of references: what the recorded agent went on to use
 //! (`measures` §4, `semantics` 34 and 35).
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
+use super::candidates::Candidates;
 use super::history::History;
-use super::occurrences::{Place, texts};
+use super::occurrences::texts;
 use super::rereads::Rereads;
 use super::support::Rarity;
-use crate::model::{Exam, IdentifierClass, MessageIndex, Reference, Role, Transcript};
-use crate::text::bounded::last_component;
-use crate::text::{IdentifierOptions, Needle, NeedleSet, identifiers, is_generic};
+use crate::model::{Exam, MessageIndex, Reference, Role, Transcript};
+use crate::text::NeedleSet;
 
 /// What makes an identifier a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,172 +66,6 @@ pub(super) fn roots(transcript: &Transcript) -> Vec<&str> {
         .collect();
     roots.sort_by_key(|root| std::cmp::Reverse(root.len()));
     roots
-}
-
-/// Identifiers that the requests use, before anything is known of their past.
-struct Candidates {
-    texts: Vec<(String, IdentifierClass)>,
-    needles: Vec<Needle>,
-    /// For a dotted identifier the number of its last segment alone.
-    members: Vec<Option<u32>>,
-    /// Request's ordinal, its message, the identifier's number.
-    uses: Vec<(u32, MessageIndex, u32)>,
-}
-
-impl Candidates {
-    fn collect(
-        transcript: &Transcript,
-        roots: &[&str],
-        rules: &MiningRules,
-        rarity: &Rarity,
-    ) -> Candidates {
-        let mut all = Candidates {
-            texts: Vec::new(),
-            needles: Vec::new(),
-            members: Vec::new(),
-            uses: Vec::new(),
-        };
-        let mut numbers: FxHashMap<String, u32> = FxHashMap::default();
-        let mut habits = Habits::new(rules.habit_length);
-        for (ordinal, request) in (0u32..).zip(transcript.requests()) {
-            let mut used = used(transcript, request, &mut habits);
-            used.retain(|(text, class)| !is_generic(text, *class, &|word| rarity.is_current(word)));
-            used.sort();
-            let mut spelled: FxHashSet<&str> = FxHashSet::default();
-            for (text, class) in &used {
-                if !spelled.insert(relative(text, *class, roots)) {
-                    continue;
-                }
-                let number = all.number(text, *class, roots, &mut numbers);
-                all.uses.push((ordinal, request, number));
-            }
-        }
-        all
-    }
-
-    fn number(
-        &mut self,
-        text: &str,
-        class: IdentifierClass,
-        roots: &[&str],
-        numbers: &mut FxHashMap<String, u32>,
-    ) -> u32 {
-        if let Some(&known) = numbers.get(text) {
-            return known;
-        }
-        let member = match class {
-            IdentifierClass::Dotted => last_component(text, class)
-                .map(|last| self.number(last, IdentifierClass::Identifier, roots, numbers)),
-            _ => None,
-        };
-        let number = self.texts.len() as u32;
-        numbers.insert(text.to_owned(), number);
-        self.texts.push((text.to_owned(), class));
-        self.needles.push(Needle::new(text, class, roots));
-        self.members.push(member);
-        number
-    }
-}
-
-/// The specific identifiers of one assistant message.
-fn used<'a>(
-    transcript: &'a Transcript,
-    request: MessageIndex,
-    habits: &mut Habits<'a>,
-) -> Vec<(String, IdentifierClass)> {
-    let mut used: Vec<(String, IdentifierClass)> = Vec::new();
-    let mut habitual: FxHashSet<&str> = FxHashSet::default();
-    let mut arguments = Vec::new();
-    texts(
-        &transcript.messages[request as usize],
-        &mut |place, text| {
-            if let Place::Argument { tool, key } = place {
-                if is_measure(key) {
-                    return;
-                }
-                if habits.holds(tool, key, text) {
-                    habitual.insert(text.trim());
-                }
-                arguments.push((tool, key, text));
-            }
-            let options = IdentifierOptions {
-                code: is_code(place, text),
-            };
-            for found in identifiers(text, options) {
-                used.push((found.text.to_owned(), found.class));
-            }
-        },
-    );
-    for (tool, key, text) in arguments {
-        habits.learn(tool, key, text);
-    }
-    used.retain(|(text, class)| {
-        *class == IdentifierClass::Path || !habitual.contains(text.as_str())
-    });
-    used
-}
-
-/// A one-line argument is code or a command; a longer one may be prose.
-fn is_code(place: Place<'_>, text: &str) -> bool {
-    const PROSE: &[&str] = &[
-        "description",
-        "prompt",
-        "subject",
-        "query",
-        "content",
-        "activeForm",
-    ];
-    let Place::Argument { key, .. } = place else {
-        return false;
-    };
-    !text.trim().contains('\n') && !PROSE.contains(&key)
-}
-
-/// Arguments that say how much, not what.
-fn is_measure(key: &str) -> bool {
-    const MEASURES: &[&str] = &["offset", "limit", "timeout", "line", "head_limit", "depth"];
-    MEASURES.contains(&key.to_ascii_lowercase().as_str())
-}
-
-/// Short values that a tool argument held before.
-struct Habits<'a> {
-    length: usize,
-    values: FxHashSet<(&'a str, &'a str, &'a str)>,
-}
-
-impl<'a> Habits<'a> {
-    fn new(length: usize) -> Habits<'a> {
-        Habits {
-            length,
-            values: FxHashSet::default(),
-        }
-    }
-
-    fn holds(&self, tool: &'a str, key: &'a str, value: &'a str) -> bool {
-        self.values.contains(&(tool, key, value.trim()))
-    }
-
-    fn learn(&mut self, tool: &'a str, key: &'a str, value: &'a str) {
-        let value = value.trim();
-        if value.len() <= self.length && !value.contains('/') {
-            self.values.insert((tool, key, value));
-        }
-    }
-}
-
-/// A path by its place below the working directory, so that one request's two
-/// spellings are one identifier.
-fn relative<'a>(text: &'a str, class: IdentifierClass, roots: &[&str]) -> &'a str {
-    if class != IdentifierClass::Path {
-        return text;
-    }
-    roots
-        .iter()
-        .find_map(|root| {
-            text.strip_prefix(root.trim_end_matches('/'))?
-                .strip_prefix('/')
-        })
-        .unwrap_or(text)
 }
 
 /// Which needles stand in the preamble, a tool's schema or the record itself:
@@ -339,9 +171,9 @@ impl Miner<'_> {
         let before = self.ends[request as usize] - self.sizes[request as usize];
         let distance_tokens = before - self.ends[last as usize];
         // `pool.drainQueue` is no memory while `drainQueue` stands nearby.
-        let member = self.candidates.members[number as usize];
-        let near = member.is_some_and(|member| self.is_near(member, request));
-        if distance_tokens < self.min_distance || near {
+        let hints = &self.candidates.hints[number as usize];
+        let near = || hints.iter().any(|&hint| self.is_near(hint, request));
+        if distance_tokens < self.min_distance || near() {
             return None;
         }
         let (text, class) = &self.candidates.texts[number as usize];

@@ -210,3 +210,36 @@ pub fn words(text: &str) -> Vec<String> {
     }
     words
 }
+
+/// The same words joined in the other usual ways (`filesTouched` for
+/// `files_touched`): whoever has one can write the others.
+pub fn restyled(text: &str) -> Vec<String> {
+    let words = words(text);
+    let capital = |word: &String| {
+        let mut chars = word.chars();
+        chars.next().map_or(String::new(), |first| {
+            first.to_uppercase().chain(chars).collect()
+        })
+    };
+    let pascal: String = words.iter().map(capital).collect();
+    let camel: String = words
+        .iter()
+        .take(1)
+        .cloned()
+        .chain(words.iter().skip(1).map(capital))
+        .collect();
+    let snake = words.join("_");
+    let constant = snake.to_uppercase();
+    let mut styles = vec![pascal, camel, snake, constant];
+    // `CheckpointID` keeps its initials in capitals; only its first letter changes.
+    let mut chars = text.chars();
+    if let Some(first) = chars.next() {
+        let rest = chars.as_str();
+        styles.push(first.to_uppercase().chain(rest.chars()).collect());
+        styles.push(first.to_lowercase().chain(rest.chars()).collect());
+    }
+    styles.sort();
+    styles.dedup();
+    styles.retain(|style| style != text && words.len() > 1);
+    styles
+}
