@@ -35,11 +35,7 @@ impl Probe {
             let lines = lines.by_ref().take(LINES);
             lines.filter_map(|l| serde_json::from_str(l).ok()).collect()
         };
-        Probe {
-            head,
-            records,
-            spread,
-        }
+        Probe { head, records, spread }
     }
 
     /// Whether there is nothing but blanks.

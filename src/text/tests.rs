@@ -146,7 +146,7 @@ fn general_knowledge_is_generic() {
         ("/dev/null", Path),
         ("GitHub", Identifier),
     ] {
-        assert!(is_generic(text, class), "{text}");
+        assert!(is_generic(text, class, &|_| false), "{text}");
     }
 }
 
@@ -159,7 +159,7 @@ fn what_a_project_named_is_not_generic() {
         ("lease-holder-7", Kebab),
         ("no lease for shard %d", Quoted),
     ] {
-        assert!(!is_generic(text, class), "{text}");
+        assert!(!is_generic(text, class, &|_| false), "{text}");
     }
 }
 
@@ -187,10 +187,27 @@ fn unbalanced_quotes_end_with_their_line() {
 }
 
 #[test]
-fn letters_of_every_script_bound_an_identifier() {
-    assert_eq!(said("漢drain_queue字"), [(Identifier, "漢drain_queue字")]);
-    assert!(!contains_bounded("漢drain_queue", "drain_queue", Identifier));
+fn letters_without_case_end_an_identifier() {
+    assert_eq!(said("漢drain_queue字"), [(Identifier, "drain_queue")]);
+    assert!(contains_bounded("漢drain_queue", "drain_queue", Identifier));
+    assert!(!contains_bounded("édrain_queue", "drain_queue", Identifier));
     assert!(contains_bounded("🦀drain_queue🦀", "drain_queue", Identifier));
+}
+
+#[test]
+fn two_words_that_the_conversation_uses_everywhere_make_no_name() {
+    let current = |word: &str| word == "checkpoint";
+    assert!(is_generic("checkpointPath", Identifier, &current));
+    assert!(is_generic("opts.CheckpointID", Dotted, &current));
+    assert!(!is_generic("checkpointPath", Identifier, &|_| false));
+    assert!(!is_generic("CheckpointLeaseEpoch", Identifier, &current));
+}
+
+#[test]
+fn an_adjective_of_two_words_is_language() {
+    assert!(is_generic("checkpoint-scoped", Kebab, &|_| false));
+    assert!(is_generic("cross-worktree", Kebab, &|_| false));
+    assert!(!is_generic("cross-worktree-2", Kebab, &|_| false));
 }
 
 proptest! {
