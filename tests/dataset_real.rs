@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use recap::dataset::{Dataset, LoadOptions, load};
+use recap::dataset::{Dataset, LoadOptions, load, write_native};
 use recap::model::{RecordedTrigger, Role, Transcript};
 
 fn data(name: &str) -> Option<Dataset> {
@@ -145,4 +145,18 @@ fn sidechains_become_transcripts_on_request_and_lose_no_result() {
     let all = load(&path, &LoadOptions { sidechains: true }).expect("the main chain loads");
     assert_eq!(all.transcripts.len(), 6);
     assert_eq!(all.transcripts.iter().map(results).sum::<usize>(), 167);
+}
+
+#[test]
+fn real_sessions_survive_the_native_format() {
+    for name in ["claude-code-sessions", "pi-sessions", "tau-bench"] {
+        let Some(dataset) = data(name) else {
+            return;
+        };
+        let folder = tempfile::tempdir().expect("a folder for the data set");
+        write_native(&dataset, folder.path()).expect("the data set is written");
+        let back = load(folder.path(), &LoadOptions::default());
+        let back = back.unwrap_or_else(|e| panic!("{e}"));
+        assert!(back.transcripts == dataset.transcripts, "{name} changed");
+    }
 }

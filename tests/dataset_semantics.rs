@@ -210,7 +210,7 @@ fn rule_3_a_dropped_parent_is_bridged_and_warned_of() {
     assert_eq!(dataset.transcripts[0].messages.len(), 3);
     assert_eq!(dataset.warnings.len(), 1);
     assert!(
-        dataset.warnings[0].contains("1 records name a parent"),
+        dataset.warnings[0].contains("parents that are not in the file: 1"),
         "{:?}",
         dataset.warnings
     );

@@ -18,6 +18,9 @@ use super::{Dataset, LoadOptions};
 /// Names listed in one warning before it says "and more".
 const NAMED: usize = 8;
 
+/// Said of a recognised file that gave no transcript.
+const NO_MESSAGE: &str = "no message stands in it";
+
 /// Reads `input`: a native data set folder, or a file or folder of any known
 /// transcript format. Folders are read with everything below them, in the
 /// order of relative paths.
@@ -73,9 +76,9 @@ fn single(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, 
     };
     let drafts = format.read(source, options)?;
     if drafts.is_empty() {
-        let why = match source.torn() {
-            0 => "no message stands in it".to_owned(),
-            _ => "its only line is torn".to_owned(),
+        let why = match source.warnings() {
+            [] => NO_MESSAGE.to_owned(),
+            warnings => warnings.join("; "),
         };
         return Err(source.error(None, Problem::NoConversation { why }));
     }
@@ -177,6 +180,9 @@ impl Gathered {
             return Ok(false);
         };
         let drafts = format.read(&mut source, options)?;
+        if drafts.is_empty() && source.warnings().is_empty() {
+            source.warn(NO_MESSAGE);
+        }
         self.add(&file.relative, drafts, source)?;
         Ok(true)
     }
@@ -235,7 +241,7 @@ impl Gathered {
         }
         if hidden > 0 {
             self.warnings.push(format!(
-                "{hidden} hidden or linked folders were not entered"
+                "folders not entered because they are hidden or links: {hidden}"
             ));
         }
     }

@@ -1,13 +1,14 @@
 //! Sessions of Claude Code: the JSON-lines logs under `~/.claude/projects`.
 
 mod build;
+mod facts;
 mod parts;
 mod tree;
 mod wire;
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value as Json;
 
 use self::tree::Tree;
@@ -82,7 +83,7 @@ impl Format for ClaudeCode {
                 }
             }
             None if skipped > 0 => {
-                source.warn(format!("{skipped} sidechain records and nothing else"));
+                source.warn(format!("nothing but sidechain records ({skipped})"));
             }
             None => {}
         }
@@ -117,8 +118,8 @@ fn read_records(source: &mut Source<'_>) -> Result<(Vec<Record>, u64), DatasetEr
 fn warn_of_lost_parents(source: &mut Source<'_>, lost: usize) {
     if lost > 0 {
         source.warn(format!(
-            "{lost} records name a parent that is not in the file; \
-             each was put behind the message before it"
+            "parents that are not in the file: {lost}; \
+             each record was put behind the message before it"
         ));
     }
 }
@@ -129,9 +130,11 @@ type Split = (Vec<usize>, BTreeMap<usize, Vec<usize>>);
 fn split(records: &[Record], tree: &Tree) -> Result<Split, Problem> {
     let mut main = Vec::new();
     let mut sidechains: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let mut roots = FxHashMap::default();
     for (at, record) in records.iter().enumerate() {
         if record.is_sidechain() {
-            let root = tree.sidechain_root(records, at)?;
+            let root = tree.sidechain_root(records, at, &roots)?;
+            roots.insert(at, root);
             sidechains.entry(root).or_default().push(at);
         } else {
             main.push(at);
