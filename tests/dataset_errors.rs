@@ -58,11 +58,7 @@ fn a_value_of_the_wrong_type_is_named_by_its_path() {
 
 #[test]
 fn an_unknown_role_is_an_error_in_every_format() {
-    let claude = second(
-        &USER
-            .replace("u1", "u2")
-            .replace(r#""role":"user""#, r#""role":"robot""#),
-    );
+    let claude = second(&USER.replace("u1", "u2").replace(r#""role":"user""#, r#""role":"robot""#));
     assert!(
         matches!(&claude.problem, Problem::UnknownRole { role } if role == "robot"),
         "{claude}"
@@ -115,10 +111,7 @@ fn a_line_of_64_mib_is_refused_and_not_held() {
     file.flush().unwrap();
     let error = load(file.path(), &LoadOptions::default()).unwrap_err();
     assert_eq!(error.line, Some(2));
-    assert!(
-        matches!(error.problem, Problem::LineTooLong { limit: MAX_LINE }),
-        "{error}"
-    );
+    assert!(matches!(error.problem, Problem::LineTooLong { limit: MAX_LINE }), "{error}");
 }
 
 #[test]
@@ -127,15 +120,9 @@ fn bytes_that_are_no_text_are_an_error_at_their_line() {
     log.extend(b"{\"type\":\"user\",\"x\":\"\xff\"}\n");
     let error = refused(log);
     assert_eq!(error.line, Some(2));
-    assert!(
-        matches!(error.problem, Problem::NotUtf8 { byte: 20 }),
-        "{error}"
-    );
+    assert!(matches!(error.problem, Problem::NotUtf8 { byte: 20 }), "{error}");
     let error = refused(b"\x89PNG\r\n\x1a\n\0\0");
-    assert!(
-        matches!(error.problem, Problem::NotUtf8 { byte: 0 }),
-        "{error}"
-    );
+    assert!(matches!(error.problem, Problem::NotUtf8 { byte: 0 }), "{error}");
 }
 
 #[test]
@@ -148,10 +135,7 @@ fn an_empty_file_says_so() {
 #[test]
 fn a_log_without_a_message_says_so() {
     let log = r#"{"type":"progress","uuid":"p1","parentUuid":null,"sessionId":"s"}"#;
-    assert!(matches!(
-        refused(log).problem,
-        Problem::NoConversation { .. }
-    ));
+    assert!(matches!(refused(log).problem, Problem::NoConversation { .. }));
 }
 
 #[test]
@@ -172,16 +156,10 @@ fn a_missing_path_says_so() {
 fn a_folder_without_transcripts_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let error = load(folder.path(), &LoadOptions::default()).unwrap_err();
-    assert!(
-        matches!(error.problem, Problem::NoTranscripts { files: 0 }),
-        "{error}"
-    );
+    assert!(matches!(error.problem, Problem::NoTranscripts { files: 0, .. }), "{error}");
     std::fs::write(folder.path().join("README.md"), "# Notes\n").unwrap();
     let error = load(folder.path(), &LoadOptions::default()).unwrap_err();
-    assert!(
-        matches!(error.problem, Problem::NoTranscripts { files: 1 }),
-        "{error}"
-    );
+    assert!(matches!(error.problem, Problem::NoTranscripts { files: 1, .. }), "{error}");
 }
 
 #[test]
@@ -202,11 +180,7 @@ fn a_folder_names_what_it_passes_over_and_reads_in_order() {
         "folders not entered because they are hidden or links: 1",
     ];
     assert_eq!(dataset.warnings, expected);
-    let files: Vec<&str> = dataset
-        .files
-        .iter()
-        .map(|(name, _)| name.as_str())
-        .collect();
+    let files: Vec<&str> = dataset.files.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(files, ["a/log.jsonl", "b/log.jsonl"]);
 }
 
@@ -229,27 +203,15 @@ fn ids_that_repeat_are_errors() {
         r#"{"id":"3","role":"tool","blocks":[{"type":"tool_result","call":"c","text":""}]}"#;
     let log = |messages: &[&str]| format!("{{\"id\":\"t\",\"messages\":[{}]}}", messages.join(","));
     let error = refused(log(&[message, message]));
-    assert!(
-        matches!(error.problem, Problem::RepeatedMessage { .. }),
-        "{error}"
-    );
+    assert!(matches!(error.problem, Problem::RepeatedMessage { .. }), "{error}");
     assert_eq!(error.line, Some(1));
     let error = refused(log(&[call, &call.replace("\"2\"", "\"4\"")]));
-    assert!(
-        matches!(error.problem, Problem::RepeatedCall { .. }),
-        "{error}"
-    );
+    assert!(matches!(error.problem, Problem::RepeatedCall { .. }), "{error}");
     let error = refused(log(&[call, result, &result.replace("\"3\"", "\"4\"")]));
-    assert!(
-        matches!(error.problem, Problem::RepeatedResult { .. }),
-        "{error}"
-    );
+    assert!(matches!(error.problem, Problem::RepeatedResult { .. }), "{error}");
     let twice = format!("{}\n{}\n", log(&[message]), log(&[message]));
     let error = refused(twice);
-    assert!(
-        matches!(error.problem, Problem::RepeatedTranscript { .. }),
-        "{error}"
-    );
+    assert!(matches!(error.problem, Problem::RepeatedTranscript { .. }), "{error}");
 }
 
 #[test]
@@ -298,31 +260,17 @@ fn samples() -> Vec<(&'static str, Vec<u8>)> {
 fn every_format_has_a_sample_that_it_alone_recognises() {
     let samples = samples();
     for format in FORMATS {
-        assert!(
-            samples.iter().any(|(name, _)| *name == format.name()),
-            "{}",
-            format.name()
-        );
+        assert!(samples.iter().any(|(name, _)| *name == format.name()), "{}", format.name());
         assert!(!format.describe().is_empty());
         for (name, bytes) in &samples {
             let sniffed = format.sniff(&Probe::new(bytes));
-            assert_eq!(
-                sniffed,
-                *name == format.name(),
-                "{} on {name}",
-                format.name()
-            );
+            assert_eq!(sniffed, *name == format.name(), "{} on {name}", format.name());
         }
     }
     for schema in ["transcript.schema.json", "dataset.schema.json"] {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("datasets")
-            .join(schema);
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets").join(schema);
         let probe = Probe::new(&std::fs::read(path).unwrap());
-        assert!(
-            FORMATS.iter().all(|format| !format.sniff(&probe)),
-            "{schema}"
-        );
+        assert!(FORMATS.iter().all(|format| !format.sniff(&probe)), "{schema}");
     }
 }
 

@@ -52,8 +52,10 @@ pub enum Problem {
         known: String,
     },
     /// Nothing in the folder is a transcript.
-    #[error("the folder holds no transcript ({files} files looked at)")]
+    #[error("the folder holds no transcript ({files} files looked at; known formats: {known})")]
     NoTranscripts {
+        /// Names of the known formats.
+        known: String,
         /// Files that were looked at.
         files: u64,
     },
@@ -142,11 +144,7 @@ pub enum Problem {
 impl DatasetError {
     /// A problem of a whole file or folder.
     pub(crate) fn whole(file: impl Into<String>, problem: Problem) -> Self {
-        DatasetError {
-            file: file.into(),
-            line: None,
-            problem,
-        }
+        DatasetError { file: file.into(), line: None, problem }
     }
 
     /// What the user can do about it.

@@ -30,11 +30,7 @@ const NO_MESSAGE: &str = "no message stands in it";
 /// files of no known format are no error: they are named in the warnings.
 pub fn load(input: &Path, options: &LoadOptions) -> Result<Dataset, DatasetError> {
     let metadata = std::fs::metadata(input).map_err(|e| walk::unreadable(input, e))?;
-    if metadata.is_dir() {
-        load_folder(input, options)
-    } else {
-        load_file(input, options)
-    }
+    if metadata.is_dir() { load_folder(input, options) } else { load_file(input, options) }
 }
 
 /// Reads one transcript file from memory: standard input, an archive.
@@ -57,9 +53,8 @@ pub fn load_reader(
 
 fn load_file(input: &Path, options: &LoadOptions) -> Result<Dataset, DatasetError> {
     let shown = input.display().to_string();
-    let name = input
-        .file_name()
-        .map_or_else(|| shown.clone(), |n| n.to_string_lossy().into_owned());
+    let name =
+        input.file_name().map_or_else(|| shown.clone(), |n| n.to_string_lossy().into_owned());
     let file = File::open(input).map_err(|e| walk::unreadable(input, e))?;
     let mut source = Source::new(&shown, stem_of(&name), Box::new(file));
     let drafts = single(&mut source, options)?;
@@ -98,9 +93,13 @@ fn unknown(source: &mut Source<'_>, probe: &Probe) -> DatasetError {
             Err(error) => return error,
         }
     }
-    let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
-    let known = names.join(", ");
+    let known = known_formats();
     source.error(None, Problem::UnknownFormat { known })
+}
+
+fn known_formats() -> String {
+    let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
+    names.join(", ")
 }
 
 fn load_folder(root: &Path, options: &LoadOptions) -> Result<Dataset, DatasetError> {
@@ -128,7 +127,9 @@ fn load_folder(root: &Path, options: &LoadOptions) -> Result<Dataset, DatasetErr
     let shown = root.display().to_string();
     if gathered.drafts.is_empty() {
         let files = found.len() as u64;
-        return Err(DatasetError::whole(shown, Problem::NoTranscripts { files }));
+        let known = known_formats();
+        let problem = Problem::NoTranscripts { known, files };
+        return Err(DatasetError::whole(shown, problem));
     }
     gathered.warn_of_others(&others, if native { 0 } else { hidden });
     let name = root
@@ -236,13 +237,11 @@ impl Gathered {
             } else {
                 "files are no transcripts"
             };
-            self.warnings
-                .push(format!("{} {verb}: {named}{more}", others.len()));
+            self.warnings.push(format!("{} {verb}: {named}{more}", others.len()));
         }
         if hidden > 0 {
-            self.warnings.push(format!(
-                "folders not entered because they are hidden or links: {hidden}"
-            ));
+            self.warnings
+                .push(format!("folders not entered because they are hidden or links: {hidden}"));
         }
     }
 
@@ -252,10 +251,7 @@ impl Gathered {
         for (file, transcript) in &self.drafts {
             if !ids.insert(transcript.id.as_str()) {
                 let id = transcript.id.clone();
-                return Err(DatasetError::whole(
-                    file.clone(),
-                    Problem::RepeatedTranscript { id },
-                ));
+                return Err(DatasetError::whole(file.clone(), Problem::RepeatedTranscript { id }));
             }
         }
         let card = self.card.unwrap_or_else(|| Card::named(name));

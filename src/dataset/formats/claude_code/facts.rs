@@ -15,13 +15,8 @@ pub(super) fn facts(records: &[Record], chain: &[usize], transcript: &mut Transc
     let mut values = BTreeSet::new();
     for &at in chain {
         let header = &records[at].header;
-        let own = [
-            &header.session_id,
-            &header.cwd,
-            &header.version,
-            &header.git_branch,
-            &header.slug,
-        ];
+        let own =
+            [&header.session_id, &header.cwd, &header.version, &header.git_branch, &header.slug];
         values.extend(own.into_iter().flatten().filter(|v| !v.is_empty()).cloned());
         if let Some(cwd) = &header.cwd {
             values.extend(home_of(cwd));

@@ -72,20 +72,16 @@ impl Format for ClaudeCode {
                 one(format!("{stem}#sidechain-{}", n + 1), members)?;
             }
         }
-        let skipped = sidechains.values().map(|m| m.len() as u64).sum();
-        let torn = source.torn();
-        match drafts.first_mut() {
-            Some(first) => {
-                first.leave_out("record written twice", repeated);
-                first.leave_out("torn last line", torn);
-                if !options.sidechains {
-                    first.leave_out("sidechain record", skipped);
-                }
-            }
-            None if skipped > 0 => {
-                source.warn(format!("nothing but sidechain records ({skipped})"));
-            }
-            None => {}
+        let skipped = match options.sidechains {
+            true => 0,
+            false => sidechains.values().map(|m| m.len() as u64).sum(),
+        };
+        if let Some(first) = drafts.first_mut() {
+            first.leave_out("record written twice", repeated);
+            first.leave_out("torn last line", source.torn());
+            first.leave_out("sidechain record", skipped);
+        } else if skipped > 0 {
+            source.warn(format!("nothing but sidechain records ({skipped})"));
         }
         Ok(drafts)
     }

@@ -192,8 +192,7 @@ impl Reader {
                 self.draft.push(message, line);
             }
             "bashExecution" if message.exclude_from_context == Some(true) => {
-                self.draft
-                    .leave_out("bash execution outside the context", 1);
+                self.draft.leave_out("bash execution outside the context", 1);
             }
             "bashExecution" => {
                 let text = bash_text(&mut message)?;
@@ -259,18 +258,8 @@ impl Reader {
         header: &Header,
         compaction: Compaction,
     ) -> Result<(), Problem> {
-        let first = match (
-            compaction.first_kept_entry_index,
-            &compaction.first_kept_entry_id,
-        ) {
-            (Some(index), _) => Some(index),
-            (None, Some(id)) => Some(*self.by_id.get(id).ok_or_else(|| {
-                Problem::Inconsistent(format!("first kept entry `{id}` is not in the file"))
-            })?),
-            (None, None) => None,
-        };
         let after = self.draft.next_index();
-        let kept_from = match first {
+        let kept_from = match self.first_kept(&compaction)? {
             None => after,
             Some(first) if first > at => {
                 return Err(Problem::Inconsistent(format!(
@@ -278,9 +267,9 @@ impl Reader {
                 )));
             }
             // The entry itself may lie on a branch that was left.
-            Some(first) => (first..=at)
-                .find_map(|e| self.index_at.get(&e).copied())
-                .unwrap_or(after),
+            Some(first) => {
+                (first..=at).find_map(|e| self.index_at.get(&e).copied()).unwrap_or(after)
+            }
         };
         self.draft.transcript.compactions.push(RecordedCompaction {
             after,
@@ -295,6 +284,19 @@ impl Reader {
         Ok(())
     }
 
+    /// Position in the file of the first entry that a compaction kept.
+    fn first_kept(&self, compaction: &Compaction) -> Result<Option<usize>, Problem> {
+        let id = match (compaction.first_kept_entry_index, &compaction.first_kept_entry_id) {
+            (Some(index), _) => return Ok(Some(index)),
+            (None, None) => return Ok(None),
+            (None, Some(id)) => id,
+        };
+        let at = self.by_id.get(id).copied();
+        at.map(Some).ok_or_else(|| {
+            Problem::Inconsistent(format!("first kept entry `{id}` is not in the file"))
+        })
+    }
+
     fn blocks(&mut self, content: Content<Part>) -> Result<Vec<Block>, Problem> {
         let parts = match content {
             Content::Text(text) => return Ok(vec![Block::Text { text }]),
@@ -303,20 +305,18 @@ impl Reader {
         let mut blocks = Vec::with_capacity(parts.len());
         for part in parts {
             match part.kind.as_str() {
-                "text" => blocks.push(Block::Text {
-                    text: part.text.ok_or_else(|| lacks("text"))?,
-                }),
-                "thinking" => blocks.push(Block::Reasoning {
-                    text: part.thinking.unwrap_or_default(),
-                }),
+                "text" => {
+                    blocks.push(Block::Text { text: part.text.ok_or_else(|| lacks("text"))? })
+                }
+                "thinking" => {
+                    blocks.push(Block::Reasoning { text: part.thinking.unwrap_or_default() })
+                }
                 "toolCall" => blocks.push(Block::ToolCall {
                     id: part.id.ok_or_else(|| lacks("id"))?,
                     name: part.name.ok_or_else(|| lacks("name"))?,
                     arguments: part.arguments.unwrap_or_else(|| serde_json::json!({})),
                 }),
-                "image" => blocks.push(Block::Image {
-                    media_type: part.mime_type,
-                }),
+                "image" => blocks.push(Block::Image { media_type: part.mime_type }),
                 other => self.draft.leave_out(format!("{other} part"), 1),
             }
         }

@@ -125,10 +125,7 @@ pub(super) fn read_entry(text: &str) -> Result<(Header, Body), Problem> {
 }
 
 pub(super) fn lacks(field: &str) -> Problem {
-    Problem::Shape {
-        at: "message".to_owned(),
-        message: format!("lacks `{field}`"),
-    }
+    Problem::Shape { at: "message".to_owned(), message: format!("lacks `{field}`") }
 }
 
 /// A command that the user ran, as pi tells the model about it
