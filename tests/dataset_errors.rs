@@ -177,7 +177,7 @@ fn a_folder_names_what_it_passes_over_and_reads_in_order() {
     assert_eq!(ids, ["a/log", "b/log"]);
     let expected = [
         "2 files are no transcripts: LICENSE, x.metadata.json",
-        "folders not entered because they are hidden or links: 1",
+        "hidden folders, links to folders and the like, not entered: 1",
     ];
     assert_eq!(dataset.warnings, expected);
     let files: Vec<&str> = dataset.files.iter().map(|(name, _)| name.as_str()).collect();

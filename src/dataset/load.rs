@@ -240,8 +240,9 @@ impl Gathered {
             self.warnings.push(format!("{} {verb}: {named}{more}", others.len()));
         }
         if hidden > 0 {
-            self.warnings
-                .push(format!("folders not entered because they are hidden or links: {hidden}"));
+            self.warnings.push(format!(
+                "hidden folders, links to folders and the like, not entered: {hidden}"
+            ));
         }
     }
 
