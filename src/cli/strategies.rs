@@ -104,7 +104,7 @@ fn changed(change: &str, selected: &[String]) -> Result<Preset, Failure> {
     Ok(preset)
 }
 
-fn load(name: &str, overrides: &[(String, String)]) -> Result<Preset, Failure> {
+pub(super) fn load(name: &str, overrides: &[(String, String)]) -> Result<Preset, Failure> {
     if let Some(found) = builtin(name, overrides) {
         return Ok(found?);
     }

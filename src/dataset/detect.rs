@@ -22,11 +22,12 @@ pub struct Probe {
 }
 
 impl Probe {
-    pub(crate) fn new(head: &[u8]) -> Probe {
+    /// Looks at the first bytes of an input.
+    pub fn new(head: &[u8]) -> Probe {
         let head = String::from_utf8_lossy(head).into_owned();
         let text = head.trim_start_matches('\u{feff}');
         let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-        let spread = lines.clone().next().is_some_and(|line| is_cut(line))
+        let spread = lines.clone().next().is_some_and(is_cut)
             && text.trim().contains('\n')
             && (is_cut(text) || serde_json::from_str::<IgnoredAny>(text).is_ok());
         let records = if spread {

@@ -18,6 +18,9 @@ use super::{Dataset, LoadOptions};
 /// Names listed in one warning before it says "and more".
 const NAMED: usize = 8;
 
+/// Said of a recognised file that gave no transcript.
+const NO_MESSAGE: &str = "no message stands in it";
+
 /// Reads `input`: a native data set folder, or a file or folder of any known
 /// transcript format. Folders are read with everything below them, in the
 /// order of relative paths.
@@ -68,9 +71,9 @@ fn single(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, 
     };
     let drafts = format.read(source, options)?;
     if drafts.is_empty() {
-        let why = match source.torn() {
-            0 => "no message stands in it".to_owned(),
-            _ => "its only line is torn".to_owned(),
+        let why = match source.warnings() {
+            [] => NO_MESSAGE.to_owned(),
+            warnings => warnings.join("; "),
         };
         return Err(source.error(None, Problem::NoConversation { why }));
     }
@@ -90,9 +93,13 @@ fn unknown(source: &mut Source<'_>, probe: &Probe) -> DatasetError {
             Err(error) => return error,
         }
     }
-    let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
-    let known = names.join(", ");
+    let known = known_formats();
     source.error(None, Problem::UnknownFormat { known })
+}
+
+fn known_formats() -> String {
+    let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
+    names.join(", ")
 }
 
 fn load_folder(root: &Path, options: &LoadOptions) -> Result<Dataset, DatasetError> {
@@ -120,7 +127,9 @@ fn load_folder(root: &Path, options: &LoadOptions) -> Result<Dataset, DatasetErr
     let shown = root.display().to_string();
     if gathered.drafts.is_empty() {
         let files = found.len() as u64;
-        return Err(DatasetError::whole(shown, Problem::NoTranscripts { files }));
+        let known = known_formats();
+        let problem = Problem::NoTranscripts { known, files };
+        return Err(DatasetError::whole(shown, problem));
     }
     gathered.warn_of_others(&others, if native { 0 } else { hidden });
     let name = root
@@ -172,6 +181,9 @@ impl Gathered {
             return Ok(false);
         };
         let drafts = format.read(&mut source, options)?;
+        if drafts.is_empty() && source.warnings().is_empty() {
+            source.warn(NO_MESSAGE);
+        }
         self.add(&file.relative, drafts, source)?;
         Ok(true)
     }
@@ -228,7 +240,9 @@ impl Gathered {
             self.warnings.push(format!("{} {verb}: {named}{more}", others.len()));
         }
         if hidden > 0 {
-            self.warnings.push(format!("{hidden} hidden or linked folders were not entered"));
+            self.warnings.push(format!(
+                "hidden folders, links to folders and the like, not entered: {hidden}"
+            ));
         }
     }
 
