@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use recap::dataset::{Dataset, LoadOptions, load};
-use recap::model::{RecordedTrigger, Transcript};
+use recap::model::{RecordedTrigger, Role, Transcript};
 
 fn data(name: &str) -> Option<Dataset> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -67,4 +67,82 @@ fn claude_code_sessions_keep_every_result_and_compaction() {
             .collect();
         assert_eq!(made, compactions, "compactions of {id}");
     }
+}
+
+#[test]
+fn the_pi_session_keeps_every_message_and_what_its_compactions_kept() {
+    let Some(dataset) = data("pi-sessions") else {
+        return;
+    };
+    assert_eq!(dataset.transcripts.len(), 1);
+    let transcript = &dataset.transcripts[0];
+    // 55 user, 484 assistant, 448 results, 3 commands of the user.
+    assert_eq!(transcript.messages.len(), 990);
+    assert_eq!(results(transcript), 448);
+    let users = transcript.messages.iter().filter(|m| m.opens_exchange());
+    assert_eq!(users.count(), 58);
+    let made: Vec<_> = transcript
+        .compactions
+        .iter()
+        .map(|c| {
+            (
+                c.after,
+                c.kept_from,
+                c.tokens_before,
+                c.summary.as_deref().map(|s| s.chars().count()),
+            )
+        })
+        .collect();
+    // Entries 359 and 628 are the compactions, 293 and 551 what they kept;
+    // before them stand the session entry, 4 level changes and, for the
+    // second, the first compaction.
+    assert_eq!(made[0], (354, 288, Some(175_004), Some(4_291)));
+    assert_eq!(made[1], (622, 545, Some(185_014), Some(3_649)));
+    assert_eq!(transcript.messages[288].role, Role::User);
+    assert_eq!(transcript.messages[545].role, Role::User);
+    let largest = transcript
+        .messages
+        .iter()
+        .filter_map(|m| m.usage.map(|u| u.prompt()));
+    assert_eq!(largest.max(), Some(184_915));
+}
+
+#[test]
+fn tau_bench_runs_become_one_transcript_each() {
+    let Some(dataset) = data("tau-bench") else {
+        return;
+    };
+    assert_eq!(dataset.transcripts.len(), 100);
+    let messages = dataset.transcripts.iter().map(|t| t.messages.len());
+    // 2,526 with the 100 policies, which belong to the preamble.
+    assert_eq!(messages.sum::<usize>(), 2_426);
+    assert!(
+        dataset
+            .transcripts
+            .iter()
+            .all(|t| t.preamble.system.len() == 1)
+    );
+    let calls = dataset.transcripts.iter().flat_map(Transcript::calls);
+    let calls: Vec<_> = calls.collect();
+    assert_eq!(calls.len(), 577);
+    assert!(calls.iter().all(|c| c.result.is_some()));
+    let details = calls.iter().filter(|c| c.tool == "get_reservation_details");
+    assert_eq!(details.count(), 198);
+    assert_eq!(dataset.transcripts[0].id, "task-0-trial-0");
+}
+
+#[test]
+fn sidechains_become_transcripts_on_request_and_lose_no_result() {
+    let path = "claude-code-sessions/other-sources/claude-code-viewer-fe5e1c67.jsonl";
+    let Some(main) = data(path) else {
+        return;
+    };
+    assert_eq!(main.transcripts.len(), 1);
+    assert_eq!(main.transcripts[0].left_out["sidechain record"], 405);
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../shared/data")
+        .join(path);
+    let all = load(&path, &LoadOptions { sidechains: true }).expect("the main chain loads");
+    assert_eq!(all.transcripts.len(), 6);
+    assert_eq!(all.transcripts.iter().map(results).sum::<usize>(), 167);
 }

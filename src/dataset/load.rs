@@ -9,7 +9,8 @@ use crate::model::Transcript;
 use super::check::{Draft, check};
 use super::detect::{Probe, detect};
 use super::error::{DatasetError, Problem};
-use super::formats::FORMATS;
+use super::formats::{FORMATS, Format};
+use super::native::{CARD_FILE, Card, Native, PROBES_FILE, TRANSCRIPTS_FILE, read_card};
 use super::source::Source;
 use super::walk::{self, Found};
 use super::{Dataset, LoadOptions};
@@ -100,11 +101,24 @@ fn unknown(source: &mut Source<'_>, probe: &Probe) -> DatasetError {
 }
 
 fn load_folder(root: &Path, options: &LoadOptions) -> Result<Dataset, DatasetError> {
-    let (found, hidden) = walk::files(root)?;
+    let (mut found, hidden) = walk::files(root)?;
+    let has = |name: &str| found.iter().any(|f| f.relative == name);
+    let (card, native) = (has(CARD_FILE), has(CARD_FILE) && has(TRANSCRIPTS_FILE));
+    if native {
+        // Beside them stand a datasheet, a licence and the like.
+        let own = [CARD_FILE, TRANSCRIPTS_FILE, PROBES_FILE];
+        found.retain(|f| own.contains(&f.relative.as_str()));
+    }
     let mut gathered = Gathered::default();
     let mut others = Vec::new();
     for file in &found {
-        if !read_one(file, options, &mut gathered)? {
+        let read = match file.relative.as_str() {
+            CARD_FILE if card => gathered.card(file),
+            PROBES_FILE if native => gathered.probes(file),
+            TRANSCRIPTS_FILE if native => gathered.file(file, options, Some(&Native)),
+            _ => gathered.file(file, options, None),
+        };
+        if !read? {
             others.push(file.relative.as_str());
         }
     }
@@ -113,7 +127,7 @@ fn load_folder(root: &Path, options: &LoadOptions) -> Result<Dataset, DatasetErr
         let files = found.len() as u64;
         return Err(DatasetError::whole(shown, Problem::NoTranscripts { files }));
     }
-    gathered.warn_of_others(&others, hidden);
+    gathered.warn_of_others(&others, if native { 0 } else { hidden });
     let name = root
         .canonicalize()
         .ok()
@@ -122,22 +136,11 @@ fn load_folder(root: &Path, options: &LoadOptions) -> Result<Dataset, DatasetErr
     gathered.into_dataset(&name)
 }
 
-/// Reads a file of a folder; says whether it was a transcript.
-fn read_one(
-    file: &Found,
-    options: &LoadOptions,
-    gathered: &mut Gathered,
-) -> Result<bool, DatasetError> {
+fn open(file: &Found) -> Result<Source<'static>, DatasetError> {
     let open = File::open(&file.path).map_err(|e| walk::unreadable(&file.path, e))?;
     let shown = file.path.display().to_string();
     let base = file.relative.rsplit('/').next().unwrap_or(&file.relative);
-    let mut source = Source::new(&shown, stem_of(base), Box::new(open));
-    let Some(format) = detect(&Probe::new(source.head()?)) else {
-        return Ok(false);
-    };
-    let drafts = format.read(&mut source, options)?;
-    gathered.add(&file.relative, drafts, source)?;
-    Ok(true)
+    Ok(Source::new(&shown, stem_of(base), Box::new(open)))
 }
 
 /// File name without its last extension.
@@ -153,9 +156,50 @@ struct Gathered {
     drafts: Vec<(String, Transcript)>,
     warnings: Vec<String>,
     files: Vec<(String, String)>,
+    card: Option<Card>,
+    probes: u64,
 }
 
 impl Gathered {
+    /// Reads a file of a folder; says whether it was a transcript.
+    fn file(
+        &mut self,
+        file: &Found,
+        options: &LoadOptions,
+        format: Option<&'static dyn Format>,
+    ) -> Result<bool, DatasetError> {
+        let mut source = open(file)?;
+        let format = match format {
+            Some(format) => Some(format),
+            None => detect(&Probe::new(source.head()?)),
+        };
+        let Some(format) = format else {
+            return Ok(false);
+        };
+        let drafts = format.read(&mut source, options)?;
+        self.add(&file.relative, drafts, source)?;
+        Ok(true)
+    }
+
+    fn card(&mut self, file: &Found) -> Result<bool, DatasetError> {
+        let mut source = open(file)?;
+        let text = source.text()?;
+        let card = read_card(&text).map_err(|(line, problem)| source.error(line, problem))?;
+        self.card = Some(card);
+        self.add(&file.relative, Vec::new(), source)?;
+        Ok(true)
+    }
+
+    /// Counts the probes; what they say is their own reader's matter.
+    fn probes(&mut self, file: &Found) -> Result<bool, DatasetError> {
+        let mut source = open(file)?;
+        while source.next_line()?.is_some() {
+            self.probes += 1;
+        }
+        self.add(&file.relative, Vec::new(), source)?;
+        Ok(true)
+    }
+
     fn add(
         &mut self,
         relative: &str,
@@ -208,12 +252,17 @@ impl Gathered {
                 ));
             }
         }
+        let card = self.card.unwrap_or_else(|| Card::named(name));
         Ok(Dataset {
-            name: name.to_owned(),
+            name: card.name,
+            version: card.version,
+            licence: card.licence,
+            origin: card.origin,
+            description: card.description,
             transcripts: self.drafts.into_iter().map(|(_, t)| t).collect(),
             warnings: self.warnings,
             files: self.files,
-            ..Dataset::default()
+            probes: self.probes,
         })
     }
 

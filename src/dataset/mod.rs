@@ -9,6 +9,7 @@ mod detect;
 mod error;
 mod formats;
 mod load;
+mod native;
 mod source;
 mod walk;
 
@@ -17,6 +18,7 @@ pub use detect::Probe;
 pub use error::{DatasetError, Problem};
 pub use formats::{FORMATS, Format};
 pub use load::{load, load_reader};
+pub use native::{CARD_FILE, PROBES_FILE, TRANSCRIPTS_FILE, write_native};
 pub use source::{MAX_DOCUMENT, MAX_LINE, Source};
 
 use crate::model::Transcript;
