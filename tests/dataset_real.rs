@@ -6,9 +6,7 @@ use recap::dataset::{Dataset, LoadOptions, load};
 use recap::model::{RecordedTrigger, Role, Transcript};
 
 fn data(name: &str) -> Option<Dataset> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../shared/data")
-        .join(name);
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data").join(name);
     if !path.exists() {
         eprintln!("skipped: ../shared/data is absent");
         return None;
@@ -36,12 +34,7 @@ fn claude_code_sessions_keep_every_result_and_compaction() {
     type Row = (&'static str, usize, usize, Vec<(RecordedTrigger, u64)>);
     let expected: Vec<Row> = vec![
         ("1284c080", 248, 258, vec![(Auto, 167_471), (Auto, 167_448)]),
-        (
-            "1e0816ef",
-            207,
-            203,
-            vec![(Auto, 167_979), (Manual, 149_025)],
-        ),
+        ("1e0816ef", 207, 203, vec![(Auto, 167_979), (Manual, 149_025)]),
         ("67d765b5", 61, 61, vec![(Manual, 163_509)]),
         ("53ea1606", 85, 50, vec![(Auto, 174_247)]),
         ("3ae3ab59", 87, 76, vec![(Auto, 171_646)]),
@@ -85,12 +78,7 @@ fn the_pi_session_keeps_every_message_and_what_its_compactions_kept() {
         .compactions
         .iter()
         .map(|c| {
-            (
-                c.after,
-                c.kept_from,
-                c.tokens_before,
-                c.summary.as_deref().map(|s| s.chars().count()),
-            )
+            (c.after, c.kept_from, c.tokens_before, c.summary.as_deref().map(|s| s.chars().count()))
         })
         .collect();
     // Entries 359 and 628 are the compactions, 293 and 551 what they kept;
@@ -100,10 +88,7 @@ fn the_pi_session_keeps_every_message_and_what_its_compactions_kept() {
     assert_eq!(made[1], (622, 545, Some(185_014), Some(3_649)));
     assert_eq!(transcript.messages[288].role, Role::User);
     assert_eq!(transcript.messages[545].role, Role::User);
-    let largest = transcript
-        .messages
-        .iter()
-        .filter_map(|m| m.usage.map(|u| u.prompt()));
+    let largest = transcript.messages.iter().filter_map(|m| m.usage.map(|u| u.prompt()));
     assert_eq!(largest.max(), Some(184_915));
 }
 
@@ -116,12 +101,7 @@ fn tau_bench_runs_become_one_transcript_each() {
     let messages = dataset.transcripts.iter().map(|t| t.messages.len());
     // 2,526 with the 100 policies, which belong to the preamble.
     assert_eq!(messages.sum::<usize>(), 2_426);
-    assert!(
-        dataset
-            .transcripts
-            .iter()
-            .all(|t| t.preamble.system.len() == 1)
-    );
+    assert!(dataset.transcripts.iter().all(|t| t.preamble.system.len() == 1));
     let calls = dataset.transcripts.iter().flat_map(Transcript::calls);
     let calls: Vec<_> = calls.collect();
     assert_eq!(calls.len(), 577);
@@ -139,9 +119,7 @@ fn sidechains_become_transcripts_on_request_and_lose_no_result() {
     };
     assert_eq!(main.transcripts.len(), 1);
     assert_eq!(main.transcripts[0].left_out["sidechain record"], 405);
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../shared/data")
-        .join(path);
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data").join(path);
     let all = load(&path, &LoadOptions { sidechains: true }).expect("the main chain loads");
     assert_eq!(all.transcripts.len(), 6);
     assert_eq!(all.transcripts.iter().map(results).sum::<usize>(), 167);

@@ -63,9 +63,7 @@ fn size(message: &Message) -> u64 {
         .iter()
         .map(|block| match block {
             Block::Text { text } | Block::ToolResult { text, .. } => count(text),
-            Block::ToolCall {
-                name, arguments, ..
-            } => count(name) + count(&arguments.to_string()),
+            Block::ToolCall { name, arguments, .. } => count(name) + count(&arguments.to_string()),
             Block::Reasoning { .. } | Block::Image { .. } => 0,
         })
         .sum()
@@ -80,10 +78,7 @@ fn nine_of_ten_labelled_references_were_needed_and_are_still_mined() {
     assert_eq!(labels.len(), 100);
     let labelled: BTreeSet<&str> = labels.iter().map(|l| l.transcript.as_str()).collect();
     let mut mined = BTreeSet::new();
-    for transcript in transcripts
-        .iter()
-        .filter(|t| labelled.contains(t.id.as_str()))
-    {
+    for transcript in transcripts.iter().filter(|t| labelled.contains(t.id.as_str())) {
         let sizes: Vec<u64> = transcript.messages.iter().map(size).collect();
         for reference in mine(transcript, &sizes, &MiningRules::default()).references {
             let hash = blake3::hash(reference.text.as_bytes()).to_hex();
@@ -115,8 +110,5 @@ fn nine_of_ten_labelled_references_were_needed_and_are_still_mined() {
     let against = count("coincidence") + count("doubtful") / 2.0;
     let precision = count("needed") / (count("needed") + against);
     assert!(precision >= PRECISION, "{precision} from {counts:?}");
-    assert_eq!(
-        counts.keys().copied().collect::<Vec<_>>(),
-        ["coincidence", "doubtful", "needed"]
-    );
+    assert_eq!(counts.keys().copied().collect::<Vec<_>>(), ["coincidence", "doubtful", "needed"]);
 }

@@ -121,9 +121,7 @@ fn check_positions(transcript: &Transcript) -> Result<(), String> {
     for (n, compaction) in transcript.compactions.iter().enumerate() {
         let n = n + 1;
         if compaction.after > count || compaction.kept_from > compaction.after {
-            return Err(format!(
-                "compaction {n} lies outside the transcript of {count} messages"
-            ));
+            return Err(format!("compaction {n} lies outside the transcript of {count} messages"));
         }
         if compaction.after < last {
             return Err(format!("compaction {n} stands before the one before it"));
@@ -131,9 +129,7 @@ fn check_positions(transcript: &Transcript) -> Result<(), String> {
         last = compaction.after;
     }
     let changes = &transcript.preamble_changes;
-    let ordered = changes
-        .windows(2)
-        .all(|pair| pair[0].before < pair[1].before);
+    let ordered = changes.windows(2).all(|pair| pair[0].before < pair[1].before);
     if !ordered || changes.iter().any(|change| change.before >= count) {
         return Err("preamble changes are not in order or lie outside the transcript".to_owned());
     }

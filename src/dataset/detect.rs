@@ -35,11 +35,7 @@ impl Probe {
             let lines = lines.by_ref().take(LINES);
             lines.filter_map(|l| serde_json::from_str(l).ok()).collect()
         };
-        Probe {
-            head,
-            records,
-            spread,
-        }
+        Probe { head, records, spread }
     }
 
     /// Whether there is nothing but blanks.
@@ -65,11 +61,7 @@ impl Probe {
 
     /// First character that is no blank.
     pub fn first_char(&self) -> Option<char> {
-        self.head
-            .trim_start_matches('\u{feff}')
-            .trim_start()
-            .chars()
-            .next()
+        self.head.trim_start_matches('\u{feff}').trim_start().chars().next()
     }
 }
 

@@ -142,11 +142,7 @@ pub enum Problem {
 impl DatasetError {
     /// A problem of a whole file or folder.
     pub(crate) fn whole(file: impl Into<String>, problem: Problem) -> Self {
-        DatasetError {
-            file: file.into(),
-            line: None,
-            problem,
-        }
+        DatasetError { file: file.into(), line: None, problem }
     }
 
     /// What the user can do about it.

@@ -27,11 +27,7 @@ const NAMED: usize = 8;
 /// files of no known format are no error: they are named in the warnings.
 pub fn load(input: &Path, options: &LoadOptions) -> Result<Dataset, DatasetError> {
     let metadata = std::fs::metadata(input).map_err(|e| walk::unreadable(input, e))?;
-    if metadata.is_dir() {
-        load_folder(input, options)
-    } else {
-        load_file(input, options)
-    }
+    if metadata.is_dir() { load_folder(input, options) } else { load_file(input, options) }
 }
 
 /// Reads one transcript file from memory: standard input, an archive.
@@ -54,9 +50,8 @@ pub fn load_reader(
 
 fn load_file(input: &Path, options: &LoadOptions) -> Result<Dataset, DatasetError> {
     let shown = input.display().to_string();
-    let name = input
-        .file_name()
-        .map_or_else(|| shown.clone(), |n| n.to_string_lossy().into_owned());
+    let name =
+        input.file_name().map_or_else(|| shown.clone(), |n| n.to_string_lossy().into_owned());
     let file = File::open(input).map_err(|e| walk::unreadable(input, e))?;
     let mut source = Source::new(&shown, stem_of(&name), Box::new(file));
     let drafts = single(&mut source, options)?;
@@ -230,13 +225,10 @@ impl Gathered {
             } else {
                 "files are no transcripts"
             };
-            self.warnings
-                .push(format!("{} {verb}: {named}{more}", others.len()));
+            self.warnings.push(format!("{} {verb}: {named}{more}", others.len()));
         }
         if hidden > 0 {
-            self.warnings.push(format!(
-                "{hidden} hidden or linked folders were not entered"
-            ));
+            self.warnings.push(format!("{hidden} hidden or linked folders were not entered"));
         }
     }
 
@@ -246,10 +238,7 @@ impl Gathered {
         for (file, transcript) in &self.drafts {
             if !ids.insert(transcript.id.as_str()) {
                 let id = transcript.id.clone();
-                return Err(DatasetError::whole(
-                    file.clone(),
-                    Problem::RepeatedTranscript { id },
-                ));
+                return Err(DatasetError::whole(file.clone(), Problem::RepeatedTranscript { id }));
             }
         }
         let card = self.card.unwrap_or_else(|| Card::named(name));

@@ -47,10 +47,7 @@ impl<'a> Source<'a> {
     /// Reads `inner`; `name` is what errors call it, `stem` the name that
     /// transcripts without an id of their own take.
     pub(crate) fn new(name: &str, stem: &str, inner: Box<dyn Read + 'a>) -> Self {
-        let inner = Hashing {
-            inner,
-            hasher: blake3::Hasher::new(),
-        };
+        let inner = Hashing { inner, hasher: blake3::Hasher::new() };
         Source {
             name: name.to_owned(),
             stem: stem.to_owned(),
@@ -80,11 +77,7 @@ impl<'a> Source<'a> {
 
     /// An error at `line` of this input.
     pub fn error(&self, line: Option<u64>, problem: Problem) -> DatasetError {
-        DatasetError {
-            file: self.name.clone(),
-            line,
-            problem,
-        }
+        DatasetError { file: self.name.clone(), line, problem }
     }
 
     fn io(&self, source: std::io::Error) -> DatasetError {
@@ -169,9 +162,7 @@ impl<'a> Source<'a> {
     /// The rest of the input as text.
     pub(crate) fn text(&mut self) -> Result<String, DatasetError> {
         let mut bytes = Vec::new();
-        let read = (&mut self.reader)
-            .take(MAX_DOCUMENT + 1)
-            .read_to_end(&mut bytes);
+        let read = (&mut self.reader).take(MAX_DOCUMENT + 1).read_to_end(&mut bytes);
         read.map_err(|e| self.io(e))?;
         if bytes.len() as u64 > MAX_DOCUMENT {
             let limit = MAX_DOCUMENT;
@@ -222,9 +213,7 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
         let reader = &mut serde_json::Deserializer::from_str(text);
         match serde_path_to_error::deserialize::<_, T>(reader) {
             Err(e) => problem_of(&e),
-            Ok(_) => Problem::Syntax {
-                message: "something follows the record".to_owned(),
-            },
+            Ok(_) => Problem::Syntax { message: "something follows the record".to_owned() },
         }
     })
 }

@@ -26,15 +26,10 @@ pub(crate) fn files(root: &Path) -> Result<(Vec<Found>, u64), DatasetError> {
         let entries = std::fs::read_dir(&folder).map_err(|e| unreadable(&folder, e))?;
         for entry in entries {
             let entry = entry.map_err(|e| unreadable(&folder, e))?;
-            let kind = entry
-                .file_type()
-                .map_err(|e| unreadable(&entry.path(), e))?;
+            let kind = entry.file_type().map_err(|e| unreadable(&entry.path(), e))?;
             let name = entry.file_name().to_string_lossy().into_owned();
-            let relative = if prefix.is_empty() {
-                name.clone()
-            } else {
-                format!("{prefix}/{name}")
-            };
+            let relative =
+                if prefix.is_empty() { name.clone() } else { format!("{prefix}/{name}") };
             let path = entry.path();
             // A link to a folder may lead back to itself.
             if kind.is_dir() && !name.starts_with('.') {

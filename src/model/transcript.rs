@@ -331,10 +331,7 @@ impl Transcript {
 
     /// Indices of the messages before which the recorded agent called its model.
     pub fn requests(&self) -> impl Iterator<Item = MessageIndex> + '_ {
-        (0u32..)
-            .zip(&self.messages)
-            .filter(|(_, m)| m.is_request())
-            .map(|(i, _)| i)
+        (0u32..).zip(&self.messages).filter(|(_, m)| m.is_request()).map(|(i, _)| i)
     }
 }
 

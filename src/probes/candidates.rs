@@ -7,7 +7,7 @@ use super::occurrences::{Place, texts};
 use super::support::Rarity;
 use crate::model::{IdentifierClass, MessageIndex, Transcript};
 use crate::text::bounded::last_component;
-use crate::text::{IdentifierOptions, Needle, identifiers, is_generic, restyled};
+use crate::text::{IdentifierOptions, Needle, identifiers, is_generic, recompiled, restyled};
 
 /// Identifiers that the requests use, before anything is known of their past.
 pub(super) struct Candidates {
@@ -58,7 +58,7 @@ impl Candidates {
         if self.hints[number as usize].is_empty() {
             self.hints[number as usize] = hints(&text, class)
                 .iter()
-                .map(|hint| self.number(hint, IdentifierClass::Identifier, roots, numbers))
+                .map(|(hint, class)| self.number(hint, *class, roots, numbers))
                 .collect();
         }
     }
@@ -83,17 +83,17 @@ impl Candidates {
 }
 
 /// What gives an identifier away.
-fn hints(text: &str, class: IdentifierClass) -> Vec<String> {
+fn hints(text: &str, class: IdentifierClass) -> Vec<(String, IdentifierClass)> {
     let name = match class {
+        IdentifierClass::Path => {
+            return recompiled(text).map(|path| (path, class)).into_iter().collect();
+        }
         IdentifierClass::Identifier => text,
         IdentifierClass::Dotted => last_component(text, class).unwrap_or(text),
         _ => return Vec::new(),
     };
-    let mut hints = restyled(name);
-    if name != text {
-        hints.push(name.to_owned());
-    }
-    hints
+    let own = (name != text).then(|| name.to_owned());
+    restyled(name).into_iter().chain(own).map(|hint| (hint, IdentifierClass::Identifier)).collect()
 }
 
 /// The specific identifiers of one assistant message.
@@ -105,26 +105,21 @@ fn used<'a>(
     let mut used: Vec<(String, IdentifierClass)> = Vec::new();
     let mut habitual: FxHashSet<&str> = FxHashSet::default();
     let mut arguments = Vec::new();
-    texts(
-        &transcript.messages[request as usize],
-        &mut |place, text| {
-            if let Place::Argument { tool, key } = place {
-                if is_measure(key) {
-                    return;
-                }
-                if habits.holds(tool, key, text) {
-                    habitual.insert(text.trim());
-                }
-                arguments.push((tool, key, text));
+    texts(&transcript.messages[request as usize], &mut |place, text| {
+        if let Place::Argument { tool, key } = place {
+            if is_measure(key) {
+                return;
             }
-            let options = IdentifierOptions {
-                code: is_code(place, text),
-            };
-            for found in identifiers(text, options) {
-                used.push((found.text.to_owned(), found.class));
+            if habits.holds(tool, key, text) {
+                habitual.insert(text.trim());
             }
-        },
-    );
+            arguments.push((tool, key, text));
+        }
+        let options = IdentifierOptions { code: is_code(place, text) };
+        for found in identifiers(text, options) {
+            used.push((found.text.to_owned(), found.class));
+        }
+    });
     for (tool, key, text) in arguments {
         habits.learn(tool, key, text);
     }
@@ -136,14 +131,7 @@ fn used<'a>(
 
 /// A one-line argument is code or a command; a longer one may be prose.
 fn is_code(place: Place<'_>, text: &str) -> bool {
-    const PROSE: &[&str] = &[
-        "description",
-        "prompt",
-        "subject",
-        "query",
-        "content",
-        "activeForm",
-    ];
+    const PROSE: &[&str] = &["description", "prompt", "subject", "query", "content", "activeForm"];
     let Place::Argument { key, .. } = place else {
         return false;
     };
@@ -164,10 +152,7 @@ struct Habits<'a> {
 
 impl<'a> Habits<'a> {
     fn new(length: usize) -> Habits<'a> {
-        Habits {
-            length,
-            values: FxHashSet::default(),
-        }
+        Habits { length, values: FxHashSet::default() }
     }
 
     fn holds(&self, tool: &'a str, key: &'a str, value: &'a str) -> bool {
@@ -190,9 +175,6 @@ fn relative<'a>(text: &'a str, class: IdentifierClass, roots: &[&str]) -> &'a st
     }
     roots
         .iter()
-        .find_map(|root| {
-            text.strip_prefix(root.trim_end_matches('/'))?
-                .strip_prefix('/')
-        })
+        .find_map(|root| text.strip_prefix(root.trim_end_matches('/'))?.strip_prefix('/'))
         .unwrap_or(text)
 }

@@ -26,10 +26,7 @@ impl<'a> History<'a> {
                 }
             }
         }
-        History {
-            compactions: &transcript.compactions,
-            cleared,
-        }
+        History { compactions: &transcript.compactions, cleared }
     }
 
     /// The last boundary before `request` that took messages away; one that

@@ -22,10 +22,7 @@ pub struct MiningRules {
 
 impl Default for MiningRules {
     fn default() -> MiningRules {
-        MiningRules {
-            min_distance: 4_000,
-            habit_length: 40,
-        }
+        MiningRules { min_distance: 4_000, habit_length: 40 }
     }
 }
 
@@ -146,17 +143,16 @@ impl Miner<'_> {
             let places = &self.places[number as usize];
             let sources = &places[..places.partition_point(|&at| at < request)];
             match sources.iter().rfind(|&&at| self.history.held(at, request)) {
-                Some(&last) => exam
-                    .references
-                    .extend(self.reference(ordinal, request, number, last, sources)),
+                Some(&last) => {
+                    exam.references.extend(self.reference(ordinal, request, number, last, sources))
+                }
                 None if !sources.is_empty() && self.did_without(request, number) => {
                     exam.did_without += 1;
                 }
                 None => {}
             }
         }
-        exam.references
-            .sort_by(|a, b| (a.request, &a.text).cmp(&(b.request, &b.text)));
+        exam.references.sort_by(|a, b| (a.request, &a.text).cmp(&(b.request, &b.text)));
         exam
     }
 

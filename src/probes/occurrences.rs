@@ -27,9 +27,7 @@ pub(super) fn texts<'a>(message: &'a Message, each: &mut dyn FnMut(Place<'a>, &'
         match block {
             Block::Text { text } => each(Place::Said, text),
             Block::ToolResult { text, .. } => each(Place::Result, text),
-            Block::ToolCall {
-                name, arguments, ..
-            } => strings(name, "", arguments, each),
+            Block::ToolCall { name, arguments, .. } => strings(name, "", arguments, each),
             Block::Reasoning { .. } | Block::Image { .. } => {}
         }
     }

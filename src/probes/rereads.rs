@@ -20,10 +20,7 @@ impl Rereads {
         let mut calls: Vec<Vec<MessageIndex>> = Vec::new();
         for call in transcript.calls() {
             let block = &transcript.messages[call.message as usize].blocks[call.block as usize];
-            let Block::ToolCall {
-                name, arguments, ..
-            } = block
-            else {
+            let Block::ToolCall { name, arguments, .. } = block else {
                 continue;
             };
             let kind = *numbers.entry(target(name, arguments)).or_insert_with(|| {

@@ -53,10 +53,7 @@ impl Rarity {
                 }
             });
         }
-        Rarity {
-            messages,
-            total: transcript.messages.len() as u64,
-        }
+        Rarity { messages, total: transcript.messages.len() as u64 }
     }
 
     /// Whether the conversation uses a word everywhere: whoever works on it
@@ -90,10 +87,7 @@ pub(super) fn supports(reference: &Reference, needle: &Needle, carrier: &str) ->
     let wanted = NEEDED.min(reference.support.len());
     needle.places(carrier).any(|place| {
         let (before, after) = around(carrier, &place, CARRIER_RADIUS);
-        let near: Vec<String> = words(before)
-            .chain(words(after))
-            .map(str::to_lowercase)
-            .collect();
+        let near: Vec<String> = words(before).chain(words(after)).map(str::to_lowercase).collect();
         let standing = reference.support.iter().filter(|word| near.contains(word));
         standing.count() >= wanted
     })
@@ -103,15 +97,8 @@ pub(super) fn supports(reference: &Reference, needle: &Needle, carrier: &str) ->
 fn around<'a>(text: &'a str, place: &Range<usize>, radius: usize) -> (&'a str, &'a str) {
     let before = &text[..place.start];
     let after = &text[place.end..];
-    let from = before
-        .char_indices()
-        .rev()
-        .nth(radius.saturating_sub(1))
-        .map_or(0, |(at, _)| at);
-    let to = after
-        .char_indices()
-        .nth(radius)
-        .map_or(after.len(), |(at, _)| at);
+    let from = before.char_indices().rev().nth(radius.saturating_sub(1)).map_or(0, |(at, _)| at);
+    let to = after.char_indices().nth(radius).map_or(after.len(), |(at, _)| at);
     let cut_left = from > 0 && before[..from].chars().next_back().is_some_and(is_word);
     let cut_right = after[to..].chars().next().is_some_and(is_word);
     let mut head = &before[from..];

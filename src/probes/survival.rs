@@ -88,10 +88,7 @@ impl Survival {
 
     /// The same exam for another cell, whose synthetic entries have other ids.
     pub fn fresh(&self) -> Survival {
-        Survival {
-            exam: Arc::clone(&self.exam),
-            seen: FxHashMap::default(),
-        }
+        Survival { exam: Arc::clone(&self.exam), seen: FxHashMap::default() }
     }
 
     /// What became of the reference at position `reference` of the exam in
@@ -134,10 +131,7 @@ impl Survival {
             }
         }
         view.synthetic(&mut |id, text| {
-            let carried = *self
-                .seen
-                .entry((id, number))
-                .or_insert_with(|| name.carried(text));
+            let carried = *self.seen.entry((id, number)).or_insert_with(|| name.carried(text));
             best = best.max(judge(asked, name, carried, text));
         });
         best
@@ -183,10 +177,7 @@ impl Name {
         };
         let past = self.last_sources.partition_point(|&at| at < request);
         self.last_sources[..past].iter().rev().any(|&at| {
-            view.verbatim(at)
-                || view
-                    .edited(at)
-                    .is_some_and(|text| last.find(text).is_some())
+            view.verbatim(at) || view.edited(at).is_some_and(|text| last.find(text).is_some())
         })
     }
 

@@ -13,14 +13,7 @@ use crate::model::{
 const FILLER: &str = "and so it went on";
 
 fn message(role: Role, blocks: Vec<Block>) -> Message {
-    Message {
-        id: String::new(),
-        role,
-        at: None,
-        blocks,
-        usage: None,
-        synthetic: false,
-    }
+    Message { id: String::new(), role, at: None, blocks, usage: None, synthetic: false }
 }
 
 fn said(role: Role, text: &str) -> Message {
@@ -36,14 +29,7 @@ fn agent(text: &str) -> Message {
 }
 
 fn call(id: &str, tool: &str, arguments: serde_json::Value) -> Message {
-    message(
-        Role::Assistant,
-        vec![Block::ToolCall {
-            id: id.into(),
-            name: tool.into(),
-            arguments,
-        }],
-    )
+    message(Role::Assistant, vec![Block::ToolCall { id: id.into(), name: tool.into(), arguments }])
 }
 
 fn result(call: &str, text: &str) -> Message {
@@ -59,11 +45,7 @@ fn result(call: &str, text: &str) -> Message {
 }
 
 fn talk(messages: Vec<Message>) -> Transcript {
-    Transcript {
-        id: "t".into(),
-        messages,
-        ..Transcript::default()
-    }
+    Transcript { id: "t".into(), messages, ..Transcript::default() }
 }
 
 /// Ten tokens a message, 5,000 for a filler.
@@ -116,10 +98,7 @@ fn a_name_last_seen_far_back_is_a_reference() {
     assert_eq!(reference.sources, [0]);
     assert_eq!(reference.refetch, None);
     // Every word stands in one message: ties by order.
-    assert_eq!(
-        reference.support,
-        ["the", "fault", "near", "lease", "epoch"]
-    );
+    assert_eq!(reference.support, ["the", "fault", "near", "lease", "epoch"]);
 }
 
 #[test]
@@ -144,11 +123,8 @@ fn distance_runs_from_the_end_of_the_last_message_that_held_it() {
         agent("I open drainShardQueue."),
     ]);
     let exam = exam(&t);
-    let distances: Vec<(u32, u64)> = exam
-        .references
-        .iter()
-        .map(|r| (r.request, r.distance_tokens))
-        .collect();
+    let distances: Vec<(u32, u64)> =
+        exam.references.iter().map(|r| (r.request, r.distance_tokens)).collect();
     assert_eq!(distances, [(0, 5_000), (1, 5_010)]);
     assert_eq!(exam.references[1].sources, [0, 2]);
 }
@@ -182,12 +158,8 @@ fn what_the_preamble_or_the_record_holds_is_no_reference() {
 
 #[test]
 fn reasoning_is_neither_use_nor_source() {
-    let reasoning = |text: &str| {
-        message(
-            Role::Assistant,
-            vec![Block::Reasoning { text: text.into() }],
-        )
-    };
+    let reasoning =
+        |text: &str| message(Role::Assistant, vec![Block::Reasoning { text: text.into() }]);
     let t = talk(vec![
         user("see drainShardQueue"),
         user(FILLER),
@@ -202,13 +174,7 @@ fn reasoning_is_neither_use_nor_source() {
 #[test]
 fn numeric_arguments_and_their_string_forms_are_no_use() {
     let arguments = json!({"offset": 48217, "limit": "48217", "note": ["see 48217"]});
-    let t = |arguments| {
-        talk(vec![
-            user("48217"),
-            user(FILLER),
-            call("c", "read", arguments),
-        ])
-    };
+    let t = |arguments| talk(vec![user("48217"), user(FILLER), call("c", "read", arguments)]);
     assert_eq!(names(&t(arguments)), ["48217"]);
     let arguments = json!({"offset": 48217, "limit": "48217"});
     assert!(names(&t(arguments)).is_empty());
@@ -251,6 +217,20 @@ fn the_same_words_in_another_style_nearby_give_a_name_away() {
 }
 
 #[test]
+fn the_source_of_a_compiled_name_nearby_gives_it_away() {
+    let t = |near: &str| {
+        talk(vec![
+            user("net/pool_guard.js"),
+            user(FILLER),
+            user(near),
+            agent("import net/pool_guard.js"),
+        ])
+    };
+    assert_eq!(names(&t("net/pool_guard.py")), ["net/pool_guard.js"]);
+    assert!(names(&t("src/net/pool_guard.ts")).is_empty());
+}
+
+#[test]
 fn what_went_at_a_boundary_was_not_there() {
     let mut t = talk(vec![
         user("see drainShardQueue and fluxCapacitorPort"),
@@ -275,11 +255,8 @@ fn a_cleared_result_was_not_there_and_nothing_else_went() {
         user(FILLER),
         agent("drainShardQueue, leaseEpochGuard"),
     ]);
-    t.compactions = vec![RecordedCompaction {
-        summary: None,
-        cleared: vec!["c".into()],
-        ..cut(3, 3, "")
-    }];
+    t.compactions =
+        vec![RecordedCompaction { summary: None, cleared: vec!["c".into()], ..cut(3, 3, "") }];
     let exam = exam(&t);
     let kept: Vec<&str> = exam.references.iter().map(|r| r.text.as_str()).collect();
     assert_eq!(kept, ["leaseEpochGuard"]);
@@ -381,79 +358,35 @@ fn state(view: View) -> ReferenceState {
 #[test]
 fn a_source_sent_verbatim_keeps_a_reference() {
     let verbatim = vec![0];
-    assert_eq!(
-        state(View {
-            verbatim,
-            ..View::default()
-        }),
-        ReferenceState::Kept
-    );
+    assert_eq!(state(View { verbatim, ..View::default() }), ReferenceState::Kept);
 }
 
 #[test]
 fn a_reference_that_stands_nowhere_is_lost() {
     let verbatim = vec![3];
-    assert_eq!(
-        state(View {
-            verbatim,
-            ..View::default()
-        }),
-        ReferenceState::Lost
-    );
+    assert_eq!(state(View { verbatim, ..View::default() }), ReferenceState::Lost);
 }
 
 #[test]
 fn the_last_component_alone_is_partial() {
     let verbatim = vec![2];
-    assert_eq!(
-        state(View {
-            verbatim,
-            ..View::default()
-        }),
-        ReferenceState::Partial
-    );
+    assert_eq!(state(View { verbatim, ..View::default() }), ReferenceState::Partial);
     let synthetic = vec![(7, "we fixed pool_guard.rs")];
-    assert_eq!(
-        state(View {
-            synthetic,
-            ..View::default()
-        }),
-        ReferenceState::Partial
-    );
+    assert_eq!(state(View { synthetic, ..View::default() }), ReferenceState::Partial);
 }
 
 #[test]
 fn what_comes_after_the_request_keeps_nothing() {
     let verbatim = vec![5];
-    assert_eq!(
-        state(View {
-            verbatim,
-            ..View::default()
-        }),
-        ReferenceState::Lost
-    );
+    assert_eq!(state(View { verbatim, ..View::default() }), ReferenceState::Lost);
 }
 
 #[test]
 fn a_summary_keeps_a_reference_only_with_two_of_its_words() {
-    let carried = |text| {
-        state(View {
-            synthetic: vec![(7, text)],
-            ..View::default()
-        })
-    };
-    assert_eq!(
-        carried("Zebra, quagga: net/pool_guard.rs"),
-        ReferenceState::Kept
-    );
-    assert_eq!(
-        carried("zebra: src/net/pool_guard.rs"),
-        ReferenceState::Bare
-    );
-    assert_eq!(
-        carried("src/net/pool_guard.rs.bak zebra quagga"),
-        ReferenceState::Lost
-    );
+    let carried = |text| state(View { synthetic: vec![(7, text)], ..View::default() });
+    assert_eq!(carried("Zebra, quagga: net/pool_guard.rs"), ReferenceState::Kept);
+    assert_eq!(carried("zebra: src/net/pool_guard.rs"), ReferenceState::Bare);
+    assert_eq!(carried("src/net/pool_guard.rs.bak zebra quagga"), ReferenceState::Lost);
 }
 
 #[test]
@@ -461,47 +394,25 @@ fn support_further_than_250_characters_does_not_count() {
     let filler = "x ".repeat(130);
     let near: &'static str = format!("zebra quagga src/net/pool_guard.rs {filler}").leak();
     let far: &'static str = format!("zebra quagga {filler} src/net/pool_guard.rs").leak();
-    let carried = |text| {
-        state(View {
-            synthetic: vec![(7, text)],
-            ..View::default()
-        })
-    };
+    let carried = |text| state(View { synthetic: vec![(7, text)], ..View::default() });
     assert_eq!(carried(near), ReferenceState::Kept);
     assert_eq!(carried(far), ReferenceState::Bare);
 }
 
 #[test]
 fn an_edited_source_is_a_carrier_that_needs_support() {
-    let edited = |text| {
-        state(View {
-            edited: BTreeMap::from([(1, text)]),
-            ..View::default()
-        })
-    };
-    assert_eq!(
-        edited("zebra quagga src/net/pool_guard.rs"),
-        ReferenceState::Kept
-    );
-    assert_eq!(
-        edited("src/net/pool_guard.rs [cleared]"),
-        ReferenceState::Bare
-    );
+    let edited = |text| state(View { edited: BTreeMap::from([(1, text)]), ..View::default() });
+    assert_eq!(edited("zebra quagga src/net/pool_guard.rs"), ReferenceState::Kept);
+    assert_eq!(edited("src/net/pool_guard.rs [cleared]"), ReferenceState::Bare);
     assert_eq!(edited("[cleared]"), ReferenceState::Lost);
 }
 
 #[test]
 fn a_fresh_survival_forgets_the_entries_of_another_cell() {
-    let t = talk(vec![
-        user("zebra quagga drainShardQueue"),
-        user(FILLER),
-        agent("drainShardQueue"),
-    ]);
+    let t =
+        talk(vec![user("zebra quagga drainShardQueue"), user(FILLER), agent("drainShardQueue")]);
     let exam = exam(&t);
-    let view = |text| View {
-        synthetic: vec![(0, text)],
-        ..View::default()
-    };
+    let view = |text| View { synthetic: vec![(0, text)], ..View::default() };
     let mut first = Survival::new(&t, &exam);
     assert_eq!(first.state(0, &view("nothing")), ReferenceState::Lost);
     let mut second = first.fresh();

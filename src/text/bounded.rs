@@ -100,10 +100,7 @@ impl NeedleSet {
                 .build(&spellings)
                 .expect("fewer than 2^31 short patterns fit an automaton")
         });
-        NeedleSet {
-            automaton,
-            patterns,
-        }
+        NeedleSet { automaton, patterns }
     }
 
     /// Calls `found` with the number of each needle that stands in `text`, once per place.
@@ -146,11 +143,7 @@ fn stands(text: &str, place: &Range<usize>, class: IdentifierClass, left: Left) 
 /// with nothing on its left.
 fn without_escape(before: &str) -> &str {
     let escaped = ["\\n", "\\t", "\\r"];
-    if escaped.iter().any(|escape| before.ends_with(escape)) {
-        ""
-    } else {
-        before
-    }
+    if escaped.iter().any(|escape| before.ends_with(escape)) { "" } else { before }
 }
 
 /// A date goes on into a time of day: `2026-01-16T00:14`.

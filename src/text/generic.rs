@@ -8,10 +8,7 @@ use rustc_hash::FxHashSet;
 use crate::model::IdentifierClass;
 
 fn list(text: &'static str) -> FxHashSet<&'static str> {
-    text.lines()
-        .filter(|line| !line.starts_with('#'))
-        .flat_map(str::split_whitespace)
-        .collect()
+    text.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace).collect()
 }
 
 /// Words that programmers and writers use everywhere, lower-case.
@@ -58,9 +55,7 @@ struct Judge<'a> {
 
 impl Judge<'_> {
     fn path(&self, path: &str, lower: &str) -> bool {
-        let mut parts = lower
-            .split('/')
-            .filter(|part| !matches!(*part, "" | "." | ".." | "~"));
+        let mut parts = lower.split('/').filter(|part| !matches!(*part, "" | "." | ".." | "~"));
         let Some(first) = parts.next() else {
             return true;
         };
@@ -72,9 +67,7 @@ impl Judge<'_> {
         SYSTEM.iter().any(|system| lower.starts_with(system))
             || lower.contains("path/to/")
             || is_repository(first, lower)
-            || lower
-                .split('/')
-                .all(|part| part.is_empty() || PACKAGES.contains(part))
+            || lower.split('/').all(|part| part.is_empty() || PACKAGES.contains(part))
     }
 
     fn dotted(&self, text: &str) -> bool {
@@ -109,10 +102,7 @@ impl Judge<'_> {
     /// common or current.
     fn all_known(&self, text: &str, limit: usize) -> bool {
         let words = words(text);
-        words.len() <= limit
-            && words
-                .iter()
-                .all(|word| is_common(word) || (self.is_current)(word))
+        words.len() <= limit && words.iter().all(|word| is_common(word) || (self.is_current)(word))
     }
 
     fn all_common(&self, text: &str, limit: usize) -> bool {
@@ -150,14 +140,9 @@ const FORMERS: &[&str] = &[
 
 /// `host/owner/name`: a public repository is known by its name.
 fn is_repository(host: &str, path: &str) -> bool {
-    matches!(
-        host,
-        "github.com" | "gitlab.com" | "golang.org" | "gopkg.in"
-    ) && path.trim_end_matches('/').split('/').count() <= 4
-        && path
-            .split('/')
-            .nth(3)
-            .is_none_or(|part| part.starts_with('v'))
+    matches!(host, "github.com" | "gitlab.com" | "golang.org" | "gopkg.in")
+        && path.trim_end_matches('/').split('/').count() <= 4
+        && path.split('/').nth(3).is_none_or(|part| part.starts_with('v'))
 }
 
 fn generic_url(url: &str) -> bool {
@@ -178,9 +163,7 @@ fn is_common(word: &str) -> bool {
     word.chars().count() <= 2
         || word.bytes().all(|b| b.is_ascii_digit())
         || COMMON.contains(word)
-        || word
-            .strip_suffix('s')
-            .is_some_and(|one| COMMON.contains(one))
+        || word.strip_suffix('s').is_some_and(|one| COMMON.contains(one))
 }
 
 /// The words of a compound, lower-cased: `HTTPServerName2` is http, server,
@@ -217,17 +200,11 @@ pub fn restyled(text: &str) -> Vec<String> {
     let words = words(text);
     let capital = |word: &String| {
         let mut chars = word.chars();
-        chars.next().map_or(String::new(), |first| {
-            first.to_uppercase().chain(chars).collect()
-        })
+        chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
     };
     let pascal: String = words.iter().map(capital).collect();
-    let camel: String = words
-        .iter()
-        .take(1)
-        .cloned()
-        .chain(words.iter().skip(1).map(capital))
-        .collect();
+    let camel: String =
+        words.iter().take(1).cloned().chain(words.iter().skip(1).map(capital)).collect();
     let snake = words.join("_");
     let constant = snake.to_uppercase();
     let mut styles = vec![pascal, camel, snake, constant];
@@ -242,4 +219,18 @@ pub fn restyled(text: &str) -> Vec<String> {
     styles.dedup();
     styles.retain(|style| style != text && words.len() > 1);
     styles
+}
+
+/// The file that a compiled name stands for, and the other way round
+/// (`pool.js` in an import, `pool.ts` on disk).
+pub fn recompiled(path: &str) -> Option<String> {
+    let (stem, extension) = path.rsplit_once('.')?;
+    let other = match extension {
+        "js" => "ts",
+        "ts" => "js",
+        "jsx" => "tsx",
+        "tsx" => "jsx",
+        _ => return None,
+    };
+    Some(format!("{stem}.{other}"))
 }

@@ -41,12 +41,7 @@ pub struct Identifier<'a> {
 /// stands bounded at its place. Commit trailers and line-number gutters are
 /// no part of what a text says and give none.
 pub fn identifiers(text: &str, options: IdentifierOptions) -> Vec<Identifier<'_>> {
-    let mut scan = Scan {
-        text,
-        code: options.code,
-        fenced: false,
-        found: Vec::new(),
-    };
+    let mut scan = Scan { text, code: options.code, fenced: false, found: Vec::new() };
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         scan.line(start, line);
@@ -144,27 +139,18 @@ impl<'a> Scan<'a> {
             // A pattern or a template names nothing by itself, its words may.
             self.pieces(run, code, |c| !is_word(c));
         } else {
-            self.pieces(run, code, |c| {
-                matches!(c, ':' | ',' | '&' | '?' | '#' | '%' | '=')
-            });
+            self.pieces(run, code, |c| matches!(c, ':' | ',' | '&' | '?' | '#' | '%' | '='));
         }
     }
 
     fn url(&mut self, run: Range<usize>, scheme: usize) {
         let text = &self.text[run.clone()];
-        let letters = text[..scheme]
-            .bytes()
-            .rev()
-            .take_while(u8::is_ascii_alphanumeric)
-            .count();
+        let letters = text[..scheme].bytes().rev().take_while(u8::is_ascii_alphanumeric).count();
         let lead = scheme - letters;
         let trimmed = text.trim_end_matches(|c: char| !c.is_alphanumeric());
         let says = trimmed.len() > scheme + 3 && trimmed[scheme + 3..].contains(['.', ':']);
         if lead < scheme && says {
-            self.push(
-                IdentifierClass::Url,
-                run.start + lead..run.start + trimmed.len(),
-            );
+            self.push(IdentifierClass::Url, run.start + lead..run.start + trimmed.len());
         }
     }
 
@@ -187,11 +173,9 @@ impl<'a> Scan<'a> {
 
     fn piece(&mut self, piece: Range<usize>, code: bool) {
         let text = &self.text[piece.clone()];
-        let mut lead = text.len() - text.trim_start_matches(['-', '+', '@']).len();
-        if let Some(rest) = text[lead..].strip_prefix("./") {
-            lead = text.len() - rest.len();
-        }
-        let body = text[lead..].trim_end_matches(['.', '-', '/', '+', '@', '~']);
+        let bare = without_lead(text.trim_start_matches(['-', '+', '@']));
+        let lead = text.len() - bare.len();
+        let body = bare.trim_end_matches(['.', '-', '/', '+', '@', '~']);
         if body.len() < 4 || body.len() > LONGEST {
             return;
         }
@@ -220,13 +204,19 @@ impl<'a> Scan<'a> {
 
     fn push(&mut self, class: IdentifierClass, range: Range<usize>) {
         if !range.is_empty() && range.len() <= LONGEST && is_bounded(self.text, &range, class) {
-            self.found.push(Identifier {
-                class,
-                text: &self.text[range.clone()],
-                range,
-            });
+            self.found.push(Identifier { class, text: &self.text[range.clone()], range });
         }
     }
+}
+
+/// A relative path names what it names from wherever it is written, and a
+/// member of the object at hand is known by its own name.
+fn without_lead(text: &str) -> &str {
+    let mut rest = text;
+    while let Some(shorter) = rest.strip_prefix("./").or_else(|| rest.strip_prefix("../")) {
+        rest = shorter;
+    }
+    ["this.", "self."].iter().find_map(|lead| rest.strip_prefix(lead)).unwrap_or(rest)
 }
 
 /// Characters that runs are made of: those of identifiers, paths and addresses.
@@ -247,9 +237,7 @@ fn gutter(line: &str) -> usize {
         return 0;
     }
     let after = &rest[digits..];
-    let mark = ['→', '\t', ':', '|']
-        .into_iter()
-        .find(|&mark| after.starts_with(mark));
+    let mark = ['→', '\t', ':', '|'].into_iter().find(|&mark| after.starts_with(mark));
     mark.map_or(0, |mark| digits_from + digits + mark.len_utf8())
 }
 

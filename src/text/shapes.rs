@@ -78,9 +78,7 @@ fn is_path(body: &str) -> bool {
     let sound = parts.iter().all(|part| {
         part.chars().any(is_word) && !part.contains("...") || matches!(*part, "." | ".." | "~")
     });
-    let lettered = parts
-        .iter()
-        .any(|part| part.chars().any(char::is_alphabetic));
+    let lettered = parts.iter().any(|part| part.chars().any(char::is_alphabetic));
     if !sound || !lettered || body.contains("//") || parts.is_empty() {
         return false;
     }
@@ -98,9 +96,8 @@ fn is_path(body: &str) -> bool {
 /// (`30s`, `1.5`, `10000`) is anybody's.
 fn is_number(body: &str) -> bool {
     let bare = body.strip_prefix('v').unwrap_or(body);
-    let digits_end = bare
-        .find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '_'))
-        .unwrap_or(bare.len());
+    let digits_end =
+        bare.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '_')).unwrap_or(bare.len());
     let (value, unit) = bare.split_at(digits_end);
     if !value.starts_with(|c: char| c.is_ascii_digit()) || value.ends_with(['.', '_']) {
         return false;
@@ -152,10 +149,7 @@ fn is_dotted(body: &str) -> bool {
     body.contains('.')
         && body.split('.').all(|segment| {
             segment.chars().all(is_word)
-                && segment
-                    .chars()
-                    .next()
-                    .is_some_and(|c| c.is_alphabetic() || c == '_')
+                && segment.chars().next().is_some_and(|c| c.is_alphabetic() || c == '_')
         })
 }
 
@@ -182,10 +176,8 @@ fn is_compound(body: &str) -> bool {
         .filter(|part| part.chars().any(char::is_alphabetic))
         .count()
         >= 2;
-    let camel = body
-        .chars()
-        .zip(body.chars().skip(1))
-        .any(|(a, b)| a.is_lowercase() && b.is_uppercase());
+    let camel =
+        body.chars().zip(body.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
     let lettered = body.chars().next().is_some_and(|c| !c.is_ascii_digit());
     lettered && (snake || camel)
 }

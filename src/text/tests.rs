@@ -40,17 +40,10 @@ fn each_class_is_found_by_its_shape() {
     assert_eq!(said("set pool.max_idle"), [(Dotted, "pool.max_idle")]);
     assert_eq!(
         said("call drainQueue or drain_queue or DRAIN_QUEUE"),
-        [
-            (Identifier, "drainQueue"),
-            (Identifier, "drain_queue"),
-            (Identifier, "DRAIN_QUEUE")
-        ]
+        [(Identifier, "drainQueue"), (Identifier, "drain_queue"), (Identifier, "DRAIN_QUEUE")]
     );
     assert_eq!(said("fix OPS-4411"), [(Ticket, "OPS-4411")]);
-    assert_eq!(
-        said(r#"it says "no lease for shard" again"#),
-        [(Quoted, "no lease for shard")]
-    );
+    assert_eq!(said(r#"it says "no lease for shard" again"#), [(Quoted, "no lease for shard")]);
 }
 
 #[test]
@@ -60,10 +53,7 @@ fn kebab_case_counts_only_with_a_digit_or_in_code() {
     assert_eq!(said("node lease-holder-7 is"), [(Kebab, "lease-holder-7")]);
     assert_eq!(said("pass --lease-holder"), [(Kebab, "lease-holder")]);
     assert_eq!(coded("lease-holder"), [(Kebab, "lease-holder")]);
-    assert_eq!(
-        said("```\nlease-holder\n```\nlease-holder"),
-        [(Kebab, "lease-holder")]
-    );
+    assert_eq!(said("```\nlease-holder\n```\nlease-holder"), [(Kebab, "lease-holder")]);
 }
 
 #[test]
@@ -72,19 +62,13 @@ fn line_numbers_are_no_numbers() {
     assert_eq!(said("12345:let x = 1"), []);
     assert_eq!(said("12345\tlet x = 1"), []);
     assert_eq!(said("src/a_b.rs:12345:6: bad"), [(Path, "src/a_b.rs")]);
-    assert_eq!(
-        said("     7→call drain_queue"),
-        [(Identifier, "drain_queue")]
-    );
+    assert_eq!(said("     7→call drain_queue"), [(Identifier, "drain_queue")]);
 }
 
 #[test]
 fn round_numbers_are_anybodys() {
     assert_eq!(said("30s 1.5 10000 100ms 0.5 50 443"), []);
-    assert_eq!(
-        said("v2.1.37 and 0.734"),
-        [(Number, "v2.1.37"), (Number, "0.734")]
-    );
+    assert_eq!(said("v2.1.37 and 0.734"), [(Number, "v2.1.37"), (Number, "0.734")]);
 }
 
 #[test]
@@ -93,11 +77,19 @@ fn escapes_that_stand_in_source_are_no_letters() {
         said(r"\ndrain_queue\tdrainQueue"),
         [(Identifier, "drain_queue"), (Identifier, "drainQueue")]
     );
-    assert!(contains_bounded(
-        r"x\ndrain_queue",
-        "drain_queue",
-        Identifier
-    ));
+    assert!(contains_bounded(r"x\ndrain_queue", "drain_queue", Identifier));
+}
+
+#[test]
+fn a_relative_path_is_known_without_its_dots() {
+    assert_eq!(said("from ../../net/pool_guard.js"), [(Path, "net/pool_guard.js")]);
+    assert!(contains_bounded("../../net/pool_guard.js", "net/pool_guard.js", Path));
+}
+
+#[test]
+fn a_member_of_the_object_at_hand_is_known_by_its_own_name() {
+    assert_eq!(said("this.drainQueue()"), [(Identifier, "drainQueue")]);
+    assert_eq!(said("self.pool.drain_queue()"), [(Dotted, "pool.drain_queue")]);
 }
 
 #[test]
@@ -116,11 +108,7 @@ fn ordinary_words_and_slashes_are_no_paths() {
 #[test]
 fn an_occurrence_inside_a_longer_identifier_is_none() {
     assert!(!contains_bounded("drain_queues", "drain_queue", Identifier));
-    assert!(contains_bounded(
-        "q.drain_queue()",
-        "drain_queue",
-        Identifier
-    ));
+    assert!(contains_bounded("q.drain_queue()", "drain_queue", Identifier));
     assert!(!contains_bounded("3fa9c1d0", "3fa9c1d", Hex));
     assert!(!contains_bounded("148217", "48217", Number));
     assert!(!contains_bounded("48217.5", "48217", Number));
@@ -190,9 +178,8 @@ fn what_a_project_named_is_not_generic() {
 #[test]
 fn hostile_texts_are_read_in_linear_time() {
     let started = std::time::Instant::now();
-    for unit in [
-        "a", "a_", "/", "\"", "a-", "1.", "\\n", "漢", "🦀", "a.b/", "@", "http://", "`",
-    ] {
+    for unit in ["a", "a_", "/", "\"", "a-", "1.", "\\n", "漢", "🦀", "a.b/", "@", "http://", "`"]
+    {
         let text = unit.repeat(1_000_000 / unit.len());
         for found in identifiers(&text, IdentifierOptions { code: true }) {
             assert!(text.is_char_boundary(found.range.start));
@@ -204,10 +191,7 @@ fn hostile_texts_are_read_in_linear_time() {
 
 #[test]
 fn unbalanced_quotes_end_with_their_line() {
-    assert_eq!(
-        said("a \" b\n\"no lease for shard\""),
-        [(Quoted, "no lease for shard")]
-    );
+    assert_eq!(said("a \" b\n\"no lease for shard\""), [(Quoted, "no lease for shard")]);
     assert_eq!(
         said(r#""it said \"no\" and went on""#),
         [(Quoted, r#"it said \"no\" and went on"#)]
@@ -219,11 +203,7 @@ fn letters_without_case_end_an_identifier() {
     assert_eq!(said("漢drain_queue字"), [(Identifier, "drain_queue")]);
     assert!(contains_bounded("漢drain_queue", "drain_queue", Identifier));
     assert!(!contains_bounded("édrain_queue", "drain_queue", Identifier));
-    assert!(contains_bounded(
-        "🦀drain_queue🦀",
-        "drain_queue",
-        Identifier
-    ));
+    assert!(contains_bounded("🦀drain_queue🦀", "drain_queue", Identifier));
 }
 
 #[test]

@@ -109,20 +109,8 @@ pub(super) fn result_message(
     is_error: bool,
     at: Option<jiff::Timestamp>,
 ) -> Message {
-    let block = Block::ToolResult {
-        call,
-        text: result.text,
-        images: result.images,
-        is_error,
-    };
-    Message {
-        id,
-        role: Role::Tool,
-        at,
-        blocks: vec![block],
-        usage: None,
-        synthetic: false,
-    }
+    let block = Block::ToolResult { call, text: result.text, images: result.images, is_error };
+    Message { id, role: Role::Tool, at, blocks: vec![block], usage: None, synthetic: false }
 }
 
 /// Name of the project that a working directory belongs to: its last

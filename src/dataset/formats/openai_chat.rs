@@ -124,9 +124,7 @@ impl Conversation {
 
 /// A string without quotes; anything else as JSON.
 fn bare(value: &Json) -> String {
-    value
-        .as_str()
-        .map_or_else(|| value.to_string(), str::to_owned)
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 #[derive(Deserialize)]
@@ -276,16 +274,8 @@ impl Reader {
         }
         content_blocks(wire.content, &mut blocks, draft);
         blocks.extend(wire.refusal.map(|text| Block::Text { text }));
-        let legacy = wire
-            .function_call
-            .map(|function| WireCall { id: None, function });
-        for (n, call) in wire
-            .tool_calls
-            .into_iter()
-            .flatten()
-            .chain(legacy)
-            .enumerate()
-        {
+        let legacy = wire.function_call.map(|function| WireCall { id: None, function });
+        for (n, call) in wire.tool_calls.into_iter().flatten().chain(legacy).enumerate() {
             let own = call.id.unwrap_or_else(|| format!("{id}-call-{}", n + 1));
             let (own, renamed) = calls.open(own, &call.function.name);
             self.renamed += u64::from(renamed);

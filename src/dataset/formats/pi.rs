@@ -304,8 +304,7 @@ impl Reader {
                 self.draft.push(message, line);
             }
             "bashExecution" if message.exclude_from_context == Some(true) => {
-                self.draft
-                    .leave_out("bash execution outside the context", 1);
+                self.draft.leave_out("bash execution outside the context", 1);
             }
             "bashExecution" => {
                 let text = bash_text(&mut message)?;
@@ -371,10 +370,7 @@ impl Reader {
         header: &Header,
         compaction: Compaction,
     ) -> Result<(), Problem> {
-        let first = match (
-            compaction.first_kept_entry_index,
-            &compaction.first_kept_entry_id,
-        ) {
+        let first = match (compaction.first_kept_entry_index, &compaction.first_kept_entry_id) {
             (Some(index), _) => Some(index),
             (None, Some(id)) => Some(*self.by_id.get(id).ok_or_else(|| {
                 Problem::Inconsistent(format!("first kept entry `{id}` is not in the file"))
@@ -390,9 +386,9 @@ impl Reader {
                 )));
             }
             // The entry itself may lie on a branch that was left.
-            Some(first) => (first..=at)
-                .find_map(|e| self.index_at.get(&e).copied())
-                .unwrap_or(after),
+            Some(first) => {
+                (first..=at).find_map(|e| self.index_at.get(&e).copied()).unwrap_or(after)
+            }
         };
         self.draft.transcript.compactions.push(RecordedCompaction {
             after,
@@ -415,20 +411,18 @@ impl Reader {
         let mut blocks = Vec::with_capacity(parts.len());
         for part in parts {
             match part.kind.as_str() {
-                "text" => blocks.push(Block::Text {
-                    text: part.text.ok_or_else(|| lacks("text"))?,
-                }),
-                "thinking" => blocks.push(Block::Reasoning {
-                    text: part.thinking.unwrap_or_default(),
-                }),
+                "text" => {
+                    blocks.push(Block::Text { text: part.text.ok_or_else(|| lacks("text"))? })
+                }
+                "thinking" => {
+                    blocks.push(Block::Reasoning { text: part.thinking.unwrap_or_default() })
+                }
                 "toolCall" => blocks.push(Block::ToolCall {
                     id: part.id.ok_or_else(|| lacks("id"))?,
                     name: part.name.ok_or_else(|| lacks("name"))?,
                     arguments: part.arguments.unwrap_or_else(|| serde_json::json!({})),
                 }),
-                "image" => blocks.push(Block::Image {
-                    media_type: part.mime_type,
-                }),
+                "image" => blocks.push(Block::Image { media_type: part.mime_type }),
                 other => self.draft.leave_out(format!("{other} part"), 1),
             }
         }
@@ -468,10 +462,7 @@ fn entry_id(header: &Header, line: u64) -> String {
 }
 
 fn lacks(field: &str) -> Problem {
-    Problem::Shape {
-        at: "message".to_owned(),
-        message: format!("lacks `{field}`"),
-    }
+    Problem::Shape { at: "message".to_owned(), message: format!("lacks `{field}`") }
 }
 
 /// A command that the user ran, as pi tells the model about it

@@ -126,17 +126,9 @@ impl<'a> Builder<'a> {
             let whole = parts.len() == 1;
             let results = parts.extract_if(.., |part| part.kind == "tool_result");
             for (n, part) in results.enumerate() {
-                let id = if whole {
-                    uuid.clone()
-                } else {
-                    format!("{uuid}#{}", n + 1)
-                };
+                let id = if whole { uuid.clone() } else { format!("{uuid}#{}", n + 1) };
                 let call = part.tool_use_id.clone().unwrap_or_default();
-                let placed = Placed {
-                    record: at,
-                    part,
-                    id,
-                };
+                let placed = Placed { record: at, part, id };
                 self.results.entry(call).or_default().push(placed);
             }
         }

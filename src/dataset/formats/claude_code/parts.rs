@@ -17,21 +17,20 @@ pub(super) fn blocks(content: Content<Part>, draft: &mut Draft) -> Result<Vec<Bl
     let mut blocks = Vec::with_capacity(parts.len());
     for part in parts {
         match part.kind.as_str() {
-            "text" => blocks.push(Block::Text {
-                text: part.text.ok_or_else(|| lacks("text", "text"))?,
-            }),
+            "text" => {
+                blocks.push(Block::Text { text: part.text.ok_or_else(|| lacks("text", "text"))? })
+            }
             // A redacted part has only ciphertext; the thinking took place.
-            "thinking" | "redacted_thinking" => blocks.push(Block::Reasoning {
-                text: part.thinking.unwrap_or_default(),
-            }),
+            "thinking" | "redacted_thinking" => {
+                blocks.push(Block::Reasoning { text: part.thinking.unwrap_or_default() })
+            }
             "tool_use" => blocks.push(Block::ToolCall {
                 id: part.id.ok_or_else(|| lacks("tool_use", "id"))?,
                 name: part.name.ok_or_else(|| lacks("tool_use", "name"))?,
                 arguments: part.input.unwrap_or_else(|| serde_json::json!({})),
             }),
-            "image" => blocks.push(Block::Image {
-                media_type: part.source.and_then(ImageSource::media_type),
-            }),
+            "image" => blocks
+                .push(Block::Image { media_type: part.source.and_then(ImageSource::media_type) }),
             other => draft.leave_out(format!("{other} part"), 1),
         }
     }
@@ -86,15 +85,8 @@ pub(super) fn merge_usage(known: Option<Usage>, line: &Response) -> Option<Usage
         return Some(usage);
     };
     let output_final = known.output_final || usage.output_final;
-    let larger = if usage.output >= known.output {
-        usage
-    } else {
-        known
-    };
-    Some(Usage {
-        output_final,
-        ..larger
-    })
+    let larger = if usage.output >= known.output { usage } else { known };
+    Some(Usage { output_final, ..larger })
 }
 
 /// Anthropic counts cached tokens beside `input_tokens`, so nothing is

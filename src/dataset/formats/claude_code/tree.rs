@@ -32,10 +32,7 @@ impl Tree {
         let mut preceding = None;
         for (at, record) in records.iter().enumerate() {
             let header = &record.header;
-            let named = header
-                .parent_uuid
-                .as_deref()
-                .or(header.logical_parent_uuid.as_deref());
+            let named = header.parent_uuid.as_deref().or(header.logical_parent_uuid.as_deref());
             let parent = match named {
                 None => None,
                 Some(uuid) => by_uuid.get(uuid).copied().or_else(|| {
@@ -62,8 +59,7 @@ impl Tree {
     pub(super) fn lost_parents(&self, records: &[Record]) -> usize {
         let boundary = |r: &Record| matches!(r.body, Body::Compaction(_));
         let lost = records.iter().zip(&self.dangling);
-        lost.filter(|(r, dangling)| **dangling && !boundary(r))
-            .count()
+        lost.filter(|(r, dangling)| **dangling && !boundary(r)).count()
     }
 
     /// The path from a root to the newest leaf among `members`, in order.
@@ -80,11 +76,7 @@ impl Tree {
             let mut up = self.parents[at];
             while let Some(parent) = up.filter(|&p| !above[p]) {
                 above[parent] = true;
-                up = if records[parent].is_conversation() {
-                    None
-                } else {
-                    self.parents[parent]
-                };
+                up = if records[parent].is_conversation() { None } else { self.parents[parent] };
             }
         }
         let newest = members

@@ -200,8 +200,6 @@ fn expect_role(role: &str, expected: &str) -> Result<(), Problem> {
         "user" | "assistant" => Err(Problem::Inconsistent(format!(
             "a record of type {expected} holds a message of role {role}"
         ))),
-        _ => Err(Problem::UnknownRole {
-            role: role.to_owned(),
-        }),
+        _ => Err(Problem::UnknownRole { role: role.to_owned() }),
     }
 }
