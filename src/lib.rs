@@ -1,13 +1,32 @@
 //! Recap replays recorded agent sessions through context-compression
 //! strategies and measures what each one loses, saves and costs.
 //!
-//! The modules in the order in which data flows; each imports only from those
-//! above it (`tests/layers.rs`):
+//! The modules stand in the order in which data flows; each imports only from
+//! those above it, which `tests/layers.rs` holds. Blank lines keep it so.
 
-pub mod model; // vocabulary: plain data
+/// Vocabulary: plain data.
+pub mod model;
 
-pub mod text; // identifiers and where they stand
+/// Identifiers and where they stand in texts.
+pub mod text;
 
-pub mod dataset; // recorded sessions in: formats, detection, checks
+/// Sizes: exact counts, estimators, weights.
+pub mod tokens;
 
-pub mod probes; // what a transcript asks by itself
+/// Simulated time.
+pub mod clock;
+
+/// Recorded sessions in: formats, detection, checks.
+pub mod dataset;
+
+/// Context with its ledger, presets, mechanisms.
+pub mod strategy;
+
+/// What a transcript asks by itself.
+pub mod probes;
+
+/// The request loop.
+pub mod replay;
+
+/// Every cell of a comparison, and the folder that keeps them.
+pub mod run;

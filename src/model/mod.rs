@@ -18,5 +18,5 @@ pub use report::{
 };
 pub use transcript::{
     Block, Call, CallId, LedgerState, Message, MessageIndex, Preamble, PreambleChange,
-    RecordedCompaction, RecordedTrigger, Role, ToolDefinition, Transcript, Usage,
+    RecordedCompaction, RecordedTrigger, Role, ToolDefinition, Transcript, Usage, sent,
 };

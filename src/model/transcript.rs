@@ -1,5 +1,6 @@
 //! A recorded session, in the one shape that every importer produces.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
@@ -165,6 +166,21 @@ impl Message {
         })
     }
 
+    /// Visible thinking, which is never sent.
+    pub fn reasoning(&self) -> String {
+        let parts = self.blocks.iter().filter_map(|b| match b {
+            Block::Reasoning { text } if !text.is_empty() => Some(text.as_str()),
+            _ => None,
+        });
+        parts.collect::<Vec<_>>().join("\n")
+    }
+
+    /// The text that a provider would be sent: text, canonical JSON of calls,
+    /// results; one part a line (`semantics` 7 and 9).
+    pub fn sent(&self) -> String {
+        sent(&self.blocks)
+    }
+
     /// Images in the message, inside results included.
     pub fn images(&self) -> u32 {
         self.blocks
@@ -176,6 +192,25 @@ impl Message {
             })
             .sum()
     }
+}
+
+/// The text of blocks as a provider would be sent them.
+pub fn sent(blocks: &[Block]) -> String {
+    let mut out = String::new();
+    for block in blocks {
+        let part = match block {
+            Block::Text { text } | Block::ToolResult { text, .. } => Cow::Borrowed(text.as_str()),
+            Block::ToolCall { name, arguments, .. } => {
+                Cow::Owned(serde_json::json!({"name": name, "arguments": arguments}).to_string())
+            }
+            Block::Reasoning { .. } | Block::Image { .. } => continue,
+        };
+        if !out.is_empty() && !part.is_empty() {
+            out.push('\n');
+        }
+        out.push_str(&part);
+    }
+    out
 }
 
 /// A tool that the recorded agent could call.
@@ -205,6 +240,21 @@ pub struct Preamble {
     /// Content pinned by the user (files, media descriptions).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pinned: Vec<String>,
+}
+
+impl Preamble {
+    /// The text that a provider would be sent: system prompt, tools, pinned content.
+    pub fn sent(&self) -> String {
+        let mut parts: Vec<String> = self.system.clone();
+        parts.extend(self.tools.iter().map(|t| {
+            serde_json::json!({
+                "name": t.name, "description": t.description, "parameters": t.parameters,
+            })
+            .to_string()
+        }));
+        parts.extend(self.pinned.iter().cloned());
+        parts.join("\n")
+    }
 }
 
 /// A system prompt that changed in mid-session.

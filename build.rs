@@ -1,0 +1,46 @@
+//! Embeds every preset and prompt under `strategies/`, so that adding one is
+//! adding a file.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+fn main() {
+    println!("cargo::rerun-if-changed=strategies");
+    let root = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo"));
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("set by cargo"));
+    let mut code = String::new();
+    table(&mut code, "PRESET_FILES", &root.join("strategies"), "toml", |stem, _| stem.to_owned());
+    table(&mut code, "PROMPT_FILES", &root.join("strategies/prompts"), "md", |_, file| {
+        format!("prompts/{file}")
+    });
+    std::fs::write(out.join("builtin_presets.rs"), code).expect("the output folder is writable");
+}
+
+fn table(
+    code: &mut String,
+    name: &str,
+    folder: &Path,
+    ending: &str,
+    key: fn(&str, &str) -> String,
+) {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|e| e == ending))
+        .collect();
+    files.sort();
+    writeln!(code, "static {name}: &[(&str, &str)] = &[").expect("a string takes everything");
+    for path in files {
+        let stem = path.file_stem().and_then(|s| s.to_str()).expect("file names are ASCII");
+        let file = path.file_name().and_then(|s| s.to_str()).expect("file names are ASCII");
+        writeln!(
+            code,
+            "    ({:?}, include_str!({:?})),",
+            key(stem, file),
+            path.display().to_string()
+        )
+        .expect("a string takes everything");
+    }
+    code.push_str("];\n");
+}

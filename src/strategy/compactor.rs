@@ -1,0 +1,209 @@
+//! The compactor's seat as mechanisms see it: typed tasks, typed replies.
+//!
+//! It lives with the strategies and is implemented by the seats, so that a
+//! mechanism can reach neither answerer nor judge nor probe.
+
+use std::sync::Mutex;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use crate::model::Role;
+
+/// A message as the compactor is shown it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskMessage {
+    /// Its role.
+    pub role: Role,
+    /// Its text as sent.
+    pub text: String,
+    /// Images, which have no text.
+    pub images: u32,
+}
+
+/// Arachne's compressed conversation state (seed 000, "SessionState Schema").
+/// All four fields are always present.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SessionState {
+    /// Hard facts, decisions, technical context.
+    pub logos: Vec<String>,
+    /// Tone, metaphors, communication style.
+    pub pathos: Vec<String>,
+    /// Shared frameworks and concepts that need no explanation.
+    #[serde(rename = "abstract")]
+    pub abstract_: Vec<String>,
+    /// Narrative of 2–3 sentences.
+    pub conversation_summary: String,
+}
+
+/// GSV's two sections of a summarisation reply (seed 004, "Three-Tier
+/// Summarization").
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Digest {
+    /// The `<summary>` section.
+    pub summary: String,
+    /// The `<memories>` section, one durable fact each.
+    pub memories: Vec<String>,
+}
+
+/// What the compactor is asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Task {
+    /// A SessionState of the messages, merged into the previous one.
+    SessionState {
+        /// The rendered prompt.
+        prompt: String,
+        /// What to fold, oldest first.
+        messages: Vec<TaskMessage>,
+        /// The state so far.
+        previous: Option<SessionState>,
+        /// Bound of the reply in tokens.
+        max_tokens: u64,
+    },
+    /// A prompt for continuing the conversation, under these headings.
+    Continuation {
+        /// The rendered prompt.
+        prompt: String,
+        /// What to fold, oldest first.
+        messages: Vec<TaskMessage>,
+        /// The headings asked for.
+        headings: Vec<String>,
+        /// Bound of the reply in tokens.
+        max_tokens: u64,
+    },
+    /// A summary of one chunk with the memories worth keeping.
+    Digest {
+        /// The rendered prompt.
+        prompt: String,
+        /// The chunk, oldest first.
+        messages: Vec<TaskMessage>,
+        /// Summary of the chunks before.
+        rolling: Option<String>,
+        /// Memories that are recorded already.
+        known: Vec<String>,
+        /// Bound of the reply in tokens.
+        max_tokens: u64,
+    },
+}
+
+impl Task {
+    /// Bound of the reply in tokens.
+    pub fn max_tokens(&self) -> u64 {
+        match self {
+            Task::SessionState { max_tokens, .. }
+            | Task::Continuation { max_tokens, .. }
+            | Task::Digest { max_tokens, .. } => *max_tokens,
+        }
+    }
+
+    /// What is to be folded.
+    pub fn messages(&self) -> &[TaskMessage] {
+        match self {
+            Task::SessionState { messages, .. }
+            | Task::Continuation { messages, .. }
+            | Task::Digest { messages, .. } => messages,
+        }
+    }
+}
+
+/// What the compactor gave, in the shape that was asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Produced {
+    /// For [`Task::SessionState`].
+    SessionState(SessionState),
+    /// For [`Task::Continuation`].
+    Continuation(String),
+    /// For [`Task::Digest`].
+    Digest(Digest),
+}
+
+/// Tokens of one call to the compactor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CallUsage {
+    /// Tokens read.
+    pub input: u64,
+    /// Tokens written.
+    pub output: u64,
+}
+
+/// A reply with its price.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    /// The content.
+    pub produced: Produced,
+    /// Its tokens.
+    pub usage: CallUsage,
+    /// Time that the model took; `None` where no model was called.
+    pub latency_ms: Option<f64>,
+}
+
+/// Why the compactor gave nothing usable.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CompactorError {
+    /// The provider could not be reached or refused.
+    #[error("no reply: {0}")]
+    Unavailable(String),
+    /// The task is larger than the compactor's own context.
+    #[error("the task is too large for the compactor: {0}")]
+    TooLarge(String),
+    /// The reply has not the asked shape.
+    #[error("the reply has not the asked shape: {0}")]
+    Malformed(String),
+}
+
+/// Whoever sits in the compactor's seat.
+#[async_trait]
+pub trait Compactor: Send + Sync {
+    /// Does one task. The reply is never longer than the task's bound.
+    async fn run(&self, task: &Task) -> Result<Reply, CompactorError>;
+
+    /// `offline`, or `provider/model`.
+    fn name(&self) -> &str;
+}
+
+/// One call as the meter saw it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ModelCall {
+    /// Its tokens; zero for a failed call.
+    pub usage: CallUsage,
+    /// Time that the model took.
+    pub latency_ms: Option<f64>,
+}
+
+/// Passes tasks on and keeps count of them.
+pub struct Metered<'a> {
+    inner: &'a dyn Compactor,
+    calls: Mutex<Vec<ModelCall>>,
+}
+
+impl<'a> Metered<'a> {
+    /// A fresh meter in front of a compactor.
+    pub fn new(inner: &'a dyn Compactor) -> Self {
+        Self { inner, calls: Mutex::default() }
+    }
+
+    /// The calls since the last time this was asked.
+    pub fn take(&self) -> Vec<ModelCall> {
+        std::mem::take(&mut *self.calls.lock().expect("no call panics while metering"))
+    }
+}
+
+#[async_trait]
+impl Compactor for Metered<'_> {
+    async fn run(&self, task: &Task) -> Result<Reply, CompactorError> {
+        let reply = self.inner.run(task).await;
+        let call = match &reply {
+            Ok(reply) => ModelCall { usage: reply.usage, latency_ms: reply.latency_ms },
+            Err(_) => ModelCall::default(),
+        };
+        self.calls.lock().expect("no call panics while metering").push(call);
+        reply
+    }
+
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+}

@@ -1,0 +1,161 @@
+//! The contract between the harness, which decides when, and a mechanism,
+//! which decides how.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::Rng;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::compactor::{Compactor, CompactorError};
+use super::context::{Context, EntryId, OpError};
+use super::trigger::When;
+use crate::model::{MessageIndex, RecordedCompaction};
+use crate::tokens::{Estimator, Reported, Weight};
+
+/// The only things that a mechanism may use beside the context: no files, no
+/// environment, no wall clock, never a probe.
+pub struct Host<'a> {
+    /// Assumed context limit of the model, in tokens.
+    pub window: u64,
+    /// What the preset lets itself use of it.
+    pub budget: u64,
+    /// Size to shrink to, in the preset's own measure. Missing it is no error.
+    pub target: u64,
+    /// What the preset believes its context to hold now; `None` while it waits
+    /// for a provider's figure.
+    pub believed: Option<u64>,
+    /// Simulated time.
+    pub now: Timestamp,
+    /// Why the stage runs.
+    pub cause: &'a When,
+    /// What a provider would have reported for this preset's previous request.
+    pub reported: Option<Reported>,
+    /// How the preset sizes things.
+    pub estimator: Estimator,
+    /// The vendor's compaction at this point of the recording, if there is one.
+    pub recorded: Option<&'a RecordedCompaction>,
+    /// The preset's compactor, metered.
+    pub compactor: &'a dyn Compactor,
+    /// Seeded stream for ids.
+    pub(crate) random: &'a Mutex<ChaCha8Rng>,
+}
+
+impl Host<'_> {
+    /// An id like a seed's `sum-{timestamp}-{random}`, from simulated time and
+    /// a seeded stream (`semantics` 43).
+    pub fn id(&self, prefix: &str) -> String {
+        let random =
+            self.random.lock().expect("nothing panics while drawing").next_u32() & 0xff_ffff;
+        format!("{prefix}-{}-{random:06x}", self.now.as_millisecond())
+    }
+
+    /// A piece's size in the unit that the preset adds and removes with.
+    pub fn size(&self, piece: Weight) -> u64 {
+        self.estimator.fallback(piece)
+    }
+}
+
+/// What went wrong on the way, and what was done instead.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fallback {
+    /// What stands in for the failed step.
+    pub to: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// A record that a strategy keeps beside the context (a summary's metadata,
+/// an archive, a memory file).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// What it is (`summary`, `archive`, `memory`).
+    pub kind: String,
+    /// Its content.
+    pub body: Json,
+}
+
+/// What a compaction did beside changing the context.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// What it fell back to, if a step failed.
+    pub fallback: Option<Fallback>,
+    /// Records for the run folder.
+    pub records: Vec<Record>,
+    /// Lines for the user.
+    pub notices: Vec<String>,
+    /// Whether the session ends here and a new one begins.
+    pub ends_session: bool,
+}
+
+/// State that the stages of one preset share.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PresetState {
+    /// Last entry whose tool output has been considered for pruning.
+    pub pruned_through: Option<EntryId>,
+    /// Last recorded message that a summary covers.
+    pub boundary: Option<MessageIndex>,
+    /// Memories by the day on which they were extracted (`YYYY-MM-DD`).
+    pub memories: BTreeMap<String, Vec<String>>,
+}
+
+/// Why a strategy could not do its work. It fails the cell.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StrategyError {
+    /// The context refused an operation: a bug of the strategy.
+    #[error("the context refused an operation: {0}")]
+    Operation(#[from] OpError),
+    /// A model call failed and the preset has no fallback.
+    #[error("the compactor failed: {0}")]
+    Compactor(#[from] CompactorError),
+    /// A saved state that this mechanism did not write.
+    #[error("cannot restore the state of `{mechanism}`: {reason}")]
+    State {
+        /// The mechanism.
+        mechanism: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// A mechanism that shrinks a conversation. One value serves one cell.
+#[async_trait]
+pub trait Strategy: Send {
+    /// At open and before every request: notes that are always there
+    /// (awareness, guidance, daily notes).
+    fn prepare(
+        &mut self,
+        _context: &mut Context,
+        _shared: &mut PresetState,
+        _host: &Host<'_>,
+    ) -> Result<(), StrategyError> {
+        Ok(())
+    }
+
+    /// Shrinks towards `host.target`. Missing it is no error; the harness
+    /// records what came of it.
+    async fn compact(
+        &mut self,
+        context: &mut Context,
+        shared: &mut PresetState,
+        host: &Host<'_>,
+    ) -> Result<Outcome, StrategyError>;
+
+    /// What a later session needs to go on where this one stopped. Stateless
+    /// mechanisms have none.
+    fn state(&self) -> Json {
+        Json::Null
+    }
+
+    /// Takes back what [`Strategy::state`] gave.
+    fn restore(&mut self, _state: Json) -> Result<(), StrategyError> {
+        Ok(())
+    }
+}

@@ -1,0 +1,46 @@
+//! The bookkeeping behind a context: what each recorded message came to.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::context::EntryId;
+use crate::model::MessageIndex;
+
+/// What became of a recorded message in the stored context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Fate {
+    /// It is stored, perhaps edited, perhaps hidden.
+    Live,
+    /// Entries with this cover stand for it.
+    Folded(u32),
+    /// It was dropped, or the summary that covered it was.
+    Gone,
+}
+
+/// What synthetic entries stand for. Several entries (a pair) may share one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Cover {
+    /// Recorded messages that it covers; a fold of a fold takes over the union.
+    pub messages: Vec<MessageIndex>,
+    /// The entries that carry it; a pair has two.
+    pub entries: Vec<EntryId>,
+}
+
+/// What one stage leaves out of what is sent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Hidden {
+    /// Recorded messages with a smaller index.
+    pub before: MessageIndex,
+    /// And these entries.
+    pub also: BTreeSet<EntryId>,
+}
+
+impl Hidden {
+    pub(super) fn covers(&self, id: EntryId) -> bool {
+        id.index().is_some_and(|i| i < self.before) || self.also.contains(&id)
+    }
+}

@@ -1,0 +1,39 @@
+//! The control without history: the floor of every measure.
+
+use async_trait::async_trait;
+use serde::Deserialize;
+
+use crate::strategy::context::{Context, Op};
+use crate::strategy::host::{Host, Outcome, PresetState, Strategy, StrategyError};
+use crate::strategy::preset::MechanismSpec;
+
+/// Sends the preamble alone.
+pub static SPEC: MechanismSpec = MechanismSpec {
+    name: "empty",
+    summary: "Sends no history at all: the floor of every measure",
+    uses_compactor: false,
+    is_view: true,
+    build: |build| {
+        build.read::<Parameters>()?;
+        Ok(Box::new(Empty))
+    },
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {}
+
+struct Empty;
+
+#[async_trait]
+impl Strategy for Empty {
+    async fn compact(
+        &mut self,
+        context: &mut Context,
+        _shared: &mut PresetState,
+        _host: &Host<'_>,
+    ) -> Result<Outcome, StrategyError> {
+        context.apply(Op::Hide { before: context.seen_count(), also: Vec::new() })?;
+        Ok(Outcome::default())
+    }
+}

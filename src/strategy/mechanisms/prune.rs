@@ -1,0 +1,186 @@
+//! Pruning: old tool output is replaced by a marker, the calls stay.
+//!
+//! Sources: seed 001 (GenCode, layer 1: nothing under 20k tokens, the newest
+//! 40k of tool output protected by a backward walk, marker text, pruned flag
+//! and time) and seed 002 (Lis, stage 1: more than 8,000 tokens of unpruned
+//! output, the newest 2,000 kept, the bare tool name in place of the output,
+//! once per boundary, per-tool and global policies).
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::model::CallId;
+use crate::strategy::context::{Context, EntryId, Op};
+use crate::strategy::host::{Host, Outcome, PresetState, Record, Strategy, StrategyError};
+use crate::strategy::preset::{MechanismSpec, Scale};
+use crate::strategy::prompt::Prompt;
+
+/// Replaces old tool output.
+pub static SPEC: MechanismSpec = MechanismSpec {
+    name: "prune",
+    summary: "Replaces old tool output by a marker and protects the newest",
+    uses_compactor: false,
+    is_view: false,
+    build: |build| Ok(Box::new(Prune::new(build.read()?, build.scale)?)),
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// Tokens of the newest tool output that stay.
+    protect: u64,
+    /// What the output is replaced by; `{{tool}}` is the tool's name.
+    #[serde(default = "gencode_marker")]
+    marker: String,
+    /// Only output behind the last prune boundary is counted and pruned.
+    #[serde(default)]
+    once_per_boundary: bool,
+    #[serde(default)]
+    policy: Policy,
+    /// Context size above which `keep-all` prunes all the same, as a share of the budget.
+    #[serde(default = "lis_safeguard")]
+    force_above: f64,
+    /// Exceptions by tool name.
+    #[serde(default)]
+    tools: BTreeMap<String, ToolPolicy>,
+}
+
+/// Lis's `LIS_TOOL_SUMMARIZATION_POLICY`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Policy {
+    /// Per tool.
+    #[default]
+    Auto,
+    /// Never, unless the context blows past the safeguard.
+    KeepAll,
+    /// Always, and everything.
+    KeepNone,
+}
+
+/// Lis's `[ToolSummarization]` attribute. Both leave the marker in the context;
+/// `Summarize` shows the original to a later compaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum ToolPolicy {
+    Prune,
+    Summarize,
+}
+
+fn gencode_marker() -> String {
+    "[Old tool result cleared]".to_owned()
+}
+
+fn lis_safeguard() -> f64 {
+    0.8
+}
+
+struct Prune {
+    protect: u64,
+    marker: Prompt,
+    parameters: Parameters,
+}
+
+impl Prune {
+    fn new(parameters: Parameters, scale: Scale) -> Result<Self, String> {
+        let marker = Prompt::new(&parameters.marker, &["tool"])?;
+        let protect = scale.tokens(parameters.protect);
+        Ok(Self { protect, marker, parameters })
+    }
+
+    /// How much of the newest output stays this time; `None`: nothing is pruned.
+    fn protected(&self, host: &Host<'_>) -> Option<u64> {
+        match self.parameters.policy {
+            Policy::Auto => Some(self.protect),
+            Policy::KeepNone => Some(0),
+            Policy::KeepAll => {
+                let limit = (host.budget as f64 * self.parameters.force_above) as u64;
+                host.believed.is_some_and(|size| size > limit).then_some(self.protect)
+            }
+        }
+    }
+
+    /// The results to replace, oldest first: a walk backwards protects the
+    /// newest as long as their running sum stays within the bound and stops at
+    /// the first that is not (`semantics` 20). What is older than a result that
+    /// was replaced before has been replaced with it.
+    fn unprotected(
+        &self,
+        context: &Context,
+        shared: &PresetState,
+        host: &Host<'_>,
+        protect: u64,
+    ) -> Vec<(CallId, EntryId)> {
+        let floor = shared.pruned_through.filter(|_| self.parameters.once_per_boundary);
+        let mut sum = 0;
+        let mut open = true;
+        let mut found = Vec::new();
+        for id in context.stored().rev() {
+            if floor.is_some_and(|floor| id <= floor) {
+                break;
+            }
+            let Some((call, _)) = context.call_of(id) else {
+                continue;
+            };
+            if open {
+                let size = context.entry(id).map_or(0, |entry| host.size(entry.weight));
+                sum += size;
+                open = sum <= protect;
+            }
+            if !open {
+                if context.is_edited(id) {
+                    break;
+                }
+                found.push((call, id));
+            }
+        }
+        found.reverse();
+        found
+    }
+}
+
+#[async_trait]
+impl Strategy for Prune {
+    async fn compact(
+        &mut self,
+        context: &mut Context,
+        shared: &mut PresetState,
+        host: &Host<'_>,
+    ) -> Result<Outcome, StrategyError> {
+        let mut outcome = Outcome::default();
+        let Some(protect) = self.protected(host) else {
+            return Ok(outcome);
+        };
+        let results = self.unprotected(context, shared, host, protect);
+        let Some(&(_, newest)) = results.last() else {
+            return Ok(outcome);
+        };
+        let before = context.weight();
+        for (call, id) in &results {
+            let (_, known) = context.call_of(*id).expect("a result was found by its call");
+            let tool = known.tool.clone();
+            let marker = self.marker.render(&BTreeMap::from([("tool", tool.clone())]));
+            context.apply(Op::EditResult(*call, marker))?;
+            outcome.records.push(Record {
+                kind: "pruned".to_owned(),
+                body: json!({
+                    "tool": tool,
+                    "pruned": true,
+                    "prunedAt": host.now.to_string(),
+                    "summarize": self.parameters.tools.get(&tool) == Some(&ToolPolicy::Summarize),
+                }),
+            });
+        }
+        shared.pruned_through = Some(newest);
+        context.apply(Op::Mark { key: "pruned".to_owned(), after: newest })?;
+        let saved = host.size(before).saturating_sub(host.size(context.weight()));
+        outcome.records.push(Record {
+            kind: "prune".to_owned(),
+            body: json!({"count": results.len(), "tokensSaved": saved}),
+        });
+        Ok(outcome)
+    }
+}

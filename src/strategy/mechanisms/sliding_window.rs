@@ -1,0 +1,65 @@
+//! Sliding window: the system prompt and the last N messages.
+//!
+//! Source: seed 003 (Zoea Nova), `MaxContextMessages = 20`: rows are counted,
+//! so a call message and each of its results are one each. The seed does not
+//! keep pairs; `keep_pairs` (ours, default true) leaves out results whose call
+//! is outside, which providers refuse (`semantics` 19).
+
+use async_trait::async_trait;
+use serde::Deserialize;
+
+use crate::model::MessageIndex;
+use crate::strategy::context::{Context, EntryId, Op};
+use crate::strategy::host::{Host, Outcome, PresetState, Strategy, StrategyError};
+use crate::strategy::preset::MechanismSpec;
+
+/// Hides all but the newest messages.
+pub static SPEC: MechanismSpec = MechanismSpec {
+    name: "sliding-window",
+    summary: "Sends the preamble and the last N messages",
+    uses_compactor: false,
+    is_view: true,
+    build: |build| {
+        let parameters = build.read::<Parameters>()?;
+        if parameters.last == 0 {
+            return Err("`last` must be at least 1".to_owned());
+        }
+        Ok(Box::new(parameters))
+    },
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    last: u32,
+    #[serde(default = "yes")]
+    keep_pairs: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[async_trait]
+impl Strategy for Parameters {
+    async fn compact(
+        &mut self,
+        context: &mut Context,
+        _shared: &mut PresetState,
+        _host: &Host<'_>,
+    ) -> Result<Outcome, StrategyError> {
+        let before = context.seen_count().saturating_sub(self.last);
+        let also = if self.keep_pairs { orphans(context, before) } else { Vec::new() };
+        context.apply(Op::Hide { before, also })?;
+        Ok(Outcome::default())
+    }
+}
+
+/// Stored results from a cut on whose call lies before it.
+pub(super) fn orphans(context: &Context, before: MessageIndex) -> Vec<EntryId> {
+    let tail = (before..context.seen_count()).map(EntryId::message);
+    tail.filter(|&id| {
+        context.contains(id) && context.call_of(id).is_some_and(|(_, call)| call.message < before)
+    })
+    .collect()
+}

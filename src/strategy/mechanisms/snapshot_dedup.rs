@@ -1,0 +1,198 @@
+//! Snapshot deduplication: of the results of each state tool only the newest.
+//!
+//! Source: seed 003 (Zoea Nova), "Snapshot Compaction": a result belongs to a
+//! tool through its call id, never through its looks, and only the most recent
+//! result of each snapshot tool stays. `key_args` (ours) makes tool and key
+//! argument the identity; `tools = "auto"` (ours) takes every tool and argument
+//! set that has been called at least `repeats` times so far.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+use toml::Value;
+
+use crate::model::{Block, CallId, MessageIndex};
+use crate::strategy::context::{Context, EntryId, Op};
+use crate::strategy::host::{Host, Outcome, PresetState, Strategy, StrategyError};
+use crate::strategy::preset::MechanismSpec;
+
+/// Removes superseded snapshots.
+pub static SPEC: MechanismSpec = MechanismSpec {
+    name: "snapshot-dedup",
+    summary: "Keeps only the newest result of each state-snapshot tool",
+    uses_compactor: false,
+    is_view: true,
+    build: |build| {
+        let parameters = build.read::<Parameters>()?;
+        let tools = Tools::read(&parameters.tools)?;
+        Ok(Box::new(SnapshotDedup { parameters, tools, seen: Seen::default() }))
+    },
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    tools: Value,
+    #[serde(default)]
+    key_args: Vec<String>,
+    #[serde(default = "three")]
+    repeats: u32,
+    #[serde(default = "yes")]
+    keep_pairs: bool,
+}
+
+enum Tools {
+    Auto,
+    Named(Vec<String>),
+}
+
+impl Tools {
+    fn read(value: &Value) -> Result<Self, String> {
+        match value {
+            Value::String(word) if word == "auto" => Ok(Tools::Auto),
+            Value::Array(names) => {
+                let names = names.iter().map(|n| n.as_str().map(str::to_owned));
+                let names: Option<Vec<String>> = names.collect();
+                names.map(Tools::Named).ok_or_else(|| "`tools` must list names".to_owned())
+            }
+            other => Err(format!("`tools = {other}` is not known; write \"auto\" or a list")),
+        }
+    }
+}
+
+fn three() -> u32 {
+    3
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// What has been read of the conversation so far.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Seen {
+    through: MessageIndex,
+    calls: BTreeMap<String, u32>,
+    results: BTreeMap<String, Vec<(CallId, MessageIndex)>>,
+    superseded: Vec<EntryId>,
+}
+
+struct SnapshotDedup {
+    parameters: Parameters,
+    tools: Tools,
+    seen: Seen,
+}
+
+impl SnapshotDedup {
+    /// What makes two calls snapshots of the same thing; `None` for a tool
+    /// that is no snapshot tool.
+    fn identity(&self, tool: &str, arguments: &Json) -> Option<String> {
+        let keys = &self.parameters.key_args;
+        let named: Vec<String> =
+            keys.iter().filter_map(|key| Some(format!("{key}={}", arguments.get(key)?))).collect();
+        match &self.tools {
+            Tools::Named(tools) if !tools.iter().any(|t| t == tool) => None,
+            Tools::Named(_) => Some(format!("{tool} {}", named.join(" "))),
+            Tools::Auto if named.is_empty() => Some(format!("{tool} {}", canonical(arguments))),
+            Tools::Auto => Some(format!("{tool} {}", named.join(" "))),
+        }
+    }
+
+    /// Reads the messages appended since the last look: past messages only.
+    fn read_on(&mut self, context: &Context) {
+        for index in self.seen.through..context.seen_count() {
+            let id = EntryId::message(index);
+            let Some((call_id, call)) = context.call_of(id) else {
+                continue;
+            };
+            let Some(maker) = context.original(EntryId::message(call.message)) else {
+                continue;
+            };
+            let Some(Block::ToolCall { name, arguments, .. }) =
+                maker.blocks.get(call.block as usize)
+            else {
+                continue;
+            };
+            let Some(identity) = self.identity(name, arguments) else {
+                continue;
+            };
+            *self.seen.calls.entry(identity.clone()).or_default() += 1;
+            self.seen.results.entry(identity).or_default().push((call_id, index));
+        }
+        self.seen.through = context.seen_count();
+    }
+
+    /// Results that a newer one supersedes, each returned once.
+    fn take_superseded(&mut self) -> Vec<(CallId, MessageIndex)> {
+        let needed = match self.tools {
+            Tools::Named(_) => 1,
+            Tools::Auto => self.parameters.repeats,
+        };
+        let mut superseded = Vec::new();
+        for (identity, results) in &mut self.seen.results {
+            if results.len() > 1 && self.seen.calls[identity] >= needed {
+                let newest = results.len() - 1;
+                superseded.extend(results.drain(..newest));
+            }
+        }
+        superseded.sort_unstable();
+        superseded
+    }
+}
+
+/// JSON with sorted keys, so that the order of arguments makes no difference.
+fn canonical(json: &Json) -> String {
+    match json {
+        Json::Object(map) => {
+            let sorted: BTreeMap<&String, String> =
+                map.iter().map(|(key, value)| (key, canonical(value))).collect();
+            let parts: Vec<String> = sorted.iter().map(|(k, v)| format!("{k:?}:{v}")).collect();
+            format!("{{{}}}", parts.join(","))
+        }
+        Json::Array(items) => {
+            let parts: Vec<String> = items.iter().map(canonical).collect();
+            format!("[{}]", parts.join(","))
+        }
+        other => other.to_string(),
+    }
+}
+
+#[async_trait]
+impl Strategy for SnapshotDedup {
+    async fn compact(
+        &mut self,
+        context: &mut Context,
+        _shared: &mut PresetState,
+        _host: &Host<'_>,
+    ) -> Result<Outcome, StrategyError> {
+        self.read_on(context);
+        let superseded = self.take_superseded();
+        if self.parameters.keep_pairs {
+            // A superseded snapshot never comes back, so taking call and result
+            // out for good shows the same as hiding them at every request.
+            for (call, result) in superseded {
+                if context.contains(EntryId::message(result)) {
+                    context.apply(Op::RemoveCall(call))?;
+                }
+            }
+        } else {
+            self.seen.superseded.extend(superseded.iter().map(|(_, r)| EntryId::message(*r)));
+            self.seen.superseded.retain(|&id| context.contains(id));
+            context.apply(Op::Hide { before: 0, also: self.seen.superseded.clone() })?;
+        }
+        Ok(Outcome::default())
+    }
+
+    fn state(&self) -> Json {
+        serde_json::to_value(&self.seen).expect("plain data serialises")
+    }
+
+    fn restore(&mut self, state: Json) -> Result<(), StrategyError> {
+        self.seen = serde_json::from_value(state)
+            .map_err(|e| StrategyError::State { mechanism: SPEC.name, reason: e.to_string() })?;
+        Ok(())
+    }
+}

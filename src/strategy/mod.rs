@@ -1,0 +1,30 @@
+//! How a conversation is shrunk: the trait, the context it works on, the
+//! presets that combine mechanisms, and one mechanism per file.
+//!
+//! Invariant: nothing here can see a probe, an answer or a verdict, so no
+//! strategy can tune itself to the test.
+
+mod compactor;
+mod context;
+mod host;
+mod ledger;
+mod preset;
+mod prompt;
+mod trigger;
+mod validity;
+
+mod mechanisms;
+
+pub use compactor::{
+    CallUsage, Compactor, CompactorError, Digest, Metered, ModelCall, Produced, Reply,
+    SessionState, Task, TaskMessage,
+};
+pub use context::{Context, Entry, EntryId, Op, OpError, Place, Recording, Saved};
+pub use host::{Fallback, Host, Outcome, PresetState, Record, Strategy, StrategyError};
+pub use mechanisms::MECHANISMS;
+pub use preset::{
+    Budget, Build, MechanismSpec, Preset, PresetError, Scale, Stage, builtin, builtin_names,
+};
+pub use prompt::Prompt;
+pub use trigger::{At, Gauge, Of, When};
+pub use validity::pairs_are_whole;

@@ -1,0 +1,302 @@
+//! What a message weighs in every unit that a trigger may ask for, and sums
+//! over runs of messages.
+
+use std::ops::{Add, AddAssign, Sub, SubAssign};
+
+use serde::{Deserialize, Serialize};
+
+use super::Counter;
+use crate::model::{Message, Preamble, Transcript};
+
+/// The size of a text in every unit at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Weight {
+    /// Exact tokens of text and canonical calls.
+    pub tokens: u64,
+    /// Length in UTF-16 units, as JavaScript's `length` counts (GenCode).
+    pub units: u64,
+    /// Length of the message as JSON, in UTF-16 units (GSV).
+    pub json_units: u64,
+    /// Tokens of tool output that has not been replaced.
+    pub tool_tokens: u64,
+    /// Messages: one for each, so that sums count them.
+    pub messages: u64,
+}
+
+impl Add for Weight {
+    type Output = Self;
+    fn add(mut self, other: Self) -> Self {
+        self += other;
+        self
+    }
+}
+
+impl AddAssign for Weight {
+    fn add_assign(&mut self, other: Self) {
+        self.tokens += other.tokens;
+        self.units += other.units;
+        self.json_units += other.json_units;
+        self.tool_tokens += other.tool_tokens;
+        self.messages += other.messages;
+    }
+}
+
+impl Sub for Weight {
+    type Output = Self;
+    fn sub(mut self, other: Self) -> Self {
+        self -= other;
+        self
+    }
+}
+
+impl SubAssign for Weight {
+    fn sub_assign(&mut self, other: Self) {
+        self.tokens -= other.tokens;
+        self.units -= other.units;
+        self.json_units -= other.json_units;
+        self.tool_tokens -= other.tool_tokens;
+        self.messages -= other.messages;
+    }
+}
+
+impl Weight {
+    /// The weight of a message as it is sent.
+    pub fn of(message: &Message, counter: &Counter) -> Self {
+        let text = message.sent();
+        let tokens = counter.count(&text);
+        Self {
+            tokens,
+            units: units(&text),
+            json_units: json_units(message.role.as_str(), &text),
+            tool_tokens: if message.tool_result().is_some() { tokens } else { 0 },
+            messages: 1,
+        }
+    }
+
+    /// The weight of a plain text in a role.
+    pub fn of_text(role: &str, text: &str, counter: &Counter) -> Self {
+        Self {
+            tokens: counter.count(text),
+            units: units(text),
+            json_units: json_units(role, text),
+            tool_tokens: 0,
+            messages: 1,
+        }
+    }
+}
+
+fn units(text: &str) -> u64 {
+    text.encode_utf16().count() as u64
+}
+
+/// `JSON.stringify({role, content}).length`: 24 units of frame, the role, the
+/// content with its escapes.
+fn json_units(role: &str, text: &str) -> u64 {
+    let escapes: u64 = text
+        .chars()
+        .map(|c| match c {
+            '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 1,
+            c if (c as u32) < 0x20 => 5,
+            _ => 0,
+        })
+        .sum();
+    const FRAME: u64 = r#"{"role":"","content":""}"#.len() as u64;
+    FRAME + units(role) + units(text) + escapes
+}
+
+/// Everything about a transcript's size that presets share.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sizes {
+    /// Weight of each message.
+    pub messages: Vec<Weight>,
+    /// Weight of the visible preamble at the start.
+    pub preamble: Weight,
+    /// Weight of the preamble from each of the transcript's changes on.
+    pub preamble_changes: Vec<Weight>,
+    /// Tokens that the provider counted before the first message and the
+    /// recording does not show (system prompt, tool definitions).
+    pub hidden_tokens: u64,
+    /// Output tokens of each message; 0 for those that are no requests.
+    pub output: Vec<u64>,
+}
+
+impl Sizes {
+    /// Counts a transcript, each message once.
+    pub fn of(transcript: &Transcript, counter: &Counter) -> Self {
+        let messages: Vec<Weight> =
+            transcript.messages.iter().map(|m| Weight::of(m, counter)).collect();
+        let preamble = preamble_weight(&transcript.preamble, counter);
+        let preamble_changes = transcript
+            .preamble_changes
+            .iter()
+            .map(|change| {
+                let changed =
+                    Preamble { system: change.system.clone(), ..transcript.preamble.clone() };
+                preamble_weight(&changed, counter)
+            })
+            .collect();
+        let output = (transcript.messages.iter().zip(&messages))
+            .map(|(message, weight)| output_tokens(message, weight, counter))
+            .collect();
+        let hidden_tokens = hidden_tokens(transcript, preamble.tokens, &messages);
+        Self { messages, preamble, preamble_changes, hidden_tokens, output }
+    }
+
+    /// Tokens of every message together.
+    pub fn all_messages(&self) -> u64 {
+        self.messages.iter().map(|w| w.tokens).sum()
+    }
+
+    /// The largest output of any request.
+    pub fn largest_output(&self) -> u64 {
+        self.output.iter().copied().max().unwrap_or(0)
+    }
+
+    /// Preamble at the start, the hidden part included.
+    pub fn preamble_tokens(&self) -> u64 {
+        self.preamble.tokens + self.hidden_tokens
+    }
+}
+
+/// The recorded output where it is final, else text, calls and visible
+/// thinking counted (`measures` §0).
+fn output_tokens(message: &Message, weight: &Weight, counter: &Counter) -> u64 {
+    if !message.is_request() {
+        return 0;
+    }
+    match message.usage {
+        Some(usage) if usage.output_final && usage.output > 0 => usage.output,
+        _ => weight.tokens + counter.count(&message.reasoning()),
+    }
+}
+
+fn preamble_weight(preamble: &Preamble, counter: &Counter) -> Weight {
+    let text = preamble.sent();
+    if text.is_empty() { Weight::default() } else { Weight::of_text("system", &text, counter) }
+}
+
+/// The hidden preamble, read off the first recorded request: its prompt less
+/// what the recording shows. Few messages stand before it, so the error of
+/// counting them with another vocabulary is small. Zero without usage.
+fn hidden_tokens(transcript: &Transcript, preamble: u64, messages: &[Weight]) -> u64 {
+    let mut before = preamble;
+    for (message, weight) in transcript.messages.iter().zip(messages) {
+        if let Some(usage) = message.usage.filter(|u| message.is_request() && u.prompt() > 0) {
+            return usage.prompt().saturating_sub(before);
+        }
+        before += weight.tokens;
+    }
+    0
+}
+
+/// Prefix sums of weights with cheap change: a Fenwick tree. Append, change
+/// and prefix sum take time logarithmic in the length.
+#[derive(Clone, Debug, Default)]
+pub struct WeightTree {
+    nodes: Vec<Weight>,
+}
+
+impl WeightTree {
+    /// A tree over the given weights.
+    pub fn new(weights: impl IntoIterator<Item = Weight>) -> Self {
+        let mut tree = Self::default();
+        for weight in weights {
+            tree.push(weight);
+        }
+        tree
+    }
+
+    /// Number of weights.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// Adds one at the end.
+    pub fn push(&mut self, weight: Weight) {
+        let at = self.nodes.len() + 1;
+        let mut sum = weight;
+        // A node covers the weights from `at - lowbit(at) + 1`: gather its children.
+        let floor = at - (at & at.wrapping_neg());
+        let mut child = at - 1;
+        while child > floor {
+            sum += self.nodes[child - 1];
+            child -= child & child.wrapping_neg();
+        }
+        self.nodes.push(sum);
+    }
+
+    /// Replaces `old` by `new` at a position.
+    pub fn change(&mut self, position: usize, old: Weight, new: Weight) {
+        let mut at = position + 1;
+        while at <= self.nodes.len() {
+            let node = &mut self.nodes[at - 1];
+            *node = *node + new - old;
+            at += at & at.wrapping_neg();
+        }
+    }
+
+    /// Sum of the first `count` weights.
+    pub fn prefix(&self, count: usize) -> Weight {
+        let mut sum = Weight::default();
+        let mut at = count.min(self.nodes.len());
+        while at > 0 {
+            sum += self.nodes[at - 1];
+            at -= at & at.wrapping_neg();
+        }
+        sum
+    }
+
+    /// The largest count of leading weights whose tokens stay within `tokens`.
+    pub fn leading_within(&self, tokens: u64) -> usize {
+        let (mut at, mut left) = (0, tokens);
+        let mut step = self.nodes.len().next_power_of_two();
+        while step > 0 {
+            let next = at + step;
+            if next <= self.nodes.len() && self.nodes[next - 1].tokens <= left {
+                left -= self.nodes[next - 1].tokens;
+                at = next;
+            }
+            step /= 2;
+        }
+        at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn weight(tokens: u64) -> Weight {
+        Weight { tokens, units: tokens * 4, json_units: tokens * 5, tool_tokens: 0 }
+    }
+
+    #[test]
+    fn a_tree_answers_like_plain_sums() {
+        let mut plain: Vec<u64> = (1..40).map(|i| i * 7 % 13).collect();
+        let mut tree = WeightTree::new(plain.iter().map(|&t| weight(t)));
+        tree.change(17, weight(plain[17]), weight(100));
+        plain[17] = 100;
+        for count in 0..=plain.len() {
+            assert_eq!(tree.prefix(count).tokens, plain[..count].iter().sum::<u64>());
+        }
+        for budget in 0..400 {
+            let mut sum = 0;
+            let by_hand =
+                plain.iter().take_while(|&&t| (sum + t <= budget).then(|| sum += t).is_some());
+            assert_eq!(tree.leading_within(budget), by_hand.count(), "budget {budget}");
+        }
+    }
+
+    #[test]
+    fn json_length_is_that_of_json_stringify() {
+        let text = "a \"quoted\"\nline\u{1}é😀";
+        let json = serde_json::json!({"role": "user", "content": text}).to_string();
+        assert_eq!(json_units("user", text), json.encode_utf16().count() as u64);
+    }
+}
