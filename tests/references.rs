@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use recap::dataset::{LoadOptions, load};
-use recap::model::{Block, Message, Transcript};
+use recap::model::{Message, Transcript};
 use recap::probes::{MiningRules, mine};
 
 /// Share of the labelled references that were needed, doubtful ones counted
@@ -55,18 +55,9 @@ fn sessions() -> Option<Vec<Transcript>> {
     Some(set.transcripts)
 }
 
+/// Tokens of a message as it is sent (`semantics` 9).
 fn size(message: &Message) -> u64 {
-    let tokenizer = bpe_openai::o200k_base();
-    let count = |text: &str| tokenizer.count(text) as u64;
-    message
-        .blocks
-        .iter()
-        .map(|block| match block {
-            Block::Text { text } | Block::ToolResult { text, .. } => count(text),
-            Block::ToolCall { name, arguments, .. } => count(name) + count(&arguments.to_string()),
-            Block::Reasoning { .. } | Block::Image { .. } => 0,
-        })
-        .sum()
+    bpe_openai::o200k_base().count(&message.sent()) as u64
 }
 
 #[test]
