@@ -4,6 +4,14 @@
 //! The modules in the order in which data flows; each imports only from those
 //! above it (`tests/layers.rs`):
 
-pub mod model; // vocabulary: plain data
+// Vocabulary: plain data.
+pub mod model;
+
+// Exact counts, estimators, weights.
+pub mod tokens;
+
+// Trait, context with its ledger, presets, mechanisms.
 pub mod strategy;
-pub mod tokens; // exact counts, estimators, weights // trait, context with its ledger, presets, mechanisms
+
+// From cells to a report: measures, intervals, ranking, sentences.
+pub mod measure;
