@@ -1,17 +1,35 @@
 //! Recap replays recorded agent sessions through context-compression
 //! strategies and measures what each one loses, saves and costs.
 //!
-//! The modules in the order in which data flows; each imports only from those
-//! above it (`tests/layers.rs`):
+//! The modules stand in the order in which data flows; each imports only from
+//! those above it, which `tests/layers.rs` holds. Blank lines keep it so.
 
-// Vocabulary: plain data.
+/// Vocabulary: plain data.
 pub mod model;
 
-// Exact counts, estimators, weights.
+/// Identifiers and where they stand in texts.
+pub mod text;
+
+/// Sizes: exact counts, estimators, weights.
 pub mod tokens;
 
-// Trait, context with its ledger, presets, mechanisms.
+/// Simulated time.
+pub mod clock;
+
+/// Recorded sessions in: formats, detection, checks.
+pub mod dataset;
+
+/// Context with its ledger, presets, mechanisms.
 pub mod strategy;
 
-// From cells to a report: measures, intervals, ranking, sentences.
+/// What a transcript asks by itself.
+pub mod probes;
+
+/// The request loop.
+pub mod replay;
+
+/// Every cell of a comparison, and the folder that keeps them.
+pub mod run;
+
+/// From cells to a report: measures, intervals, ranking, sentences.
 pub mod measure;

@@ -2,6 +2,7 @@
 
 mod empty;
 mod fifo;
+mod id_list;
 mod prune;
 mod recorded;
 mod sliding_window;
@@ -13,6 +14,7 @@ use super::preset::MechanismSpec;
 pub static MECHANISMS: &[&MechanismSpec] = &[
     &empty::SPEC,
     &fifo::SPEC,
+    &id_list::SPEC,
     &prune::SPEC,
     &recorded::SPEC,
     &sliding_window::SPEC,

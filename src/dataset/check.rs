@@ -1,0 +1,137 @@
+//! What every transcript must keep, whatever format it came from.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::model::{Block, Message, Role, Transcript};
+
+use super::error::Problem;
+
+/// A transcript on its way in, with the line of each message.
+#[derive(Debug, Default)]
+pub struct Draft {
+    /// What was read.
+    pub transcript: Transcript,
+    /// Line of each message in its file, from 1; absent where the input has no
+    /// lines (one document).
+    pub lines: Vec<Option<u64>>,
+}
+
+impl Draft {
+    /// Appends a message that stands at `line`.
+    pub fn push(&mut self, message: Message, line: impl Into<Option<u64>>) {
+        self.transcript.messages.push(message);
+        self.lines.push(line.into());
+    }
+
+    /// Moves leading messages of role system into the preamble (`semantics` 5).
+    pub fn leading_system_to_preamble(&mut self) {
+        let transcript = &mut self.transcript;
+        let lead = transcript.messages.iter();
+        let lead = lead.take_while(|m| m.role == Role::System).count();
+        self.lines.drain(..lead);
+        for message in transcript.messages.drain(..lead) {
+            for block in message.blocks {
+                if let Block::Text { text } = block {
+                    transcript.preamble.system.push(text);
+                }
+            }
+        }
+    }
+
+    /// Index that the next message will have.
+    pub fn next_index(&self) -> u32 {
+        self.transcript.messages.len() as u32
+    }
+
+    /// Counts something that was left out.
+    pub fn leave_out(&mut self, reason: impl Into<String>, count: u64) {
+        if count > 0 {
+            *self.transcript.left_out.entry(reason.into()).or_default() += count;
+        }
+    }
+}
+
+/// Checks that ids are unique, that every result follows its call, that roles
+/// fit what the messages hold, and that compactions lie within the transcript.
+///
+/// # Errors
+/// The first violation, with the line of its message where there is one.
+pub(crate) fn check(draft: &Draft) -> Result<(), (Option<u64>, Problem)> {
+    let mut ids = FxHashSet::default();
+    let mut calls: FxHashMap<&str, bool> = FxHashMap::default();
+    for (at, message) in draft.transcript.messages.iter().enumerate() {
+        let line = draft.lines.get(at).copied().flatten();
+        if !ids.insert(message.id.as_str()) {
+            let id = message.id.clone();
+            return Err((line, Problem::RepeatedMessage { id }));
+        }
+        check_blocks(message, &mut calls).map_err(|problem| (line, problem))?;
+    }
+    check_positions(&draft.transcript).map_err(|what| (None, Problem::Inconsistent(what)))
+}
+
+fn check_blocks<'a>(
+    message: &'a Message,
+    calls: &mut FxHashMap<&'a str, bool>,
+) -> Result<(), Problem> {
+    let mut results = 0;
+    for block in &message.blocks {
+        match block {
+            Block::ToolCall { id, .. } => {
+                if message.role != Role::Assistant {
+                    return Err(misplaced(message, "a tool call"));
+                }
+                if calls.insert(id, false).is_some() {
+                    return Err(Problem::RepeatedCall { call: id.clone() });
+                }
+            }
+            Block::ToolResult { call, .. } => {
+                results += 1;
+                match calls.get_mut(call.as_str()) {
+                    None => return Err(Problem::ResultWithoutCall { call: call.clone() }),
+                    Some(true) => return Err(Problem::RepeatedResult { call: call.clone() }),
+                    Some(answered) => *answered = true,
+                }
+            }
+            _ => {}
+        }
+    }
+    match (message.role, results, message.blocks.len()) {
+        (Role::Tool, 1, 1) => Ok(()),
+        (Role::Tool, ..) => Err(Problem::Inconsistent(format!(
+            "message `{}` of role tool must hold one tool result and nothing else",
+            message.id
+        ))),
+        (_, 0, _) => Ok(()),
+        _ => Err(misplaced(message, "a tool result")),
+    }
+}
+
+fn misplaced(message: &Message, what: &str) -> Problem {
+    Problem::Inconsistent(format!(
+        "message `{}` of role {} holds {what}",
+        message.id,
+        message.role.as_str()
+    ))
+}
+
+fn check_positions(transcript: &Transcript) -> Result<(), String> {
+    let count = transcript.messages.len() as u32;
+    let mut last = 0;
+    for (n, compaction) in transcript.compactions.iter().enumerate() {
+        let n = n + 1;
+        if compaction.after > count || compaction.kept_from > compaction.after {
+            return Err(format!("compaction {n} lies outside the transcript of {count} messages"));
+        }
+        if compaction.after < last {
+            return Err(format!("compaction {n} stands before the one before it"));
+        }
+        last = compaction.after;
+    }
+    let changes = &transcript.preamble_changes;
+    let ordered = changes.windows(2).all(|pair| pair[0].before < pair[1].before);
+    if !ordered || changes.iter().any(|change| change.before >= count) {
+        return Err("preamble changes are not in order or lie outside the transcript".to_owned());
+    }
+    Ok(())
+}

@@ -1,0 +1,72 @@
+//! Tells the format of an input from its first bytes.
+
+use serde::de::IgnoredAny;
+use serde_json::Value as Json;
+
+use super::formats::{FORMATS, Format};
+use super::source::is_cut;
+
+/// Lines that are looked at: a Claude Code log may begin with a dozen records
+/// that every version shapes differently.
+const LINES: usize = 32;
+
+/// The first bytes of an input, as the formats see them.
+pub struct Probe {
+    /// The first bytes as text; bytes that are no text are replaced.
+    pub head: String,
+    /// The first complete lines that are JSON; the document, where the input
+    /// is one over several lines and short enough.
+    pub records: Vec<Json>,
+    /// Whether the input is one JSON document over several lines.
+    pub spread: bool,
+}
+
+impl Probe {
+    /// Looks at the first bytes of an input.
+    pub fn new(head: &[u8]) -> Probe {
+        let head = String::from_utf8_lossy(head).into_owned();
+        let text = head.trim_start_matches('\u{feff}');
+        let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+        let spread = lines.clone().next().is_some_and(is_cut)
+            && text.trim().contains('\n')
+            && (is_cut(text) || serde_json::from_str::<IgnoredAny>(text).is_ok());
+        let records = if spread {
+            serde_json::from_str(text).into_iter().collect()
+        } else {
+            let lines = lines.by_ref().take(LINES);
+            lines.filter_map(|l| serde_json::from_str(l).ok()).collect()
+        };
+        Probe { head, records, spread }
+    }
+
+    /// Whether there is nothing but blanks.
+    pub fn is_blank(&self) -> bool {
+        self.head.trim().is_empty()
+    }
+
+    /// Whether one of the first records satisfies `test`.
+    pub fn any(&self, test: impl Fn(&Json) -> bool) -> bool {
+        self.records.iter().any(test)
+    }
+
+    /// Whether the first bytes hold all of `keys` as member names, for inputs
+    /// whose first line is longer than what is looked at.
+    pub fn mentions(&self, keys: &[&str]) -> bool {
+        keys.iter().all(|key| {
+            let quoted = format!("\"{key}\"");
+            self.head
+                .match_indices(&quoted)
+                .any(|(at, _)| self.head[at + quoted.len()..].trim_start().starts_with(':'))
+        })
+    }
+
+    /// First character that is no blank.
+    pub fn first_char(&self) -> Option<char> {
+        self.head.trim_start_matches('\u{feff}').trim_start().chars().next()
+    }
+}
+
+/// The format that recognises the input.
+pub(crate) fn detect(probe: &Probe) -> Option<&'static dyn Format> {
+    FORMATS.iter().copied().find(|format| format.sniff(probe))
+}

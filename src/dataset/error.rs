@@ -1,0 +1,189 @@
+//! What can be wrong with recorded sessions, said so that it can be mended.
+//!
+//! Invariant: every problem names its file, its line where there is one, and
+//! a remedy. Nothing in this module's callers panics on input.
+
+use std::fmt;
+
+use thiserror::Error;
+
+/// A problem in one input, with its place.
+#[derive(Debug, Error)]
+#[error("{problem}\n  --> {file}{}", Line(*.line))]
+pub struct DatasetError {
+    /// Path as given, or the name of the stream.
+    pub file: String,
+    /// Line from 1; absent where the problem belongs to the whole file.
+    pub line: Option<u64>,
+    /// What is wrong.
+    #[source]
+    pub problem: Problem,
+}
+
+struct Line(Option<u64>);
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |line| write!(f, ":{line}"))
+    }
+}
+
+/// What is wrong with an input.
+#[derive(Debug, Error)]
+pub enum Problem {
+    /// The path does not exist.
+    #[error("no such file or folder")]
+    Missing,
+    /// The system refused to read or write.
+    #[error("cannot {action}: {source}")]
+    Io {
+        /// What was tried, as an infinitive.
+        action: &'static str,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// There is nothing in the file.
+    #[error("the file is empty")]
+    Empty,
+    /// No format recognises the file.
+    #[error("no known transcript format (known: {known})")]
+    UnknownFormat {
+        /// Names of the known formats.
+        known: String,
+    },
+    /// Nothing in the folder is a transcript.
+    #[error("the folder holds no transcript ({files} files looked at; known formats: {known})")]
+    NoTranscripts {
+        /// Names of the known formats.
+        known: String,
+        /// Files that were looked at.
+        files: u64,
+    },
+    /// A recognised file without a conversation.
+    #[error("no conversation in this file: {why}")]
+    NoConversation {
+        /// What stands there instead.
+        why: String,
+    },
+    /// Bytes that are not text.
+    #[error("not UTF-8 text (byte {byte} of the line)")]
+    NotUtf8 {
+        /// Offset within the line, from 0.
+        byte: usize,
+    },
+    /// A line longer than the limit.
+    #[error("line longer than {limit} bytes")]
+    LineTooLong {
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// A document longer than the limit.
+    #[error("document longer than {limit} bytes")]
+    DocumentTooLong {
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// Broken JSON.
+    #[error("broken JSON: {message}")]
+    Syntax {
+        /// What the parser said.
+        message: String,
+    },
+    /// JSON of another shape.
+    #[error("wrong shape at `{at}`: {message}")]
+    Shape {
+        /// Path of the value within the record.
+        at: String,
+        /// What was expected and found.
+        message: String,
+    },
+    /// A role that is none.
+    #[error("unknown role `{role}`")]
+    UnknownRole {
+        /// The role as recorded.
+        role: String,
+    },
+    /// A result whose call is not there.
+    #[error("tool result for `{call}`, but no call before it has that id")]
+    ResultWithoutCall {
+        /// The id that it names.
+        call: String,
+    },
+    /// Two results for one call.
+    #[error("second tool result for call `{call}`")]
+    RepeatedResult {
+        /// The call's id.
+        call: String,
+    },
+    /// Two calls of one id.
+    #[error("second tool call with id `{call}`")]
+    RepeatedCall {
+        /// The call's id.
+        call: String,
+    },
+    /// Two messages of one id.
+    #[error("second message with id `{id}`")]
+    RepeatedMessage {
+        /// The message's id.
+        id: String,
+    },
+    /// Two transcripts of one id.
+    #[error("second transcript with id `{id}`")]
+    RepeatedTranscript {
+        /// The transcript's id.
+        id: String,
+    },
+    /// A record that does not hold together in itself.
+    #[error("{0}")]
+    Inconsistent(String),
+    /// Something stands where the data set would be written.
+    #[error("there is a data set already")]
+    Exists,
+}
+
+impl DatasetError {
+    /// A problem of a whole file or folder.
+    pub(crate) fn whole(file: impl Into<String>, problem: Problem) -> Self {
+        DatasetError { file: file.into(), line: None, problem }
+    }
+
+    /// What the user can do about it.
+    pub fn help(&self) -> &str {
+        match &self.problem {
+            Problem::Missing => "check the path; `recap datasets` lists the bundled data sets",
+            Problem::Io { .. } => "check the permissions of the file and the space on the disk",
+            Problem::Empty => "give a recorded session; this one may not have been written yet",
+            Problem::UnknownFormat { .. } => {
+                "give a session of a known format, or write the native format: \
+                 datasets/transcript.schema.json"
+            }
+            Problem::NoTranscripts { .. } => {
+                "give the folder that holds the sessions, for example ~/.claude/projects/NAME"
+            }
+            Problem::NoConversation { .. } => {
+                "a file of sidechain records alone is read with sidechains switched on"
+            }
+            Problem::NotUtf8 { .. } => "convert the file to UTF-8, or record the session again",
+            Problem::LineTooLong { .. } => {
+                "split or drop that record: no provider takes a message of that size"
+            }
+            Problem::DocumentTooLong { .. } => "split the document, or write one transcript a line",
+            Problem::Syntax { .. } => {
+                "mend or delete that line; only a torn last line is left out by itself"
+            }
+            Problem::Shape { .. } => {
+                "mend that value; datasets/transcript.schema.json describes the native format"
+            }
+            Problem::UnknownRole { .. } => "use system, user, assistant or tool",
+            Problem::ResultWithoutCall { .. } => {
+                "put the assistant message with that call before the result, or delete the result"
+            }
+            Problem::RepeatedResult { .. } => "keep one result for each call",
+            Problem::RepeatedCall { .. } => "give every call an id of its own",
+            Problem::RepeatedMessage { .. } => "give every message an id of its own",
+            Problem::RepeatedTranscript { .. } => "give every transcript an id of its own",
+            Problem::Inconsistent(_) => "mend that record, or record the session again",
+            Problem::Exists => "name another folder, or remove that one first",
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Sessions of Claude Code: the JSON-lines logs under `~/.claude/projects`.
+
+mod build;
+mod facts;
+mod parts;
+mod tree;
+mod wire;
+
+use std::collections::BTreeMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde_json::Value as Json;
+
+use self::tree::Tree;
+use self::wire::Record;
+use super::Format;
+use crate::dataset::LoadOptions;
+use crate::dataset::check::Draft;
+use crate::dataset::detect::Probe;
+use crate::dataset::error::{DatasetError, Problem};
+use crate::dataset::source::Source;
+
+/// Claude Code's session log.
+pub struct ClaudeCode;
+
+impl Format for ClaudeCode {
+    fn name(&self) -> &'static str {
+        "claude-code"
+    }
+
+    fn describe(&self) -> &'static str {
+        "Claude Code session (JSON lines, ~/.claude/projects/*/*.jsonl)"
+    }
+
+    fn sniff(&self, probe: &Probe) -> bool {
+        let is_record = |record: &Json| {
+            let kind = record.get("type").and_then(Json::as_str);
+            matches!(kind, Some("user" | "assistant" | "system" | "progress"))
+                && record.get("sessionId").is_some()
+                && record.get("uuid").is_some()
+        };
+        let long_first_line = probe.records.is_empty()
+            && probe.first_char() == Some('{')
+            && probe.mentions(&["sessionId", "uuid", "parentUuid"]);
+        probe.any(is_record) || long_first_line
+    }
+
+    fn read(
+        &self,
+        source: &mut Source<'_>,
+        options: &LoadOptions,
+    ) -> Result<Vec<Draft>, DatasetError> {
+        let (mut records, repeated) = read_records(source)?;
+        let tree = Tree::new(&records);
+        warn_of_lost_parents(source, tree.lost_parents(&records));
+        let (main, sidechains) = split(&records, &tree)
+            .map_err(|problem| source.error(records.first().map(|r| r.line), problem))?;
+        let stem = source.stem().to_owned();
+        let mut drafts = Vec::new();
+        let mut one = |id: String, members: &[usize]| {
+            let built = build::build(&mut records, &tree, members);
+            let mut draft = built.map_err(|(line, problem)| source.error(Some(line), problem))?;
+            draft.transcript.id = id;
+            if !draft.transcript.messages.is_empty() {
+                drafts.push(draft);
+            }
+            Ok::<(), DatasetError>(())
+        };
+        one(stem.clone(), &main)?;
+        if options.sidechains {
+            for (n, members) in sidechains.values().enumerate() {
+                one(format!("{stem}#sidechain-{}", n + 1), members)?;
+            }
+        }
+        let skipped = match options.sidechains {
+            true => 0,
+            false => sidechains.values().map(|m| m.len() as u64).sum(),
+        };
+        if let Some(first) = drafts.first_mut() {
+            first.leave_out("record written twice", repeated);
+            first.leave_out("torn last line", source.torn());
+            first.leave_out("sidechain record", skipped);
+        } else if skipped > 0 {
+            source.warn(format!("nothing but sidechain records ({skipped})"));
+        }
+        Ok(drafts)
+    }
+}
+
+/// Reads the log. A record that stands there twice (a resumed session copies
+/// what it goes on from) is read once; the second value counts the others.
+fn read_records(source: &mut Source<'_>) -> Result<(Vec<Record>, u64), DatasetError> {
+    let mut records: Vec<Record> = Vec::new();
+    let mut uuids = FxHashSet::default();
+    let mut repeated = 0;
+    while let Some((line, (header, body))) = source.next_record(wire::read)? {
+        if let Some(uuid) = &header.uuid
+            && !uuids.insert(uuid.clone())
+        {
+            repeated += 1;
+            continue;
+        }
+        let record = Record { line, header, body };
+        if record.is_conversation() && record.header.uuid.is_none() {
+            let at = "uuid".to_owned();
+            let message = "a message must have one".to_owned();
+            return Err(source.error(Some(line), Problem::Shape { at, message }));
+        }
+        records.push(record);
+    }
+    Ok((records, repeated))
+}
+
+fn warn_of_lost_parents(source: &mut Source<'_>, lost: usize) {
+    if lost > 0 {
+        source.warn(format!(
+            "parents that are not in the file: {lost}; \
+             each record was put behind the message before it"
+        ));
+    }
+}
+
+/// Positions of the main records, and of each sidechain's by its root.
+type Split = (Vec<usize>, BTreeMap<usize, Vec<usize>>);
+
+fn split(records: &[Record], tree: &Tree) -> Result<Split, Problem> {
+    let mut main = Vec::new();
+    let mut sidechains: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let mut roots = FxHashMap::default();
+    for (at, record) in records.iter().enumerate() {
+        if record.is_sidechain() {
+            let root = tree.sidechain_root(records, at, &roots)?;
+            roots.insert(at, root);
+            sidechains.entry(root).or_default().push(at);
+        } else {
+            main.push(at);
+        }
+    }
+    Ok((main, sidechains))
+}

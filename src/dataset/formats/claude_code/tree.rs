@@ -1,0 +1,127 @@
+//! The log is a tree: finds the conversation in it (`semantics` 3).
+//!
+//! Rewinding forks it, and so does every response with parallel calls, whose
+//! lines and results become branches of which the path to the leaf holds one.
+
+use rustc_hash::FxHashMap;
+
+use super::wire::{Body, Record};
+use crate::dataset::error::Problem;
+
+/// Parents resolved to positions among the records.
+pub(super) struct Tree {
+    parents: Vec<Option<usize>>,
+    dangling: Vec<bool>,
+}
+
+impl Tree {
+    /// Links `records`. A parent that is not in the file (a boundary's, or a
+    /// record that the recorder dropped) is replaced by the preceding record
+    /// of the conversation, else everything before it would be lost.
+    pub(super) fn new(records: &[Record]) -> Tree {
+        let mut by_uuid: FxHashMap<&str, usize> = FxHashMap::default();
+        for (at, record) in records.iter().enumerate() {
+            if let Some(uuid) = &record.header.uuid {
+                by_uuid.entry(uuid).or_insert(at);
+            }
+        }
+        let mut tree = Tree {
+            parents: Vec::with_capacity(records.len()),
+            dangling: vec![false; records.len()],
+        };
+        let mut preceding = None;
+        for (at, record) in records.iter().enumerate() {
+            let header = &record.header;
+            let named = header.parent_uuid.as_deref().or(header.logical_parent_uuid.as_deref());
+            let parent = match named {
+                None => None,
+                Some(uuid) => by_uuid.get(uuid).copied().or_else(|| {
+                    tree.dangling[at] = true;
+                    // A sidechain whose root is gone has no conversation to hang from.
+                    preceding.filter(|_| !record.is_sidechain())
+                }),
+            };
+            // A record without a uuid is no node; one that names itself is a root.
+            tree.parents.push(parent.filter(|&p| p != at));
+            if record.is_conversation() && !record.is_sidechain() {
+                preceding = Some(at);
+            }
+        }
+        tree
+    }
+
+    /// Whether a record names a parent that is not in the file.
+    pub(super) fn is_dangling(&self, at: usize) -> bool {
+        self.dangling[at]
+    }
+
+    /// Records, boundaries apart, whose parent is not in the file.
+    pub(super) fn lost_parents(&self, records: &[Record]) -> usize {
+        let boundary = |r: &Record| matches!(r.body, Body::Compaction(_));
+        let lost = records.iter().zip(&self.dangling);
+        lost.filter(|(r, dangling)| **dangling && !boundary(r)).count()
+    }
+
+    /// The path from a root to the newest leaf among `members`, in order.
+    ///
+    /// A leaf is a message without messages below it; the newest is the one
+    /// with the greatest timestamp, the later line on a tie.
+    pub(super) fn main_chain(
+        &self,
+        records: &[Record],
+        members: &[usize],
+    ) -> Result<Vec<usize>, Problem> {
+        let mut above = vec![false; records.len()];
+        for &at in members.iter().filter(|&&m| records[m].is_conversation()) {
+            let mut up = self.parents[at];
+            while let Some(parent) = up.filter(|&p| !above[p]) {
+                above[parent] = true;
+                up = if records[parent].is_conversation() { None } else { self.parents[parent] };
+            }
+        }
+        let newest = members
+            .iter()
+            .copied()
+            .filter(|&at| records[at].is_conversation() && !above[at])
+            .max_by_key(|&at| (records[at].header.timestamp, at));
+        self.path_to(newest, records)
+    }
+
+    fn path_to(&self, leaf: Option<usize>, records: &[Record]) -> Result<Vec<usize>, Problem> {
+        let mut path = Vec::new();
+        let mut up = leaf;
+        while let Some(at) = up {
+            if path.len() == records.len() {
+                return Err(cycle());
+            }
+            path.push(at);
+            up = self.parents[at];
+        }
+        path.reverse();
+        Ok(path)
+    }
+
+    /// The outermost sidechain record above (or at) a sidechain record, given
+    /// the roots that are known.
+    pub(super) fn sidechain_root(
+        &self,
+        records: &[Record],
+        from: usize,
+        known: &FxHashMap<usize, usize>,
+    ) -> Result<usize, Problem> {
+        let mut at = from;
+        for _ in 0..records.len() {
+            match self.parents[at].filter(|&p| records[p].is_sidechain()) {
+                // Parents stand before their children, so one step is enough.
+                Some(parent) if known.contains_key(&parent) => return Ok(known[&parent]),
+                Some(parent) => at = parent,
+                None => return Ok(at),
+            }
+        }
+        Err(cycle())
+    }
+}
+
+fn cycle() -> Problem {
+    Problem::Inconsistent("the records' parents run in a circle".to_owned())
+}

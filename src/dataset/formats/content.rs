@@ -1,0 +1,201 @@
+//! What several vendors' formats share: content that is a string or a list,
+//! and the values that a record carries about itself.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
+
+use crate::model::{Block, Message, Role};
+
+/// Content that may be written as plain text or as a list of parts.
+#[derive(Debug)]
+pub(super) enum Content<P> {
+    /// Plain text.
+    Text(String),
+    /// Parts in order.
+    Parts(Vec<P>),
+}
+
+impl<P> Default for Content<P> {
+    fn default() -> Self {
+        Content::Parts(Vec::new())
+    }
+}
+
+// By hand: an untagged enum would copy every value once more and say "did not
+// match any variant" where the type of a part is wrong.
+impl<'de, P: Deserialize<'de>> Deserialize<'de> for Content<P> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ContentVisitor<P>(std::marker::PhantomData<P>);
+
+        impl<'de, P: Deserialize<'de>> Visitor<'de> for ContentVisitor<P> {
+            type Value = Content<P>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string or a list of content parts")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Content::Text(text.to_owned()))
+            }
+
+            fn visit_string<E>(self, text: String) -> Result<Self::Value, E> {
+                Ok(Content::Text(text))
+            }
+
+            fn visit_unit<E>(self) -> Result<Self::Value, E> {
+                Ok(Content::default())
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+                let mut parts = Vec::new();
+                while let Some(part) = seq.next_element()? {
+                    parts.push(part);
+                }
+                Ok(Content::Parts(parts))
+            }
+        }
+
+        deserializer.deserialize_any(ContentVisitor(std::marker::PhantomData))
+    }
+}
+
+/// Where a picture comes from; its bytes are not kept.
+#[derive(Debug, serde::Deserialize)]
+#[serde(untagged)]
+pub(super) enum ImageSource {
+    /// Anthropic's shape.
+    Typed {
+        /// MIME type.
+        media_type: String,
+    },
+    /// Any other.
+    Other(IgnoredAny),
+}
+
+impl ImageSource {
+    pub(super) fn media_type(self) -> Option<String> {
+        match self {
+            ImageSource::Typed { media_type } => Some(media_type),
+            ImageSource::Other(_) => None,
+        }
+    }
+}
+
+/// Text and picture count of a tool result.
+#[derive(Debug, Default)]
+pub(super) struct ResultText {
+    pub(super) text: String,
+    pub(super) images: u32,
+}
+
+impl ResultText {
+    /// Adds a text part. Parts are set apart by a line end, since a model sees
+    /// them as separate blocks.
+    pub(super) fn add(&mut self, text: &str) {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        self.text.push_str(text);
+    }
+}
+
+/// A tool-result message.
+pub(super) fn result_message(
+    id: String,
+    call: String,
+    result: ResultText,
+    is_error: bool,
+    at: Option<jiff::Timestamp>,
+) -> Message {
+    let block = Block::ToolResult { call, text: result.text, images: result.images, is_error };
+    Message { id, role: Role::Tool, at, blocks: vec![block], usage: None, synthetic: false }
+}
+
+/// Name of the project that a working directory belongs to: its last
+/// component, or that of the repository where the directory is one of its
+/// worktrees (`.worktrees/x`, `.claude/worktrees/x`).
+pub(super) fn project_of(cwd: &str) -> Option<String> {
+    let parts: Vec<&str> = cwd.split(['/', '\\']).filter(|p| !p.is_empty()).collect();
+    let cut = parts
+        .iter()
+        .position(|p| matches!(*p, ".worktrees" | ".claude" | "worktrees"))
+        .unwrap_or(parts.len());
+    parts[..cut].last().map(|&p| p.to_owned())
+}
+
+/// Home folder that a path lies in, where its form tells one.
+pub(super) fn home_of(path: &str) -> Option<String> {
+    let parts: Vec<&str> = path.splitn(4, '/').collect();
+    match parts.as_slice() {
+        ["", "Users" | "home", user, ..] if !user.is_empty() => {
+            Some(format!("/{}/{user}", parts[1]))
+        }
+        ["", "root", ..] => Some("/root".to_owned()),
+        _ => {
+            let parts: Vec<&str> = path.splitn(4, '\\').collect();
+            match parts.as_slice() {
+                [drive, "Users", user, ..] if drive.ends_with(':') && !user.is_empty() => {
+                    Some(format!("{drive}\\Users\\{user}"))
+                }
+                _ => None,
+            }
+        }
+    }
+}
+
+/// Counts names and gives the most frequent, the first in order on a tie.
+#[derive(Debug, Default)]
+pub(super) struct Tally(BTreeMap<String, u64>);
+
+impl Tally {
+    pub(super) fn add(&mut self, name: &str) {
+        match self.0.get_mut(name) {
+            Some(n) => *n += 1,
+            None => {
+                self.0.insert(name.to_owned(), 1);
+            }
+        }
+    }
+
+    pub(super) fn most_frequent(&self) -> Option<String> {
+        let best = self.0.iter().rev().max_by_key(|(_, n)| **n);
+        best.map(|(name, _)| name.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worktree_belongs_to_the_project_of_its_repository() {
+        let project = |cwd| project_of(cwd).unwrap_or_default();
+        assert_eq!(project("/Users/ada/work/engine"), "engine");
+        assert_eq!(project("/Users/ada/work/engine/.worktrees/fix-loop"), "engine");
+        assert_eq!(project("/home/ada/engine/.claude/worktrees/a/src"), "engine");
+        assert_eq!(project("C:\\Users\\ada\\engine"), "engine");
+        assert_eq!(project_of("/"), None);
+    }
+
+    #[test]
+    fn the_home_folder_is_told_from_the_form_of_a_path() {
+        let home = |path| home_of(path).unwrap_or_default();
+        assert_eq!(home("/Users/ada/work/engine"), "/Users/ada");
+        assert_eq!(home("/home/ada"), "/home/ada");
+        assert_eq!(home("/root/engine"), "/root");
+        assert_eq!(home("C:\\Users\\ada\\engine"), "C:\\Users\\ada");
+        assert_eq!(home_of("/srv/engine"), None);
+    }
+
+    #[test]
+    fn the_most_frequent_name_is_the_first_in_order_on_a_tie() {
+        let mut tally = Tally::default();
+        for name in ["b", "a", "c", "a", "b"] {
+            tally.add(name);
+        }
+        assert_eq!(tally.most_frequent().as_deref(), Some("a"));
+        assert_eq!(Tally::default().most_frequent(), None);
+    }
+}

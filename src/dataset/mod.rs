@@ -1,0 +1,56 @@
+//! Recorded sessions in: any known format becomes [`Transcript`]s.
+//!
+//! Invariant: what could not be taken over is an error with its place, or is
+//! counted ([`Transcript::left_out`], [`Dataset::warnings`]); nothing goes
+//! silently.
+
+mod check;
+mod detect;
+mod error;
+mod formats;
+mod load;
+mod native;
+mod source;
+mod walk;
+
+pub use check::Draft;
+pub use detect::Probe;
+pub use error::{DatasetError, Problem};
+pub use formats::{FORMATS, Format};
+pub use load::{load, load_reader};
+pub use native::{CARD_FILE, PROBES_FILE, TRANSCRIPTS_FILE, write_native};
+pub use source::{MAX_DOCUMENT, MAX_LINE, Source};
+
+use crate::model::Transcript;
+
+/// How an input is read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LoadOptions {
+    /// Make every sidechain (subagent) a transcript of its own. Otherwise its
+    /// records are left out and counted.
+    pub sidechains: bool,
+}
+
+/// Transcripts that are benched together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Dataset {
+    /// Name in tables: that of the data set, or of the file or folder.
+    pub name: String,
+    /// Version that a data set gives itself.
+    pub version: Option<String>,
+    /// Licence of the content.
+    pub licence: Option<String>,
+    /// Where the content comes from.
+    pub origin: Option<String>,
+    /// What it is, in a sentence.
+    pub description: Option<String>,
+    /// The sessions, in the order of their files.
+    pub transcripts: Vec<Transcript>,
+    /// What the user should know about the import.
+    pub warnings: Vec<String>,
+    /// Files that were read, by name below the input, with the blake3 hash of
+    /// their bytes in hexadecimal.
+    pub files: Vec<(String, String)>,
+    /// Lines of `probes.jsonl`, which the probes' own reader reads.
+    pub probes: u64,
+}

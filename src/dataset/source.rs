@@ -1,0 +1,240 @@
+//! Reads one input as lines or as a document, within bounds.
+//!
+//! Invariant: at most one line (of at most [`MAX_LINE`] bytes) is held at a
+//! time, and every byte that was read went through the hash.
+
+use std::io::{BufRead, BufReader, Read};
+
+use serde::de::DeserializeOwned;
+
+use super::error::{DatasetError, Problem};
+
+/// Longest line that is read, in bytes: far above any provider's request
+/// limit (32 MB), so a longer one is no recording.
+pub const MAX_LINE: u64 = 64 << 20;
+
+/// Longest single JSON document that is read, in bytes.
+pub const MAX_DOCUMENT: u64 = 512 << 20;
+
+/// Bytes looked at to tell the format.
+const HEAD: usize = 1 << 20;
+
+struct Hashing<'a> {
+    inner: Box<dyn Read + 'a>,
+    hasher: blake3::Hasher,
+}
+
+impl Read for Hashing<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.inner.read(buffer)?;
+        self.hasher.update(&buffer[..n]);
+        Ok(n)
+    }
+}
+
+/// One input that is being read by a format.
+pub struct Source<'a> {
+    name: String,
+    stem: String,
+    reader: BufReader<Hashing<'a>>,
+    line: u64,
+    buffer: Vec<u8>,
+    torn: u64,
+    warnings: Vec<String>,
+}
+
+impl<'a> Source<'a> {
+    /// Reads `inner`; `name` is what errors call it, `stem` the name that
+    /// transcripts without an id of their own take.
+    pub(crate) fn new(name: &str, stem: &str, inner: Box<dyn Read + 'a>) -> Self {
+        let inner = Hashing { inner, hasher: blake3::Hasher::new() };
+        Source {
+            name: name.to_owned(),
+            stem: stem.to_owned(),
+            reader: BufReader::with_capacity(HEAD, inner),
+            line: 0,
+            buffer: Vec::new(),
+            torn: 0,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Name of the input without its extension.
+    pub fn stem(&self) -> &str {
+        &self.stem
+    }
+
+    /// Lines that were left out because the recording ends within them (0 or 1).
+    pub fn torn(&self) -> u64 {
+        self.torn
+    }
+
+    /// Notes something that the user should know; the file's name is added
+    /// by the caller.
+    pub fn warn(&mut self, text: impl Into<String>) {
+        self.warnings.push(text.into());
+    }
+
+    /// What was noted so far.
+    pub(crate) fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// An error at `line` of this input.
+    pub fn error(&self, line: Option<u64>, problem: Problem) -> DatasetError {
+        DatasetError { file: self.name.clone(), line, problem }
+    }
+
+    fn io(&self, source: std::io::Error) -> DatasetError {
+        let action = "read";
+        self.error(None, Problem::Io { action, source })
+    }
+
+    /// The first bytes, which stay to be read.
+    pub(crate) fn head(&mut self) -> Result<&[u8], DatasetError> {
+        // A pipe gives less than the buffer holds; a file gives all at once.
+        if let Err(e) = self.reader.fill_buf() {
+            return Err(self.io(e));
+        }
+        Ok(self.reader.buffer())
+    }
+
+    /// The next line that is not blank, with its number from 1.
+    pub fn next_line(&mut self) -> Result<Option<(u64, &str)>, DatasetError> {
+        loop {
+            self.buffer.clear();
+            let mut limited = (&mut self.reader).take(MAX_LINE + 1);
+            let read = limited.read_until(b'\n', &mut self.buffer);
+            let n = read.map_err(|e| self.io(e))? as u64;
+            if n == 0 {
+                return Ok(None);
+            }
+            self.line += 1;
+            if n > MAX_LINE {
+                let limit = MAX_LINE;
+                return Err(self.error(Some(self.line), Problem::LineTooLong { limit }));
+            }
+            if !self.buffer.trim_ascii().is_empty() {
+                break;
+            }
+        }
+        if let Err(e) = std::str::from_utf8(&self.buffer) {
+            if e.error_len().is_none() && self.at_end()? {
+                self.tear();
+                return Ok(None);
+            }
+            let byte = e.valid_up_to();
+            return Err(self.error(Some(self.line), Problem::NotUtf8 { byte }));
+        }
+        let text = std::str::from_utf8(&self.buffer).expect("checked above");
+        Ok(Some((self.line, text.trim_start_matches('\u{feff}'))))
+    }
+
+    fn at_end(&mut self) -> Result<bool, DatasetError> {
+        let end = self.reader.fill_buf().map(<[u8]>::is_empty);
+        end.map_err(|e| self.io(e))
+    }
+
+    /// A live session is cut in the middle of its last record (`semantics` 8).
+    fn tear(&mut self) {
+        self.torn = 1;
+        self.warn(format!("line {} is torn and was left out", self.line));
+    }
+
+    /// The next record of a JSON-lines log, by a reader of one line.
+    ///
+    /// # Errors
+    /// A line that is broken anywhere but at the end of the input.
+    pub fn next_record<T>(
+        &mut self,
+        parse: impl Fn(&str) -> Result<T, Problem>,
+    ) -> Result<Option<(u64, T)>, DatasetError> {
+        let Some((line, text)) = self.next_line()? else {
+            return Ok(None);
+        };
+        match parse(text) {
+            Ok(record) => Ok(Some((line, record))),
+            Err(problem) => {
+                if is_cut(text) && self.at_end()? {
+                    self.tear();
+                    return Ok(None);
+                }
+                Err(self.error(Some(line), problem))
+            }
+        }
+    }
+
+    /// The rest of the input as text.
+    pub(crate) fn text(&mut self) -> Result<String, DatasetError> {
+        let mut bytes = Vec::new();
+        let read = (&mut self.reader).take(MAX_DOCUMENT + 1).read_to_end(&mut bytes);
+        read.map_err(|e| self.io(e))?;
+        if bytes.len() as u64 > MAX_DOCUMENT {
+            let limit = MAX_DOCUMENT;
+            return Err(self.error(None, Problem::DocumentTooLong { limit }));
+        }
+        String::from_utf8(bytes).map_err(|e| {
+            let valid = &e.as_bytes()[..e.utf8_error().valid_up_to()];
+            let line = 1 + memchr::memchr_iter(b'\n', valid).count() as u64;
+            let byte = valid.len() - memchr::memrchr(b'\n', valid).map_or(0, |at| at + 1);
+            self.error(Some(line), Problem::NotUtf8 { byte })
+        })
+    }
+
+    /// The rest of the input as one JSON document.
+    pub fn document<T: DeserializeOwned>(&mut self) -> Result<T, DatasetError> {
+        let text = self.text()?;
+        let text = text.trim_start_matches('\u{feff}');
+        let mut reader = serde_json::Deserializer::from_str(text);
+        let value = serde_path_to_error::deserialize(&mut reader).map_err(|e| {
+            let line = e.inner().line() as u64;
+            self.error(Some(line.max(1)), problem_of(&e))
+        })?;
+        reader.end().map_err(|e| {
+            let message = e.to_string();
+            self.error(Some(e.line() as u64), Problem::Syntax { message })
+        })?;
+        Ok(value)
+    }
+
+    /// Reads what is left, so that the hash covers the file.
+    pub(crate) fn finish(mut self) -> Result<(String, Vec<String>), DatasetError> {
+        let drained = std::io::copy(&mut self.reader, &mut std::io::sink());
+        drained.map_err(|e| self.io(e))?;
+        let hash = self.reader.get_ref().hasher.finalize().to_hex().to_string();
+        Ok((hash, self.warnings))
+    }
+}
+
+/// Whether `text` is JSON that ends too early.
+pub(crate) fn is_cut(text: &str) -> bool {
+    serde_json::from_str::<serde::de::IgnoredAny>(text).is_err_and(|e| e.is_eof())
+}
+
+/// Reads one line as `T`; the path of a misshapen value is looked for only
+/// when there is one.
+pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
+    serde_json::from_str(text).map_err(|_| {
+        let reader = &mut serde_json::Deserializer::from_str(text);
+        match serde_path_to_error::deserialize::<_, T>(reader) {
+            Err(e) => problem_of(&e),
+            Ok(_) => Problem::Syntax { message: "something follows the record".to_owned() },
+        }
+    })
+}
+
+/// Reads a part of a document as `T`.
+pub(crate) fn from_json<T: DeserializeOwned>(value: serde_json::Value) -> Result<T, Problem> {
+    serde_path_to_error::deserialize(value).map_err(|e| problem_of(&e))
+}
+
+fn problem_of(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem {
+    let inner = error.inner();
+    let message = inner.to_string();
+    if inner.is_data() {
+        let at = error.path().to_string();
+        Problem::Shape { at, message }
+    } else {
+        Problem::Syntax { message }
+    }
+}

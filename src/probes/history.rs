@@ -1,0 +1,51 @@
+//! What the recorded agent really had before it at a request.
+
+use rustc_hash::FxHashMap;
+
+use crate::model::{MessageIndex, RecordedCompaction, Transcript};
+
+/// The recorded boundaries of a transcript, ready to be asked about a request.
+pub(super) struct History<'a> {
+    compactions: &'a [RecordedCompaction],
+    /// For each result that was ever cleared, when (messages recorded by then).
+    cleared: FxHashMap<MessageIndex, MessageIndex>,
+}
+
+impl<'a> History<'a> {
+    pub(super) fn new(transcript: &'a Transcript) -> History<'a> {
+        let results: FxHashMap<String, MessageIndex> = transcript
+            .calls()
+            .into_iter()
+            .filter_map(|call| Some((call.id, call.result?)))
+            .collect();
+        let mut cleared = FxHashMap::default();
+        for compaction in &transcript.compactions {
+            for id in &compaction.cleared {
+                if let Some(&result) = results.get(id) {
+                    cleared.entry(result).or_insert(compaction.after);
+                }
+            }
+        }
+        History { compactions: &transcript.compactions, cleared }
+    }
+
+    /// The last boundary before `request` that took messages away; one that
+    /// only cleared results takes none.
+    pub(super) fn boundary(&self, request: MessageIndex) -> Option<&'a RecordedCompaction> {
+        self.compactions
+            .iter()
+            .rfind(|c| c.after <= request && (c.summary.is_some() || c.cleared.is_empty()))
+    }
+
+    /// Whether any boundary, of either kind, stands before `request`.
+    pub(super) fn is_bounded(&self, request: MessageIndex) -> bool {
+        self.compactions.iter().any(|c| c.after <= request)
+    }
+
+    /// Whether the recorded agent still had `message` at `request`.
+    pub(super) fn held(&self, message: MessageIndex, request: MessageIndex) -> bool {
+        let from = self.boundary(request).map_or(0, |c| c.kept_from);
+        let gone = self.cleared.get(&message).is_some_and(|&at| at <= request);
+        message >= from && message < request && !gone
+    }
+}

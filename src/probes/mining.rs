@@ -1,0 +1,228 @@
+//! Mining of references: what the recorded agent went on to use
+//! (`measures` §4, `semantics` 34 and 35).
+
+use super::candidates::Candidates;
+use super::history::History;
+use super::occurrences::texts;
+use super::rereads::Rereads;
+use super::support::Rarity;
+use crate::model::{Exam, MessageIndex, Reference, Role, Transcript};
+use crate::text::NeedleSet;
+
+/// What makes an identifier a reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MiningRules {
+    /// Tokens between the end of the message that last held it and the
+    /// request (`measures` §4: 4,000, whatever the window).
+    pub min_distance: u64,
+    /// Characters up to which a value that the same tool argument held before
+    /// is a habit (a mode, a kind) and no memory.
+    pub habit_length: usize,
+}
+
+impl Default for MiningRules {
+    fn default() -> MiningRules {
+        MiningRules { min_distance: 4_000, habit_length: 40 }
+    }
+}
+
+/// The exam of a transcript. `sizes` holds the tokens of each message.
+///
+/// # Panics
+///
+/// If `sizes` has not one entry per message.
+pub fn mine(transcript: &Transcript, sizes: &[u64], rules: &MiningRules) -> Exam {
+    assert_eq!(sizes.len(), transcript.messages.len(), "a size per message");
+    let roots = roots(transcript);
+    let rarity = Rarity::new(transcript);
+    let candidates = Candidates::collect(transcript, &roots, rules, &rarity);
+    let set = NeedleSet::new(&candidates.needles);
+    let miner = Miner {
+        transcript,
+        sizes,
+        history: History::new(transcript),
+        rereads: Rereads::new(transcript),
+        rarity,
+        known: known(transcript, &set, candidates.needles.len()),
+        places: places(transcript, &set, candidates.needles.len()),
+        ends: ends(sizes),
+        min_distance: rules.min_distance,
+        candidates: &candidates,
+    };
+    miner.exam()
+}
+
+/// Folders of the record itself: what lies below them is also known by its
+/// place there.
+pub(super) fn roots(transcript: &Transcript) -> Vec<&str> {
+    let mut roots: Vec<&str> = transcript
+        .metadata
+        .iter()
+        .map(String::as_str)
+        .filter(|value| value.starts_with('/') && value.len() > 1)
+        .collect();
+    roots.sort_by_key(|root| std::cmp::Reverse(root.len()));
+    roots
+}
+
+/// Which needles stand in the preamble, a tool's schema or the record itself:
+/// no context has to keep them.
+fn known(transcript: &Transcript, set: &NeedleSet, needles: usize) -> Vec<bool> {
+    let mut known = vec![false; needles];
+    let mut mark = |text: &str| set.scan(text, |needle, _| known[needle as usize] = true);
+    let preamble = &transcript.preamble;
+    preamble.system.iter().for_each(|text| mark(text));
+    preamble.pinned.iter().for_each(|text| mark(text));
+    for change in &transcript.preamble_changes {
+        change.system.iter().for_each(|text| mark(text));
+    }
+    for tool in &preamble.tools {
+        mark(&tool.name);
+        mark(&tool.description);
+        mark(&tool.parameters.to_string());
+    }
+    for call in transcript.calls() {
+        mark(&call.tool);
+    }
+    transcript.metadata.iter().for_each(|value| mark(value));
+    transcript.model.iter().for_each(|value| mark(value));
+    // A harness tells its agent what day it is.
+    for at in transcript.messages.iter().filter_map(|message| message.at) {
+        mark(&at.strftime("%Y-%m-%d").to_string());
+    }
+    known
+}
+
+/// The messages in which each needle stands, ascending.
+fn places(transcript: &Transcript, set: &NeedleSet, needles: usize) -> Vec<Vec<MessageIndex>> {
+    let mut places: Vec<Vec<MessageIndex>> = vec![Vec::new(); needles];
+    for (index, message) in (0u32..).zip(&transcript.messages) {
+        texts(message, &mut |_, text| {
+            set.scan(text, |needle, _| {
+                let known = &mut places[needle as usize];
+                if known.last() != Some(&index) {
+                    known.push(index);
+                }
+            });
+        });
+    }
+    places
+}
+
+/// Tokens from the start of the transcript to the end of each message.
+fn ends(sizes: &[u64]) -> Vec<u64> {
+    sizes
+        .iter()
+        .scan(0, |sum, size| {
+            *sum += size;
+            Some(*sum)
+        })
+        .collect()
+}
+
+struct Miner<'a> {
+    transcript: &'a Transcript,
+    sizes: &'a [u64],
+    history: History<'a>,
+    rereads: Rereads,
+    rarity: Rarity,
+    known: Vec<bool>,
+    places: Vec<Vec<MessageIndex>>,
+    ends: Vec<u64>,
+    min_distance: u64,
+    candidates: &'a Candidates,
+}
+
+impl Miner<'_> {
+    fn exam(&self) -> Exam {
+        let mut exam = Exam::default();
+        for &(ordinal, request, number) in &self.candidates.uses {
+            if self.known[number as usize] {
+                continue;
+            }
+            let places = &self.places[number as usize];
+            let sources = &places[..places.partition_point(|&at| at < request)];
+            match sources.iter().rfind(|&&at| self.history.held(at, request)) {
+                Some(&last) => {
+                    exam.references.extend(self.reference(ordinal, request, number, last, sources))
+                }
+                None if !sources.is_empty() && self.did_without(request, number) => {
+                    exam.did_without += 1;
+                }
+                None => {}
+            }
+        }
+        exam.references.sort_by(|a, b| (a.request, &a.text).cmp(&(b.request, &b.text)));
+        exam
+    }
+
+    fn reference(
+        &self,
+        ordinal: u32,
+        request: MessageIndex,
+        number: u32,
+        last: MessageIndex,
+        sources: &[MessageIndex],
+    ) -> Option<Reference> {
+        let before = self.ends[request as usize] - self.sizes[request as usize];
+        let distance_tokens = before - self.ends[last as usize];
+        // `pool.drainQueue` is no memory while `drainQueue` stands nearby.
+        let hints = &self.candidates.hints[number as usize];
+        let near = || hints.iter().any(|&hint| self.is_near(hint, request));
+        if distance_tokens < self.min_distance || near() {
+            return None;
+        }
+        let (text, class) = &self.candidates.texts[number as usize];
+        Some(Reference {
+            request: ordinal,
+            text: text.clone(),
+            class: *class,
+            last_seen: last,
+            distance_tokens,
+            sources: sources.to_vec(),
+            refetch: self.refetch(sources),
+            reread: self.rereads.happened(sources, last, request),
+            support: self.support(last, number),
+        })
+    }
+
+    /// Whether an identifier stands nearer to the request than a reference may.
+    fn is_near(&self, number: u32, request: MessageIndex) -> bool {
+        let places = &self.places[number as usize];
+        let past = &places[..places.partition_point(|&at| at < request)];
+        let last = past.iter().rfind(|&&at| self.history.held(at, request));
+        let before = self.ends[request as usize] - self.sizes[request as usize];
+        last.is_some_and(|&last| before - self.ends[last as usize] < self.min_distance)
+    }
+
+    /// The smallest tool result among the sources, the earliest of equals.
+    fn refetch(&self, sources: &[MessageIndex]) -> Option<MessageIndex> {
+        sources
+            .iter()
+            .copied()
+            .filter(|&at| self.transcript.messages[at as usize].role == Role::Tool)
+            .min_by_key(|&at| self.sizes[at as usize])
+    }
+
+    fn support(&self, last: MessageIndex, number: u32) -> Vec<String> {
+        let needle = &self.candidates.needles[number as usize];
+        let mut support = Vec::new();
+        texts(&self.transcript.messages[last as usize], &mut |_, text| {
+            if let Some(place) = needle.find_last(text) {
+                support = self.rarity.support(text, &place);
+            }
+        });
+        support
+    }
+
+    /// Whether the agent used at `request` what no recorded context held any more.
+    fn did_without(&self, request: MessageIndex, number: u32) -> bool {
+        let needle = &self.candidates.needles[number as usize];
+        let summarised = self
+            .history
+            .boundary(request)
+            .and_then(|boundary| boundary.summary.as_deref())
+            .is_some_and(|summary| needle.find(summary).is_some());
+        self.history.is_bounded(request) && !summarised
+    }
+}

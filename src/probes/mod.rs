@@ -1,0 +1,18 @@
+//! Probes that a transcript holds in itself.
+//!
+//! Invariant: what is mined depends on the transcript alone, never on a
+//! window or a preset, so every preset sits the same exam.
+
+mod candidates;
+mod history;
+mod mining;
+mod occurrences;
+mod rereads;
+mod support;
+mod survival;
+
+pub use mining::{MiningRules, mine};
+pub use survival::{ContextView, Survival};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,56 @@
+//! The texts of a message that a provider would send (`semantics` 34).
+
+use serde_json::Value as Json;
+
+use crate::model::{Block, Message};
+
+/// Where a text stands in a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place<'a> {
+    /// What somebody said.
+    Said,
+    /// A string inside the arguments of a call.
+    Argument {
+        /// The tool that is called.
+        tool: &'a str,
+        /// The nearest object key above the string; empty for a bare string.
+        key: &'a str,
+    },
+    /// What a tool returned.
+    Result,
+}
+
+/// Calls `each` with every text, decoded string argument and result of a
+/// message, in order: no reasoning, no names of tools or arguments.
+pub(super) fn texts<'a>(message: &'a Message, each: &mut dyn FnMut(Place<'a>, &'a str)) {
+    for block in &message.blocks {
+        match block {
+            Block::Text { text } => each(Place::Said, text),
+            Block::ToolResult { text, .. } => each(Place::Result, text),
+            Block::ToolCall { name, arguments, .. } => strings(name, "", arguments, each),
+            Block::Reasoning { .. } | Block::Image { .. } => {}
+        }
+    }
+}
+
+fn strings<'a>(
+    tool: &'a str,
+    key: &'a str,
+    value: &'a Json,
+    each: &mut dyn FnMut(Place<'a>, &'a str),
+) {
+    match value {
+        Json::String(text) => each(Place::Argument { tool, key }, text),
+        Json::Array(items) => {
+            for item in items {
+                strings(tool, key, item, each);
+            }
+        }
+        Json::Object(fields) => {
+            for (key, item) in fields {
+                strings(tool, key, item, each);
+            }
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) => {}
+    }
+}

@@ -1,0 +1,214 @@
+//! Does a reference survive in a context? (`measures` §4, survival)
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::mining::roots;
+use super::occurrences::texts;
+use super::support::supports;
+use crate::model::{Exam, IdentifierClass, MessageIndex, Reference, ReferenceState, Transcript};
+use crate::text::bounded::last_component;
+use crate::text::{Needle, NeedleSet};
+
+/// What a preset sends at one request, as far as survival has to know.
+pub trait ContextView {
+    /// Whether the message is sent as recorded.
+    fn verbatim(&self, message: MessageIndex) -> bool;
+    /// The text of a message that is sent with a part replaced or removed.
+    fn edited(&self, message: MessageIndex) -> Option<&str>;
+    /// Calls `each` with the stable id and the text of every synthetic entry
+    /// and preamble note that is sent.
+    fn synthetic(&self, each: &mut dyn FnMut(u32, &str));
+}
+
+/// Looks up the references of an exam in the contexts of one cell.
+///
+/// A clone shares what was computed from the transcript; [`Survival::fresh`]
+/// gives another cell its own.
+#[derive(Clone, Debug)]
+pub struct Survival {
+    exam: Arc<Known>,
+    /// What each synthetic entry says about each identifier.
+    seen: FxHashMap<(u32, u32), Carried>,
+}
+
+#[derive(Debug)]
+struct Known {
+    references: Vec<Reference>,
+    /// Message of each request.
+    requests: Vec<MessageIndex>,
+    /// Number of each reference's identifier.
+    numbers: Vec<u32>,
+    names: Vec<Name>,
+}
+
+/// One identifier of the exam.
+#[derive(Debug)]
+struct Name {
+    whole: Needle,
+    last: Option<Needle>,
+    /// Messages in which its last component stands, ascending.
+    last_sources: Vec<MessageIndex>,
+}
+
+/// What a carrier holds of an identifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Carried {
+    Nothing,
+    LastComponent,
+    Whole,
+}
+
+impl Survival {
+    /// Prepares the exam of `transcript`; one pass over its texts.
+    pub fn new(transcript: &Transcript, exam: &Exam) -> Survival {
+        let roots = roots(transcript);
+        let mut by_text: FxHashMap<&str, u32> = FxHashMap::default();
+        let mut names = Vec::new();
+        let mut numbers = Vec::new();
+        for reference in &exam.references {
+            let number = *by_text.entry(&reference.text).or_insert_with(|| {
+                names.push(Name::new(reference, &roots));
+                names.len() as u32 - 1
+            });
+            numbers.push(number);
+        }
+        locate(transcript, &mut names);
+        Survival {
+            exam: Arc::new(Known {
+                references: exam.references.clone(),
+                requests: transcript.requests().collect(),
+                numbers,
+                names,
+            }),
+            seen: FxHashMap::default(),
+        }
+    }
+
+    /// The same exam for another cell, whose synthetic entries have other ids.
+    pub fn fresh(&self) -> Survival {
+        Survival { exam: Arc::clone(&self.exam), seen: FxHashMap::default() }
+    }
+
+    /// What became of the reference at position `reference` of the exam in
+    /// the context of its request.
+    ///
+    /// # Panics
+    ///
+    /// If the exam has no such reference.
+    pub fn state(&mut self, reference: usize, view: &dyn ContextView) -> ReferenceState {
+        let exam = Arc::clone(&self.exam);
+        let asked = &exam.references[reference];
+        let number = exam.numbers[reference];
+        let name = &exam.names[number as usize];
+        if asked.sources.iter().rev().any(|&at| view.verbatim(at)) {
+            return ReferenceState::Kept;
+        }
+        match self.carried(asked, number, name, view) {
+            Found::Supported => ReferenceState::Kept,
+            Found::Bare => ReferenceState::Bare,
+            Found::LastComponent => ReferenceState::Partial,
+            Found::Nothing if name.last_stands(exam.requests[asked.request as usize], view) => {
+                ReferenceState::Partial
+            }
+            Found::Nothing => ReferenceState::Lost,
+        }
+    }
+
+    /// The best that edited messages and synthetic entries say.
+    fn carried(
+        &mut self,
+        asked: &Reference,
+        number: u32,
+        name: &Name,
+        view: &dyn ContextView,
+    ) -> Found {
+        let mut best = Found::Nothing;
+        for &at in asked.sources.iter().rev() {
+            if let Some(text) = view.edited(at) {
+                best = best.max(judge(asked, name, name.carried(text), text));
+            }
+        }
+        view.synthetic(&mut |id, text| {
+            let carried = *self.seen.entry((id, number)).or_insert_with(|| name.carried(text));
+            best = best.max(judge(asked, name, carried, text));
+        });
+        best
+    }
+}
+
+/// What carriers make of a reference, worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Found {
+    Nothing,
+    LastComponent,
+    Bare,
+    Supported,
+}
+
+fn judge(asked: &Reference, name: &Name, carried: Carried, text: &str) -> Found {
+    match carried {
+        Carried::Nothing => Found::Nothing,
+        Carried::LastComponent => Found::LastComponent,
+        Carried::Whole if supports(asked, &name.whole, text) => Found::Supported,
+        Carried::Whole => Found::Bare,
+    }
+}
+
+impl Name {
+    fn new(reference: &Reference, roots: &[&str]) -> Name {
+        let class = match reference.class {
+            IdentifierClass::Dotted => IdentifierClass::Identifier,
+            other => other,
+        };
+        Name {
+            whole: Needle::new(&reference.text, reference.class, roots),
+            last: last_component(&reference.text, reference.class)
+                .map(|last| Needle::new(last, class, &[])),
+            last_sources: Vec::new(),
+        }
+    }
+
+    /// Whether a message from before `request` is sent that holds the last component.
+    fn last_stands(&self, request: MessageIndex, view: &dyn ContextView) -> bool {
+        let Some(last) = &self.last else {
+            return false;
+        };
+        let past = self.last_sources.partition_point(|&at| at < request);
+        self.last_sources[..past].iter().rev().any(|&at| {
+            view.verbatim(at) || view.edited(at).is_some_and(|text| last.find(text).is_some())
+        })
+    }
+
+    fn carried(&self, text: &str) -> Carried {
+        if self.whole.find(text).is_some() {
+            return Carried::Whole;
+        }
+        let last = self.last.as_ref().and_then(|last| last.find(text));
+        last.map_or(Carried::Nothing, |_| Carried::LastComponent)
+    }
+}
+
+/// Finds the messages that hold the last components.
+fn locate(transcript: &Transcript, names: &mut [Name]) {
+    let mut owners = Vec::new();
+    let mut needles = Vec::new();
+    for (number, name) in names.iter().enumerate() {
+        if let Some(last) = &name.last {
+            owners.push(number);
+            needles.push(last.clone());
+        }
+    }
+    let set = NeedleSet::new(&needles);
+    for (index, message) in (0u32..).zip(&transcript.messages) {
+        texts(message, &mut |_, text| {
+            set.scan(text, |needle, _| {
+                let sources = &mut names[owners[needle as usize]].last_sources;
+                if sources.last() != Some(&index) {
+                    sources.push(index);
+                }
+            });
+        });
+    }
+}

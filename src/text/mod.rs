@@ -1,0 +1,16 @@
+//! What a text names: specific identifiers, and where they stand again.
+//!
+//! Invariant: every function here is a pure function of its arguments and
+//! takes time linear in the text.
+
+pub mod bounded;
+pub mod generic;
+pub mod identifiers;
+mod shapes;
+
+pub use bounded::{Needle, NeedleSet, contains_bounded};
+pub use generic::{is_generic, recompiled, restyled};
+pub use identifiers::{Identifier, IdentifierOptions, identifiers};
+
+#[cfg(test)]
+mod tests;
