@@ -30,3 +30,6 @@ pub mod replay;
 
 /// Every cell of a comparison, and the folder that keeps them.
 pub mod run;
+
+/// From cells to a report: measures, intervals, ranking, sentences.
+pub mod measure;
