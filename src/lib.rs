@@ -30,3 +30,6 @@ pub mod replay;
 
 /// Every cell of a comparison, and the folder that keeps them.
 pub mod run;
+
+/// Rendered comparisons: terminal, CSV, JSON, HTML.
+pub mod report;
