@@ -33,3 +33,9 @@ pub mod run;
 
 /// From cells to a report: measures, intervals, ranking, sentences.
 pub mod measure;
+
+/// Rendered comparisons: terminal, CSV, JSON, HTML.
+pub mod report;
+
+/// The command line.
+pub mod cli;
