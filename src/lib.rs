@@ -21,3 +21,6 @@ pub mod strategy;
 
 /// What a transcript asks by itself.
 pub mod probes;
+
+/// The compactor's seat.
+pub mod seats;
