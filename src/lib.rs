@@ -25,6 +25,9 @@ pub mod strategy;
 /// What a transcript asks by itself.
 pub mod probes;
 
+/// Who answers: the offline models of the seats.
+pub mod seats;
+
 /// The request loop.
 pub mod replay;
 

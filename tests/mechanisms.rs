@@ -88,17 +88,16 @@ fn keep_none_prunes_everything_and_keep_all_only_past_the_safeguard() {
              policy = \"{policy}\"\nforce_above = 0.5"
         )
     };
-    assert_eq!(
-        rows(&stage("keep-none"), 1_000),
-        ["V", "VVE", "VVEVV", "VVEVVVEE", "VVEVVVEEVV"]
-    );
+    assert_eq!(rows(&stage("keep-none"), 1_000), ["V", "VVE", "VVEVV", "VVEVVVEE", "VVEVVVEEVV"]);
     assert_eq!(rows(&stage("keep-all"), 1_000), ALL);
     // Half of 400 is exceeded once 6 is there.
     assert_eq!(rows(&stage("keep-all"), 400)[3], "VVEVVVEV");
 }
 
 fn dedup(parameters: &str) -> String {
-    format!("[[stage]]\nmechanism = \"snapshot-dedup\"\nat = \"request\"\nwhen = \"always\"\n{parameters}")
+    format!(
+        "[[stage]]\nmechanism = \"snapshot-dedup\"\nat = \"request\"\nwhen = \"always\"\n{parameters}"
+    )
 }
 
 #[test]
@@ -132,8 +131,8 @@ fn automatic_snapshot_tools_are_decided_from_past_calls_with_equal_arguments() {
 fn recorded_repeats_the_vendors_compaction_and_clearing() {
     let stage = "[[stage]]\nmechanism = \"recorded\"\nat = \"append\"\nwhen = \"recorded\"\n\
                  cleared_marker = \"[cleared]\"";
-    let compaction = |after, kept_from, summary: Option<&str>, cleared: &[&str]| {
-        RecordedCompaction {
+    let compaction =
+        |after, kept_from, summary: Option<&str>, cleared: &[&str]| RecordedCompaction {
             after,
             kept_from,
             summary: summary.map(str::to_owned),
@@ -141,8 +140,7 @@ fn recorded_repeats_the_vendors_compaction_and_clearing() {
             trigger: RecordedTrigger::Auto,
             tokens_before: None,
             at: None,
-        }
-    };
+        };
     let mut transcript = small();
     transcript.compactions =
         vec![compaction(4, 0, None, &["A"]), compaction(9, 8, Some("They read x and y."), &[])];

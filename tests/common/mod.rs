@@ -212,13 +212,12 @@ fn build(turns: &[Turn]) -> Vec<Message> {
             }
             Turn::Calls(calls, answered) => {
                 let id = |at: usize| format!("c{number}-{at}");
-                let blocks = calls.iter().enumerate().map(|(at, (tool, path, _))| {
-                    Block::ToolCall {
+                let blocks =
+                    calls.iter().enumerate().map(|(at, (tool, path, _))| Block::ToolCall {
                         id: id(at),
                         name: tools[*tool as usize].into(),
                         arguments: json!({"path": format!("src/file{path}.rs")}),
-                    }
-                });
+                    });
                 messages.push(message(next, Role::Assistant, blocks.collect()));
                 for (at, (_, _, output)) in calls.iter().enumerate().filter(|_| *answered) {
                     let block = Block::ToolResult {
