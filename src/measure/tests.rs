@@ -225,8 +225,8 @@ fn recency_gain_compares_with_the_newest_messages_of_the_same_size() {
     // preset keeps half.
     let report = run(vec![ten_requests("s")], vec![preset("s", "x", HALF).build()]);
     close(row(&report, "d", "x"), "recency_gain", 0.5);
-    // At 5,400 tokens B is above 5,000, so plain recency keeps the near ones:
-    // 1+2+3+4+5 thousand and 5 × B = 54,000 − …; nothing is gained.
+    // 41,000 tokens: 1 + 2 + 3 + 4 + 5 thousand and 5 × B, so B = 5,200 and
+    // plain recency keeps the near ones too.
     let same = cell("s", "x").sent(&[4_100; 10]).states(HALF).build();
     let report = run(vec![ten_requests("s")], vec![same]);
     close(row(&report, "d", "x"), "recency_gain", 0.0);
