@@ -267,7 +267,7 @@ impl Builder<'_> {
             let names: BTreeSet<_> = values.keys().map(|unit| named(*unit)).collect();
             names.len() > 1
         };
-        let mut groups: BTreeMap<(Option<(&str, &str)>, usize), Vec<f64>> = BTreeMap::new();
+        let mut groups: BTreeMap<_, Vec<f64>> = BTreeMap::new();
         for (unit, value) in values {
             let key = match named(*unit) {
                 Some(name) if several => (Some(name), 0),

@@ -428,7 +428,7 @@ fn windows_stand_as_typed_and_all_comes_last() {
 fn the_number_of_transcripts_decides_what_is_said() {
     let interval = |n: usize| {
         let names: Vec<String> = (0..n).map(|i| format!("s{i:02}")).collect();
-        let states = |i: usize| if i % 2 == 0 { HALF } else { WHOLE };
+        let states = |i: usize| if i.is_multiple_of(2) { HALF } else { WHOLE };
         let mut cells: Vec<Cell> = names.iter().map(|name| full(name)).collect();
         cells.extend(names.iter().enumerate().map(|(i, s)| preset(s, "x", states(i)).build()));
         let report = run(names.iter().map(|name| ten_requests(name)).collect(), cells);
