@@ -25,6 +25,9 @@ pub mod strategy;
 /// What a transcript asks by itself.
 pub mod probes;
 
+/// Who answers: the offline models of the seats.
+pub mod seats;
+
 /// The request loop.
 pub mod replay;
 
@@ -33,3 +36,9 @@ pub mod run;
 
 /// From cells to a report: measures, intervals, ranking, sentences.
 pub mod measure;
+
+/// Rendered comparisons: terminal, CSV, JSON, HTML.
+pub mod report;
+
+/// The command line.
+pub mod cli;

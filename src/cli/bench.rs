@@ -194,10 +194,7 @@ fn samples(datasets: &[Dataset], limit: Option<usize>) -> Result<Vec<Sample>, Fa
                 ))
                 .help("name each input once"));
             }
-            samples.push(Sample {
-                dataset: dataset.name.clone(),
-                transcript: transcript.clone(),
-            });
+            samples.push(Sample { dataset: dataset.name.clone(), transcript: transcript.clone() });
         }
     }
     if samples.is_empty() {
@@ -211,12 +208,7 @@ fn title(datasets: &[Dataset]) -> String {
     names.join("+")
 }
 
-fn manifest(
-    spec: &RunSpec,
-    datasets: &[Dataset],
-    counter: &Counter,
-    compactor: &str,
-) -> Manifest {
+fn manifest(spec: &RunSpec, datasets: &[Dataset], counter: &Counter, compactor: &str) -> Manifest {
     let preset = |p: &Arc<Preset>| Provenance { name: p.name.clone(), hash: p.hash.clone() };
     let files = datasets.iter().flat_map(|d| &d.files);
     Manifest {

@@ -29,13 +29,7 @@ pub struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let known: Vec<&str> = FORMATS.iter().map(|f| f.name()).collect();
-    let format = arguments.format.as_str();
-    if format != "auto" && !known.contains(&format) {
-        return Err(Failure::usage(format!("format `{format}` is not known"))
-            .help(format!("write auto, or one of {}", known.join(", "))));
-    }
-    let only = (format != "auto").then_some(format);
+    let only = only(&arguments.format)?;
     let options = LoadOptions { sidechains: arguments.sidechains, only };
     let mut whole = Dataset { name: name(&arguments.out), ..Dataset::default() };
     for file in &arguments.files {
@@ -55,6 +49,19 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     print(&format!("{} transcripts in {}\n", whole.transcripts.len(), arguments.out.display()))?;
     Ok(Exit::Done)
+}
+
+/// The format to read alone; `None` to detect it.
+fn only(typed: &str) -> Result<Option<&'static str>, Failure> {
+    if typed == "auto" {
+        return Ok(None);
+    }
+    let known: Vec<&'static str> = FORMATS.iter().map(|f| f.name()).collect();
+    match known.iter().find(|name| **name == typed) {
+        Some(name) => Ok(Some(name)),
+        None => Err(Failure::usage(format!("format `{typed}` is not known"))
+            .help(format!("write auto, or one of {}", known.join(", ")))),
+    }
 }
 
 fn name(folder: &Path) -> String {

@@ -11,7 +11,7 @@ pub(super) const DEFAULT: &str = "quickstart";
 
 /// Loads every input.
 pub(super) fn load(inputs: &[String], sidechains: bool) -> Result<Vec<Dataset>, Failure> {
-    let options = LoadOptions { sidechains };
+    let options = LoadOptions { sidechains, only: None };
     if inputs.is_empty() {
         return Ok(vec![one(DEFAULT, &options)?]);
     }

@@ -56,7 +56,7 @@ impl Progress {
         }
     }
 
-    fn cell(&self, key: &crate::model::CellKey, error: Option<&str>, took: Duration) {
+    fn cell(&self, key: &crate::model::CellKey, error: Option<&str>) {
         let mut state = self.state.lock().expect("showing does not panic");
         state.done += 1;
         state.failed += usize::from(error.is_some());
@@ -67,7 +67,7 @@ impl Progress {
         if let Some(error) = error {
             self.line(&format!("failed: {name}: {error}"));
         } else if self.verbosity == Verbosity::Verbose {
-            self.line(&format!("{name}: {:.0} ms", took.as_secs_f64() * 1e3));
+            self.line(&format!("done: {name}"));
         }
         if self.bar.is_none() && state.last_line.elapsed() >= LINE_EVERY {
             state.last_line = Instant::now();
@@ -99,7 +99,7 @@ impl Observer for Progress {
                     self.line(&format!("{transcript}: {references} references"));
                 }
             }
-            Event::Cell { key, error, took } => self.cell(key, *error, *took),
+            Event::Cell { key, error } => self.cell(key, *error),
         }
     }
 }

@@ -89,8 +89,11 @@ fn pick(transcripts: Vec<Transcript>, wanted: Option<&str>) -> Result<Transcript
         Some(transcript) if !several => Ok(transcript),
         _ => {
             let listed: Vec<&str> = ids.iter().take(10).map(String::as_str).collect();
-            Err(Failure::usage("name one transcript with --transcript")
-                .help(format!("the input holds {}: {}", ids.len(), listed.join(", "))))
+            Err(Failure::usage("name one transcript with --transcript").help(format!(
+                "the input holds {}: {}",
+                ids.len(),
+                listed.join(", ")
+            )))
         }
     }
 }
@@ -102,9 +105,8 @@ fn plan(
     preset: Preset,
     offline: bool,
 ) -> Result<Plan, Failure> {
-    let tokens = window
-        .tokens(&subject.recording.sizes)
-        .map_err(|e| Failure::usage(e.to_string()))?;
+    let tokens =
+        window.tokens(&subject.recording.sizes).map_err(|e| Failure::usage(e.to_string()))?;
     Ok(Plan {
         key: CellKey {
             dataset: subject.facts.dataset.clone(),
@@ -190,7 +192,8 @@ fn differences(text: &mut String, context: &Context, subject: &Subject) {
         same = false;
         let facts = &subject.facts.messages[index as usize];
         let sent = subject.recording.transcript.messages[index as usize].sent();
-        let start: String = sent.chars().take(80).map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let start: String =
+            sent.chars().take(80).map(|c| if c.is_control() { ' ' } else { c }).collect();
         let _ = writeln!(
             text,
             "{word:7} {:9} {:>6} tokens  {}  {start}",

@@ -180,9 +180,16 @@ fn show(name: &str, window: Option<u64>) -> Result<String, Failure> {
         preset.budget_tokens(window),
         preset.usable(window)
     );
-    let built = preset.build(window, true).map_err(|(at, e)| Failure::usage(format!("{at}: {e}")))?;
+    let built =
+        preset.build(window, true).map_err(|(at, e)| Failure::usage(format!("{at}: {e}")))?;
     for (number, (stage, (when, _))) in preset.stages.iter().zip(built).enumerate() {
-        let _ = writeln!(text, "\nstage {}: {} ({})", number + 1, stage.mechanism.name, stage.mechanism.summary);
+        let _ = writeln!(
+            text,
+            "\nstage {}: {} ({})",
+            number + 1,
+            stage.mechanism.name,
+            stage.mechanism.summary
+        );
         let _ = writeln!(text, "  at {}, {when}", stage.at.as_str());
         if let Some((of, share)) = stage.target {
             let _ = writeln!(text, "  down to {share} of {}", of.as_str());
@@ -192,7 +199,10 @@ fn show(name: &str, window: Option<u64>) -> Result<String, Failure> {
         }
     }
     if let Some(native) = preset.native_window.filter(|n| *n != window) {
-        let _ = writeln!(text, "\nabsolute token numbers above are written for {native} and scale by {window}/{native}");
+        let _ = writeln!(
+            text,
+            "\nabsolute token numbers above are written for {native} and scale by {window}/{native}"
+        );
     }
     for (name, prompt) in preset.prompts() {
         let _ = writeln!(text, "\n--- {name}\n{}", prompt.trim_end());

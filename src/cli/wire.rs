@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::exit::Failure;
 use crate::run::Seats;
-use crate::seats::OfflineCompactor;
+use crate::seats::compactor::Offline;
 use crate::tokens::Counter;
 
 /// Columns assumed where the output is no terminal.
@@ -15,7 +15,7 @@ const DEFAULT_WIDTH: usize = 100;
 
 /// Who sits where: the embedded offline models.
 pub(super) fn seats(counter: &Arc<Counter>) -> Seats {
-    Seats { compactor: Arc::new(OfflineCompactor::new(Arc::clone(counter))), offline: true }
+    Seats { compactor: Arc::new(Offline::new(Arc::clone(counter))), offline: true }
 }
 
 /// The time of day, for the names of run folders only.

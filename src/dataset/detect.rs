@@ -66,7 +66,8 @@ impl Probe {
     }
 }
 
-/// The format that recognises the input.
-pub(crate) fn detect(probe: &Probe) -> Option<&'static dyn Format> {
-    FORMATS.iter().copied().find(|format| format.sniff(probe))
+/// The format that recognises the input, among one or all.
+pub(crate) fn detect(probe: &Probe, only: Option<&str>) -> Option<&'static dyn Format> {
+    let mut asked = FORMATS.iter().copied().filter(|f| only.is_none_or(|name| name == f.name()));
+    asked.find(|format| format.sniff(probe))
 }

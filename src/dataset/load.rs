@@ -51,6 +51,28 @@ pub fn load_reader(
     })
 }
 
+/// Reads a native data set from memory: its card and its transcripts.
+pub(super) fn load_native(
+    name: &str,
+    card: &str,
+    transcripts: &[u8],
+    options: &LoadOptions,
+) -> Result<Dataset, DatasetError> {
+    let mut gathered = Gathered::default();
+    let whole = |file: &str, problem| DatasetError::whole(format!("{name}/{file}"), problem);
+    gathered.card = Some(read_card(card).map_err(|(_, problem)| whole(CARD_FILE, problem))?);
+    for (file, bytes) in [(CARD_FILE, card.as_bytes()), (TRANSCRIPTS_FILE, transcripts)] {
+        gathered.files.push((file.to_owned(), blake3::hash(bytes).to_hex().to_string()));
+    }
+    let shown = format!("{name}/{TRANSCRIPTS_FILE}");
+    let mut source = Source::new(&shown, name, Box::new(transcripts));
+    for draft in Native.read(&mut source, options)? {
+        check(&draft).map_err(|(line, problem)| source.error(line, problem))?;
+        gathered.drafts.push((TRANSCRIPTS_FILE.to_owned(), draft.transcript));
+    }
+    gathered.into_dataset(name)
+}
+
 fn load_file(input: &Path, options: &LoadOptions) -> Result<Dataset, DatasetError> {
     let shown = input.display().to_string();
     let name =
@@ -66,7 +88,7 @@ fn load_file(input: &Path, options: &LoadOptions) -> Result<Dataset, DatasetErro
 /// Reads an input that must be a transcript.
 fn single(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
     let probe = Probe::new(source.head()?);
-    let Some(format) = detect(&probe) else {
+    let Some(format) = detect(&probe, options.only) else {
         return Err(unknown(source, &probe));
     };
     let drafts = format.read(source, options)?;
@@ -175,7 +197,7 @@ impl Gathered {
         let mut source = open(file)?;
         let format = match format {
             Some(format) => Some(format),
-            None => detect(&Probe::new(source.head()?)),
+            None => detect(&Probe::new(source.head()?), options.only),
         };
         let Some(format) = format else {
             return Ok(false);

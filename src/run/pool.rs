@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 use tokio::sync::Semaphore;
@@ -188,31 +187,29 @@ async fn replay_all(
     texts: &mut BTreeMap<String, String>,
 ) -> Result<Vec<Cell>, RunError> {
     let gate = Arc::new(Semaphore::new(jobs.max(1)));
-    let mut tasks: JoinSet<(Replayed, Duration)> = JoinSet::new();
+    let mut tasks: JoinSet<Replayed> = JoinSet::new();
     let mut running: FxHashMap<Id, (CellKey, Standing)> = FxHashMap::default();
     for (subject, plan) in plans {
         let planned = (plan.key.clone(), plan.standing());
         let (gate, compactor) = (Arc::clone(&gate), Arc::clone(&seats.compactor));
         let task = tasks.spawn(async move {
             let _turn = gate.acquire_owned().await.expect("the gate is never closed");
-            let start = Instant::now();
-            let replayed = replay(&subject, &plan, compactor.as_ref()).await;
-            (replayed, start.elapsed())
+            replay(&subject, &plan, compactor.as_ref()).await
         });
         running.insert(task.id(), planned);
     }
     let mut cells = Vec::new();
     while let Some(done) = tasks.join_next_with_id().await {
-        let (replayed, took) = match done {
-            Ok((_, done)) => done,
-            Err(panicked) => (failed(&running, &panicked)?, Duration::ZERO),
+        let replayed = match done {
+            Ok((_, replayed)) => replayed,
+            Err(panicked) => failed(&running, &panicked)?,
         };
         folder.append_cell(&replayed.cell)?;
         let error = match &replayed.cell.outcome {
             CellOutcome::Failed { error } => Some(error.as_str()),
             CellOutcome::Done(_) => None,
         };
-        observer.event(&Event::Cell { key: &replayed.cell.key, error, took });
+        observer.event(&Event::Cell { key: &replayed.cell.key, error });
         texts.extend(replayed.texts);
         cells.push(replayed.cell);
     }
