@@ -115,7 +115,7 @@ struct Taken<'a> {
 impl<'a> Taken<'a> {
     fn new(unit: usize, sample: Sample<'a>) -> Self {
         let by_request = reference_recall::by_request(&sample);
-        let parts = MEASURES.iter().map(|spec| (spec.compute)(&sample)).collect();
+        let parts = MEASURES.iter().map(|spec| spec.of(&sample)).collect();
         Taken { unit, sample, by_request, parts }
     }
 
@@ -240,7 +240,8 @@ impl Builder<'_> {
             return Value::Absent(reason.unwrap_or("nothing to measure").into());
         };
         let support = spec.support.map(|of| {
-            let each = self.row.units.iter().map(|unit| of(&self.facts[*unit]));
+            let sat = self.row.units.iter().map(|unit| &self.facts[*unit]);
+            let each = sat.filter(|facts| Support::whole(facts).suffices()).map(of);
             each.fold(Support::default(), Support::plus)
         });
         match support.and_then(Support::too_little) {
@@ -285,7 +286,7 @@ impl Builder<'_> {
             0 => None,
             1..=2 => {
                 let sessions: Vec<Vec<f64>> =
-                    self.row.by_request.values().map(|lists| averaged(lists)).collect();
+                    recall.keys().map(|unit| averaged(&self.row.by_request[unit])).collect();
                 let bounds = blocks(&sessions, self.options.seed)?;
                 Some(Interval::ThisSessionOnly { lo: bounds.lo, hi: bounds.hi })
             }

@@ -6,6 +6,7 @@ use crate::model::{Cell, Manifest, Standing, TranscriptFacts, Verdict};
 
 use super::rows::{ALL, BASELINE, Entry};
 use super::sentences::label;
+use super::spec::Support;
 
 /// Smallest context limit that agents of the field run with. Below it, single
 /// tool results loom larger than they ever did for the recorded agent.
@@ -32,12 +33,13 @@ pub fn collect(
 ) -> Vec<String> {
     let rows = table.iter().filter(|e| e.row.dataset == ALL).collect();
     let run = Run { manifest, rows, facts, cells };
-    let checks: [fn(&Run<'_>) -> Vec<String>; 10] = [
+    let checks: [fn(&Run<'_>) -> Vec<String>; 11] = [
         open_loop,
         failed_cells,
         nothing_compacts,
         overflows,
         stand_ins,
+        thin_exams,
         few_transcripts,
         one_project,
         small_windows,
@@ -132,6 +134,21 @@ fn stand_ins(run: &Run<'_>) -> Vec<String> {
          measure it and not the strategy",
         listed(names),
         run.manifest.compactor
+    )]
+}
+
+/// Transcripts that the measures of the exam leave out (`measures` §4).
+fn thin_exams(run: &Run<'_>) -> Vec<String> {
+    let thin = run.facts.iter().filter(|f| !Support::whole(f).suffices()).count();
+    if thin == 0 {
+        return Vec::new();
+    }
+    vec![format!(
+        "{thin} of {} transcripts ask for fewer than {} references or at fewer than {} requests: \
+         reference recall leaves them out",
+        run.facts.len(),
+        Support::REFERENCES,
+        Support::REQUESTS
     )]
 }
 
@@ -269,6 +286,13 @@ mod tests {
             cell("s", "x").sent(&[100]).overflow(0).build(),
         ];
         says(&warned(vec![one], cells), "over the window at 25 %: x; they score 0");
+    }
+
+    #[test]
+    fn transcripts_with_thin_exams_are_counted() {
+        let thin = facts("s").requests(&[100]).reference(0, 5_000, None).build();
+        let cells = vec![cell("s", "x").sent(&[100]).states("k").build()];
+        says(&warned(vec![thin], cells), "1 of 1 transcripts ask for fewer than 20 references");
     }
 
     #[test]

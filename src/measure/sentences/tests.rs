@@ -57,18 +57,18 @@ fn a_preset_that_sends_more_is_not_said_to_save() {
 }
 
 #[test]
-fn overflows_come_first_when_they_are_many() {
+fn presets_over_the_window_are_listed_worst_first() {
+    let over = |overflows| vec![(PRIMARY, 0.4), ("overflows", overflows), ("requests", 400.0)];
     let table = [
-        row("prune", Some(1), &[(PRIMARY, 0.5), ("token_savings", 0.5)]),
-        row(
-            "fifo",
-            Some(2),
-            &[(PRIMARY, 0.4), ("token_savings", 0.6), ("overflows", 30.0), ("requests", 40.0)],
-        ),
+        row("prune", Some(1), &over(1.0)),
+        row("fifo", Some(2), &over(300.0)),
+        row("window", Some(3), &over(0.0)),
     ];
-    let said = said(&table);
-    assert!(said[0].starts_with("At 25 % fifo is over the window at 30 of 40 requests (75 %)"));
-    assert!(said[1].contains("keeps 0.50"), "{said:?}");
+    assert_eq!(
+        said(&table),
+        ["At 25 % some requests are over the window (fifo at 75 %, prune at under 1 %); a \
+             provider would have refused them, so nothing counts as kept there."]
+    );
 }
 
 #[test]
