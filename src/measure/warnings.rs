@@ -170,13 +170,15 @@ fn few_transcripts(run: &Run<'_>) -> Vec<String> {
 }
 
 fn one_project(run: &Run<'_>) -> Vec<String> {
-    let projects: BTreeSet<Option<&str>> = run.facts.iter().map(|f| f.cluster.as_deref()).collect();
-    let only = projects.len() == 1 && run.facts.len() > 1;
+    let scored: Vec<_> = run.facts.iter().filter(|f| Support::whole(f).suffices()).collect();
+    let behind = if scored.is_empty() { run.facts.iter().collect() } else { scored };
+    let projects: BTreeSet<Option<&str>> = behind.iter().map(|f| f.cluster.as_deref()).collect();
+    let only = projects.len() == 1 && behind.len() > 1;
     match projects.first() {
         Some(Some(_)) if only => vec![format!(
-            "all {} transcripts come from one project: intervals speak of more sessions of it, \
-             not of other projects",
-            run.facts.len()
+            "all {} transcripts that are scored come from one project: intervals speak of more \
+             sessions of it, not of other projects",
+            behind.len()
         )],
         _ => Vec::new(),
     }
@@ -328,7 +330,7 @@ mod tests {
     fn one_project_is_said_so_and_several_are_not() {
         let of = |id: &str, project: &str| facts(id).cluster(project).requests(&[100]).build();
         let one = vec![of("s", "p"), of("t", "p")];
-        says(&warned(one, Vec::new()), "all 2 transcripts come from one project");
+        says(&warned(one, Vec::new()), "all 2 transcripts that are scored come from one project");
         silent(&warned(vec![of("s", "p"), of("t", "q")], Vec::new()), "one project");
         silent(&warned(vec![of("s", "p")], Vec::new()), "one project");
     }

@@ -139,7 +139,11 @@ fn gameable_part(window: &Window<'_>) -> Option<Candidate> {
     let gamed = list.number(PRIMARY)?;
     let ranked = window.ranked();
     let best = *ranked.first()?;
-    let below = ranked.iter().filter(|row| recall(row) <= gamed).count();
+    // A control is not punished for overflows, so only presets without any
+    // stand on equal terms with it.
+    let fitting: Vec<&&PresetRow> =
+        ranked.iter().filter(|row| row.number("overflows") == Some(0.0)).collect();
+    let below = fitting.iter().filter(|row| recall(row) <= gamed).count();
     let share = if recall(best) > 0.0 { (gamed / recall(best)).min(1.0) } else { 1.0 };
     let mut text = format!(
         "{} id-list (the last 20 messages and a bare list of identifiers) scores {gamed:.2}: \
@@ -148,7 +152,8 @@ fn gameable_part(window: &Window<'_>) -> Option<Candidate> {
     );
     if below > 0 {
         let verb = if below == 1 { "scores" } else { "score" };
-        text += &format!(", and {below} of {} ranked presets {verb} no more", ranked.len());
+        text +=
+            &format!(", and {below} of {} presets within the window {verb} no more", fitting.len());
     }
     text.push('.');
     Some(Candidate { relevance: 0.1 + 0.5 * share, text })

@@ -90,14 +90,14 @@ fn what_cannot_be_fetched_again_is_said_of_the_preset_that_loses_most_of_it() {
 #[test]
 fn id_list_says_how_much_can_be_gamed_and_whom_it_beats() {
     let table = [
-        row("prune", Some(1), &[(PRIMARY, 0.8)]),
-        row("fifo", Some(2), &[(PRIMARY, 0.3)]),
+        row("prune", Some(1), &[(PRIMARY, 0.8), ("overflows", 0.0)]),
+        row("fifo", Some(2), &[(PRIMARY, 0.3), ("overflows", 0.0)]),
         row("id-list", None, &[(PRIMARY, 0.4)]),
     ];
     assert_eq!(
         said(&table),
         ["At 25 % id-list (the last 20 messages and a bare list of identifiers) scores 0.40: \
-             that much of the measure can be gamed, and 1 of 2 ranked presets scores no more."]
+             that much of the measure can be gamed, and 1 of 2 presets within the window scores no more."]
     );
 }
 
