@@ -155,7 +155,21 @@ fn sample<'a>(facts: &'a TranscriptFacts, cell: &'a Cell) -> Result<Sample<'a>, 
             facts.exam.references.len(),
         ));
     }
+    if !sound(facts) {
+        return Err("a reference of its transcript points outside it: run it again".to_owned());
+    }
     Ok(Sample { facts, standing: cell.standing, rows })
+}
+
+/// Whether references come in order and point into their transcript: a run
+/// folder is a file that somebody may have edited.
+fn sound(facts: &TranscriptFacts) -> bool {
+    let references = &facts.exam.references;
+    references.is_sorted_by_key(|r| r.request)
+        && references.iter().all(|r| {
+            (r.request as usize) < facts.requests.len()
+                && r.refetch.is_none_or(|at| (at as usize) < facts.messages.len())
+        })
 }
 
 impl<'a> Gathered<'a> {

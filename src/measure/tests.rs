@@ -335,6 +335,22 @@ fn a_cell_that_does_not_fit_its_transcript_fails_instead_of_being_misread() {
     assert!(x.failed[0].contains("not among the facts"), "{:?}", x.failed);
 }
 
+#[test]
+fn references_that_point_nowhere_fail_the_cell_and_not_the_program() {
+    let spoil: [fn(&mut TranscriptFacts); 3] = [
+        |facts| facts.exam.references[19].request = 10,
+        |facts| facts.exam.references[0].refetch = Some(99),
+        |facts| facts.exam.references[0].request = 5,
+    ];
+    for spoil in spoil {
+        let mut facts = ten_requests("s");
+        spoil(&mut facts);
+        let report = run(vec![facts], vec![preset("s", "x", HALF).build()]);
+        let failed = &row(&report, "d", "x").failed;
+        assert!(failed[0].contains("points outside it"), "{failed:?}");
+    }
+}
+
 /// A run with two data sets, two windows, replicates, a failure and controls.
 fn mixed() -> (Vec<TranscriptFacts>, Vec<Cell>) {
     let mut all = Vec::new();
