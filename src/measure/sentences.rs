@@ -14,6 +14,9 @@ const MOST: usize = 3;
 /// Below this an observation is not worth the reader's time.
 const LEAST_RELEVANCE: f64 = 0.1;
 
+/// How much more an observation at a later window must matter.
+const FIRST_WINDOW: f64 = 0.15;
+
 /// What there is to talk about.
 pub struct Scene<'a> {
     /// Every row, in printing order.
@@ -41,8 +44,8 @@ pub fn choose(scene: &Scene<'_>) -> Vec<Sentence> {
     let windows = windows(scene);
     let best_of = |observe: &Observation| {
         let found = windows.iter().filter_map(observe);
-        // The first of equals, so that the order of windows decides.
-        found.reduce(|a, b| if b.relevance > a.relevance { b } else { a })
+        // The window typed first is the one that was asked about.
+        found.reduce(|a, b| if b.relevance > a.relevance + FIRST_WINDOW { b } else { a })
     };
     let mut candidates: Vec<Candidate> =
         observations::AT_A_WINDOW.iter().filter_map(best_of).collect();

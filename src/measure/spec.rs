@@ -83,12 +83,17 @@ pub struct Support {
 }
 
 impl Support {
-    /// Fewest references on which a row's figure is printed (`measures` §4).
+    /// Fewest references on which a figure rests (`measures` §4).
     pub const REFERENCES: u64 = 20;
-    /// Fewest requests with references on which it is printed (`measures` §4).
+    /// Fewest requests with references on which it rests (`measures` §4).
     pub const REQUESTS: u64 = 10;
 
-    /// References of `exam` that `select` lets through, and their requests.
+    /// Every reference of the transcript.
+    pub fn whole(facts: &TranscriptFacts) -> Self {
+        Support::of(facts.exam.references.iter())
+    }
+
+    /// These references, ascending by request, and their requests.
     pub fn of<'a>(references: impl Iterator<Item = &'a Reference>) -> Self {
         let mut support = Support::default();
         let mut last = None;
@@ -108,9 +113,14 @@ impl Support {
         }
     }
 
+    /// Whether this is enough for a figure.
+    pub fn suffices(self) -> bool {
+        self.references >= Self::REFERENCES && self.requests >= Self::REQUESTS
+    }
+
     /// Why this is too little to print a figure; `None` where it is enough.
     pub fn too_little(self) -> Option<String> {
-        (self.references < Self::REFERENCES || self.requests < Self::REQUESTS).then(|| {
+        (!self.suffices()).then(|| {
             format!(
                 "{} references at {} requests: at least {} at {} are needed",
                 self.references,
@@ -137,12 +147,30 @@ pub struct Spec {
     pub summary: &'static str,
     /// How cells become a row.
     pub pool: Pool,
-    /// Part of the exam under which a row's figure is absent when it is too
-    /// small; `None` for measures that do not rest on the exam.
+    /// Part of the exam that the figure rests on; `None` for measures that do
+    /// not rest on the exam.
+    ///
+    /// Transcripts whose whole exam does not suffice are left out: two lucky
+    /// references must not weigh like a hundred. A row's figure is absent
+    /// where this part, over the transcripts that are left, does not suffice.
     pub support: Option<SupportOf>,
-    /// What one cell contributes.
+    /// What one cell contributes, however small its exam.
     pub compute: fn(&Sample<'_>) -> Parts,
 }
+
+impl Spec {
+    /// What one cell contributes; nothing where the measure rests on an exam
+    /// that does not suffice.
+    pub fn of(&self, sample: &Sample<'_>) -> Parts {
+        if self.support.is_some() && !Support::whole(sample.facts).suffices() {
+            return Parts::Absent(TOO_FEW);
+        }
+        (self.compute)(sample)
+    }
+}
+
+/// Why a transcript is left out of the measures that rest on the exam.
+pub const TOO_FEW: &str = "no transcript asks for at least 20 references at 10 requests: it is a measure for working sessions";
 
 /// One cell that ran through, with the facts of its transcript.
 #[derive(Clone, Copy)]

@@ -23,7 +23,7 @@ fn support(facts: &TranscriptFacts) -> Support {
     if facts.recorded_compactions == 0 {
         return Support::default();
     }
-    let mut support = super::reference_recall::support(facts);
+    let mut support = Support::whole(facts);
     support.references += u64::from(facts.exam.did_without);
     support
 }

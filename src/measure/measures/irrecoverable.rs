@@ -2,8 +2,7 @@
 //! (`measures` §4). They were said by the user or worked out, so no tool can
 //! bring them back.
 
-use super::reference_recall::support;
-use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Support, Unit};
 
 /// Share of the lost references, transcripts that lose nothing left out.
 pub const SHARE: Spec = Spec {
@@ -12,7 +11,7 @@ pub const SHARE: Spec = Spec {
     direction: Direction::Lower,
     summary: "share of the lost references that no tool result ever held",
     pool: Pool::Mean,
-    support: Some(support),
+    support: Some(Support::whole),
     compute: share,
 };
 

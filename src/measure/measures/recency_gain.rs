@@ -4,9 +4,13 @@
 //! Plain recency sends the preamble and the newest B tokens of messages. B is
 //! chosen so that its mean context is as large as the preset's; it then keeps
 //! exactly the references that are nearer than B.
+//!
+//! Overflows count on neither side: of plain recency only the mean size is
+//! given, so nobody can say which of its requests would have been refused.
+//! Where a preset never overflows this is `reference_recall` less that share.
 
-use super::reference_recall::{by_request, support};
-use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Unit, mean};
+use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Support, Unit, mean};
+use crate::model::ReferenceState;
 
 /// See the module.
 pub const SPEC: Spec = Spec {
@@ -15,7 +19,7 @@ pub const SPEC: Spec = Spec {
     direction: Direction::Higher,
     summary: "reference recall minus what the newest messages of the same mean size would score",
     pool: Pool::Mean,
-    support: Some(support),
+    support: Some(Support::whole),
     compute,
 };
 
@@ -23,13 +27,11 @@ pub const SPEC: Spec = Spec {
 const HALVINGS: u32 = 80;
 
 fn compute(sample: &Sample<'_>) -> Parts {
-    let Some(own) = mean(by_request(sample)) else {
-        return Parts::Absent("no references");
-    };
-    let nearest = newest_tokens(sample);
+    let newest = newest_tokens(sample);
     let asked = sample.asked(|_| true);
-    let plain = mean(asked.iter().map(|a| a.share(|r, _| nearest.reaches(r.distance_tokens))));
-    Parts::one(plain.map(|plain| own - plain), "no references")
+    let own = mean(asked.iter().map(|a| a.share(|_, state| state == ReferenceState::Kept)));
+    let plain = mean(asked.iter().map(|a| a.share(|r, _| newest.reaches(r.distance_tokens))));
+    Parts::one(own.zip(plain).map(|(own, plain)| own - plain), "no references")
 }
 
 /// How far back plain recency of the preset's size reaches.

@@ -1,8 +1,7 @@
 //! `reference_bare`: named by summaries that no longer say what it was
 //! about (`measures` §4).
 
-use super::reference_recall::support;
-use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Unit, mean};
+use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Support, Unit, mean};
 use crate::model::ReferenceState;
 
 /// See the module.
@@ -12,7 +11,7 @@ pub const SPEC: Spec = Spec {
     direction: Direction::Lower,
     summary: "share that only summaries name, without the words that gave it meaning",
     pool: Pool::Mean,
-    support: Some(support),
+    support: Some(Support::whole),
     compute,
 };
 

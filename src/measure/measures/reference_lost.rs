@@ -2,8 +2,7 @@
 //! provider would have refused everything is lost, so that recall, partial,
 //! bare and lost always add up to 1.
 
-use super::reference_recall::support;
-use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Unit, mean};
+use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Support, Unit, mean};
 use crate::model::ReferenceState;
 
 /// See the module.
@@ -13,7 +12,7 @@ pub const SPEC: Spec = Spec {
     direction: Direction::Lower,
     summary: "share that is not in the context in any form",
     pool: Pool::Mean,
-    support: Some(support),
+    support: Some(Support::whole),
     compute,
 };
 

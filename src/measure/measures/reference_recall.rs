@@ -2,7 +2,7 @@
 //! (`measures` §4)? Kept and supported counts, over requests, then transcripts.
 
 use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Support, Unit, mean};
-use crate::model::{ReferenceState, TranscriptFacts};
+use crate::model::ReferenceState;
 
 /// See the module.
 pub const SPEC: Spec = Spec {
@@ -11,14 +11,9 @@ pub const SPEC: Spec = Spec {
     direction: Direction::Higher,
     summary: "share of what the agent used next that is still in the context, with its support",
     pool: Pool::Mean,
-    support: Some(support),
+    support: Some(Support::whole),
     compute,
 };
-
-/// Every reference of the transcript.
-pub fn support(facts: &TranscriptFacts) -> Support {
-    Support::of(facts.exam.references.iter())
-}
 
 /// The share at every request that asks for something, in order.
 pub fn by_request(sample: &Sample<'_>) -> Vec<f64> {

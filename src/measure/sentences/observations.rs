@@ -48,37 +48,43 @@ fn kept_and_saved(window: &Window<'_>) -> Option<Candidate> {
             let most = savings(frugal)?;
             text +=
                 &format!("; {} {} and keeps {:.2}.", frugal.strategy, sends(most), recall(frugal));
-            0.5 + (recall(best) - recall(frugal)).min(1.0) / 2.0
+            0.7 + (recall(best) - recall(frugal)).min(1.0) * 0.3
         }
         None => {
             text += if ranked.len() > 1 { "; no ranked preset sends less." } else { "." };
-            0.5
+            0.7
         }
     };
     Some(Candidate { relevance, text })
 }
 
-/// A preset that a provider would have turned down.
+/// Presets that a provider would have turned down.
 fn refused_requests(window: &Window<'_>) -> Option<Candidate> {
     let refused = |row: &PresetRow| Some(row.number("overflows")? / row.number("requests")?);
     let ranked = window.ranked();
-    let worst = ranked
+    let mut over: Vec<(&str, f64)> = ranked
         .iter()
-        .filter(|row| refused(row).is_some_and(|share| share > 0.0))
-        .max_by(|a, b| refused(a).unwrap_or(0.0).total_cmp(&refused(b).unwrap_or(0.0)))?;
-    let share = refused(worst)?;
+        .filter_map(|row| Some((row.strategy.as_str(), refused(row)?)))
+        .filter(|(_, share)| *share > 0.0)
+        .collect();
+    over.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let worst = over.first()?.1;
+    let each = |(name, share): &(&str, f64)| format!("{name} at {}", at_least(*share));
+    let listed: Vec<String> = over.iter().map(each).collect();
     Some(Candidate {
-        relevance: 0.55 + share.min(1.0) * 0.4,
+        relevance: 0.45 + worst.min(1.0) * 0.4,
         text: format!(
-            "{} {} is over the window at {:.0} of {:.0} requests ({}); a provider would have \
-             refused them, so nothing counts as kept there.",
+            "{} some requests are over the window ({}); a provider would have refused them, so \
+             nothing counts as kept there.",
             window.at(),
-            worst.strategy,
-            worst.number("overflows")?,
-            worst.number("requests")?,
-            percent(share)
+            listed.join(", "),
         ),
     })
+}
+
+/// A share in per cent that never rounds to nothing.
+fn at_least(share: f64) -> String {
+    if share < 0.005 { "under 1 %".to_owned() } else { percent(share) }
 }
 
 /// Who does better than the newest messages at the same size, and who does not.
@@ -133,7 +139,11 @@ fn gameable_part(window: &Window<'_>) -> Option<Candidate> {
     let gamed = list.number(PRIMARY)?;
     let ranked = window.ranked();
     let best = *ranked.first()?;
-    let below = ranked.iter().filter(|row| recall(row) <= gamed).count();
+    // A control is not punished for overflows, so only presets without any
+    // stand on equal terms with it.
+    let fitting: Vec<&&PresetRow> =
+        ranked.iter().filter(|row| row.number("overflows") == Some(0.0)).collect();
+    let below = fitting.iter().filter(|row| recall(row) <= gamed).count();
     let share = if recall(best) > 0.0 { (gamed / recall(best)).min(1.0) } else { 1.0 };
     let mut text = format!(
         "{} id-list (the last 20 messages and a bare list of identifiers) scores {gamed:.2}: \
@@ -142,7 +152,8 @@ fn gameable_part(window: &Window<'_>) -> Option<Candidate> {
     );
     if below > 0 {
         let verb = if below == 1 { "scores" } else { "score" };
-        text += &format!(", and {below} of {} ranked presets {verb} no more", ranked.len());
+        text +=
+            &format!(", and {below} of {} presets within the window {verb} no more", fitting.len());
     }
     text.push('.');
     Some(Candidate { relevance: 0.1 + 0.5 * share, text })
