@@ -5,7 +5,7 @@ use super::{number, plain};
 use crate::model::{PresetRow, Report, Standing, TranscriptFacts, Value};
 
 /// Data set name of the rows over all data sets.
-const ALL: &str = "ALL";
+pub(super) const ALL: &str = "ALL";
 
 /// One table.
 pub(super) struct Block<'a> {
@@ -36,23 +36,22 @@ pub(super) fn blocks(report: &Report) -> Vec<Block<'_>> {
     blocks
 }
 
-/// What a table is about: data set, sizes, window, seats.
-pub(super) fn headline(report: &Report, block: &Block<'_>) -> String {
-    let facts: Vec<&TranscriptFacts> = report
-        .transcripts
-        .iter()
-        .filter(|t| block.dataset == ALL || t.dataset == block.dataset)
-        .collect();
+/// What a table is about: data set, sizes, windows, seats.
+pub(super) fn headline(report: &Report, dataset: &str, windows: &[&str]) -> String {
+    let facts: Vec<&TranscriptFacts> =
+        report.transcripts.iter().filter(|t| dataset == ALL || t.dataset == dataset).collect();
     let requests: usize = facts.iter().map(|t| t.requests.len()).sum();
     let references: usize = facts.iter().map(|t| t.exam.references.len()).sum();
-    let name = if block.dataset == ALL { "all data sets" } else { block.dataset };
+    let name = if dataset == ALL { "all data sets" } else { dataset };
+    let labels: Vec<String> = windows.iter().map(|w| window(w)).collect();
     format!(
-        "recap · {} · {}, {}, {} · window {} · {}",
+        "{} · {}, {}, {} · window{} {} · {}",
         plain::line(name),
         counted(facts.len(), "session"),
         counted(requests, "request"),
         counted(references, "reference"),
-        window(block.window),
+        if labels.len() == 1 { "" } else { "s" },
+        labels.join(", "),
         models(&report.manifest.compactor),
     )
 }
@@ -109,6 +108,17 @@ pub(super) fn verdict(row: &PresetRow) -> String {
         parts.push(format!("{} failed", counted(row.failed.len(), "cell")));
     }
     if parts.is_empty() { "–".to_owned() } else { parts.join("; ") }
+}
+
+/// Why a column of the table is empty throughout.
+pub(super) fn gaps(rows: &[&PresetRow]) -> Vec<String> {
+    [("reference_recall", "needed facts kept"), ("recency_gain", "gain over recency")]
+        .iter()
+        .filter_map(|(id, name)| {
+            let reason = absent_throughout(rows, id)?;
+            Some(format!("{name}: {}.", plain::line(reason)))
+        })
+        .collect()
 }
 
 /// Why a measure is absent, where it is absent in every row for one reason.

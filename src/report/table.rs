@@ -19,7 +19,8 @@ pub fn table(report: &Report, width: usize, color: bool) -> String {
     let width = width.max(NARROWEST);
     let mut out = String::new();
     for block in block::blocks(report) {
-        paragraph(&mut out, &block::headline(report, &block), width, "");
+        let headline = block::headline(report, block.dataset, &[block.window]);
+        paragraph(&mut out, &format!("recap · {headline}"), width, "");
         out.push('\n');
         rows(&mut out, &block.rows, width, color);
         for note in notes(&block.rows) {
@@ -113,12 +114,7 @@ fn notes(rows: &[&PresetRow]) -> Vec<String> {
     if has(|i| matches!(i, Interval::Student { .. } | Interval::Wider { .. })) {
         notes.push("[a–b]: 95 % interval over sessions.".to_owned());
     }
-    let shown = [("reference_recall", "needed facts kept"), ("recency_gain", "gain over recency")];
-    for (id, name) in shown {
-        if let Some(reason) = block::absent_throughout(rows, id) {
-            notes.push(format!("{name}: {}.", plain::line(reason)));
-        }
-    }
+    notes.extend(block::gaps(rows));
     notes
 }
 
