@@ -23,12 +23,7 @@ fn fixture(name: &str) -> Dataset {
 
 #[test]
 fn a_written_data_set_reads_back_with_equal_transcripts() {
-    for name in [
-        "claude-code.jsonl",
-        "pi.jsonl",
-        "openai-chat.json",
-        "native",
-    ] {
+    for name in ["claude-code.jsonl", "pi.jsonl", "openai-chat.json", "native"] {
         let mut dataset = fixture(name);
         dataset.licence = Some("MIT".to_owned());
         let folder = tempfile::tempdir().unwrap();
@@ -43,16 +38,8 @@ fn a_written_data_set_reads_back_with_equal_transcripts() {
 
 #[test]
 fn what_is_written_validates_against_the_published_schemas() {
-    let (transcript, card) = (
-        schema("transcript.schema.json"),
-        schema("dataset.schema.json"),
-    );
-    for name in [
-        "claude-code.jsonl",
-        "pi.jsonl",
-        "openai-chat.json",
-        "native",
-    ] {
+    let (transcript, card) = (schema("transcript.schema.json"), schema("dataset.schema.json"));
+    for name in ["claude-code.jsonl", "pi.jsonl", "openai-chat.json", "native"] {
         let folder = tempfile::tempdir().unwrap();
         write_native(&fixture(name), folder.path()).unwrap();
         let lines = std::fs::read_to_string(folder.path().join("transcripts.jsonl")).unwrap();
@@ -116,16 +103,9 @@ fn what_the_schema_refuses_the_reader_refuses_too() {
 #[test]
 fn a_native_folder_counts_its_probes_and_hashes_its_files() {
     let dataset = fixture("native");
-    assert_eq!(
-        (dataset.name.as_str(), dataset.version.as_deref()),
-        ("small", Some("1"))
-    );
+    assert_eq!((dataset.name.as_str(), dataset.version.as_deref()), ("small", Some("1")));
     assert_eq!(dataset.probes, 2);
-    let names: Vec<&str> = dataset
-        .files
-        .iter()
-        .map(|(name, _)| name.as_str())
-        .collect();
+    let names: Vec<&str> = dataset.files.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["dataset.toml", "probes.jsonl", "transcripts.jsonl"]);
     let bytes = std::fs::read(root("tests/fixtures/dataset/native/dataset.toml")).unwrap();
     assert_eq!(dataset.files[0].1, blake3::hash(&bytes).to_hex().as_str());

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use recap::dataset::{Dataset, LoadOptions, load};
+use recap::dataset::{Dataset, LoadOptions, load, write_native};
 use recap::model::{RecordedTrigger, Role, Transcript};
 
 fn data(name: &str) -> Option<Dataset> {
@@ -78,12 +78,7 @@ fn the_pi_session_keeps_every_message_and_what_its_compactions_kept() {
         .compactions
         .iter()
         .map(|c| {
-            (
-                c.after,
-                c.kept_from,
-                c.tokens_before,
-                c.summary.as_deref().map(|s| s.chars().count()),
-            )
+            (c.after, c.kept_from, c.tokens_before, c.summary.as_deref().map(|s| s.chars().count()))
         })
         .collect();
     // Entries 359 and 628 are the compactions, 293 and 551 what they kept;
@@ -93,10 +88,7 @@ fn the_pi_session_keeps_every_message_and_what_its_compactions_kept() {
     assert_eq!(made[1], (622, 545, Some(185_014), Some(3_649)));
     assert_eq!(transcript.messages[288].role, Role::User);
     assert_eq!(transcript.messages[545].role, Role::User);
-    let largest = transcript
-        .messages
-        .iter()
-        .filter_map(|m| m.usage.map(|u| u.prompt()));
+    let largest = transcript.messages.iter().filter_map(|m| m.usage.map(|u| u.prompt()));
     assert_eq!(largest.max(), Some(184_915));
 }
 
@@ -109,12 +101,7 @@ fn tau_bench_runs_become_one_transcript_each() {
     let messages = dataset.transcripts.iter().map(|t| t.messages.len());
     // 2,526 with the 100 policies, which belong to the preamble.
     assert_eq!(messages.sum::<usize>(), 2_426);
-    assert!(
-        dataset
-            .transcripts
-            .iter()
-            .all(|t| t.preamble.system.len() == 1)
-    );
+    assert!(dataset.transcripts.iter().all(|t| t.preamble.system.len() == 1));
     let calls = dataset.transcripts.iter().flat_map(Transcript::calls);
     let calls: Vec<_> = calls.collect();
     assert_eq!(calls.len(), 577);
@@ -132,10 +119,45 @@ fn sidechains_become_transcripts_on_request_and_lose_no_result() {
     };
     assert_eq!(main.transcripts.len(), 1);
     assert_eq!(main.transcripts[0].left_out["sidechain record"], 405);
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../shared/data")
-        .join(path);
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data").join(path);
     let all = load(&path, &LoadOptions { sidechains: true }).expect("the main chain loads");
     assert_eq!(all.transcripts.len(), 6);
     assert_eq!(all.transcripts.iter().map(results).sum::<usize>(), 167);
+}
+
+#[test]
+fn real_sessions_survive_the_native_format() {
+    for name in ["claude-code-sessions", "pi-sessions", "tau-bench"] {
+        let Some(dataset) = data(name) else {
+            return;
+        };
+        let folder = tempfile::tempdir().expect("a folder for the data set");
+        write_native(&dataset, folder.path()).expect("the data set is written");
+        let back = load(folder.path(), &LoadOptions::default());
+        let back = back.unwrap_or_else(|e| panic!("{e}"));
+        assert!(back.transcripts == dataset.transcripts, "{name} changed");
+    }
+}
+
+#[test]
+fn recorded_compactions_stand_where_the_reported_prompt_falls() {
+    let Some(dataset) = data("claude-code-sessions") else {
+        return;
+    };
+    let mut seen = 0;
+    for transcript in &dataset.transcripts {
+        for compaction in transcript.compactions.iter().filter(|c| c.summary.is_some()) {
+            let (before, after) = transcript.messages.split_at(compaction.after as usize);
+            let prompt = |m: &recap::model::Message| m.usage.map(|u| u.prompt());
+            let last = before.iter().rev().find_map(prompt);
+            let last = last.expect("a request stands before");
+            // SOURCE.md: 149k to 174k before, 43k to 67k after.
+            assert!((145_000..175_000).contains(&last), "{}: {last}", transcript.id);
+            if let Some(first) = after.iter().find_map(prompt) {
+                assert!((40_000..70_000).contains(&first), "{}: {first}", transcript.id);
+            }
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 8);
 }

@@ -77,9 +77,7 @@ fn name_role(problem: Problem) -> Problem {
         Problem::Shape { at, message } if at.ends_with(".role") => {
             let role = message.strip_prefix("unknown variant `");
             match role.and_then(|rest| rest.split_once('`')) {
-                Some((role, _)) => Problem::UnknownRole {
-                    role: role.to_owned(),
-                },
+                Some((role, _)) => Problem::UnknownRole { role: role.to_owned() },
                 None => problem,
             }
         }
@@ -117,11 +115,7 @@ impl From<WireTranscript> for Transcript {
     fn from(wire: WireTranscript) -> Transcript {
         Transcript {
             id: wire.id,
-            preamble: Preamble {
-                system: wire.system,
-                tools: wire.tools,
-                pinned: wire.pinned,
-            },
+            preamble: Preamble { system: wire.system, tools: wire.tools, pinned: wire.pinned },
             messages: wire.messages,
             preamble_changes: wire.preamble_changes,
             compactions: wire.compactions,

@@ -37,9 +37,5 @@ pub trait Format: Sync {
 }
 
 /// Every format, in the order in which they are asked.
-pub static FORMATS: &[&dyn Format] = &[
-    &Native,
-    &claude_code::ClaudeCode,
-    &pi::Pi,
-    &openai_chat::OpenAiChat,
-];
+pub static FORMATS: &[&dyn Format] =
+    &[&Native, &claude_code::ClaudeCode, &pi::Pi, &openai_chat::OpenAiChat];
