@@ -93,16 +93,13 @@ pub(super) fn overflows(row: &PresetRow) -> Option<f64> {
     row.number("overflows").filter(|&n| n > 0.0)
 }
 
-/// The last column: standing or verdict, then what spoils it.
+/// The last column: standing or verdict, and how much of it failed.
 pub(super) fn verdict(row: &PresetRow) -> String {
     let mut parts = Vec::new();
     match row.standing {
         Standing::Control => parts.push("control".to_owned()),
         Standing::StandIn => parts.push("not ranked: offline stand-in".to_owned()),
         Standing::Ranked => parts.extend(row.verdict.map(|v| v.as_str().to_owned())),
-    }
-    if let Some(n) = overflows(row) {
-        parts.push(format!("* over the window {}×", number::any(n)));
     }
     if !row.failed.is_empty() {
         parts.push(format!("{} failed", counted(row.failed.len(), "cell")));

@@ -52,7 +52,7 @@ fn read(row: &PresetRow, id: &str, show: fn(f64) -> String) -> Option<(f64, Stri
 const READINGS: [Reading; 8] = [
     (
         "gain over recency",
-        "share kept beyond what plain recency keeps at the same mean size",
+        "share kept beyond what the newest messages of the same mean size keep",
         |r| read(r, "recency_gain", number::gain),
     ),
     (
@@ -65,27 +65,31 @@ const READINGS: [Reading; 8] = [
         },
     ),
     (
-        "gone for good",
-        "needed facts that were lost and never stood in a tool result, so that no tool can fetch them again",
-        |r| read(r, "irrecoverable", number::any),
+        "lost for good",
+        "share of the lost facts that never stood in a tool result, so that no tool can fetch them again",
+        |r| read(r, "irrecoverable", number::share),
     ),
     (
-        "tokens to fetch again",
-        "tokens of the tool results that would have to be read again for the others",
+        "tokens to refetch",
+        "tokens of the tool results that would have to be read again for the other lost facts",
         |r| read(r, "refetch_tokens", number::tokens),
     ),
+    ("tokens sent", "all tokens sent, as a multiple of what the whole conversation takes", |r| {
+        let share = block::token_share(r)?;
+        Some((share, number::multiple(share)))
+    }),
+    ("peak", "tokens of the largest request", |r| read(r, "peak_tokens", number::tokens)),
+    ("compac\u{AD}tions", "how often the context was compacted", |r| {
+        read(r, "compactions", number::any)
+    }),
     (
-        "tokens sent",
-        "all tokens sent, as a multiple of what the whole conversation takes; * where the provider would have refused some requests",
+        "over the window",
+        "requests that the provider would have refused because they do not fit; nothing counts as kept there, controls apart",
         |r| {
-            let share = block::token_share(r)?;
-            let mark = if block::overflows(r).is_some() { "*" } else { "" };
-            Some((share, format!("{}{mark}", number::multiple(share))))
+            let n = r.number("overflows")?;
+            Some((n, if n > 0.0 { format!("{}×", number::any(n)) } else { "–".to_owned() }))
         },
     ),
-    ("mean", "mean tokens of a request", |r| read(r, "mean_tokens", number::tokens)),
-    ("peak", "tokens of the largest request", |r| read(r, "peak_tokens", number::tokens)),
-    ("compactions", "how often the context was compacted", |r| read(r, "compactions", number::any)),
 ];
 
 /// Headings between the share kept and the verdict.

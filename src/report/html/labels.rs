@@ -11,6 +11,9 @@ use crate::report::svg::{self, Area, DRAWS};
 /// Left, top, right, bottom in units of the drawing.
 pub(super) type Rectangle = (i32, i32, i32, i32);
 
+/// Distance of the boxes that stand for a line: less than a name is high.
+const STEP: i32 = 6;
+
 /// The ranges of a plot, across and down.
 pub(super) type Bounds = (Range<i32>, Range<i32>);
 
@@ -19,20 +22,20 @@ pub(super) struct Label {
     text: String,
     point: (i32, i32),
     size: (i32, i32),
-    /// Belongs to a line: right-aligned on it, without a leader.
-    on_line: bool,
+    /// Ends of the level line that it belongs to instead of a point.
+    line: Option<(i32, i32)>,
 }
 
 impl Label {
     /// The name of a point.
     pub(super) fn beside(text: String, point: (i32, i32), font: f64) -> Label {
         let size = (svg::text_width(&text, font), (font * 1.2).ceil() as i32);
-        Label { text, point, size, on_line: false }
+        Label { text, point, size, line: None }
     }
 
-    /// The name of a line that ends at `point`.
-    pub(super) fn above(text: String, point: (i32, i32), font: f64) -> Label {
-        Label { on_line: true, ..Label::beside(text, point, font) }
+    /// The name of a level line between two ends.
+    pub(super) fn on_line(text: String, ends: (i32, i32), y: i32, font: f64) -> Label {
+        Label { line: Some(ends), ..Label::beside(text, (ends.0, y), font) }
     }
 
     fn at(&self, (left, top): (i32, i32)) -> Rectangle {
@@ -42,8 +45,10 @@ impl Label {
     /// Places to try, the best first.
     fn places(&self) -> Vec<Rectangle> {
         let ((x, y), (width, height)) = (self.point, self.size);
-        if self.on_line {
-            return [y - height - 2, y + 3].map(|top| self.at((x - width, top))).to_vec();
+        if let Some((left, right)) = self.line {
+            let tops = [y - height - 2, y + 3];
+            let lefts = [left, right - width, (left + right - width) / 2];
+            return lefts.iter().flat_map(|&x| tops.map(|top| self.at((x, top)))).collect();
         }
         let mut places = vec![
             self.at((x + 11, y - height / 2)),
@@ -68,6 +73,13 @@ pub(super) fn around((x, y): (i32, i32), radius: i32) -> Rectangle {
     (x - radius, y - radius, x + radius, y + radius)
 }
 
+/// Boxes along a line.
+pub(super) fn along(from: (i32, i32), to: (i32, i32)) -> impl Iterator<Item = Rectangle> {
+    let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+    let steps = (dx.abs().max(dy.abs()) / STEP).max(1);
+    (0..=steps).map(move |s| around((from.0 + dx * s / steps, from.1 + dy * s / steps), 1))
+}
+
 /// Draws every label inside `bounds`, clear of `taken` and of each other.
 pub(super) fn place(
     area: &Area<'_>,
@@ -80,10 +92,9 @@ pub(super) fn place(
     for (label, place) in labels.iter().zip(places(labels, taken, bounds)) {
         let middle = (place.1 + place.3) / 2;
         let (x, y) = label.point;
-        if !label.on_line && ((middle - y).abs() > label.size.1 || place.0 - x > 16) {
-            let end = if place.0 > x { place.0 - 2 } else { place.2 + 2 };
-            let leader = PathElement::new(vec![label.point, (end, middle)], svg::MUTED);
-            area.draw(&leader).expect(DRAWS);
+        let near = (x.clamp(place.0 - 2, place.2 + 2), y.clamp(place.1 + 2, place.3 - 2));
+        if label.line.is_none() && (near.0 - x).abs() + (near.1 - y).abs() > 14 {
+            area.draw(&PathElement::new(vec![label.point, near], svg::MUTED)).expect(DRAWS);
         }
         area.draw(&Text::new(label.text.as_str(), (place.0, middle), &style)).expect(DRAWS);
     }

@@ -8,7 +8,7 @@
 use askama::Template;
 
 use super::{Format, Source, block, plain};
-use crate::model::{PresetRow, Report, Standing};
+use crate::model::{PresetRow, Report};
 
 mod comparison;
 mod context_chart;
@@ -24,14 +24,17 @@ pub(super) const FORMAT: Format = Format {
     render,
 };
 
+/// Limits that stand open at the top; the others are folded away below them.
+const LIMITS: usize = 4;
+
 #[derive(Template)]
 #[template(path = "page.html")]
 struct Page {
     title: String,
     headlines: Vec<String>,
-    limits: Vec<String>,
     sentences: Vec<String>,
-    warnings: Vec<String>,
+    limits: Vec<String>,
+    more_limits: Vec<String>,
     failures: Vec<String>,
     heads: Vec<comparison::Head>,
     tables: Vec<Table>,
@@ -69,12 +72,13 @@ fn render(source: &Source<'_>) -> Vec<u8> {
     let blocks = block::blocks(report);
     let longest = sessions::longest(report);
     let others = report.transcripts.iter().filter(|t| longest.is_none_or(|l| !std::ptr::eq(l, *t)));
+    let warnings = report.warnings.iter().map(|w| plain::line(w));
     let page = Page {
         title: plain::line(&report.title),
         headlines: headlines(report, &blocks),
-        limits: limits(report),
         sentences: report.sentences.iter().map(|s| plain::line(&s.0)).collect(),
-        warnings: report.warnings.iter().map(|w| plain::line(w)).collect(),
+        limits: warnings.clone().take(LIMITS).collect(),
+        more_limits: warnings.skip(LIMITS).collect(),
         failures: failures(report),
         heads: comparison::heads(),
         tables: blocks.iter().enumerate().map(|(at, b)| table(at, b)).collect(),
@@ -139,32 +143,6 @@ fn charts(blocks: &[block::Block<'_>]) -> Vec<Chart> {
             Some(Chart { dataset: plain::line(dataset), svg })
         })
         .collect()
-}
-
-/// What this kind of measurement cannot say (`architecture` §8, `semantics` 10,
-/// `measures` §6).
-fn limits(report: &Report) -> Vec<String> {
-    let mut limits = vec![
-        "Open loop: the recorded agent does not react to what was forgotten. This measures memory \
-         and size, not whether the task would have succeeded."
-            .to_owned(),
-    ];
-    if report.rows.iter().any(|row| row.standing == Standing::StandIn) {
-        limits.push(
-            "Stand-ins: where a strategy needs a language model to write its summary, an offline \
-             extract stood in. Those rows measure the extract, not the strategy; they are hatched \
-             and not ranked."
-                .to_owned(),
-        );
-    }
-    if report.manifest.scaled {
-        limits.push(
-            "Scaled windows: single tool results do not shrink with the window, so results at a \
-             small window do not predict those at a model's full window."
-                .to_owned(),
-        );
-    }
-    limits
 }
 
 fn failures(report: &Report) -> Vec<String> {

@@ -142,7 +142,7 @@ fn compaction(
         .collect();
     let text = |hash: &str, limit: usize| {
         let text = source.texts?.get(hash)?;
-        Some(plain::lines(&plain::shortened(text, limit)))
+        Some(plain::lines(&plain::shortened(text.trim(), limit)))
     };
     let went_in = touched.iter().take(MESSAGES).filter_map(|(at, state)| {
         let message = facts.messages.get(*at)?;
@@ -169,11 +169,15 @@ fn compaction(
             .checked_sub(MESSAGES + 1)
             .map(|n| format!("and {}", block::counted(n + 1, "more message"))),
         came_out: row.texts.iter().filter_map(|hash| text(hash, SUMMARY)).collect(),
-        note: note(source, row),
+        note: note(source, row, &touched),
     }
 }
 
-fn note(source: &Source<'_>, row: &CompactionRow) -> Option<String> {
+fn note(
+    source: &Source<'_>,
+    row: &CompactionRow,
+    touched: &[(usize, LedgerState)],
+) -> Option<String> {
     if let Some(error) = &row.error {
         return Some(format!("failed, the context stayed as it was: {}", plain::line(error)));
     }
@@ -181,7 +185,13 @@ fn note(source: &Source<'_>, row: &CompactionRow) -> Option<String> {
         return Some(format!("fell back: {}", plain::line(fallback)));
     }
     match (row.texts.is_empty(), source.texts.is_none()) {
-        (true, _) => Some("nothing was put in their place".to_owned()),
+        (true, _) if touched.iter().any(|(_, state)| *state == LedgerState::Gone) => {
+            Some("nothing: they are no longer sent".to_owned())
+        }
+        (true, _) if !touched.is_empty() => {
+            Some("the same messages, each with a part cut or replaced by a marker".to_owned())
+        }
+        (true, _) => Some("the same: no message changed".to_owned()),
         (false, true) => Some("a summary, whose text this report leaves out".to_owned()),
         (false, false) => None,
     }

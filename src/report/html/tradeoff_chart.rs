@@ -8,11 +8,13 @@ use plotters::prelude::*;
 use super::labels::{self, Label};
 use crate::model::{PresetRow, Standing};
 use crate::report::svg::{self, Area, DRAWS};
-use crate::report::{block, number};
+use crate::report::{block, number, plain};
 
 const SIZE: (u32, u32) = (760, 460);
 const FONT: f64 = 13.0;
 const RADIUS: i32 = 6;
+/// Characters of a name in the chart.
+const NAME: usize = 36;
 
 /// Okabe and Ito's palette, darkened where white paper needs it; lines are
 /// named beside them, so colour only tells neighbours apart.
@@ -98,20 +100,26 @@ fn draw(area: &Area<'_>, all: &[Series<'_>], right: f64) {
             let y = series.points[0].1;
             let line = [(0.0, y), (right, y)];
             chart.draw_series(LineSeries::new(line, svg::LIMIT.stroke_width(1))).expect(DRAWS);
-            let end = chart.backend_coord(&(right, y));
+            let ends = [0.0, right].map(|x| chart.backend_coord(&(x, y)));
+            taken.extend(labels::along(ends[0], ends[1]));
             let text = format!("{} ({})", block::label(series.row), number::share(y));
-            labels.push(Label::above(text, (end.0 - 4, end.1), FONT));
+            labels.push(Label::on_line(text, (ends[0].0 + 4, ends[1].0 - 4), ends[0].1, FONT));
             continue;
         }
-        let color = PALETTE[at % PALETTE.len()];
+        let color = match series.row.standing {
+            Standing::Control => svg::LIMIT,
+            Standing::Ranked | Standing::StandIn => PALETTE[at % PALETTE.len()],
+        };
         let line = series.points.iter().map(|p| (p.0, p.1));
+        taken.extend(pixels.windows(2).flat_map(|ends| labels::along(ends[0], ends[1])));
         chart.draw_series(LineSeries::new(line, color.stroke_width(2))).expect(DRAWS);
         for (&pixel, point) in pixels.iter().zip(&series.points) {
             mark(area, pixel, color, series.row.standing, point.2);
             taken.push(labels::around(pixel, RADIUS + 1));
         }
         let last = *pixels.last().expect("a series has a point");
-        labels.push(Label::beside(block::label(series.row), last, FONT));
+        let name = plain::shortened(&block::label(series.row), NAME);
+        labels.push(Label::beside(name, last, FONT));
     }
     let plot = chart.plotting_area().get_pixel_range();
     let bounds = (plot.0.start..plot.0.end + 8, plot.1.start - 8..plot.1.end + 8);
@@ -120,12 +128,11 @@ fn draw(area: &Area<'_>, all: &[Series<'_>], right: f64) {
 
 /// Filled: ranked. Hollow: over the window. Hatched: stand-in. Grey: control.
 fn mark(area: &Area<'_>, at: (i32, i32), color: RGBColor, standing: Standing, over: bool) {
-    let (fill, edge) = match standing {
-        _ if over => (svg::PAPER, color),
-        Standing::Ranked => (color, color),
-        Standing::StandIn => (svg::HATCH, color),
-        Standing::Control => (svg::LIMIT, svg::LIMIT),
+    let fill = match standing {
+        _ if over => svg::PAPER,
+        Standing::StandIn => svg::HATCH,
+        Standing::Ranked | Standing::Control => color,
     };
     area.draw(&Circle::new(at, RADIUS, fill.filled())).expect(DRAWS);
-    area.draw(&Circle::new(at, RADIUS, edge.stroke_width(2))).expect(DRAWS);
+    area.draw(&Circle::new(at, RADIUS, color.stroke_width(2))).expect(DRAWS);
 }
