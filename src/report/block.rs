@@ -5,7 +5,7 @@ use super::{number, plain};
 use crate::model::{PresetRow, Report, Standing, TranscriptFacts, Value};
 
 /// Data set name of the rows over all data sets.
-const ALL: &str = "ALL";
+pub(super) const ALL: &str = "ALL";
 
 /// One table.
 pub(super) struct Block<'a> {
@@ -36,23 +36,22 @@ pub(super) fn blocks(report: &Report) -> Vec<Block<'_>> {
     blocks
 }
 
-/// What a table is about: data set, sizes, window, seats.
-pub(super) fn headline(report: &Report, block: &Block<'_>) -> String {
-    let facts: Vec<&TranscriptFacts> = report
-        .transcripts
-        .iter()
-        .filter(|t| block.dataset == ALL || t.dataset == block.dataset)
-        .collect();
+/// What a table is about: data set, sizes, windows, seats.
+pub(super) fn headline(report: &Report, dataset: &str, windows: &[&str]) -> String {
+    let facts: Vec<&TranscriptFacts> =
+        report.transcripts.iter().filter(|t| dataset == ALL || t.dataset == dataset).collect();
     let requests: usize = facts.iter().map(|t| t.requests.len()).sum();
     let references: usize = facts.iter().map(|t| t.exam.references.len()).sum();
-    let name = if block.dataset == ALL { "all data sets" } else { block.dataset };
+    let name = if dataset == ALL { "all data sets" } else { dataset };
+    let labels: Vec<String> = windows.iter().map(|w| window(w)).collect();
     format!(
-        "recap · {} · {}, {}, {} · window {} · {}",
+        "{} · {}, {}, {} · window{} {} · {}",
         plain::line(name),
         counted(facts.len(), "session"),
         counted(requests, "request"),
         counted(references, "reference"),
-        window(block.window),
+        if labels.len() == 1 { "" } else { "s" },
+        labels.join(", "),
         models(&report.manifest.compactor),
     )
 }
@@ -94,7 +93,7 @@ pub(super) fn overflows(row: &PresetRow) -> Option<f64> {
     row.number("overflows").filter(|&n| n > 0.0)
 }
 
-/// The last column: standing or verdict, then what spoils it.
+/// The last column: standing or verdict, and how much of it failed.
 pub(super) fn verdict(row: &PresetRow) -> String {
     let mut parts = Vec::new();
     match row.standing {
@@ -102,13 +101,21 @@ pub(super) fn verdict(row: &PresetRow) -> String {
         Standing::StandIn => parts.push("not ranked: offline stand-in".to_owned()),
         Standing::Ranked => parts.extend(row.verdict.map(|v| v.as_str().to_owned())),
     }
-    if let Some(n) = overflows(row) {
-        parts.push(format!("* over the window {}×", number::any(n)));
-    }
     if !row.failed.is_empty() {
         parts.push(format!("{} failed", counted(row.failed.len(), "cell")));
     }
     if parts.is_empty() { "–".to_owned() } else { parts.join("; ") }
+}
+
+/// Why a column of the table is empty throughout.
+pub(super) fn gaps(rows: &[&PresetRow]) -> Vec<String> {
+    [("reference_recall", "needed facts kept"), ("recency_gain", "gain over recency")]
+        .iter()
+        .filter_map(|(id, name)| {
+            let reason = absent_throughout(rows, id)?;
+            Some(format!("{name}: {}.", plain::line(reason)))
+        })
+        .collect()
 }
 
 /// Why a measure is absent, where it is absent in every row for one reason.

@@ -9,6 +9,7 @@ use crate::model::Report;
 
 mod block;
 mod compactions_csv;
+mod html;
 mod number;
 mod plain;
 mod references_csv;
@@ -16,6 +17,7 @@ mod requests_csv;
 mod sheet;
 mod summary_csv;
 mod summary_json;
+mod svg;
 mod table;
 
 #[cfg(test)]
@@ -67,6 +69,7 @@ pub static FORMATS: &[Format] = &[
     requests_csv::FORMAT,
     references_csv::FORMAT,
     summary_json::FORMAT,
+    html::FORMAT,
 ];
 
 /// Renders the named formats (`csv`, `json`, `html`); all of them where none is

@@ -65,7 +65,8 @@ pub(super) fn multiple(x: f64) -> String {
 
 /// A measure of any unit, for the list of all measures.
 pub(super) fn any(x: f64) -> String {
-    if x.fract() == 0.0 && x.abs() < 1e15 {
+    if (x.fract() == 0.0 || x.abs() >= 10_000.0) && x.abs() < 1e15 {
+        let x = x.round();
         let sign = if x < 0.0 { "−" } else { "" };
         return format!("{sign}{}", grouped(x.abs() as u64));
     }
@@ -110,5 +111,6 @@ mod tests {
         assert_eq!(any(-0.0001), "0.000");
         assert_eq!(any(-1234.0), "−1,234");
         assert_eq!(any(0.5), "0.500");
+        assert_eq!(any(112_633.6), "112,634");
     }
 }

@@ -30,18 +30,28 @@ pub(super) fn shortened(text: &str, limit: usize) -> String {
     }
 }
 
-/// Text inside a comment, attribute or element that no template escapes: the
-/// SVG that a chart's own code writes around plotters.
-pub(super) fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
+/// Text for an attribute that no template escapes: what a chart's own code
+/// writes around plotters.
+pub(super) fn attribute(text: &str) -> String {
+    content(text, usize::MAX).replace('"', "&quot;").replace('\'', "&#39;")
+}
+
+/// Text for an element that no template escapes, cut where it would take more
+/// than `bytes` bytes.
+pub(super) fn content(text: &str, bytes: usize) -> String {
+    let mut out = String::new();
     for c in text.chars() {
+        let before = out.len();
         match c {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '&' => out.push_str("&amp;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
             c => out.push(c),
+        }
+        if out.len() > bytes {
+            out.truncate(before);
+            out.push('…');
+            break;
         }
     }
     out
@@ -86,8 +96,16 @@ mod tests {
     #[test]
     fn every_character_with_a_meaning_in_markup_is_escaped() {
         assert_eq!(
-            escaped("<a href=\"x\" b='&'>]]>"),
+            attribute("<a href=\"x\" b='&'>]]>"),
             "&lt;a href=&quot;x&quot; b=&#39;&amp;&#39;&gt;]]&gt;"
         );
+        assert_eq!(content("<b>&</b>", 100), "&lt;b&gt;&amp;&lt;/b&gt;");
+    }
+
+    #[test]
+    fn content_is_never_cut_inside_an_escape_or_a_character() {
+        assert_eq!(content("a<b", 3), "a…");
+        assert_eq!(content("日本", 4), "日…");
+        assert_eq!(content("日本", 6), "日本");
     }
 }

@@ -8,9 +8,9 @@ use super::{block, number, plain};
 use crate::model::{Interval, PresetRow, Report, Standing};
 
 /// Narrower than this the cells would be cut beyond use.
-const NARROWEST: usize = 72;
+const NARROWEST: usize = 80;
 /// Columns of the last column at least, so that a verdict's words stay whole.
-const VERDICT: usize = 16;
+const VERDICT: usize = 17;
 const GAP: &str = "  ";
 
 /// Renders the comparison for a terminal of `width` columns: what was run, one
@@ -19,7 +19,8 @@ pub fn table(report: &Report, width: usize, color: bool) -> String {
     let width = width.max(NARROWEST);
     let mut out = String::new();
     for block in block::blocks(report) {
-        paragraph(&mut out, &block::headline(report, &block), width, "");
+        let headline = block::headline(report, block.dataset, &[block.window]);
+        paragraph(&mut out, &format!("recap · {headline}"), width, "");
         out.push('\n');
         rows(&mut out, &block.rows, width, color);
         for note in notes(&block.rows) {
@@ -47,7 +48,7 @@ struct Column {
     cell: fn(&PresetRow) -> String,
 }
 
-const COLUMNS: [Column; 7] = [
+const COLUMNS: [Column; 8] = [
     Column { head: ["strategy", ""], right: false, dispensable: 0, cell: block::label },
     Column { head: ["needed facts", "kept"], right: false, dispensable: 0, cell: kept },
     Column {
@@ -56,7 +57,12 @@ const COLUMNS: [Column; 7] = [
         dispensable: 0,
         cell: |row| row.number("recency_gain").map_or_else(absent, number::gain),
     },
-    Column { head: ["tokens", ""], right: true, dispensable: 0, cell: multiple },
+    Column {
+        head: ["tokens", ""],
+        right: true,
+        dispensable: 0,
+        cell: |row| block::token_share(row).map_or_else(absent, number::multiple),
+    },
     Column {
         head: ["peak", ""],
         right: true,
@@ -69,17 +75,17 @@ const COLUMNS: [Column; 7] = [
         dispensable: 2,
         cell: |row| row.number("compactions").map_or_else(absent, number::any),
     },
+    Column {
+        head: ["over the", "window"],
+        right: true,
+        dispensable: 0,
+        cell: |row| block::overflows(row).map_or_else(absent, |n| format!("{}×", number::any(n))),
+    },
     Column { head: ["verdict", ""], right: false, dispensable: 0, cell: block::verdict },
 ];
 
 fn absent() -> String {
     "–".to_owned()
-}
-
-/// The size beside `full`'s; `*` where the provider would have refused some of it.
-fn multiple(row: &PresetRow) -> String {
-    let mark = if block::overflows(row).is_some() { '*' } else { ' ' };
-    block::token_share(row).map_or_else(absent, |x| format!("{}{mark}", number::multiple(x)))
 }
 
 fn kept(row: &PresetRow) -> String {
@@ -105,20 +111,21 @@ fn notes(rows: &[&PresetRow]) -> Vec<String> {
         rows.iter().any(|r| r.reference_interval.as_ref().is_some_and(f))
     };
     if has(|i| matches!(i, Interval::Dots { .. })) {
-        notes.push("a…b: lowest and highest session; too few sessions for an interval.".to_owned());
+        notes.push(
+            "a…b: lowest and highest session or project; too few for an interval.".to_owned(),
+        );
     }
     if has(|i| matches!(i, Interval::ThisSessionOnly { .. })) {
         notes.push("†: over the requests of this session only; says nothing of others.".to_owned());
     }
     if has(|i| matches!(i, Interval::Student { .. } | Interval::Wider { .. })) {
-        notes.push("[a–b]: 95 % interval over sessions.".to_owned());
+        notes.push("[a–b]: 95 % interval over sessions or projects.".to_owned());
     }
-    let shown = [("reference_recall", "needed facts kept"), ("recency_gain", "gain over recency")];
-    for (id, name) in shown {
-        if let Some(reason) = block::absent_throughout(rows, id) {
-            notes.push(format!("{name}: {}.", plain::line(reason)));
-        }
+    if rows.iter().any(|row| block::overflows(row).is_some()) {
+        let words = "over the window: a provider would have refused these requests";
+        notes.push(format!("{words}; they keep nothing, controls apart."));
     }
+    notes.extend(block::gaps(rows));
     notes
 }
 

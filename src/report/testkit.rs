@@ -66,7 +66,10 @@ impl Kit {
                 "sliding-window sends 79 % fewer tokens and keeps 21 % of what was needed."
                     .to_owned(),
             )],
-            warnings: vec!["2 lines of session-1 were left out: torn last line".to_owned()],
+            warnings: vec![
+                "replay is open loop: the recorded agent does not react".to_owned(),
+                "2 lines of session-1 were left out: torn last line".to_owned(),
+            ],
             transcripts,
             cells,
         }
