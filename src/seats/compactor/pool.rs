@@ -142,7 +142,13 @@ impl<'a> Pool<'a> {
         let named: f64 = (self.ids[at].iter().take(COUNTED))
             .map(|id| self.weights[*id as usize] * fresh(id))
             .sum();
-        (self.base[at] + named) / (40.0 + self.units[at].text.len() as f64).sqrt()
+        // What calls and their results name is bulk; what was said is chosen.
+        let told = match self.units[at].kind {
+            Kind::Action => 0.3,
+            Kind::Problem => 0.6,
+            _ => 1.0,
+        };
+        (self.base[at] + told * named) / (80.0 + self.units[at].text.len() as f64).sqrt()
     }
 }
 
@@ -156,7 +162,7 @@ fn base(unit: &Unit, messages: f64) -> f64 {
         Kind::Statement => 1.0,
         Kind::Action => 0.5,
     };
-    let user = if unit.user { 1.0 } else { 0.0 };
+    let user = if unit.user { 2.0 } else { 0.0 };
     // What a summary kept once has been chosen among more.
     let distilled = if unit.distilled { 2.0 } else { 0.0 };
     let number = if unit.text.bytes().any(|b| b.is_ascii_digit()) { 0.5 } else { 0.0 };

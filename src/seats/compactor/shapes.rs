@@ -53,7 +53,8 @@ pub(super) fn session_state(
     let fact = |unit: &Unit| unit.kind != Kind::Action;
     let pathos = merged(&mut pool, &previous.pathos, spare * 15 / 100, manner);
     let abstract_ = merged(&mut pool, &previous.abstract_, spare * 15 / 100, concept);
-    let logos = merged(&mut pool, &previous.logos, spare * 70 / 100, fact);
+    let taken: u64 = pathos.iter().chain(&abstract_).map(|text| pool.cost(text)).sum();
+    let logos = merged(&mut pool, &previous.logos, spare.saturating_sub(taken), fact);
     let mut state = SessionState { logos, pathos, abstract_, conversation_summary: summary };
     while count(&state) > max_tokens {
         let lists = [&mut state.logos, &mut state.abstract_, &mut state.pathos];
@@ -208,7 +209,7 @@ impl Topic {
         match self {
             Topic::Accomplished => matches!(unit.kind, Kind::Done | Kind::Action),
             Topic::Current => {
-                recent && matches!(unit.kind, Kind::Request | Kind::Statement | Kind::Problem)
+                recent && (unit.user || matches!(unit.kind, Kind::Statement | Kind::Problem))
             }
             Topic::Files => unit.kind == Kind::Change,
             Topic::Next => unit.kind == Kind::Plan,

@@ -1,5 +1,7 @@
 //! A conversation as sentences that a summary could be made of.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value as Json;
 
 use super::cues::{Cue, cues};
@@ -12,6 +14,9 @@ const LONGEST: usize = 240;
 /// Characters of a message that are read at either end; what stands between
 /// is bulk (a listing, a file), not conversation.
 const READ: usize = 12_000;
+
+/// Lines that one changed file may show.
+const LINES_A_FILE: usize = 3;
 
 /// Lines about problems that one tool result may give.
 const PROBLEMS_A_RESULT: usize = 4;
@@ -57,7 +62,8 @@ pub(super) struct Unit {
     pub file: Option<String>,
 }
 
-/// Every unit in order.
+/// Every unit in order; the changes of one file are one unit, where the last
+/// of them stands.
 pub(super) fn read(messages: &[TaskMessage]) -> Vec<Unit> {
     let mut units = Vec::new();
     for (at, message) in messages.iter().enumerate() {
@@ -66,7 +72,64 @@ pub(super) fn read(messages: &[TaskMessage]) -> Vec<Unit> {
             role => spoken(at, role, &message.text, &mut units),
         }
     }
-    units
+    let root = common_folder(&units);
+    if let Some(root) = &root {
+        let folder = format!("{root}/");
+        for unit in units.iter_mut().filter(|u| matches!(u.kind, Kind::Change | Kind::Action)) {
+            unit.text = unit.text.replace(&folder, "");
+        }
+        let text = format!("Paths are relative to {root}");
+        let message = messages.len().saturating_sub(1);
+        let kind = Kind::Definition;
+        units.push(Unit { text, kind, user: false, distilled: true, message, file: None });
+    }
+    join_changes(units)
+}
+
+/// The deepest folder that holds most of the changed files, where it is worth
+/// saying once.
+fn common_folder(units: &[Unit]) -> Option<String> {
+    let files: Vec<&str> = units.iter().filter_map(|u| u.file.as_deref()).collect();
+    let mut holds: BTreeMap<&str, usize> = BTreeMap::new();
+    for file in &files {
+        let ends = file.match_indices('/').map(|(at, _)| at).filter(|&at| at > 0);
+        ends.for_each(|at| *holds.entry(&file[..at]).or_default() += 1);
+    }
+    let most = |&(folder, count): &(&&str, &usize)| {
+        files.len() > 1 && count * 5 >= files.len() * 3 && folder.matches('/').count() >= 2
+    };
+    holds.iter().filter(most).max_by_key(|(folder, _)| folder.len()).map(|(f, _)| (*f).to_owned())
+}
+
+/// Joins the changes of a file: its name, then the newest lines of each change.
+fn join_changes(units: Vec<Unit>) -> Vec<Unit> {
+    let mut last: BTreeMap<String, usize> = BTreeMap::new();
+    for (at, unit) in units.iter().enumerate() {
+        if let Some(file) = &unit.file {
+            last.insert(file.clone(), at);
+        }
+    }
+    let mut lines: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut joined = Vec::with_capacity(units.len());
+    for (at, mut unit) in units.into_iter().enumerate() {
+        let Some(file) = unit.file.clone() else {
+            joined.push(unit);
+            continue;
+        };
+        let own = lines.entry(file.clone()).or_default();
+        let (name, line) = unit.text.split_once(": ").unwrap_or((&unit.text, ""));
+        if !line.is_empty() && !own.iter().any(|known| known == line) {
+            own.push(line.to_owned());
+        }
+        if last[&file] == at {
+            let newest: Vec<&str> =
+                own.iter().rev().take(LINES_A_FILE).rev().map(String::as_str).collect();
+            let colon = if newest.is_empty() { "" } else { ": " };
+            unit.text = format!("{name}{colon}{}", newest.join("; "));
+            joined.push(unit);
+        }
+    }
+    joined
 }
 
 /// The units of a text that an earlier summary consists of.
@@ -88,23 +151,32 @@ fn spoken(at: usize, role: Role, text: &str, units: &mut Vec<Unit>) {
         units.extend(distilled(summary).into_iter().map(|unit| Unit { message: at, ..unit }));
         return;
     }
-    let user = role == Role::User;
     let mut fenced = false;
-    for part in ends(text) {
-        for line in part.lines() {
+    for (start, part) in ends(text) {
+        let mut at_byte = start;
+        for line in part.split_inclusive('\n') {
+            let user = role == Role::User && is_own(at_byte, text.len());
+            at_byte += line.len();
+            let line = line.trim_end();
             if line.trim_start().starts_with("```") {
                 fenced = !fenced;
             } else if role == Role::Assistant && line.starts_with(r#"{"name":"#) {
                 units.extend(call(at, line));
             } else if !fenced {
-                for sentence in sentences(line) {
-                    let kind = kind_of(&sentence, user);
-                    let (text, distilled, file) = (sentence, false, None);
+                for text in sentences(line) {
+                    let kind = kind_of(&text, user);
+                    let (distilled, file) = (false, None);
                     units.push(Unit { text, kind, user, distilled, message: at, file });
                 }
             }
         }
     }
+}
+
+/// Whether a place in a user's message is likely their own words: what stands
+/// between the two ends of a long one was pasted.
+fn is_own(at: usize, length: usize) -> bool {
+    length < 3_000 || at < 1_000 || at + 1_000 > length
 }
 
 /// `[Conversation summary …]` and its like.
@@ -115,13 +187,10 @@ fn is_summary_marker(line: &str) -> bool {
 
 fn result(at: usize, text: &str, units: &mut Vec<Unit>) {
     let mut problems = 0;
-    for part in ends(text) {
-        for line in part.lines().filter(|line| line.len() < 2 * LONGEST) {
+    for (_, part) in ends(text) {
+        for line in part.lines().filter(|line| line.len() < 2 * LONGEST && is_report(line)) {
             if problems == PROBLEMS_A_RESULT {
                 return;
-            }
-            if !cues(line)(Cue::Problem) {
-                continue;
             }
             if let Some(text) = clean(line) {
                 problems += 1;
@@ -132,14 +201,34 @@ fn result(at: usize, text: &str, units: &mut Vec<Unit>) {
     }
 }
 
-/// The text, or its two ends where it is long.
-fn ends(text: &str) -> Vec<&str> {
+/// Whether a line of a result reports a problem: it says so at its beginning.
+/// Listings of code, where the same words stand anywhere, do not.
+fn is_report(line: &str) -> bool {
+    const WORDS: [&str; 9] = [
+        "error",
+        "fatal",
+        "fail",
+        "panic",
+        "exception",
+        "traceback",
+        "denied",
+        "cannot",
+        "--- fail",
+    ];
+    let line = line.trim_start_matches([' ', '\t', 'E', '>']);
+    let head = cut(line, 60).to_ascii_lowercase();
+    WORDS.iter().any(|word| head.starts_with(word))
+        || (head.contains("error: ") && !head.contains(['=', '→', '"']))
+}
+
+/// The text, or its two ends where it is long, and where each begins.
+fn ends(text: &str) -> Vec<(usize, &str)> {
     if text.len() <= 2 * READ {
-        return vec![text];
+        return vec![(0, text)];
     }
     let head = text.floor_char_boundary(READ);
     let tail = text.ceil_char_boundary(text.len() - READ);
-    vec![&text[..head], &text[tail..]]
+    vec![(0, &text[..head]), (tail, &text[tail..])]
 }
 
 fn kind_of(text: &str, user: bool) -> Kind {
@@ -155,6 +244,9 @@ fn kind_of(text: &str, user: bool) -> Kind {
             (Cue::Definition, Kind::Definition),
         ]
     };
+    if is_data(text) || (!user && is_chatter(text)) {
+        return Kind::Action;
+    }
     let known = order.iter().find(|(cue, _)| has(*cue)).map(|(_, kind)| *kind);
     match known {
         Some(kind) => kind,
@@ -162,6 +254,18 @@ fn kind_of(text: &str, user: bool) -> Kind {
         None if user => Kind::Request,
         None => Kind::Statement,
     }
+}
+
+/// A log line or a record, which somebody pasted.
+fn is_data(text: &str) -> bool {
+    text.starts_with('{') || text.matches('=').count() >= 3
+}
+
+/// What an agent says while it works, which its calls say better.
+fn is_chatter(text: &str) -> bool {
+    const OPENINGS: [&str; 6] = ["let me", "now let me", "now i", "let's", "i'll", "first, let me"];
+    let head = cut(text, 16).to_lowercase();
+    text.ends_with(':') || OPENINGS.iter().any(|opening| head.starts_with(opening))
 }
 
 /// Sentences of a line: a full stop ends one where a space follows it, so that
@@ -185,13 +289,14 @@ fn sentences(line: &str) -> Vec<String> {
 /// nothing (rules, tags, brackets).
 fn clean(text: &str) -> Option<String> {
     let text = text.trim().trim_start_matches(['-', '*', '#', '>', '|', '•', ' ']).trim();
+    let text = text.trim_end_matches(['|', ' ']).replace("**", "");
     let is_tag = text.starts_with('<') && text.ends_with('>');
     let letters = text.chars().take(2 * LONGEST).filter(|c| c.is_alphanumeric()).count();
     if is_tag || letters < 4 || letters * 3 < text.chars().take(2 * LONGEST).count() {
         return None;
     }
     let mut out = String::new();
-    for word in text.split_whitespace() {
+    for word in text.split_whitespace().filter(|word| *word != "|") {
         if out.len() + word.len() > LONGEST {
             let room = LONGEST.saturating_sub(out.len());
             // A single endless word is data; a long sentence ends at a word.

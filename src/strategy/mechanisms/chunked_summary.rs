@@ -229,7 +229,7 @@ impl ChunkedSummary {
         let mut text = format!("{MARKER}\n\n{}", summarised.text);
         if self.folded.images > 0 {
             text.push_str(&format!(
-                "\n\n[{} images were in the compacted messages; what they showed is gone.]",
+                "\n\n[Images in the compacted messages: {}. What they showed is gone.]",
                 self.folded.images
             ));
         }
@@ -242,7 +242,7 @@ fn share(host: &Host<'_>, share: f64) -> u64 {
 }
 
 fn placeholder(chunk: &Chunk) -> String {
-    format!("[{} messages were too large to summarize and were skipped.]", chunk.messages.len())
+    format!("[Messages skipped as too large to summarize: {}.]", chunk.messages.len())
 }
 
 /// What went to the archive: ids of the recorded messages, the tier, images.

@@ -86,6 +86,59 @@ fn one_line(text: &str) -> String {
 
 /// Case, punctuation and spacing make no other memory.
 fn normalised(text: &str) -> String {
-    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let words = text
+        .split(|c: char| !c.is_alphanumeric() && !"+#".contains(c))
+        .filter(|word| !word.is_empty());
     words.map(str::to_lowercase).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(time: &str) -> Memories {
+        Memories::at(time.parse().unwrap())
+    }
+
+    fn facts(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|text| (*text).to_owned()).collect()
+    }
+
+    #[test]
+    fn each_extraction_stands_under_a_header_with_its_time() {
+        let mut days = Days::new();
+        at("2026-01-18T14:30:00Z").record(&mut days, facts(&["Uses pnpm, not npm."]));
+        at("2026-01-18T16:05:59Z").record(&mut days, facts(&["Tests run with vitest."]));
+        let file = [
+            "### Extracted from context compaction (14:30)",
+            "- Uses pnpm, not npm.",
+            "### Extracted from context compaction (16:05)",
+            "- Tests run with vitest.",
+        ];
+        assert_eq!(days, Days::from([("2026-01-18".to_owned(), facts(&file))]));
+    }
+
+    #[test]
+    fn a_memory_that_is_recorded_already_is_not_recorded_again() {
+        let mut days = Days::new();
+        at("2026-01-17T10:00:00Z").record(&mut days, facts(&["Uses pnpm, not npm."]));
+        let found = facts(&["uses PNPM not npm", "Likes C++", "Likes C#", "likes c++!"]);
+        let added = at("2026-01-18T10:00:00Z").record(&mut days, found);
+        assert_eq!(added, facts(&["Likes C++", "Likes C#"]));
+        assert!(at("2026-01-19T10:00:00Z").record(&mut days, facts(&["Likes C#."])).is_empty());
+        assert!(!days.contains_key("2026-01-19"), "no header without a memory");
+    }
+
+    #[test]
+    fn the_note_shows_yesterday_and_today_by_utc() {
+        let mut days = Days::new();
+        at("2026-01-17T23:59:00Z").record(&mut days, facts(&["old"]));
+        at("2026-01-18T00:00:00Z").record(&mut days, facts(&["new"]));
+        let note = at("2026-01-18T23:00:00Z").note(&days).unwrap();
+        let (yesterday, today) = (note.find("- old").unwrap(), note.find("- new").unwrap());
+        assert!(yesterday < today, "{note}");
+        let note = at("2026-01-19T01:00:00Z").note(&days).unwrap();
+        assert!(!note.contains("- old") && note.contains("- new"), "{note}");
+        assert_eq!(at("2026-01-20T00:00:00Z").note(&days), None);
+    }
 }

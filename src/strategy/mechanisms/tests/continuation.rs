@@ -1,25 +1,266 @@
 //! GenCode, seed 001 (`strategies` §4, second paragraph).
 
-use crate::model::Role;
-use crate::strategy::testkit::{Rig, Scripted, Talk, words};
+use std::sync::Arc;
 
-/// Twelve turns of 100 tokens each.
-fn turns(talk: Talk, count: usize) -> Talk {
-    (0..count).fold(talk, |talk, at| {
+use serde_json::{Value as Json, json};
+
+use crate::model::Role;
+use crate::strategy::compactor::Task;
+use crate::strategy::testkit::{OffShape, Rig, Scripted, Talk, words};
+
+/// usable = 9,492 - 8,192 = 1,300.
+const WINDOW: u64 = 9_492;
+
+/// Turns of 100 tokens (500 characters, 125 by chars/4), the user's first.
+fn turns(count: usize) -> Talk {
+    (0..count).fold(Talk::new("S"), |talk, at| {
         if at % 2 == 0 { talk.user(&words(100)) } else { talk.assistant(&words(100)) }
     })
 }
 
+fn rig(talk: Talk, overrides: &[(&str, &str)], compactor: Arc<Scripted>) -> Rig {
+    Rig::new("continuation", overrides, WINDOW, talk, compactor)
+}
+
 #[test]
-fn the_new_array_is_a_summary_and_the_last_ten() {
-    // usable = 9,492 - 8,192 = 1,300; a turn is 500 characters, 125 by chars/4.
-    // Up to the first response the estimate is chars/4, then what was sent.
-    let talk = turns(Talk::new("S"), 14);
-    let mut rig = Rig::new("continuation", &[], 9_492, talk, Scripted::failing_at([]));
+fn it_is_evaluated_on_append_and_strictly_above_usable() {
+    // Reported at message 11: 1 + 11 × 100 = 1,101. At message 13: 1,301.
+    let mut rig = rig(turns(14), &[], Scripted::failing_at([]));
+    rig.feed(13);
+    assert_eq!(rig.outcomes.len(), 0);
+    rig.feed(1);
+    assert_eq!(rig.ledger(), "ffffvvvvvvvvvv");
+}
+
+#[test]
+fn before_the_first_response_the_size_is_characters_over_four() {
+    // 1 + 10 × 500 characters: 1,251. One more message: 1,376 > 1,300.
+    let talk = (0..11).fold(Talk::new("S"), |talk, _| talk.user(&words(100)));
+    let mut rig = rig(talk, &[], Scripted::failing_at([]));
+    rig.feed(10);
+    assert_eq!(rig.outcomes.len(), 0);
+    rig.feed(1);
+    assert_eq!(rig.ledger(), "fvvvvvvvvvv");
+}
+
+#[test]
+fn the_new_array_is_a_system_summary_and_the_last_ten() {
+    let mut rig = rig(turns(14), &[], Scripted::failing_at([]));
     rig.finish();
     let sent = rig.sent();
-    assert_eq!(rig.ledger(), "ffffvvvvvvvvvv");
+    assert_eq!(sent.len(), 11);
     assert_eq!(sent[0].0, Role::System);
     assert_eq!(sent[0].1, "[Earlier conversation - 4 messages summarized]\n\ncontinuation 0");
-    assert_eq!(sent.len(), 11);
+    assert_eq!(rig.shared.boundary, Some(3));
+}
+
+#[test]
+fn as_written_the_first_summary_vanishes_at_the_second_compaction() {
+    // After the first, 1,013 + the new messages: reported above 1,300 at message 17.
+    for (preset, ledger, summaries) in [
+        ("continuation", "ffffffffvvvvvvvvvv", 2),
+        ("continuation-as-written", "----ffffvvvvvvvvvv", 1),
+    ] {
+        let mut rig = Rig::new(preset, &[], WINDOW, turns(18), Scripted::failing_at([]));
+        rig.feed(18);
+        assert_eq!(rig.outcomes.len(), 2, "{preset}");
+        assert_eq!(rig.ledger(), ledger, "{preset}");
+        let sent = rig.sent();
+        assert_eq!(sent.len(), 10 + summaries, "{preset}");
+        assert!(sent[summaries - 1].1.ends_with("continuation 1"), "{preset}");
+        // The range starts after the last summary: each counts its own.
+        assert!(sent[summaries - 1].1.starts_with("[Earlier conversation - 4 messages"));
+        let ranges: Vec<Json> =
+            rig.records("summary").iter().map(|s| s["coveringMessages"].clone()).collect();
+        assert_eq!(ranges, [json!([1, 4]), json!([5, 8])], "{preset}");
+    }
+}
+
+#[test]
+fn a_disabled_stage_does_nothing() {
+    let compactor = Scripted::failing_at([]);
+    let mut rig = rig(turns(30), &[("enabled", "false")], Arc::clone(&compactor));
+    rig.finish();
+    assert_eq!(rig.ledger(), "v".repeat(30));
+    assert!(compactor.tasks().is_empty());
+}
+
+#[test]
+fn a_tail_that_begins_with_a_result_moves_back_to_its_call() {
+    // Above usable at message 13 only; the last ten begin with the second
+    // result of message 2.
+    let read = json!({"path": "a.rs"});
+    let calls = [("c1", "Read", read.clone()), ("c2", "Read", read)];
+    let talk = Talk::new("S").user("one").assistant("two").calls(&calls);
+    let talk = talk.result("c1", "a").result("c2", "b");
+    let talk = (0..7).fold(talk, |talk, _| talk.user("more")).user(&words(1_300)).assistant("end");
+    let mut rig = rig(talk, &[], Scripted::failing_at([]));
+    rig.finish();
+    assert_eq!(rig.ledger(), "ffvvvvvvvvvvvv");
+}
+
+#[test]
+fn a_call_that_still_runs_is_not_folded() {
+    // The last ten begin behind message 1, whose result is still to come.
+    let talk = Talk::new("S").user("one").calls(&[("c1", "Bash", json!({"command": "x"}))]);
+    let talk = (0..10).fold(talk, |talk, _| talk.user("more")).user(&words(1_300));
+    let mut rig = rig(talk.assistant("end").result("c1", "done"), &[], Scripted::failing_at([]));
+    rig.finish();
+    assert_eq!(rig.ledger(), "fvvvvvvvvvvvvvv");
+}
+
+#[test]
+fn fewer_messages_than_the_tail_are_left_alone() {
+    let compactor = Scripted::failing_at([]);
+    let talk = (0..10).fold(Talk::new("S"), |talk, _| talk.user(&words(500)));
+    let mut rig = rig(talk, &[], Arc::clone(&compactor));
+    rig.finish();
+    assert_eq!(rig.ledger(), "vvvvvvvvvv");
+    assert!(compactor.tasks().is_empty());
+}
+
+#[test]
+fn the_template_is_appended_to_the_live_conversation_or_to_the_messages_alone() {
+    // Above usable at message 13: preamble 1 + 14 × 100 tokens are read.
+    for (request, expected) in [("prefix", Some(1_401)), ("fresh", None)] {
+        let compactor = Scripted::failing_at([]);
+        let mut rig = rig(turns(14), &[("request", request)], Arc::clone(&compactor));
+        rig.finish();
+        let Task::Continuation { prompt, messages, headings, live, max_tokens } =
+            &compactor.tasks()[0]
+        else {
+            panic!("a continuation is asked for");
+        };
+        assert_eq!((*live, messages.len(), *max_tokens), (expected, 4, 1_500));
+        assert!(
+            prompt.starts_with("Provide a detailed prompt for continuing our conversation above.")
+        );
+        assert!(prompt.trim_end().ends_with("Use structured bullet points."));
+        assert_eq!(headings[0], "What we accomplished so far");
+        assert_eq!(headings.len(), 5);
+    }
+}
+
+/// Work on a JWT login: files written by several tools, decisions, uses.
+fn work() -> Talk {
+    let talk = Talk::new("S").user("We need a login. We decided on JWT. Keep src/old.ts as it is.");
+    let talk = talk.calls(&[
+        ("c1", "Write", json!({"file_path": "src/auth.ts", "content": "x"})),
+        ("c2", "Edit", json!({"file_path": "src/login.tsx", "old_string": "a", "new_string": "b"})),
+        ("c3", "Read", json!({"file_path": "src/old.ts"})),
+        ("c4", "apply_patch", json!({"input": "*** Begin Patch\n*** Update File: src/db.rs\n@@"})),
+    ]);
+    let talk = ["c1", "c2", "c3", "c4"].iter().fold(talk, |talk, id| talk.result(id, "I chose ok"));
+    let edit = |id, path: &str| {
+        (id, "Edit", json!({"file_path": path, "old_string": "a", "new_string": "b"}))
+    };
+    let talk = talk.calls(&[
+        edit("d1", "src/b.ts"),
+        edit("d2", "src/login.tsx"),
+        edit("d3", "src/c.ts"),
+        edit("d4", "src/d.ts"),
+    ]);
+    let talk = ["d1", "d2", "d3", "d4"].iter().fold(talk, |talk, id| talk.result(id, "ok"));
+    let talk = talk.assistant("I chose refresh tokens. The rest is plain. We will use bcrypt.");
+    (0..9).fold(talk, |talk, _| talk.user(&words(200))).assistant("ok")
+}
+
+#[test]
+fn the_extraction_lives_in_the_record_and_not_in_the_context() {
+    let mut rig = rig(work(), &[], Scripted::failing_at([]));
+    rig.finish();
+    let summary = &rig.records("summary")[0];
+    assert_eq!(
+        summary["filesModified"],
+        json!(["src/auth.ts", "src/login.tsx", "src/db.rs", "src/b.ts", "src/c.ts", "src/d.ts"])
+    );
+    assert_eq!(
+        summary["keyDecisions"],
+        json!(["We decided on JWT.", "I chose refresh tokens.", "We will use bcrypt."])
+    );
+    assert_eq!(
+        summary["toolsUsed"][0],
+        json!({"tool": "Edit", "count": 5, "notableUses":
+            ["Modified src/login.tsx", "Modified src/b.ts", "Modified src/c.ts"]})
+    );
+    assert_eq!(summary["toolsUsed"].as_array().unwrap().len(), 4);
+    assert!(!rig.sent()[0].1.contains("auth.ts"));
+}
+
+#[test]
+fn the_summary_record_has_the_seeds_fields() {
+    let mut rig = rig(turns(14), &[], Scripted::failing_at([]));
+    rig.finish();
+    let summary = &rig.records("summary")[0];
+    // 14:30 and 13 minutes: the message at which it happened.
+    assert_eq!(summary["generatedAt"], "2026-01-18T14:43:00Z");
+    let id = summary["id"].as_str().unwrap();
+    let random = id.strip_prefix("sum-1768747380000-").unwrap();
+    assert!(random.len() == 6 && random.bytes().all(|b| b.is_ascii_hexdigit()), "{id}");
+    assert_eq!(summary["type"], "compaction");
+    assert_eq!(summary["content"], "continuation 0");
+    assert_eq!(summary["estimatedTokens"], 4, "14 characters");
+    assert_eq!(summary.as_object().unwrap().len(), 9);
+}
+
+#[test]
+fn the_compression_ratio_is_active_over_total_messages() {
+    let mut rig = rig(turns(14), &[], Scripted::failing_at([]));
+    rig.finish();
+    let stats = &rig.records("stats")[0];
+    assert_eq!(stats["totalMessages"], 14);
+    assert_eq!(stats["activeMessages"], 11);
+    assert_eq!(stats["summaryCount"], 1);
+    assert_eq!(stats["compressionRatio"], 11.0 / 14.0);
+}
+
+#[test]
+fn a_failed_call_leaves_the_context_as_it_was() {
+    for failing in 0..4 {
+        let compactor = Scripted::failing_at([failing]);
+        let mut rig = rig(turns(26), &[], Arc::clone(&compactor));
+        rig.finish();
+        assert!(compactor.tasks().len() >= 4, "a failed one is tried again");
+        assert_eq!(rig.fallbacks(), [(0, "none".to_owned())], "call {failing}");
+        assert_eq!(rig.records("summary").len(), compactor.tasks().len() - 1);
+        assert!(rig.ledger().ends_with("vvvvvvvvvv"));
+    }
+}
+
+#[test]
+fn a_reply_in_another_shape_is_a_failure() {
+    let mut rig = Rig::new("continuation", &[], WINDOW, turns(14), Arc::new(OffShape));
+    rig.finish();
+    assert_eq!(rig.ledger(), "v".repeat(14));
+    assert_eq!(rig.fallbacks()[0], (0, "none".to_owned()));
+}
+
+#[test]
+fn ids_are_the_same_in_every_run() {
+    let run = || {
+        let mut rig = rig(turns(30), &[], Scripted::failing_at([]));
+        rig.finish();
+        rig.records("summary")
+    };
+    assert_eq!(run(), run());
+    let ids: std::collections::BTreeSet<String> =
+        run().iter().map(|summary| summary["id"].to_string()).collect();
+    assert_eq!(ids.len(), run().len(), "and each its own");
+}
+
+#[test]
+fn it_goes_on_from_a_saved_session_at_every_message() {
+    for preset in ["continuation", "continuation-as-written"] {
+        let new = || Rig::new(preset, &[], WINDOW, turns(30), Scripted::failing_at([1]));
+        let (mut straight, mut reopened) = (new(), new());
+        for _ in 0..30 {
+            straight.feed(1);
+            reopened.feed(1);
+            let saved = reopened.save();
+            reopened.reopen(saved);
+            assert_eq!(reopened.sent(), straight.sent());
+            assert_eq!(reopened.ledger(), straight.ledger());
+            assert_eq!(reopened.save(), straight.save());
+        }
+    }
 }

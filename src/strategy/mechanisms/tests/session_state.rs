@@ -1,27 +1,261 @@
 //! Arachne, seed 000 (`strategies` §4, first paragraph).
 
-use crate::model::Role;
-use crate::strategy::testkit::{Rig, Scripted, Talk, words};
+use std::sync::Arc;
 
-/// Exchanges of 1,000 and 1,500 tokens, then a last user message.
+use serde_json::{Value as Json, json};
+
+use crate::model::Role;
+use crate::strategy::compactor::Task;
+use crate::strategy::testkit::{OffShape, Rig, Scripted, Talk, words};
+
+/// Exchanges of 1,000 and 1,500 tokens, then a last user message. With the
+/// preamble (about 150), the size at the user messages is 1,150, 3,650, 6,150,
+/// 8,650 and, where nothing more was asked, 7,653 after three exchanges.
 fn long_talk(exchanges: usize) -> Talk {
-    let talk = Talk::new("Be brief.");
-    let talk = (0..exchanges).fold(talk, |talk, _| talk.user(&words(1000)).assistant(&words(1500)));
-    talk.user("And now?")
+    exchanges_of(Talk::new("Be brief."), exchanges).user("And now?")
+}
+
+fn exchanges_of(talk: Talk, exchanges: usize) -> Talk {
+    (0..exchanges).fold(talk, |talk, _| talk.user(&words(1000)).assistant(&words(1500)))
+}
+
+fn rig(talk: Talk, compactor: Arc<Scripted>) -> Rig {
+    Rig::new("session-state", &[], 10_000, talk, compactor)
+}
+
+fn state_of(rig: &Rig) -> Json {
+    let (role, text) = rig.sent().swap_remove(0);
+    assert_eq!(role, Role::User);
+    let inner = text.strip_prefix("<session_state>").unwrap();
+    serde_json::from_str(inner.strip_suffix("</session_state>").unwrap()).unwrap()
 }
 
 #[test]
 fn the_fewest_oldest_exchanges_are_folded() {
-    // At the last user message: 7,500 + preamble (about 150) > 7,000. To reach
-    // 6,000 with 800 reserved, about 2,450 must go: one exchange of 2,500.
-    let mut rig = Rig::new("session-state", &[], 10_000, long_talk(3), Scripted::failing_at([]));
+    // 7,653 > 7,000. To reach 6,000 with 800 reserved, 2,453 must go: one
+    // exchange of 2,500.
+    let mut rig = rig(long_talk(3), Scripted::failing_at([]));
     rig.finish();
     assert_eq!(rig.ledger(), "ffvvvvv");
-    let sent = rig.sent();
-    assert_eq!(sent.len(), 7);
+    assert_eq!(rig.sent().len(), 7);
+    assert_eq!(rig.shared.boundary, Some(1));
+    assert!(rig.context.weight().tokens <= 6_000);
+}
+
+#[test]
+fn the_state_is_a_literal_pair_at_the_head() {
+    let mut rig = rig(long_talk(3), Scripted::failing_at([]));
+    rig.finish();
     let state = r#"{"logos":["fact 0"],"pathos":[],"abstract":[],"conversation_summary":"They talked. It goes on."}"#;
+    let sent = rig.sent();
     assert_eq!(sent[0], (Role::User, format!("<session_state>{state}</session_state>")));
     assert_eq!(sent[1], (Role::Assistant, "Understood.".to_owned()));
     assert_eq!(sent[6], (Role::User, "And now?".to_owned()));
-    assert_eq!(rig.shared.boundary, Some(1));
+}
+
+#[test]
+fn it_is_evaluated_once_per_user_message() {
+    let read = |id: &'static str| [(id, "Read", json!({"path": "a.rs"}))];
+    let talk = Talk::new("Be brief.").user("Go.").calls(&read("c1")).result("c1", &words(4000));
+    let talk = talk.calls(&read("c2")).result("c2", &words(4500)).assistant("Done.").user("Next.");
+    let mut rig = rig(talk, Scripted::failing_at([]));
+    rig.feed(6);
+    assert!(rig.context.weight().tokens > 8_500 && rig.outcomes.is_empty());
+    rig.feed(1);
+    assert_eq!(rig.ledger(), "ffffffv");
+    assert_eq!(rig.outcomes.len(), 1, "the fold left nothing for the FIFO");
+}
+
+#[test]
+fn the_first_message_is_never_compressed() {
+    let compactor = Scripted::failing_at([]);
+    let mut rig = rig(Talk::new("S").user(&words(9_000)), Arc::clone(&compactor));
+    rig.finish();
+    assert_eq!((rig.ledger().as_str(), compactor.tasks().len()), ("v", 0));
+    assert_eq!(rig.save().1[1]["compressed_state"], Json::Null);
+}
+
+#[test]
+fn the_current_user_message_is_never_folded() {
+    // Nothing short of everything meets the target; the last message stays all the same.
+    let talk = exchanges_of(Talk::new("S"), 1).user(&words(6_500));
+    let mut rig = rig(talk, Scripted::failing_at([]));
+    rig.finish();
+    assert_eq!(rig.ledger(), "ffv");
+}
+
+#[test]
+fn shares_of_the_budget_are_a_switch() {
+    // 6,150 at the third user message: under 0.70 of the window, above 0.595 of it.
+    let of_budget = [
+        ("budget", "0.85"),
+        ("1.when", "{ above = \"budget\", share = 0.70 }"),
+        ("1.target", "{ of = \"budget\", share = 0.60 }"),
+        ("2.when", "{ above = \"budget\", share = 0.85 }"),
+    ];
+    for (overrides, ledger) in [(&of_budget[..], "ffvvv"), (&[], "vvvvv")] {
+        let talk = long_talk(3);
+        let mut rig = Rig::new("session-state", overrides, 10_000, talk, Scripted::failing_at([]));
+        rig.feed(5);
+        assert_eq!(rig.ledger(), ledger);
+    }
+}
+
+#[test]
+fn a_failed_fold_below_the_fifo_limit_drops_nothing_and_is_tried_again() {
+    let talk = long_talk(3).assistant("Wait.").user("Again?");
+    let mut rig = rig(talk, Scripted::failing_at([0]));
+    rig.feed(7);
+    assert_eq!(rig.ledger(), "vvvvvvv");
+    assert_eq!(rig.fallbacks(), [(0, "fifo".to_owned())]);
+    assert_eq!(rig.shared.boundary, None);
+    rig.finish();
+    assert_eq!(rig.ledger(), "ffvvvvvvv");
+    assert_eq!(rig.fallbacks().len(), 1);
+}
+
+#[test]
+fn a_failed_fold_above_the_fifo_limit_leaves_the_cut_to_the_fifo() {
+    // 8,650 > 8,500: one exchange of 2,500 goes, for this turn.
+    let mut rig = rig(long_talk(5), Scripted::failing_at([0]));
+    rig.feed(7);
+    assert_eq!(rig.ledger(), "--vvvvv");
+    assert_eq!(rig.fallbacks(), [(0, "fifo".to_owned())]);
+    // What the FIFO hid may still be folded.
+    rig.feed(2);
+    assert_eq!(rig.ledger(), "ffffffvvv");
+}
+
+#[test]
+fn a_reply_in_another_shape_is_a_failure() {
+    let mut rig = Rig::new("session-state", &[], 10_000, long_talk(3), Arc::new(OffShape));
+    rig.finish();
+    assert_eq!(rig.ledger(), "vvvvvvv");
+    let reason = &rig.outcomes[0].1.fallback.as_ref().unwrap().reason;
+    assert!(reason.contains("a SessionState was asked for"), "{reason}");
+}
+
+#[test]
+fn the_context_holds_whole_at_every_failing_call() {
+    for failing in 0..4 {
+        let compactor = Scripted::failing_at([failing]);
+        let mut rig = rig(long_talk(9), Arc::clone(&compactor));
+        rig.finish();
+        let calls = compactor.tasks().len();
+        assert!(calls >= 3, "{calls} calls");
+        let expected: Vec<_> =
+            (failing < calls).then(|| (0, "fifo".to_owned())).into_iter().collect();
+        assert_eq!(rig.fallbacks(), expected, "call {failing} of {calls} fails");
+        assert!(rig.ledger().ends_with('v'));
+    }
+}
+
+#[test]
+fn a_state_that_exists_is_merged_and_replaced() {
+    // At the fourth user message 8,650: two exchanges go. At the sixth 7,700:
+    // pair and one exchange.
+    let compactor = Scripted::failing_at([]);
+    let mut rig = rig(long_talk(5), Arc::clone(&compactor));
+    rig.feed(7);
+    assert_eq!(rig.ledger(), "ffffvvv");
+    rig.finish();
+    assert_eq!(rig.ledger(), "ffffffvvvvv");
+    assert_eq!(rig.sent().len(), 7, "one pair, not two");
+    assert_eq!(state_of(&rig)["logos"], json!(["fact 0", "fact 1"]));
+    let Task::SessionState { prompt, messages, previous, .. } = &compactor.tasks()[1] else {
+        panic!("a SessionState is asked for");
+    };
+    assert_eq!(previous.as_ref().unwrap().logos, ["fact 0"]);
+    assert_eq!(messages.len(), 2, "the pair is in the prompt, not among the messages");
+    assert!(prompt.contains("<previous_state>\n{\"logos\":[\"fact 0\"]"), "{prompt}");
+    assert!(prompt.contains("<new_messages>\n{{messages}}\n</new_messages>"), "{prompt}");
+    assert!(prompt.contains("Produce a MERGED SessionState"), "{prompt}");
+}
+
+#[test]
+fn the_first_prompt_is_the_seeds() {
+    let compactor = Scripted::failing_at([]);
+    let mut rig = rig(long_talk(3), Arc::clone(&compactor));
+    rig.finish();
+    let Task::SessionState { prompt, previous, max_tokens, .. } = &compactor.tasks()[0] else {
+        panic!("a SessionState is asked for");
+    };
+    assert!(prompt.starts_with("You are a conversation state compiler. Analyze the following"));
+    assert!(prompt.contains("Zero loss tolerance.\n  When in doubt, include it."));
+    assert_eq!(*previous, None);
+    assert!((480..500).contains(max_tokens), "500 less tags and acknowledgement: {max_tokens}");
+}
+
+#[test]
+fn the_awareness_block_is_always_there_and_longer_than_the_seed_says() {
+    let mut rig = rig(long_talk(3), Scripted::failing_at([]));
+    let before = rig.notes();
+    let block = &before["session-state-awareness"];
+    assert!(block.starts_with("### Compressed Memory\nWhen you see a <session_state> block"));
+    assert!(
+        block.ends_with(
+            "Never\nreference the compression or acknowledge that context was compressed."
+        )
+    );
+    let tokens = rig.context.recording().counter.count(block);
+    assert_eq!(tokens, 115, "the seed says about 50");
+    rig.finish();
+    assert_eq!(rig.notes(), before);
+}
+
+#[test]
+fn a_system_prompt_may_change_in_mid_session() {
+    let talk = exchanges_of(Talk::new("Be brief."), 2).system("Be long and kind.");
+    let mut rig = rig(exchanges_of(talk, 1).user("And now?"), Scripted::failing_at([]));
+    rig.finish();
+    assert_eq!(rig.ledger(), "ffvvvvv");
+    assert_eq!(rig.notes().len(), 1);
+}
+
+#[test]
+fn a_call_is_never_parted_from_its_result() {
+    // The result comes after the user spoke again, so cutting there is refused.
+    let talk = Talk::new("S").user(&words(3000)).calls(&[("c1", "Bash", json!({"command": "x"}))]);
+    let talk = talk.user("Wait.").result("c1", &words(3000)).assistant(&words(1500)).user("And?");
+    let mut rig = rig(talk, Scripted::failing_at([]));
+    rig.finish();
+    assert_eq!(rig.ledger(), "fffffv");
+}
+
+#[test]
+fn state_and_boundary_are_saved_by_message_id() {
+    let mut rig = rig(long_talk(3), Scripted::failing_at([]));
+    rig.finish();
+    let state = &rig.save().1[1];
+    assert_eq!(state["compressed_at_message_id"], "m1");
+    assert_eq!(state["compressed_state"]["logos"], json!(["fact 0"]));
+}
+
+#[test]
+fn the_system_placement_keeps_the_state_in_a_note_that_covers_what_was_folded() {
+    let talk = long_talk(5);
+    let mut rig = Rig::new("session-state-system", &[], 10_000, talk, Scripted::failing_at([]));
+    rig.finish();
+    assert_eq!(rig.ledger(), "ffffffvvvvv");
+    assert_eq!(rig.sent().len(), 5, "no synthetic pair");
+    let note = &rig.notes()["session-state"];
+    assert!(note.starts_with(r#"<session_state>{"logos":["fact 0","fact 1"]"#), "{note}");
+}
+
+#[test]
+fn it_goes_on_from_a_saved_session_at_every_message() {
+    for preset in ["session-state", "session-state-system"] {
+        let new = || Rig::new(preset, &[], 10_000, long_talk(7), Scripted::failing_at([1]));
+        let (mut straight, mut reopened) = (new(), new());
+        for _ in 0..15 {
+            straight.feed(1);
+            reopened.feed(1);
+            let saved = reopened.save();
+            reopened.reopen(saved);
+            assert_eq!(reopened.sent(), straight.sent());
+            assert_eq!(reopened.ledger(), straight.ledger());
+            assert_eq!(reopened.notes(), straight.notes());
+            assert_eq!(reopened.save(), straight.save());
+        }
+    }
 }

@@ -1,0 +1,89 @@
+//! The offline compactor on real recordings, which are not part of the
+//! repository.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use recap::dataset::{LoadOptions, load};
+use recap::model::Transcript;
+use recap::seats::compactor::Offline;
+use recap::strategy::{Compactor, Produced, Task, TaskMessage};
+use recap::tokens::{Counter, Encoding, Sizes};
+
+const HEADINGS: [&str; 5] = [
+    "What we accomplished so far",
+    "What we're currently working on",
+    "Which files we modified and key changes made",
+    "What we plan to do next",
+    "Any important context or decisions that would be needed",
+];
+
+/// The messages of a transcript up to so many tokens.
+fn head(transcript: &Transcript, counter: &Counter, tokens: u64) -> Vec<TaskMessage> {
+    let sizes = Sizes::of(transcript, counter);
+    let mut sum = 0;
+    let messages = transcript.messages.iter().zip(&sizes.messages);
+    let taken = messages.take_while(|(_, weight)| {
+        sum += weight.tokens;
+        sum <= tokens
+    });
+    let task = |(m, weight): (&recap::model::Message, &recap::tokens::Weight)| TaskMessage {
+        role: m.role,
+        text: m.sent(),
+        images: m.images(),
+        tokens: weight.tokens,
+    };
+    taken.map(task).collect()
+}
+
+fn tasks(messages: &[TaskMessage], max_tokens: u64) -> Vec<Task> {
+    let (prompt, messages) = (String::new(), messages.to_vec());
+    vec![
+        Task::SessionState {
+            prompt: prompt.clone(),
+            messages: messages.clone(),
+            previous: None,
+            max_tokens,
+        },
+        Task::Continuation {
+            prompt: prompt.clone(),
+            messages: messages.clone(),
+            headings: HEADINGS.map(str::to_owned).to_vec(),
+            live: None,
+            max_tokens,
+        },
+        Task::Digest { prompt, messages, rolling: None, known: Vec::new(), max_tokens },
+    ]
+}
+
+#[test]
+fn real_sessions_are_folded_within_the_bound() {
+    let path =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data/claude-code-sessions");
+    if !path.exists() {
+        eprintln!("skipped: ../shared/data is absent");
+        return;
+    }
+    let dataset = load(&path, &LoadOptions::default()).expect("the recordings are readable");
+    let counter = Arc::new(Counter::new(Encoding::O200k));
+    let offline = Offline::new(Arc::clone(&counter));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    for transcript in &dataset.transcripts {
+        let messages = head(transcript, &counter, 160_000);
+        let read: u64 = messages.iter().map(|m| m.tokens).sum();
+        for (task, bound) in tasks(&messages, 1_500).into_iter().zip([1_500; 3]) {
+            let start = Instant::now();
+            let reply = runtime.block_on(offline.run(&task)).expect("it fits");
+            let took = start.elapsed();
+            assert_eq!(reply.usage.input, read);
+            assert!(reply.usage.output <= bound, "{}", reply.usage.output);
+            // Long sessions have more to say than the bound takes.
+            let shown = &transcript.id[..8.min(transcript.id.len())];
+            eprintln!("{shown} {read} tokens -> {} in {took:?}", reply.usage.output);
+            if let Produced::Continuation(text) = &reply.produced {
+                assert_eq!(text.matches("## ").count(), 5, "every heading stands");
+            }
+        }
+    }
+}
