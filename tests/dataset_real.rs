@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use recap::dataset::{Dataset, LoadOptions, load};
+use recap::dataset::{Dataset, LoadOptions, load, write_native};
 use recap::model::{RecordedTrigger, Role, Transcript};
 
 fn data(name: &str) -> Option<Dataset> {
@@ -123,4 +123,41 @@ fn sidechains_become_transcripts_on_request_and_lose_no_result() {
     let all = load(&path, &LoadOptions { sidechains: true }).expect("the main chain loads");
     assert_eq!(all.transcripts.len(), 6);
     assert_eq!(all.transcripts.iter().map(results).sum::<usize>(), 167);
+}
+
+#[test]
+fn real_sessions_survive_the_native_format() {
+    for name in ["claude-code-sessions", "pi-sessions", "tau-bench"] {
+        let Some(dataset) = data(name) else {
+            return;
+        };
+        let folder = tempfile::tempdir().expect("a folder for the data set");
+        write_native(&dataset, folder.path()).expect("the data set is written");
+        let back = load(folder.path(), &LoadOptions::default());
+        let back = back.unwrap_or_else(|e| panic!("{e}"));
+        assert!(back.transcripts == dataset.transcripts, "{name} changed");
+    }
+}
+
+#[test]
+fn recorded_compactions_stand_where_the_reported_prompt_falls() {
+    let Some(dataset) = data("claude-code-sessions") else {
+        return;
+    };
+    let mut seen = 0;
+    for transcript in &dataset.transcripts {
+        for compaction in transcript.compactions.iter().filter(|c| c.summary.is_some()) {
+            let (before, after) = transcript.messages.split_at(compaction.after as usize);
+            let prompt = |m: &recap::model::Message| m.usage.map(|u| u.prompt());
+            let last = before.iter().rev().find_map(prompt);
+            let last = last.expect("a request stands before");
+            // SOURCE.md: 149k to 174k before, 43k to 67k after.
+            assert!((145_000..175_000).contains(&last), "{}: {last}", transcript.id);
+            if let Some(first) = after.iter().find_map(prompt) {
+                assert!((40_000..70_000).contains(&first), "{}: {first}", transcript.id);
+            }
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 8);
 }

@@ -151,6 +151,25 @@ fn rule_3_results_of_parallel_calls_belong_to_the_conversation_on_any_branch() {
 }
 
 #[test]
+fn rule_3_a_skill_s_text_follows_its_call_from_any_branch() {
+    let mut skill = user("u5", Some("u4"), json!("How to read files."));
+    skill["isMeta"] = json!(true);
+    skill["sourceToolUseID"] = json!("A");
+    let transcript = read(&[
+        user("u1", None, json!("hello")),
+        assistant("a2", Some("u1"), "msg_1", call("A")),
+        assistant("a3", Some("a2"), "msg_1", call("B")),
+        user("u4", Some("a2"), json!([result("A")])),
+        skill,
+        user("u6", Some("a3"), json!([result("B")])),
+        assistant("a7", Some("u6"), "msg_2", text("Done.")),
+    ]);
+    let ids: Vec<&str> = transcript.messages.iter().map(|m| m.id.as_str()).collect();
+    assert_eq!(ids, ["u1", "a2", "u4", "u6", "u5", "a7"]);
+    assert!(transcript.left_out.is_empty(), "{:?}", transcript.left_out);
+}
+
+#[test]
 fn rule_3_a_boundary_whose_parent_is_absent_follows_the_message_before_it() {
     let boundary = json!({
         "subtype": "compact_boundary", "logicalParentUuid": "not-here",
@@ -177,7 +196,11 @@ fn rule_3_a_dropped_parent_is_bridged_and_warned_of() {
     let dataset = try_read(&records).unwrap();
     assert_eq!(dataset.transcripts[0].messages.len(), 3);
     assert_eq!(dataset.warnings.len(), 1);
-    assert!(dataset.warnings[0].contains("1 records name a parent"), "{:?}", dataset.warnings);
+    assert!(
+        dataset.warnings[0].contains("parents that are not in the file: 1"),
+        "{:?}",
+        dataset.warnings
+    );
 }
 
 #[test]

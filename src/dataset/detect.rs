@@ -22,11 +22,12 @@ pub struct Probe {
 }
 
 impl Probe {
-    pub(crate) fn new(head: &[u8]) -> Probe {
+    /// Looks at the first bytes of an input.
+    pub fn new(head: &[u8]) -> Probe {
         let head = String::from_utf8_lossy(head).into_owned();
         let text = head.trim_start_matches('\u{feff}');
         let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-        let spread = lines.clone().next().is_some_and(|line| is_cut(line))
+        let spread = lines.clone().next().is_some_and(is_cut)
             && text.trim().contains('\n')
             && (is_cut(text) || serde_json::from_str::<IgnoredAny>(text).is_ok());
         let records = if spread {
@@ -65,7 +66,8 @@ impl Probe {
     }
 }
 
-/// The format that recognises the input.
-pub(crate) fn detect(probe: &Probe) -> Option<&'static dyn Format> {
-    FORMATS.iter().copied().find(|format| format.sniff(probe))
+/// The format that recognises the input, among one or all.
+pub(crate) fn detect(probe: &Probe, only: Option<&str>) -> Option<&'static dyn Format> {
+    let mut asked = FORMATS.iter().copied().filter(|f| only.is_none_or(|name| name == f.name()));
+    asked.find(|format| format.sniff(probe))
 }

@@ -18,6 +18,9 @@ use super::{Dataset, LoadOptions};
 /// Names listed in one warning before it says "and more".
 const NAMED: usize = 8;
 
+/// Said of a recognised file that gave no transcript.
+const NO_MESSAGE: &str = "no message stands in it";
+
 /// Reads `input`: a native data set folder, or a file or folder of any known
 /// transcript format. Folders are read with everything below them, in the
 /// order of relative paths.
@@ -48,6 +51,28 @@ pub fn load_reader(
     })
 }
 
+/// Reads a native data set from memory: its card and its transcripts.
+pub(super) fn load_native(
+    name: &str,
+    card: &str,
+    transcripts: &[u8],
+    options: &LoadOptions,
+) -> Result<Dataset, DatasetError> {
+    let mut gathered = Gathered::default();
+    let whole = |file: &str, problem| DatasetError::whole(format!("{name}/{file}"), problem);
+    gathered.card = Some(read_card(card).map_err(|(_, problem)| whole(CARD_FILE, problem))?);
+    for (file, bytes) in [(CARD_FILE, card.as_bytes()), (TRANSCRIPTS_FILE, transcripts)] {
+        gathered.files.push((file.to_owned(), blake3::hash(bytes).to_hex().to_string()));
+    }
+    let shown = format!("{name}/{TRANSCRIPTS_FILE}");
+    let mut source = Source::new(&shown, name, Box::new(transcripts));
+    for draft in Native.read(&mut source, options)? {
+        check(&draft).map_err(|(line, problem)| source.error(line, problem))?;
+        gathered.drafts.push((TRANSCRIPTS_FILE.to_owned(), draft.transcript));
+    }
+    gathered.into_dataset(name)
+}
+
 fn load_file(input: &Path, options: &LoadOptions) -> Result<Dataset, DatasetError> {
     let shown = input.display().to_string();
     let name =
@@ -63,14 +88,14 @@ fn load_file(input: &Path, options: &LoadOptions) -> Result<Dataset, DatasetErro
 /// Reads an input that must be a transcript.
 fn single(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
     let probe = Probe::new(source.head()?);
-    let Some(format) = detect(&probe) else {
+    let Some(format) = detect(&probe, options.only) else {
         return Err(unknown(source, &probe));
     };
     let drafts = format.read(source, options)?;
     if drafts.is_empty() {
-        let why = match source.torn() {
-            0 => "no message stands in it".to_owned(),
-            _ => "its only line is torn".to_owned(),
+        let why = match source.warnings() {
+            [] => NO_MESSAGE.to_owned(),
+            warnings => warnings.join("; "),
         };
         return Err(source.error(None, Problem::NoConversation { why }));
     }
@@ -90,9 +115,13 @@ fn unknown(source: &mut Source<'_>, probe: &Probe) -> DatasetError {
             Err(error) => return error,
         }
     }
-    let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
-    let known = names.join(", ");
+    let known = known_formats();
     source.error(None, Problem::UnknownFormat { known })
+}
+
+fn known_formats() -> String {
+    let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
+    names.join(", ")
 }
 
 fn load_folder(root: &Path, options: &LoadOptions) -> Result<Dataset, DatasetError> {
@@ -120,7 +149,9 @@ fn load_folder(root: &Path, options: &LoadOptions) -> Result<Dataset, DatasetErr
     let shown = root.display().to_string();
     if gathered.drafts.is_empty() {
         let files = found.len() as u64;
-        return Err(DatasetError::whole(shown, Problem::NoTranscripts { files }));
+        let known = known_formats();
+        let problem = Problem::NoTranscripts { known, files };
+        return Err(DatasetError::whole(shown, problem));
     }
     gathered.warn_of_others(&others, if native { 0 } else { hidden });
     let name = root
@@ -166,12 +197,15 @@ impl Gathered {
         let mut source = open(file)?;
         let format = match format {
             Some(format) => Some(format),
-            None => detect(&Probe::new(source.head()?)),
+            None => detect(&Probe::new(source.head()?), options.only),
         };
         let Some(format) = format else {
             return Ok(false);
         };
         let drafts = format.read(&mut source, options)?;
+        if drafts.is_empty() && source.warnings().is_empty() {
+            source.warn(NO_MESSAGE);
+        }
         self.add(&file.relative, drafts, source)?;
         Ok(true)
     }
@@ -228,7 +262,9 @@ impl Gathered {
             self.warnings.push(format!("{} {verb}: {named}{more}", others.len()));
         }
         if hidden > 0 {
-            self.warnings.push(format!("{hidden} hidden or linked folders were not entered"));
+            self.warnings.push(format!(
+                "hidden folders, links to folders and the like, not entered: {hidden}"
+            ));
         }
     }
 

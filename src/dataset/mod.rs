@@ -4,6 +4,7 @@
 //! counted ([`Transcript::left_out`], [`Dataset::warnings`]); nothing goes
 //! silently.
 
+mod bundled;
 mod check;
 mod detect;
 mod error;
@@ -13,6 +14,7 @@ mod native;
 mod source;
 mod walk;
 
+pub use bundled::{bundled, bundled_names};
 pub use check::Draft;
 pub use detect::Probe;
 pub use error::{DatasetError, Problem};
@@ -29,6 +31,8 @@ pub struct LoadOptions {
     /// Make every sidechain (subagent) a transcript of its own. Otherwise its
     /// records are left out and counted.
     pub sidechains: bool,
+    /// Read this format alone, by name; otherwise it is detected.
+    pub only: Option<&'static str>,
 }
 
 /// Transcripts that are benched together.

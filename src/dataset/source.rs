@@ -75,6 +75,11 @@ impl<'a> Source<'a> {
         self.warnings.push(text.into());
     }
 
+    /// What was noted so far.
+    pub(crate) fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
     /// An error at `line` of this input.
     pub fn error(&self, line: Option<u64>, problem: Problem) -> DatasetError {
         DatasetError { file: self.name.clone(), line, problem }

@@ -7,7 +7,7 @@ use super::occurrences::{Place, texts};
 use super::support::Rarity;
 use crate::model::{IdentifierClass, MessageIndex, Transcript};
 use crate::text::bounded::last_component;
-use crate::text::{IdentifierOptions, Needle, identifiers, is_generic, restyled};
+use crate::text::{IdentifierOptions, Needle, identifiers, is_generic, recompiled, restyled};
 
 /// Identifiers that the requests use, before anything is known of their past.
 pub(super) struct Candidates {
@@ -58,7 +58,7 @@ impl Candidates {
         if self.hints[number as usize].is_empty() {
             self.hints[number as usize] = hints(&text, class)
                 .iter()
-                .map(|hint| self.number(hint, IdentifierClass::Identifier, roots, numbers))
+                .map(|(hint, class)| self.number(hint, *class, roots, numbers))
                 .collect();
         }
     }
@@ -83,17 +83,17 @@ impl Candidates {
 }
 
 /// What gives an identifier away.
-fn hints(text: &str, class: IdentifierClass) -> Vec<String> {
+fn hints(text: &str, class: IdentifierClass) -> Vec<(String, IdentifierClass)> {
     let name = match class {
+        IdentifierClass::Path => {
+            return recompiled(text).map(|path| (path, class)).into_iter().collect();
+        }
         IdentifierClass::Identifier => text,
         IdentifierClass::Dotted => last_component(text, class).unwrap_or(text),
         _ => return Vec::new(),
     };
-    let mut hints = restyled(name);
-    if name != text {
-        hints.push(name.to_owned());
-    }
-    hints
+    let own = (name != text).then(|| name.to_owned());
+    restyled(name).into_iter().chain(own).map(|hint| (hint, IdentifierClass::Identifier)).collect()
 }
 
 /// The specific identifiers of one assistant message.

@@ -157,6 +157,19 @@ fn what_the_preamble_or_the_record_holds_is_no_reference() {
 }
 
 #[test]
+fn the_day_of_the_recording_and_the_names_of_called_tools_are_known() {
+    let text = "2026-01-16, 2026-01-17 and fluxCapacitorRead";
+    let mut t = talk(vec![
+        user(text),
+        call("c", "fluxCapacitorRead", json!({})),
+        user(FILLER),
+        agent(text),
+    ]);
+    t.messages[0].at = Some("2026-01-16T09:00:00Z".parse().unwrap());
+    assert_eq!(names(&t), ["2026-01-17"]);
+}
+
+#[test]
 fn reasoning_is_neither_use_nor_source() {
     let reasoning =
         |text: &str| message(Role::Assistant, vec![Block::Reasoning { text: text.into() }]);
@@ -214,6 +227,20 @@ fn the_same_words_in_another_style_nearby_give_a_name_away() {
     assert_eq!(names(&t("go")), ["pool.drainShardQueue"]);
     assert!(names(&t("a drainShardQueue")).is_empty());
     assert!(names(&t("a DRAIN_SHARD_QUEUE")).is_empty());
+}
+
+#[test]
+fn the_source_of_a_compiled_name_nearby_gives_it_away() {
+    let t = |near: &str| {
+        talk(vec![
+            user("net/pool_guard.js"),
+            user(FILLER),
+            user(near),
+            agent("import net/pool_guard.js"),
+        ])
+    };
+    assert_eq!(names(&t("net/pool_guard.py")), ["net/pool_guard.js"]);
+    assert!(names(&t("src/net/pool_guard.ts")).is_empty());
 }
 
 #[test]

@@ -154,6 +154,24 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
+    /// Replays up to a request, by its ordinal from 0: the context is then
+    /// what that request sends. `false` if the recording ends before it.
+    pub async fn run_to_request(&mut self, request: u32) -> Result<bool, String> {
+        loop {
+            let message = self.context.seen_count();
+            if message == 0 {
+                self.open_stages().await?;
+            }
+            if !self.prepare_next(message).await? {
+                return Ok(false);
+            }
+            if self.requests.len() as u32 > request {
+                return Ok(true);
+            }
+            self.arrive(message).await?;
+        }
+    }
+
     /// Replays one recorded message: the request that produced it, if it is a
     /// response, then its arrival. `false` at the end of the recording.
     pub async fn step(&mut self) -> Result<bool, String> {
@@ -170,7 +188,7 @@ impl<'a> Session<'a> {
 
     /// Brings the context to what would be sent to produce the next message.
     /// `false` if there is none.
-    pub async fn prepare_next(&mut self, message: MessageIndex) -> Result<bool, String> {
+    async fn prepare_next(&mut self, message: MessageIndex) -> Result<bool, String> {
         let Some(next) = self.subject.recording.transcript.messages.get(message as usize) else {
             return Ok(false);
         };

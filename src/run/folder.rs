@@ -83,6 +83,14 @@ impl Folder {
         Ok(folder)
     }
 
+    /// Opens a run that is there, to render it again.
+    pub fn open(path: &Path) -> Result<Self, FolderError> {
+        let journal_path = path.join("cells.jsonl");
+        let journal =
+            File::options().append(true).open(&journal_path).map_err(io(&journal_path))?;
+        Ok(Self { path: path.to_owned(), journal })
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path

@@ -1,7 +1,5 @@
 //! What a run tells whoever watches. The run itself never prints.
 
-use std::time::Duration;
-
 use crate::model::CellKey;
 
 /// Something that happened.
@@ -27,8 +25,6 @@ pub enum Event<'a> {
         key: &'a CellKey,
         /// Why it stopped, if it failed.
         error: Option<&'a str>,
-        /// How long it took.
-        took: Duration,
     },
 }
 

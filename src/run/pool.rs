@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
+use rustc_hash::FxHashMap;
 use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
+use tokio::task::{Id, JoinError, JoinSet};
 
 use super::folder::{Folder, FolderError};
 use super::observer::{Event, Observer};
-use crate::model::{Cell, CellKey, CellOutcome, Transcript, TranscriptFacts};
+use crate::model::{Cell, CellKey, CellOutcome, Standing, Transcript, TranscriptFacts};
 use crate::replay::{Plan, Replayed, Subject, WindowError, WindowSpec, replay};
 use crate::strategy::{Compactor, Preset};
 use crate::tokens::Counter;
@@ -17,8 +17,6 @@ use crate::tokens::Counter;
 /// What is to be compared.
 #[derive(Clone, Debug)]
 pub struct RunSpec {
-    /// Name of the data set.
-    pub dataset: String,
     /// The rows.
     pub presets: Vec<Arc<Preset>>,
     /// The windows.
@@ -31,6 +29,15 @@ pub struct RunSpec {
     pub scaled: bool,
     /// Cells at a time.
     pub jobs: usize,
+}
+
+/// A transcript and the data set that it belongs to.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// Name of the data set.
+    pub dataset: String,
+    /// The session.
+    pub transcript: Transcript,
 }
 
 /// Who sits where.
@@ -85,7 +92,7 @@ pub fn plan(spec: &RunSpec, seats: &Seats, subject: &Subject) -> Result<Vec<Plan
             for replicate in 0..replicates {
                 plans.push(Plan {
                     key: CellKey {
-                        dataset: spec.dataset.clone(),
+                        dataset: subject.facts.dataset.clone(),
                         transcript: subject.facts.transcript.clone(),
                         strategy: preset.name.clone(),
                         window: window.label().to_owned(),
@@ -107,7 +114,7 @@ pub fn plan(spec: &RunSpec, seats: &Seats, subject: &Subject) -> Result<Vec<Plan
 /// Counts, mines, replays. Cells are appended to the folder as they end.
 pub async fn run(
     spec: &RunSpec,
-    transcripts: Vec<Transcript>,
+    transcripts: Vec<Sample>,
     seats: &Seats,
     counter: Arc<Counter>,
     folder: &mut Folder,
@@ -137,18 +144,29 @@ pub async fn run(
     Ok(Finished { transcripts: facts, cells, texts })
 }
 
+/// A cell whose strategy panicked: an error of its own, not of the run.
+fn failed(
+    running: &FxHashMap<Id, (CellKey, Standing)>,
+    panicked: &JoinError,
+) -> Result<Replayed, RunError> {
+    let (key, standing) = (running.get(&panicked.id()).cloned())
+        .ok_or_else(|| RunError::Worker(panicked.to_string()))?;
+    let outcome = CellOutcome::Failed { error: format!("strategy bug: {panicked}") };
+    Ok(Replayed { cell: Cell { key, standing, outcome }, texts: BTreeMap::new() })
+}
+
 async fn prepare(
     spec: &RunSpec,
-    transcripts: Vec<Transcript>,
+    transcripts: Vec<Sample>,
     counter: Arc<Counter>,
 ) -> Result<Vec<Arc<Subject>>, RunError> {
     let gate = Arc::new(Semaphore::new(spec.jobs.max(1)));
     let mut tasks = JoinSet::new();
-    for (at, transcript) in transcripts.into_iter().enumerate() {
-        let (gate, counter, dataset) =
-            (Arc::clone(&gate), Arc::clone(&counter), spec.dataset.clone());
+    for (at, sample) in transcripts.into_iter().enumerate() {
+        let (gate, counter) = (Arc::clone(&gate), Arc::clone(&counter));
         tasks.spawn(async move {
             let _turn = gate.acquire_owned().await.expect("the gate is never closed");
+            let Sample { dataset, transcript } = sample;
             (at, Arc::new(Subject::new(&dataset, transcript, counter)))
         });
     }
@@ -169,25 +187,29 @@ async fn replay_all(
     texts: &mut BTreeMap<String, String>,
 ) -> Result<Vec<Cell>, RunError> {
     let gate = Arc::new(Semaphore::new(jobs.max(1)));
-    let mut tasks: JoinSet<(Replayed, Duration)> = JoinSet::new();
+    let mut tasks: JoinSet<Replayed> = JoinSet::new();
+    let mut running: FxHashMap<Id, (CellKey, Standing)> = FxHashMap::default();
     for (subject, plan) in plans {
+        let planned = (plan.key.clone(), plan.standing());
         let (gate, compactor) = (Arc::clone(&gate), Arc::clone(&seats.compactor));
-        tasks.spawn(async move {
+        let task = tasks.spawn(async move {
             let _turn = gate.acquire_owned().await.expect("the gate is never closed");
-            let start = Instant::now();
-            let replayed = replay(&subject, &plan, compactor.as_ref()).await;
-            (replayed, start.elapsed())
+            replay(&subject, &plan, compactor.as_ref()).await
         });
+        running.insert(task.id(), planned);
     }
     let mut cells = Vec::new();
-    while let Some(done) = tasks.join_next().await {
-        let (replayed, took) = done.map_err(|e| RunError::Worker(e.to_string()))?;
+    while let Some(done) = tasks.join_next_with_id().await {
+        let replayed = match done {
+            Ok((_, replayed)) => replayed,
+            Err(panicked) => failed(&running, &panicked)?,
+        };
         folder.append_cell(&replayed.cell)?;
         let error = match &replayed.cell.outcome {
             CellOutcome::Failed { error } => Some(error.as_str()),
             CellOutcome::Done(_) => None,
         };
-        observer.event(&Event::Cell { key: &replayed.cell.key, error, took });
+        observer.event(&Event::Cell { key: &replayed.cell.key, error });
         texts.extend(replayed.texts);
         cells.push(replayed.cell);
     }

@@ -19,7 +19,13 @@ pub struct TaskMessage {
     pub text: String,
     /// Images, which have no text.
     pub images: u32,
+    /// Its size, counted already.
+    pub tokens: u64,
 }
+
+/// Where the messages go in a rendered prompt. A prompt without it stands
+/// behind the messages.
+pub const MESSAGES: &str = "{{messages}}";
 
 /// Arachne's compressed conversation state (seed 000, "SessionState Schema").
 /// All four fields are always present.
@@ -70,6 +76,10 @@ pub enum Task {
         messages: Vec<TaskMessage>,
         /// The headings asked for.
         headings: Vec<String>,
+        /// Tokens of the live conversation that the prompt is appended to, so
+        /// that the call reads its cache; `None`: a fresh request with the
+        /// messages alone (`semantics` 26).
+        live: Option<u64>,
         /// Bound of the reply in tokens.
         max_tokens: u64,
     },

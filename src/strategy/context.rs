@@ -46,7 +46,7 @@ impl EntryId {
 }
 
 /// Where the entries that take the place of folded ones go (`semantics` 23).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
     /// After the preamble, behind older synthetic entries that stand there.
@@ -54,6 +54,9 @@ pub enum Place {
     Head,
     /// Where the first covered entry stood.
     InPlace,
+    /// In the preamble, as the note of this name: the note carries what was
+    /// folded, and takes over what a note of that name carried before.
+    Note(String),
 }
 
 /// Everything that can happen to a context. The log of these is the ledger.
@@ -112,6 +115,9 @@ pub enum OpError {
     /// A fold of nothing, or into nothing.
     #[error("a fold needs at least one entry to cover and one to put in its place")]
     EmptyFold,
+    /// A note has one text, and that is the system's.
+    #[error("a fold into note `{0}` needs exactly one text, of role system")]
+    NotANote(String),
 }
 
 /// An entry as it is sent now.
@@ -154,6 +160,8 @@ struct Note {
     revision: u32,
     text: String,
     weight: Weight,
+    /// What it stands for, if something was folded into it.
+    cover: Option<u32>,
 }
 
 /// What a context shares with every other context of its transcript.
@@ -303,7 +311,7 @@ impl Context {
             Op::Evict(ids) => self.evict(ids),
             Op::Fold { range, into, at } => self.fold(range, into, at),
             Op::Note { key, text } => {
-                self.note(key, text);
+                self.note(key, text, None);
                 Ok(Vec::new())
             }
             Op::Mark { key, after } => {
@@ -409,6 +417,11 @@ impl Context {
         if range.is_empty() || into.is_empty() {
             return Err(OpError::EmptyFold);
         }
+        if let Place::Note(key) = &at
+            && !matches!(into.as_slice(), [(Role::System, _)])
+        {
+            return Err(OpError::NotANote(key.clone()));
+        }
         let mut first = usize::MAX;
         for &id in &range {
             first = first.min(self.known(id)?);
@@ -418,21 +431,55 @@ impl Context {
         for &id in &range {
             self.settle(id, Some(cover));
         }
-        let new: Vec<EntryId> =
-            into.into_iter().map(|(role, text)| self.create(role, text, cover)).collect();
-        self.covers[cover as usize].entries.clone_from(&new);
-        let anchor = match at {
-            Place::InPlace => first,
-            Place::Head => self.order.iter().take_while(|id| id.index().is_none()).count(),
-        };
         let gone: BTreeSet<EntryId> = range.into_iter().collect();
-        let stays = |id: &&EntryId| !gone.contains(id) && self.positions.contains_key(id);
-        let before_anchor = self.order[..anchor].iter().filter(stays).count();
-        self.rebuild(&gone, Some((before_anchor, &new)));
+        let new = match at {
+            Place::InPlace => self.insert_cover(&gone, into, cover, first),
+            Place::Head => {
+                let head = self.order.iter().take_while(|id| id.index().is_none()).count();
+                self.insert_cover(&gone, into, cover, head)
+            }
+            Place::Note(key) => {
+                let text = into.into_iter().map(|(_, text)| text).collect();
+                self.carry(key, text, cover);
+                self.rebuild(&gone, None);
+                Vec::new()
+            }
+        };
         for &id in &gone {
             self.forget(id);
         }
         Ok(new)
+    }
+
+    /// Takes entries out and puts new ones with a cover before a slot.
+    fn insert_cover(
+        &mut self,
+        gone: &BTreeSet<EntryId>,
+        into: Vec<(Role, String)>,
+        cover: u32,
+        anchor: usize,
+    ) -> Vec<EntryId> {
+        let new: Vec<EntryId> =
+            into.into_iter().map(|(role, text)| self.create(role, text, cover)).collect();
+        self.covers[cover as usize].entries.clone_from(&new);
+        let stays = |id: &&EntryId| !gone.contains(id) && self.positions.contains_key(id);
+        let before_anchor = self.order[..anchor].iter().filter(stays).count();
+        self.rebuild(gone, Some((before_anchor, &new)));
+        new
+    }
+
+    /// Makes a note the carrier of a cover, with what it carried before.
+    fn carry(&mut self, key: String, text: String, cover: u32) {
+        if let Some(own) = self.notes.get(&key).and_then(|note| note.cover) {
+            let union = std::mem::take(&mut self.covers[own as usize].messages);
+            self.covers[own as usize].note = None;
+            for &message in &union {
+                self.fates[message as usize] = Fate::Folded(cover);
+            }
+            self.covers[cover as usize].messages.extend(union);
+        }
+        self.covers[cover as usize].note = Some(key.clone());
+        self.note(key, Some(text), Some(cover));
     }
 
     fn create(&mut self, role: Role, text: String, cover: u32) -> EntryId {
@@ -483,18 +530,28 @@ impl Context {
         self.total = self.weights.prefix(self.order.len());
     }
 
-    fn note(&mut self, key: String, text: Option<String>) {
+    fn note(&mut self, key: String, text: Option<String>, cover: Option<u32>) {
         let old = match text {
             Some(text) => {
                 let weight = Weight::of_text("system", &text, &self.recording.counter);
                 self.notes_total += weight;
                 self.revisions += 1;
-                self.notes.insert(key, Note { revision: self.revisions, text, weight })
+                self.notes.insert(key, Note { revision: self.revisions, text, weight, cover })
             }
             None => self.notes.remove(&key),
         };
-        if let Some(old) = old {
-            self.notes_total -= old.weight;
+        let Some(old) = old else {
+            return;
+        };
+        self.notes_total -= old.weight;
+        // What only the old text stood for goes with it; a fold has taken it over already.
+        if let Some(own) = old.cover {
+            self.covers[own as usize].note = None;
+            let union = std::mem::take(&mut self.covers[own as usize].messages);
+            for &message in &union {
+                self.fates[message as usize] = Fate::Gone;
+            }
+            self.touched.extend(union);
         }
     }
 
@@ -749,9 +806,9 @@ impl Context {
         match self.fates.get(message as usize) {
             None | Some(Fate::Gone) => LedgerState::Gone,
             Some(Fate::Folded(cover)) => {
-                let entries = &self.covers[*cover as usize].entries;
-                let shown = entries.iter().any(|&entry| !self.is_hidden(entry));
-                if shown { LedgerState::Folded } else { LedgerState::Gone }
+                let cover = &self.covers[*cover as usize];
+                let shown = cover.entries.iter().any(|&entry| !self.is_hidden(entry));
+                if shown || cover.note.is_some() { LedgerState::Folded } else { LedgerState::Gone }
             }
             Some(Fate::Live) if self.is_hidden(EntryId(message)) => LedgerState::Gone,
             Some(Fate::Live) if self.edits.contains_key(&message) => LedgerState::Edited,

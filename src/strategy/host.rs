@@ -102,7 +102,8 @@ pub struct PresetState {
     pub pruned_through: Option<EntryId>,
     /// Last recorded message that a summary covers.
     pub boundary: Option<MessageIndex>,
-    /// Memories by the day on which they were extracted (`YYYY-MM-DD`).
+    /// Lines of the daily memory files by day (`YYYY-MM-DD`): `###` headers
+    /// that say when, and the memories below them.
     pub memories: BTreeMap<String, Vec<String>>,
 }
 

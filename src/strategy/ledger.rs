@@ -19,7 +19,7 @@ pub(super) enum Fate {
     Gone,
 }
 
-/// What synthetic entries stand for. Several entries (a pair) may share one.
+/// What synthetic entries, or a note, stand for. Several entries (a pair) may share one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Cover {
@@ -27,6 +27,8 @@ pub(super) struct Cover {
     pub messages: Vec<MessageIndex>,
     /// The entries that carry it; a pair has two.
     pub entries: Vec<EntryId>,
+    /// The note that carries it instead.
+    pub note: Option<String>,
 }
 
 /// What one stage leaves out of what is sent.

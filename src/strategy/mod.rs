@@ -15,8 +15,11 @@ mod validity;
 
 mod mechanisms;
 
+#[cfg(test)]
+pub(crate) mod testkit;
+
 pub use compactor::{
-    CallUsage, Compactor, CompactorError, Digest, Metered, ModelCall, Produced, Reply,
+    CallUsage, Compactor, CompactorError, Digest, MESSAGES, Metered, ModelCall, Produced, Reply,
     SessionState, Task, TaskMessage,
 };
 pub use context::{Context, Entry, EntryId, Op, OpError, Place, Recording, Saved};

@@ -220,3 +220,17 @@ pub fn restyled(text: &str) -> Vec<String> {
     styles.retain(|style| style != text && words.len() > 1);
     styles
 }
+
+/// The file that a compiled name stands for, and the other way round
+/// (`pool.js` in an import, `pool.ts` on disk).
+pub fn recompiled(path: &str) -> Option<String> {
+    let (stem, extension) = path.rsplit_once('.')?;
+    let other = match extension {
+        "js" => "ts",
+        "ts" => "js",
+        "jsx" => "tsx",
+        "tsx" => "jsx",
+        _ => return None,
+    };
+    Some(format!("{stem}.{other}"))
+}

@@ -1,8 +1,10 @@
 //! Specific identifiers in a text (`measures` §4, rule a).
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use memchr::memchr2_iter;
+use regex::Regex;
 
 use super::bounded::{is_bounded, is_word};
 use super::shapes::classify;
@@ -17,6 +19,16 @@ const LONGEST_QUOTE: usize = 160;
 /// Shortest quoted string that is one by itself; what is specific in a
 /// shorter one is found by its own shape.
 const SHORTEST_QUOTE: usize = 16;
+
+/// Dates with the month in words: `7 May 2023`, `May 7th, 2023`.
+static WRITTEN_DATE: LazyLock<Regex> = LazyLock::new(|| {
+    let month = "(?:January|February|March|April|May|June|July|August|September|October|November\
+                 |December|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)";
+    let day = "[0-9]{1,2}(?:st|nd|rd|th)?";
+    let year = "(?:19|20)[0-9]{2}";
+    Regex::new(&format!(r"\b(?:{day} {month}\.?,? {year}|{month}\.? {day},? {year})\b"))
+        .expect("the pattern is constant and valid")
+});
 
 /// How a text is to be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,6 +82,7 @@ impl<'a> Scan<'a> {
         let end = start + line.trim_end().len();
         if body < end {
             self.quotes(body..end);
+            self.written_dates(body..end);
             self.runs(body..end);
         }
     }
@@ -91,6 +104,12 @@ impl<'a> Scan<'a> {
                 None => open = Some(at + 1),
                 Some(from) => self.quote(line.start + from..line.start + at),
             }
+        }
+    }
+
+    fn written_dates(&mut self, line: Range<usize>) {
+        for hit in WRITTEN_DATE.find_iter(&self.text[line.clone()]) {
+            self.push(IdentifierClass::Date, line.start + hit.start()..line.start + hit.end());
         }
     }
 
@@ -173,11 +192,9 @@ impl<'a> Scan<'a> {
 
     fn piece(&mut self, piece: Range<usize>, code: bool) {
         let text = &self.text[piece.clone()];
-        let mut lead = text.len() - text.trim_start_matches(['-', '+', '@']).len();
-        if let Some(rest) = text[lead..].strip_prefix("./") {
-            lead = text.len() - rest.len();
-        }
-        let body = text[lead..].trim_end_matches(['.', '-', '/', '+', '@', '~']);
+        let bare = without_lead(text.trim_start_matches(['-', '+', '@']));
+        let lead = text.len() - bare.len();
+        let body = bare.trim_end_matches(['.', '-', '/', '+', '@', '~']);
         if body.len() < 4 || body.len() > LONGEST {
             return;
         }
@@ -209,6 +226,16 @@ impl<'a> Scan<'a> {
             self.found.push(Identifier { class, text: &self.text[range.clone()], range });
         }
     }
+}
+
+/// A relative path names what it names from wherever it is written, and a
+/// member of the object at hand is known by its own name.
+fn without_lead(text: &str) -> &str {
+    let mut rest = text;
+    while let Some(shorter) = rest.strip_prefix("./").or_else(|| rest.strip_prefix("../")) {
+        rest = shorter;
+    }
+    ["this.", "self."].iter().find_map(|lead| rest.strip_prefix(lead)).unwrap_or(rest)
 }
 
 /// Characters that runs are made of: those of identifiers, paths and addresses.

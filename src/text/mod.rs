@@ -9,7 +9,7 @@ pub mod identifiers;
 mod shapes;
 
 pub use bounded::{Needle, NeedleSet, contains_bounded};
-pub use generic::{is_generic, restyled};
+pub use generic::{is_generic, recompiled, restyled};
 pub use identifiers::{Identifier, IdentifierOptions, identifiers};
 
 #[cfg(test)]

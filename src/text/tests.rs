@@ -81,6 +81,24 @@ fn escapes_that_stand_in_source_are_no_letters() {
 }
 
 #[test]
+fn a_relative_path_is_known_without_its_dots() {
+    assert_eq!(said("from ../../net/pool_guard.js"), [(Path, "net/pool_guard.js")]);
+    assert!(contains_bounded("../../net/pool_guard.js", "net/pool_guard.js", Path));
+}
+
+#[test]
+fn a_member_of_the_object_at_hand_is_known_by_its_own_name() {
+    assert_eq!(said("this.drainQueue()"), [(Identifier, "drainQueue")]);
+    assert_eq!(said("self.pool.drain_queue()"), [(Dotted, "pool.drain_queue")]);
+}
+
+#[test]
+fn dates_are_found_with_the_month_in_words_too() {
+    let text = "from 7 May 2023 to March 14th, 2024, not May 2023 or 31 men 2023";
+    assert_eq!(said(text), [(Date, "7 May 2023"), (Date, "March 14th, 2024")]);
+}
+
+#[test]
 fn commit_trailers_give_nothing() {
     assert_eq!(said("Co-Authored-By: Ana <ana.k@acme.dev>"), []);
     assert_eq!(said("Signed-off-by: ana.k@acme.dev"), []);

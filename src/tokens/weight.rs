@@ -273,7 +273,7 @@ mod tests {
     use super::*;
 
     fn weight(tokens: u64) -> Weight {
-        Weight { tokens, units: tokens * 4, json_units: tokens * 5, tool_tokens: 0 }
+        Weight { tokens, units: tokens * 4, json_units: tokens * 5, tool_tokens: 0, messages: 1 }
     }
 
     #[test]

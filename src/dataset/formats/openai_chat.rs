@@ -67,7 +67,7 @@ impl Format for OpenAiChat {
         }
         if reader.renamed > 0 {
             let n = reader.renamed;
-            source.warn(format!("{n} calls repeat an id; `#2` and so on was added"));
+            source.warn(format!("calls that repeat an id: {n}; `#2` and so on was added to it"));
         }
         let mut drafts = reader.drafts;
         drafts.retain(|draft| !draft.transcript.messages.is_empty());
@@ -274,17 +274,10 @@ impl Reader {
         }
         content_blocks(wire.content, &mut blocks, draft);
         blocks.extend(wire.refusal.map(|text| Block::Text { text }));
+        let made = wire.tool_calls.into_iter().flatten();
         let legacy = wire.function_call.map(|function| WireCall { id: None, function });
-        for (n, call) in wire.tool_calls.into_iter().flatten().chain(legacy).enumerate() {
-            let own = call.id.unwrap_or_else(|| format!("{id}-call-{}", n + 1));
-            let (own, renamed) = calls.open(own, &call.function.name);
-            self.renamed += u64::from(renamed);
-            blocks.push(Block::ToolCall {
-                id: own,
-                name: call.function.name,
-                arguments: arguments(call.function.arguments, draft),
-            });
-        }
+        let made: Vec<WireCall> = made.chain(legacy).collect();
+        self.call_blocks(&id, made, calls, &mut blocks, draft);
         Ok(Message {
             id,
             role,
@@ -293,6 +286,27 @@ impl Reader {
             usage: wire.usage.map(|usage| usage.disjoint()),
             synthetic: false,
         })
+    }
+
+    fn call_blocks(
+        &mut self,
+        message: &str,
+        made: Vec<WireCall>,
+        calls: &mut Calls,
+        blocks: &mut Vec<Block>,
+        draft: &mut Draft,
+    ) {
+        for (n, call) in made.into_iter().enumerate() {
+            let id = call.id;
+            let id = id.unwrap_or_else(|| format!("{message}-call-{}", n + 1));
+            let (id, renamed) = calls.open(id, &call.function.name);
+            self.renamed += u64::from(renamed);
+            blocks.push(Block::ToolCall {
+                id,
+                name: call.function.name,
+                arguments: arguments(call.function.arguments, draft),
+            });
+        }
     }
 }
 

@@ -1,12 +1,16 @@
 //! Sessions of the pi coding agent: JSON lines, a list (version 1) or a tree
 //! (versions 2 and 3) of entries.
 
+mod wire;
+
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
 use rustc_hash::FxHashMap;
-use serde::Deserialize;
 use serde_json::Value as Json;
+
+use self::wire::{
+    Body, Compaction, Entry, Header, Part, Session, WireMessage, bash_text, lacks, read_entry,
+};
 
 use super::Format;
 use super::content::{Content, ResultText, Tally, home_of, project_of, result_message};
@@ -14,7 +18,7 @@ use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
 use crate::dataset::detect::Probe;
 use crate::dataset::error::{DatasetError, Problem};
-use crate::dataset::source::{Source, parse};
+use crate::dataset::source::Source;
 use crate::model::{Block, Message, RecordedCompaction, RecordedTrigger, Role, Usage};
 
 /// pi's session log.
@@ -62,122 +66,6 @@ impl Format for Pi {
         let empty = draft.transcript.messages.is_empty();
         Ok(if empty { vec![] } else { vec![draft] })
     }
-}
-
-struct Entry {
-    line: u64,
-    header: Header,
-    body: Body,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Header {
-    #[serde(rename = "type")]
-    kind: String,
-    id: Option<String>,
-    parent_id: Option<String>,
-    timestamp: Option<Timestamp>,
-}
-
-enum Body {
-    Session(Session),
-    Message(WireMessage),
-    Compaction(Compaction),
-    BranchSummary(String),
-    Custom(Content<Part>),
-    Other,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Session {
-    cwd: Option<String>,
-    branched_from: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Compaction {
-    summary: String,
-    first_kept_entry_index: Option<usize>,
-    first_kept_entry_id: Option<String>,
-    tokens_before: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct BranchSummary {
-    summary: String,
-}
-
-#[derive(Deserialize)]
-struct Custom {
-    #[serde(default)]
-    content: Content<Part>,
-}
-
-#[derive(Deserialize)]
-struct WithMessage {
-    message: WireMessage,
-}
-
-/// Which fields there are depends on `role`.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireMessage {
-    role: String,
-    #[serde(default)]
-    content: Content<Part>,
-    model: Option<String>,
-    stop_reason: Option<String>,
-    usage: Option<WireUsage>,
-    tool_call_id: Option<String>,
-    is_error: Option<bool>,
-    command: Option<String>,
-    output: Option<String>,
-    exit_code: Option<i64>,
-    cancelled: Option<bool>,
-    truncated: Option<bool>,
-    full_output_path: Option<String>,
-    exclude_from_context: Option<bool>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Part {
-    #[serde(rename = "type")]
-    kind: String,
-    text: Option<String>,
-    thinking: Option<String>,
-    id: Option<String>,
-    name: Option<String>,
-    arguments: Option<Json>,
-    mime_type: Option<String>,
-}
-
-/// pi counts cached tokens beside `input`, for every provider.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireUsage {
-    input: u64,
-    output: u64,
-    #[serde(default)]
-    cache_read: u64,
-    #[serde(default)]
-    cache_write: u64,
-}
-
-fn read_entry(text: &str) -> Result<(Header, Body), Problem> {
-    let header: Header = parse(text)?;
-    let body = match header.kind.as_str() {
-        "session" => Body::Session(parse(text)?),
-        "message" => Body::Message(parse::<WithMessage>(text)?.message),
-        "compaction" => Body::Compaction(parse(text)?),
-        "branch_summary" => Body::BranchSummary(parse::<BranchSummary>(text)?.summary),
-        "custom_message" => Body::Custom(parse::<Custom>(text)?.content),
-        _ => Body::Other,
-    };
-    Ok((header, body))
 }
 
 /// Positions of the conversation's entries: all of a list, or the path to the
@@ -370,15 +258,8 @@ impl Reader {
         header: &Header,
         compaction: Compaction,
     ) -> Result<(), Problem> {
-        let first = match (compaction.first_kept_entry_index, &compaction.first_kept_entry_id) {
-            (Some(index), _) => Some(index),
-            (None, Some(id)) => Some(*self.by_id.get(id).ok_or_else(|| {
-                Problem::Inconsistent(format!("first kept entry `{id}` is not in the file"))
-            })?),
-            (None, None) => None,
-        };
         let after = self.draft.next_index();
-        let kept_from = match first {
+        let kept_from = match self.first_kept(&compaction)? {
             None => after,
             Some(first) if first > at => {
                 return Err(Problem::Inconsistent(format!(
@@ -401,6 +282,19 @@ impl Reader {
             at: header.timestamp,
         });
         Ok(())
+    }
+
+    /// Position in the file of the first entry that a compaction kept.
+    fn first_kept(&self, compaction: &Compaction) -> Result<Option<usize>, Problem> {
+        let id = match (compaction.first_kept_entry_index, &compaction.first_kept_entry_id) {
+            (Some(index), _) => return Ok(Some(index)),
+            (None, None) => return Ok(None),
+            (None, Some(id)) => id,
+        };
+        let at = self.by_id.get(id).copied();
+        at.map(Some).ok_or_else(|| {
+            Problem::Inconsistent(format!("first kept entry `{id}` is not in the file"))
+        })
     }
 
     fn blocks(&mut self, content: Content<Part>) -> Result<Vec<Block>, Problem> {
@@ -459,30 +353,4 @@ impl Reader {
 fn entry_id(header: &Header, line: u64) -> String {
     let id = header.id.clone();
     id.unwrap_or_else(|| format!("line-{line}"))
-}
-
-fn lacks(field: &str) -> Problem {
-    Problem::Shape { at: "message".to_owned(), message: format!("lacks `{field}`") }
-}
-
-/// A command that the user ran, as pi tells the model about it
-/// (pi-mono, `packages/coding-agent/src/core/messages.ts`).
-fn bash_text(message: &mut WireMessage) -> Result<String, Problem> {
-    let command = message.command.take().ok_or_else(|| lacks("command"))?;
-    let output = message.output.take().unwrap_or_default();
-    let mut text = format!("Ran `{command}`\n");
-    if output.is_empty() {
-        text.push_str("(no output)");
-    } else {
-        text.push_str(&format!("```\n{output}\n```"));
-    }
-    if message.cancelled == Some(true) {
-        text.push_str("\n\n(command cancelled)");
-    } else if let Some(code) = message.exit_code.filter(|&code| code != 0) {
-        text.push_str(&format!("\n\nCommand exited with code {code}"));
-    }
-    if let (Some(true), Some(path)) = (message.truncated, &message.full_output_path) {
-        text.push_str(&format!("\n\n[Output truncated. Full output: {path}]"));
-    }
-    Ok(text)
 }

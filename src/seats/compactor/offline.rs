@@ -1,0 +1,83 @@
+//! The offline compactor: extractive, deterministic, without weights.
+//!
+//! It stands in for a model so that everything around a compaction can be
+//! measured without one. It copies salient sentences of the conversation into
+//! the asked shape and is never longer than asked. What its rows score is our
+//! stand-in, not the strategy (`measures` §6).
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use super::shapes;
+use crate::strategy::{
+    CallUsage, Compactor, CompactorError, MESSAGES, Produced, Reply, Task, TaskMessage,
+};
+use crate::tokens::Counter;
+
+/// The stand-in for a model in the compactor's seat.
+#[derive(Debug)]
+pub struct Offline {
+    counter: Arc<Counter>,
+}
+
+impl Offline {
+    /// A compactor that keeps to its bounds by this counter.
+    pub fn new(counter: Arc<Counter>) -> Self {
+        Self { counter }
+    }
+
+    fn produce(&self, task: &Task) -> Result<(Produced, String), CompactorError> {
+        let counter = &*self.counter;
+        let produced = match task {
+            Task::SessionState { messages, previous, max_tokens, .. } => {
+                shapes::session_state(messages, previous.as_ref(), *max_tokens, counter)
+                    .map(Produced::SessionState)
+            }
+            Task::Continuation { messages, headings, max_tokens, .. } => {
+                shapes::continuation(messages, headings, *max_tokens, counter)
+                    .map(Produced::Continuation)
+            }
+            Task::Digest { messages, rolling, known, max_tokens, .. } => {
+                shapes::digest(messages, rolling.as_deref(), known, *max_tokens, counter)
+                    .map(Produced::Digest)
+            }
+        };
+        let bound = task.max_tokens();
+        let produced = produced.ok_or_else(|| {
+            CompactorError::Malformed(format!("the asked shape does not fit into {bound} tokens"))
+        })?;
+        let text = shapes::text(&produced);
+        Ok((produced, text))
+    }
+}
+
+#[async_trait]
+impl Compactor for Offline {
+    async fn run(&self, task: &Task) -> Result<Reply, CompactorError> {
+        let (produced, text) = self.produce(task)?;
+        let usage = CallUsage { input: self.input(task), output: self.counter.count(&text) };
+        Ok(Reply { produced, usage, latency_ms: None })
+    }
+
+    fn name(&self) -> &str {
+        "offline"
+    }
+}
+
+impl Offline {
+    /// What a call would read: the prompt, and the messages or the live
+    /// conversation that it is appended to.
+    fn input(&self, task: &Task) -> u64 {
+        let sum = |messages: &[TaskMessage]| messages.iter().map(|m| m.tokens).sum::<u64>();
+        let (prompt, read) = match task {
+            Task::Continuation { prompt, messages, live, .. } => {
+                (prompt, live.unwrap_or_else(|| sum(messages)))
+            }
+            Task::SessionState { prompt, messages, .. } | Task::Digest { prompt, messages, .. } => {
+                (prompt, sum(messages))
+            }
+        };
+        self.counter.count(&prompt.replace(MESSAGES, "")) + read
+    }
+}

@@ -1,0 +1,181 @@
+//! The units of a task, scored, from which each part of a reply takes the best
+//! that fit its budget.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::units::{Kind, Unit};
+use crate::text::{IdentifierOptions, identifiers};
+use crate::tokens::Counter;
+
+/// Units that a part of a reply chooses among, best first: enough to fill any
+/// bound in use, few enough for choosing to stay linear in the text.
+const CHOICE: usize = 400;
+
+/// Identifiers of one unit that count.
+const COUNTED: usize = 6;
+
+/// Share of words in common from which two units say the same.
+const SAME: f64 = 0.7;
+
+/// Scored units, and what has been taken of them.
+pub(super) struct Pool<'a> {
+    pub units: Vec<Unit>,
+    counter: &'a Counter,
+    ids: Vec<Vec<u32>>,
+    /// By identifier.
+    weights: Vec<f64>,
+    base: Vec<f64>,
+    used: Vec<bool>,
+    covered: FxHashSet<u32>,
+    said: Vec<FxHashSet<String>>,
+}
+
+impl<'a> Pool<'a> {
+    /// Scores units of a task with so many messages.
+    pub(super) fn new(units: Vec<Unit>, messages: usize, counter: &'a Counter) -> Self {
+        let mut names: FxHashMap<String, u32> = FxHashMap::default();
+        let mut seen_in: Vec<(usize, u32)> = Vec::new();
+        let ids: Vec<Vec<u32>> = units
+            .iter()
+            .map(|unit| {
+                let code = matches!(unit.kind, Kind::Change | Kind::Action);
+                let found = identifiers(&unit.text, IdentifierOptions { code });
+                let mut own: Vec<u32> = Vec::new();
+                for identifier in found {
+                    let next = names.len() as u32;
+                    let id = *names.entry(identifier.text.to_owned()).or_insert(next);
+                    if id == next {
+                        seen_in.push((usize::MAX, 0));
+                    }
+                    let (last, count) = &mut seen_in[id as usize];
+                    if *last != unit.message {
+                        (*last, *count) = (unit.message, *count + 1);
+                    }
+                    if !own.contains(&id) {
+                        own.push(id);
+                    }
+                }
+                own
+            })
+            .collect();
+        let end = messages.max(1) as f64;
+        // Named often and named lately: likely to be needed again.
+        let weights = seen_in
+            .iter()
+            .map(|&(last, count)| (1.0 + f64::from(count).ln()) * (0.5 + last as f64 / end))
+            .collect();
+        let base = units.iter().map(|unit| base(unit, end)).collect();
+        let used = vec![false; units.len()];
+        Self {
+            units,
+            counter,
+            ids,
+            weights,
+            base,
+            used,
+            covered: FxHashSet::default(),
+            said: Vec::new(),
+        }
+    }
+
+    /// Takes the best units that a filter lets pass and whose lines fit into a
+    /// number of tokens; in the order of the conversation, with what they cost.
+    pub(super) fn take(
+        &mut self,
+        budget: u64,
+        wanted: impl Fn(&Unit) -> bool,
+    ) -> (Vec<usize>, u64) {
+        let mut choice: Vec<usize> =
+            (0..self.units.len()).filter(|&at| !self.used[at] && wanted(&self.units[at])).collect();
+        let first: Vec<f64> = (0..self.units.len()).map(|at| self.value(at)).collect();
+        choice.sort_by(|&a, &b| first[b].total_cmp(&first[a]).then(b.cmp(&a)));
+        choice.truncate(CHOICE);
+        let (mut taken, mut spent) = (Vec::new(), 0);
+        while let Some(best) = self.best(&choice) {
+            let at = choice.swap_remove(best);
+            let words = words(&self.units[at].text);
+            if self.said.iter().any(|other| alike(&words, other)) {
+                continue;
+            }
+            let cost = self.cost(&self.units[at].text);
+            if spent + cost > budget {
+                // Others may be shorter; what hardly fits any more is not worth the search.
+                if budget - spent < 12 {
+                    break;
+                }
+                continue;
+            }
+            spent += cost;
+            self.mark(at, words);
+            taken.push(at);
+        }
+        taken.sort_unstable();
+        (taken, spent)
+    }
+
+    /// Tokens of a unit as a line of a list.
+    pub(super) fn cost(&self, text: &str) -> u64 {
+        self.counter.count(&format!("- {text}\n"))
+    }
+
+    /// Notes that a text is in the reply, so that nothing repeats it.
+    pub(super) fn say(&mut self, text: &str) {
+        self.said.push(words(text));
+    }
+
+    fn mark(&mut self, at: usize, words: FxHashSet<String>) {
+        self.used[at] = true;
+        self.said.push(words);
+        let ids = &self.ids[at];
+        self.covered.extend(ids.iter().copied());
+    }
+
+    /// Position of the best choice now; the later unit where two tie.
+    fn best(&self, choice: &[usize]) -> Option<usize> {
+        let values = choice.iter().enumerate().map(|(at, &unit)| (at, self.value(unit), unit));
+        values.max_by(|a, b| a.1.total_cmp(&b.1).then(a.2.cmp(&b.2))).map(|(at, ..)| at)
+    }
+
+    /// What a unit adds to the reply, by its length.
+    fn value(&self, at: usize) -> f64 {
+        let fresh = |id: &u32| if self.covered.contains(id) { 0.1 } else { 1.0 };
+        let named: f64 = (self.ids[at].iter().take(COUNTED))
+            .map(|id| self.weights[*id as usize] * fresh(id))
+            .sum();
+        (self.base[at] + named) / (40.0 + self.units[at].text.len() as f64).sqrt()
+    }
+}
+
+fn base(unit: &Unit, messages: f64) -> f64 {
+    let kind = match unit.kind {
+        Kind::Decision => 3.0,
+        Kind::Preference if unit.user => 3.0,
+        Kind::Request => 2.0,
+        Kind::Problem | Kind::Done | Kind::Change => 2.0,
+        Kind::Plan | Kind::Definition | Kind::Preference => 1.5,
+        Kind::Statement => 1.0,
+        Kind::Action => 0.5,
+    };
+    let user = if unit.user { 1.0 } else { 0.0 };
+    // What a summary kept once has been chosen among more.
+    let distilled = if unit.distilled { 2.0 } else { 0.0 };
+    let number = if unit.text.bytes().any(|b| b.is_ascii_digit()) { 0.5 } else { 0.0 };
+    kind + user + distilled + number + 2.0 * unit.message as f64 / messages
+}
+
+/// The words of a text, without case and punctuation.
+pub(super) fn words(text: &str) -> FxHashSet<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect()
+}
+
+/// Whether two texts say nearly the same.
+pub(super) fn alike(a: &FxHashSet<String>, b: &FxHashSet<String>) -> bool {
+    let (small, large) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+    // Too few in common even if all of the smaller one were.
+    if (small.len() as f64) < SAME * large.len() as f64 {
+        return false;
+    }
+    let common = small.iter().filter(|word| large.contains(*word)).count();
+    common as f64 >= SAME * (a.len() + b.len() - common) as f64
+}

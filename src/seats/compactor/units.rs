@@ -1,0 +1,262 @@
+//! A conversation as sentences that a summary could be made of.
+
+use serde_json::Value as Json;
+
+use super::cues::{Cue, cues};
+use crate::model::Role;
+use crate::strategy::TaskMessage;
+
+/// Longest unit in characters: a summary copies no giant lines.
+const LONGEST: usize = 240;
+
+/// Characters of a message that are read at either end; what stands between
+/// is bulk (a listing, a file), not conversation.
+const READ: usize = 12_000;
+
+/// Lines about problems that one tool result may give.
+const PROBLEMS_A_RESULT: usize = 4;
+
+/// What a unit is to a summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The user asks or tells.
+    Request,
+    /// How the user wants things.
+    Preference,
+    /// Something was settled.
+    Decision,
+    /// Something went wrong, or why.
+    Problem,
+    /// Something was achieved.
+    Done,
+    /// Something is still to do.
+    Plan,
+    /// What something is.
+    Definition,
+    /// A call that changed a file.
+    Change,
+    /// Another call.
+    Action,
+    /// Anything else that was said.
+    Statement,
+}
+
+/// One sentence, line or call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Unit {
+    /// Trimmed, on one line, at most [`LONGEST`] characters.
+    pub text: String,
+    pub kind: Kind,
+    /// Whether the user said it.
+    pub user: bool,
+    /// Whether an earlier summary says it.
+    pub distilled: bool,
+    /// Position of its message in the task.
+    pub message: usize,
+    /// For a change: the file.
+    pub file: Option<String>,
+}
+
+/// Every unit in order.
+pub(super) fn read(messages: &[TaskMessage]) -> Vec<Unit> {
+    let mut units = Vec::new();
+    for (at, message) in messages.iter().enumerate() {
+        match message.role {
+            Role::Tool => result(at, &message.text, &mut units),
+            role => spoken(at, role, &message.text, &mut units),
+        }
+    }
+    units
+}
+
+/// The units of a text that an earlier summary consists of.
+pub(super) fn distilled(text: &str) -> Vec<Unit> {
+    let mut units = Vec::new();
+    for line in text.lines() {
+        if let Some(text) = clean(line).filter(|_| !line.trim_start().starts_with('#')) {
+            let kind = kind_of(&text, false);
+            units.push(Unit { text, kind, user: false, distilled: true, message: 0, file: None });
+        }
+    }
+    units
+}
+
+fn spoken(at: usize, role: Role, text: &str, units: &mut Vec<Unit>) {
+    if let Some((head, summary)) = text.split_once('\n')
+        && is_summary_marker(head)
+    {
+        units.extend(distilled(summary).into_iter().map(|unit| Unit { message: at, ..unit }));
+        return;
+    }
+    let user = role == Role::User;
+    let mut fenced = false;
+    for part in ends(text) {
+        for line in part.lines() {
+            if line.trim_start().starts_with("```") {
+                fenced = !fenced;
+            } else if role == Role::Assistant && line.starts_with(r#"{"name":"#) {
+                units.extend(call(at, line));
+            } else if !fenced {
+                for sentence in sentences(line) {
+                    let kind = kind_of(&sentence, user);
+                    let (text, distilled, file) = (sentence, false, None);
+                    units.push(Unit { text, kind, user, distilled, message: at, file });
+                }
+            }
+        }
+    }
+}
+
+/// `[Conversation summary …]` and its like.
+fn is_summary_marker(line: &str) -> bool {
+    let line = line.trim();
+    line.starts_with('[') && line.ends_with(']') && line.contains("onversation")
+}
+
+fn result(at: usize, text: &str, units: &mut Vec<Unit>) {
+    let mut problems = 0;
+    for part in ends(text) {
+        for line in part.lines().filter(|line| line.len() < 2 * LONGEST) {
+            if problems == PROBLEMS_A_RESULT {
+                return;
+            }
+            if !cues(line)(Cue::Problem) {
+                continue;
+            }
+            if let Some(text) = clean(line) {
+                problems += 1;
+                let (kind, file) = (Kind::Problem, None);
+                units.push(Unit { text, kind, user: false, distilled: false, message: at, file });
+            }
+        }
+    }
+}
+
+/// The text, or its two ends where it is long.
+fn ends(text: &str) -> Vec<&str> {
+    if text.len() <= 2 * READ {
+        return vec![text];
+    }
+    let head = text.floor_char_boundary(READ);
+    let tail = text.ceil_char_boundary(text.len() - READ);
+    vec![&text[..head], &text[tail..]]
+}
+
+fn kind_of(text: &str, user: bool) -> Kind {
+    let has = cues(text);
+    let order: &[(Cue, Kind)] = if user {
+        &[(Cue::Decision, Kind::Decision), (Cue::Preference, Kind::Preference)]
+    } else {
+        &[
+            (Cue::Decision, Kind::Decision),
+            (Cue::Problem, Kind::Problem),
+            (Cue::Done, Kind::Done),
+            (Cue::Plan, Kind::Plan),
+            (Cue::Definition, Kind::Definition),
+        ]
+    };
+    let known = order.iter().find(|(cue, _)| has(*cue)).map(|(_, kind)| *kind);
+    match known {
+        Some(kind) => kind,
+        None if user && has(Cue::Definition) => Kind::Definition,
+        None if user => Kind::Request,
+        None => Kind::Statement,
+    }
+}
+
+/// Sentences of a line: a full stop ends one where a space follows it, so that
+/// `src/auth.ts` and `0.70` stay whole.
+fn sentences(line: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    let bytes = line.as_bytes();
+    for at in memchr::memchr3_iter(b'.', b'!', b'?', bytes) {
+        let ends = bytes.get(at + 1) == Some(&b' ') && at - start >= 12;
+        if ends {
+            found.extend(clean(&line[start..=at]));
+            start = at + 1;
+        }
+    }
+    found.extend(clean(&line[start..]));
+    found
+}
+
+/// On one line, without list marks, cut where it is long; `None` where it says
+/// nothing (rules, tags, brackets).
+fn clean(text: &str) -> Option<String> {
+    let text = text.trim().trim_start_matches(['-', '*', '#', '>', '|', '•', ' ']).trim();
+    let is_tag = text.starts_with('<') && text.ends_with('>');
+    let letters = text.chars().take(2 * LONGEST).filter(|c| c.is_alphanumeric()).count();
+    if is_tag || letters < 4 || letters * 3 < text.chars().take(2 * LONGEST).count() {
+        return None;
+    }
+    let mut out = String::new();
+    for word in text.split_whitespace() {
+        if out.len() + word.len() > LONGEST {
+            let room = LONGEST.saturating_sub(out.len());
+            // A single endless word is data; a long sentence ends at a word.
+            if out.is_empty() {
+                out.push_str(&word[..word.floor_char_boundary(room)]);
+            }
+            out.push('…');
+            break;
+        }
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    Some(out)
+}
+
+/// A call as a sentence.
+fn call(at: usize, line: &str) -> Option<Unit> {
+    let parsed: Json = serde_json::from_str(line).ok()?;
+    let (name, arguments) = (parsed.get("name")?.as_str()?, parsed.get("arguments")?);
+    let argument = |keys: &[&str]| keys.iter().find_map(|key| arguments.get(key)?.as_str());
+    let path = argument(&["file_path", "path", "notebook_path", "filename", "target_file"]);
+    let wrote =
+        argument(&["new_string", "new_str", "content", "new_source", "file_text", "newText"]);
+    let (text, kind, file) = match (path, wrote, argument(&["command", "cmd"])) {
+        (Some(path), Some(new), _) => {
+            let old = argument(&["old_string", "old_str", "oldText"]).unwrap_or_default();
+            (changed(path, old, new), Kind::Change, Some(path.to_owned()))
+        }
+        (_, _, Some(command)) => (format!("Ran `{}`", first_line(command)), Kind::Action, None),
+        (Some(path), None, None) => {
+            let pattern = argument(&["pattern", "query"]);
+            let what = pattern.map(|p| format!(" for `{}`", first_line(p))).unwrap_or_default();
+            (format!("{name} of {path}{what}"), Kind::Action, None)
+        }
+        _ => {
+            let any = || arguments.as_object()?.values().find_map(Json::as_str);
+            let about = argument(&["pattern", "query", "url", "description"]).or_else(any)?;
+            (format!("{name}: {}", first_line(about)), Kind::Action, None)
+        }
+    };
+    let text = clean(&text)?;
+    Some(Unit { text, kind, user: false, distilled: false, message: at, file })
+}
+
+/// The file and the first line that is new in it.
+fn changed(path: &str, old: &str, new: &str) -> String {
+    let old_lines: Vec<&str> = old.lines().take(200).map(str::trim).collect();
+    let fresh = new
+        .lines()
+        .take(200)
+        .map(str::trim)
+        .find(|line| line.len() > 8 && !old_lines.contains(line));
+    match fresh {
+        Some(line) => format!("Modified {path}: `{}`", cut(line, 90)),
+        None => format!("Modified {path}"),
+    }
+}
+
+fn first_line(text: &str) -> &str {
+    cut(text.trim().lines().next().unwrap_or_default(), 160)
+}
+
+/// At most so many bytes, at a character.
+pub(super) fn cut(text: &str, bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes)]
+}

@@ -1,0 +1,6 @@
+//! Who sits in the seats that strategies and exams call on.
+//!
+//! Invariant: a seat sees only what its task carries, so a compactor can reach
+//! neither probe nor answer.
+
+pub mod compactor;

@@ -1,0 +1,258 @@
+//! Continuation: everything since the last summary, up to the last messages,
+//! becomes a prompt for going on.
+//!
+//! Source: seed 001 (GenCode), layer 2, "Compaction". The seed names no
+//! fallback: when the compactor fails, the context stays as it is (recorded).
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+
+use super::extraction::{FileTools, ToolUsage, extract};
+use super::folding::{Cuts, in_shape, recorded_before, task_messages};
+use crate::model::Role;
+use crate::strategy::compactor::{MESSAGES, Produced, Task};
+use crate::strategy::context::{Context, EntryId, Op, Place};
+use crate::strategy::host::{
+    Fallback, Host, Outcome, PresetState, Record, Strategy, StrategyError,
+};
+use crate::strategy::preset::{Build, MechanismSpec};
+use crate::strategy::prompt::Prompt;
+use crate::tokens::{Estimator, Weight};
+
+/// Folds all but the last messages into a continuation prompt.
+pub static SPEC: MechanismSpec = MechanismSpec {
+    name: "continuation",
+    summary: "Folds what came since the last summary, but for the last messages, into a prompt for going on",
+    uses_compactor: true,
+    is_view: false,
+    build: |build| Ok(Box::new(Continuation::new(build)?)),
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    prompt: String,
+    /// Whether the stage does anything (`enabled`, `enableCompaction`).
+    #[serde(default = "yes")]
+    enabled: bool,
+    /// Messages that stay verbatim.
+    keep_last: u32,
+    keep_summaries: KeepSummaries,
+    request: Request,
+    /// Bound of the reply; an output limit, so it does not scale.
+    max_tokens: u64,
+    #[serde(default)]
+    file_tools: FileTools,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum KeepSummaries {
+    /// Each summary stands for its own range.
+    All,
+    /// "System prompt, summary system message, last 10 messages".
+    Last,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Request {
+    /// The template is appended to the live conversation.
+    Prefix,
+    /// The messages to fold alone.
+    Fresh,
+}
+
+/// The seed's `ConversationSummary`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Summary {
+    id: String,
+    #[serde(rename = "type")]
+    kind: String,
+    /// First and last message, counted from 1: the system prompt is 0.
+    covering_messages: [u32; 2],
+    content: String,
+    key_decisions: Vec<String>,
+    files_modified: Vec<String>,
+    tools_used: Vec<ToolUsage>,
+    generated_at: String,
+    /// Characters / 4.
+    estimated_tokens: u64,
+}
+
+/// What is saved with the session: `session.summaries`, and the entries that
+/// still stand in the conversation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Summaries {
+    records: Vec<Summary>,
+    entries: Vec<EntryId>,
+}
+
+struct Continuation {
+    prompt: Prompt,
+    parameters: Parameters,
+    summaries: Summaries,
+}
+
+impl Continuation {
+    fn new(build: &Build<'_>) -> Result<Self, String> {
+        let parameters: Parameters = build.read()?;
+        if parameters.keep_last == 0 || parameters.max_tokens == 0 {
+            return Err("`keep_last` and `max_tokens` must be at least 1".to_owned());
+        }
+        let prompt = build.prompt(&parameters.prompt, &["messages"])?;
+        Ok(Self { prompt, parameters, summaries: Summaries::default() })
+    }
+
+    /// From after the last summary to the length less `keep_last`, a call
+    /// never parted from its result.
+    fn range(&self, context: &Context) -> Vec<EntryId> {
+        let keep = self.parameters.keep_last as usize;
+        let tail = context.stored().rev().take(keep).filter_map(|id| id.index()).min();
+        let Some(cut) = tail else {
+            return Vec::new();
+        };
+        recorded_before(context, Cuts::of(context).back_to_whole(cut))
+    }
+
+    fn task(&self, context: &Context, range: &[EntryId]) -> Task {
+        let live = match self.parameters.request {
+            Request::Prefix => Some(context.weight().tokens),
+            Request::Fresh => None,
+        };
+        let values = BTreeMap::from([("messages", MESSAGES.to_owned())]);
+        Task::Continuation {
+            prompt: self.prompt.render(&values),
+            messages: task_messages(context, range),
+            headings: headings(self.prompt.source()),
+            live,
+            max_tokens: self.parameters.max_tokens,
+        }
+    }
+
+    fn summary(
+        &self,
+        context: &Context,
+        host: &Host<'_>,
+        range: &[EntryId],
+        content: String,
+    ) -> Summary {
+        let extraction = extract(context, range, &self.parameters.file_tools);
+        let place = |id: Option<&EntryId>| id.and_then(|id| id.index()).map_or(0, |i| i + 1);
+        let weight = Weight::of_text("system", &content, &context.recording().counter);
+        Summary {
+            id: host.id("sum"),
+            kind: "compaction".to_owned(),
+            covering_messages: [place(range.first()), place(range.last())],
+            content,
+            key_decisions: extraction.key_decisions,
+            files_modified: extraction.files_modified,
+            tools_used: extraction.tools_used,
+            generated_at: host.now.to_string(),
+            estimated_tokens: Estimator::CharsOverFour.fallback(weight),
+        }
+    }
+
+    /// The new array: (older summaries,) this summary, the last messages.
+    fn place(
+        &mut self,
+        context: &mut Context,
+        range: Vec<EntryId>,
+        content: &str,
+    ) -> Result<(), StrategyError> {
+        let count = range.len();
+        let text = format!("[Earlier conversation - {count} messages summarized]\n\n{content}");
+        self.summaries.entries.retain(|&id| context.contains(id));
+        if self.parameters.keep_summaries == KeepSummaries::Last
+            && !self.summaries.entries.is_empty()
+        {
+            context.apply(Op::Evict(std::mem::take(&mut self.summaries.entries)))?;
+        }
+        let into = vec![(Role::System, text)];
+        let new = context.apply(Op::Fold { range, into, at: Place::Head })?;
+        self.summaries.entries.extend(new);
+        Ok(())
+    }
+
+    /// The seed's `getCompressionStats()`.
+    fn stats(&self, context: &Context) -> Record {
+        let (total, active) = (context.seen_count(), context.stored().count());
+        Record {
+            kind: "stats".to_owned(),
+            body: json!({
+                "totalMessages": total,
+                "activeMessages": active,
+                "summaryCount": self.summaries.records.len(),
+                "compressionRatio": active as f64 / f64::from(total.max(1)),
+            }),
+        }
+    }
+}
+
+/// The numbered points of the template, which the reply is to be ordered by.
+fn headings(template: &str) -> Vec<String> {
+    let numbered = |line: &str| {
+        let (number, rest) = line.trim().split_once(". ")?;
+        number.bytes().all(|b| b.is_ascii_digit()).then(|| rest.trim().to_owned())
+    };
+    template.lines().filter_map(numbered).collect()
+}
+
+#[async_trait]
+impl Strategy for Continuation {
+    async fn compact(
+        &mut self,
+        context: &mut Context,
+        shared: &mut PresetState,
+        host: &Host<'_>,
+    ) -> Result<Outcome, StrategyError> {
+        let mut outcome = Outcome::default();
+        if !self.parameters.enabled {
+            return Ok(outcome);
+        }
+        let range = self.range(context);
+        if range.is_empty() {
+            return Ok(outcome);
+        }
+        let reply = host.compactor.run(&self.task(context, &range)).await;
+        let content = in_shape(reply, "continuation prompt", |produced| match produced {
+            Produced::Continuation(text) => Some(text),
+            _ => None,
+        });
+        match content {
+            Ok(content) => {
+                let summary = self.summary(context, host, &range, content);
+                shared.boundary = range.last().and_then(|id| id.index());
+                self.place(context, range, &summary.content)?;
+                let body = serde_json::to_value(&summary).expect("plain data serialises");
+                outcome.records.push(Record { kind: "summary".to_owned(), body });
+                self.summaries.records.push(summary);
+                outcome.records.push(self.stats(context));
+            }
+            Err(error) => {
+                outcome.fallback =
+                    Some(Fallback { to: "none".to_owned(), reason: error.to_string() });
+            }
+        }
+        Ok(outcome)
+    }
+
+    fn state(&self) -> Json {
+        serde_json::to_value(&self.summaries).expect("plain data serialises")
+    }
+
+    fn restore(&mut self, state: Json) -> Result<(), StrategyError> {
+        self.summaries = serde_json::from_value(state)
+            .map_err(|e| StrategyError::State { mechanism: SPEC.name, reason: e.to_string() })?;
+        Ok(())
+    }
+}

@@ -1,0 +1,106 @@
+//! What the folding mechanisms share: where a conversation may be cut, and how
+//! its messages are shown to the compactor.
+
+use crate::model::{Block, MessageIndex};
+use crate::strategy::compactor::{CompactorError, Produced, Reply, TaskMessage};
+use crate::strategy::context::{Context, EntryId, Op, OpError};
+
+/// For every place between two messages, the nearest place at or before it
+/// that parts no call from its result.
+pub(super) struct Cuts {
+    /// By message: the oldest call whose result, or whose outcome that is
+    /// still awaited, stands at or behind it.
+    oldest_call: Vec<MessageIndex>,
+}
+
+impl Cuts {
+    /// Looks at every call that is stored.
+    pub(super) fn of(context: &Context) -> Self {
+        let seen = context.seen_count();
+        let mut oldest_call: Vec<MessageIndex> = (0..=seen).collect();
+        for call in &context.recording().calls[..] {
+            if call.message >= seen || !context.contains(EntryId::message(call.message)) {
+                continue;
+            }
+            // A call that is still running has its result behind everything.
+            let Some(result) = call.result.map(|result| result.min(seen)) else {
+                continue;
+            };
+            let stored = result == seen || context.contains(EntryId::message(result));
+            if stored && !context.is_call_removed(call) {
+                let at = &mut oldest_call[result as usize];
+                *at = call.message.min(*at);
+            }
+        }
+        for at in (0..seen as usize).rev() {
+            oldest_call[at] = oldest_call[at].min(oldest_call[at + 1]);
+        }
+        Self { oldest_call }
+    }
+
+    /// Whether cutting before a message leaves every call with its result.
+    pub(super) fn is_whole(&self, cut: MessageIndex) -> bool {
+        self.oldest_call[cut as usize] == cut
+    }
+
+    /// The nearest whole cut at or before one: a tail that would begin with a
+    /// result moves back to its call (`semantics` 19).
+    pub(super) fn back_to_whole(&self, mut cut: MessageIndex) -> MessageIndex {
+        while !self.is_whole(cut) {
+            cut = self.oldest_call[cut as usize];
+        }
+        cut
+    }
+}
+
+/// The stored recorded messages with a smaller index, oldest first.
+pub(super) fn recorded_before(context: &Context, cut: MessageIndex) -> Vec<EntryId> {
+    context.stored().filter(|id| id.index().is_some_and(|i| i < cut)).collect()
+}
+
+/// Entries as the compactor is shown them: as they are sent, edits included.
+pub(super) fn task_messages(context: &Context, range: &[EntryId]) -> Vec<TaskMessage> {
+    let shown = range.iter().filter_map(|&id| {
+        let entry = context.entry(id)?;
+        let images = id.index().map_or(0, |index| images(context, index));
+        let tokens = entry.weight.tokens;
+        Some(TaskMessage { role: entry.role, text: entry.text.into_owned(), images, tokens })
+    });
+    shown.collect()
+}
+
+fn images(context: &Context, message: MessageIndex) -> u32 {
+    let count = |block: &Block| match block {
+        Block::Image { .. } => 1,
+        Block::ToolResult { images, .. } => *images,
+        _ => 0,
+    };
+    match context.original(EntryId::message(message)) {
+        Some(original) if !context.is_edited(EntryId::message(message)) => original.images(),
+        _ => context.blocks(message).iter().map(count).sum(),
+    }
+}
+
+/// Sets a note unless it says the same already.
+pub(super) fn set_note(
+    context: &mut Context,
+    key: &str,
+    text: Option<String>,
+) -> Result<(), OpError> {
+    let now = context.notes().find(|(known, _)| *known == key).map(|(_, text)| text);
+    if now != text.as_deref() {
+        context.apply(Op::Note { key: key.to_owned(), text })?;
+    }
+    Ok(())
+}
+
+/// The reply in the shape that was asked for; any other shape is a failure of
+/// the compactor, not of the strategy.
+pub(super) fn in_shape<T>(
+    reply: Result<Reply, CompactorError>,
+    shape: &str,
+    read: fn(Produced) -> Option<T>,
+) -> Result<T, CompactorError> {
+    let produced = reply?.produced;
+    read(produced).ok_or_else(|| CompactorError::Malformed(format!("a {shape} was asked for")))
+}

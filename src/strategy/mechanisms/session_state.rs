@@ -1,0 +1,265 @@
+//! Session state: the oldest exchanges are folded into a structured state.
+//!
+//! Source: seed 000 (Arachne), "Session State Compression". Evaluated once per
+//! user message, before the call to the model. When the compactor fails,
+//! nothing is folded and nothing dropped: what is left is the FIFO stage of
+//! the preset above its own limit, and the fold is tried again next time.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::folding::{Cuts, in_shape, recorded_before, set_note, task_messages};
+use crate::model::{MessageIndex, Role};
+use crate::strategy::compactor::{MESSAGES, Produced, SessionState, Task};
+use crate::strategy::context::{Context, EntryId, Op, Place};
+use crate::strategy::host::{Fallback, Host, Outcome, PresetState, Strategy, StrategyError};
+use crate::strategy::preset::{Build, MechanismSpec};
+use crate::strategy::prompt::Prompt;
+
+/// Folds the oldest exchanges into a SessionState.
+pub static SPEC: MechanismSpec = MechanismSpec {
+    name: "session-state",
+    summary: "Folds the oldest exchanges into a structured state, merged each time",
+    uses_compactor: true,
+    is_view: false,
+    build: |build| Ok(Box::new(Folder::new(build)?)),
+};
+
+/// The note that tells the model what a `<session_state>` block is.
+const AWARENESS: &str = "session-state-awareness";
+
+/// The note that carries the state where it stands in the system prompt.
+const STATE_NOTE: &str = "session-state";
+
+/// The assistant's half of the synthetic pair.
+const ACKNOWLEDGED: &str = "Understood.";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// Prompt for the first fold.
+    prompt: String,
+    /// Prompt for folding into a state that exists.
+    merge_prompt: String,
+    /// Note that is always in the system prompt.
+    awareness_prompt: String,
+    /// Where the state stands.
+    placement: Placement,
+    /// Bound of the first state: "output = structured JSON (~200-500 tokens)".
+    max_tokens: u64,
+    /// Size reserved for the state, and bound of a merged one: "~200-800 tokens".
+    reserve: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Placement {
+    /// A user and assistant pair at the head of the history.
+    History,
+    /// A note in the system prompt.
+    System,
+}
+
+/// What is saved with the conversation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Folded {
+    /// Null until the first fold.
+    compressed_state: Option<SessionState>,
+    /// Id of the last message that it covers.
+    compressed_at_message_id: Option<String>,
+    /// The entries that carry it in the history.
+    entries: Vec<EntryId>,
+}
+
+struct Folder {
+    prompt: Prompt,
+    merge_prompt: Prompt,
+    awareness: String,
+    parameters: Parameters,
+    folded: Folded,
+}
+
+impl Folder {
+    fn new(build: &Build<'_>) -> Result<Self, String> {
+        let parameters: Parameters = build.read()?;
+        if parameters.max_tokens == 0 || parameters.max_tokens > parameters.reserve {
+            return Err("`max_tokens` must be between 1 and `reserve`".to_owned());
+        }
+        Ok(Self {
+            prompt: build.prompt(&parameters.prompt, &["messages"])?,
+            merge_prompt: build
+                .prompt(&parameters.merge_prompt, &["previous_state", "messages"])?,
+            awareness: build.prompt(&parameters.awareness_prompt, &[])?.source().trim().to_owned(),
+            parameters,
+            folded: Folded::default(),
+        })
+    }
+
+    /// The stored entries that carry the state now.
+    fn carriers(&self, context: &Context) -> Vec<EntryId> {
+        self.folded.entries.iter().copied().filter(|&id| context.contains(id)).collect()
+    }
+
+    /// Where to cut so that the fewest oldest whole exchanges go and what is
+    /// left, with the reserve, meets the target (`semantics` 17). The newest
+    /// exchange, which the current user message opens, stays.
+    fn cut(&self, context: &Context, host: &Host<'_>) -> Option<MessageIndex> {
+        let believed = host.believed? + self.parameters.reserve;
+        let excess = believed.saturating_sub(host.target);
+        let mut removed = self.carried_size(context, host);
+        let cuts = Cuts::of(context);
+        let mut stored = context.stored().filter_map(EntryId::index).peekable();
+        let mut last = None;
+        for &start in context.exchanges() {
+            let mut folds = last.is_some();
+            while let Some(index) = stored.next_if(|&index| index < start) {
+                removed += size(context, host, EntryId::message(index));
+                folds = true;
+            }
+            if folds && cuts.is_whole(start) {
+                last = Some(start);
+                if removed >= excess {
+                    break;
+                }
+            }
+        }
+        last
+    }
+
+    /// What the old state takes of the context, which the new one replaces.
+    fn carried_size(&self, context: &Context, host: &Host<'_>) -> u64 {
+        match self.parameters.placement {
+            Placement::History => {
+                self.carriers(context).into_iter().map(|id| size(context, host, id)).sum()
+            }
+            Placement::System => {
+                let note = context.notes().find(|(key, _)| *key == STATE_NOTE);
+                note.map_or(0, |(_, text)| context.recording().counter.count(text))
+            }
+        }
+    }
+
+    fn task(&self, context: &Context, range: &[EntryId]) -> Task {
+        let messages = MESSAGES.to_owned();
+        let previous = self.folded.compressed_state.clone();
+        let (prompt, bound) = match &previous {
+            None => {
+                let values = BTreeMap::from([("messages", messages)]);
+                (self.prompt.render(&values), self.parameters.max_tokens)
+            }
+            Some(state) => {
+                let values =
+                    BTreeMap::from([("previous_state", json(state)), ("messages", messages)]);
+                (self.merge_prompt.render(&values), self.parameters.reserve)
+            }
+        };
+        Task::SessionState {
+            prompt,
+            messages: task_messages(context, range),
+            previous,
+            max_tokens: bound.saturating_sub(frame_tokens(context)).max(1),
+        }
+    }
+
+    fn place(
+        &mut self,
+        context: &mut Context,
+        mut range: Vec<EntryId>,
+        state: &SessionState,
+    ) -> Result<(), StrategyError> {
+        let block = format!("<session_state>{}</session_state>", json(state));
+        let carriers = self.carriers(context);
+        let (into, at) = match self.parameters.placement {
+            Placement::History => {
+                let pair = vec![(Role::User, block), (Role::Assistant, ACKNOWLEDGED.to_owned())];
+                (pair, Place::Head)
+            }
+            Placement::System => (vec![(Role::System, block)], Place::Note(STATE_NOTE.to_owned())),
+        };
+        range.splice(0..0, carriers);
+        self.folded.entries = context.apply(Op::Fold { range, into, at })?;
+        Ok(())
+    }
+}
+
+/// A visible entry's size in the preset's measure; what is hidden takes none.
+fn size(context: &Context, host: &Host<'_>, id: EntryId) -> u64 {
+    if context.is_hidden(id) {
+        return 0;
+    }
+    context.entry(id).map_or(0, |entry| host.size(entry.weight))
+}
+
+fn json(state: &SessionState) -> String {
+    serde_json::to_string(state).expect("plain data serialises")
+}
+
+/// What the tags and the acknowledgement add to the state: two tokens more
+/// than counted apart, since a tag may merge with its neighbour otherwise.
+fn frame_tokens(context: &Context) -> u64 {
+    let counter = &context.recording().counter;
+    counter.count("<session_state>")
+        + counter.count("</session_state>")
+        + counter.count(ACKNOWLEDGED)
+        + 2
+}
+
+#[async_trait]
+impl Strategy for Folder {
+    fn prepare(
+        &mut self,
+        context: &mut Context,
+        _shared: &mut PresetState,
+        _host: &Host<'_>,
+    ) -> Result<(), StrategyError> {
+        Ok(set_note(context, AWARENESS, Some(self.awareness.clone()))?)
+    }
+
+    async fn compact(
+        &mut self,
+        context: &mut Context,
+        shared: &mut PresetState,
+        host: &Host<'_>,
+    ) -> Result<Outcome, StrategyError> {
+        let mut outcome = Outcome::default();
+        let Some(cut) = self.cut(context, host) else {
+            return Ok(outcome);
+        };
+        let range = recorded_before(context, cut);
+        let task = self.task(context, &range);
+        let reply = host.compactor.run(&task).await;
+        let state = in_shape(reply, "SessionState", |produced| match produced {
+            Produced::SessionState(state) => Some(state),
+            _ => None,
+        });
+        match state {
+            Ok(state) => {
+                let last = range.last().and_then(|id| id.index());
+                self.place(context, range, &state)?;
+                shared.boundary = last;
+                let message = last.and_then(|i| context.original(EntryId::message(i)));
+                self.folded.compressed_at_message_id = message.map(|m| m.id.clone());
+                self.folded.compressed_state = Some(state);
+            }
+            Err(error) => {
+                outcome.fallback =
+                    Some(Fallback { to: "fifo".to_owned(), reason: error.to_string() });
+            }
+        }
+        Ok(outcome)
+    }
+
+    fn state(&self) -> Json {
+        serde_json::to_value(&self.folded).expect("plain data serialises")
+    }
+
+    fn restore(&mut self, state: Json) -> Result<(), StrategyError> {
+        self.folded = serde_json::from_value(state)
+            .map_err(|e| StrategyError::State { mechanism: SPEC.name, reason: e.to_string() })?;
+        Ok(())
+    }
+}

@@ -1,0 +1,373 @@
+//! A small harness for tests of mechanisms: it appends a hand-written
+//! conversation message by message and looks at a preset's stages at their
+//! points. The real one, with background stages and rows, is `replay`.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+use serde_json::Value as Json;
+
+use super::compactor::{
+    CallUsage, Compactor, CompactorError, Digest, Produced, Reply, SessionState, Task,
+};
+use super::context::{Context, EntryId, Recording, Saved};
+use super::host::{Host, Outcome, PresetState, Strategy};
+use super::preset::{Preset, builtin};
+use super::trigger::{At, Gauge, When};
+use crate::model::{Block, LedgerState, Message, PreambleChange, Role, Transcript};
+use crate::tokens::{Counter, Encoding, Reported};
+
+/// Writes a transcript by hand.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Talk {
+    transcript: Transcript,
+}
+
+impl Talk {
+    /// A conversation with this system prompt.
+    pub(crate) fn new(system: &str) -> Self {
+        let mut talk = Self::default();
+        talk.transcript.id = "talk".to_owned();
+        talk.transcript.preamble.system = vec![system.to_owned()];
+        talk
+    }
+
+    fn push(mut self, role: Role, blocks: Vec<Block>) -> Self {
+        let id = format!("m{}", self.transcript.messages.len());
+        let message = Message { id, role, at: None, blocks, usage: None, synthetic: false };
+        self.transcript.messages.push(message);
+        self
+    }
+
+    pub(crate) fn user(self, text: &str) -> Self {
+        self.push(Role::User, vec![Block::Text { text: text.to_owned() }])
+    }
+
+    pub(crate) fn assistant(self, text: &str) -> Self {
+        self.push(Role::Assistant, vec![Block::Text { text: text.to_owned() }])
+    }
+
+    /// A picture from the user.
+    pub(crate) fn image(self) -> Self {
+        self.push(Role::User, vec![Block::Image { media_type: None }])
+    }
+
+    /// An assistant message with calls: id, tool, arguments.
+    pub(crate) fn calls(self, calls: &[(&str, &str, Json)]) -> Self {
+        let block = |(id, name, arguments): &(&str, &str, Json)| Block::ToolCall {
+            id: (*id).to_owned(),
+            name: (*name).to_owned(),
+            arguments: arguments.clone(),
+        };
+        self.push(Role::Assistant, calls.iter().map(block).collect())
+    }
+
+    pub(crate) fn result(self, call: &str, text: &str) -> Self {
+        let (call, text) = (call.to_owned(), text.to_owned());
+        self.push(Role::Tool, vec![Block::ToolResult { call, text, images: 0, is_error: false }])
+    }
+
+    /// A new system prompt from the next message on.
+    pub(crate) fn system(mut self, system: &str) -> Self {
+        let before = self.transcript.messages.len() as u32;
+        let change = PreambleChange { before, system: vec![system.to_owned()] };
+        self.transcript.preamble_changes.push(change);
+        self
+    }
+
+    pub(crate) fn end(self) -> Transcript {
+        self.transcript
+    }
+}
+
+/// A text of exactly so many o200k tokens.
+pub(crate) fn words(tokens: usize) -> String {
+    vec![" word"; tokens].concat()
+}
+
+/// A compactor that writes short numbered replies in the asked shape and fails
+/// at chosen calls (`semantics` 27).
+#[derive(Default)]
+pub(crate) struct Scripted {
+    fails_at: BTreeSet<usize>,
+    /// What it was asked.
+    pub tasks: Mutex<Vec<Task>>,
+}
+
+impl Scripted {
+    pub(crate) fn failing_at(calls: impl IntoIterator<Item = usize>) -> Arc<Self> {
+        Arc::new(Self { fails_at: calls.into_iter().collect(), tasks: Mutex::default() })
+    }
+
+    pub(crate) fn tasks(&self) -> Vec<Task> {
+        self.tasks.lock().unwrap().clone()
+    }
+}
+
+#[async_trait]
+impl Compactor for Scripted {
+    async fn run(&self, task: &Task) -> Result<Reply, CompactorError> {
+        let mut tasks = self.tasks.lock().unwrap();
+        let call = tasks.len();
+        tasks.push(task.clone());
+        if self.fails_at.contains(&call) {
+            return Err(CompactorError::Unavailable(format!("call {call} fails")));
+        }
+        let produced = match task {
+            Task::SessionState { previous, .. } => {
+                let mut state = previous.clone().unwrap_or_default();
+                state.logos.push(format!("fact {call}"));
+                state.conversation_summary = "They talked. It goes on.".to_owned();
+                Produced::SessionState(state)
+            }
+            Task::Continuation { .. } => Produced::Continuation(format!("continuation {call}")),
+            Task::Digest { rolling, .. } => {
+                let before = rolling.iter().map(|r| format!("{r} ")).collect::<String>();
+                let memories = vec![format!("memory {call}")];
+                Produced::Digest(Digest { summary: format!("{before}summary {call}"), memories })
+            }
+        };
+        Ok(Reply { produced, usage: CallUsage::default(), latency_ms: None })
+    }
+
+    fn name(&self) -> &str {
+        "scripted"
+    }
+}
+
+/// A reply in a shape that nobody asked for.
+pub(crate) struct OffShape;
+
+#[async_trait]
+impl Compactor for OffShape {
+    async fn run(&self, task: &Task) -> Result<Reply, CompactorError> {
+        let produced = match task {
+            Task::SessionState { .. } => Produced::Continuation("no state".to_owned()),
+            _ => Produced::SessionState(SessionState::default()),
+        };
+        Ok(Reply { produced, usage: CallUsage::default(), latency_ms: None })
+    }
+
+    fn name(&self) -> &str {
+        "off-shape"
+    }
+}
+
+/// One preset on one conversation.
+pub(crate) struct Rig {
+    pub preset: Preset,
+    pub context: Context,
+    pub shared: PresetState,
+    pub now: Timestamp,
+    /// Stage and outcome of every compaction.
+    pub outcomes: Vec<(usize, Outcome)>,
+    pub reported: Option<Reported>,
+    window: u64,
+    stages: Vec<(When, Box<dyn Strategy>)>,
+    compactor: Arc<dyn Compactor>,
+    random: Mutex<ChaCha8Rng>,
+}
+
+impl Rig {
+    /// A built-in preset, unscaled, with overrides.
+    pub(crate) fn new(
+        preset: &str,
+        overrides: &[(&str, &str)],
+        window: u64,
+        talk: Talk,
+        compactor: Arc<dyn Compactor>,
+    ) -> Self {
+        let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        let overrides: Vec<_> = overrides.iter().map(own).collect();
+        let preset = builtin(preset, &overrides).expect("a built-in preset").unwrap();
+        let counter = Arc::new(Counter::new(Encoding::O200k));
+        let recording = Recording::new(Arc::new(talk.end()), counter);
+        let stages = preset.build(window, false).unwrap();
+        let mut rig = Self {
+            preset,
+            context: Context::new(recording),
+            shared: PresetState::default(),
+            now: "2026-01-18T14:30:00Z".parse().unwrap(),
+            outcomes: Vec::new(),
+            reported: None,
+            window,
+            stages,
+            compactor,
+            random: Mutex::new(ChaCha8Rng::seed_from_u64(7)),
+        };
+        rig.prepare();
+        rig
+    }
+
+    /// Appends so many messages and runs what is due.
+    pub(crate) fn feed(&mut self, messages: u32) {
+        for _ in 0..messages {
+            let index = self.context.seen_count();
+            let message = &self.context.recording().transcript.messages[index as usize];
+            let (request, user) = (message.is_request(), message.opens_exchange());
+            self.context.enter(index);
+            if request {
+                self.request();
+            }
+            self.context.append();
+            self.look(At::Append);
+            if user {
+                self.look(At::UserTurn);
+            }
+            if request {
+                self.look(At::Response);
+            }
+            self.now += SignedDuration::from_secs(60);
+        }
+    }
+
+    /// Appends all that is left, and sends one more request.
+    pub(crate) fn finish(&mut self) {
+        let all = self.context.recording().transcript.messages.len() as u32;
+        self.feed(all - self.context.seen_count());
+        self.request();
+    }
+
+    /// What happens before a call to the agent's model.
+    pub(crate) fn request(&mut self) {
+        self.prepare();
+        self.look(At::Request);
+        self.reported = Some(Reported { input: self.context.weight().tokens, output: 0 });
+    }
+
+    pub(crate) fn prepare(&mut self) {
+        for at in 0..self.stages.len() {
+            self.with_host(at, |strategy, context, shared, host| {
+                strategy.prepare(context, shared, host).unwrap();
+            });
+        }
+    }
+
+    fn look(&mut self, at: At) {
+        for number in 0..self.stages.len() {
+            if self.preset.stages[number].at != at {
+                continue;
+            }
+            self.context.begin_stage(number as u32);
+            if !self.stages[number].0.holds(&self.gauge()) {
+                continue;
+            }
+            let before = self.preset.estimator.fallback(self.context.weight());
+            let mut outcome = None;
+            self.with_host(number, |strategy, context, shared, host| {
+                let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+                outcome = Some(runtime.block_on(strategy.compact(context, shared, host)).unwrap());
+            });
+            self.outcomes.push((number, outcome.unwrap()));
+            super::validity::pairs_are_whole(&self.context).unwrap();
+            let after = self.preset.estimator.fallback(self.context.weight());
+            if let Some(reported) = &mut self.reported {
+                reported.input = (reported.input + after).saturating_sub(before);
+            }
+        }
+    }
+
+    fn gauge(&self) -> Gauge {
+        Gauge {
+            believed: self.preset.estimator.total(self.context.weight(), self.reported),
+            window: self.window,
+            budget: self.preset.budget_tokens(self.window),
+            usable: self.preset.usable(self.window),
+            tool_tokens: self.context.tool_tokens_after(self.shared.pruned_through),
+            messages: self.context.message_count(),
+            recorded: false,
+        }
+    }
+
+    fn with_host(
+        &mut self,
+        number: usize,
+        act: impl FnOnce(&mut dyn Strategy, &mut Context, &mut PresetState, &Host<'_>),
+    ) {
+        let gauge = self.gauge();
+        let (when, strategy) = &mut self.stages[number];
+        let own = self.preset.stages[number].target;
+        let target = match when {
+            _ if own.is_some() => own.map(|(of, share)| gauge.share(of, share)).unwrap(),
+            When::Above { of, share, .. } => gauge.share(*of, *share),
+            When::AboveReserve { reserve } => gauge.window - *reserve,
+            _ => gauge.window,
+        };
+        let host = Host {
+            window: gauge.window,
+            budget: gauge.budget,
+            target,
+            believed: gauge.believed,
+            now: self.now,
+            cause: when,
+            reported: self.reported,
+            estimator: self.preset.estimator,
+            recorded: None,
+            compactor: &*self.compactor,
+            random: &self.random,
+        };
+        act(strategy.as_mut(), &mut self.context, &mut self.shared, &host);
+    }
+
+    /// Everything a later process needs, as text.
+    pub(crate) fn save(&self) -> (String, Vec<Json>) {
+        let context = serde_json::to_string(&self.context.save()).unwrap();
+        let shared = serde_json::to_value(&self.shared).unwrap();
+        let states = self.stages.iter().map(|(_, strategy)| strategy.state());
+        (context, [shared].into_iter().chain(states).collect())
+    }
+
+    /// Goes on from what was saved, with fresh mechanisms.
+    pub(crate) fn reopen(&mut self, (context, states): (String, Vec<Json>)) {
+        let saved: Saved = serde_json::from_str(&context).unwrap();
+        self.context = Context::restore(self.context.recording().clone(), saved);
+        self.stages = self.preset.build(self.window, false).unwrap();
+        let mut states = states.into_iter();
+        self.shared = serde_json::from_value(states.next().unwrap()).unwrap();
+        for ((_, strategy), state) in self.stages.iter_mut().zip(states) {
+            if !state.is_null() {
+                strategy.restore(state).unwrap();
+            }
+        }
+    }
+
+    /// Each recorded message as one letter: verbatim, edited, folded, `-` gone.
+    pub(crate) fn ledger(&self) -> String {
+        let letter = |index| match self.context.state(index) {
+            LedgerState::Verbatim => 'v',
+            LedgerState::Edited => 'e',
+            LedgerState::Folded => 'f',
+            LedgerState::Gone => '-',
+        };
+        (0..self.context.seen_count()).map(letter).collect()
+    }
+
+    /// The messages as sent: role and text.
+    pub(crate) fn sent(&self) -> Vec<(Role, String)> {
+        let entry = |id: EntryId| self.context.entry(id).unwrap();
+        self.context.visible().map(entry).map(|e| (e.role, e.text.into_owned())).collect()
+    }
+
+    pub(crate) fn notes(&self) -> BTreeMap<String, String> {
+        self.context.notes().map(|(key, text)| (key.to_owned(), text.to_owned())).collect()
+    }
+
+    /// Fallbacks in order, by stage.
+    pub(crate) fn fallbacks(&self) -> Vec<(usize, String)> {
+        let fallback = |(stage, outcome): &(usize, Outcome)| {
+            Some((*stage, outcome.fallback.as_ref()?.to.clone()))
+        };
+        self.outcomes.iter().filter_map(fallback).collect()
+    }
+
+    /// Bodies of the records of a kind.
+    pub(crate) fn records(&self, kind: &str) -> Vec<Json> {
+        let all = self.outcomes.iter().flat_map(|(_, outcome)| &outcome.records);
+        all.filter(|record| record.kind == kind).map(|record| record.body.clone()).collect()
+    }
+}
