@@ -120,7 +120,8 @@ fn sidechains_become_transcripts_on_request_and_lose_no_result() {
     assert_eq!(main.transcripts.len(), 1);
     assert_eq!(main.transcripts[0].left_out["sidechain record"], 405);
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data").join(path);
-    let all = load(&path, &LoadOptions { sidechains: true, only: None }).expect("the main chain loads");
+    let all =
+        load(&path, &LoadOptions { sidechains: true, only: None }).expect("the main chain loads");
     assert_eq!(all.transcripts.len(), 6);
     assert_eq!(all.transcripts.iter().map(results).sum::<usize>(), 167);
 }
