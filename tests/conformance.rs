@@ -53,7 +53,7 @@ proptest! {
             let plan = plan(builtin(name, &[]).unwrap().unwrap(), tokens);
             let compactor = offline();
             let mut session = Session::open(&subject, &plan, &compactor).unwrap();
-            block_on(session.run_to_request(request)).unwrap();
+            block_on(session.run_to_request(request)).unwrap_or_else(|e| panic!("{name}: {e}"));
             let context = session.context();
             let sent: u64 = context.visible().map(|id| context.entry(id).unwrap().weight.tokens).sum();
             prop_assert_eq!(context.messages_weight().tokens, sent, "{}", name);
@@ -82,7 +82,8 @@ proptest! {
                 loop {
                     let saved = serde_json::to_string(&resumed.save()).unwrap();
                     resumed = Session::restore(&subject, &plan, &compactor, serde_json::from_str(&saved).unwrap()).unwrap();
-                    let (a, b) = (straight.step().await.unwrap(), resumed.step().await.unwrap());
+                    let a = straight.step().await.unwrap_or_else(|e| panic!("{name}: {e}"));
+                    let b = resumed.step().await.unwrap_or_else(|e| panic!("{name}: {e}"));
                     assert_eq!(a, b, "{name}");
                     assert_eq!(sent(&straight), sent(&resumed), "{name}");
                     assert_eq!(ledger(&straight), ledger(&resumed), "{name}");
