@@ -18,13 +18,15 @@ const NAME: usize = 36;
 
 /// Okabe and Ito's palette, darkened where white paper needs it; lines are
 /// named beside them, so colour only tells neighbours apart.
-const PALETTE: [RGBColor; 6] = [
+const PALETTE: [RGBColor; 8] = [
     RGBColor(0x00, 0x6B, 0xA6),
     RGBColor(0xB3, 0x54, 0x00),
     RGBColor(0x00, 0x7A, 0x5A),
     RGBColor(0xA2, 0x4A, 0x7C),
     RGBColor(0x7A, 0x66, 0x00),
     RGBColor(0x4B, 0x57, 0x9E),
+    RGBColor(0x99, 0x33, 0x33),
+    RGBColor(0x2F, 0x6F, 0x73),
 ];
 
 struct Series<'a> {
@@ -74,7 +76,7 @@ fn draw(area: &Area<'_>, all: &[Series<'_>], right: f64) {
         .margin_right(20)
         .x_label_area_size(48)
         .y_label_area_size(56)
-        .build_cartesian_2d(0.0..right, -0.03..1.06)
+        .build_cartesian_2d(0.0..right, -0.06..1.12)
         .expect(DRAWS);
     chart
         .configure_mesh()
@@ -93,7 +95,8 @@ fn draw(area: &Area<'_>, all: &[Series<'_>], right: f64) {
         .expect(DRAWS);
     let mut labels = Vec::new();
     let mut taken = Vec::new();
-    for (at, series) in all.iter().enumerate() {
+    let mut colors = PALETTE.into_iter().cycle();
+    for series in all {
         let pixels: Vec<(i32, i32)> =
             series.points.iter().map(|p| chart.backend_coord(&(p.0, p.1))).collect();
         if is_scale(series.row) {
@@ -108,7 +111,7 @@ fn draw(area: &Area<'_>, all: &[Series<'_>], right: f64) {
         }
         let color = match series.row.standing {
             Standing::Control => svg::LIMIT,
-            Standing::Ranked | Standing::StandIn => PALETTE[at % PALETTE.len()],
+            Standing::Ranked | Standing::StandIn => colors.next().expect("a cycle has no end"),
         };
         let line = series.points.iter().map(|p| (p.0, p.1));
         taken.extend(pixels.windows(2).flat_map(|ends| labels::along(ends[0], ends[1])));
@@ -117,9 +120,8 @@ fn draw(area: &Area<'_>, all: &[Series<'_>], right: f64) {
             mark(area, pixel, color, series.row.standing, point.2);
             taken.push(labels::around(pixel, RADIUS + 1));
         }
-        let last = *pixels.last().expect("a series has a point");
         let name = plain::shortened(&block::label(series.row), NAME);
-        labels.push(Label::beside(name, last, FONT));
+        labels.push(Label::beside(name, pixels.into_iter().rev().collect(), FONT));
     }
     let plot = chart.plotting_area().get_pixel_range();
     let bounds = (plot.0.start..plot.0.end + 8, plot.1.start - 8..plot.1.end + 8);
