@@ -132,7 +132,7 @@ pub(super) fn place(
                 area.draw(&PathElement::new(vec![(x, y), near], svg::MUTED)).expect(DRAWS);
             }
         }
-        area.draw(&Text::new(label.text.as_str(), (edge, middle), &style(side))).expect(DRAWS);
+        area.draw(&Text::new(label.text.as_str(), (edge, middle), style(side))).expect(DRAWS);
     }
 }
 
