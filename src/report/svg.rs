@@ -3,6 +3,7 @@
 //! over for dark mode.
 
 use plotters::coord::Shift;
+use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use unicode_width::UnicodeWidthStr;
 
@@ -10,6 +11,10 @@ use super::plain;
 
 /// A drawing surface.
 pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+/// A chart with two linear axes.
+pub(super) type Chart<'a, 'b> =
+    ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
 /// What a drawing can fail with: nothing, since it goes to memory and every
 /// range and size is set in this module.

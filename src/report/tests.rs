@@ -228,3 +228,19 @@ fn every_format_names_a_file_of_its_own() {
         assert!(!format.about.is_empty());
     }
 }
+
+#[test]
+fn a_preset_named_like_a_formula_is_defused_in_every_csv() {
+    let mut report = small().report();
+    for row in &mut report.rows {
+        row.strategy = format!("=cmd|{}", row.strategy);
+    }
+    for cell in &mut report.cells {
+        cell.key.strategy = format!("=cmd|{}", cell.key.strategy);
+    }
+    for format in FORMATS.iter().filter(|f| f.name == "csv") {
+        let text = file(&report, format.file);
+        assert!(text.contains(",'=cmd|prune,"), "{}: {text}", format.file);
+        assert!(!text.contains(",=cmd"), "{}", format.file);
+    }
+}

@@ -118,7 +118,7 @@ fn table_row(row: &PresetRow) -> Row {
         },
         bar: recall.map(|x| format!("{:.1}", x.clamp(0.0, 1.0) * 100.0)),
         kept: recall.map_or_else(|| "–".to_owned(), number::share),
-        interval: row.reference_interval.as_ref().map_or_else(String::new, interval),
+        interval: row.reference_interval.as_ref().map_or_else(String::new, |i| interval(row, i)),
         sort: sort_key(recall),
         cells: cells.collect(),
         verdict: block::verdict(row),
@@ -129,11 +129,14 @@ fn sort_key(x: Option<f64>) -> String {
     x.and_then(number::plain).unwrap_or_default()
 }
 
-fn interval(interval: &Interval) -> String {
+fn interval(row: &PresetRow, interval: &Interval) -> String {
     match interval {
         Interval::Dots { values } => {
             let dots: Vec<String> = values.iter().map(|v| number::share(*v)).collect();
-            format!("sessions: {}", dots.join(", "))
+            // One value per cluster: sessions of one project count once.
+            let alone = row.number("transcripts") == Some(values.len() as f64);
+            let unit = if alone { "sessions" } else { "projects" };
+            format!("{unit}: {}", dots.join(", "))
         }
         Interval::ThisSessionOnly { lo, hi } => format!("{lo:.2}–{hi:.2}, this session only"),
         Interval::Student { lo, hi } | Interval::Wider { lo, hi } => format!("{lo:.2}–{hi:.2}"),

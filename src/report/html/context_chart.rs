@@ -4,7 +4,7 @@
 use plotters::prelude::*;
 
 use crate::model::{CellRows, TranscriptFacts};
-use crate::report::svg::{self, DRAWS};
+use crate::report::svg::{self, Chart, DRAWS};
 use crate::report::{block, number};
 
 const SIZE: (u32, u32) = (640, 270);
@@ -34,19 +34,7 @@ pub(super) fn panel(
             .y_label_area_size(76)
             .build_cartesian_2d(0.0..end, 0.0..top)
             .expect(DRAWS);
-        chart
-            .configure_mesh()
-            .disable_x_mesh()
-            .light_line_style(TRANSPARENT)
-            .bold_line_style(svg::GRID)
-            .axis_style(svg::GRID)
-            .x_labels(5)
-            .y_labels(3)
-            .x_label_formatter(&|x| format!("{:.0}", x + 1.0))
-            .y_label_formatter(&|y| number::tokens(*y))
-            .label_style(svg::font(FONT, svg::MUTED))
-            .draw()
-            .expect(DRAWS);
+        axes(&mut chart);
         chart.draw_series(AreaSeries::new(thinned(&full, points), 0.0, svg::WHOLE)).expect(DRAWS);
         let window = rows.window as f64;
         if window <= top {
@@ -61,6 +49,22 @@ pub(super) fn panel(
         });
         chart.draw_series(strips).expect(DRAWS);
     })
+}
+
+fn axes(chart: &mut Chart<'_, '_>) {
+    chart
+        .configure_mesh()
+        .disable_x_mesh()
+        .light_line_style(TRANSPARENT)
+        .bold_line_style(svg::GRID)
+        .axis_style(svg::GRID)
+        .x_labels(5)
+        .y_labels(3)
+        .x_label_formatter(&|x| format!("{:.0}", x + 1.0))
+        .y_label_formatter(&|y| number::tokens(*y))
+        .label_style(svg::font(FONT, svg::MUTED))
+        .draw()
+        .expect(DRAWS);
 }
 
 /// The same in words.

@@ -143,7 +143,7 @@ impl<'a> LossMap<'a> {
         }
         let style = |h, v| svg::font(FONT, svg::MUTED).pos(Pos::new(h, v));
         let text = |words: String, at, h, v| {
-            area.draw(&Text::new(words, at, &style(h, v))).expect(DRAWS);
+            area.draw(&Text::new(words, at, style(h, v))).expect(DRAWS);
         };
         let (bottom, right) = (TOP + field.1, LEFT + field.0);
         let count = |n: usize| number::grouped(n as u64);

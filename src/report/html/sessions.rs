@@ -140,20 +140,7 @@ fn compaction(
         .filter(|l| l.request == row.request && l.state != LedgerState::Verbatim)
         .map(|l| (l.message as usize, l.state))
         .collect();
-    let text = |hash: &str, limit: usize| {
-        let text = source.texts?.get(hash)?;
-        Some(plain::lines(&plain::shortened(text.trim(), limit)))
-    };
-    let went_in = touched.iter().take(MESSAGES).filter_map(|(at, state)| {
-        let message = facts.messages.get(*at)?;
-        let mut words =
-            format!("{}: message {}, {}", state_word(*state), at + 1, loss_map::described(message));
-        if let Some(text) = text(&message.text, MESSAGE) {
-            words.push('\n');
-            words.push_str(&text);
-        }
-        Some(words)
-    });
+    let went_in = touched.iter().take(MESSAGES);
     Compaction {
         heading: format!(
             "before request {}: {} → {} tokens, {} (trigger: {})",
@@ -163,14 +150,38 @@ fn compaction(
             plain::line(&row.mechanism),
             plain::line(&row.trigger),
         ),
-        went_in: went_in.collect(),
+        went_in: went_in
+            .filter_map(|&(at, state)| went_in_words(source, facts, at, state))
+            .collect(),
         more: touched
             .len()
             .checked_sub(MESSAGES + 1)
             .map(|n| format!("and {}", block::counted(n + 1, "more message"))),
-        came_out: row.texts.iter().filter_map(|hash| text(hash, SUMMARY)).collect(),
+        came_out: row.texts.iter().filter_map(|hash| excerpt(source, hash, SUMMARY)).collect(),
         note: note(source, row, &touched),
     }
+}
+
+fn went_in_words(
+    source: &Source<'_>,
+    facts: &TranscriptFacts,
+    at: usize,
+    state: LedgerState,
+) -> Option<String> {
+    let message = facts.messages.get(at)?;
+    let state = state_word(state);
+    let mut words = format!("{state}: message {}, {}", at + 1, loss_map::described(message));
+    if let Some(text) = excerpt(source, &message.text, MESSAGE) {
+        words.push('\n');
+        words.push_str(&text);
+    }
+    Some(words)
+}
+
+/// The beginning of a text, where texts are shown at all.
+fn excerpt(source: &Source<'_>, hash: &str, limit: usize) -> Option<String> {
+    let text = source.texts?.get(hash)?;
+    Some(plain::lines(&plain::shortened(text.trim(), limit)))
 }
 
 fn note(

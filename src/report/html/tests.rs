@@ -276,3 +276,59 @@ fn eleven_sessions_of_twelve_presets_at_two_windows_stay_under_three_megabytes()
     let size = page(&report, Some(&texts)).len();
     assert!(size < 3_000_000, "{size} bytes");
 }
+
+#[test]
+fn every_colour_of_a_drawing_has_a_rule_for_dark_mode() {
+    let page = page(&Kit::default().report(), None);
+    let style = include_str!("../templates/style.css");
+    let mut seen = 0;
+    for attribute in ["fill=\"#", "stroke=\"#"] {
+        let drawn = page.split("</style>").nth(1).unwrap();
+        for (at, _) in drawn.match_indices(attribute) {
+            let rule = format!("[{}\"]", &drawn[at..at + attribute.len() + 6]);
+            assert!(style.contains(&rule), "{rule} is not in style.css");
+            seen += 1;
+        }
+    }
+    assert!(seen > 100, "{seen} colours were looked at");
+}
+
+/// Relative luminance of `#rrggbb` (WCAG 2.2).
+fn luminance(hex: &str) -> f64 {
+    let channel = |at: usize| {
+        let value = f64::from(u8::from_str_radix(&hex[at..at + 2], 16).unwrap()) / 255.0;
+        if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+    };
+    0.2126 * channel(1) + 0.7152 * channel(3) + 0.0722 * channel(5)
+}
+
+fn contrast(a: &str, b: &str) -> f64 {
+    let (a, b) = (luminance(a), luminance(b));
+    (a.max(b) + 0.05) / (a.min(b) + 0.05)
+}
+
+#[test]
+fn words_and_marks_have_the_contrast_of_wcag_aa_in_both_themes() {
+    let style = include_str!("../templates/style.css");
+    let (light, dark) = style.split_once("prefers-color-scheme: dark").unwrap();
+    for theme in [light, dark] {
+        let color = |name: &str| {
+            let at = theme.find(&format!("--{name}: #")).unwrap() + name.len() + 4;
+            &theme[at..at + 7]
+        };
+        for (words, paper) in [("ink", "paper"), ("muted", "paper"), ("muted", "soft")] {
+            let ratio = contrast(color(words), color(paper));
+            assert!(ratio >= 4.5, "{words} on {paper}: {ratio:.2}");
+        }
+        for mark in ["accent", "over", "limit", "verbatim"] {
+            let ratio = contrast(color(mark), color("paper"));
+            assert!(ratio >= 3.0, "{mark} on paper: {ratio:.2}");
+        }
+        let states = ["verbatim", "folded", "edited", "gone"].map(color);
+        for (at, a) in states.iter().enumerate() {
+            for b in &states[at + 1..] {
+                assert!(contrast(a, b) >= 1.25, "{a} and {b}: {:.2}", contrast(a, b));
+            }
+        }
+    }
+}

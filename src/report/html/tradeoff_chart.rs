@@ -7,7 +7,7 @@ use plotters::prelude::*;
 
 use super::labels::{self, Label};
 use crate::model::{PresetRow, Standing};
-use crate::report::svg::{self, Area, DRAWS};
+use crate::report::svg::{self, Area, Chart, DRAWS};
 use crate::report::{block, number, plain};
 
 const SIZE: (u32, u32) = (760, 460);
@@ -18,13 +18,15 @@ const NAME: usize = 36;
 
 /// Okabe and Ito's palette, darkened where white paper needs it; lines are
 /// named beside them, so colour only tells neighbours apart.
-const PALETTE: [RGBColor; 6] = [
+const PALETTE: [RGBColor; 8] = [
     RGBColor(0x00, 0x6B, 0xA6),
     RGBColor(0xB3, 0x54, 0x00),
     RGBColor(0x00, 0x7A, 0x5A),
     RGBColor(0xA2, 0x4A, 0x7C),
     RGBColor(0x7A, 0x66, 0x00),
     RGBColor(0x4B, 0x57, 0x9E),
+    RGBColor(0x99, 0x33, 0x33),
+    RGBColor(0x2F, 0x6F, 0x73),
 ];
 
 struct Series<'a> {
@@ -74,8 +76,34 @@ fn draw(area: &Area<'_>, all: &[Series<'_>], right: f64) {
         .margin_right(20)
         .x_label_area_size(48)
         .y_label_area_size(56)
-        .build_cartesian_2d(0.0..right, -0.03..1.06)
+        .build_cartesian_2d(0.0..right, -0.06..1.12)
         .expect(DRAWS);
+    axes(&mut chart);
+    let mut words = Words { labels: Vec::new(), taken: Vec::new() };
+    let mut colors = PALETTE.into_iter().cycle();
+    for series in all {
+        if is_scale(series.row) {
+            draw_scale(&mut chart, &mut words, series, right);
+            continue;
+        }
+        let color = match series.row.standing {
+            Standing::Control => svg::LIMIT,
+            Standing::Ranked | Standing::StandIn => colors.next().expect("a cycle has no end"),
+        };
+        draw_series(area, &mut chart, &mut words, series, color);
+    }
+    let plot = chart.plotting_area().get_pixel_range();
+    let bounds = (plot.0.start..plot.0.end + 8, plot.1.start - 8..plot.1.end + 8);
+    labels::place(area, &words.labels, words.taken, &bounds, FONT);
+}
+
+/// Names to place, and what they must not cover.
+struct Words {
+    labels: Vec<Label>,
+    taken: Vec<labels::Rectangle>,
+}
+
+fn axes(chart: &mut Chart<'_, '_>) {
     chart
         .configure_mesh()
         .light_line_style(TRANSPARENT)
@@ -91,39 +119,36 @@ fn draw(area: &Area<'_>, all: &[Series<'_>], right: f64) {
         .axis_desc_style(svg::font(FONT, svg::INK))
         .draw()
         .expect(DRAWS);
-    let mut labels = Vec::new();
-    let mut taken = Vec::new();
-    for (at, series) in all.iter().enumerate() {
-        let pixels: Vec<(i32, i32)> =
-            series.points.iter().map(|p| chart.backend_coord(&(p.0, p.1))).collect();
-        if is_scale(series.row) {
-            let y = series.points[0].1;
-            let line = [(0.0, y), (right, y)];
-            chart.draw_series(LineSeries::new(line, svg::LIMIT.stroke_width(1))).expect(DRAWS);
-            let ends = [0.0, right].map(|x| chart.backend_coord(&(x, y)));
-            taken.extend(labels::along(ends[0], ends[1]));
-            let text = format!("{} ({})", block::label(series.row), number::share(y));
-            labels.push(Label::on_line(text, (ends[0].0 + 4, ends[1].0 - 4), ends[0].1, FONT));
-            continue;
-        }
-        let color = match series.row.standing {
-            Standing::Control => svg::LIMIT,
-            Standing::Ranked | Standing::StandIn => PALETTE[at % PALETTE.len()],
-        };
-        let line = series.points.iter().map(|p| (p.0, p.1));
-        taken.extend(pixels.windows(2).flat_map(|ends| labels::along(ends[0], ends[1])));
-        chart.draw_series(LineSeries::new(line, color.stroke_width(2))).expect(DRAWS);
-        for (&pixel, point) in pixels.iter().zip(&series.points) {
-            mark(area, pixel, color, series.row.standing, point.2);
-            taken.push(labels::around(pixel, RADIUS + 1));
-        }
-        let last = *pixels.last().expect("a series has a point");
-        let name = plain::shortened(&block::label(series.row), NAME);
-        labels.push(Label::beside(name, last, FONT));
+}
+
+fn draw_scale(chart: &mut Chart<'_, '_>, words: &mut Words, series: &Series<'_>, right: f64) {
+    let y = series.points[0].1;
+    let line = [(0.0, y), (right, y)];
+    chart.draw_series(LineSeries::new(line, svg::LIMIT.stroke_width(1))).expect(DRAWS);
+    let ends = [0.0, right].map(|x| chart.backend_coord(&(x, y)));
+    words.taken.extend(labels::along(ends[0], ends[1]));
+    let name = format!("{} ({})", block::label(series.row), number::share(y));
+    words.labels.push(Label::on_line(name, (ends[0].0 + 4, ends[1].0 - 4), ends[0].1, FONT));
+}
+
+fn draw_series(
+    area: &Area<'_>,
+    chart: &mut Chart<'_, '_>,
+    words: &mut Words,
+    series: &Series<'_>,
+    color: RGBColor,
+) {
+    let pixels: Vec<(i32, i32)> =
+        series.points.iter().map(|p| chart.backend_coord(&(p.0, p.1))).collect();
+    let line = series.points.iter().map(|p| (p.0, p.1));
+    chart.draw_series(LineSeries::new(line, color.stroke_width(2))).expect(DRAWS);
+    words.taken.extend(pixels.windows(2).flat_map(|ends| labels::along(ends[0], ends[1])));
+    for (&pixel, point) in pixels.iter().zip(&series.points) {
+        mark(area, pixel, color, series.row.standing, point.2);
+        words.taken.push(labels::around(pixel, RADIUS + 1));
     }
-    let plot = chart.plotting_area().get_pixel_range();
-    let bounds = (plot.0.start..plot.0.end + 8, plot.1.start - 8..plot.1.end + 8);
-    labels::place(area, &labels, taken, &bounds, FONT);
+    let name = plain::shortened(&block::label(series.row), NAME);
+    words.labels.push(Label::beside(name, pixels.into_iter().rev().collect(), FONT));
 }
 
 /// Filled: ranked. Hollow: over the window. Hatched: stand-in. Grey: control.
