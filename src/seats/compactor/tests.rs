@@ -302,6 +302,34 @@ fn every_preset_with_a_compactor_runs_on_the_offline_one() {
 }
 
 #[test]
+fn a_full_state_stays_within_what_was_reserved_for_it() {
+    // 70 sentences of some 17 tokens a message: the state fills to its bound,
+    // and the context with tags and acknowledgement still meets the target.
+    let said = |from: usize| -> String {
+        let sentence = |n: usize| format!("We decided that host{n}.example runs on port {n}77. ");
+        (from..from + 70).map(sentence).collect()
+    };
+    let mut talk = Talk::new("S");
+    for at in 0..14 {
+        let text = said(at * 70);
+        talk = if at % 2 == 0 { talk.user(&text) } else { talk.assistant(&text) };
+    }
+    let offline = Arc::new(Offline::new(counter()));
+    let mut rig = Rig::new("session-state", &[], 10_000, talk.user("End."), offline);
+    let (mut folds, mut largest) = (0, 0);
+    for _ in 0..15 {
+        rig.feed(1);
+        if rig.outcomes.len() > folds {
+            folds = rig.outcomes.len();
+            assert!(rig.context.weight().tokens <= 6_000, "{}", rig.context.weight().tokens);
+            let pair: String = rig.sent().into_iter().take(2).map(|(_, text)| text).collect();
+            largest = largest.max(counter().count(&pair));
+        }
+    }
+    assert!(folds >= 2 && (600..=800).contains(&largest), "{folds} folds, {largest} tokens");
+}
+
+#[test]
 fn real_sessions_run_through_every_folding_preset_with_calls_whole() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let path = folder.join("../shared/data/claude-code-sessions");
