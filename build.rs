@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 fn main() {
     println!("cargo::rerun-if-changed=strategies");
+    println!("cargo::rerun-if-changed=datasets");
     let root = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo"));
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("set by cargo"));
     let mut code = String::new();
@@ -14,6 +15,29 @@ fn main() {
         format!("prompts/{file}")
     });
     std::fs::write(out.join("builtin_presets.rs"), code).expect("the output folder is writable");
+    let datasets = datasets(&root.join("datasets"));
+    std::fs::write(out.join("bundled_datasets.rs"), datasets)
+        .expect("the output folder is writable");
+}
+
+/// Every folder under `datasets` with a card: name, card, transcripts.
+fn datasets(folder: &Path) -> String {
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    let mut folders: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.join("dataset.toml").is_file())
+        .collect();
+    folders.sort();
+    let mut code = String::from("static BUNDLED: &[(&str, &str, &str)] = &[\n");
+    for folder in folders {
+        let name = folder.file_name().and_then(|s| s.to_str()).expect("folder names are ASCII");
+        let (card, transcripts) = (folder.join("dataset.toml"), folder.join("transcripts.jsonl"));
+        let (card, transcripts) = (card.display().to_string(), transcripts.display().to_string());
+        writeln!(code, "    ({name:?}, include_str!({card:?}), include_str!({transcripts:?})),")
+            .expect("a string takes everything");
+    }
+    code.push_str("];\n");
+    code
 }
 
 fn table(

@@ -13,6 +13,9 @@ pub mod text;
 /// Sizes: exact counts, estimators, weights.
 pub mod tokens;
 
+/// Simulated time.
+pub mod clock;
+
 /// Recorded sessions in: formats, detection, checks.
 pub mod dataset;
 
@@ -22,5 +25,20 @@ pub mod strategy;
 /// What a transcript asks by itself.
 pub mod probes;
 
-/// The compactor's seat.
+/// Who answers: the offline models of the seats.
 pub mod seats;
+
+/// The request loop.
+pub mod replay;
+
+/// Every cell of a comparison, and the folder that keeps them.
+pub mod run;
+
+/// From cells to a report: measures, intervals, ranking, sentences.
+pub mod measure;
+
+/// Rendered comparisons: terminal, CSV, JSON, HTML.
+pub mod report;
+
+/// The command line.
+pub mod cli;

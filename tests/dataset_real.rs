@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use recap::dataset::{Dataset, LoadOptions, load};
-use recap::model::{RecordedTrigger, Transcript};
+use recap::dataset::{Dataset, LoadOptions, load, write_native};
+use recap::model::{RecordedTrigger, Role, Transcript};
 
 fn data(name: &str) -> Option<Dataset> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data").join(name);
@@ -60,4 +60,105 @@ fn claude_code_sessions_keep_every_result_and_compaction() {
             .collect();
         assert_eq!(made, compactions, "compactions of {id}");
     }
+}
+
+#[test]
+fn the_pi_session_keeps_every_message_and_what_its_compactions_kept() {
+    let Some(dataset) = data("pi-sessions") else {
+        return;
+    };
+    assert_eq!(dataset.transcripts.len(), 1);
+    let transcript = &dataset.transcripts[0];
+    // 55 user, 484 assistant, 448 results, 3 commands of the user.
+    assert_eq!(transcript.messages.len(), 990);
+    assert_eq!(results(transcript), 448);
+    let users = transcript.messages.iter().filter(|m| m.opens_exchange());
+    assert_eq!(users.count(), 58);
+    let made: Vec<_> = transcript
+        .compactions
+        .iter()
+        .map(|c| {
+            (c.after, c.kept_from, c.tokens_before, c.summary.as_deref().map(|s| s.chars().count()))
+        })
+        .collect();
+    // Entries 359 and 628 are the compactions, 293 and 551 what they kept;
+    // before them stand the session entry, 4 level changes and, for the
+    // second, the first compaction.
+    assert_eq!(made[0], (354, 288, Some(175_004), Some(4_291)));
+    assert_eq!(made[1], (622, 545, Some(185_014), Some(3_649)));
+    assert_eq!(transcript.messages[288].role, Role::User);
+    assert_eq!(transcript.messages[545].role, Role::User);
+    let largest = transcript.messages.iter().filter_map(|m| m.usage.map(|u| u.prompt()));
+    assert_eq!(largest.max(), Some(184_915));
+}
+
+#[test]
+fn tau_bench_runs_become_one_transcript_each() {
+    let Some(dataset) = data("tau-bench") else {
+        return;
+    };
+    assert_eq!(dataset.transcripts.len(), 100);
+    let messages = dataset.transcripts.iter().map(|t| t.messages.len());
+    // 2,526 with the 100 policies, which belong to the preamble.
+    assert_eq!(messages.sum::<usize>(), 2_426);
+    assert!(dataset.transcripts.iter().all(|t| t.preamble.system.len() == 1));
+    let calls = dataset.transcripts.iter().flat_map(Transcript::calls);
+    let calls: Vec<_> = calls.collect();
+    assert_eq!(calls.len(), 577);
+    assert!(calls.iter().all(|c| c.result.is_some()));
+    let details = calls.iter().filter(|c| c.tool == "get_reservation_details");
+    assert_eq!(details.count(), 198);
+    assert_eq!(dataset.transcripts[0].id, "task-0-trial-0");
+}
+
+#[test]
+fn sidechains_become_transcripts_on_request_and_lose_no_result() {
+    let path = "claude-code-sessions/other-sources/claude-code-viewer-fe5e1c67.jsonl";
+    let Some(main) = data(path) else {
+        return;
+    };
+    assert_eq!(main.transcripts.len(), 1);
+    assert_eq!(main.transcripts[0].left_out["sidechain record"], 405);
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data").join(path);
+    let all =
+        load(&path, &LoadOptions { sidechains: true, only: None }).expect("the main chain loads");
+    assert_eq!(all.transcripts.len(), 6);
+    assert_eq!(all.transcripts.iter().map(results).sum::<usize>(), 167);
+}
+
+#[test]
+fn real_sessions_survive_the_native_format() {
+    for name in ["claude-code-sessions", "pi-sessions", "tau-bench"] {
+        let Some(dataset) = data(name) else {
+            return;
+        };
+        let folder = tempfile::tempdir().expect("a folder for the data set");
+        write_native(&dataset, folder.path()).expect("the data set is written");
+        let back = load(folder.path(), &LoadOptions::default());
+        let back = back.unwrap_or_else(|e| panic!("{e}"));
+        assert!(back.transcripts == dataset.transcripts, "{name} changed");
+    }
+}
+
+#[test]
+fn recorded_compactions_stand_where_the_reported_prompt_falls() {
+    let Some(dataset) = data("claude-code-sessions") else {
+        return;
+    };
+    let mut seen = 0;
+    for transcript in &dataset.transcripts {
+        for compaction in transcript.compactions.iter().filter(|c| c.summary.is_some()) {
+            let (before, after) = transcript.messages.split_at(compaction.after as usize);
+            let prompt = |m: &recap::model::Message| m.usage.map(|u| u.prompt());
+            let last = before.iter().rev().find_map(prompt);
+            let last = last.expect("a request stands before");
+            // SOURCE.md: 149k to 174k before, 43k to 67k after.
+            assert!((145_000..175_000).contains(&last), "{}: {last}", transcript.id);
+            if let Some(first) = after.iter().find_map(prompt) {
+                assert!((40_000..70_000).contains(&first), "{}: {first}", transcript.id);
+            }
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 8);
 }

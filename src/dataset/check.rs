@@ -11,16 +11,31 @@ use super::error::Problem;
 pub struct Draft {
     /// What was read.
     pub transcript: Transcript,
-    /// Line of each message in its file, from 1; shorter where the input has
-    /// no lines (one document).
-    pub lines: Vec<u64>,
+    /// Line of each message in its file, from 1; absent where the input has no
+    /// lines (one document).
+    pub lines: Vec<Option<u64>>,
 }
 
 impl Draft {
     /// Appends a message that stands at `line`.
-    pub fn push(&mut self, message: Message, line: u64) {
+    pub fn push(&mut self, message: Message, line: impl Into<Option<u64>>) {
         self.transcript.messages.push(message);
-        self.lines.push(line);
+        self.lines.push(line.into());
+    }
+
+    /// Moves leading messages of role system into the preamble (`semantics` 5).
+    pub fn leading_system_to_preamble(&mut self) {
+        let transcript = &mut self.transcript;
+        let lead = transcript.messages.iter();
+        let lead = lead.take_while(|m| m.role == Role::System).count();
+        self.lines.drain(..lead);
+        for message in transcript.messages.drain(..lead) {
+            for block in message.blocks {
+                if let Block::Text { text } = block {
+                    transcript.preamble.system.push(text);
+                }
+            }
+        }
     }
 
     /// Index that the next message will have.
@@ -45,7 +60,7 @@ pub(crate) fn check(draft: &Draft) -> Result<(), (Option<u64>, Problem)> {
     let mut ids = FxHashSet::default();
     let mut calls: FxHashMap<&str, bool> = FxHashMap::default();
     for (at, message) in draft.transcript.messages.iter().enumerate() {
-        let line = draft.lines.get(at).copied();
+        let line = draft.lines.get(at).copied().flatten();
         if !ids.insert(message.id.as_str()) {
             let id = message.id.clone();
             return Err((line, Problem::RepeatedMessage { id }));

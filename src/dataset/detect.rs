@@ -1,8 +1,10 @@
 //! Tells the format of an input from its first bytes.
 
+use serde::de::IgnoredAny;
 use serde_json::Value as Json;
 
 use super::formats::{FORMATS, Format};
+use super::source::is_cut;
 
 /// Lines that are looked at: a Claude Code log may begin with a dozen records
 /// that every version shapes differently.
@@ -12,20 +14,29 @@ const LINES: usize = 32;
 pub struct Probe {
     /// The first bytes as text; bytes that are no text are replaced.
     pub head: String,
-    /// The first complete lines that are JSON.
+    /// The first complete lines that are JSON; the document, where the input
+    /// is one over several lines and short enough.
     pub records: Vec<Json>,
+    /// Whether the input is one JSON document over several lines.
+    pub spread: bool,
 }
 
 impl Probe {
-    pub(crate) fn new(head: &[u8]) -> Probe {
+    /// Looks at the first bytes of an input.
+    pub fn new(head: &[u8]) -> Probe {
         let head = String::from_utf8_lossy(head).into_owned();
-        let records = head
-            .lines()
-            .filter(|line| !line.trim().is_empty())
-            .take(LINES)
-            .filter_map(|line| serde_json::from_str(line).ok())
-            .collect();
-        Probe { head, records }
+        let text = head.trim_start_matches('\u{feff}');
+        let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+        let spread = lines.clone().next().is_some_and(is_cut)
+            && text.trim().contains('\n')
+            && (is_cut(text) || serde_json::from_str::<IgnoredAny>(text).is_ok());
+        let records = if spread {
+            serde_json::from_str(text).into_iter().collect()
+        } else {
+            let lines = lines.by_ref().take(LINES);
+            lines.filter_map(|l| serde_json::from_str(l).ok()).collect()
+        };
+        Probe { head, records, spread }
     }
 
     /// Whether there is nothing but blanks.
@@ -55,7 +66,8 @@ impl Probe {
     }
 }
 
-/// The format that recognises the input.
-pub(crate) fn detect(probe: &Probe) -> Option<&'static dyn Format> {
-    FORMATS.iter().copied().find(|format| format.sniff(probe))
+/// The format that recognises the input, among one or all.
+pub(crate) fn detect(probe: &Probe, only: Option<&str>) -> Option<&'static dyn Format> {
+    let mut asked = FORMATS.iter().copied().filter(|f| only.is_none_or(|name| name == f.name()));
+    asked.find(|format| format.sniff(probe))
 }

@@ -52,8 +52,10 @@ pub enum Problem {
         known: String,
     },
     /// Nothing in the folder is a transcript.
-    #[error("the folder holds no transcript ({files} files looked at)")]
+    #[error("the folder holds no transcript ({files} files looked at; known formats: {known})")]
     NoTranscripts {
+        /// Names of the known formats.
+        known: String,
         /// Files that were looked at.
         files: u64,
     },

@@ -9,13 +9,17 @@ use crate::model::Transcript;
 use super::check::{Draft, check};
 use super::detect::{Probe, detect};
 use super::error::{DatasetError, Problem};
-use super::formats::FORMATS;
+use super::formats::{FORMATS, Format};
+use super::native::{CARD_FILE, Card, Native, PROBES_FILE, TRANSCRIPTS_FILE, read_card};
 use super::source::Source;
 use super::walk::{self, Found};
 use super::{Dataset, LoadOptions};
 
 /// Names listed in one warning before it says "and more".
 const NAMED: usize = 8;
+
+/// Said of a recognised file that gave no transcript.
+const NO_MESSAGE: &str = "no message stands in it";
 
 /// Reads `input`: a native data set folder, or a file or folder of any known
 /// transcript format. Folders are read with everything below them, in the
@@ -47,6 +51,28 @@ pub fn load_reader(
     })
 }
 
+/// Reads a native data set from memory: its card and its transcripts.
+pub(super) fn load_native(
+    name: &str,
+    card: &str,
+    transcripts: &[u8],
+    options: &LoadOptions,
+) -> Result<Dataset, DatasetError> {
+    let mut gathered = Gathered::default();
+    let whole = |file: &str, problem| DatasetError::whole(format!("{name}/{file}"), problem);
+    gathered.card = Some(read_card(card).map_err(|(_, problem)| whole(CARD_FILE, problem))?);
+    for (file, bytes) in [(CARD_FILE, card.as_bytes()), (TRANSCRIPTS_FILE, transcripts)] {
+        gathered.files.push((file.to_owned(), blake3::hash(bytes).to_hex().to_string()));
+    }
+    let shown = format!("{name}/{TRANSCRIPTS_FILE}");
+    let mut source = Source::new(&shown, name, Box::new(transcripts));
+    for draft in Native.read(&mut source, options)? {
+        check(&draft).map_err(|(line, problem)| source.error(line, problem))?;
+        gathered.drafts.push((TRANSCRIPTS_FILE.to_owned(), draft.transcript));
+    }
+    gathered.into_dataset(name)
+}
+
 fn load_file(input: &Path, options: &LoadOptions) -> Result<Dataset, DatasetError> {
     let shown = input.display().to_string();
     let name =
@@ -62,14 +88,14 @@ fn load_file(input: &Path, options: &LoadOptions) -> Result<Dataset, DatasetErro
 /// Reads an input that must be a transcript.
 fn single(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
     let probe = Probe::new(source.head()?);
-    let Some(format) = detect(&probe) else {
+    let Some(format) = detect(&probe, options.only) else {
         return Err(unknown(source, &probe));
     };
     let drafts = format.read(source, options)?;
     if drafts.is_empty() {
-        let why = match source.torn() {
-            0 => "no message stands in it".to_owned(),
-            _ => "its only line is torn".to_owned(),
+        let why = match source.warnings() {
+            [] => NO_MESSAGE.to_owned(),
+            warnings => warnings.join("; "),
         };
         return Err(source.error(None, Problem::NoConversation { why }));
     }
@@ -89,26 +115,45 @@ fn unknown(source: &mut Source<'_>, probe: &Probe) -> DatasetError {
             Err(error) => return error,
         }
     }
-    let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
-    let known = names.join(", ");
+    let known = known_formats();
     source.error(None, Problem::UnknownFormat { known })
 }
 
+fn known_formats() -> String {
+    let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
+    names.join(", ")
+}
+
 fn load_folder(root: &Path, options: &LoadOptions) -> Result<Dataset, DatasetError> {
-    let (found, hidden) = walk::files(root)?;
+    let (mut found, hidden) = walk::files(root)?;
+    let has = |name: &str| found.iter().any(|f| f.relative == name);
+    let (card, native) = (has(CARD_FILE), has(CARD_FILE) && has(TRANSCRIPTS_FILE));
+    if native {
+        // Beside them stand a datasheet, a licence and the like.
+        let own = [CARD_FILE, TRANSCRIPTS_FILE, PROBES_FILE];
+        found.retain(|f| own.contains(&f.relative.as_str()));
+    }
     let mut gathered = Gathered::default();
     let mut others = Vec::new();
     for file in &found {
-        if !read_one(file, options, &mut gathered)? {
+        let read = match file.relative.as_str() {
+            CARD_FILE if card => gathered.card(file),
+            PROBES_FILE if native => gathered.probes(file),
+            TRANSCRIPTS_FILE if native => gathered.file(file, options, Some(&Native)),
+            _ => gathered.file(file, options, None),
+        };
+        if !read? {
             others.push(file.relative.as_str());
         }
     }
     let shown = root.display().to_string();
     if gathered.drafts.is_empty() {
         let files = found.len() as u64;
-        return Err(DatasetError::whole(shown, Problem::NoTranscripts { files }));
+        let known = known_formats();
+        let problem = Problem::NoTranscripts { known, files };
+        return Err(DatasetError::whole(shown, problem));
     }
-    gathered.warn_of_others(&others, hidden);
+    gathered.warn_of_others(&others, if native { 0 } else { hidden });
     let name = root
         .canonicalize()
         .ok()
@@ -117,22 +162,11 @@ fn load_folder(root: &Path, options: &LoadOptions) -> Result<Dataset, DatasetErr
     gathered.into_dataset(&name)
 }
 
-/// Reads a file of a folder; says whether it was a transcript.
-fn read_one(
-    file: &Found,
-    options: &LoadOptions,
-    gathered: &mut Gathered,
-) -> Result<bool, DatasetError> {
+fn open(file: &Found) -> Result<Source<'static>, DatasetError> {
     let open = File::open(&file.path).map_err(|e| walk::unreadable(&file.path, e))?;
     let shown = file.path.display().to_string();
     let base = file.relative.rsplit('/').next().unwrap_or(&file.relative);
-    let mut source = Source::new(&shown, stem_of(base), Box::new(open));
-    let Some(format) = detect(&Probe::new(source.head()?)) else {
-        return Ok(false);
-    };
-    let drafts = format.read(&mut source, options)?;
-    gathered.add(&file.relative, drafts, source)?;
-    Ok(true)
+    Ok(Source::new(&shown, stem_of(base), Box::new(open)))
 }
 
 /// File name without its last extension.
@@ -148,9 +182,53 @@ struct Gathered {
     drafts: Vec<(String, Transcript)>,
     warnings: Vec<String>,
     files: Vec<(String, String)>,
+    card: Option<Card>,
+    probes: u64,
 }
 
 impl Gathered {
+    /// Reads a file of a folder; says whether it was a transcript.
+    fn file(
+        &mut self,
+        file: &Found,
+        options: &LoadOptions,
+        format: Option<&'static dyn Format>,
+    ) -> Result<bool, DatasetError> {
+        let mut source = open(file)?;
+        let format = match format {
+            Some(format) => Some(format),
+            None => detect(&Probe::new(source.head()?), options.only),
+        };
+        let Some(format) = format else {
+            return Ok(false);
+        };
+        let drafts = format.read(&mut source, options)?;
+        if drafts.is_empty() && source.warnings().is_empty() {
+            source.warn(NO_MESSAGE);
+        }
+        self.add(&file.relative, drafts, source)?;
+        Ok(true)
+    }
+
+    fn card(&mut self, file: &Found) -> Result<bool, DatasetError> {
+        let mut source = open(file)?;
+        let text = source.text()?;
+        let card = read_card(&text).map_err(|(line, problem)| source.error(line, problem))?;
+        self.card = Some(card);
+        self.add(&file.relative, Vec::new(), source)?;
+        Ok(true)
+    }
+
+    /// Counts the probes; what they say is their own reader's matter.
+    fn probes(&mut self, file: &Found) -> Result<bool, DatasetError> {
+        let mut source = open(file)?;
+        while source.next_line()?.is_some() {
+            self.probes += 1;
+        }
+        self.add(&file.relative, Vec::new(), source)?;
+        Ok(true)
+    }
+
     fn add(
         &mut self,
         relative: &str,
@@ -184,7 +262,9 @@ impl Gathered {
             self.warnings.push(format!("{} {verb}: {named}{more}", others.len()));
         }
         if hidden > 0 {
-            self.warnings.push(format!("{hidden} hidden or linked folders were not entered"));
+            self.warnings.push(format!(
+                "hidden folders, links to folders and the like, not entered: {hidden}"
+            ));
         }
     }
 
@@ -197,12 +277,17 @@ impl Gathered {
                 return Err(DatasetError::whole(file.clone(), Problem::RepeatedTranscript { id }));
             }
         }
+        let card = self.card.unwrap_or_else(|| Card::named(name));
         Ok(Dataset {
-            name: name.to_owned(),
+            name: card.name,
+            version: card.version,
+            licence: card.licence,
+            origin: card.origin,
+            description: card.description,
             transcripts: self.drafts.into_iter().map(|(_, t)| t).collect(),
             warnings: self.warnings,
             files: self.files,
-            ..Dataset::default()
+            probes: self.probes,
         })
     }
 

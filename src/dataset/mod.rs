@@ -4,19 +4,23 @@
 //! counted ([`Transcript::left_out`], [`Dataset::warnings`]); nothing goes
 //! silently.
 
+mod bundled;
 mod check;
 mod detect;
 mod error;
 mod formats;
 mod load;
+mod native;
 mod source;
 mod walk;
 
+pub use bundled::{bundled, bundled_names};
 pub use check::Draft;
 pub use detect::Probe;
 pub use error::{DatasetError, Problem};
 pub use formats::{FORMATS, Format};
 pub use load::{load, load_reader};
+pub use native::{CARD_FILE, PROBES_FILE, TRANSCRIPTS_FILE, write_native};
 pub use source::{MAX_DOCUMENT, MAX_LINE, Source};
 
 use crate::model::Transcript;
@@ -27,6 +31,8 @@ pub struct LoadOptions {
     /// Make every sidechain (subagent) a transcript of its own. Otherwise its
     /// records are left out and counted.
     pub sidechains: bool,
+    /// Read this format alone, by name; otherwise it is detected.
+    pub only: Option<&'static str>,
 }
 
 /// Transcripts that are benched together.

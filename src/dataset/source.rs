@@ -75,6 +75,11 @@ impl<'a> Source<'a> {
         self.warnings.push(text.into());
     }
 
+    /// What was noted so far.
+    pub(crate) fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
     /// An error at `line` of this input.
     pub fn error(&self, line: Option<u64>, problem: Problem) -> DatasetError {
         DatasetError { file: self.name.clone(), line, problem }
@@ -159,8 +164,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The rest of the input as one JSON document.
-    pub fn document<T: DeserializeOwned>(&mut self) -> Result<T, DatasetError> {
+    /// The rest of the input as text.
+    pub(crate) fn text(&mut self) -> Result<String, DatasetError> {
         let mut bytes = Vec::new();
         let read = (&mut self.reader).take(MAX_DOCUMENT + 1).read_to_end(&mut bytes);
         read.map_err(|e| self.io(e))?;
@@ -168,11 +173,18 @@ impl<'a> Source<'a> {
             let limit = MAX_DOCUMENT;
             return Err(self.error(None, Problem::DocumentTooLong { limit }));
         }
-        let text = std::str::from_utf8(&bytes).map_err(|e| {
-            let line = 1 + memchr::memchr_iter(b'\n', &bytes[..e.valid_up_to()]).count() as u64;
-            let byte = e.valid_up_to();
+        String::from_utf8(bytes).map_err(|e| {
+            let valid = &e.as_bytes()[..e.utf8_error().valid_up_to()];
+            let line = 1 + memchr::memchr_iter(b'\n', valid).count() as u64;
+            let byte = valid.len() - memchr::memrchr(b'\n', valid).map_or(0, |at| at + 1);
             self.error(Some(line), Problem::NotUtf8 { byte })
-        })?;
+        })
+    }
+
+    /// The rest of the input as one JSON document.
+    pub fn document<T: DeserializeOwned>(&mut self) -> Result<T, DatasetError> {
+        let text = self.text()?;
+        let text = text.trim_start_matches('\u{feff}');
         let mut reader = serde_json::Deserializer::from_str(text);
         let value = serde_path_to_error::deserialize(&mut reader).map_err(|e| {
             let line = e.inner().line() as u64;
@@ -194,7 +206,8 @@ impl<'a> Source<'a> {
     }
 }
 
-fn is_cut(text: &str) -> bool {
+/// Whether `text` is JSON that ends too early.
+pub(crate) fn is_cut(text: &str) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(text).is_err_and(|e| e.is_eof())
 }
 
@@ -208,6 +221,11 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
             Ok(_) => Problem::Syntax { message: "something follows the record".to_owned() },
         }
     })
+}
+
+/// Reads a part of a document as `T`.
+pub(crate) fn from_json<T: DeserializeOwned>(value: serde_json::Value) -> Result<T, Problem> {
+    serde_path_to_error::deserialize(value).map_err(|e| problem_of(&e))
 }
 
 fn problem_of(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem {

@@ -14,7 +14,7 @@ pub(crate) struct Found {
 }
 
 /// Every file below `root`, sorted by relative path, and how many hidden
-/// folders and links to folders were not entered.
+/// folders, links to folders, broken links and pipes were passed over.
 ///
 /// # Errors
 /// A folder that cannot be read.
@@ -31,13 +31,13 @@ pub(crate) fn files(root: &Path) -> Result<(Vec<Found>, u64), DatasetError> {
             let relative =
                 if prefix.is_empty() { name.clone() } else { format!("{prefix}/{name}") };
             let path = entry.path();
-            // A link to a folder may lead back to itself.
-            if kind.is_dir() && !name.starts_with('.') {
-                open.push((relative, path));
-            } else if kind.is_dir() || (kind.is_symlink() && path.is_dir()) {
-                skipped += 1;
-            } else {
+            if kind.is_file() || (kind.is_symlink() && path.is_file()) {
                 found.push(Found { relative, path });
+            } else if kind.is_dir() && !name.starts_with('.') {
+                open.push((relative, path));
+            } else {
+                // A link to a folder may lead back to itself; a pipe may never end.
+                skipped += 1;
             }
         }
     }

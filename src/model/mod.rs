@@ -14,7 +14,7 @@ pub use cell::{
 };
 pub use reference::{Exam, IdentifierClass, Reference};
 pub use report::{
-    Absent, Interval, Manifest, PresetRow, Provenance, Report, Sentence, Value, Verdict,
+    Absent, INSTRUMENT, Interval, Manifest, PresetRow, Provenance, Report, Sentence, Value, Verdict,
 };
 pub use transcript::{
     Block, Call, CallId, LedgerState, Message, MessageIndex, Preamble, PreambleChange,

@@ -6,6 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Cell, Standing, TranscriptFacts};
 
+/// Version of the instrument: mining rules, offline seats, judge prompts.
+/// Reports of different versions are never compared.
+pub const INSTRUMENT: u32 = 1;
+
 /// Why a number is not there. Absence is never zero.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Absent(pub String);

@@ -1,14 +1,13 @@
 //! Mining of references: what the recorded agent went on to use
 //! (`measures` §4, `semantics` 34 and 35).
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
+use super::candidates::Candidates;
 use super::history::History;
-use super::occurrences::{Place, texts};
+use super::occurrences::texts;
 use super::rereads::Rereads;
 use super::support::Rarity;
-use crate::model::{Exam, IdentifierClass, MessageIndex, Reference, Role, Transcript};
-use crate::text::{IdentifierOptions, Needle, NeedleSet, identifiers, is_generic};
+use crate::model::{Exam, MessageIndex, Reference, Role, Transcript};
+use crate::text::NeedleSet;
 
 /// What makes an identifier a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,14 +34,15 @@ impl Default for MiningRules {
 pub fn mine(transcript: &Transcript, sizes: &[u64], rules: &MiningRules) -> Exam {
     assert_eq!(sizes.len(), transcript.messages.len(), "a size per message");
     let roots = roots(transcript);
-    let candidates = Candidates::collect(transcript, &roots, rules);
+    let rarity = Rarity::new(transcript);
+    let candidates = Candidates::collect(transcript, &roots, rules, &rarity);
     let set = NeedleSet::new(&candidates.needles);
     let miner = Miner {
         transcript,
         sizes,
         history: History::new(transcript),
         rereads: Rereads::new(transcript),
-        rarity: Rarity::new(transcript),
+        rarity,
         known: known(transcript, &set, candidates.needles.len()),
         places: places(transcript, &set, candidates.needles.len()),
         ends: ends(sizes),
@@ -63,115 +63,6 @@ pub(super) fn roots(transcript: &Transcript) -> Vec<&str> {
         .collect();
     roots.sort_by_key(|root| std::cmp::Reverse(root.len()));
     roots
-}
-
-/// Identifiers that the requests use, before anything is known of their past.
-struct Candidates {
-    texts: Vec<(String, IdentifierClass)>,
-    needles: Vec<Needle>,
-    /// Request's ordinal, its message, the identifier's number.
-    uses: Vec<(u32, MessageIndex, u32)>,
-}
-
-impl Candidates {
-    fn collect(transcript: &Transcript, roots: &[&str], rules: &MiningRules) -> Candidates {
-        let mut all = Candidates { texts: Vec::new(), needles: Vec::new(), uses: Vec::new() };
-        let mut numbers: FxHashMap<String, u32> = FxHashMap::default();
-        let mut habits = Habits::new(rules.habit_length);
-        for (ordinal, request) in (0u32..).zip(transcript.requests()) {
-            let mut used = used(transcript, request, &mut habits);
-            used.sort();
-            let mut spelled: FxHashSet<&str> = FxHashSet::default();
-            for (text, class) in &used {
-                if !spelled.insert(relative(text, *class, roots)) {
-                    continue;
-                }
-                let number = *numbers.entry(text.clone()).or_insert_with(|| {
-                    all.texts.push((text.clone(), *class));
-                    all.needles.push(Needle::new(text, *class, roots));
-                    all.texts.len() as u32 - 1
-                });
-                all.uses.push((ordinal, request, number));
-            }
-        }
-        all
-    }
-}
-
-/// The specific identifiers of one assistant message.
-fn used<'a>(
-    transcript: &'a Transcript,
-    request: MessageIndex,
-    habits: &mut Habits<'a>,
-) -> Vec<(String, IdentifierClass)> {
-    let mut used: Vec<(String, IdentifierClass)> = Vec::new();
-    let mut habitual: FxHashSet<&str> = FxHashSet::default();
-    let mut arguments = Vec::new();
-    texts(&transcript.messages[request as usize], &mut |place, text| {
-        if let Place::Argument { tool, key } = place {
-            if is_measure(key) {
-                return;
-            }
-            if habits.holds(tool, key, text) {
-                habitual.insert(text.trim());
-            }
-            arguments.push((tool, key, text));
-        }
-        let options = IdentifierOptions { code: place != Place::Said };
-        for found in identifiers(text, options) {
-            if !is_generic(found.text, found.class) {
-                used.push((found.text.to_owned(), found.class));
-            }
-        }
-    });
-    for (tool, key, text) in arguments {
-        habits.learn(tool, key, text);
-    }
-    used.retain(|(text, class)| {
-        *class == IdentifierClass::Path || !habitual.contains(text.as_str())
-    });
-    used
-}
-
-/// Arguments that say how much, not what.
-fn is_measure(key: &str) -> bool {
-    const MEASURES: &[&str] = &["offset", "limit", "timeout", "line", "head_limit", "depth"];
-    MEASURES.contains(&key.to_ascii_lowercase().as_str())
-}
-
-/// Short values that a tool argument held before.
-struct Habits<'a> {
-    length: usize,
-    values: FxHashSet<(&'a str, &'a str, &'a str)>,
-}
-
-impl<'a> Habits<'a> {
-    fn new(length: usize) -> Habits<'a> {
-        Habits { length, values: FxHashSet::default() }
-    }
-
-    fn holds(&self, tool: &'a str, key: &'a str, value: &'a str) -> bool {
-        self.values.contains(&(tool, key, value.trim()))
-    }
-
-    fn learn(&mut self, tool: &'a str, key: &'a str, value: &'a str) {
-        let value = value.trim();
-        if value.len() <= self.length && !value.contains('/') {
-            self.values.insert((tool, key, value));
-        }
-    }
-}
-
-/// A path by its place below the working directory, so that one request's two
-/// spellings are one identifier.
-fn relative<'a>(text: &'a str, class: IdentifierClass, roots: &[&str]) -> &'a str {
-    if class != IdentifierClass::Path {
-        return text;
-    }
-    roots
-        .iter()
-        .find_map(|root| text.strip_prefix(root.trim_end_matches('/'))?.strip_prefix('/'))
-        .unwrap_or(text)
 }
 
 /// Which needles stand in the preamble, a tool's schema or the record itself:
@@ -195,6 +86,10 @@ fn known(transcript: &Transcript, set: &NeedleSet, needles: usize) -> Vec<bool> 
     }
     transcript.metadata.iter().for_each(|value| mark(value));
     transcript.model.iter().for_each(|value| mark(value));
+    // A harness tells its agent what day it is.
+    for at in transcript.messages.iter().filter_map(|message| message.at) {
+        mark(&at.strftime("%Y-%m-%d").to_string());
+    }
     known
 }
 
@@ -271,7 +166,10 @@ impl Miner<'_> {
     ) -> Option<Reference> {
         let before = self.ends[request as usize] - self.sizes[request as usize];
         let distance_tokens = before - self.ends[last as usize];
-        if distance_tokens < self.min_distance {
+        // `pool.drainQueue` is no memory while `drainQueue` stands nearby.
+        let hints = &self.candidates.hints[number as usize];
+        let near = || hints.iter().any(|&hint| self.is_near(hint, request));
+        if distance_tokens < self.min_distance || near() {
             return None;
         }
         let (text, class) = &self.candidates.texts[number as usize];
@@ -286,6 +184,15 @@ impl Miner<'_> {
             reread: self.rereads.happened(sources, last, request),
             support: self.support(last, number),
         })
+    }
+
+    /// Whether an identifier stands nearer to the request than a reference may.
+    fn is_near(&self, number: u32, request: MessageIndex) -> bool {
+        let places = &self.places[number as usize];
+        let past = &places[..places.partition_point(|&at| at < request)];
+        let last = past.iter().rfind(|&&at| self.history.held(at, request));
+        let before = self.ends[request as usize] - self.sizes[request as usize];
+        last.is_some_and(|&last| before - self.ends[last as usize] < self.min_distance)
     }
 
     /// The smallest tool result among the sources, the earliest of equals.

@@ -3,6 +3,7 @@
 //! Invariant: what is mined depends on the transcript alone, never on a
 //! window or a preset, so every preset sits the same exam.
 
+mod candidates;
 mod history;
 mod mining;
 mod occurrences;
@@ -12,3 +13,6 @@ mod survival;
 
 pub use mining::{MiningRules, mine};
 pub use survival::{ContextView, Survival};
+
+#[cfg(test)]
+mod tests;

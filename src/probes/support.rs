@@ -16,6 +16,10 @@ const CARRIER_RADIUS: usize = 250;
 const KEPT: usize = 5;
 /// Words of the kept ones that support a carrier (`measures` §4).
 const NEEDED: usize = 2;
+/// A word is current in a conversation if one message in this many holds it …
+const CURRENT_SHARE: u64 = 10;
+/// … and at least so many do.
+const CURRENT_MESSAGES: u32 = 8;
 /// Shorter words say nothing.
 const SHORTEST: usize = 3;
 /// Longer runs are data, not words.
@@ -24,6 +28,7 @@ const LONGEST: usize = 64;
 /// In how many messages of a transcript each word stands.
 pub(super) struct Rarity {
     messages: FxHashMap<String, (u32, u32)>,
+    total: u64,
 }
 
 impl Rarity {
@@ -48,7 +53,15 @@ impl Rarity {
                 }
             });
         }
-        Rarity { messages }
+        Rarity { messages, total: transcript.messages.len() as u64 }
+    }
+
+    /// Whether the conversation uses a word everywhere: whoever works on it
+    /// could put a compound of such words together.
+    pub(super) fn is_current(&self, word: &str) -> bool {
+        let count = |word: &str| self.messages.get(word).map_or(0, |(count, _)| *count);
+        let either = count(word).max(word.strip_suffix('s').map_or(0, count));
+        u64::from(either) * CURRENT_SHARE >= self.total && either >= CURRENT_MESSAGES
     }
 
     /// The rarest words around `place` in `text`, rarest first, ties by order.

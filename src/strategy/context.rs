@@ -156,6 +156,8 @@ struct Edit {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Note {
+    /// Distinct for every text that a note ever had.
+    revision: u32,
     text: String,
     weight: Weight,
     /// What it stands for, if something was folded into it.
@@ -215,6 +217,7 @@ pub struct Context {
     next_preamble: usize,
     notes: BTreeMap<String, Note>,
     notes_total: Weight,
+    revisions: u32,
     synthetic: Vec<Synthetic>,
     /// Synthetic entries that are stored, in order.
     synthetic_live: Vec<EntryId>,
@@ -244,6 +247,7 @@ impl Context {
             next_preamble: 0,
             notes: BTreeMap::new(),
             notes_total: Weight::default(),
+            revisions: 0,
             synthetic: Vec::new(),
             synthetic_live: Vec::new(),
             edits: BTreeMap::new(),
@@ -529,7 +533,8 @@ impl Context {
             Some(text) => {
                 let weight = Weight::of_text("system", &text, &self.recording.counter);
                 self.notes_total += weight;
-                self.notes.insert(key, Note { text, weight, cover })
+                self.revisions += 1;
+                self.notes.insert(key, Note { revision: self.revisions, text, weight, cover })
             }
             None => self.notes.remove(&key),
         };
@@ -762,6 +767,27 @@ impl Context {
         self.notes.iter().map(|(key, note)| (key.as_str(), note.text.as_str()))
     }
 
+    /// Calls `each` with the id and text of every visible synthetic entry and
+    /// of every note. Ids are distinct for every text of a context.
+    pub(crate) fn each_synthetic(&self, each: &mut dyn FnMut(u32, &str)) {
+        for &id in self.synthetic_live.iter().filter(|&&id| !self.is_hidden(id)) {
+            if let Some(ordinal) = id.ordinal() {
+                each(id.0, &self.synthetic[ordinal].text);
+            }
+        }
+        for note in self.notes.values() {
+            // Recorded messages keep the lower half of the ids to themselves.
+            each(note.revision, &note.text);
+        }
+    }
+
+    /// Text of a recorded message that is sent edited.
+    pub(crate) fn edited_text(&self, message: MessageIndex) -> Option<&str> {
+        let edit = self.edits.get(&message)?;
+        let sent = self.contains(EntryId(message)) && !self.is_hidden(EntryId(message));
+        sent.then_some(edit.text.as_str())
+    }
+
     /// The cache breakpoints, by key.
     pub fn marks(&self) -> &BTreeMap<String, EntryId> {
         &self.marks
@@ -791,6 +817,16 @@ impl Context {
     /// Recorded messages whose stored state changed since the last call.
     pub(crate) fn take_touched(&mut self) -> Vec<MessageIndex> {
         std::mem::take(&mut self.touched)
+    }
+
+    /// Synthetic entries that were ever created.
+    pub(crate) fn synthetic_count(&self) -> usize {
+        self.synthetic.len()
+    }
+
+    /// Texts of the synthetic entries from an ordinal on.
+    pub(crate) fn synthetic_texts(&self, from: usize) -> impl Iterator<Item = &str> {
+        self.synthetic[from..].iter().map(|s| s.text.as_str())
     }
 
     /// Says which stage the coming operations belong to and lifts what that
@@ -854,6 +890,7 @@ impl Context {
         }
         context.enter(saved.seen);
         context.notes_total = saved.notes.values().fold(Weight::default(), |s, n| s + n.weight);
+        context.revisions = saved.notes.values().map(|n| n.revision).max().unwrap_or(0);
         context.notes = saved.notes;
         context.synthetic = saved.synthetic;
         context.edits = saved.edits;

@@ -26,8 +26,8 @@ pub use context::{Context, Entry, EntryId, Op, OpError, Place, Recording, Saved}
 pub use host::{Fallback, Host, Outcome, PresetState, Record, Strategy, StrategyError};
 pub use mechanisms::MECHANISMS;
 pub use preset::{
-    Budget, Build, MechanismSpec, Preset, PresetError, Stage, builtin, builtin_names,
+    Budget, Build, MechanismSpec, Preset, PresetError, Scale, Stage, builtin, builtin_names,
 };
 pub use prompt::Prompt;
-pub use trigger::{At, Of, When};
+pub use trigger::{At, Gauge, Of, When};
 pub use validity::pairs_are_whole;

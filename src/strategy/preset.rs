@@ -269,6 +269,11 @@ impl Preset {
         })
     }
 
+    /// The prompts that it names, by file.
+    pub fn prompts(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.prompts.iter().map(|(name, text)| (name.as_str(), text.as_str()))
+    }
+
     /// Whether a stage calls the compactor.
     pub fn uses_compactor(&self) -> bool {
         self.stages.iter().any(|s| s.mechanism.uses_compactor)

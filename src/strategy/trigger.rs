@@ -18,6 +18,19 @@ pub enum At {
     Response,
 }
 
+impl At {
+    /// The name used in presets.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            At::Open => "open",
+            At::Append => "append",
+            At::UserTurn => "user-turn",
+            At::Request => "request",
+            At::Response => "response",
+        }
+    }
+}
+
 /// What a share is a share of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -28,6 +41,17 @@ pub enum Of {
     Budget,
     /// The window less the output reserve.
     Usable,
+}
+
+impl Of {
+    /// The name used in presets.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Of::Window => "window",
+            Of::Budget => "budget",
+            Of::Usable => "usable",
+        }
+    }
 }
 
 /// The condition, with absolute numbers already scaled to the run's window.
@@ -64,12 +88,7 @@ impl std::fmt::Display for When {
         match self {
             When::Always => write!(f, "always"),
             When::Above { of, share, and_over } => {
-                let of = match of {
-                    Of::Window => "window",
-                    Of::Budget => "budget",
-                    Of::Usable => "usable",
-                };
-                write!(f, "above {share} of {of}")?;
+                write!(f, "above {share} of {}", of.as_str())?;
                 if *and_over > 0 { write!(f, " and over {and_over}") } else { Ok(()) }
             }
             When::AboveReserve { reserve } => write!(f, "above window - {reserve}"),

@@ -246,8 +246,10 @@ pub fn last_component(text: &str, class: IdentifierClass) -> Option<&str> {
     (last.chars().count() >= 5).then_some(last)
 }
 
+/// Letters of scripts without case (Chinese, Japanese …) write their words
+/// without spaces, so there they end an identifier instead of lengthening it.
 pub(super) fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
+    c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii() && (c.is_lowercase() || c.is_uppercase())
 }
 
 pub(super) fn is_path_char(c: char) -> bool {

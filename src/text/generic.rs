@@ -28,33 +28,121 @@ pub fn is_file_extension(word: &str) -> bool {
     EXTENSIONS.contains(word)
 }
 
-/// Whether an identifier could be written from general knowledge alone.
-pub fn is_generic(text: &str, class: IdentifierClass) -> bool {
+/// Whether an identifier could be written without having read it: from
+/// general knowledge, or put together from words that `is_current` calls
+/// current in the conversation (lower-case words, asked one by one).
+pub fn is_generic(text: &str, class: IdentifierClass, is_current: &dyn Fn(&str) -> bool) -> bool {
+    let lower = text.to_lowercase();
+    if STANDARD.contains(lower.as_str()) {
+        return true;
+    }
+    let judge = Judge { is_current };
     match class {
-        IdentifierClass::Path => generic_path(text),
+        IdentifierClass::Path => judge.path(text, &lower),
         IdentifierClass::Url => generic_url(text),
-        IdentifierClass::Dotted => generic_dotted(text),
-        IdentifierClass::Identifier => generic_compound(text),
-        IdentifierClass::Kebab | IdentifierClass::Ticket => generic_kebab(text),
-        IdentifierClass::Quoted => generic_quote(text),
-        IdentifierClass::Email => text.starts_with("noreply@") || text.contains("@example."),
+        IdentifierClass::Dotted => judge.dotted(text),
+        IdentifierClass::Identifier => judge.all_known(text, 2),
+        IdentifierClass::Kebab => judge.kebab(text),
+        IdentifierClass::Quoted => judge.quote(text),
+        IdentifierClass::Email => generic_email(&lower),
         _ => false,
     }
 }
 
-fn generic_path(path: &str) -> bool {
-    const SYSTEM: &[&str] =
-        &["/dev/", "/bin/", "/usr/bin/", "/usr/local/bin", "/etc/", "/proc/", "/sys/", "/var/log"];
-    let lower = path.to_lowercase();
-    let mut parts = lower.split('/').filter(|part| !matches!(*part, "" | "." | ".." | "~"));
-    let Some(first) = parts.next() else {
-        return true;
-    };
-    let alone = parts.next().is_none();
-    SYSTEM.iter().any(|system| lower.starts_with(system))
-        || alone && FILES.contains(first)
-        || STANDARD.contains(lower.as_str())
-        || lower.split('/').all(|part| part.is_empty() || PACKAGES.contains(part))
+struct Judge<'a> {
+    is_current: &'a dyn Fn(&str) -> bool,
+}
+
+impl Judge<'_> {
+    fn path(&self, path: &str, lower: &str) -> bool {
+        let mut parts = lower.split('/').filter(|part| !matches!(*part, "" | "." | ".." | "~"));
+        let Some(first) = parts.next() else {
+            return true;
+        };
+        if parts.next().is_none() {
+            let stem = path.rsplit_once('.').map_or(path, |(stem, _)| stem);
+            return FILES.contains(first)
+                || self.all_common(stem.trim_start_matches(['/', '~']), 2);
+        }
+        SYSTEM.iter().any(|system| lower.starts_with(system))
+            || lower.contains("path/to/")
+            || is_repository(first, lower)
+            || lower.split('/').all(|part| part.is_empty() || PACKAGES.contains(part))
+    }
+
+    fn dotted(&self, text: &str) -> bool {
+        let first = text.split('.').next().unwrap_or(text);
+        let last = text.rsplit('.').next().unwrap_or(text);
+        PACKAGES.contains(first)
+            || last.chars().count() < 5
+            || STANDARD.contains(last.to_lowercase().as_str())
+            || self.all_known(last, 2)
+    }
+
+    /// A compound of two plain words, one of which only turns the other into
+    /// an adjective (`checkpoint-scoped`), is language and no name.
+    fn kebab(&self, text: &str) -> bool {
+        let digit = text.bytes().any(|b| b.is_ascii_digit());
+        let forms = |part: Option<&str>| part.is_some_and(|part| FORMERS.contains(&part));
+        let lower = text.to_lowercase();
+        let adjective = forms(lower.split('-').next()) || forms(lower.rsplit('-').next());
+        self.all_known(text, 3) || adjective && !digit
+    }
+
+    /// Ordinary words in quotes are speech, and what stands between two
+    /// strings of a program is no string.
+    fn quote(&self, text: &str) -> bool {
+        let program = text.contains(['(', ')', '{', '}', ';', '=', '+', '`'])
+            && !text.contains(['%', ':', ',']);
+        let words = text.split_whitespace();
+        program || words.clone().count() < 3 || self.all_known(text, 4)
+    }
+
+    /// Whether a compound is put together from at most `limit` words that are
+    /// common or current.
+    fn all_known(&self, text: &str, limit: usize) -> bool {
+        let words = words(text);
+        words.len() <= limit && words.iter().all(|word| is_common(word) || (self.is_current)(word))
+    }
+
+    fn all_common(&self, text: &str, limit: usize) -> bool {
+        let words = words(text);
+        words.len() <= limit && words.iter().all(|word| is_common(word))
+    }
+}
+
+/// Where every system keeps its own.
+const SYSTEM: &[&str] = &[
+    "/dev/",
+    "/bin/",
+    "/usr/bin/",
+    "/usr/local/bin",
+    "/etc/",
+    "/proc/",
+    "/sys/",
+    "/var/log",
+    ".git/config",
+    ".git/hooks",
+    ".git/head",
+    ".git/refs",
+    ".github/workflows",
+    "refs/heads/",
+    "~/.claude",
+    ".claude/",
+];
+
+/// Words that make an adjective of another word.
+const FORMERS: &[&str] = &[
+    "aware", "based", "backed", "cross", "driven", "free", "friendly", "level", "like", "multi",
+    "non", "only", "oriented", "post", "pre", "re", "related", "scoped", "self", "single",
+    "specific", "style", "sub", "un", "wide", "auto", "per", "ready", "safe",
+];
+
+/// `host/owner/name`: a public repository is known by its name.
+fn is_repository(host: &str, path: &str) -> bool {
+    matches!(host, "github.com" | "gitlab.com" | "golang.org" | "gopkg.in")
+        && path.trim_end_matches('/').split('/').count() <= 4
+        && path.split('/').nth(3).is_none_or(|part| part.starts_with('v'))
 }
 
 fn generic_url(url: &str) -> bool {
@@ -64,42 +152,11 @@ fn generic_url(url: &str) -> bool {
     rest.trim_end_matches('/') == host || host == "localhost" || host.starts_with("example.")
 }
 
-fn generic_dotted(text: &str) -> bool {
-    let mut segments = text.split('.');
-    let first = segments.next().unwrap_or_default();
-    let last = text.rsplit('.').next().unwrap_or_default();
-    if PACKAGES.contains(first) || STANDARD.contains(text.to_lowercase().as_str()) {
-        return true;
-    }
-    generic_member(last) || all_common(text, 3)
-}
-
-/// A member that says nothing without its owner.
-fn generic_member(name: &str) -> bool {
-    name.chars().count() < 5
-        || STANDARD.contains(name.to_lowercase().as_str())
-        || all_common(name, 2)
-}
-
-fn generic_compound(text: &str) -> bool {
-    STANDARD.contains(text.to_lowercase().as_str()) || all_common(text, 2)
-}
-
-fn generic_kebab(text: &str) -> bool {
-    STANDARD.contains(text.to_lowercase().as_str()) || all_common(text, 3)
-}
-
-/// Ordinary words in quotes are speech, not a name.
-fn generic_quote(text: &str) -> bool {
-    text.chars().any(|c| matches!(c, '(' | ')' | '{' | '}' | ';' | '=')) && !text.contains('%')
-        || text.split_whitespace().count() < 3
-}
-
-/// Whether a compound is put together from at most `limit` words that are
-/// all common.
-fn all_common(text: &str, limit: usize) -> bool {
-    let words = words(text);
-    words.len() <= limit && words.iter().all(|word| is_common(word))
+fn generic_email(lower: &str) -> bool {
+    let host = lower.rsplit('@').next().unwrap_or(lower);
+    lower.starts_with("noreply@")
+        || host.starts_with("example.")
+        || matches!(host, "test.com" | "test.local")
 }
 
 fn is_common(word: &str) -> bool {
@@ -135,4 +192,45 @@ pub fn words(text: &str) -> Vec<String> {
         words.push(word);
     }
     words
+}
+
+/// The same words joined in the other usual ways (`filesTouched` for
+/// `files_touched`): whoever has one can write the others.
+pub fn restyled(text: &str) -> Vec<String> {
+    let words = words(text);
+    let capital = |word: &String| {
+        let mut chars = word.chars();
+        chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+    };
+    let pascal: String = words.iter().map(capital).collect();
+    let camel: String =
+        words.iter().take(1).cloned().chain(words.iter().skip(1).map(capital)).collect();
+    let snake = words.join("_");
+    let constant = snake.to_uppercase();
+    let mut styles = vec![pascal, camel, snake, constant];
+    // `CheckpointID` keeps its initials in capitals; only its first letter changes.
+    let mut chars = text.chars();
+    if let Some(first) = chars.next() {
+        let rest = chars.as_str();
+        styles.push(first.to_uppercase().chain(rest.chars()).collect());
+        styles.push(first.to_lowercase().chain(rest.chars()).collect());
+    }
+    styles.sort();
+    styles.dedup();
+    styles.retain(|style| style != text && words.len() > 1);
+    styles
+}
+
+/// The file that a compiled name stands for, and the other way round
+/// (`pool.js` in an import, `pool.ts` on disk).
+pub fn recompiled(path: &str) -> Option<String> {
+    let (stem, extension) = path.rsplit_once('.')?;
+    let other = match extension {
+        "js" => "ts",
+        "ts" => "js",
+        "jsx" => "tsx",
+        "tsx" => "jsx",
+        _ => return None,
+    };
+    Some(format!("{stem}.{other}"))
 }

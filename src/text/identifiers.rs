@@ -1,11 +1,13 @@
 //! Specific identifiers in a text (`measures` §4, rule a).
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use memchr::memchr2_iter;
+use regex::Regex;
 
 use super::bounded::{is_bounded, is_word};
-use super::generic::is_file_extension;
+use super::shapes::classify;
 use crate::model::IdentifierClass;
 
 /// Longest identifier that is still one: longer runs are data (base64, minified code).
@@ -17,6 +19,16 @@ const LONGEST_QUOTE: usize = 160;
 /// Shortest quoted string that is one by itself; what is specific in a
 /// shorter one is found by its own shape.
 const SHORTEST_QUOTE: usize = 16;
+
+/// Dates with the month in words: `7 May 2023`, `May 7th, 2023`.
+static WRITTEN_DATE: LazyLock<Regex> = LazyLock::new(|| {
+    let month = "(?:January|February|March|April|May|June|July|August|September|October|November\
+                 |December|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)";
+    let day = "[0-9]{1,2}(?:st|nd|rd|th)?";
+    let year = "(?:19|20)[0-9]{2}";
+    Regex::new(&format!(r"\b(?:{day} {month}\.?,? {year}|{month}\.? {day},? {year})\b"))
+        .expect("the pattern is constant and valid")
+});
 
 /// How a text is to be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,6 +82,7 @@ impl<'a> Scan<'a> {
         let end = start + line.trim_end().len();
         if body < end {
             self.quotes(body..end);
+            self.written_dates(body..end);
             self.runs(body..end);
         }
     }
@@ -91,6 +104,12 @@ impl<'a> Scan<'a> {
                 None => open = Some(at + 1),
                 Some(from) => self.quote(line.start + from..line.start + at),
             }
+        }
+    }
+
+    fn written_dates(&mut self, line: Range<usize>) {
+        for hit in WRITTEN_DATE.find_iter(&self.text[line.clone()]) {
+            self.push(IdentifierClass::Date, line.start + hit.start()..line.start + hit.end());
         }
     }
 
@@ -173,11 +192,9 @@ impl<'a> Scan<'a> {
 
     fn piece(&mut self, piece: Range<usize>, code: bool) {
         let text = &self.text[piece.clone()];
-        let mut lead = text.len() - text.trim_start_matches(['-', '+', '@']).len();
-        if let Some(rest) = text[lead..].strip_prefix("./") {
-            lead = text.len() - rest.len();
-        }
-        let body = text[lead..].trim_end_matches(['.', '-', '/', '+', '@', '~']);
+        let bare = without_lead(text.trim_start_matches(['-', '+', '@']));
+        let lead = text.len() - bare.len();
+        let body = bare.trim_end_matches(['.', '-', '/', '+', '@', '~']);
         if body.len() < 4 || body.len() > LONGEST {
             return;
         }
@@ -211,40 +228,14 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// Class of a whole piece and how many of its bytes belong to it.
-fn classify(body: &str, code: bool) -> Option<(IdentifierClass, usize)> {
-    let whole = |class| Some((class, body.len()));
-    if let Some(length) = date(body) {
-        return Some((IdentifierClass::Date, length));
+/// A relative path names what it names from wherever it is written, and a
+/// member of the object at hand is known by its own name.
+fn without_lead(text: &str) -> &str {
+    let mut rest = text;
+    while let Some(shorter) = rest.strip_prefix("./").or_else(|| rest.strip_prefix("../")) {
+        rest = shorter;
     }
-    if is_uuid(body) {
-        return whole(IdentifierClass::Uuid);
-    }
-    if body.contains('@') {
-        return is_email(body).then_some((IdentifierClass::Email, body.len()));
-    }
-    if body.contains('/') {
-        return is_path(body).then_some((IdentifierClass::Path, body.len()));
-    }
-    if is_number(body) {
-        return whole(IdentifierClass::Number);
-    }
-    if is_hex(body) {
-        return whole(IdentifierClass::Hex);
-    }
-    if is_ticket(body) {
-        return whole(IdentifierClass::Ticket);
-    }
-    if is_file_name(body) {
-        return whole(IdentifierClass::Path);
-    }
-    if is_dotted(body) {
-        return whole(IdentifierClass::Dotted);
-    }
-    if body.contains('-') {
-        return is_kebab(body, code).then_some((IdentifierClass::Kebab, body.len()));
-    }
-    is_compound(body).then_some((IdentifierClass::Identifier, body.len()))
+    ["this.", "self."].iter().find_map(|lead| rest.strip_prefix(lead)).unwrap_or(rest)
 }
 
 /// Characters that runs are made of: those of identifiers, paths and addresses.
@@ -276,146 +267,4 @@ fn is_trailer(line: &str) -> bool {
             && key.to_ascii_lowercase().ends_with("-by")
             && key.bytes().all(|b| b.is_ascii_alphabetic() || b == b'-')
     })
-}
-
-fn date(body: &str) -> Option<usize> {
-    let b = body.as_bytes();
-    let shaped = b.len() >= 10
-        && b[..10].iter().enumerate().all(|(at, &c)| match at {
-            4 | 7 => matches!(c, b'-' | b'/') && c == b[4],
-            _ => c.is_ascii_digit(),
-        });
-    let ends = shaped && (b.len() == 10 || b[10] == b'T');
-    let year = ends && (b.starts_with(b"19") || b.starts_with(b"20"));
-    let month = year && (1..=12).contains(&((b[5] - b'0') * 10 + b[6] - b'0'));
-    month.then_some(10)
-}
-
-fn is_uuid(body: &str) -> bool {
-    body.len() == 36
-        && body.bytes().enumerate().all(|(at, b)| match at {
-            8 | 13 | 18 | 23 => b == b'-',
-            _ => b.is_ascii_hexdigit(),
-        })
-}
-
-fn is_email(body: &str) -> bool {
-    let Some((user, host)) = body.split_once('@') else {
-        return false;
-    };
-    let host_ends = host.rsplit_once('.').is_some_and(|(name, top)| {
-        !name.is_empty() && top.len() >= 2 && top.bytes().all(|b| b.is_ascii_alphabetic())
-    });
-    !user.is_empty() && host_ends && !host.contains(['@', '/']) && !user.contains('/')
-}
-
-/// A path says more than `and/or`: it is rooted, has three components or an
-/// extension, or a component that is no plain word.
-fn is_path(body: &str) -> bool {
-    let parts: Vec<&str> = body.split('/').filter(|part| !part.is_empty()).collect();
-    let sound = parts.iter().all(|part| {
-        part.chars().any(is_word) && !part.contains("...") || matches!(*part, "." | ".." | "~")
-    });
-    let lettered = parts.iter().any(|part| part.chars().any(char::is_alphabetic));
-    if !sound || !lettered || body.contains("//") || parts.is_empty() {
-        return false;
-    }
-    let rooted = body.starts_with(['/', '~', '.']);
-    let plain = |part: &&str| part.chars().all(char::is_alphabetic);
-    match parts.len() {
-        1 => rooted && is_file_name(parts[0]),
-        2 => rooted || !parts.iter().all(plain),
-        _ => true,
-    }
-}
-
-/// A number that is one thing and not another: at least five digits, a
-/// decimal point, or a unit; and three significant digits, for a round one
-/// (`30s`, `1.5`, `10000`) is anybody's.
-fn is_number(body: &str) -> bool {
-    let bare = body.strip_prefix('v').unwrap_or(body);
-    let digits_end =
-        bare.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '_')).unwrap_or(bare.len());
-    let (value, unit) = bare.split_at(digits_end);
-    if !value.starts_with(|c: char| c.is_ascii_digit()) || value.ends_with(['.', '_']) {
-        return false;
-    }
-    let digits: String = value.chars().filter(char::is_ascii_digit).collect();
-    let significant = digits.trim_matches('0').len();
-    let decimal = value.contains('.') && !value.contains("..");
-    (unit.is_empty() || is_unit(unit))
-        && (digits.len() >= 5 || decimal || !unit.is_empty())
-        && (significant >= 3 || value.matches('.').count() >= 2)
-}
-
-fn is_unit(word: &str) -> bool {
-    const UNITS: &[&str] = &[
-        "ns", "us", "µs", "ms", "s", "sec", "min", "h", "d", "b", "kb", "mb", "gb", "tb", "kib",
-        "mib", "gib", "k", "m", "bn", "px", "em", "rem", "kg", "g", "km", "cm", "mm", "hz", "khz",
-        "mhz", "ghz", "usd", "eur",
-    ];
-    UNITS.contains(&word.to_lowercase().as_str())
-}
-
-fn is_hex(body: &str) -> bool {
-    (7..=128).contains(&body.len())
-        && body.bytes().all(|b| b.is_ascii_hexdigit())
-        && body.bytes().any(|b| b.is_ascii_digit())
-        && body.bytes().any(|b| b.is_ascii_alphabetic())
-        && !(body.bytes().any(|b| b.is_ascii_lowercase())
-            && body.bytes().any(|b| b.is_ascii_uppercase()))
-}
-
-fn is_ticket(body: &str) -> bool {
-    body.split_once('-').is_some_and(|(key, number)| {
-        (2..=10).contains(&key.len())
-            && key.bytes().all(|b| b.is_ascii_uppercase())
-            && (1..=7).contains(&number.len())
-            && number.bytes().all(|b| b.is_ascii_digit())
-    })
-}
-
-fn is_file_name(body: &str) -> bool {
-    body.rsplit_once('.').is_some_and(|(stem, extension)| {
-        stem.chars().filter(|&c| is_word(c)).count() >= 2
-            && stem.chars().all(|c| is_word(c) || matches!(c, '-' | '.'))
-            && is_file_extension(extension)
-    })
-}
-
-fn is_dotted(body: &str) -> bool {
-    body.contains('.')
-        && body.split('.').all(|segment| {
-            segment.chars().all(is_word)
-                && segment.chars().next().is_some_and(|c| c.is_alphabetic() || c == '_')
-        })
-}
-
-fn is_kebab(body: &str, code: bool) -> bool {
-    let digit = body.bytes().any(|b| b.is_ascii_digit());
-    let mut parts = body.split('-');
-    let first = parts.next().unwrap_or_default();
-    body.len() >= 6
-        && (code || digit)
-        && first.chars().filter(|c| c.is_alphabetic()).count() >= 2
-        && body
-            .split('-')
-            .all(|part| !part.is_empty() && part.chars().all(|c| is_word(c) || c == '.'))
-}
-
-/// snake_case, camelCase, PascalCase or CONSTANT_CASE, of at least two words.
-fn is_compound(body: &str) -> bool {
-    if body.len() < 6 || !body.chars().all(is_word) {
-        return false;
-    }
-    let snake = body
-        .trim_matches('_')
-        .split('_')
-        .filter(|part| part.chars().any(char::is_alphabetic))
-        .count()
-        >= 2;
-    let camel =
-        body.chars().zip(body.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
-    let lettered = body.chars().next().is_some_and(|c| !c.is_ascii_digit());
-    lettered && (snake || camel)
 }

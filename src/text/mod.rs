@@ -6,9 +6,10 @@
 pub mod bounded;
 pub mod generic;
 pub mod identifiers;
+mod shapes;
 
 pub use bounded::{Needle, NeedleSet, contains_bounded};
-pub use generic::is_generic;
+pub use generic::{is_generic, recompiled, restyled};
 pub use identifiers::{Identifier, IdentifierOptions, identifiers};
 
 #[cfg(test)]

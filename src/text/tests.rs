@@ -81,6 +81,24 @@ fn escapes_that_stand_in_source_are_no_letters() {
 }
 
 #[test]
+fn a_relative_path_is_known_without_its_dots() {
+    assert_eq!(said("from ../../net/pool_guard.js"), [(Path, "net/pool_guard.js")]);
+    assert!(contains_bounded("../../net/pool_guard.js", "net/pool_guard.js", Path));
+}
+
+#[test]
+fn a_member_of_the_object_at_hand_is_known_by_its_own_name() {
+    assert_eq!(said("this.drainQueue()"), [(Identifier, "drainQueue")]);
+    assert_eq!(said("self.pool.drain_queue()"), [(Dotted, "pool.drain_queue")]);
+}
+
+#[test]
+fn dates_are_found_with_the_month_in_words_too() {
+    let text = "from 7 May 2023 to March 14th, 2024, not May 2023 or 31 men 2023";
+    assert_eq!(said(text), [(Date, "7 May 2023"), (Date, "March 14th, 2024")]);
+}
+
+#[test]
 fn commit_trailers_give_nothing() {
     assert_eq!(said("Co-Authored-By: Ana <ana.k@acme.dev>"), []);
     assert_eq!(said("Signed-off-by: ana.k@acme.dev"), []);
@@ -146,7 +164,7 @@ fn general_knowledge_is_generic() {
         ("/dev/null", Path),
         ("GitHub", Identifier),
     ] {
-        assert!(is_generic(text, class), "{text}");
+        assert!(is_generic(text, class, &|_| false), "{text}");
     }
 }
 
@@ -159,7 +177,7 @@ fn what_a_project_named_is_not_generic() {
         ("lease-holder-7", Kebab),
         ("no lease for shard %d", Quoted),
     ] {
-        assert!(!is_generic(text, class), "{text}");
+        assert!(!is_generic(text, class, &|_| false), "{text}");
     }
 }
 
@@ -187,10 +205,27 @@ fn unbalanced_quotes_end_with_their_line() {
 }
 
 #[test]
-fn letters_of_every_script_bound_an_identifier() {
-    assert_eq!(said("漢drain_queue字"), [(Identifier, "漢drain_queue字")]);
-    assert!(!contains_bounded("漢drain_queue", "drain_queue", Identifier));
+fn letters_without_case_end_an_identifier() {
+    assert_eq!(said("漢drain_queue字"), [(Identifier, "drain_queue")]);
+    assert!(contains_bounded("漢drain_queue", "drain_queue", Identifier));
+    assert!(!contains_bounded("édrain_queue", "drain_queue", Identifier));
     assert!(contains_bounded("🦀drain_queue🦀", "drain_queue", Identifier));
+}
+
+#[test]
+fn two_words_that_the_conversation_uses_everywhere_make_no_name() {
+    let current = |word: &str| word == "checkpoint";
+    assert!(is_generic("checkpointPath", Identifier, &current));
+    assert!(is_generic("opts.CheckpointID", Dotted, &current));
+    assert!(!is_generic("checkpointPath", Identifier, &|_| false));
+    assert!(!is_generic("CheckpointLeaseEpoch", Identifier, &current));
+}
+
+#[test]
+fn an_adjective_of_two_words_is_language() {
+    assert!(is_generic("checkpoint-scoped", Kebab, &|_| false));
+    assert!(is_generic("cross-worktree", Kebab, &|_| false));
+    assert!(!is_generic("cross-worktree-2", Kebab, &|_| false));
 }
 
 proptest! {

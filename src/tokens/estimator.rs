@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     const CONTEXT: Weight =
-        Weight { tokens: 90, units: 401, json_units: 500, tool_tokens: 0, messages: 0 };
+        Weight { tokens: 90, units: 401, json_units: 500, tool_tokens: 0, messages: 1 };
     const USAGE: Reported = Reported { input: 700, output: 50 };
 
     #[test]

@@ -164,3 +164,38 @@ impl Tally {
         best.map(|(name, _)| name.clone())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worktree_belongs_to_the_project_of_its_repository() {
+        let project = |cwd| project_of(cwd).unwrap_or_default();
+        assert_eq!(project("/Users/ada/work/engine"), "engine");
+        assert_eq!(project("/Users/ada/work/engine/.worktrees/fix-loop"), "engine");
+        assert_eq!(project("/home/ada/engine/.claude/worktrees/a/src"), "engine");
+        assert_eq!(project("C:\\Users\\ada\\engine"), "engine");
+        assert_eq!(project_of("/"), None);
+    }
+
+    #[test]
+    fn the_home_folder_is_told_from_the_form_of_a_path() {
+        let home = |path| home_of(path).unwrap_or_default();
+        assert_eq!(home("/Users/ada/work/engine"), "/Users/ada");
+        assert_eq!(home("/home/ada"), "/home/ada");
+        assert_eq!(home("/root/engine"), "/root");
+        assert_eq!(home("C:\\Users\\ada\\engine"), "C:\\Users\\ada");
+        assert_eq!(home_of("/srv/engine"), None);
+    }
+
+    #[test]
+    fn the_most_frequent_name_is_the_first_in_order_on_a_tie() {
+        let mut tally = Tally::default();
+        for name in ["b", "a", "c", "a", "b"] {
+            tally.add(name);
+        }
+        assert_eq!(tally.most_frequent().as_deref(), Some("a"));
+        assert_eq!(Tally::default().most_frequent(), None);
+    }
+}

@@ -4,11 +4,14 @@
 
 mod claude_code;
 mod content;
+mod openai_chat;
+mod pi;
 
 use super::LoadOptions;
 use super::check::Draft;
 use super::detect::Probe;
 use super::error::DatasetError;
+use super::native::Native;
 use super::source::Source;
 
 /// Reads one kind of recording.
@@ -34,4 +37,5 @@ pub trait Format: Sync {
 }
 
 /// Every format, in the order in which they are asked.
-pub static FORMATS: &[&dyn Format] = &[&claude_code::ClaudeCode];
+pub static FORMATS: &[&dyn Format] =
+    &[&Native, &claude_code::ClaudeCode, &pi::Pi, &openai_chat::OpenAiChat];

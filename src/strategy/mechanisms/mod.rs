@@ -6,6 +6,7 @@ mod empty;
 mod extraction;
 mod fifo;
 mod folding;
+mod id_list;
 mod memories;
 mod prune;
 mod recorded;
@@ -24,6 +25,7 @@ pub static MECHANISMS: &[&MechanismSpec] = &[
     &continuation::SPEC,
     &empty::SPEC,
     &fifo::SPEC,
+    &id_list::SPEC,
     &prune::SPEC,
     &recorded::SPEC,
     &session_state::SPEC,

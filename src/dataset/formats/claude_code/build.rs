@@ -1,15 +1,14 @@
 //! Turns the main chain of a log into a transcript.
 
-use std::collections::BTreeSet;
-
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::facts::{self, is_synthetic};
 use super::parts;
 use super::tree::Tree;
 use super::wire::{Body, Part, Record};
 use crate::dataset::check::Draft;
 use crate::dataset::error::Problem;
-use crate::dataset::formats::content::{Content, Tally, home_of, project_of, result_message};
+use crate::dataset::formats::content::{Content, result_message};
 use crate::model::{Block, Message, RecordedCompaction, RecordedTrigger, Role};
 
 /// What goes wrong, with its line.
@@ -35,7 +34,7 @@ pub(super) fn build(
     let own: FxHashSet<usize> = members.iter().copied().collect();
     let chain: Vec<usize> = chain.into_iter().filter(|at| own.contains(at)).collect();
     let mut builder = Builder::new(records, tree, members, &chain);
-    builder.facts(&chain);
+    facts::facts(builder.records, &chain, &mut builder.draft.transcript);
     for &at in &chain {
         builder.emit(at)?;
     }
@@ -132,39 +131,6 @@ impl<'a> Builder<'a> {
                 self.results.entry(call).or_default().push(placed);
             }
         }
-    }
-
-    /// Model, project and the values that the records carry about themselves.
-    fn facts(&mut self, chain: &[usize]) {
-        let mut models = Tally::default();
-        let mut counted = FxHashSet::default();
-        let mut values = BTreeSet::new();
-        for &at in chain {
-            let header = &self.records[at].header;
-            let own = [
-                &header.session_id,
-                &header.cwd,
-                &header.version,
-                &header.git_branch,
-                &header.slug,
-            ];
-            values.extend(own.into_iter().flatten().filter(|v| !v.is_empty()).cloned());
-            if let Some(cwd) = &header.cwd {
-                values.extend(home_of(cwd));
-                let project = &mut self.draft.transcript.project;
-                *project = project.take().or_else(|| project_of(cwd));
-            }
-            if let Body::Assistant(response) = &self.records[at].body
-                && !is_synthetic(&self.records[at])
-                && counted.insert(response.id.clone())
-                && let Some(model) = &response.model
-            {
-                models.add(model);
-                values.insert(model.clone());
-            }
-        }
-        self.draft.transcript.model = models.most_frequent();
-        self.draft.transcript.metadata = values.into_iter().collect();
     }
 
     fn emit(&mut self, at: usize) -> Result<(), Fault> {
@@ -384,13 +350,4 @@ impl<'a> Builder<'a> {
 fn record_id(record: &Record) -> String {
     let uuid = record.header.uuid.clone();
     uuid.unwrap_or_else(|| format!("line-{}", record.line))
-}
-
-/// Whether the harness wrote the message in the agent's name (`semantics` 4).
-fn is_synthetic(record: &Record) -> bool {
-    let model = match &record.body {
-        Body::Assistant(response) => response.model.as_deref(),
-        _ => None,
-    };
-    model == Some("<synthetic>") || record.header.is_api_error_message == Some(true)
 }

@@ -1,13 +1,14 @@
 //! Sessions of Claude Code: the JSON-lines logs under `~/.claude/projects`.
 
 mod build;
+mod facts;
 mod parts;
 mod tree;
 mod wire;
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value as Json;
 
 use self::tree::Tree;
@@ -71,20 +72,16 @@ impl Format for ClaudeCode {
                 one(format!("{stem}#sidechain-{}", n + 1), members)?;
             }
         }
-        let skipped = sidechains.values().map(|m| m.len() as u64).sum();
-        let torn = source.torn();
-        match drafts.first_mut() {
-            Some(first) => {
-                first.leave_out("record written twice", repeated);
-                first.leave_out("torn last line", torn);
-                if !options.sidechains {
-                    first.leave_out("sidechain record", skipped);
-                }
-            }
-            None if skipped > 0 => {
-                source.warn(format!("{skipped} sidechain records and nothing else"));
-            }
-            None => {}
+        let skipped = match options.sidechains {
+            true => 0,
+            false => sidechains.values().map(|m| m.len() as u64).sum(),
+        };
+        if let Some(first) = drafts.first_mut() {
+            first.leave_out("record written twice", repeated);
+            first.leave_out("torn last line", source.torn());
+            first.leave_out("sidechain record", skipped);
+        } else if skipped > 0 {
+            source.warn(format!("nothing but sidechain records ({skipped})"));
         }
         Ok(drafts)
     }
@@ -117,8 +114,8 @@ fn read_records(source: &mut Source<'_>) -> Result<(Vec<Record>, u64), DatasetEr
 fn warn_of_lost_parents(source: &mut Source<'_>, lost: usize) {
     if lost > 0 {
         source.warn(format!(
-            "{lost} records name a parent that is not in the file; \
-             each was put behind the message before it"
+            "parents that are not in the file: {lost}; \
+             each record was put behind the message before it"
         ));
     }
 }
@@ -129,9 +126,11 @@ type Split = (Vec<usize>, BTreeMap<usize, Vec<usize>>);
 fn split(records: &[Record], tree: &Tree) -> Result<Split, Problem> {
     let mut main = Vec::new();
     let mut sidechains: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let mut roots = FxHashMap::default();
     for (at, record) in records.iter().enumerate() {
         if record.is_sidechain() {
-            let root = tree.sidechain_root(records, at)?;
+            let root = tree.sidechain_root(records, at, &roots)?;
+            roots.insert(at, root);
             sidechains.entry(root).or_default().push(at);
         } else {
             main.push(at);

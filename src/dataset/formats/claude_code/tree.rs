@@ -101,11 +101,19 @@ impl Tree {
         Ok(path)
     }
 
-    /// The outermost sidechain record above (or at) a sidechain record.
-    pub(super) fn sidechain_root(&self, records: &[Record], from: usize) -> Result<usize, Problem> {
+    /// The outermost sidechain record above (or at) a sidechain record, given
+    /// the roots that are known.
+    pub(super) fn sidechain_root(
+        &self,
+        records: &[Record],
+        from: usize,
+        known: &FxHashMap<usize, usize>,
+    ) -> Result<usize, Problem> {
         let mut at = from;
         for _ in 0..records.len() {
             match self.parents[at].filter(|&p| records[p].is_sidechain()) {
+                // Parents stand before their children, so one step is enough.
+                Some(parent) if known.contains_key(&parent) => return Ok(known[&parent]),
                 Some(parent) => at = parent,
                 None => return Ok(at),
             }

@@ -1,0 +1,37 @@
+//! References mined, by length of the transcript: it should be linear.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use recap::probes::{MiningRules, mine};
+use recap::tokens::{Counter, Encoding};
+
+#[allow(dead_code, reason = "each bench uses a part of the generator")]
+mod common;
+
+/// Messages of the transcripts.
+const LENGTHS: [usize; 4] = [250, 500, 1000, 2000];
+
+fn mining(criterion: &mut Criterion) {
+    let counter = Counter::new(Encoding::O200k);
+    let mut group = criterion.benchmark_group("mining");
+    for length in LENGTHS {
+        let transcript = common::session::generated(length);
+        let sizes: Vec<u64> =
+            transcript.messages.iter().map(|message| counter.count(&message.sent())).collect();
+        let requests = transcript.requests().count() as u64;
+        group.throughput(Throughput::Elements(requests));
+        group.bench_with_input(BenchmarkId::from_parameter(length), &transcript, |bencher, t| {
+            bencher.iter(|| mine(black_box(t), &sizes, &MiningRules::default()));
+        });
+    }
+    group.finish();
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().sample_size(10).measurement_time(Duration::from_secs(3));
+    targets = mining
+}
+criterion_main!(benches);

@@ -1,0 +1,87 @@
+//! Requests a second that are replayed, by preset and length of the
+//! transcript: a preset whose work per request grows with the history shows
+//! as a falling rate.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use recap::model::CellKey;
+use recap::replay::{Plan, Subject, WindowSpec, replay};
+use recap::seats::compactor::Offline;
+use recap::strategy::{Preset, builtin, builtin_names};
+use recap::tokens::{Counter, Encoding};
+use tokio::runtime::{Builder, Runtime};
+
+#[allow(dead_code, reason = "each bench uses a part of the generator")]
+mod common;
+
+/// Messages of the transcripts.
+const LENGTHS: [usize; 4] = [250, 500, 1000, 2000];
+/// Small enough that every preset has to act, and often.
+const WINDOW: &str = "25%";
+
+/// A transcript, and the same one as compacted by its agent.
+struct Subjects {
+    whole: Subject,
+    compacted: Subject,
+}
+
+fn plan(subject: &Subject, preset: &Arc<Preset>) -> Plan {
+    let window: WindowSpec = WINDOW.parse().expect("the constant is a window");
+    Plan {
+        key: CellKey {
+            dataset: "bench".to_owned(),
+            transcript: subject.facts.transcript.clone(),
+            strategy: preset.name.clone(),
+            window: WINDOW.to_owned(),
+            replicate: 0,
+        },
+        preset: Arc::clone(preset),
+        window: window.tokens(&subject.recording.sizes).expect("a share always fits"),
+        scaled: true,
+        seed: 1,
+        offline: true,
+    }
+}
+
+fn subjects(counter: &Arc<Counter>) -> Vec<Subjects> {
+    let ready = |transcript| Subject::new("bench", transcript, Arc::clone(counter));
+    let subjects = LENGTHS.map(common::session::generated).map(|session| Subjects {
+        whole: ready(session.clone()),
+        compacted: ready(common::session::compacted(session)),
+    });
+    subjects.into()
+}
+
+fn replays(criterion: &mut Criterion) {
+    let runtime: Runtime = Builder::new_current_thread().build().expect("a runtime needs nothing");
+    let counter = Arc::new(Counter::new(Encoding::O200k));
+    let offline = Offline::new(Arc::clone(&counter));
+    let subjects = subjects(&counter);
+    for name in builtin_names() {
+        let preset = builtin(name, &[]).expect("it is listed").expect("built-in presets are valid");
+        let preset = Arc::new(preset);
+        let mut group = criterion.benchmark_group(format!("replay/{name}"));
+        for Subjects { whole, compacted } in &subjects {
+            let subject = if preset.replays_recording() { compacted } else { whole };
+            let plan = plan(subject, &preset);
+            group.throughput(Throughput::Elements(subject.facts.requests.len() as u64));
+            let id = BenchmarkId::from_parameter(subject.facts.messages.len());
+            group.bench_with_input(id, subject, |bencher, subject| {
+                bencher.iter(|| runtime.block_on(replay(subject, &plan, &offline)));
+            });
+        }
+        group.finish();
+    }
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default()
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_secs(1));
+    targets = replays
+}
+criterion_main!(benches);

@@ -1,0 +1,261 @@
+//! `recap bench` and `recap replay`.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+
+use super::exit::{Exit, Failure};
+use super::progress::{Progress, Verbosity};
+use super::{inputs, report, strategies, wire};
+use crate::dataset::Dataset;
+use crate::measure::{MeasureOptions, measure};
+use crate::model::{INSTRUMENT, Manifest, Provenance, Report};
+use crate::replay::WindowSpec;
+use crate::run::{Finished, Folder, RunSpec, Sample, run as run_cells};
+use crate::strategy::Preset;
+use crate::tokens::{Counter, Encoding};
+
+/// Options of `recap bench` and `recap replay`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// A bundled data set, a native data set folder, or any file or folder of a known transcript
+    /// format; `-` reads standard input [default: quickstart]
+    #[arg(value_name = "INPUT")]
+    inputs: Vec<String>,
+
+    #[command(flatten)]
+    selection: strategies::Selection,
+
+    /// Context limit to assume: tokens (16000, 16k) or a share of each transcript's messages;
+    /// repeat for a sweep
+    #[arg(long, value_name = "TOKENS|SHARE", default_value = "25%")]
+    window: Vec<String>,
+
+    /// Keep thresholds as written instead of scaling them to the window
+    #[arg(long)]
+    no_scale: bool,
+
+    /// Repetitions of presets that call a compactor
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    replicates: u32,
+
+    /// Seed of every random stream
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// Cells at a time [default: the number of cores]
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+
+    /// Vocabulary of the token counts
+    #[arg(long, value_enum, default_value_t = Tokens::Exact)]
+    tokens: Tokens,
+
+    /// Use only the first N transcripts
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+
+    /// Make every sidechain (subagent) a transcript of its own
+    #[arg(long)]
+    sidechains: bool,
+
+    /// Run folder [default: reports/TIME-NAME]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    /// Files to render: all, or a list of html, csv, json
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "html,csv,json")]
+    format: Vec<String>,
+
+    /// Keep the sessions' text out of the page and the run folder
+    #[arg(long)]
+    no_text: bool,
+
+    /// Print the plan and stop
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Print the summary as JSON, and nothing else, on standard output
+    #[arg(long)]
+    json: bool,
+
+    /// No progress, only the table
+    #[arg(long, short)]
+    quiet: bool,
+
+    /// Say more about each cell
+    #[arg(long, short)]
+    verbose: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Tokens {
+    /// o200k
+    Exact,
+    /// cl100k
+    Cl100k,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    report::check_formats(&arguments.format)?;
+    let windows = windows(&arguments.window)?;
+    let datasets = inputs::load(&arguments.inputs, arguments.sidechains)?;
+    let samples = samples(&datasets, arguments.limit)?;
+    let presets = arguments.selection.presets()?;
+    let spec = RunSpec {
+        presets,
+        windows,
+        replicates: arguments.replicates,
+        seed: arguments.seed,
+        scaled: !arguments.no_scale,
+        jobs: arguments.jobs.unwrap_or_else(wire::cores),
+    };
+    if arguments.dry_run {
+        print_plan(&spec, &samples);
+        return Ok(Exit::Done);
+    }
+    let counter = Arc::new(Counter::new(match arguments.tokens {
+        Tokens::Exact => Encoding::O200k,
+        Tokens::Cl100k => Encoding::Cl100k,
+    }));
+    let seats = wire::seats(&counter);
+    let title = title(&datasets);
+    let manifest = manifest(&spec, &datasets, &counter, seats.compactor.name());
+    let mut folder = Folder::create(&out(arguments, &title), &manifest)?;
+    let progress = Progress::new(verbosity(arguments));
+    let runtime = wire::runtime(spec.jobs)?;
+    let path = folder.path().to_owned();
+    let finished = runtime.block_on(async {
+        let cells = run_cells(&spec, samples, &seats, counter, &mut folder, &progress);
+        tokio::select! {
+            finished = cells => finished.map_err(Failure::from),
+            _ = tokio::signal::ctrl_c() => Err(Failure::with_code(
+                Exit::Interrupted,
+                format!("interrupted; what finished is in {}", path.display()),
+            )),
+        }
+    });
+    // Cells that were cut off must not keep the program waiting.
+    runtime.shutdown_background();
+    progress.finish();
+    finish(arguments, folder, manifest, title, finished?, &datasets)
+}
+
+fn finish(
+    arguments: &Arguments,
+    folder: Folder,
+    manifest: Manifest,
+    title: String,
+    finished: Finished,
+    datasets: &[Dataset],
+) -> Result<Exit, Failure> {
+    let Finished { transcripts, cells, texts } = finished;
+    let failed = cells.iter().filter(|c| c.rows().is_none()).count();
+    let options = MeasureOptions { seed: manifest.seed, ..MeasureOptions::default() };
+    let mut measured = measure(manifest, title, transcripts, cells, &options);
+    measured.warnings.extend(datasets.iter().flat_map(|d| d.warnings.iter().cloned()));
+    if !arguments.no_text {
+        folder.write_texts(&texts)?;
+    }
+    report::write(&folder, &measured, (!arguments.no_text).then_some(&texts), &arguments.format)?;
+    show(arguments, &measured, &folder)?;
+    Ok(if failed > 0 { Exit::Incomplete } else { Exit::Done })
+}
+
+fn show(arguments: &Arguments, measured: &Report, folder: &Folder) -> Result<(), Failure> {
+    let page = folder.path().join("report.html");
+    let last = if page.exists() { page } else { folder.path().to_owned() };
+    let text = if arguments.json {
+        report::summary_json(measured)
+    } else {
+        let table = crate::report::table(measured, wire::width(), wire::color());
+        format!("{table}\nreport: {}\n", last.display())
+    };
+    report::print(&text)
+}
+
+fn windows(typed: &[String]) -> Result<Vec<WindowSpec>, Failure> {
+    let mut seen = BTreeSet::new();
+    let unique = typed.iter().filter(|t| seen.insert(t.trim().to_owned()));
+    unique.map(|t| t.parse::<WindowSpec>().map_err(|e| Failure::usage(e.to_string()))).collect()
+}
+
+fn samples(datasets: &[Dataset], limit: Option<usize>) -> Result<Vec<Sample>, Failure> {
+    let mut seen = BTreeSet::new();
+    let mut samples = Vec::new();
+    for dataset in datasets {
+        for transcript in dataset.transcripts.iter().take(limit.unwrap_or(usize::MAX)) {
+            if !seen.insert((dataset.name.clone(), transcript.id.clone())) {
+                return Err(Failure::usage(format!(
+                    "transcript `{}` of `{}` is given twice",
+                    transcript.id, dataset.name
+                ))
+                .help("name each input once"));
+            }
+            samples.push(Sample { dataset: dataset.name.clone(), transcript: transcript.clone() });
+        }
+    }
+    if samples.is_empty() {
+        return Err(Failure::with_code(Exit::Nothing, "no transcript is selected"));
+    }
+    Ok(samples)
+}
+
+fn title(datasets: &[Dataset]) -> String {
+    let names: Vec<&str> = datasets.iter().map(|d| d.name.as_str()).collect();
+    names.join("+")
+}
+
+fn manifest(spec: &RunSpec, datasets: &[Dataset], counter: &Counter, compactor: &str) -> Manifest {
+    let preset = |p: &Arc<Preset>| Provenance { name: p.name.clone(), hash: p.hash.clone() };
+    let files = datasets.iter().flat_map(|d| &d.files);
+    Manifest {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        instrument: INSTRUMENT,
+        seed: spec.seed,
+        tokens: counter.encoding().as_str().to_owned(),
+        windows: spec.windows.iter().map(|w| w.label().to_owned()).collect(),
+        scaled: spec.scaled,
+        replicates: spec.replicates,
+        transcripts: files
+            .map(|(name, hash)| Provenance { name: name.clone(), hash: hash.clone() })
+            .collect(),
+        presets: spec.presets.iter().map(preset).collect(),
+        compactor: compactor.to_owned(),
+    }
+}
+
+fn out(arguments: &Arguments, title: &str) -> PathBuf {
+    if let Some(out) = &arguments.out {
+        return out.clone();
+    }
+    let time = wire::now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
+    let safe = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    let name: String = title.chars().map(safe).take(60).collect();
+    PathBuf::from("reports").join(format!("{time}-{name}"))
+}
+
+fn verbosity(arguments: &Arguments) -> Verbosity {
+    if arguments.quiet || arguments.json {
+        Verbosity::Quiet
+    } else if arguments.verbose {
+        Verbosity::Verbose
+    } else {
+        Verbosity::Normal
+    }
+}
+
+fn print_plan(spec: &RunSpec, samples: &[Sample]) {
+    let requests: usize = samples.iter().map(|s| s.transcript.requests().count()).sum();
+    let cells: u32 = spec
+        .presets
+        .iter()
+        .map(|p| if p.uses_compactor() { spec.replicates } else { 1 })
+        .sum::<u32>()
+        * (spec.windows.len() * samples.len()) as u32;
+    println!("{} transcripts with {requests} requests", samples.len());
+    println!("{} presets × {} windows: {cells} cells", spec.presets.len(), spec.windows.len());
+    println!("0 calls to a model: every seat is offline, nothing is spent");
+}

@@ -1,0 +1,73 @@
+//! `recap datasets`.
+
+use clap::{Args, Subcommand};
+
+use super::exit::{Exit, Failure};
+use super::report::print;
+use crate::dataset::{Dataset, bundled, bundled_names};
+
+/// Options of `recap datasets`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the bundled data sets (the default)
+    List,
+    /// Describe a bundled data set
+    Show {
+        /// Its name
+        name: String,
+    },
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let text = match &arguments.action {
+        None | Some(Action::List) => {
+            let lines: Result<Vec<String>, Failure> = bundled_names().map(line).collect();
+            lines?.concat()
+        }
+        Some(Action::Show { name }) => describe(&find(name)?),
+    };
+    print(&text)?;
+    Ok(Exit::Done)
+}
+
+fn find(name: &str) -> Result<Dataset, Failure> {
+    let known: Vec<&str> = bundled_names().collect();
+    match bundled(name) {
+        Some(dataset) => Ok(dataset?),
+        None => Err(Failure::usage(format!("data set `{name}` is not bundled"))
+            .help(format!("the bundled ones are {}", known.join(", ")))),
+    }
+}
+
+fn line(name: &str) -> Result<String, Failure> {
+    let dataset = find(name)?;
+    let description = dataset.description.as_deref().unwrap_or("");
+    Ok(format!("{name:16} {} sessions  {description}\n", dataset.transcripts.len()))
+}
+
+fn describe(dataset: &Dataset) -> String {
+    let mut text = format!("{}\n", dataset.name);
+    let facts = [
+        ("version", &dataset.version),
+        ("licence", &dataset.licence),
+        ("origin", &dataset.origin),
+        ("about", &dataset.description),
+    ];
+    for (label, value) in facts {
+        if let Some(value) = value {
+            text.push_str(&format!("{label}: {value}\n"));
+        }
+    }
+    for transcript in &dataset.transcripts {
+        let requests = transcript.requests().count();
+        let messages = transcript.messages.len();
+        text.push_str(&format!("  {}: {messages} messages, {requests} requests\n", transcript.id));
+    }
+    text
+}

@@ -1,0 +1,105 @@
+//! Exit codes as contracted, and errors that say what, where and how to mend.
+
+use std::fmt;
+
+use crate::dataset::DatasetError;
+use crate::run::{FolderError, RunError};
+use crate::strategy::PresetError;
+
+/// How the program ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Done.
+    Done,
+    /// Usage, data or configuration error.
+    Usage,
+    /// Cells failed: there is no verdict.
+    Incomplete,
+    /// Nothing was selected.
+    Nothing,
+    /// Interrupted; what finished is kept.
+    Interrupted,
+}
+
+impl Exit {
+    /// The process's exit status.
+    pub fn number(self) -> u8 {
+        match self {
+            Exit::Done => 0,
+            Exit::Usage => 2,
+            Exit::Incomplete => 3,
+            Exit::Nothing => 4,
+            Exit::Interrupted => 130,
+        }
+    }
+}
+
+/// An error on its way to the user.
+#[derive(Debug)]
+pub struct Failure {
+    code: Exit,
+    message: String,
+    help: Option<String>,
+}
+
+impl Failure {
+    /// A usage, data or configuration error.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self { code: Exit::Usage, message: message.into(), help: None }
+    }
+
+    /// An error with another exit code.
+    pub fn with_code(code: Exit, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), help: None }
+    }
+
+    /// Adds what the user can do.
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The exit code.
+    pub fn code(&self) -> Exit {
+        self.code
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "error: {}", self.message)?;
+        match &self.help {
+            Some(help) => writeln!(f, "help: {help}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl From<DatasetError> for Failure {
+    fn from(error: DatasetError) -> Self {
+        Failure::usage(error.to_string()).help(error.help())
+    }
+}
+
+impl From<PresetError> for Failure {
+    fn from(error: PresetError) -> Self {
+        Failure::usage(error.to_string())
+            .help("`recap strategies list` names the built-in ones, `recap strategies show NAME` their keys")
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Window { .. } => Failure::usage(error.to_string()),
+            RunError::Folder(error) => error.into(),
+            RunError::Worker(_) => Failure::with_code(Exit::Incomplete, error.to_string()),
+        }
+    }
+}
+
+impl From<FolderError> for Failure {
+    fn from(error: FolderError) -> Self {
+        Failure::usage(error.to_string())
+    }
+}

@@ -1,0 +1,69 @@
+//! `recap import`.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::exit::{Exit, Failure};
+use super::report::print;
+use crate::dataset::{Dataset, FORMATS, LoadOptions, load, write_native};
+
+/// Options of `recap import`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// Format of the files, or `auto` to detect it
+    #[arg(value_name = "FORMAT")]
+    format: String,
+
+    /// Files or folders
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+
+    /// Folder of the native data set; it must not hold one
+    #[arg(long, short, value_name = "DIR")]
+    out: PathBuf,
+
+    /// Make every sidechain (subagent) a transcript of its own
+    #[arg(long)]
+    sidechains: bool,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let only = only(&arguments.format)?;
+    let options = LoadOptions { sidechains: arguments.sidechains, only };
+    let mut whole = Dataset { name: name(&arguments.out), ..Dataset::default() };
+    for file in &arguments.files {
+        let loaded = load(file, &options)?;
+        whole.transcripts.extend(loaded.transcripts);
+        whole.warnings.extend(loaded.warnings);
+        whole.files.extend(loaded.files);
+    }
+    write_native(&whole, &arguments.out)?;
+    for warning in &whole.warnings {
+        eprintln!("warning: {warning}");
+    }
+    for transcript in &whole.transcripts {
+        for (reason, count) in &transcript.left_out {
+            eprintln!("{}: left out {count} × {reason}", transcript.id);
+        }
+    }
+    print(&format!("{} transcripts in {}\n", whole.transcripts.len(), arguments.out.display()))?;
+    Ok(Exit::Done)
+}
+
+/// The format to read alone; `None` to detect it.
+fn only(typed: &str) -> Result<Option<&'static str>, Failure> {
+    if typed == "auto" {
+        return Ok(None);
+    }
+    let known: Vec<&'static str> = FORMATS.iter().map(|f| f.name()).collect();
+    match known.iter().find(|name| **name == typed) {
+        Some(name) => Ok(Some(name)),
+        None => Err(Failure::usage(format!("format `{typed}` is not known"))
+            .help(format!("write auto, or one of {}", known.join(", ")))),
+    }
+}
+
+fn name(folder: &Path) -> String {
+    folder.file_name().map_or_else(|| "imported".to_owned(), |n| n.to_string_lossy().into_owned())
+}

@@ -1,0 +1,60 @@
+//! The command line: one file per subcommand. Only this layer reads the
+//! environment and the wall clock, and only this layer prints.
+
+mod bench;
+mod completions;
+mod datasets;
+mod exit;
+mod import;
+mod inputs;
+mod progress;
+mod report;
+mod show;
+mod strategies;
+mod wire;
+
+use clap::{Parser, Subcommand};
+
+pub use exit::{Exit, Failure};
+
+/// Measures what an LLM agent's context compression loses, what it saves and
+/// what it costs, on recorded sessions.
+#[derive(Debug, Parser)]
+#[command(name = "recap", version, about, arg_required_else_help = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Replay sessions through strategies, measure what survives, and report: the main job
+    Bench(bench::Arguments),
+    /// Replay without asking questions: tokens, savings, reference recall
+    Replay(bench::Arguments),
+    /// Render the files of a finished run again
+    Report(report::Arguments),
+    /// Convert foreign logs into a native data set
+    Import(import::Arguments),
+    /// Print the exact context of one request, and what differs from the whole conversation
+    Show(show::Arguments),
+    /// List, show or check strategies
+    Strategies(strategies::Arguments),
+    /// List or show the bundled data sets
+    Datasets(datasets::Arguments),
+    /// Print a completion script for a shell
+    Completions(completions::Arguments),
+}
+
+/// Runs the subcommand.
+pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
+    match cli.command {
+        Command::Bench(arguments) | Command::Replay(arguments) => bench::run(&arguments),
+        Command::Report(arguments) => report::run(&arguments),
+        Command::Import(arguments) => import::run(&arguments),
+        Command::Show(arguments) => show::run(&arguments),
+        Command::Strategies(arguments) => strategies::run(&arguments),
+        Command::Datasets(arguments) => datasets::run(&arguments),
+        Command::Completions(arguments) => completions::run(&arguments),
+    }
+}

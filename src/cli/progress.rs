@@ -1,0 +1,105 @@
+//! The only live output: bars on a terminal, plain lines otherwise, always on
+//! standard error.
+
+use std::io::IsTerminal;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::run::{Event, Observer};
+
+/// How much is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verbosity {
+    Quiet,
+    Normal,
+    Verbose,
+}
+
+/// Plain lines come at most this often.
+const LINE_EVERY: Duration = Duration::from_secs(5);
+
+/// Shows a run.
+pub(super) struct Progress {
+    verbosity: Verbosity,
+    bar: Option<ProgressBar>,
+    state: Mutex<State>,
+}
+
+struct State {
+    cells: usize,
+    done: usize,
+    failed: usize,
+    last_line: Instant,
+}
+
+impl Progress {
+    pub fn new(verbosity: Verbosity) -> Self {
+        let bar = (verbosity != Verbosity::Quiet && std::io::stderr().is_terminal())
+            .then(|| ProgressBar::new(0).with_style(style()));
+        let state = State { cells: 0, done: 0, failed: 0, last_line: Instant::now() };
+        Self { verbosity, bar, state: Mutex::new(state) }
+    }
+
+    /// Clears the bar before the table is printed.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn line(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(text),
+            None => eprintln!("{text}"),
+        }
+    }
+
+    fn cell(&self, key: &crate::model::CellKey, error: Option<&str>) {
+        let mut state = self.state.lock().expect("showing does not panic");
+        state.done += 1;
+        state.failed += usize::from(error.is_some());
+        if let Some(bar) = &self.bar {
+            bar.inc(1);
+        }
+        let name = format!("{} × {} × {}", key.transcript, key.strategy, key.window);
+        if let Some(error) = error {
+            self.line(&format!("failed: {name}: {error}"));
+        } else if self.verbosity == Verbosity::Verbose {
+            self.line(&format!("done: {name}"));
+        }
+        if self.bar.is_none() && state.last_line.elapsed() >= LINE_EVERY {
+            state.last_line = Instant::now();
+            eprintln!("{} of {} cells, {} failed", state.done, state.cells, state.failed);
+        }
+    }
+}
+
+fn style() -> ProgressStyle {
+    ProgressStyle::with_template("{bar:30} {pos}/{len} cells  {per_sec}  eta {eta}  {msg}")
+        .expect("the template is fixed")
+}
+
+impl Observer for Progress {
+    fn event(&self, event: &Event<'_>) {
+        if self.verbosity == Verbosity::Quiet {
+            return;
+        }
+        match event {
+            Event::Planned { transcripts, cells } => {
+                self.state.lock().expect("showing does not panic").cells = *cells;
+                match &self.bar {
+                    Some(bar) => bar.set_length(*cells as u64),
+                    None => eprintln!("{transcripts} transcripts, {cells} cells"),
+                }
+            }
+            Event::Prepared { transcript, references } => {
+                if self.verbosity == Verbosity::Verbose {
+                    self.line(&format!("{transcript}: {references} references"));
+                }
+            }
+            Event::Cell { key, error } => self.cell(key, *error),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! `recap report RUN`, and writing the files of a run.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::exit::{Exit, Failure};
+use super::wire;
+use crate::measure::{MeasureOptions, measure};
+use crate::model::Report;
+use crate::report::{FORMATS, Source, Texts, render};
+use crate::run::{Folder, Loaded};
+
+/// Options of `recap report`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The run folder
+    run: PathBuf,
+
+    /// Files to render: a list of html, csv, json
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "html,csv,json")]
+    format: Vec<String>,
+
+    /// Keep the sessions' text out of the page
+    #[arg(long)]
+    no_text: bool,
+}
+
+struct Stored<'a>(&'a BTreeMap<String, String>);
+
+impl Texts for Stored<'_> {
+    fn get(&self, hash: &str) -> Option<&str> {
+        self.0.get(hash).map(String::as_str)
+    }
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    check_formats(&arguments.format)?;
+    let Loaded { manifest, transcripts, cells, texts } = Loaded::read(&arguments.run)?;
+    if cells.is_empty() {
+        return Err(Failure::with_code(Exit::Nothing, "the run has no finished cell"));
+    }
+    let title = arguments.run.file_name().map_or_else(String::new, |n| n.to_string_lossy().into());
+    let title = transcripts.first().map_or(title, |t| t.dataset.clone());
+    let options = MeasureOptions { seed: manifest.seed, ..MeasureOptions::default() };
+    let measured = measure(manifest, title, transcripts, cells, &options);
+    let folder = Folder::open(&arguments.run)?;
+    let texts = (!arguments.no_text && !texts.is_empty()).then_some(&texts);
+    write(&folder, &measured, texts, &arguments.format)?;
+    print(&crate::report::table(&measured, wire::width(), wire::color()))?;
+    Ok(Exit::Done)
+}
+
+/// Refuses a format that is not there before anything runs.
+pub(super) fn check_formats(names: &[String]) -> Result<(), Failure> {
+    let known: Vec<&str> = {
+        let mut names: Vec<&str> = FORMATS.iter().map(|f| f.name).collect();
+        names.dedup();
+        names
+    };
+    match names.iter().find(|n| !known.contains(&n.as_str())) {
+        Some(unknown) => Err(Failure::usage(format!("format `{unknown}` is not known"))
+            .help(format!("the formats are {}", known.join(", ")))),
+        None => Ok(()),
+    }
+}
+
+/// Renders a report into its run folder.
+pub(super) fn write(
+    folder: &Folder,
+    measured: &Report,
+    texts: Option<&BTreeMap<String, String>>,
+    formats: &[String],
+) -> Result<(), Failure> {
+    let stored = texts.map(Stored);
+    let source = Source { report: measured, texts: stored.as_ref().map(|s| s as &dyn Texts) };
+    let names: Vec<&str> = formats.iter().map(String::as_str).collect();
+    for file in render(&source, &names) {
+        folder.write(file.name, &file.bytes)?;
+    }
+    Ok(())
+}
+
+/// The summary, for `--json`.
+pub(super) fn summary_json(measured: &Report) -> String {
+    let source = Source { report: measured, texts: None };
+    let files = render(&source, &["json"]);
+    files.into_iter().map(|f| String::from_utf8_lossy(&f.bytes).into_owned()).collect()
+}
+
+/// Prints; a reader that went away (a closed pipe) is no error.
+pub(super) fn print(text: &str) -> Result<(), Failure> {
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::usage(format!("standard output: {e}")))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,208 @@
+//! `recap show`: the exact context of one request.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use clap::Args;
+
+use super::exit::{Exit, Failure};
+use super::report::print;
+use super::{inputs, strategies, wire};
+use crate::model::{CellKey, LedgerState, Transcript};
+use crate::replay::{Plan, Session, Subject, WindowSpec};
+use crate::strategy::{Context, Preset};
+use crate::tokens::Counter;
+
+/// Options of `recap show`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The session: a file, a folder, or a bundled data set
+    session: String,
+
+    /// Which transcript, where the input holds several
+    #[arg(long, value_name = "ID")]
+    transcript: Option<String>,
+
+    /// The preset
+    #[arg(long, value_name = "NAME|FILE")]
+    strategy: String,
+
+    /// Ordinal of the request, from 0 [default: the last]
+    #[arg(long, value_name = "N")]
+    request: Option<u32>,
+
+    /// Context limit to assume
+    #[arg(long, value_name = "TOKENS|SHARE", default_value = "25%")]
+    window: String,
+
+    /// Keep thresholds as written instead of scaling them to the window
+    #[arg(long)]
+    no_scale: bool,
+
+    /// Seed of every random stream
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// Print only what differs from the whole conversation
+    #[arg(long)]
+    diff: bool,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let window: WindowSpec =
+        arguments.window.parse().map_err(|e| Failure::usage(format!("{e}")))?;
+    let preset = strategies::load(&arguments.strategy, &[])?;
+    let mut datasets = inputs::load(std::slice::from_ref(&arguments.session), false)?;
+    let dataset = datasets.remove(0);
+    let transcript = pick(dataset.transcripts, arguments.transcript.as_deref())?;
+    let counter = Arc::new(Counter::default());
+    let seats = wire::seats(&counter);
+    let subject = Subject::new(&dataset.name, transcript, counter);
+    let last = subject.facts.requests.len() as u32;
+    let request = arguments.request.unwrap_or(last.saturating_sub(1));
+    if request >= last {
+        return Err(Failure::usage(format!(
+            "request {request} is not there: the session has {last}, from 0"
+        )));
+    }
+    let plan = plan(arguments, &subject, &window, preset, seats.offline)?;
+    let mut session = Session::open(&subject, &plan, seats.compactor.as_ref())
+        .map_err(|e| Failure::with_code(Exit::Incomplete, e))?;
+    let runtime = wire::runtime(1)?;
+    runtime
+        .block_on(session.run_to_request(request))
+        .map_err(|e| Failure::with_code(Exit::Incomplete, e))?;
+    let mut text = header(&subject, &plan, request, session.context());
+    if !arguments.diff {
+        entries(&mut text, session.context(), &subject);
+    }
+    differences(&mut text, session.context(), &subject);
+    print(&text)?;
+    Ok(Exit::Done)
+}
+
+fn pick(transcripts: Vec<Transcript>, wanted: Option<&str>) -> Result<Transcript, Failure> {
+    let ids: Vec<String> = transcripts.iter().map(|t| t.id.clone()).collect();
+    let several = wanted.is_none() && ids.len() > 1;
+    let mut found = transcripts.into_iter().filter(|t| wanted.is_none_or(|w| w == t.id));
+    match found.next() {
+        Some(transcript) if !several => Ok(transcript),
+        _ => {
+            let listed: Vec<&str> = ids.iter().take(10).map(String::as_str).collect();
+            Err(Failure::usage("name one transcript with --transcript").help(format!(
+                "the input holds {}: {}",
+                ids.len(),
+                listed.join(", ")
+            )))
+        }
+    }
+}
+
+fn plan(
+    arguments: &Arguments,
+    subject: &Subject,
+    window: &WindowSpec,
+    preset: Preset,
+    offline: bool,
+) -> Result<Plan, Failure> {
+    let tokens =
+        window.tokens(&subject.recording.sizes).map_err(|e| Failure::usage(e.to_string()))?;
+    Ok(Plan {
+        key: CellKey {
+            dataset: subject.facts.dataset.clone(),
+            transcript: subject.facts.transcript.clone(),
+            strategy: preset.name.clone(),
+            window: window.label().to_owned(),
+            replicate: 0,
+        },
+        preset: Arc::new(preset),
+        window: tokens,
+        scaled: !arguments.no_scale,
+        seed: arguments.seed,
+        offline,
+    })
+}
+
+fn header(subject: &Subject, plan: &Plan, request: u32, context: &Context) -> String {
+    let facts = &subject.facts.requests[request as usize];
+    let mut text = format!(
+        "{} · {} · window {} ({} tokens) · request {request} of {}, before message {}\n",
+        plan.key.transcript,
+        plan.key.strategy,
+        plan.key.window,
+        plan.window,
+        subject.facts.requests.len(),
+        subject.facts.messages[facts.message as usize].id,
+    );
+    let _ = writeln!(
+        text,
+        "sent: {} tokens in {} messages; the whole conversation: {} tokens in {}",
+        context.weight().tokens,
+        context.message_count(),
+        facts.tokens_full,
+        facts.message,
+    );
+    let _ = writeln!(
+        text,
+        "preamble: {} tokens, of which {} were counted by the provider and are not in the recording",
+        context.preamble_weight().tokens,
+        subject.facts.hidden_tokens,
+    );
+    text
+}
+
+fn entries(text: &mut String, context: &Context, subject: &Subject) {
+    let preamble = subject.recording.transcript.preamble.sent();
+    if !preamble.is_empty() {
+        let _ = writeln!(text, "\n=== preamble\n{preamble}");
+    }
+    for (key, note) in context.notes() {
+        let _ = writeln!(text, "\n=== note {key}\n{note}");
+    }
+    for id in context.visible() {
+        let Some(entry) = context.entry(id) else { continue };
+        let what = match id.index() {
+            None => "written by the strategy".to_owned(),
+            Some(index) if entry.edited => {
+                format!("{}, edited", subject.facts.messages[index as usize].id)
+            }
+            Some(index) => subject.facts.messages[index as usize].id.clone(),
+        };
+        let _ = writeln!(
+            text,
+            "\n=== {} · {what} · {} tokens\n{}",
+            entry.role.as_str(),
+            entry.weight.tokens,
+            entry.text
+        );
+    }
+}
+
+/// What of the whole conversation is not sent as recorded.
+fn differences(text: &mut String, context: &Context, subject: &Subject) {
+    let _ = writeln!(text, "\n--- differs from the whole conversation");
+    let mut same = true;
+    for index in 0..context.seen_count() {
+        let word = match context.state(index) {
+            LedgerState::Verbatim => continue,
+            LedgerState::Edited => "edited",
+            LedgerState::Folded => "folded",
+            LedgerState::Gone => "gone",
+        };
+        same = false;
+        let facts = &subject.facts.messages[index as usize];
+        let sent = subject.recording.transcript.messages[index as usize].sent();
+        let start: String =
+            sent.chars().take(80).map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let _ = writeln!(
+            text,
+            "{word:7} {:9} {:>6} tokens  {}  {start}",
+            facts.role.as_str(),
+            facts.tokens,
+            facts.id
+        );
+    }
+    if same {
+        text.push_str("nothing: every message is sent as recorded\n");
+    }
+}

@@ -1,0 +1,211 @@
+//! `recap strategies`, and the options that choose presets.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use clap::{Args, Subcommand};
+
+use super::exit::{Exit, Failure};
+use super::report::print;
+use crate::strategy::{Preset, builtin, builtin_names};
+
+/// Rows of a run where none is named: the controls, and the seven mechanisms
+/// in the order from plain to elaborate.
+const DEFAULT: &[&str] = &[
+    "full",
+    "empty",
+    "id-list",
+    "recorded",
+    "fifo",
+    "sliding-window",
+    "snapshot-dedup",
+    "prune",
+    "session-state",
+    "continuation",
+    "chunked-summary",
+];
+
+/// Controls without which no row can be read.
+const ALWAYS: &[&str] = &["full", "empty", "id-list"];
+
+/// Which presets, with which overrides.
+#[derive(Debug, Args)]
+pub struct Selection {
+    /// A preset by name, or a TOML file of your own; repeat for several, `all` for every built-in
+    /// one [default: the controls and the seven mechanisms]
+    #[arg(long, value_name = "NAME|FILE")]
+    strategy: Vec<String>,
+
+    /// Override a value; the row is named after it (`--set prune.protect=20000`)
+    #[arg(long, value_name = "PRESET.KEY=VALUE")]
+    set: Vec<String>,
+}
+
+impl Selection {
+    /// The rows of the run, controls included, in the order in which they were named.
+    pub(super) fn presets(&self) -> Result<Vec<Arc<Preset>>, Failure> {
+        let mut names: Vec<String> = Vec::new();
+        let mut add = |name: &str| {
+            if !names.iter().any(|n| n == name) {
+                names.push(name.to_owned());
+            }
+        };
+        ALWAYS.iter().for_each(|name| add(name));
+        if self.strategy.is_empty() {
+            DEFAULT.iter().for_each(|name| add(name));
+        }
+        for name in &self.strategy {
+            match name.as_str() {
+                "all" => builtin_names().for_each(&mut add),
+                name => add(name),
+            }
+        }
+        let mut presets = Vec::new();
+        for name in &names {
+            presets.push(load(name, &[])?);
+        }
+        for change in &self.set {
+            presets.push(changed(change, &names)?);
+        }
+        unique(&presets)?;
+        Ok(presets.into_iter().map(Arc::new).collect())
+    }
+}
+
+/// Two rows of one name could not be told apart.
+fn unique(presets: &[Preset]) -> Result<(), Failure> {
+    for (at, preset) in presets.iter().enumerate() {
+        if presets[..at].iter().any(|p| p.name == preset.name) {
+            return Err(Failure::usage(format!("two presets are named `{}`", preset.name))
+                .help("give yours another `name`"));
+        }
+    }
+    Ok(())
+}
+
+/// A row of its own for `PRESET.KEY=VALUE`.
+fn changed(change: &str, selected: &[String]) -> Result<Preset, Failure> {
+    let malformed = || {
+        Failure::usage(format!("`--set {change}` is not PRESET.KEY=VALUE"))
+            .help("for example `--set prune.protect=20000`, or `--set arachne.2.share=0.9` for its second stage")
+    };
+    let (path, value) = change.split_once('=').ok_or_else(malformed)?;
+    let by_name = selected.iter().filter_map(|name| {
+        let key = path.strip_prefix(name.as_str())?.strip_prefix('.')?;
+        Some((name.clone(), key))
+    });
+    let (name, key) = match by_name.max_by_key(|(name, _)| name.len()) {
+        Some(found) => found,
+        None => path.split_once('.').map(|(n, k)| (n.to_owned(), k)).ok_or_else(malformed)?,
+    };
+    let mut preset = load(&name, &[(key.trim().to_owned(), value.trim().to_owned())])?;
+    preset.name = format!("{}[{}={}]", preset.name, key.trim(), value.trim());
+    Ok(preset)
+}
+
+pub(super) fn load(name: &str, overrides: &[(String, String)]) -> Result<Preset, Failure> {
+    if let Some(found) = builtin(name, overrides) {
+        return Ok(found?);
+    }
+    if name.ends_with(".toml") || Path::new(name).is_file() {
+        return Ok(Preset::load(Path::new(name), overrides)?);
+    }
+    let known: Vec<&str> = builtin_names().collect();
+    Err(Failure::usage(format!("strategy `{name}` is not known"))
+        .help(format!("a TOML file, `all`, or one of {}", known.join(", "))))
+}
+
+/// Options of `recap strategies`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the built-in presets (the default)
+    List,
+    /// Print a preset: its file, its prompts, and its effective numbers at a window
+    Show {
+        /// A built-in preset, or a file of your own
+        name: String,
+        /// The window in tokens
+        #[arg(long, value_name = "TOKENS")]
+        window: Option<u64>,
+    },
+    /// Check a preset file
+    Check {
+        /// The file
+        file: String,
+    },
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let text = match &arguments.action {
+        None | Some(Action::List) => list()?,
+        Some(Action::Show { name, window }) => show(name, *window)?,
+        Some(Action::Check { file }) => {
+            let preset = load(file, &[])?;
+            format!("{}: {} stages, no error\n", preset.name, preset.stages.len())
+        }
+    };
+    print(&text)?;
+    Ok(Exit::Done)
+}
+
+fn list() -> Result<String, Failure> {
+    let mut text = String::new();
+    for name in builtin_names() {
+        let preset = load(name, &[])?;
+        let kind = match (preset.control, preset.uses_compactor()) {
+            (true, _) => "control",
+            (_, true) => "compactor",
+            _ => "model-free",
+        };
+        let _ = writeln!(text, "{name:24} {kind:11} {}", preset.summary);
+    }
+    Ok(text)
+}
+
+fn show(name: &str, window: Option<u64>) -> Result<String, Failure> {
+    let preset = load(name, &[])?;
+    let window = window.or(preset.native_window).unwrap_or(200_000);
+    let mut text = format!("{}\n{}\nsource: {}\n", preset.name, preset.summary, preset.source);
+    let _ = writeln!(text, "hash: {}  estimator: {}", preset.hash, preset.estimator.as_str());
+    let _ = writeln!(
+        text,
+        "at a window of {window}: budget {}, usable {}",
+        preset.budget_tokens(window),
+        preset.usable(window)
+    );
+    let built =
+        preset.build(window, true).map_err(|(at, e)| Failure::usage(format!("{at}: {e}")))?;
+    for (number, (stage, (when, _))) in preset.stages.iter().zip(built).enumerate() {
+        let _ = writeln!(
+            text,
+            "\nstage {}: {} ({})",
+            number + 1,
+            stage.mechanism.name,
+            stage.mechanism.summary
+        );
+        let _ = writeln!(text, "  at {}, {when}", stage.at.as_str());
+        if let Some((of, share)) = stage.target {
+            let _ = writeln!(text, "  down to {share} of {}", of.as_str());
+        }
+        for (key, value) in &stage.parameters {
+            let _ = writeln!(text, "  {key} = {value}");
+        }
+    }
+    if let Some(native) = preset.native_window.filter(|n| *n != window) {
+        let _ = writeln!(
+            text,
+            "\nabsolute token numbers above are written for {native} and scale by {window}/{native}"
+        );
+    }
+    for (name, prompt) in preset.prompts() {
+        let _ = writeln!(text, "\n--- {name}\n{}", prompt.trim_end());
+    }
+    Ok(text)
+}

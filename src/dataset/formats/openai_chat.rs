@@ -1,0 +1,395 @@
+//! Conversations as OpenAI chat messages: a list of messages, an object with
+//! `messages` (and `tools`), one such object a line, or a list of runs as
+//! tau-bench writes them (`task_id`, `trial`, `traj`).
+
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+use super::Format;
+use super::content::{Content, ResultText, result_message};
+use crate::dataset::LoadOptions;
+use crate::dataset::check::Draft;
+use crate::dataset::detect::Probe;
+use crate::dataset::error::{DatasetError, Problem};
+use crate::dataset::source::{Source, from_json, parse};
+use crate::model::{Block, Message, Role, ToolDefinition, Usage};
+
+/// OpenAI chat messages.
+pub struct OpenAiChat;
+
+impl Format for OpenAiChat {
+    fn name(&self) -> &'static str {
+        "openai-chat"
+    }
+
+    fn describe(&self) -> &'static str {
+        "OpenAI chat messages (JSON list, object with messages, JSON lines, tau-bench runs)"
+    }
+
+    fn sniff(&self, probe: &Probe) -> bool {
+        let is_chat = |record: &Json| {
+            let messages = record.get("messages").or_else(|| record.get("traj"));
+            let first = messages.and_then(|m| m.get(0));
+            first.is_some_and(|m| m.get("role").is_some() && m.get("blocks").is_none())
+        };
+        let is_list = |record: &Json| {
+            let first = record.get(0);
+            first.is_some_and(|m| m.get("role").is_some() || is_chat(m))
+        };
+        let document = probe.records.is_empty()
+            && probe.mentions(&["role", "content"])
+            && !probe.mentions(&["blocks"])
+            && !probe.mentions(&["$schema"])
+            && (probe.first_char() == Some('[') || probe.mentions(&["messages"]));
+        probe.any(|r| is_chat(r) || is_list(r)) || document
+    }
+
+    fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+        let mut reader = Reader::default();
+        if is_document(source)? {
+            let document: Json = source.document()?;
+            let conversations = conversations(document).map_err(|p| source.error(None, p))?;
+            let single = conversations.len() == 1;
+            for (n, conversation) in conversations.into_iter().enumerate() {
+                let id = conversation.name(source.stem(), (!single).then_some(n + 1));
+                let read = reader.conversation(id, conversation, None);
+                read.map_err(|problem| source.error(None, problem))?;
+            }
+        } else {
+            let mut n = 0;
+            while let Some((line, conversation)) = source.next_record(parse::<Conversation>)? {
+                n += 1;
+                let id = conversation.name(source.stem(), Some(n));
+                let read = reader.conversation(id, conversation, Some(line));
+                read.map_err(|problem| source.error(Some(line), problem))?;
+            }
+        }
+        if reader.renamed > 0 {
+            let n = reader.renamed;
+            source.warn(format!("calls that repeat an id: {n}; `#2` and so on was added to it"));
+        }
+        let mut drafts = reader.drafts;
+        drafts.retain(|draft| !draft.transcript.messages.is_empty());
+        if let Some(last) = drafts.last_mut() {
+            last.leave_out("torn last line", source.torn());
+        }
+        Ok(drafts)
+    }
+}
+
+/// Whether the input is one JSON value rather than one a line.
+fn is_document(source: &mut Source<'_>) -> Result<bool, DatasetError> {
+    let probe = Probe::new(source.head()?);
+    Ok(probe.first_char() == Some('[') || probe.spread)
+}
+
+fn conversations(document: Json) -> Result<Vec<Conversation>, Problem> {
+    let is_message = |value: &Json| value.get("role").is_some();
+    match &document {
+        Json::Array(items) if items.first().is_some_and(is_message) => Ok(vec![Conversation {
+            messages: Some(from_json(document)?),
+            ..Conversation::default()
+        }]),
+        Json::Array(_) => from_json(document),
+        _ => Ok(vec![from_json(document)?]),
+    }
+}
+
+#[derive(Default, Deserialize)]
+struct Conversation {
+    id: Option<Json>,
+    task_id: Option<Json>,
+    trial: Option<Json>,
+    model: Option<String>,
+    messages: Option<Vec<WireMessage>>,
+    traj: Option<Vec<WireMessage>>,
+    tools: Option<Vec<WireTool>>,
+}
+
+impl Conversation {
+    /// Its own id; that of a tau-bench run; else the file's name, with a
+    /// number where the file holds several.
+    fn name(&self, stem: &str, number: Option<usize>) -> String {
+        match (&self.id, &self.task_id, &self.trial, number) {
+            (Some(id), ..) => bare(id),
+            (_, Some(task), Some(trial), _) => {
+                format!("task-{}-trial-{}", bare(task), bare(trial))
+            }
+            (.., Some(number)) => format!("{stem}-{number}"),
+            (.., None) => stem.to_owned(),
+        }
+    }
+}
+
+/// A string without quotes; anything else as JSON.
+fn bare(value: &Json) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[derive(Deserialize)]
+struct WireMessage {
+    role: String,
+    #[serde(default)]
+    content: Content<Part>,
+    reasoning_content: Option<String>,
+    refusal: Option<String>,
+    tool_calls: Option<Vec<WireCall>>,
+    function_call: Option<WireFunction>,
+    tool_call_id: Option<String>,
+    name: Option<String>,
+    usage: Option<WireUsage>,
+}
+
+#[derive(Deserialize)]
+struct Part {
+    #[serde(rename = "type")]
+    kind: String,
+    text: Option<String>,
+    refusal: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct WireCall {
+    id: Option<String>,
+    function: WireFunction,
+}
+
+#[derive(Deserialize)]
+struct WireFunction {
+    name: String,
+    #[serde(default)]
+    arguments: Json,
+}
+
+#[derive(Deserialize)]
+struct WireTool {
+    function: ToolBody,
+}
+
+#[derive(Deserialize)]
+struct ToolBody {
+    name: String,
+    #[serde(default)]
+    description: Option<String>,
+    #[serde(default)]
+    parameters: Json,
+}
+
+/// OpenAI counts cached tokens inside the prompt's.
+#[derive(Deserialize)]
+struct WireUsage {
+    prompt_tokens: u64,
+    #[serde(default)]
+    completion_tokens: u64,
+    prompt_tokens_details: Option<PromptDetails>,
+}
+
+#[derive(Deserialize)]
+struct PromptDetails {
+    cached_tokens: Option<u64>,
+}
+
+impl WireUsage {
+    fn disjoint(&self) -> Usage {
+        let details = self.prompt_tokens_details.as_ref();
+        let cached = details.and_then(|d| d.cached_tokens).unwrap_or(0);
+        let cached = cached.min(self.prompt_tokens);
+        Usage {
+            input: self.prompt_tokens - cached,
+            cache_read: cached,
+            output: self.completion_tokens,
+            output_final: true,
+            ..Usage::default()
+        }
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    drafts: Vec<Draft>,
+    /// Calls whose id was used before in the same conversation.
+    renamed: u64,
+}
+
+/// The ids of one conversation's calls. Some servers repeat them.
+#[derive(Default)]
+struct Calls {
+    /// How often an id was used, and what its newest call is named.
+    by_id: FxHashMap<String, (u64, String)>,
+    /// Newest call of each function, for results that name only that.
+    by_name: FxHashMap<String, String>,
+}
+
+impl Reader {
+    fn conversation(
+        &mut self,
+        id: String,
+        conversation: Conversation,
+        line: Option<u64>,
+    ) -> Result<(), Problem> {
+        let messages = conversation.messages.or(conversation.traj).ok_or_else(|| {
+            let at = ".".to_owned();
+            let message = "lacks `messages`".to_owned();
+            Problem::Shape { at, message }
+        })?;
+        let mut draft = Draft::default();
+        draft.transcript.id = id;
+        draft.transcript.model = conversation.model;
+        // Trials of one task are no independent sessions.
+        draft.transcript.project = conversation.task_id.map(|t| format!("task-{}", bare(&t)));
+        draft.transcript.preamble.tools = tools(conversation.tools);
+        let mut calls = Calls::default();
+        for (n, message) in messages.into_iter().enumerate() {
+            let message = self.message(format!("m{}", n + 1), message, &mut calls, &mut draft)?;
+            draft.push(message, line);
+        }
+        draft.leading_system_to_preamble();
+        self.drafts.push(draft);
+        Ok(())
+    }
+
+    fn message(
+        &mut self,
+        id: String,
+        wire: WireMessage,
+        calls: &mut Calls,
+        draft: &mut Draft,
+    ) -> Result<Message, Problem> {
+        let role = match wire.role.as_str() {
+            // The name that newer models have for it.
+            "system" | "developer" => Role::System,
+            "user" => Role::User,
+            "assistant" => Role::Assistant,
+            "tool" | "function" => {
+                let call = calls.answered_by(wire.tool_call_id, wire.name)?;
+                let text = result_text(wire.content, draft);
+                return Ok(result_message(id, call, text, false, None));
+            }
+            _ => return Err(Problem::UnknownRole { role: wire.role }),
+        };
+        let mut blocks = Vec::new();
+        if let Some(text) = wire.reasoning_content.filter(|t| !t.is_empty()) {
+            blocks.push(Block::Reasoning { text });
+        }
+        content_blocks(wire.content, &mut blocks, draft);
+        blocks.extend(wire.refusal.map(|text| Block::Text { text }));
+        let made = wire.tool_calls.into_iter().flatten();
+        let legacy = wire.function_call.map(|function| WireCall { id: None, function });
+        let made: Vec<WireCall> = made.chain(legacy).collect();
+        self.call_blocks(&id, made, calls, &mut blocks, draft);
+        Ok(Message {
+            id,
+            role,
+            at: None,
+            blocks,
+            usage: wire.usage.map(|usage| usage.disjoint()),
+            synthetic: false,
+        })
+    }
+
+    fn call_blocks(
+        &mut self,
+        message: &str,
+        made: Vec<WireCall>,
+        calls: &mut Calls,
+        blocks: &mut Vec<Block>,
+        draft: &mut Draft,
+    ) {
+        for (n, call) in made.into_iter().enumerate() {
+            let id = call.id;
+            let id = id.unwrap_or_else(|| format!("{message}-call-{}", n + 1));
+            let (id, renamed) = calls.open(id, &call.function.name);
+            self.renamed += u64::from(renamed);
+            blocks.push(Block::ToolCall {
+                id,
+                name: call.function.name,
+                arguments: arguments(call.function.arguments, draft),
+            });
+        }
+    }
+}
+
+impl Calls {
+    /// Names a new call; the flag says whether its id was used before.
+    fn open(&mut self, id: String, function: &str) -> (String, bool) {
+        let (uses, newest) = self.by_id.entry(id.clone()).or_default();
+        *uses += 1;
+        let renamed = *uses > 1;
+        *newest = if renamed { format!("{id}#{uses}") } else { id };
+        self.by_name.insert(function.to_owned(), newest.clone());
+        (newest.clone(), renamed)
+    }
+
+    /// The newest call that a result can mean.
+    fn answered_by(&self, id: Option<String>, name: Option<String>) -> Result<String, Problem> {
+        match (id, name) {
+            (Some(id), _) => Ok(self.by_id.get(&id).map_or(id, |(_, newest)| newest.clone())),
+            (None, Some(name)) => Ok(self.by_name.get(&name).cloned().unwrap_or(name)),
+            (None, None) => Err(Problem::Shape {
+                at: "messages".to_owned(),
+                message: "a tool result lacks `tool_call_id`".to_owned(),
+            }),
+        }
+    }
+}
+
+fn tools(tools: Option<Vec<WireTool>>) -> Vec<ToolDefinition> {
+    let tools = tools.into_iter().flatten();
+    tools
+        .map(|tool| ToolDefinition {
+            name: tool.function.name,
+            description: tool.function.description.unwrap_or_default(),
+            parameters: tool.function.parameters,
+        })
+        .collect()
+}
+
+/// Arguments are JSON in a string. What the model wrote wrongly stays text.
+fn arguments(value: Json, draft: &mut Draft) -> Json {
+    match value {
+        Json::String(text) if text.trim().is_empty() => serde_json::json!({}),
+        Json::String(text) => serde_json::from_str(&text).unwrap_or_else(|_| {
+            draft.leave_out("structure of undecodable arguments", 1);
+            Json::String(text)
+        }),
+        Json::Null => serde_json::json!({}),
+        other => other,
+    }
+}
+
+fn content_blocks(content: Content<Part>, blocks: &mut Vec<Block>, draft: &mut Draft) {
+    match content {
+        Content::Text(text) => blocks.push(Block::Text { text }),
+        Content::Parts(parts) => {
+            for part in parts {
+                match (part.kind.as_str(), part.text.or(part.refusal)) {
+                    ("text" | "input_text" | "output_text" | "refusal", Some(text)) => {
+                        blocks.push(Block::Text { text });
+                    }
+                    ("image_url" | "input_image", _) => {
+                        blocks.push(Block::Image { media_type: None });
+                    }
+                    (other, _) => draft.leave_out(format!("{other} part"), 1),
+                }
+            }
+        }
+    }
+}
+
+fn result_text(content: Content<Part>, draft: &mut Draft) -> ResultText {
+    let mut result = ResultText::default();
+    match content {
+        Content::Text(text) => result.text = text,
+        Content::Parts(parts) => {
+            for part in parts {
+                match (part.kind.as_str(), part.text) {
+                    ("text", Some(text)) => result.add(&text),
+                    ("image_url", _) => result.images += 1,
+                    (other, _) => draft.leave_out(format!("{other} part in a tool result"), 1),
+                }
+            }
+        }
+    }
+    result
+}

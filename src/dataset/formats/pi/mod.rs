@@ -1,0 +1,356 @@
+//! Sessions of the pi coding agent: JSON lines, a list (version 1) or a tree
+//! (versions 2 and 3) of entries.
+
+mod wire;
+
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
+use serde_json::Value as Json;
+
+use self::wire::{
+    Body, Compaction, Entry, Header, Part, Session, WireMessage, bash_text, lacks, read_entry,
+};
+
+use super::Format;
+use super::content::{Content, ResultText, Tally, home_of, project_of, result_message};
+use crate::dataset::LoadOptions;
+use crate::dataset::check::Draft;
+use crate::dataset::detect::Probe;
+use crate::dataset::error::{DatasetError, Problem};
+use crate::dataset::source::Source;
+use crate::model::{Block, Message, RecordedCompaction, RecordedTrigger, Role, Usage};
+
+/// pi's session log.
+pub struct Pi;
+
+impl Format for Pi {
+    fn name(&self) -> &'static str {
+        "pi"
+    }
+
+    fn describe(&self) -> &'static str {
+        "pi coding agent session (JSON lines, ~/.pi/agent/sessions/*/*.jsonl)"
+    }
+
+    fn sniff(&self, probe: &Probe) -> bool {
+        probe.any(|record| match record.get("type").and_then(Json::as_str) {
+            Some("session") => record.get("cwd").is_some() && record.get("id").is_some(),
+            Some("message") => {
+                let role = record.pointer("/message/role").and_then(Json::as_str);
+                matches!(role, Some("toolResult" | "bashExecution"))
+            }
+            _ => false,
+        })
+    }
+
+    fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+        let mut entries = Vec::new();
+        while let Some((line, (header, body))) = source.next_record(read_entry)? {
+            entries.push(Entry { line, header, body });
+        }
+        let mut reader = Reader::new(source.stem());
+        let chain = chain(&entries).map_err(|p| source.error(None, p))?;
+        let off = entries.len() - chain.len();
+        let mut entries: Vec<Option<Entry>> = entries.into_iter().map(Some).collect();
+        reader.index_ids(&entries);
+        for at in chain {
+            let entry = entries[at].take().expect("a chain holds an entry once");
+            let line = entry.line;
+            let emitted = reader.entry(at, entry);
+            emitted.map_err(|problem| source.error(Some(line), problem))?;
+        }
+        let mut draft = reader.finish();
+        draft.leave_out("entry on an abandoned branch", off as u64);
+        draft.leave_out("torn last line", source.torn());
+        let empty = draft.transcript.messages.is_empty();
+        Ok(if empty { vec![] } else { vec![draft] })
+    }
+}
+
+/// Positions of the conversation's entries: all of a list, or the path to the
+/// last entry of a tree. The session entry is a node of neither.
+fn chain(entries: &[Entry]) -> Result<Vec<usize>, Problem> {
+    let is_session = |e: &Entry| matches!(e.body, Body::Session(_));
+    let ids: FxHashMap<&str, usize> = entries
+        .iter()
+        .enumerate()
+        .filter(|(_, e)| !is_session(e))
+        .filter_map(|(at, e)| Some((e.header.id.as_deref()?, at)))
+        .collect();
+    if ids.is_empty() {
+        return Ok((0..entries.len()).collect());
+    }
+    let mut path = Vec::new();
+    let mut up = entries.iter().rposition(|e| !is_session(e));
+    while let Some(at) = up {
+        if path.len() == entries.len() {
+            let what = "the entries' parents run in a circle".to_owned();
+            return Err(Problem::Inconsistent(what));
+        }
+        path.push(at);
+        let parent = entries[at].header.parent_id.as_deref();
+        up = match parent {
+            None => None,
+            Some(id) => Some(*ids.get(id).ok_or_else(|| {
+                Problem::Inconsistent(format!("parent `{id}` is not in the file"))
+            })?),
+        };
+    }
+    path.extend((0..entries.len()).filter(|&at| is_session(&entries[at])));
+    path.sort_unstable();
+    Ok(path)
+}
+
+/// What pi puts around the summary of a branch that was left
+/// (pi-mono, `packages/coding-agent/src/core/messages.ts`).
+const BRANCH_SUMMARY: (&str, &str) = (
+    "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n",
+    "</summary>",
+);
+
+struct Reader {
+    draft: Draft,
+    models: Tally,
+    metadata: BTreeSet<String>,
+    /// Index of the first message at or after each entry, by its position in
+    /// the file: `firstKeptEntryIndex` counts the session entry as 0.
+    index_at: FxHashMap<usize, u32>,
+    by_id: FxHashMap<String, usize>,
+}
+
+impl Reader {
+    fn new(stem: &str) -> Reader {
+        let mut draft = Draft::default();
+        draft.transcript.id = stem.to_owned();
+        Reader {
+            draft,
+            models: Tally::default(),
+            metadata: BTreeSet::new(),
+            index_at: FxHashMap::default(),
+            by_id: FxHashMap::default(),
+        }
+    }
+
+    fn index_ids(&mut self, entries: &[Option<Entry>]) {
+        let ids = entries.iter().enumerate().filter_map(|(at, entry)| {
+            let id = entry.as_ref()?.header.id.clone()?;
+            Some((id, at))
+        });
+        self.by_id = ids.collect();
+    }
+
+    fn entry(&mut self, at: usize, entry: Entry) -> Result<(), Problem> {
+        self.index_at.insert(at, self.draft.next_index());
+        let Entry { line, header, body } = entry;
+        match body {
+            Body::Session(session) => self.session(&header, session),
+            Body::Message(message) => self.message(&header, line, message)?,
+            Body::Compaction(compaction) => self.compaction(at, &header, compaction)?,
+            Body::BranchSummary(summary) => {
+                let (open, close) = BRANCH_SUMMARY;
+                let text = format!("{open}{summary}{close}");
+                self.push(&header, line, Role::User, vec![Block::Text { text }]);
+            }
+            Body::Custom(content) => {
+                let blocks = self.blocks(content)?;
+                self.push(&header, line, Role::User, blocks);
+            }
+            Body::Other => self.draft.leave_out(format!("{} entry", header.kind), 1),
+        }
+        Ok(())
+    }
+
+    fn session(&mut self, header: &Header, session: Session) {
+        self.metadata.extend(header.id.clone());
+        self.metadata.extend(session.branched_from);
+        if let Some(cwd) = session.cwd {
+            self.draft.transcript.project = project_of(&cwd);
+            self.metadata.extend(home_of(&cwd));
+            self.metadata.insert(cwd);
+        }
+    }
+
+    fn message(
+        &mut self,
+        header: &Header,
+        line: u64,
+        mut message: WireMessage,
+    ) -> Result<(), Problem> {
+        match message.role.as_str() {
+            "user" | "custom" => {
+                let blocks = self.blocks(message.content)?;
+                self.push(header, line, Role::User, blocks);
+            }
+            "assistant" => self.response(header, line, message)?,
+            "toolResult" => {
+                let call = message.tool_call_id.ok_or_else(|| lacks("toolCallId"))?;
+                let text = self.result_text(message.content);
+                let is_error = message.is_error == Some(true);
+                let id = entry_id(header, line);
+                let message = result_message(id, call, text, is_error, header.timestamp);
+                self.draft.push(message, line);
+            }
+            "bashExecution" if message.exclude_from_context == Some(true) => {
+                self.draft.leave_out("bash execution outside the context", 1);
+            }
+            "bashExecution" => {
+                let text = bash_text(&mut message)?;
+                self.push(header, line, Role::User, vec![Block::Text { text }]);
+            }
+            _ => return Err(Problem::UnknownRole { role: message.role }),
+        }
+        Ok(())
+    }
+
+    fn response(
+        &mut self,
+        header: &Header,
+        line: u64,
+        message: WireMessage,
+    ) -> Result<(), Problem> {
+        let stopped = message.stop_reason.as_deref();
+        // The provider refused the request: nothing was answered.
+        let failed = stopped == Some("error");
+        let whole = !failed && stopped != Some("aborted");
+        if let (Some(model), false) = (&message.model, failed) {
+            self.models.add(model);
+            self.metadata.insert(model.clone());
+        }
+        let usage = message.usage.filter(|_| !failed).map(|usage| Usage {
+            input: usage.input,
+            cache_read: usage.cache_read,
+            cache_write_5m: usage.cache_write,
+            cache_write_1h: 0,
+            output: usage.output,
+            output_final: whole,
+        });
+        let blocks = self.blocks(message.content)?;
+        self.draft.push(
+            Message {
+                id: entry_id(header, line),
+                role: Role::Assistant,
+                at: header.timestamp,
+                blocks,
+                usage,
+                synthetic: failed,
+            },
+            line,
+        );
+        Ok(())
+    }
+
+    fn push(&mut self, header: &Header, line: u64, role: Role, blocks: Vec<Block>) {
+        let message = Message {
+            id: entry_id(header, line),
+            role,
+            at: header.timestamp,
+            blocks,
+            usage: None,
+            synthetic: false,
+        };
+        self.draft.push(message, line);
+    }
+
+    fn compaction(
+        &mut self,
+        at: usize,
+        header: &Header,
+        compaction: Compaction,
+    ) -> Result<(), Problem> {
+        let after = self.draft.next_index();
+        let kept_from = match self.first_kept(&compaction)? {
+            None => after,
+            Some(first) if first > at => {
+                return Err(Problem::Inconsistent(format!(
+                    "first kept entry {first} stands after the compaction (entry {at})"
+                )));
+            }
+            // The entry itself may lie on a branch that was left.
+            Some(first) => {
+                (first..=at).find_map(|e| self.index_at.get(&e).copied()).unwrap_or(after)
+            }
+        };
+        self.draft.transcript.compactions.push(RecordedCompaction {
+            after,
+            kept_from,
+            summary: Some(compaction.summary),
+            cleared: Vec::new(),
+            // pi does not say whether the user asked for it.
+            trigger: RecordedTrigger::Unknown,
+            tokens_before: compaction.tokens_before,
+            at: header.timestamp,
+        });
+        Ok(())
+    }
+
+    /// Position in the file of the first entry that a compaction kept.
+    fn first_kept(&self, compaction: &Compaction) -> Result<Option<usize>, Problem> {
+        let id = match (compaction.first_kept_entry_index, &compaction.first_kept_entry_id) {
+            (Some(index), _) => return Ok(Some(index)),
+            (None, None) => return Ok(None),
+            (None, Some(id)) => id,
+        };
+        let at = self.by_id.get(id).copied();
+        at.map(Some).ok_or_else(|| {
+            Problem::Inconsistent(format!("first kept entry `{id}` is not in the file"))
+        })
+    }
+
+    fn blocks(&mut self, content: Content<Part>) -> Result<Vec<Block>, Problem> {
+        let parts = match content {
+            Content::Text(text) => return Ok(vec![Block::Text { text }]),
+            Content::Parts(parts) => parts,
+        };
+        let mut blocks = Vec::with_capacity(parts.len());
+        for part in parts {
+            match part.kind.as_str() {
+                "text" => {
+                    blocks.push(Block::Text { text: part.text.ok_or_else(|| lacks("text"))? })
+                }
+                "thinking" => {
+                    blocks.push(Block::Reasoning { text: part.thinking.unwrap_or_default() })
+                }
+                "toolCall" => blocks.push(Block::ToolCall {
+                    id: part.id.ok_or_else(|| lacks("id"))?,
+                    name: part.name.ok_or_else(|| lacks("name"))?,
+                    arguments: part.arguments.unwrap_or_else(|| serde_json::json!({})),
+                }),
+                "image" => blocks.push(Block::Image { media_type: part.mime_type }),
+                other => self.draft.leave_out(format!("{other} part"), 1),
+            }
+        }
+        Ok(blocks)
+    }
+
+    fn result_text(&mut self, content: Content<Part>) -> ResultText {
+        let mut result = ResultText::default();
+        match content {
+            Content::Text(text) => result.text = text,
+            Content::Parts(parts) => {
+                for part in parts {
+                    match (part.kind.as_str(), part.text) {
+                        ("text", Some(text)) => result.add(&text),
+                        ("image", _) => result.images += 1,
+                        (other, _) => {
+                            let reason = format!("{other} part in a tool result");
+                            self.draft.leave_out(reason, 1);
+                        }
+                    }
+                }
+            }
+        }
+        result
+    }
+
+    fn finish(mut self) -> Draft {
+        self.draft.transcript.model = self.models.most_frequent();
+        self.draft.transcript.metadata = self.metadata.into_iter().collect();
+        self.draft
+    }
+}
+
+fn entry_id(header: &Header, line: u64) -> String {
+    let id = header.id.clone();
+    id.unwrap_or_else(|| format!("line-{line}"))
+}

@@ -1,0 +1,231 @@
+//! The native data set: a folder with `dataset.toml` and `transcripts.jsonl`.
+//!
+//! The schemas in `datasets/` describe both files; what is written here
+//! validates against them, and reading it back gives the same transcripts.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::check::Draft;
+use super::detect::Probe;
+use super::error::{DatasetError, Problem};
+use super::formats::Format;
+use super::source::{Source, parse};
+use super::{Dataset, LoadOptions};
+use crate::model::{
+    Message, Preamble, PreambleChange, RecordedCompaction, ToolDefinition, Transcript,
+};
+
+/// Describes the data set.
+pub const CARD_FILE: &str = "dataset.toml";
+/// One transcript a line.
+pub const TRANSCRIPTS_FILE: &str = "transcripts.jsonl";
+/// One probe a line.
+pub const PROBES_FILE: &str = "probes.jsonl";
+
+/// The native transcript file.
+pub struct Native;
+
+impl Format for Native {
+    fn name(&self) -> &'static str {
+        "native"
+    }
+
+    fn describe(&self) -> &'static str {
+        "recap's own transcripts (JSON lines, datasets/transcript.schema.json)"
+    }
+
+    fn sniff(&self, probe: &Probe) -> bool {
+        let is_native = |record: &Json| {
+            let first = record.get("messages").and_then(|m| m.get(0));
+            record.get("id").is_some() && first.is_some_and(|m| m.get("blocks").is_some())
+        };
+        let long_first_line = probe.records.is_empty()
+            && probe.first_char() == Some('{')
+            && probe.mentions(&["id", "messages", "blocks"])
+            && !probe.mentions(&["$schema"]);
+        probe.any(is_native) || long_first_line
+    }
+
+    fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+        let mut drafts = Vec::new();
+        while let Some((line, text)) = source.next_line()? {
+            let read = parse::<WireTranscript>(text);
+            let wire = read.map_err(|problem| source.error(Some(line), name_role(problem)))?;
+            let transcript = Transcript::from(wire);
+            // One line holds the whole transcript.
+            let lines = vec![Some(line); transcript.messages.len()];
+            drafts.push(Draft { transcript, lines });
+        }
+        if source.torn() > 0 {
+            // A data set is no live log: half a transcript is a broken file.
+            let message = "the last line ends within a character".to_owned();
+            return Err(source.error(None, Problem::Syntax { message }));
+        }
+        Ok(drafts)
+    }
+}
+
+/// Says "unknown role" where serde says "unknown variant".
+fn name_role(problem: Problem) -> Problem {
+    match &problem {
+        Problem::Shape { at, message } if at.ends_with(".role") => {
+            let role = message.strip_prefix("unknown variant `");
+            match role.and_then(|rest| rest.split_once('`')) {
+                Some((role, _)) => Problem::UnknownRole { role: role.to_owned() },
+                None => problem,
+            }
+        }
+        _ => problem,
+    }
+}
+
+/// A transcript as it stands in a line of [`TRANSCRIPTS_FILE`].
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireTranscript {
+    id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    project: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    system: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<ToolDefinition>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pinned: Vec<String>,
+    messages: Vec<Message>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    preamble_changes: Vec<PreambleChange>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    compactions: Vec<RecordedCompaction>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    metadata: Vec<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    left_out: BTreeMap<String, u64>,
+}
+
+impl From<WireTranscript> for Transcript {
+    fn from(wire: WireTranscript) -> Transcript {
+        Transcript {
+            id: wire.id,
+            preamble: Preamble { system: wire.system, tools: wire.tools, pinned: wire.pinned },
+            messages: wire.messages,
+            preamble_changes: wire.preamble_changes,
+            compactions: wire.compactions,
+            model: wire.model,
+            project: wire.project,
+            metadata: wire.metadata,
+            left_out: wire.left_out,
+        }
+    }
+}
+
+impl From<&Transcript> for WireTranscript {
+    fn from(transcript: &Transcript) -> WireTranscript {
+        let transcript = transcript.clone();
+        WireTranscript {
+            id: transcript.id,
+            model: transcript.model,
+            project: transcript.project,
+            system: transcript.preamble.system,
+            tools: transcript.preamble.tools,
+            pinned: transcript.preamble.pinned,
+            messages: transcript.messages,
+            preamble_changes: transcript.preamble_changes,
+            compactions: transcript.compactions,
+            metadata: transcript.metadata,
+            left_out: transcript.left_out,
+        }
+    }
+}
+
+/// What [`CARD_FILE`] says.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Card {
+    pub(crate) name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) version: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) licence: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) origin: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) description: Option<String>,
+}
+
+impl Card {
+    /// The card of a data set that has none.
+    pub(crate) fn named(name: &str) -> Card {
+        Card {
+            name: name.to_owned(),
+            version: None,
+            licence: None,
+            origin: None,
+            description: None,
+        }
+    }
+}
+
+/// Reads a card.
+///
+/// # Errors
+/// Broken TOML or a key that there is not, with its line.
+pub(crate) fn read_card(text: &str) -> Result<Card, (Option<u64>, Problem)> {
+    toml::from_str(text).map_err(|e| {
+        let line = e.span().map(|span| {
+            let before = text.as_bytes().get(..span.start).unwrap_or_default();
+            1 + memchr::memchr_iter(b'\n', before).count() as u64
+        });
+        let at = CARD_FILE.to_owned();
+        let message = e.message().to_owned();
+        (line, Problem::Shape { at, message })
+    })
+}
+
+/// Writes `dataset` as a native data set into `folder`, which is made where it
+/// is not there.
+///
+/// # Errors
+/// A data set that stands there already, or what the file system refuses.
+pub fn write_native(dataset: &Dataset, folder: &Path) -> Result<(), DatasetError> {
+    for name in [CARD_FILE, TRANSCRIPTS_FILE] {
+        let path = folder.join(name);
+        if path.exists() {
+            let shown = path.display().to_string();
+            return Err(DatasetError::whole(shown, Problem::Exists));
+        }
+    }
+    let card = Card {
+        name: dataset.name.clone(),
+        version: dataset.version.clone(),
+        licence: dataset.licence.clone(),
+        origin: dataset.origin.clone(),
+        description: dataset.description.clone(),
+    };
+    let card = toml::to_string(&card).expect("a card is a table of strings");
+    std::fs::create_dir_all(folder)
+        .and_then(|()| write_transcripts(dataset, &folder.join(TRANSCRIPTS_FILE)))
+        .and_then(|()| std::fs::write(folder.join(CARD_FILE), card))
+        .map_err(|source| {
+            let action = "write";
+            let shown = folder.display().to_string();
+            DatasetError::whole(shown, Problem::Io { action, source })
+        })
+}
+
+fn write_transcripts(dataset: &Dataset, path: &Path) -> std::io::Result<()> {
+    let mut writer = BufWriter::new(File::create(path)?);
+    for transcript in &dataset.transcripts {
+        serde_json::to_writer(&mut writer, &WireTranscript::from(transcript))?;
+        writer.write_all(b"\n")?;
+    }
+    writer.flush()
+}

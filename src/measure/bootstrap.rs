@@ -1,0 +1,115 @@
+//! Resampling, always from a seed that the caller gives.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use statrs::distribution::{ContinuousCDF, Normal};
+
+use super::statistics::{Bounds, Clusters, quantile};
+
+/// Resamples of requests within sessions.
+pub const BLOCK_RESAMPLES: usize = 1_000;
+/// Resamples of clusters. The tails of BCa need more than a plain percentile.
+pub const BCA_RESAMPLES: usize = 2_000;
+
+/// BCa interval of the mean over transcripts, clusters resampled (Efron 1987,
+/// "Better bootstrap confidence intervals"). `None` where all resamples agree.
+pub fn bca(clusters: &Clusters, seed: u64) -> Option<Bounds> {
+    let mut resampled = cluster_means(clusters, seed);
+    resampled.sort_by(f64::total_cmp);
+    let (lo, hi) = adjusted_levels(&resampled, clusters.mean(), acceleration(clusters)?)?;
+    Some(Bounds { lo: quantile(&resampled, lo), hi: quantile(&resampled, hi) })
+}
+
+/// Means of resamples of whole clusters, in the order drawn.
+fn cluster_means(clusters: &Clusters, seed: u64) -> Vec<f64> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let parts: Vec<(f64, f64)> =
+        clusters.groups().iter().map(|c| (c.iter().sum(), c.len() as f64)).collect();
+    let draw = |_| {
+        let (mut sum, mut n) = (0.0, 0.0);
+        for _ in 0..parts.len() {
+            let (part, size) = parts[rng.random_range(0..parts.len())];
+            sum += part;
+            n += size;
+        }
+        sum / n
+    };
+    (0..BCA_RESAMPLES).map(draw).collect()
+}
+
+/// `Σ d³ / (6 (Σ d²)^{3/2})`, d the jackknife mean less each of its values,
+/// one cluster left out at a time. `None` where they are all alike.
+fn acceleration(clusters: &Clusters) -> Option<f64> {
+    let total: f64 = clusters.values().sum();
+    let n = clusters.transcripts() as f64;
+    let left: Vec<f64> = clusters
+        .groups()
+        .iter()
+        .map(|c| (total - c.iter().sum::<f64>()) / (n - c.len() as f64))
+        .collect();
+    let centre = left.iter().sum::<f64>() / left.len() as f64;
+    let squares: f64 = left.iter().map(|x| (centre - x).powi(2)).sum();
+    let cubes: f64 = left.iter().map(|x| (centre - x).powi(3)).sum();
+    (squares > 0.0).then(|| cubes / (6.0 * squares.powf(1.5)))
+}
+
+/// Levels at which the sorted resamples give the 95 % BCa interval. `None`
+/// where every resample lies on one side of the estimate.
+fn adjusted_levels(resampled: &[f64], estimate: f64, acceleration: f64) -> Option<(f64, f64)> {
+    let normal = Normal::standard();
+    let below = resampled.iter().filter(|x| **x < estimate).count() as f64;
+    let ties = resampled.iter().filter(|x| **x == estimate).count() as f64;
+    // Half the ties, so that a discrete distribution is not pulled to one side.
+    let share = (below + ties / 2.0) / resampled.len() as f64;
+    if share <= 0.0 || share >= 1.0 {
+        return None;
+    }
+    let bias = normal.inverse_cdf(share);
+    let level = |p: f64| {
+        let shifted = bias + normal.inverse_cdf(p);
+        normal.cdf(bias + shifted / (1.0 - acceleration * shifted))
+    };
+    Some((level(0.025), level(0.975)))
+}
+
+/// Percentile interval of the mean over sessions when only the requests
+/// within each session can be resampled: it speaks of these sessions only.
+///
+/// Moving blocks (Künsch 1989), since neighbouring requests ask for the same
+/// things; the block length ⌈R^(1/3)⌉ is the order that Hall, Horowitz and
+/// Jing (1995) find best for a variance. Where requests stay alike for longer
+/// than a block the interval is too narrow: in simulations of 120 requests,
+/// alike for five in a row on average, it covered 72 %. `None` without any value.
+pub fn blocks(sessions: &[Vec<f64>], seed: u64) -> Option<Bounds> {
+    let sessions: Vec<&Vec<f64>> = sessions.iter().filter(|s| !s.is_empty()).collect();
+    if sessions.is_empty() {
+        return None;
+    }
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut means: Vec<f64> = (0..BLOCK_RESAMPLES)
+        .map(|_| {
+            let sum: f64 = sessions.iter().map(|s| resampled_mean(s, &mut rng)).sum();
+            sum / sessions.len() as f64
+        })
+        .collect();
+    means.sort_by(f64::total_cmp);
+    Some(Bounds { lo: quantile(&means, 0.025), hi: quantile(&means, 0.975) })
+}
+
+/// Mean of one moving-block resample as long as the session.
+fn resampled_mean(session: &[f64], rng: &mut ChaCha8Rng) -> f64 {
+    let requests = session.len();
+    let block = ((requests as f64).cbrt().ceil() as usize).clamp(1, requests);
+    let (mut sum, mut taken) = (0.0, 0);
+    while taken < requests {
+        let start = rng.random_range(0..=requests - block);
+        let length = block.min(requests - taken);
+        sum += session[start..start + length].iter().sum::<f64>();
+        taken += length;
+    }
+    sum / requests as f64
+}
+
+#[cfg(test)]
+#[path = "bootstrap_tests.rs"]
+mod tests;

@@ -1,0 +1,116 @@
+//! Reference values: `tests/statistics_fixtures.py` (SciPy 1.17.1).
+
+use super::*;
+
+/// As skewed as recalls near 1 are.
+const SKEWED: [f64; 24] = [
+    1.0, 0.98, 0.97, 1.0, 0.95, 0.99, 0.4, 0.96, 1.0, 0.93, 0.99, 0.72, 0.97, 1.0, 0.98, 0.9, 0.99,
+    0.55, 1.0, 0.96, 0.94, 0.98, 1.0, 0.97,
+];
+
+fn singles(values: &[f64]) -> Clusters {
+    Clusters::new(values.iter().map(|v| vec![*v]).collect())
+}
+
+#[track_caller]
+fn close(found: f64, expected: f64, within: f64) {
+    assert!((found - expected).abs() < within, "{found} is not {expected}");
+}
+
+#[test]
+fn bca_levels_are_those_of_scipy() {
+    close(acceleration(&singles(&SKEWED)).unwrap(), -0.086772001523, 1e-9);
+    let resampled: Vec<f64> = (0..=1000).map(|i| 0.8 + 0.0002 * f64::from(i)).collect();
+    let (lo, hi) = adjusted_levels(&resampled, 0.9151, -0.086772001523).unwrap();
+    close(lo, 0.028674451800, 1e-7);
+    close(hi, 0.977372730450, 1e-7);
+    close(quantile(&resampled, lo), 0.805734890360, 1e-7);
+    close(quantile(&resampled, hi), 0.995474546090, 1e-7);
+}
+
+#[test]
+fn bca_comes_near_scipy_with_a_hundred_times_the_resamples() {
+    for seed in 0..3 {
+        let bounds = bca(&singles(&SKEWED), seed).unwrap();
+        close(bounds.lo, 0.8313, 0.008);
+        close(bounds.hi, 0.9642, 0.003);
+    }
+}
+
+#[test]
+fn the_wider_of_bca_and_t_is_taken() {
+    // BCa is 0.133 wide here, t 0.127.
+    let bounds = singles(&SKEWED).confidence(1).unwrap().bounds();
+    assert_eq!(Some(bounds), bca(&singles(&SKEWED), 1));
+    // Without a skew BCa is the narrower: it knows nothing of the t quantile.
+    let even: Vec<f64> = (0..20).map(f64::from).collect();
+    assert_eq!(singles(&even).confidence(1).unwrap().bounds(), singles(&even).student());
+}
+
+#[test]
+fn bca_of_values_that_are_all_alike_is_absent() {
+    assert_eq!(bca(&singles(&[0.5; 20]), 1), None);
+}
+
+#[test]
+fn the_same_seed_draws_the_same() {
+    let session = vec![SKEWED.to_vec()];
+    assert_eq!(blocks(&session, 3), blocks(&session, 3));
+    assert_ne!(blocks(&session, 3), blocks(&session, 4));
+    assert_eq!(bca(&singles(&SKEWED), 3), bca(&singles(&SKEWED), 3));
+}
+
+#[test]
+fn a_session_of_equal_requests_gives_a_point() {
+    assert_eq!(blocks(&[vec![0.25; 30]], 1), Some(Bounds { lo: 0.25, hi: 0.25 }));
+    assert_eq!(blocks(&[Vec::new()], 1), None);
+}
+
+#[test]
+fn sessions_weigh_the_same_whatever_their_length() {
+    // Nothing varies within a session: (1.0 + 0.0) / 2.
+    let sessions = [vec![1.0; 90], vec![0.0; 10]];
+    assert_eq!(blocks(&sessions, 1), Some(Bounds { lo: 0.5, hi: 0.5 }));
+}
+
+/// A session whose requests stay alike for two in a row on average.
+fn session(rng: &mut ChaCha8Rng) -> Vec<f64> {
+    let mut level: f64 = rng.random_range(0.0..1.0);
+    let request = |_| {
+        if rng.random_range(0..2) == 0 {
+            level = rng.random_range(0.0..1.0);
+        }
+        level
+    };
+    (0..120).map(request).collect()
+}
+
+#[test]
+fn blocks_cover_better_than_single_requests() {
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let (mut by_block, mut by_request) = (0, 0);
+    for run in 0..100 {
+        let session = session(&mut rng);
+        let bounds = blocks(std::slice::from_ref(&session), run).unwrap();
+        by_block += usize::from(bounds.lo <= 0.5 && 0.5 <= bounds.hi);
+        // What a bootstrap of single requests would claim.
+        let single = singles(&session).student();
+        by_request += usize::from(single.lo <= 0.5 && 0.5 <= single.hi);
+    }
+    assert!(by_block >= 84, "{by_block} of 100");
+    assert!(by_request <= by_block - 10, "{by_request} against {by_block}");
+}
+
+#[test]
+fn the_wider_interval_covers_at_twenty() {
+    let mut rng = ChaCha8Rng::seed_from_u64(9);
+    let runs = 100;
+    let covered = (0..runs).filter(|seed| {
+        // Right-skewed with mean 1/3.
+        let values: Vec<f64> = (0..20).map(|_| rng.random_range(0.0_f64..1.0).powi(2)).collect();
+        let bounds = singles(&values).confidence(*seed).unwrap().bounds();
+        bounds.lo <= 1.0 / 3.0 && 1.0 / 3.0 <= bounds.hi
+    });
+    let covered = covered.count();
+    assert!(covered >= 90, "{covered} of {runs}");
+}

@@ -1,0 +1,19 @@
+//! `inflated`: compactions that made the context longer (`measures` §1).
+
+use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Unit};
+
+/// See the module.
+pub const SPEC: Spec = Spec {
+    id: "inflated",
+    unit: Unit::Count,
+    direction: Direction::Lower,
+    summary: "compactions with more tokens after than before",
+    pool: Pool::Sum,
+    support: None,
+    compute,
+};
+
+fn compute(sample: &Sample<'_>) -> Parts {
+    let longer = |c: &&crate::model::CompactionRow| c.tokens_after > c.tokens_before;
+    Parts::One(sample.rows.compactions.iter().filter(longer).count() as f64)
+}

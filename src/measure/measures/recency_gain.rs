@@ -1,0 +1,104 @@
+//! `recency_gain`: what a preset does better than plain recency at its own
+//! size (`measures` §4).
+//!
+//! Plain recency sends the preamble and the newest B tokens of messages. B is
+//! chosen so that its mean context is as large as the preset's; it then keeps
+//! exactly the references that are nearer than B.
+//!
+//! Overflows count on neither side: of plain recency only the mean size is
+//! given, so nobody can say which of its requests would have been refused.
+//! Where a preset never overflows this is `reference_recall` less that share.
+
+use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Support, Unit, mean};
+use crate::model::ReferenceState;
+
+/// See the module.
+pub const SPEC: Spec = Spec {
+    id: "recency_gain",
+    unit: Unit::Difference,
+    direction: Direction::Higher,
+    summary: "reference recall minus what the newest messages of the same mean size would score",
+    pool: Pool::Mean,
+    support: Some(Support::whole),
+    compute,
+};
+
+/// Halvings of the bisection: enough to exhaust an `f64` between 0 and any context.
+const HALVINGS: u32 = 80;
+
+fn compute(sample: &Sample<'_>) -> Parts {
+    let newest = newest_tokens(sample);
+    let asked = sample.asked(|_| true);
+    let own = mean(asked.iter().map(|a| a.share(|_, state| state == ReferenceState::Kept)));
+    let plain = mean(asked.iter().map(|a| a.share(|r, _| newest.reaches(r.distance_tokens))));
+    Parts::one(own.zip(plain).map(|(own, plain)| own - plain), "no references")
+}
+
+/// How far back plain recency of the preset's size reaches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Reach {
+    /// This many tokens of messages.
+    Tokens(f64),
+    /// The preset sends at least as much as the whole conversation.
+    Everything,
+}
+
+impl Reach {
+    fn reaches(self, distance: u64) -> bool {
+        match self {
+            Reach::Tokens(tokens) => (distance as f64) < tokens,
+            Reach::Everything => true,
+        }
+    }
+}
+
+/// B with `mean_j min(preamble + B, tokens_full_j) = mean_j tokens_sent_j`.
+fn newest_tokens(sample: &Sample<'_>) -> Reach {
+    let full: Vec<f64> = sample.facts.requests.iter().map(|r| r.tokens_full as f64).collect();
+    let preamble = sample.facts.preamble_tokens as f64;
+    let sent: f64 = sample.rows.requests.iter().map(|r| r.tokens_sent as f64).sum();
+    let plain = |newest: f64| full.iter().map(|f| f.min(preamble + newest)).sum::<f64>();
+    let (mut low, mut high) = (0.0, full.iter().copied().fold(0.0, f64::max));
+    if sent >= plain(high) {
+        return Reach::Everything;
+    }
+    for _ in 0..HALVINGS {
+        let middle = f64::midpoint(low, high);
+        if plain(middle) < sent { low = middle } else { high = middle }
+    }
+    Reach::Tokens(high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::testkit::{cell, facts};
+
+    #[test]
+    fn plain_recency_has_the_mean_size_of_the_preset() {
+        // Preamble 100; full sends 1,100, 2,100 and 3,100. With B = 1,500 plain
+        // recency sends 1,100 + 1,600 + 1,600 = 4,300.
+        let facts = facts("s").preamble(100).requests(&[1_100, 2_100, 3_100]).build();
+        let cell = cell("s", "x").sent(&[1_400, 1_400, 1_500]).build();
+        let sample = Sample { facts: &facts, standing: cell.standing, rows: cell.rows().unwrap() };
+        let Reach::Tokens(tokens) = newest_tokens(&sample) else { panic!("bounded") };
+        assert!((tokens - 1_500.0).abs() < 1e-6, "{tokens}");
+    }
+
+    #[test]
+    fn a_preset_that_sends_everything_is_compared_with_everything() {
+        let facts = facts("s").preamble(100).requests(&[1_100, 2_100]).build();
+        let cell = cell("s", "x").sent(&[1_100, 2_100]).build();
+        let sample = Sample { facts: &facts, standing: cell.standing, rows: cell.rows().unwrap() };
+        assert_eq!(newest_tokens(&sample), Reach::Everything);
+    }
+
+    #[test]
+    fn a_preset_below_its_preamble_is_compared_with_no_message() {
+        let facts = facts("s").preamble(1_000).requests(&[1_100, 2_100]).build();
+        let cell = cell("s", "x").sent(&[900, 900]).build();
+        let sample = Sample { facts: &facts, standing: cell.standing, rows: cell.rows().unwrap() };
+        let reach = newest_tokens(&sample);
+        assert!(!reach.reaches(1), "{reach:?}");
+    }
+}

@@ -1,0 +1,26 @@
+//! `reference_lost`: what is not there in any form. At a request that the
+//! provider would have refused everything is lost, so that recall, partial,
+//! bare and lost always add up to 1.
+
+use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Support, Unit, mean};
+use crate::model::ReferenceState;
+
+/// See the module.
+pub const SPEC: Spec = Spec {
+    id: "reference_lost",
+    unit: Unit::Share,
+    direction: Direction::Lower,
+    summary: "share that is not in the context in any form",
+    pool: Pool::Mean,
+    support: Some(Support::whole),
+    compute,
+};
+
+fn compute(sample: &Sample<'_>) -> Parts {
+    let asked = sample.asked(|_| true);
+    let lost = |asked: &crate::measure::spec::Asked<'_>| {
+        if asked.refused { 1.0 } else { asked.share_in(ReferenceState::Lost) }
+    };
+    let shares = mean(asked.iter().map(lost));
+    Parts::one(shares, "no references")
+}

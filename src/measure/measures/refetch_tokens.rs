@@ -1,0 +1,31 @@
+//! `refetch_tokens`: what it would cost to read the lost references again
+//! (`measures` §4).
+//!
+//! Per lost reference the smallest tool result that held it, once per result
+//! and request; those that the recording read again anyway are left out, for
+//! the bill has them already.
+
+use std::collections::BTreeSet;
+
+use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Unit};
+
+/// See the module.
+pub const SPEC: Spec = Spec {
+    id: "refetch_tokens",
+    unit: Unit::Tokens,
+    direction: Direction::Lower,
+    summary: "tokens of the smallest tool results that would bring the lost references back",
+    pool: Pool::Sum,
+    support: None,
+    compute,
+};
+
+fn compute(sample: &Sample<'_>) -> Parts {
+    if sample.facts.exam.references.is_empty() {
+        return Parts::Absent("no references");
+    }
+    let reads: BTreeSet<(u32, u32)> =
+        sample.lost().filter(|r| !r.reread).filter_map(|r| Some((r.request, r.refetch?))).collect();
+    let tokens = |&(_, message): &(u32, u32)| sample.facts.messages[message as usize].tokens;
+    Parts::One(reads.iter().map(tokens).sum::<u64>() as f64)
+}

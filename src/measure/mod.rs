@@ -1,0 +1,67 @@
+//! From cells to a report: what each preset keeps, what it saves, and how
+//! sure that is.
+//!
+//! Invariant: pure. The same cells in any order give the same report, byte
+//! for byte; a figure that cannot be computed is absent with a reason, and
+//! missing scores never move a mean.
+
+mod aggregate;
+mod bootstrap;
+mod measures;
+mod ranking;
+mod rows;
+mod sentences;
+mod spec;
+mod statistics;
+#[cfg(test)]
+mod testkit;
+mod verdict;
+mod warnings;
+
+pub use measures::MEASURES;
+pub use rows::ALL;
+pub use spec::{Asked, Direction, Parts, Pool, Sample, Spec, Support, SupportOf, Unit};
+
+use crate::model::{Cell, Manifest, Report, TranscriptFacts};
+
+/// What measuring needs beyond the cells.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MeasureOptions {
+    /// Seed of the bootstrap. Every row starts from it, so that rows are
+    /// resampled alike and compared on the same resamples.
+    pub seed: u64,
+    /// How much worse than `full`, in reference recall, still counts as
+    /// non-inferior (`measures` §7).
+    pub margin: f64,
+}
+
+impl Default for MeasureOptions {
+    fn default() -> Self {
+        MeasureOptions { seed: 0, margin: 0.05 }
+    }
+}
+
+/// Measures a run.
+///
+/// A cell that failed, or that does not fit the facts of its transcript, is
+/// named in [`crate::model::PresetRow::failed`] and contributes nothing else.
+pub fn measure(
+    manifest: Manifest,
+    title: String,
+    mut transcripts: Vec<TranscriptFacts>,
+    mut cells: Vec<Cell>,
+    options: &MeasureOptions,
+) -> Report {
+    transcripts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
+    cells.sort_by(|a, b| a.key.cmp(&b.key));
+    let mut table = rows::table(&transcripts, &cells, options);
+    ranking::arrange(&mut table, &manifest.windows);
+    let scene = sentences::Scene { table: &table };
+    let sentences = sentences::choose(&scene);
+    let warnings = warnings::collect(&manifest, &table, &transcripts, &cells);
+    let rows = table.into_iter().map(|entry| entry.row).collect();
+    Report { manifest, title, rows, sentences, warnings, transcripts, cells }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! One to three sentences that a careful colleague would say about the table.
+//!
+//! Every observation looks at the rows over all transcripts at one window and
+//! says how much it matters, `0.0..=1.0`; the most telling ones are kept.
+
+mod observations;
+
+use crate::model::{PresetRow, Sentence, Standing};
+
+use super::rows::{ALL, Entry, PRIMARY};
+
+/// Most sentences under a table.
+const MOST: usize = 3;
+/// Below this an observation is not worth the reader's time.
+const LEAST_RELEVANCE: f64 = 0.1;
+
+/// How much more an observation at a later window must matter.
+const FIRST_WINDOW: f64 = 0.15;
+
+/// What there is to talk about.
+pub struct Scene<'a> {
+    /// Every row, in printing order.
+    pub table: &'a [Entry],
+}
+
+/// Something that could be said.
+pub struct Candidate {
+    /// How much it matters, `0.0..=1.0`.
+    relevance: f64,
+    text: String,
+}
+
+/// The rows over all transcripts at one window.
+pub struct Window<'a> {
+    label: &'a str,
+    rows: Vec<&'a Entry>,
+}
+
+/// Looks at one window.
+type Observation = fn(&Window<'_>) -> Option<Candidate>;
+
+/// The sentences, the most telling first.
+pub fn choose(scene: &Scene<'_>) -> Vec<Sentence> {
+    let windows = windows(scene);
+    let best_of = |observe: &Observation| {
+        let found = windows.iter().filter_map(observe);
+        // The window typed first is the one that was asked about.
+        found.reduce(|a, b| if b.relevance > a.relevance + FIRST_WINDOW { b } else { a })
+    };
+    let mut candidates: Vec<Candidate> =
+        observations::AT_A_WINDOW.iter().filter_map(best_of).collect();
+    candidates.extend(observations::across_windows(&windows));
+    candidates.retain(|c| c.relevance >= LEAST_RELEVANCE);
+    candidates.sort_by(|a, b| b.relevance.total_cmp(&a.relevance));
+    candidates.truncate(MOST);
+    candidates.into_iter().map(|c| Sentence(c.text)).collect()
+}
+
+fn windows<'a>(scene: &Scene<'a>) -> Vec<Window<'a>> {
+    let all: Vec<&Entry> = scene.table.iter().filter(|e| e.row.dataset == ALL).collect();
+    all.chunk_by(|a, b| a.row.window == b.row.window)
+        .map(|rows| Window { label: &rows[0].row.window, rows: rows.to_vec() })
+        .collect()
+}
+
+impl<'a> Window<'a> {
+    /// Ranked rows that have a rank, best first.
+    fn ranked(&self) -> Vec<&'a PresetRow> {
+        self.entries().into_iter().map(|e| &e.row).collect()
+    }
+
+    fn entries(&self) -> Vec<&'a Entry> {
+        self.rows.iter().filter(|e| e.row.rank.is_some()).copied().collect()
+    }
+
+    fn named(&self, strategy: &str) -> Option<&'a PresetRow> {
+        self.rows.iter().map(|e| &e.row).find(|r| r.strategy == strategy)
+    }
+
+    /// Mean window in tokens over its cells.
+    fn tokens(&self) -> f64 {
+        self.rows.iter().map(|e| e.window_tokens).fold(0.0, f64::max)
+    }
+
+    fn at(&self) -> String {
+        format!("At {}", label(self.label))
+    }
+}
+
+/// A window's label as a person writes it: `25 %`, `200k`.
+pub fn label(typed: &str) -> String {
+    typed.strip_suffix('%').map_or_else(|| typed.to_owned(), |share| format!("{share} %"))
+}
+
+/// A share in whole per cent.
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+/// A difference with its sign.
+fn signed(difference: f64) -> String {
+    let rounded = format!("{difference:+.2}").replace('-', "−");
+    if rounded.trim_start_matches(['+', '−']) == "0.00" { "0.00".to_owned() } else { rounded }
+}
+
+/// "sends 54 % fewer tokens", "sends 3 % more tokens".
+fn sends(savings: f64) -> String {
+    match (savings * 100.0).round() {
+        0.0 => "sends as many tokens as the whole conversation".to_owned(),
+        more if more < 0.0 => format!("sends {:.0} % more tokens", -more),
+        fewer => format!("sends {fewer:.0} % fewer tokens"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

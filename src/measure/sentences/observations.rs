@@ -1,0 +1,264 @@
+//! What can be observed. Relevance is a judgement: the size of the effect on
+//! what a reader would choose, and 0 where there is none.
+
+use super::{
+    Candidate, Observation, PRIMARY, PresetRow, Standing, Window, label, percent, sends, signed,
+};
+
+/// Gains this small are no better than plain recency.
+const NO_GAIN: f64 = 0.02;
+/// Estimators this far off move a trigger to where nobody put it.
+const FAR_OFF: f64 = 0.15;
+
+/// Observations at one window.
+pub const AT_A_WINDOW: &[Observation] = &[
+    kept_and_saved,
+    refused_requests,
+    beyond_recency,
+    cannot_be_fetched,
+    gameable_part,
+    holds_across_transcripts,
+    estimator_off,
+    grew_instead,
+];
+
+fn recall(row: &PresetRow) -> f64 {
+    row.number(PRIMARY).unwrap_or(0.0)
+}
+
+/// The best preset against the one that saves most.
+fn kept_and_saved(window: &Window<'_>) -> Option<Candidate> {
+    let ranked = window.ranked();
+    let best = *ranked.first()?;
+    let savings = |row: &PresetRow| row.number("token_savings");
+    let own = savings(best)?;
+    let mut text = format!(
+        "{} {} keeps {:.2} of what the agent used next and {}",
+        window.at(),
+        best.strategy,
+        recall(best),
+        sends(own)
+    );
+    let frugal = ranked[1..]
+        .iter()
+        .filter(|row| savings(row).is_some_and(|s| s > own))
+        .max_by(|a, b| savings(a).unwrap_or(0.0).total_cmp(&savings(b).unwrap_or(0.0)));
+    let relevance = match frugal {
+        Some(frugal) => {
+            let most = savings(frugal)?;
+            text +=
+                &format!("; {} {} and keeps {:.2}.", frugal.strategy, sends(most), recall(frugal));
+            0.7 + (recall(best) - recall(frugal)).min(1.0) * 0.3
+        }
+        None => {
+            text += if ranked.len() > 1 { "; no ranked preset sends less." } else { "." };
+            0.7
+        }
+    };
+    Some(Candidate { relevance, text })
+}
+
+/// Presets that a provider would have turned down.
+fn refused_requests(window: &Window<'_>) -> Option<Candidate> {
+    let refused = |row: &PresetRow| Some(row.number("overflows")? / row.number("requests")?);
+    let ranked = window.ranked();
+    let mut over: Vec<(&str, f64)> = ranked
+        .iter()
+        .filter_map(|row| Some((row.strategy.as_str(), refused(row)?)))
+        .filter(|(_, share)| *share > 0.0)
+        .collect();
+    over.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let worst = over.first()?.1;
+    let each = |(name, share): &(&str, f64)| format!("{name} at {}", at_least(*share));
+    let listed: Vec<String> = over.iter().map(each).collect();
+    Some(Candidate {
+        relevance: 0.45 + worst.min(1.0) * 0.4,
+        text: format!(
+            "{} some requests are over the window ({}); a provider would have refused them, so \
+             nothing counts as kept there.",
+            window.at(),
+            listed.join(", "),
+        ),
+    })
+}
+
+/// A share in per cent that never rounds to nothing.
+fn at_least(share: f64) -> String {
+    if share < 0.005 { "under 1 %".to_owned() } else { percent(share) }
+}
+
+/// Who does better than the newest messages at the same size, and who does not.
+fn beyond_recency(window: &Window<'_>) -> Option<Candidate> {
+    let gain = |row: &PresetRow| row.number("recency_gain");
+    let ranked = window.ranked();
+    let gains: Vec<(&PresetRow, f64)> =
+        ranked.iter().filter_map(|row| Some((*row, gain(row)?))).collect();
+    let best = gains.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let none: Vec<&(&PresetRow, f64)> = gains.iter().filter(|(_, g)| *g <= NO_GAIN).collect();
+    let worst = none.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let idle: Vec<&str> = none.iter().map(|(row, _)| row.strategy.as_str()).collect();
+    let verb = if idle.len() == 1 { "does" } else { "do" };
+    let mut text = format!(
+        "{} {} {verb} no better than sending the newest messages of the same size ({})",
+        window.at(),
+        idle.join(", "),
+        if idle.len() == 1 { signed(worst.1) } else { format!("down to {}", signed(worst.1)) }
+    );
+    if best.1 > NO_GAIN {
+        text += &format!("; {} does ({})", best.0.strategy, signed(best.1));
+    }
+    text.push('.');
+    Some(Candidate { relevance: 0.35 + (best.1 - worst.1).clamp(0.0, 1.0) / 2.0, text })
+}
+
+/// Losses that no tool can bring back.
+fn cannot_be_fetched(window: &Window<'_>) -> Option<Candidate> {
+    let weight =
+        |row: &PresetRow| Some(row.number("irrecoverable")? * row.number("reference_lost")?);
+    let ranked = window.ranked();
+    let worst = ranked
+        .iter()
+        .filter(|row| weight(row).is_some_and(|w| w > 0.0))
+        .max_by(|a, b| weight(a).unwrap_or(0.0).total_cmp(&weight(b).unwrap_or(0.0)))?;
+    let share = worst.number("irrecoverable")?;
+    Some(Candidate {
+        relevance: 0.2 + weight(worst)? * 1.5,
+        text: format!(
+            "{} {} of what {} loses was said by the user or worked out: no tool result ever held \
+             it, so it cannot be fetched again.",
+            window.at(),
+            percent(share),
+            worst.strategy
+        ),
+    })
+}
+
+/// What a bare list of identifiers scores.
+fn gameable_part(window: &Window<'_>) -> Option<Candidate> {
+    let list = window.named("id-list")?;
+    let gamed = list.number(PRIMARY)?;
+    let ranked = window.ranked();
+    let best = *ranked.first()?;
+    // A control is not punished for overflows, so only presets without any
+    // stand on equal terms with it.
+    let fitting: Vec<&&PresetRow> =
+        ranked.iter().filter(|row| row.number("overflows") == Some(0.0)).collect();
+    let below = fitting.iter().filter(|row| recall(row) <= gamed).count();
+    let share = if recall(best) > 0.0 { (gamed / recall(best)).min(1.0) } else { 1.0 };
+    let mut text = format!(
+        "{} id-list (the last 20 messages and a bare list of identifiers) scores {gamed:.2}: \
+         that much of the measure can be gamed",
+        window.at()
+    );
+    if below > 0 {
+        let verb = if below == 1 { "scores" } else { "score" };
+        text +=
+            &format!(", and {below} of {} presets within the window {verb} no more", fitting.len());
+    }
+    text.push('.');
+    Some(Candidate { relevance: 0.1 + 0.5 * share, text })
+}
+
+/// Whether the first two keep their order in most transcripts.
+fn holds_across_transcripts(window: &Window<'_>) -> Option<Candidate> {
+    let entries = window.entries();
+    let (first, second) = (*entries.first()?, *entries.get(1)?);
+    let pairs: Vec<f64> = first
+        .recall
+        .iter()
+        .filter_map(|(unit, value)| Some(value - second.recall.get(unit)?))
+        .collect();
+    if pairs.len() < 3 {
+        return None;
+    }
+    let wins = pairs.iter().filter(|d| **d > 0.0).count();
+    let losses = pairs.iter().filter(|d| **d < 0.0).count();
+    let shaky = losses as f64 / pairs.len() as f64;
+    let verdict = if shaky >= 0.25 {
+        format!(" and less in {losses}: which is better depends on the session")
+    } else {
+        String::new()
+    };
+    Some(Candidate {
+        relevance: 0.3 + shaky.min(0.5) * 0.6,
+        text: format!(
+            "{} {} keeps more than {} in {wins} of {} transcripts{verdict}.",
+            window.at(),
+            first.row.strategy,
+            second.row.strategy,
+            pairs.len()
+        ),
+    })
+}
+
+/// A preset whose own count is wrong.
+fn estimator_off(window: &Window<'_>) -> Option<Candidate> {
+    let error = |row: &PresetRow| row.number("estimator_error").unwrap_or(0.0);
+    let rows = window.rows.iter().map(|e| &e.row).filter(|r| r.standing != Standing::Control);
+    let worst = rows.max_by(|a, b| error(a).abs().total_cmp(&error(b).abs()))?;
+    let off = error(worst);
+    if off.abs() < FAR_OFF {
+        return None;
+    }
+    let side = if off < 0.0 { "below" } else { "above" };
+    Some(Candidate {
+        relevance: 0.2 + off.abs().min(1.0) / 2.0,
+        text: format!(
+            "{} the estimate of {} is {} {side} what it really sends (median), so its trigger \
+             fires {} than configured.",
+            window.at(),
+            worst.strategy,
+            percent(off.abs()),
+            if off < 0.0 { "later" } else { "earlier" }
+        ),
+    })
+}
+
+/// Compactions that made things worse.
+fn grew_instead(window: &Window<'_>) -> Option<Candidate> {
+    let share = |row: &PresetRow| {
+        let all = row.number("compactions").filter(|n| *n > 0.0)?;
+        Some(row.number("inflated")? / all)
+    };
+    let rows = window.rows.iter().map(|e| &e.row).filter(|r| r.standing != Standing::Control);
+    let worst = rows
+        .filter(|row| share(row).is_some_and(|s| s > 0.0))
+        .max_by(|a, b| share(a).unwrap_or(0.0).total_cmp(&share(b).unwrap_or(0.0)))?;
+    Some(Candidate {
+        relevance: 0.25 + share(worst)?.min(1.0) / 2.0,
+        text: format!(
+            "{} {:.0} of {:.0} compactions of {} made the context longer.",
+            window.at(),
+            worst.number("inflated")?,
+            worst.number("compactions")?,
+            worst.strategy
+        ),
+    })
+}
+
+/// What more room buys the best preset of the smallest window.
+pub fn across_windows(windows: &[Window<'_>]) -> Option<Candidate> {
+    let mut sized: Vec<&Window<'_>> = windows.iter().collect();
+    sized.sort_by(|a, b| a.tokens().total_cmp(&b.tokens()));
+    let (small, large) = (*sized.first()?, *sized.last()?);
+    let best = *small.ranked().first()?;
+    let later = large.named(&best.strategy).filter(|row| row.rank.is_some())?;
+    if small.label == large.label {
+        return None;
+    }
+    let change = recall(later) - recall(best);
+    let leader = *large.ranked().first()?;
+    let mut text = format!(
+        "From {} to {} {} goes from {:.2} to {:.2}",
+        label(small.label),
+        label(large.label),
+        best.strategy,
+        recall(best),
+        recall(later)
+    );
+    if leader.strategy != best.strategy {
+        text += &format!(", and {} leads there ({:.2})", leader.strategy, recall(leader));
+    }
+    text.push('.');
+    Some(Candidate { relevance: 0.3 + change.abs().min(1.0) / 2.0, text })
+}

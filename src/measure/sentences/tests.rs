@@ -1,0 +1,184 @@
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::model::Value;
+
+/// A row over all transcripts.
+fn row(strategy: &str, rank: Option<u32>, values: &[(&str, f64)]) -> Entry {
+    row_at("25%", 10_000.0, strategy, rank, values)
+}
+
+fn row_at(
+    window: &str,
+    window_tokens: f64,
+    strategy: &str,
+    rank: Option<u32>,
+    values: &[(&str, f64)],
+) -> Entry {
+    let row = PresetRow {
+        dataset: ALL.into(),
+        strategy: strategy.into(),
+        window: window.into(),
+        standing: if rank.is_some() { Standing::Ranked } else { Standing::Control },
+        rank,
+        values: values.iter().map(|(id, v)| ((*id).into(), Value::Known(*v))).collect(),
+        reference_interval: None,
+        verdict: None,
+        failed: Vec::new(),
+    };
+    Entry { row, recall: BTreeMap::new(), window_tokens, acted: true }
+}
+
+fn said(table: &[Entry]) -> Vec<String> {
+    choose(&Scene { table }).into_iter().map(|s| s.0).collect()
+}
+
+#[test]
+fn the_best_preset_is_set_against_the_one_that_saves_most() {
+    let table = [
+        row("prune", Some(1), &[(PRIMARY, 0.86), ("token_savings", 0.54)]),
+        row("fifo", Some(2), &[(PRIMARY, 0.5), ("token_savings", 0.6)]),
+        row("sliding-window", Some(3), &[(PRIMARY, 0.21), ("token_savings", 0.79)]),
+    ];
+    assert_eq!(
+        said(&table),
+        ["At 25 % prune keeps 0.86 of what the agent used next and sends 54 % fewer tokens; \
+             sliding-window sends 79 % fewer tokens and keeps 0.21."]
+    );
+}
+
+#[test]
+fn a_preset_that_sends_more_is_not_said_to_save() {
+    let table = [row("prune", Some(1), &[(PRIMARY, 1.0), ("token_savings", -0.031)])];
+    assert_eq!(
+        said(&table),
+        ["At 25 % prune keeps 1.00 of what the agent used next and sends 3 % more tokens."]
+    );
+}
+
+#[test]
+fn presets_over_the_window_are_listed_worst_first() {
+    let over = |overflows| vec![(PRIMARY, 0.4), ("overflows", overflows), ("requests", 400.0)];
+    let table = [
+        row("prune", Some(1), &over(1.0)),
+        row("fifo", Some(2), &over(300.0)),
+        row("window", Some(3), &over(0.0)),
+    ];
+    assert_eq!(
+        said(&table),
+        ["At 25 % some requests are over the window (fifo at 75 %, prune at under 1 %); a \
+             provider would have refused them, so nothing counts as kept there."]
+    );
+}
+
+#[test]
+fn what_cannot_be_fetched_again_is_said_of_the_preset_that_loses_most_of_it() {
+    let losses = |irrecoverable, lost| {
+        vec![("irrecoverable", irrecoverable), ("reference_lost", lost), (PRIMARY, 1.0 - lost)]
+    };
+    let table =
+        [row("prune", Some(1), &losses(0.0, 0.2)), row("fifo", Some(2), &losses(0.31, 0.6))];
+    let said = said(&table);
+    assert!(
+        said[0].starts_with("At 25 % 31 % of what fifo loses was said by the user"),
+        "{said:?}"
+    );
+    let none = [row("prune", Some(1), &losses(0.0, 0.2))];
+    assert!(choose(&Scene { table: &none }).is_empty(), "nothing is said where nothing is lost");
+}
+
+#[test]
+fn id_list_says_how_much_can_be_gamed_and_whom_it_beats() {
+    let table = [
+        row("prune", Some(1), &[(PRIMARY, 0.8), ("overflows", 0.0)]),
+        row("fifo", Some(2), &[(PRIMARY, 0.3), ("overflows", 0.0)]),
+        row("id-list", None, &[(PRIMARY, 0.4)]),
+    ];
+    assert_eq!(
+        said(&table),
+        ["At 25 % id-list (the last 20 messages and a bare list of identifiers) scores 0.40: \
+             that much of the measure can be gamed, and 1 of 2 presets within the window scores no more."]
+    );
+}
+
+#[test]
+fn plain_recency_is_named_where_a_preset_does_no_better() {
+    let table = [
+        row("prune", Some(1), &[(PRIMARY, 0.8), ("recency_gain", 0.27)]),
+        row("fifo", Some(2), &[(PRIMARY, 0.3), ("recency_gain", -0.012)]),
+    ];
+    assert_eq!(
+        said(&table),
+        ["At 25 % fifo does no better than sending the newest messages of the same size \
+             (−0.01); prune does (+0.27)."]
+    );
+}
+
+#[test]
+fn an_order_that_holds_in_some_transcripts_only_is_said_to() {
+    let mut first = row("prune", Some(1), &[(PRIMARY, 0.6)]);
+    first.recall = BTreeMap::from([(0, 0.9), (1, 0.3), (2, 0.6), (3, 0.6)]);
+    let mut second = row("fifo", Some(2), &[(PRIMARY, 0.5)]);
+    second.recall = BTreeMap::from([(0, 0.2), (1, 0.7), (2, 0.6), (3, 0.5)]);
+    assert_eq!(
+        said(&[first, second]),
+        ["At 25 % prune keeps more than fifo in 2 of 4 transcripts and less in 1: which is \
+             better depends on the session."]
+    );
+}
+
+#[test]
+fn an_estimate_far_off_and_a_grown_context_are_pointed_out() {
+    let table = [row(
+        "gencode",
+        Some(1),
+        &[("estimator_error", -0.25), ("inflated", 3.0), ("compactions", 4.0)],
+    )];
+    let said = said(&table);
+    assert!(said[0].contains("3 of 4 compactions of gencode made the context longer"), "{said:?}");
+    assert!(said[1].contains("25 % below what it really sends"), "{said:?}");
+}
+
+#[test]
+fn more_room_is_said_to_help_the_best_of_the_smallest_window() {
+    let table = [
+        row_at("200k", 200_000.0, "fifo", Some(1), &[(PRIMARY, 0.95)]),
+        row_at("200k", 200_000.0, "prune", Some(2), &[(PRIMARY, 0.9)]),
+        row_at("25%", 20_000.0, "prune", Some(1), &[(PRIMARY, 0.6)]),
+    ];
+    assert_eq!(
+        said(&table),
+        ["From 25 % to 200k prune goes from 0.60 to 0.90, and fifo leads there (0.95)."]
+    );
+}
+
+#[test]
+fn at_most_three_sentences_are_kept_and_the_most_telling_first() {
+    let table = [
+        row("prune", Some(1), &[(PRIMARY, 0.9), ("token_savings", 0.3), ("recency_gain", 0.3)]),
+        row(
+            "fifo",
+            Some(2),
+            &[
+                (PRIMARY, 0.2),
+                ("token_savings", 0.7),
+                ("recency_gain", 0.0),
+                ("irrecoverable", 0.5),
+                ("reference_lost", 0.8),
+                ("overflows", 1.0),
+                ("requests", 100.0),
+            ],
+        ),
+        row("id-list", None, &[(PRIMARY, 0.3)]),
+    ];
+    let said = said(&table);
+    assert_eq!(said.len(), MOST);
+    assert!(said[0].starts_with("At 25 % prune keeps 0.90"), "{said:?}");
+}
+
+#[test]
+fn rows_of_single_data_sets_are_not_talked_about() {
+    let mut one = row("prune", Some(1), &[(PRIMARY, 0.86), ("token_savings", 0.54)]);
+    one.row.dataset = "d".into();
+    assert!(said(&[one]).is_empty());
+}

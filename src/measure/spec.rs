@@ -1,0 +1,250 @@
+//! What a measure is: an id, what it counts, and how one cell yields it.
+
+use crate::model::{CellRows, Reference, ReferenceState, Standing, TranscriptFacts};
+
+/// What a measure counts in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Tokens of the run's counter.
+    Tokens,
+    /// A part of a whole, `0.0..=1.0` unless the summary says otherwise.
+    Share,
+    /// A difference of shares, `-1.0..=1.0`.
+    Difference,
+    /// One figure over another.
+    Ratio,
+    /// A number of things.
+    Count,
+    /// Milliseconds.
+    Milliseconds,
+}
+
+/// Which way is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+    /// Neither: it describes.
+    Neutral,
+}
+
+/// How the values of cells become the value of a row (`measures` §7).
+///
+/// Replicates of one transcript are averaged first, except under [`Pool::Max`]
+/// and [`Pool::Median`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pool {
+    /// Mean over transcripts: every transcript weighs the same.
+    Mean,
+    /// Sum over transcripts.
+    Sum,
+    /// Largest of all cells.
+    Max,
+    /// Sum of the numerators over sum of the denominators.
+    RatioOfSums,
+    /// Median of everything that the cells list.
+    Median,
+}
+
+/// What one cell contributes to a measure.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Parts {
+    /// One figure, for [`Pool::Mean`], [`Pool::Sum`] and [`Pool::Max`].
+    One(f64),
+    /// A fraction kept in two, for [`Pool::RatioOfSums`].
+    Fraction {
+        /// Numerator.
+        of: f64,
+        /// Denominator.
+        to: f64,
+    },
+    /// Several figures, for [`Pool::Median`].
+    Many(Vec<f64>),
+    /// Nothing, and why: never zero.
+    Absent(&'static str),
+}
+
+impl Parts {
+    /// A figure, or the reason why there is none.
+    pub fn one(value: Option<f64>, reason: &'static str) -> Self {
+        value.map_or(Parts::Absent(reason), Parts::One)
+    }
+}
+
+/// How much of the exam a measure rests on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Support {
+    /// References asked for.
+    pub references: u64,
+    /// Requests that ask for at least one of them.
+    pub requests: u64,
+}
+
+impl Support {
+    /// Fewest references on which a figure rests (`measures` §4).
+    pub const REFERENCES: u64 = 20;
+    /// Fewest requests with references on which it rests (`measures` §4).
+    pub const REQUESTS: u64 = 10;
+
+    /// Every reference of the transcript.
+    pub fn whole(facts: &TranscriptFacts) -> Self {
+        Support::of(facts.exam.references.iter())
+    }
+
+    /// These references, ascending by request, and their requests.
+    pub fn of<'a>(references: impl Iterator<Item = &'a Reference>) -> Self {
+        let mut support = Support::default();
+        let mut last = None;
+        for reference in references {
+            support.references += 1;
+            support.requests += u64::from(last != Some(reference.request));
+            last = Some(reference.request);
+        }
+        support
+    }
+
+    /// Both exams together.
+    pub fn plus(self, other: Support) -> Self {
+        Support {
+            references: self.references + other.references,
+            requests: self.requests + other.requests,
+        }
+    }
+
+    /// Whether this is enough for a figure.
+    pub fn suffices(self) -> bool {
+        self.references >= Self::REFERENCES && self.requests >= Self::REQUESTS
+    }
+
+    /// Why this is too little to print a figure; `None` where it is enough.
+    pub fn too_little(self) -> Option<String> {
+        (!self.suffices()).then(|| {
+            format!(
+                "{} references at {} requests: at least {} at {} are needed",
+                self.references,
+                self.requests,
+                Self::REFERENCES,
+                Self::REQUESTS
+            )
+        })
+    }
+}
+
+/// Which part of the exam a measure rests on, of one transcript.
+pub type SupportOf = fn(&TranscriptFacts) -> Support;
+
+/// One measure: everything that tables, documentation and tests iterate over.
+pub struct Spec {
+    /// Column name in `summary.csv`.
+    pub id: &'static str,
+    /// What it counts in.
+    pub unit: Unit,
+    /// Which way is better.
+    pub direction: Direction,
+    /// What it stands for, in a sentence.
+    pub summary: &'static str,
+    /// How cells become a row.
+    pub pool: Pool,
+    /// Part of the exam that the figure rests on; `None` for measures that do
+    /// not rest on the exam.
+    ///
+    /// Transcripts whose whole exam does not suffice are left out: two lucky
+    /// references must not weigh like a hundred. A row's figure is absent
+    /// where this part, over the transcripts that are left, does not suffice.
+    pub support: Option<SupportOf>,
+    /// What one cell contributes, however small its exam.
+    pub compute: fn(&Sample<'_>) -> Parts,
+}
+
+impl Spec {
+    /// What one cell contributes; nothing where the measure rests on an exam
+    /// that does not suffice.
+    pub fn of(&self, sample: &Sample<'_>) -> Parts {
+        if self.support.is_some() && !Support::whole(sample.facts).suffices() {
+            return Parts::Absent(TOO_FEW);
+        }
+        (self.compute)(sample)
+    }
+}
+
+/// Why a transcript is left out of the measures that rest on the exam.
+pub const TOO_FEW: &str = "no transcript asks for at least 20 references at 10 requests: it is a measure for working sessions";
+
+/// One cell that ran through, with the facts of its transcript.
+#[derive(Clone, Copy)]
+pub struct Sample<'a> {
+    /// What all presets of the transcript share.
+    pub facts: &'a TranscriptFacts,
+    /// Whether the preset is a control.
+    pub standing: Standing,
+    /// What the cell left behind; as many request and reference rows as `facts` has.
+    pub rows: &'a CellRows,
+}
+
+/// A request that asks for references, and what became of them.
+pub struct Asked<'a> {
+    /// Whether the provider would have refused the request, so that the
+    /// preset scores nothing there (`measures` §1). Controls are exempt.
+    pub refused: bool,
+    /// Its references, with their states.
+    pub references: Vec<(&'a Reference, ReferenceState)>,
+}
+
+impl Asked<'_> {
+    /// Share of the references for which `counts` holds.
+    pub fn share(&self, counts: impl Fn(&Reference, ReferenceState) -> bool) -> f64 {
+        let hits = self.references.iter().filter(|(r, s)| counts(r, *s)).count();
+        hits as f64 / self.references.len() as f64
+    }
+
+    /// Share in `state`, nothing where the request was refused.
+    pub fn share_in(&self, state: ReferenceState) -> f64 {
+        if self.refused { 0.0 } else { self.share(|_, s| s == state) }
+    }
+}
+
+impl<'a> Sample<'a> {
+    /// The requests that ask for a reference that `select` lets through, in order.
+    pub fn asked(&self, select: impl Fn(&Reference) -> bool) -> Vec<Asked<'a>> {
+        let outcomes = self.rows.references.iter().map(|o| o.state);
+        let chosen: Vec<(&Reference, ReferenceState)> =
+            self.facts.exam.references.iter().zip(outcomes).filter(|(r, _)| select(r)).collect();
+        chosen
+            .chunk_by(|(a, _), (b, _)| a.request == b.request)
+            .map(|group| Asked {
+                refused: self.refused(group[0].0.request),
+                references: group.to_vec(),
+            })
+            .collect()
+    }
+
+    /// Whether the preset answers for an overflow at this request.
+    fn refused(&self, request: u32) -> bool {
+        self.standing != Standing::Control && self.rows.requests[request as usize].overflow
+    }
+
+    /// References in the state `lost`, in the order of the exam.
+    ///
+    /// Overflows do not matter here: what the context holds is asked, not
+    /// whether the provider would have read it.
+    pub fn lost(&self) -> impl Iterator<Item = &'a Reference> {
+        let references = &self.facts.exam.references;
+        references
+            .iter()
+            .zip(&self.rows.references)
+            .filter(|(_, outcome)| outcome.state == ReferenceState::Lost)
+            .map(|(reference, _)| reference)
+    }
+}
+
+/// Mean of the figures; `None` of none.
+pub fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let (mut sum, mut n) = (0.0, 0u64);
+    for value in values {
+        sum += value;
+        n += 1;
+    }
+    (n > 0).then(|| sum / n as f64)
+}

@@ -1,0 +1,161 @@
+//! Intervals for few transcripts (`measures` §7), in plain Rust.
+//!
+//! The unit is the cluster. Values are per transcript, grouped by cluster;
+//! with one transcript per cluster every formula is the textbook one.
+
+use statrs::distribution::{Beta, ContinuousCDF, StudentsT};
+
+use super::bootstrap::bca;
+
+/// Values of transcripts, grouped by cluster.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Clusters(Vec<Vec<f64>>);
+
+/// Two bounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    /// Lower bound.
+    pub lo: f64,
+    /// Upper bound.
+    pub hi: f64,
+}
+
+impl Bounds {
+    /// Both bounds, moved into a range that the parameter cannot leave.
+    /// Cutting an interval so costs no coverage.
+    pub fn within(self, lo: f64, hi: f64) -> Self {
+        Bounds { lo: self.lo.clamp(lo, hi), hi: self.hi.clamp(lo, hi) }
+    }
+
+    fn width(self) -> f64 {
+        self.hi - self.lo
+    }
+}
+
+/// An interval over six clusters or more, by the rule for their number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Confidence {
+    /// 6–19 clusters: t.
+    Student(Bounds),
+    /// 20 or more: the wider of BCa and t.
+    Wider(Bounds),
+}
+
+impl Confidence {
+    /// The bounds, whatever the rule.
+    pub fn bounds(self) -> Bounds {
+        match self {
+            Confidence::Student(bounds) | Confidence::Wider(bounds) => bounds,
+        }
+    }
+}
+
+impl Clusters {
+    /// Clusters without values are dropped: missing scores move nothing.
+    pub fn new(clusters: Vec<Vec<f64>>) -> Self {
+        Clusters(clusters.into_iter().filter(|c| !c.is_empty()).collect())
+    }
+
+    /// Number of clusters.
+    pub fn n(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Number of transcripts.
+    pub fn transcripts(&self) -> usize {
+        self.values().count()
+    }
+
+    /// Every value.
+    pub fn values(&self) -> impl Iterator<Item = f64> + '_ {
+        self.0.iter().flatten().copied()
+    }
+
+    /// The clusters.
+    pub fn groups(&self) -> &[Vec<f64>] {
+        &self.0
+    }
+
+    /// Mean of each cluster, ascending.
+    pub fn means(&self) -> Vec<f64> {
+        let mut means: Vec<f64> =
+            self.0.iter().map(|c| c.iter().sum::<f64>() / c.len() as f64).collect();
+        means.sort_by(f64::total_cmp);
+        means
+    }
+
+    /// Mean over transcripts.
+    pub fn mean(&self) -> f64 {
+        self.values().sum::<f64>() / self.transcripts() as f64
+    }
+
+    /// Standard error of [`Self::mean`], robust to likeness within clusters:
+    /// `√(G/(G−1) · Σ_g (Σ_i∈g (x_i − x̄))²) / N` (Liang and Zeger 1986 with
+    /// the usual small-sample factor). With one transcript per cluster it is
+    /// `s/√n`.
+    pub fn standard_error(&self) -> f64 {
+        let mean = self.mean();
+        let groups = self.n() as f64;
+        let squares: f64 =
+            self.0.iter().map(|c| c.iter().map(|x| x - mean).sum::<f64>().powi(2)).sum();
+        (groups / (groups - 1.0) * squares).sqrt() / self.transcripts() as f64
+    }
+
+    /// The 95 % t interval with G − 1 degrees of freedom.
+    pub fn student(&self) -> Bounds {
+        let half = t_quantile(0.975, self.n() - 1) * self.standard_error();
+        let mean = self.mean();
+        Bounds { lo: mean - half, hi: mean + half }
+    }
+
+    /// The interval that the number of clusters allows; `None` below six.
+    pub fn confidence(&self, seed: u64) -> Option<Confidence> {
+        match self.n() {
+            0..6 => None,
+            6..20 => Some(Confidence::Student(self.student())),
+            _ => {
+                let student = self.student();
+                let wider = bca(self, seed).filter(|b| b.width() > student.width());
+                Some(Confidence::Wider(wider.unwrap_or(student)))
+            }
+        }
+    }
+
+    /// Smallest true difference that would be found with a power of 0.8:
+    /// `(t.975 + t.80) · s/√n` (`measures` §7).
+    pub fn minimal_detectable(&self) -> f64 {
+        let freedom = self.n() - 1;
+        (t_quantile(0.975, freedom) + t_quantile(0.80, freedom)) * self.standard_error()
+    }
+}
+
+/// Quantile of Student's t.
+fn t_quantile(p: f64, freedom: usize) -> f64 {
+    StudentsT::new(0.0, 1.0, freedom as f64)
+        .expect("at least two clusters leave a positive number of degrees of freedom")
+        .inverse_cdf(p)
+}
+
+/// Upper bound of the two-sided 95 % Clopper–Pearson interval for a share of
+/// which `hits` of `n` were seen.
+pub fn clopper_pearson_upper(hits: usize, n: usize) -> f64 {
+    if hits >= n {
+        return 1.0;
+    }
+    Beta::new((hits + 1) as f64, (n - hits) as f64)
+        .expect("both shapes are at least 1")
+        .inverse_cdf(0.975)
+}
+
+/// Quantile by linear interpolation between order statistics (type 7 of
+/// Hyndman and Fan 1996); `sorted` ascending and not empty.
+pub fn quantile(sorted: &[f64], p: f64) -> f64 {
+    let at = p.clamp(0.0, 1.0) * (sorted.len() - 1) as f64;
+    let below = at.floor() as usize;
+    let above = (below + 1).min(sorted.len() - 1);
+    sorted[below] + (at - below as f64) * (sorted[above] - sorted[below])
+}
+
+#[cfg(test)]
+#[path = "statistics_tests.rs"]
+mod tests;

@@ -1,0 +1,110 @@
+//! Reference values: `tests/statistics_fixtures.py` (SciPy 1.17.1).
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::*;
+
+const SEVEN: [f64; 7] = [0.86, 0.91, 0.79, 0.95, 0.62, 0.88, 0.84];
+
+/// One transcript per cluster.
+fn singles(values: &[f64]) -> Clusters {
+    Clusters::new(values.iter().map(|v| vec![*v]).collect())
+}
+
+#[track_caller]
+fn close(found: f64, expected: f64) {
+    assert!((found - expected).abs() < 1e-9, "{found} is not {expected}");
+}
+
+#[test]
+fn the_t_interval_is_that_of_scipy() {
+    let seven = singles(&SEVEN);
+    close(seven.mean(), 0.835714285714);
+    close(seven.standard_error(), 0.040758121765);
+    close(seven.student().lo, 0.735982754538);
+    close(seven.student().hi, 0.935445816891);
+}
+
+#[test]
+fn the_minimal_detectable_difference_is_that_of_scipy() {
+    close(singles(&SEVEN).minimal_detectable(), 0.136646295957);
+}
+
+#[test]
+fn the_clopper_pearson_bound_is_that_of_scipy() {
+    close(clopper_pearson_upper(0, 12), 0.264648469397);
+    close(clopper_pearson_upper(0, 20), 0.168433470983);
+    close(clopper_pearson_upper(1, 20), 0.248732762772);
+    close(clopper_pearson_upper(2, 20), 0.316982714019);
+    close(clopper_pearson_upper(3, 40), 0.203864748733);
+    close(clopper_pearson_upper(19, 20), 0.998734910502);
+    close(clopper_pearson_upper(5, 5), 1.0);
+}
+
+#[test]
+fn transcripts_of_one_cluster_do_not_count_as_independent() {
+    // Each of six projects three times: as uncertain as six single sessions.
+    let single = singles(&SEVEN[..6]);
+    let tripled = Clusters::new(SEVEN[..6].iter().map(|v| vec![*v; 3]).collect());
+    close(tripled.mean(), single.mean());
+    close(tripled.standard_error(), single.standard_error());
+    assert_eq!(tripled.n(), 6);
+}
+
+#[test]
+fn the_mean_is_over_transcripts_and_not_over_clusters() {
+    // (0.2 + 0.4 + 0.9) / 3 = 0.5; the means of the clusters are 0.3 and 0.9.
+    let clusters = Clusters::new(vec![vec![0.2, 0.4], vec![0.9], Vec::new()]);
+    close(clusters.mean(), 0.5);
+    assert_eq!(clusters.n(), 2);
+    let means = clusters.means();
+    close(means[0], 0.3);
+    close(means[1], 0.9);
+    // Residuals −0.4 and 0.4: √(2/1 · 0.32) / 3.
+    close(clusters.standard_error(), 0.64_f64.sqrt() / 3.0);
+}
+
+#[test]
+fn the_rule_follows_the_number_of_clusters() {
+    let of = |n: usize| {
+        let values: Vec<f64> = (0..n).map(|i| i as f64 / n as f64).collect();
+        singles(&values).confidence(1)
+    };
+    assert!(of(5).is_none());
+    assert!(matches!(of(6), Some(Confidence::Student(_))));
+    assert!(matches!(of(19), Some(Confidence::Student(_))));
+    assert!(matches!(of(20), Some(Confidence::Wider(_))));
+}
+
+#[test]
+fn values_that_are_all_alike_give_a_point() {
+    for n in [6, 20] {
+        let bounds = singles(&vec![1.0; n]).confidence(1).unwrap().bounds();
+        assert_eq!(bounds, Bounds { lo: 1.0, hi: 1.0 });
+    }
+}
+
+#[test]
+fn quantiles_are_interpolated() {
+    let sorted = [1.0, 2.0, 4.0, 8.0];
+    close(quantile(&sorted, 0.0), 1.0);
+    close(quantile(&sorted, 0.5), 3.0);
+    close(quantile(&sorted, 0.9), 6.8);
+    close(quantile(&sorted, 1.0), 8.0);
+    close(quantile(&[5.0], 0.3), 5.0);
+}
+
+#[test]
+fn the_t_interval_covers_the_truth_as_often_as_it_says() {
+    let mut rng = ChaCha8Rng::seed_from_u64(11);
+    let runs = 3_000;
+    let covered = (0..runs).filter(|_| {
+        // The sum of twelve uniforms less 6 is close to a standard normal.
+        let draw = |_| (0..12).map(|_| rng.random_range(0.0..1.0)).sum::<f64>() - 6.0;
+        let bounds = singles(&(0..8).map(draw).collect::<Vec<f64>>()).student();
+        bounds.lo <= 0.0 && 0.0 <= bounds.hi
+    });
+    let share = covered.count() as f64 / f64::from(runs);
+    assert!((0.94..=0.96).contains(&share), "{share}");
+}

@@ -1,0 +1,249 @@
+//! Small transcripts and cells for tests, built by hand.
+
+use crate::model::{
+    Cell, CellKey, CellOutcome, CellRows, CompactionRow, Exam, IdentifierClass, Manifest,
+    MessageFacts, Reference, ReferenceOutcome, ReferenceState, RequestFacts, RequestRow, Role,
+    Standing, TranscriptFacts,
+};
+
+/// A transcript of data set `d` with alternating user and assistant messages.
+pub fn facts(id: &str) -> FactsBuilder {
+    FactsBuilder(TranscriptFacts {
+        dataset: "d".into(),
+        transcript: id.into(),
+        cluster: None,
+        preamble_tokens: 0,
+        hidden_tokens: 0,
+        messages: Vec::new(),
+        requests: Vec::new(),
+        exam: Exam::default(),
+        recorded_compactions: 0,
+        left_out: Vec::new(),
+    })
+}
+
+pub struct FactsBuilder(TranscriptFacts);
+
+impl FactsBuilder {
+    pub fn dataset(mut self, name: &str) -> Self {
+        self.0.dataset = name.into();
+        self
+    }
+
+    pub fn cluster(mut self, name: &str) -> Self {
+        self.0.cluster = Some(name.into());
+        self
+    }
+
+    pub fn preamble(mut self, tokens: u64) -> Self {
+        self.0.preamble_tokens = tokens;
+        self
+    }
+
+    /// Request j stands before message 2j + 1 and sends `full[j]` tokens.
+    pub fn requests(mut self, full: &[u64]) -> Self {
+        for (at, tokens_full) in (0u32..).zip(full) {
+            self.0.requests.push(RequestFacts {
+                message: 2 * at + 1,
+                tokens_full: *tokens_full,
+                output: 10,
+                output_recorded: false,
+                recorded_prompt: None,
+            });
+        }
+        for at in 0..2 * full.len() {
+            let role = if at % 2 == 0 { Role::User } else { Role::Assistant };
+            let tokens = 10 * (at as u64 + 1);
+            let (id, text) = (format!("m{at}"), format!("hash-{at}"));
+            self.0.messages.push(MessageFacts { id, role, tokens, tool: None, text });
+        }
+        self
+    }
+
+    /// One reference, last seen `distance` tokens before `request`, standing in
+    /// the tool result `refetch`. Call it in the order of the requests.
+    pub fn reference(mut self, request: u32, distance: u64, refetch: Option<u32>) -> Self {
+        let at = self.0.exam.references.len();
+        self.0.exam.references.push(Reference {
+            request,
+            text: format!("identifier_{at}"),
+            class: IdentifierClass::Identifier,
+            last_seen: 0,
+            distance_tokens: distance,
+            sources: vec![0],
+            refetch,
+            reread: false,
+            support: Vec::new(),
+        });
+        self
+    }
+
+    /// The last reference was read again by the recording itself.
+    pub fn reread(mut self) -> Self {
+        self.0.exam.references.last_mut().unwrap().reread = true;
+        self
+    }
+
+    pub fn boundary(mut self, did_without: u32) -> Self {
+        self.0.recorded_compactions = 1;
+        self.0.exam.did_without = did_without;
+        self
+    }
+
+    pub fn left_out(mut self, reason: &str, n: u64) -> Self {
+        self.0.left_out.push((reason.into(), n));
+        self
+    }
+
+    pub fn build(self) -> TranscriptFacts {
+        self.0
+    }
+}
+
+/// A cell of that transcript at window `25%`, by default a ranked preset that
+/// has done nothing.
+pub fn cell(id: &str, strategy: &str) -> CellBuilder {
+    CellBuilder {
+        key: CellKey {
+            dataset: "d".into(),
+            transcript: id.into(),
+            strategy: strategy.into(),
+            window: "25%".into(),
+            replicate: 0,
+        },
+        standing: Standing::Ranked,
+        rows: CellRows {
+            window: 10_000,
+            preamble_added: 0,
+            requests: Vec::new(),
+            compactions: Vec::new(),
+            references: Vec::new(),
+            loss: Vec::new(),
+            cpu_ms: 1.5,
+            notices: Vec::new(),
+        },
+    }
+}
+
+pub struct CellBuilder {
+    key: CellKey,
+    standing: Standing,
+    rows: CellRows,
+}
+
+impl CellBuilder {
+    pub fn dataset(mut self, name: &str) -> Self {
+        self.key.dataset = name.into();
+        self
+    }
+
+    pub fn window(mut self, label: &str, tokens: u64) -> Self {
+        self.key.window = label.into();
+        self.rows.window = tokens;
+        self
+    }
+
+    pub fn replicate(mut self, replicate: u32) -> Self {
+        self.key.replicate = replicate;
+        self
+    }
+
+    pub fn control(mut self) -> Self {
+        self.standing = Standing::Control;
+        self
+    }
+
+    pub fn stand_in(mut self) -> Self {
+        self.standing = Standing::StandIn;
+        self
+    }
+
+    /// Tokens sent at each request, in a context of two messages.
+    pub fn sent(mut self, tokens: &[u64]) -> Self {
+        self.rows.requests.extend(tokens.iter().map(|tokens| RequestRow {
+            tokens_sent: *tokens,
+            estimated: None,
+            messages: 2,
+            overflow: false,
+            valid: true,
+        }));
+        self
+    }
+
+    pub fn estimates(mut self, estimates: &[Option<u64>]) -> Self {
+        for (row, estimate) in self.rows.requests.iter_mut().zip(estimates) {
+            row.estimated = *estimate;
+        }
+        self
+    }
+
+    pub fn overflow(mut self, request: usize) -> Self {
+        self.rows.requests[request].overflow = true;
+        self
+    }
+
+    /// What became of each reference: `k`ept, `p`artial, `b`are, `l`ost.
+    pub fn states(mut self, states: &str) -> Self {
+        for (at, state) in (0u32..).zip(states.chars()) {
+            let state = match state {
+                'k' => ReferenceState::Kept,
+                'p' => ReferenceState::Partial,
+                'b' => ReferenceState::Bare,
+                'l' => ReferenceState::Lost,
+                other => panic!("no state is called `{other}`"),
+            };
+            self.rows.references.push(ReferenceOutcome { reference: at, state });
+        }
+        self
+    }
+
+    pub fn compaction(mut self, before: u64, after: u64) -> Self {
+        self.rows.compactions.push(CompactionRow {
+            request: 1,
+            stage: 0,
+            mechanism: "test".into(),
+            trigger: "always".into(),
+            tokens_before: before,
+            tokens_after: after,
+            messages_folded: 1,
+            messages_evicted: 0,
+            messages_edited: 0,
+            model_calls: 0,
+            input_tokens: 0,
+            output_tokens: 0,
+            cpu_ms: 0.1,
+            latency_ms: None,
+            background: false,
+            fallback: None,
+            error: None,
+            texts: Vec::new(),
+        });
+        self
+    }
+
+    pub fn build(self) -> Cell {
+        let outcome = CellOutcome::Done(Box::new(self.rows));
+        Cell { key: self.key, standing: self.standing, outcome }
+    }
+
+    pub fn failed(self, error: &str) -> Cell {
+        let outcome = CellOutcome::Failed { error: error.into() };
+        Cell { key: self.key, standing: self.standing, outcome }
+    }
+}
+
+/// The manifest of a run over these windows.
+pub fn manifest(windows: &[&str]) -> Manifest {
+    Manifest {
+        version: "0.0.0".into(),
+        instrument: 1,
+        seed: 7,
+        tokens: "o200k".into(),
+        windows: windows.iter().map(|w| (*w).to_owned()).collect(),
+        scaled: true,
+        replicates: 1,
+        transcripts: Vec::new(),
+        presets: Vec::new(),
+        compactor: "offline".into(),
+    }
+}

@@ -1,0 +1,556 @@
+use std::collections::BTreeSet;
+
+use super::testkit::{cell, facts, manifest};
+use super::*;
+use crate::model::{CellOutcome, Interval, PresetRow, Value, Verdict};
+
+fn run(facts: Vec<TranscriptFacts>, cells: Vec<Cell>) -> Report {
+    run_at(&["25%"], facts, cells)
+}
+
+fn run_at(windows: &[&str], facts: Vec<TranscriptFacts>, cells: Vec<Cell>) -> Report {
+    let options = MeasureOptions { seed: 7, margin: 0.05 };
+    measure(manifest(windows), "d".into(), facts, cells, &options)
+}
+
+fn row<'a>(report: &'a Report, dataset: &str, strategy: &str) -> &'a PresetRow {
+    report.rows.iter().find(|r| r.dataset == dataset && r.strategy == strategy).unwrap()
+}
+
+#[track_caller]
+fn close(row: &PresetRow, id: &str, expected: f64) {
+    let found = row.number(id).unwrap_or_else(|| panic!("{id}: {:?}", row.values.get(id)));
+    assert!((found - expected).abs() < 1e-9, "{id} is {found}, expected {expected}");
+}
+
+#[track_caller]
+fn absent(row: &PresetRow, id: &str, because: &str) {
+    match row.values.get(id) {
+        Some(Value::Absent(reason)) => assert!(reason.contains(because), "{id}: {reason}"),
+        other => panic!("{id} is {other:?}"),
+    }
+}
+
+/// Ten requests of 1,000 to 10,000 tokens (55,000 in all) that ask for two
+/// references each: one 5,000 tokens back that stood in tool result 2, one
+/// 20,000 tokens back that never stood in any.
+fn ten_requests(id: &str) -> TranscriptFacts {
+    let full: Vec<u64> = (1..=10).map(|k| k * 1_000).collect();
+    let mut builder = facts(id).requests(&full);
+    for request in 0..10 {
+        builder = builder.reference(request, 5_000, Some(2)).reference(request, 20_000, None);
+    }
+    builder.build()
+}
+
+/// Keeps the near and loses the far one at each of the ten requests.
+const HALF: &str = "klklklklklklklklklkl";
+const WHOLE: &str = "kkkkkkkkkkkkkkkkkkkk";
+
+fn full(id: &str) -> Cell {
+    let tokens: Vec<u64> = (1..=10).map(|k| k * 1_000).collect();
+    cell(id, "full").control().sent(&tokens).states(WHOLE).build()
+}
+
+fn preset(id: &str, name: &str, states: &str) -> testkit::CellBuilder {
+    cell(id, name).sent(&[1_100; 10]).states(states)
+}
+
+#[test]
+fn full_is_exactly_one_in_recall_and_zero_in_savings() {
+    let report = run(vec![ten_requests("s")], vec![full("s")]);
+    let row = row(&report, "d", "full");
+    assert_eq!(row.number("reference_recall"), Some(1.0));
+    assert_eq!(row.number("token_savings"), Some(0.0));
+    assert_eq!(row.number("recency_gain"), Some(0.0));
+    assert_eq!(row.verdict, None, "full is not compared with itself");
+}
+
+#[test]
+fn size_is_counted_over_every_request() {
+    let one = facts("s").requests(&[1_000, 2_000, 3_000]).build();
+    let sent = cell("s", "x")
+        .sent(&[1_000, 500, 900])
+        .estimates(&[Some(1_100), Some(450), None])
+        .compaction(2_000, 500)
+        .compaction(1_000, 600)
+        .compaction(1_000, 1_200)
+        .overflow(2)
+        .build();
+    let report = run(vec![one], vec![sent]);
+    let row = row(&report, "d", "x");
+    close(row, "requests", 3.0);
+    close(row, "tokens_full", 6_000.0);
+    close(row, "tokens_sent", 2_400.0);
+    close(row, "token_savings", 0.6);
+    close(row, "peak_tokens", 1_000.0);
+    close(row, "mean_tokens", 800.0);
+    // Ratios 0.25, 0.6 and 1.2.
+    close(row, "compression_ratio", 0.6);
+    close(row, "compactions", 3.0);
+    close(row, "inflated", 1.0);
+    close(row, "overflows", 1.0);
+    // Errors +0.1 and −0.1.
+    close(row, "estimator_error", 0.0);
+    // Two messages in the context; five stand before message 5.
+    close(row, "message_ratio", 0.4);
+    close(row, "cpu_ms", 1.5);
+}
+
+#[test]
+fn a_compaction_that_failed_is_neither_counted_nor_measured() {
+    let one = facts("s").requests(&[1_000]).build();
+    let mut sent = cell("s", "x").sent(&[1_000]).compaction(1_000, 1_000).build();
+    if let CellOutcome::Done(rows) = &mut sent.outcome {
+        rows.compactions[0].error = Some("the compactor refused".into());
+    }
+    let report = run(vec![one], vec![sent]);
+    let row = row(&report, "d", "x");
+    close(row, "compactions", 0.0);
+    absent(row, "compression_ratio", "nothing was compacted");
+}
+
+#[test]
+fn recall_is_the_mean_over_requests_of_the_share_kept() {
+    // Request 0 asks for three and keeps one, requests 1–9 for two and keep
+    // both: (1/3 + 9) / 10, not 19/21.
+    let mut builder = facts("s").requests(&[1_000; 10]).reference(0, 5_000, None);
+    for request in 0..10 {
+        builder = builder.reference(request, 5_000, None).reference(request, 5_000, None);
+    }
+    let states = format!("kpb{}", "k".repeat(18));
+    let sent = cell("s", "x").sent(&[500; 10]).states(&states).build();
+    let report = run(vec![builder.build()], vec![sent]);
+    let row = row(&report, "d", "x");
+    close(row, "reference_recall", (1.0 / 3.0 + 9.0) / 10.0);
+    close(row, "reference_partial", 1.0 / 30.0);
+    close(row, "reference_bare", 1.0 / 30.0);
+    close(row, "reference_lost", 0.0);
+    close(row, "references", 21.0);
+}
+
+#[test]
+fn a_preset_scores_nothing_where_it_overflows_but_a_control_does() {
+    let facts = || vec![ten_requests("s")];
+    let states = WHOLE;
+    let over = preset("s", "x", states).overflow(3).overflow(4).build();
+    let report = run(facts(), vec![over]);
+    let x = row(&report, "d", "x");
+    close(x, "reference_recall", 0.8);
+    close(x, "reference_lost", 0.2);
+    let over = preset("s", "recorded", states).control().overflow(3).build();
+    let report = run(facts(), vec![over]);
+    close(row(&report, "d", "recorded"), "reference_recall", 1.0);
+    let over = preset("s", "y", states).stand_in().overflow(3).build();
+    close(row(&run(facts(), vec![over]), "d", "y"), "reference_recall", 0.9);
+}
+
+#[test]
+fn recall_partial_bare_and_lost_add_up_to_one() {
+    let states = "kplbkplbkplbkplbkplb";
+    let report = run(vec![ten_requests("s")], vec![preset("s", "x", states).overflow(2).build()]);
+    let row = row(&report, "d", "x");
+    let sum: f64 = ["recall", "partial", "bare", "lost"]
+        .iter()
+        .map(|state| row.number(&format!("reference_{state}")).unwrap())
+        .sum();
+    assert!((sum - 1.0).abs() < 1e-12, "{sum}");
+}
+
+#[test]
+fn bands_are_by_distance_and_absent_when_thin() {
+    // 20 references at 4–8k and at 16–32k each; the near ones survive.
+    let mut builder = facts("s").requests(&[1_000; 10]);
+    for request in 0..10 {
+        for distance in [4_000, 7_999, 16_000, 31_999] {
+            builder = builder.reference(request, distance, None);
+        }
+    }
+    let states = "kkll".repeat(10);
+    let sent = cell("s", "x").sent(&[500; 10]).states(&states).build();
+    let report = run(vec![builder.build()], vec![sent]);
+    let row = row(&report, "d", "x");
+    close(row, "reference_recall_4k_8k", 1.0);
+    close(row, "reference_recall_16k_32k", 0.0);
+    absent(row, "reference_recall_8k_16k", "no references at this distance");
+    absent(row, "reference_recall_64k", "no references");
+}
+
+#[test]
+fn recall_is_absent_under_twenty_references_or_ten_requests() {
+    let mut nineteen = ten_requests("s");
+    nineteen.exam.references.pop();
+    let sent = preset("s", "x", &HALF[..19]).build();
+    let report = run(vec![nineteen], vec![sent]);
+    let thin = row(&report, "d", "x");
+    absent(thin, "reference_recall", "at least 20 references at 10 requests");
+    absent(thin, "irrecoverable", "at least 20 references");
+    close(thin, "irrecoverable_references", 9.0);
+    assert_eq!(thin.reference_interval, None);
+    assert_eq!(thin.rank, None);
+
+    let mut builder = facts("s").requests(&[1_000; 9]);
+    for request in 0..9 {
+        for _ in 0..3 {
+            builder = builder.reference(request, 5_000, None);
+        }
+    }
+    let sent = cell("s", "x").sent(&[10; 9]).states(&"k".repeat(27)).build();
+    let report = run(vec![builder.build()], vec![sent]);
+    absent(row(&report, "d", "x"), "reference_recall", "at least 20 references at 10 requests");
+}
+
+#[test]
+fn thin_transcripts_stay_out_of_the_mean_and_of_the_interval() {
+    // Ten references at five requests, all lost: no working session.
+    let mut builder = facts("thin").requests(&[1_000; 5]);
+    for request in 0..5 {
+        builder = builder.reference(request, 5_000, None).reference(request, 5_000, None);
+    }
+    let cells = vec![
+        preset("s", "x", HALF).build(),
+        cell("thin", "x").sent(&[10; 5]).states("llllllllll").build(),
+    ];
+    let report = run(vec![ten_requests("s"), builder.build()], cells);
+    let x = row(&report, "d", "x");
+    close(x, "reference_recall", 0.5);
+    close(x, "reference_lost", 0.5);
+    close(x, "n_clusters", 1.0);
+    close(x, "references", 30.0);
+    close(x, "reference_recall_lo", 0.5);
+}
+
+#[test]
+fn overflows_count_on_neither_side_of_the_recency_gain() {
+    let over = preset("s", "x", HALF).overflow(3).overflow(4).build();
+    let report = run(vec![ten_requests("s")], vec![over]);
+    let x = row(&report, "d", "x");
+    close(x, "reference_recall", 0.4);
+    close(x, "recency_gain", 0.5);
+}
+
+#[test]
+fn recency_gain_compares_with_the_newest_messages_of_the_same_size() {
+    // 1,100 tokens at each of ten requests: plain recency sends
+    // 1,000 + 9 × B = 11,000, so B = 1,111 and no reference is that near. The
+    // preset keeps half.
+    let report = run(vec![ten_requests("s")], vec![preset("s", "x", HALF).build()]);
+    close(row(&report, "d", "x"), "recency_gain", 0.5);
+    // 41,000 tokens: 1 + 2 + 3 + 4 + 5 thousand and 5 × B, so B = 5,200 and
+    // plain recency keeps the near ones too.
+    let same = cell("s", "x").sent(&[4_100; 10]).states(HALF).build();
+    let report = run(vec![ten_requests("s")], vec![same]);
+    close(row(&report, "d", "x"), "recency_gain", 0.0);
+}
+
+#[test]
+fn what_never_stood_in_a_tool_result_is_irrecoverable() {
+    // Loses both at request 0 and the far one elsewhere: 11 lost, 10 of them
+    // never in a tool result.
+    let states = format!("l{}", &HALF[1..]);
+    let report = run(vec![ten_requests("s")], vec![preset("s", "x", &states).build()]);
+    let x = row(&report, "d", "x");
+    close(x, "irrecoverable", 10.0 / 11.0);
+    close(x, "irrecoverable_references", 10.0);
+    let report = run(vec![ten_requests("s")], vec![preset("s", "x", WHOLE).build()]);
+    absent(row(&report, "d", "x"), "irrecoverable", "no reference is lost");
+}
+
+#[test]
+fn refetching_reads_each_result_once_per_request_and_not_what_was_reread() {
+    // Message m holds 10 × (m + 1) tokens. Request 0 loses two that stood in
+    // message 2 (30 tokens, once) and one in message 0 (10); request 1 loses
+    // one in message 2 (30) and one that the recording read again.
+    let one = facts("s")
+        .requests(&[1_000, 2_000])
+        .reference(0, 5_000, Some(2))
+        .reference(0, 5_000, Some(2))
+        .reference(0, 5_000, Some(0))
+        .reference(1, 5_000, Some(2))
+        .reference(1, 5_000, Some(3))
+        .reread()
+        .reference(1, 5_000, None)
+        .build();
+    let sent = cell("s", "x").sent(&[10, 10]).states("llllll").build();
+    let kept = cell("s", "y").sent(&[10, 10]).states("kkkklp").build();
+    let report = run(vec![one], vec![sent, kept]);
+    close(row(&report, "d", "x"), "refetch_tokens", 70.0);
+    close(row(&report, "d", "y"), "refetch_tokens", 0.0);
+}
+
+#[test]
+fn did_without_is_asked_of_sessions_with_boundaries_only() {
+    let mut with = ten_requests("s");
+    with.recorded_compactions = 1;
+    with.exam.did_without = 5;
+    let without = ten_requests("t");
+    let cells = vec![preset("s", "x", HALF).build(), preset("t", "x", HALF).build()];
+    let report = run(vec![with, without], cells);
+    close(row(&report, "d", "x"), "did_without", 0.2);
+    let report = run(vec![ten_requests("t")], vec![preset("t", "x", HALF).build()]);
+    absent(row(&report, "d", "x"), "did_without", "no recorded boundary");
+}
+
+#[test]
+fn a_transcript_without_references_never_moves_the_mean() {
+    let quiet = facts("quiet").requests(&[1_000; 10]).build();
+    let cells = vec![preset("s", "x", HALF).build(), cell("quiet", "x").sent(&[900; 10]).build()];
+    let report = run(vec![ten_requests("s"), quiet], cells);
+    let x = row(&report, "d", "x");
+    close(x, "reference_recall", 0.5);
+    close(x, "transcripts", 2.0);
+    close(x, "tokens_sent", 20_000.0);
+    close(x, "n_clusters", 1.0);
+}
+
+#[test]
+fn a_failed_cell_contributes_nothing_and_costs_the_rank() {
+    let cells = vec![
+        preset("s", "x", HALF).build(),
+        preset("t", "x", HALF).failed("the strategy lost a tool call"),
+        preset("s", "y", HALF).build(),
+        preset("t", "y", WHOLE).build(),
+        preset("s", "z", HALF).failed("broken"),
+    ];
+    let report = run(vec![ten_requests("s"), ten_requests("t")], cells);
+    let x = row(&report, "d", "x");
+    close(x, "reference_recall", 0.5);
+    close(x, "tokens_full", 55_000.0);
+    assert_eq!(x.failed, ["t (replicate 0): the strategy lost a tool call"]);
+    assert_eq!(x.rank, None);
+    assert_eq!(row(&report, "d", "y").rank, Some(1));
+    absent(row(&report, "d", "z"), "reference_recall", "every cell failed");
+    let warned = report.warnings.iter().any(|w| w.contains("2 of 5 cells failed (x, z)"));
+    assert!(warned, "{:?}", report.warnings);
+}
+
+#[test]
+fn a_cell_that_does_not_fit_its_transcript_fails_instead_of_being_misread() {
+    let short = cell("s", "x").sent(&[10; 3]).states(HALF).build();
+    let stray = preset("elsewhere", "x", HALF).build();
+    let report = run(vec![ten_requests("s")], vec![short, stray]);
+    let x = row(&report, "d", "x");
+    assert_eq!(x.failed.len(), 2);
+    assert!(x.failed[1].contains("3 requests and 20 references"), "{:?}", x.failed);
+    assert!(x.failed[0].contains("not among the facts"), "{:?}", x.failed);
+}
+
+#[test]
+fn references_that_point_nowhere_fail_the_cell_and_not_the_program() {
+    let spoil: [fn(&mut TranscriptFacts); 3] = [
+        |facts| facts.exam.references[19].request = 10,
+        |facts| facts.exam.references[0].refetch = Some(99),
+        |facts| facts.exam.references[0].request = 5,
+    ];
+    for spoil in spoil {
+        let mut facts = ten_requests("s");
+        spoil(&mut facts);
+        let report = run(vec![facts], vec![preset("s", "x", HALF).build()]);
+        let failed = &row(&report, "d", "x").failed;
+        assert!(failed[0].contains("points outside it"), "{failed:?}");
+    }
+}
+
+/// A run with two data sets, two windows, replicates, a failure and controls.
+fn mixed() -> (Vec<TranscriptFacts>, Vec<Cell>) {
+    let mut all = Vec::new();
+    let mut cells = Vec::new();
+    for (at, name) in ["a", "b", "c", "d", "e", "f", "g"].iter().enumerate() {
+        all.push(ten_requests(name));
+        cells.push(full(name));
+        let states = if at % 3 == 0 { WHOLE } else { HALF };
+        for window in ["25%", "50%"] {
+            for replicate in 0..2 {
+                cells.push(
+                    preset(name, "x", states)
+                        .window(window, 3_000)
+                        .replicate(replicate)
+                        .compaction(900 + at as u64, 333)
+                        .build(),
+                );
+            }
+            cells.push(preset(name, "y", HALF).window(window, 3_000).build());
+            cells.push(preset(name, "z", WHOLE).window(window, 3_000).stand_in().build());
+        }
+    }
+    cells.push(preset("a", "w", HALF).failed("broken"));
+    (all, cells)
+}
+
+#[test]
+fn cells_in_any_order_give_the_same_report_byte_for_byte() {
+    let (facts, cells) = mixed();
+    let bytes = |facts: Vec<TranscriptFacts>, cells: Vec<Cell>| {
+        serde_json::to_string(&run_at(&["50%", "25%"], facts, cells)).unwrap()
+    };
+    let first = bytes(facts.clone(), cells.clone());
+    let reversed =
+        bytes(facts.iter().rev().cloned().collect(), cells.iter().rev().cloned().collect());
+    let mut interleaved = cells.clone();
+    let half = interleaved.len() / 2;
+    interleaved.rotate_left(half);
+    interleaved.swap(0, 3);
+    assert_eq!(first, reversed);
+    assert_eq!(first, bytes(facts, interleaved));
+}
+
+#[test]
+fn replicates_weigh_a_transcript_once() {
+    let cells = vec![
+        preset("s", "x", WHOLE).build(),
+        preset("s", "x", HALF).replicate(1).build(),
+        preset("t", "x", HALF).build(),
+    ];
+    let report = run(vec![ten_requests("s"), ten_requests("t")], cells);
+    let x = row(&report, "d", "x");
+    close(x, "reference_recall", 0.625);
+    close(x, "tokens_sent", 22_000.0);
+    close(x, "references", 40.0);
+}
+
+#[test]
+fn rows_stand_full_first_then_ranked_then_stand_ins_then_controls() {
+    let thrifty = cell("s", "thrifty").sent(&[900; 10]).states(HALF).build();
+    let cells = vec![
+        preset("s", "recorded", WHOLE).control().build(),
+        preset("s", "id-list", HALF).control().build(),
+        preset("s", "empty", HALF).control().build(),
+        preset("s", "summary", WHOLE).stand_in().build(),
+        preset("s", "lavish", HALF).build(),
+        thrifty,
+        preset("s", "best", WHOLE).build(),
+        full("s"),
+    ];
+    let report = run(vec![ten_requests("s")], cells);
+    let order: Vec<(&str, Option<u32>)> = report
+        .rows
+        .iter()
+        .filter(|r| r.dataset == ALL)
+        .map(|r| (r.strategy.as_str(), r.rank))
+        .collect();
+    let expected = [
+        ("full", None),
+        ("best", Some(1)),
+        ("thrifty", Some(2)),
+        ("lavish", Some(3)),
+        ("summary", None),
+        ("empty", None),
+        ("id-list", None),
+        ("recorded", None),
+    ];
+    assert_eq!(order, expected);
+}
+
+#[test]
+fn windows_stand_as_typed_and_all_comes_last() {
+    let (facts, cells) = mixed();
+    let report = run_at(&["50%", "25%"], facts, cells);
+    let mut order: Vec<(&str, &str)> =
+        report.rows.iter().map(|r| (r.dataset.as_str(), r.window.as_str())).collect();
+    order.dedup();
+    assert_eq!(order, [("d", "50%"), ("d", "25%"), (ALL, "50%"), (ALL, "25%")]);
+}
+
+#[test]
+fn the_number_of_transcripts_decides_what_is_said() {
+    let interval = |n: usize| {
+        let names: Vec<String> = (0..n).map(|i| format!("s{i:02}")).collect();
+        let states = |i: usize| if i.is_multiple_of(2) { HALF } else { WHOLE };
+        let mut cells: Vec<Cell> = names.iter().map(|name| full(name)).collect();
+        cells.extend(names.iter().enumerate().map(|(i, s)| preset(s, "x", states(i)).build()));
+        let report = run(names.iter().map(|name| ten_requests(name)).collect(), cells);
+        let x = row(&report, ALL, "x").clone();
+        (x.reference_interval.unwrap(), x.verdict.unwrap())
+    };
+    assert!(matches!(interval(2), (Interval::ThisSessionOnly { .. }, Verdict::Descriptive)));
+    let (dots, verdict) = interval(3);
+    assert_eq!(dots, Interval::Dots { values: vec![0.5, 0.5, 1.0] });
+    assert_eq!(verdict, Verdict::Descriptive);
+    assert!(matches!(interval(6), (Interval::Student { .. }, Verdict::Undecided)));
+    assert!(matches!(interval(12), (Interval::Student { .. }, Verdict::Inferior)));
+    assert!(matches!(interval(20), (Interval::Wider { .. }, Verdict::Inferior)));
+}
+
+#[test]
+fn projects_are_the_unit_where_there_are_several() {
+    let of = |id: &str, project: &str| {
+        let mut facts = ten_requests(id);
+        facts.cluster = Some(project.into());
+        facts
+    };
+    let cells = || ["a", "b", "c"].map(|s| preset(s, "x", HALF).build()).to_vec();
+    let report = run(vec![of("a", "p"), of("b", "p"), of("c", "q")], cells());
+    close(row(&report, ALL, "x"), "n_clusters", 2.0);
+    let report = run(vec![of("a", "p"), of("b", "p"), of("c", "p")], cells());
+    close(row(&report, ALL, "x"), "n_clusters", 3.0);
+    let warned = report.warnings.iter().any(|w| w.contains("come from one project"));
+    assert!(warned, "{:?}", report.warnings);
+}
+
+#[test]
+fn columns_of_later_issues_are_not_there_at_all() {
+    let report = run(vec![ten_requests("s")], vec![preset("s", "x", HALF).build()]);
+    let x = row(&report, "d", "x");
+    for id in ["recall", "cost_usd", "continuity", "blocking_ms_p50", "lost"] {
+        assert_eq!(x.values.get(id), None, "{id}");
+    }
+    assert_eq!(x.values.get("stand_in"), Some(&Value::Text("false".into())));
+    assert_eq!(x.values.get("output_source"), Some(&Value::Text("counted".into())));
+}
+
+#[test]
+fn every_measure_has_an_id_of_its_own_and_a_summary() {
+    let ids: BTreeSet<&str> = MEASURES.iter().map(|s| s.id).collect();
+    assert_eq!(ids.len(), MEASURES.len());
+    for spec in MEASURES {
+        let snake =
+            spec.id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+        assert!(snake, "{} is not snake_case", spec.id);
+        assert!(!spec.summary.is_empty() && !spec.summary.ends_with('.'), "{}", spec.id);
+    }
+}
+
+#[test]
+fn every_measure_yields_what_its_pooling_takes() {
+    let mut facts = ten_requests("s");
+    facts.recorded_compactions = 1;
+    facts.requests.iter_mut().for_each(|r| r.output_recorded = true);
+    let cell =
+        preset("s", "x", HALF).estimates(&[Some(1_000); 10]).compaction(2_000, 1_000).build();
+    let sample = Sample { facts: &facts, standing: cell.standing, rows: cell.rows().unwrap() };
+    for spec in MEASURES {
+        let fits = match spec.of(&sample) {
+            Parts::One(_) => matches!(spec.pool, Pool::Mean | Pool::Sum | Pool::Max),
+            Parts::Fraction { .. } => spec.pool == Pool::RatioOfSums,
+            Parts::Many(_) => spec.pool == Pool::Median,
+            Parts::Absent(_) => spec.id.starts_with("reference_recall_"),
+        };
+        assert!(fits, "{}", spec.id);
+    }
+}
+
+#[test]
+fn an_empty_run_gives_an_empty_report() {
+    let report = run(Vec::new(), Vec::new());
+    assert!(report.rows.is_empty() && report.sentences.is_empty());
+    assert_eq!(report.warnings.len(), 1, "only the limits of the method: {:?}", report.warnings);
+}
+
+#[test]
+fn all_weighs_transcripts_alike_and_tokens_by_their_sums() {
+    let mut other = ten_requests("s");
+    other.dataset = "e".into();
+    other.requests.iter_mut().for_each(|r| r.tokens_full *= 10);
+    let third = facts("t").dataset("e").requests(&[1_000]).build();
+    let cells = vec![
+        preset("s", "x", WHOLE).build(),
+        preset("s", "x", HALF).dataset("e").build(),
+        cell("t", "x").dataset("e").sent(&[500]).build(),
+    ];
+    let report = run(vec![ten_requests("s"), other, third], cells);
+    let all = row(&report, ALL, "x");
+    close(all, "reference_recall", 0.75);
+    close(all, "token_savings", 1.0 - 22_500.0 / 606_000.0);
+    close(all, "transcripts", 3.0);
+    close(row(&report, "e", "x"), "token_savings", 1.0 - 11_500.0 / 551_000.0);
+}

@@ -1,0 +1,361 @@
+//! Limits and doubts that a reader must know before the numbers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::{Cell, Manifest, Standing, TranscriptFacts, Verdict};
+
+use super::rows::{ALL, BASELINE, Entry};
+use super::sentences::label;
+use super::spec::Support;
+
+/// Smallest context limit that agents of the field run with. Below it, single
+/// tool results loom larger than they ever did for the recorded agent.
+const NATIVE_WINDOW: u64 = 128_000;
+/// Share of references that the agent did without from which the exam itself
+/// is in doubt.
+const DOUBTFUL_EXAM: f64 = 0.1;
+
+/// What every part of the report may rest a warning on.
+struct Run<'a> {
+    manifest: &'a Manifest,
+    /// Rows over all transcripts.
+    rows: Vec<&'a Entry>,
+    facts: &'a [TranscriptFacts],
+    cells: &'a [Cell],
+}
+
+/// Every warning that applies, the limits of the method first.
+pub fn collect(
+    manifest: &Manifest,
+    table: &[Entry],
+    facts: &[TranscriptFacts],
+    cells: &[Cell],
+) -> Vec<String> {
+    let rows = table.iter().filter(|e| e.row.dataset == ALL).collect();
+    let run = Run { manifest, rows, facts, cells };
+    let checks: [fn(&Run<'_>) -> Vec<String>; 11] = [
+        open_loop,
+        failed_cells,
+        nothing_compacts,
+        overflows,
+        stand_ins,
+        thin_exams,
+        few_transcripts,
+        one_project,
+        small_windows,
+        exam_in_doubt,
+        left_out,
+    ];
+    checks.iter().flat_map(|check| check(&run)).collect()
+}
+
+fn open_loop(_: &Run<'_>) -> Vec<String> {
+    vec![
+        "replay is open loop: the recorded agent does not react to what was forgotten. This \
+         measures memory and size, not task success; reference recall narrows the gap by asking \
+         for what the agent really used next"
+            .to_owned(),
+    ]
+}
+
+fn failed_cells(run: &Run<'_>) -> Vec<String> {
+    let failed: usize = run.rows.iter().map(|e| e.row.failed.len()).sum();
+    let presets: BTreeSet<&str> = run
+        .rows
+        .iter()
+        .filter(|e| !e.row.failed.is_empty())
+        .map(|e| e.row.strategy.as_str())
+        .collect();
+    if failed == 0 {
+        return Vec::new();
+    }
+    vec![format!(
+        "{failed} of {} cells failed ({}): their rows rest on other transcripts than the rest and \
+         are not ranked",
+        run.cells.len(),
+        listed(presets)
+    )]
+}
+
+/// Windows at which no preset had anything to do (`semantics` 40).
+fn nothing_compacts(run: &Run<'_>) -> Vec<String> {
+    let largest = run.facts.iter().flat_map(|f| &f.requests).map(|r| r.tokens_full).max();
+    let largest = largest.unwrap_or(0);
+    let idle = |rows: &[&Entry]| {
+        let mut presets = rows.iter().filter(|e| e.row.standing != Standing::Control).peekable();
+        presets.peek().is_some() && presets.all(|e| !e.acted && e.row.failed.is_empty())
+    };
+    by_window(&run.rows)
+        .into_iter()
+        .filter(|rows| idle(rows))
+        .map(|rows| {
+            format!(
+                "nothing compacts at {}: the largest context seen is {largest} tokens; choose a \
+                 smaller --window",
+                label(&rows[0].row.window)
+            )
+        })
+        .collect()
+}
+
+/// Presets whose contexts a provider would have refused (`measures` §1).
+fn overflows(run: &Run<'_>) -> Vec<String> {
+    let over = |e: &&&Entry| {
+        e.row.standing != Standing::Control && e.row.number("overflows").is_some_and(|n| n > 0.0)
+    };
+    by_window(&run.rows)
+        .into_iter()
+        .filter_map(|rows| {
+            let names: BTreeSet<&str> =
+                rows.iter().filter(over).map(|e| e.row.strategy.as_str()).collect();
+            (!names.is_empty()).then(|| {
+                format!(
+                    "over the window at {}: {}; they score 0 at the requests concerned",
+                    label(&rows[0].row.window),
+                    listed(names)
+                )
+            })
+        })
+        .collect()
+}
+
+fn stand_ins(run: &Run<'_>) -> Vec<String> {
+    let names: BTreeSet<&str> = run
+        .rows
+        .iter()
+        .filter(|e| e.row.standing == Standing::StandIn)
+        .map(|e| e.row.strategy.as_str())
+        .collect();
+    if names.is_empty() {
+        return Vec::new();
+    }
+    vec![format!(
+        "stand-ins, not ranked: {}. Their summaries come from the {} compactor, so these rows \
+         measure it and not the strategy",
+        listed(names),
+        run.manifest.compactor
+    )]
+}
+
+/// Transcripts that the measures of the exam leave out (`measures` §4).
+fn thin_exams(run: &Run<'_>) -> Vec<String> {
+    let thin = run.facts.iter().filter(|f| !Support::whole(f).suffices()).count();
+    if thin == 0 {
+        return Vec::new();
+    }
+    vec![format!(
+        "{thin} of {} transcripts ask for fewer than {} references or at fewer than {} requests: \
+         reference recall leaves them out",
+        run.facts.len(),
+        Support::REFERENCES,
+        Support::REQUESTS
+    )]
+}
+
+/// What so few transcripts allow (`measures` §7).
+fn few_transcripts(run: &Run<'_>) -> Vec<String> {
+    let n = run.rows.iter().filter_map(|e| e.row.number("n_clusters")).fold(0.0, f64::max);
+    let undecided = run.rows.iter().any(|e| e.row.verdict == Some(Verdict::Undecided));
+    let allows = match n as u64 {
+        0 => return Vec::new(),
+        1..=2 => "intervals speak of these sessions only, and nothing is decided",
+        3..=5 => "every value is shown, and nothing is decided",
+        6..=9 => "no preset can be called non-inferior",
+        10..=19 => "non-inferior is provisional",
+        _ if undecided => "undecided rows may still differ by less than their mde",
+        _ => return Vec::new(),
+    };
+    let noun = if n == 1.0 { "session or project" } else { "sessions or projects" };
+    vec![format!("{n:.0} independent {noun}: {allows}")]
+}
+
+fn one_project(run: &Run<'_>) -> Vec<String> {
+    let scored: Vec<_> = run.facts.iter().filter(|f| Support::whole(f).suffices()).collect();
+    let behind = if scored.is_empty() { run.facts.iter().collect() } else { scored };
+    let projects: BTreeSet<Option<&str>> = behind.iter().map(|f| f.cluster.as_deref()).collect();
+    let only = projects.len() == 1 && behind.len() > 1;
+    match projects.first() {
+        Some(Some(_)) if only => vec![format!(
+            "all {} transcripts that are scored come from one project: intervals speak of more \
+             sessions of it, not of other projects",
+            behind.len()
+        )],
+        _ => Vec::new(),
+    }
+}
+
+/// Windows that no recorded agent had (`semantics` 10).
+fn small_windows(run: &Run<'_>) -> Vec<String> {
+    let small: BTreeSet<String> = run
+        .cells
+        .iter()
+        .filter(|c| {
+            c.key.window.ends_with('%') || c.rows().is_some_and(|r| r.window < NATIVE_WINDOW)
+        })
+        .map(|c| label(&c.key.window))
+        .collect();
+    if small.is_empty() {
+        return Vec::new();
+    }
+    vec![format!(
+        "results at {} do not predict a native window: {}single tool results do not shrink with it",
+        listed(small.iter().map(String::as_str)),
+        if run.manifest.scaled { "thresholds are scaled to the window, but " } else { "" }
+    )]
+}
+
+/// The instrument's own error, where a recording shows it (`measures` §4).
+fn exam_in_doubt(run: &Run<'_>) -> Vec<String> {
+    let full = run.rows.iter().find(|e| e.row.strategy == BASELINE).or(run.rows.first());
+    let share = full.and_then(|e| e.row.number("did_without")).filter(|s| *s >= DOUBTFUL_EXAM);
+    share
+        .map(|share| {
+            format!(
+                "after recorded boundaries the agent did without {:.0} % of what the exam would \
+                 ask for: read reference recall with that error in mind",
+                share * 100.0
+            )
+        })
+        .into_iter()
+        .collect()
+}
+
+fn left_out(run: &Run<'_>) -> Vec<String> {
+    let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
+    for (reason, n) in run.facts.iter().flat_map(|f| &f.left_out) {
+        *reasons.entry(reason).or_default() += n;
+    }
+    if reasons.is_empty() {
+        return Vec::new();
+    }
+    let parts: Vec<String> = reasons.iter().map(|(reason, n)| format!("{n} {reason}")).collect();
+    vec![format!("records left out on import: {}", parts.join(", "))]
+}
+
+fn by_window<'a>(rows: &[&'a Entry]) -> Vec<Vec<&'a Entry>> {
+    rows.chunk_by(|a, b| a.row.window == b.row.window).map(<[_]>::to_vec).collect()
+}
+
+fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    names.into_iter().collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::measure::testkit::{cell, facts, manifest};
+    use crate::measure::{MeasureOptions, measure};
+    use crate::model::{Cell, TranscriptFacts};
+
+    fn warned(facts: Vec<TranscriptFacts>, cells: Vec<Cell>) -> Vec<String> {
+        let options = MeasureOptions::default();
+        measure(manifest(&["25%", "200k"]), "d".into(), facts, cells, &options).warnings
+    }
+
+    #[track_caller]
+    fn says(warnings: &[String], words: &str) {
+        assert!(warnings.iter().any(|w| w.contains(words)), "{words}: {warnings:#?}");
+    }
+
+    #[track_caller]
+    fn silent(warnings: &[String], words: &str) {
+        assert!(!warnings.iter().any(|w| w.contains(words)), "{words}: {warnings:#?}");
+    }
+
+    #[test]
+    fn the_limits_of_an_open_loop_stand_at_the_top() {
+        let one = facts("s").requests(&[100]).build();
+        let warnings = warned(vec![one], vec![cell("s", "x").sent(&[100]).build()]);
+        assert!(warnings[0].starts_with("replay is open loop"), "{warnings:#?}");
+    }
+
+    #[test]
+    fn nothing_compacting_is_said_with_the_largest_context_seen() {
+        let one = || vec![facts("s").requests(&[100, 700, 300]).build()];
+        let idle = || cell("s", "x").window("200k", 200_000).sent(&[100, 700, 300]);
+        let warnings = warned(one(), vec![idle().build()]);
+        says(&warnings, "nothing compacts at 200k: the largest context seen is 700 tokens");
+        let warnings = warned(one(), vec![idle().compaction(700, 300).build()]);
+        silent(&warnings, "nothing compacts");
+        let control = vec![idle().control().build()];
+        silent(&warned(one(), control), "nothing compacts");
+    }
+
+    #[test]
+    fn presets_over_the_window_are_named_and_controls_are_not() {
+        let one = facts("s").requests(&[100]).build();
+        let cells = vec![
+            cell("s", "full").control().sent(&[100]).overflow(0).build(),
+            cell("s", "x").sent(&[100]).overflow(0).build(),
+        ];
+        says(&warned(vec![one], cells), "over the window at 25 %: x; they score 0");
+    }
+
+    #[test]
+    fn transcripts_with_thin_exams_are_counted() {
+        let thin = facts("s").requests(&[100]).reference(0, 5_000, None).build();
+        let cells = vec![cell("s", "x").sent(&[100]).states("k").build()];
+        says(&warned(vec![thin], cells), "1 of 1 transcripts ask for fewer than 20 references");
+    }
+
+    #[test]
+    fn stand_ins_are_named_with_who_stood_in() {
+        let one = facts("s").requests(&[100]).build();
+        let cells = vec![cell("s", "continuation").stand_in().sent(&[100]).build()];
+        let warnings = warned(vec![one], cells);
+        says(
+            &warnings,
+            "stand-ins, not ranked: continuation. Their summaries come from the offline",
+        );
+    }
+
+    #[test]
+    fn left_out_records_are_summed_by_reason() {
+        let one = facts("s").requests(&[100]).left_out("sidechain", 2).build();
+        let two = facts("t").requests(&[100]).left_out("sidechain", 3).left_out("hook", 1).build();
+        let cells = vec![cell("s", "x").sent(&[100]).build()];
+        says(&warned(vec![one, two], cells), "records left out on import: 1 hook, 5 sidechain");
+    }
+
+    #[test]
+    fn small_windows_are_said_not_to_predict_native_ones() {
+        let one = || vec![facts("s").requests(&[100]).build()];
+        let at =
+            |label: &str, tokens| vec![cell("s", "x").window(label, tokens).sent(&[1]).build()];
+        says(&warned(one(), at("25%", 4_000)), "results at 25 % do not predict a native window");
+        says(&warned(one(), at("16k", 16_000)), "results at 16k do not predict");
+        silent(&warned(one(), at("200k", 200_000)), "do not predict");
+    }
+
+    #[test]
+    fn one_project_is_said_so_and_several_are_not() {
+        let of = |id: &str, project: &str| facts(id).cluster(project).requests(&[100]).build();
+        let one = vec![of("s", "p"), of("t", "p")];
+        says(&warned(one, Vec::new()), "all 2 transcripts that are scored come from one project");
+        silent(&warned(vec![of("s", "p"), of("t", "q")], Vec::new()), "one project");
+        silent(&warned(vec![of("s", "p")], Vec::new()), "one project");
+    }
+
+    #[test]
+    fn few_sessions_are_said_with_what_they_allow() {
+        let one = facts("s").requests(&[100]).build();
+        let cells = vec![cell("s", "x").sent(&[100]).build()];
+        says(
+            &warned(vec![one], cells),
+            "1 independent session or project: intervals speak of these",
+        );
+    }
+
+    #[test]
+    fn an_exam_that_the_agent_did_without_is_doubted() {
+        let of = |did_without: u32| {
+            let mut builder = facts("s").requests(&[100; 10]).boundary(did_without);
+            for request in 0..10 {
+                builder = builder.reference(request, 5_000, None).reference(request, 5_000, None);
+            }
+            let full = cell("s", "full").control().sent(&[100; 10]).states(&"k".repeat(20));
+            warned(vec![builder.build()], vec![full.build()])
+        };
+        says(&of(5), "did without 20 %");
+        silent(&of(1), "did without");
+    }
+}

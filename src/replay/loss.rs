@@ -1,0 +1,90 @@
+//! Follows what becomes of every message, at the cost of what changed.
+
+use std::collections::BTreeSet;
+
+use crate::model::{LedgerState, LossRow, MessageIndex};
+use crate::strategy::{Context, EntryId};
+
+/// Messages that changed state, by the state they came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Changes {
+    pub folded: u32,
+    pub gone: u32,
+    pub edited: u32,
+}
+
+/// The last known state of every message, and the rows of the loss map.
+#[derive(Debug, Default)]
+pub(super) struct Loss {
+    states: Vec<LedgerState>,
+    last_row: Vec<Option<usize>>,
+    hidden_before: MessageIndex,
+    hidden_by_name: BTreeSet<EntryId>,
+    rows: Vec<LossRow>,
+}
+
+impl Loss {
+    /// Takes note of what changed since the last look; `request` is the
+    /// ordinal of the first request that will see it.
+    pub fn observe(&mut self, context: &mut Context, request: u32) -> Changes {
+        let seen = context.seen_count() as usize;
+        self.states.resize(seen, LedgerState::Verbatim);
+        self.last_row.resize(seen, None);
+        let mut candidates: BTreeSet<MessageIndex> = context.take_touched().into_iter().collect();
+        let before = context.hidden_before();
+        candidates.extend(self.hidden_before.min(before)..self.hidden_before.max(before));
+        let by_name = context.hidden_by_name();
+        let moved = self.hidden_by_name.symmetric_difference(&by_name);
+        candidates.extend(moved.filter_map(|id| id.index()));
+        self.hidden_before = before;
+        self.hidden_by_name = by_name;
+
+        let mut changes = Changes::default();
+        for message in candidates {
+            let Some(old) = self.states.get(message as usize).copied() else { continue };
+            let new = context.state(message);
+            if new == old {
+                continue;
+            }
+            match new {
+                LedgerState::Folded => changes.folded += 1,
+                LedgerState::Gone => changes.gone += 1,
+                LedgerState::Edited => changes.edited += 1,
+                LedgerState::Verbatim => {}
+            }
+            self.states[message as usize] = new;
+            self.write(LossRow { message, request, state: new });
+        }
+        changes
+    }
+
+    /// A change before the same request replaces the one noted for it.
+    fn write(&mut self, row: LossRow) {
+        let last = &mut self.last_row[row.message as usize];
+        match last {
+            Some(at) if self.rows[*at].request == row.request => self.rows[*at].state = row.state,
+            _ => {
+                *last = Some(self.rows.len());
+                self.rows.push(row);
+            }
+        }
+    }
+
+    /// The rows, by request and message; those that changed nothing in the
+    /// end are left out.
+    pub fn into_rows(self) -> Vec<LossRow> {
+        let mut rows = self.rows;
+        rows.sort_unstable_by_key(|r| (r.message, r.request));
+        let mut last: Option<LossRow> = None;
+        rows.retain(|row| {
+            let before = match last {
+                Some(l) if l.message == row.message => l.state,
+                _ => LedgerState::Verbatim,
+            };
+            last = Some(*row);
+            before != row.state
+        });
+        rows.sort_unstable_by_key(|r| (r.request, r.message));
+        rows
+    }
+}

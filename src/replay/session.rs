@@ -1,0 +1,371 @@
+//! The request loop of one cell.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use jiff::Timestamp;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::loss::Loss;
+use super::stage::Running;
+use super::subject::Subject;
+use crate::model::{
+    Cell, CellKey, CellOutcome, CellRows, CompactionRow, MessageIndex, RecordedCompaction,
+    ReferenceOutcome, RequestRow, Standing,
+};
+use crate::probes::Survival;
+use crate::strategy::{
+    At, Compactor, Context, Host, Metered, Preset, PresetState, Record, Saved, When,
+};
+use crate::tokens::Reported;
+
+/// One cell to be run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Which one.
+    pub key: CellKey,
+    /// The row's preset.
+    pub preset: Arc<Preset>,
+    /// Assumed context limit in tokens.
+    pub window: u64,
+    /// Whether absolute numbers scale with the window.
+    pub scaled: bool,
+    /// Seed of the run; mixed with the cell's key.
+    pub seed: u64,
+    /// Whether the compactor is the offline stand-in.
+    pub offline: bool,
+}
+
+impl Plan {
+    /// How the row stands in the comparison.
+    pub fn standing(&self) -> Standing {
+        if self.preset.control {
+            Standing::Control
+        } else if self.offline && self.preset.uses_compactor() {
+            Standing::StandIn
+        } else {
+            Standing::Ranked
+        }
+    }
+
+    fn random(&self) -> ChaCha8Rng {
+        let key = format!("{}\u{0}{:?}", self.seed, self.key);
+        ChaCha8Rng::from_seed(*blake3::hash(key.as_bytes()).as_bytes())
+    }
+}
+
+/// A cell that was run, with the texts that its strategy wrote.
+#[derive(Clone, Debug)]
+pub struct Replayed {
+    /// Its rows.
+    pub cell: Cell,
+    /// Texts of synthetic entries, by hash.
+    pub texts: BTreeMap<String, String>,
+}
+
+/// A preset in the middle of a recording.
+pub struct Session<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) subject: &'a Subject,
+    pub(super) compactor: &'a dyn Compactor,
+    pub(super) context: Context,
+    pub(super) stages: Vec<Running>,
+    pub(super) shared: PresetState,
+    pub(super) reported: Option<Reported>,
+    pub(super) random: Mutex<ChaCha8Rng>,
+    pub(super) window: u64,
+    pub(super) now: Timestamp,
+    pub(super) recorded: Option<&'a RecordedCompaction>,
+    pub(super) loss: Loss,
+    pub(super) requests: Vec<RequestRow>,
+    pub(super) compactions: Vec<CompactionRow>,
+    pub(super) records: Vec<Record>,
+    pub(super) notices: Vec<String>,
+    pub(super) texts: BTreeMap<String, String>,
+    pub(super) cpu_ms: f64,
+    /// Whether pairs have to be looked at before the next request.
+    pub(super) unchecked: bool,
+    survival: Survival,
+    references: Vec<ReferenceOutcome>,
+    preamble_added: u64,
+}
+
+/// Replays a transcript through a preset. A failure is the cell's own: it is
+/// part of the result.
+pub async fn replay(subject: &Subject, plan: &Plan, compactor: &dyn Compactor) -> Replayed {
+    let failed = |error: String| CellOutcome::Failed { error };
+    let (outcome, texts) = match Session::open(subject, plan, compactor) {
+        Err(error) => (failed(error), BTreeMap::new()),
+        Ok(mut session) => match session.run_to_end().await {
+            Err(error) => (failed(error), BTreeMap::new()),
+            Ok(()) => session.finish(),
+        },
+    };
+    Replayed { cell: Cell { key: plan.key.clone(), standing: plan.standing(), outcome }, texts }
+}
+
+impl<'a> Session<'a> {
+    /// A session before its first message.
+    pub fn open(
+        subject: &'a Subject,
+        plan: &'a Plan,
+        compactor: &'a dyn Compactor,
+    ) -> Result<Self, String> {
+        let built = plan.preset.build(plan.window, plan.scaled);
+        let built = built.map_err(|(place, problem)| format!("{place}: {problem}"))?;
+        let stages = plan.preset.stages.iter().zip(built);
+        let stages = stages.map(|(stage, (when, mechanism))| Running {
+            stage: stage.clone(),
+            when,
+            mechanism,
+        });
+        Ok(Self {
+            plan,
+            subject,
+            compactor,
+            context: Context::new(subject.recording.clone()),
+            stages: stages.collect(),
+            shared: PresetState::default(),
+            reported: None,
+            random: Mutex::new(plan.random()),
+            window: plan.window,
+            now: subject.timeline.at(0),
+            recorded: None,
+            loss: Loss::default(),
+            requests: Vec::new(),
+            compactions: Vec::new(),
+            records: Vec::new(),
+            notices: Vec::new(),
+            texts: BTreeMap::new(),
+            cpu_ms: 0.0,
+            unchecked: false,
+            survival: subject.survival.fresh(),
+            references: Vec::new(),
+            preamble_added: 0,
+        })
+    }
+
+    /// Replays all that is left.
+    pub async fn run_to_end(&mut self) -> Result<(), String> {
+        while self.step().await? {}
+        Ok(())
+    }
+
+    /// Replays up to a request, by its ordinal from 0: the context is then
+    /// what that request sends. `false` if the recording ends before it.
+    pub async fn run_to_request(&mut self, request: u32) -> Result<bool, String> {
+        loop {
+            let message = self.context.seen_count();
+            if message == 0 {
+                self.open_stages().await?;
+            }
+            if !self.prepare_next(message).await? {
+                return Ok(false);
+            }
+            if self.requests.len() as u32 > request {
+                return Ok(true);
+            }
+            self.arrive(message).await?;
+        }
+    }
+
+    /// Replays one recorded message: the request that produced it, if it is a
+    /// response, then its arrival. `false` at the end of the recording.
+    pub async fn step(&mut self) -> Result<bool, String> {
+        let message = self.context.seen_count();
+        if message == 0 {
+            self.open_stages().await?;
+        }
+        if !self.prepare_next(message).await? {
+            return Ok(false);
+        }
+        self.arrive(message).await?;
+        Ok(true)
+    }
+
+    /// Brings the context to what would be sent to produce the next message.
+    /// `false` if there is none.
+    async fn prepare_next(&mut self, message: MessageIndex) -> Result<bool, String> {
+        let Some(next) = self.subject.recording.transcript.messages.get(message as usize) else {
+            return Ok(false);
+        };
+        let is_request = next.is_request();
+        self.now = self.subject.timeline.at(message);
+        self.context.enter(message);
+        if is_request {
+            self.prepare()?;
+            self.look_all(At::Request).await?;
+            self.request(message)?;
+        }
+        Ok(true)
+    }
+
+    async fn open_stages(&mut self) -> Result<(), String> {
+        let bare = self.context.preamble_weight().tokens;
+        self.prepare()?;
+        self.preamble_added = self.context.preamble_weight().tokens - bare;
+        self.look_all(At::Open).await
+    }
+
+    /// What is always there: awareness, guidance, daily notes.
+    fn prepare(&mut self) -> Result<(), String> {
+        let meter = Metered::new(self.compactor);
+        for running in &mut self.stages {
+            let host = Host {
+                window: self.window,
+                budget: self.plan.preset.budget_tokens(self.window),
+                target: 0,
+                believed: None,
+                now: self.now,
+                cause: &When::Always,
+                reported: self.reported,
+                estimator: self.plan.preset.estimator,
+                recorded: None,
+                compactor: &meter,
+                random: &self.random,
+            };
+            let name = running.stage.mechanism.name;
+            let prepared = running.mechanism.prepare(&mut self.context, &mut self.shared, &host);
+            prepared.map_err(|e| format!("{name}: {e}"))?;
+        }
+        Ok(())
+    }
+
+    async fn look_all(&mut self, at: At) -> Result<(), String> {
+        for number in 0..self.stages.len() {
+            if self.stages[number].stage.at == at {
+                self.look(number).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes what is sent now, and what of the exam survives in it.
+    fn request(&mut self, message: MessageIndex) -> Result<(), String> {
+        let valid = self.check_pairs()?;
+        let weight = self.context.weight();
+        let output = self.subject.recording.sizes.output[message as usize];
+        let ordinal = self.requests.len() as u32;
+        let references = &self.subject.facts.exam.references;
+        let from = references.partition_point(|r| r.request < ordinal);
+        for number in from..references.len() {
+            if references[number].request > ordinal {
+                break;
+            }
+            let state = self.survival.state(number, &self.context);
+            self.references.push(ReferenceOutcome { reference: number as u32, state });
+        }
+        self.requests.push(RequestRow {
+            tokens_sent: weight.tokens,
+            estimated: self.plan.preset.estimator.total(weight, self.reported),
+            messages: self.context.message_count(),
+            overflow: weight.tokens + output > self.window,
+            valid,
+        });
+        self.reported = Some(Reported { input: weight.tokens, output });
+        Ok(())
+    }
+
+    /// Appends the next recorded message and looks at the stages that follow it.
+    async fn arrive(&mut self, message: MessageIndex) -> Result<(), String> {
+        self.context.append();
+        let transcript = &self.subject.recording.transcript;
+        let arrived = &transcript.messages[message as usize];
+        let calls_gone = self.subject.recording.call_of(message).is_some_and(|call| {
+            let caller = self.subject.recording.calls[call.0 as usize].message;
+            self.context.state(caller) != crate::model::LedgerState::Verbatim
+        });
+        self.unchecked |= calls_gone;
+        let seen = self.context.seen_count();
+        self.recorded = transcript.compactions.iter().find(|c| c.after == seen);
+        self.look_all(At::Append).await?;
+        if arrived.opens_exchange() {
+            self.look_all(At::UserTurn).await?;
+        }
+        if arrived.is_request() {
+            self.look_all(At::Response).await?;
+        }
+        Ok(())
+    }
+
+    /// The context as it is now.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// Requests made so far.
+    pub fn requests_made(&self) -> u32 {
+        self.requests.len() as u32
+    }
+
+    /// Records that mechanisms kept beside the context.
+    pub fn records(&self) -> &[Record] {
+        &self.records
+    }
+
+    fn finish(self) -> (CellOutcome, BTreeMap<String, String>) {
+        let rows = CellRows {
+            window: self.window,
+            preamble_added: self.preamble_added,
+            requests: self.requests,
+            compactions: self.compactions,
+            references: self.references,
+            loss: self.loss.into_rows(),
+            cpu_ms: self.cpu_ms,
+            notices: self.notices,
+        };
+        (CellOutcome::Done(Box::new(rows)), self.texts)
+    }
+}
+
+/// Everything that a later process needs to go on with a session where this
+/// one stopped: the strategy's side, not the rows measured so far.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SavedSession {
+    context: Saved,
+    shared: PresetState,
+    stages: Vec<Json>,
+    reported: Option<Reported>,
+    drawn: u64,
+}
+
+impl<'a> Session<'a> {
+    /// The session's state between two messages.
+    pub fn save(&self) -> SavedSession {
+        let random = self.random.lock().expect("nothing panics while drawing");
+        SavedSession {
+            context: self.context.save(),
+            shared: self.shared.clone(),
+            stages: self.stages.iter().map(|s| s.mechanism.state()).collect(),
+            reported: self.reported,
+            drawn: random.get_word_pos() as u64,
+        }
+    }
+
+    /// A session that goes on from a saved state.
+    pub fn restore(
+        subject: &'a Subject,
+        plan: &'a Plan,
+        compactor: &'a dyn Compactor,
+        saved: SavedSession,
+    ) -> Result<Self, String> {
+        let mut session = Self::open(subject, plan, compactor)?;
+        session.context = Context::restore(subject.recording.clone(), saved.context);
+        session.shared = saved.shared;
+        session.reported = saved.reported;
+        session
+            .random
+            .get_mut()
+            .expect("nothing panics while drawing")
+            .set_word_pos(saved.drawn.into());
+        for (running, state) in session.stages.iter_mut().zip(saved.stages) {
+            running.mechanism.restore(state).map_err(|e| e.to_string())?;
+        }
+        session.unchecked = true;
+        Ok(session)
+    }
+}

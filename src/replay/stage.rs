@@ -1,0 +1,184 @@
+//! Runs one stage: looks whether it is due, times it, keeps its books.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context as TaskContext, Poll};
+use std::time::Duration;
+
+use cpu_time::ThreadTime;
+
+use crate::model::CompactionRow;
+use crate::strategy::{
+    Gauge, Host, Metered, Outcome, Stage, Strategy, StrategyError, When, pairs_are_whole,
+};
+
+use super::loss::Changes;
+use super::session::Session;
+use super::subject::text_hash;
+
+/// A stage of one cell: its scaled trigger and its mechanism.
+pub(super) struct Running {
+    pub stage: Stage,
+    pub when: When,
+    pub mechanism: Box<dyn Strategy>,
+}
+
+/// Adds up the thread's CPU time over the polls of a future, so that a slow
+/// neighbour task does not show up in a strategy's time (`semantics` 38).
+struct OnCpu<F> {
+    inner: Pin<Box<F>>,
+    spent: Duration,
+}
+
+impl<F: Future> Future for OnCpu<F> {
+    type Output = (F::Output, Duration);
+
+    fn poll(mut self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        let start = ThreadTime::now();
+        let polled = self.inner.as_mut().poll(task);
+        self.spent += start.elapsed();
+        polled.map(|output| (output, self.spent))
+    }
+}
+
+async fn on_cpu<F: Future>(future: F) -> (F::Output, Duration) {
+    OnCpu { inner: Box::pin(future), spent: Duration::ZERO }.await
+}
+
+/// What a stage did, before its effect on the ledger is known.
+struct Ran {
+    outcome: Outcome,
+    row: CompactionRow,
+}
+
+impl Session<'_> {
+    /// Looks at a stage; runs it if it is due.
+    pub(super) async fn look(&mut self, number: usize) -> Result<(), String> {
+        self.context.begin_stage(number as u32);
+        let gauge = self.gauge();
+        let due = self.stages[number].when.holds(&gauge);
+        let ran = if due { Some(self.run(number, &gauge).await?) } else { None };
+        let changes = self.loss.observe(&mut self.context, self.requests.len() as u32);
+        if let Some(ran) = ran {
+            self.keep(ran, changes);
+        }
+        Ok(())
+    }
+
+    async fn run(&mut self, number: usize, gauge: &Gauge) -> Result<Ran, String> {
+        let meter = Metered::new(self.compactor);
+        let running = &mut self.stages[number];
+        let host = Host {
+            window: self.window,
+            budget: gauge.budget,
+            target: target(&running.stage, &running.when, gauge),
+            believed: gauge.believed,
+            now: self.now,
+            cause: &running.when,
+            reported: self.reported,
+            estimator: self.plan.preset.estimator,
+            recorded: self.recorded,
+            compactor: &meter,
+            random: &self.random,
+        };
+        let before = self.context.weight();
+        let synthetic = self.context.synthetic_count();
+        let compact = running.mechanism.compact(&mut self.context, &mut self.shared, &host);
+        let (result, spent) = on_cpu(compact).await;
+        let name = running.stage.mechanism.name;
+        let outcome = result.map_err(|e: StrategyError| format!("{name}: {e}"))?;
+        let cpu_ms = spent.as_secs_f64() * 1e3;
+        self.cpu_ms += cpu_ms;
+        let after = self.context.weight();
+        if let Some(reported) = &mut self.reported {
+            // Reported − removed + added, in the preset's own unit (`semantics` 13).
+            let estimator = self.plan.preset.estimator;
+            let (removed, added) = (estimator.fallback(before), estimator.fallback(after));
+            reported.input = (reported.input + added).saturating_sub(removed);
+        }
+        let calls = meter.take();
+        let texts = self.context.synthetic_texts(synthetic);
+        let texts = texts.map(|text| (text_hash(text), text.to_owned())).collect::<Vec<_>>();
+        let row = CompactionRow {
+            request: self.requests.len() as u32,
+            stage: number as u32,
+            mechanism: name.to_owned(),
+            trigger: self.stages[number].when.to_string(),
+            tokens_before: before.tokens,
+            tokens_after: after.tokens,
+            messages_folded: 0,
+            messages_evicted: 0,
+            messages_edited: 0,
+            model_calls: calls.len() as u32,
+            input_tokens: calls.iter().map(|c| c.usage.input).sum(),
+            output_tokens: calls.iter().map(|c| c.usage.output).sum(),
+            cpu_ms,
+            latency_ms: calls.iter().map(|c| c.latency_ms).sum(),
+            background: false,
+            fallback: outcome.fallback.as_ref().map(|f| format!("{}: {}", f.to, f.reason)),
+            error: None,
+            texts: texts.iter().map(|(hash, _)| hash.clone()).collect(),
+        };
+        self.texts.extend(texts);
+        Ok(Ran { outcome, row })
+    }
+
+    /// A row for a stage that did something: changed the ledger, called a
+    /// model, or fell back.
+    fn keep(&mut self, ran: Ran, changes: Changes) {
+        let Ran { outcome, mut row } = ran;
+        self.notices.extend(outcome.notices);
+        self.records.extend(outcome.records);
+        row.messages_folded = changes.folded;
+        row.messages_evicted = changes.gone;
+        row.messages_edited = changes.edited;
+        let acted = changes != Changes::default() || row.model_calls > 0 || row.fallback.is_some();
+        if acted {
+            self.unchecked = true;
+            self.compactions.push(row);
+        }
+    }
+
+    /// Calls and results must be whole wherever a preset does not declare
+    /// otherwise. A violation is a bug of the strategy, never mended silently.
+    pub(super) fn check_pairs(&mut self) -> Result<bool, String> {
+        let breaks = self.stages.iter().any(|s| s.stage.breaks_pairs);
+        if !self.unchecked && !breaks {
+            return Ok(true);
+        }
+        self.unchecked = false;
+        match pairs_are_whole(&self.context) {
+            Ok(()) => Ok(true),
+            Err(_) if breaks => Ok(false),
+            Err(violation) => {
+                Err(format!("strategy bug at request {}: {violation}", self.requests.len()))
+            }
+        }
+    }
+
+    fn gauge(&self) -> Gauge {
+        let preset = &self.plan.preset;
+        let weight = self.context.weight();
+        Gauge {
+            believed: preset.estimator.total(weight, self.reported),
+            window: self.window,
+            budget: preset.budget_tokens(self.window),
+            usable: preset.usable(self.window),
+            tool_tokens: self.context.tool_tokens_after(self.shared.pruned_through),
+            messages: self.context.message_count(),
+            recorded: self.recorded.is_some(),
+        }
+    }
+}
+
+/// What to shrink to: the stage's target, or its own threshold.
+fn target(stage: &Stage, when: &When, gauge: &Gauge) -> u64 {
+    if let Some((of, share)) = stage.target {
+        return gauge.share(of, share);
+    }
+    match when {
+        When::Above { of, share, and_over } => gauge.share(*of, *share).max(*and_over),
+        When::AboveReserve { reserve } => gauge.window.saturating_sub(*reserve),
+        _ => gauge.budget,
+    }
+}

@@ -1,0 +1,118 @@
+//! A transcript made ready: everything about it that every cell shares.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::clock::Timeline;
+use crate::model::{Block, MessageFacts, RequestFacts, Transcript, TranscriptFacts};
+use crate::probes::{MiningRules, Survival, mine};
+use crate::strategy::Recording;
+use crate::tokens::Counter;
+
+/// A transcript with its sizes, its exam and its times.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// Transcript, sizes and calls.
+    pub recording: Recording,
+    /// The clock at each message.
+    pub timeline: Arc<Timeline>,
+    /// Looks up the references.
+    pub survival: Survival,
+    /// What measuring needs of it.
+    pub facts: Arc<TranscriptFacts>,
+    /// Text of each message by its hash.
+    pub texts: Arc<BTreeMap<String, String>>,
+}
+
+/// Hash under which a text is stored: the first 128 bits of BLAKE3, in hex.
+pub(crate) fn text_hash(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex()[..32].to_owned()
+}
+
+impl Subject {
+    /// Counts, indexes and mines a transcript: each message is tokenised here
+    /// and nowhere else.
+    pub fn new(dataset: &str, transcript: Transcript, counter: Arc<Counter>) -> Self {
+        let transcript = Arc::new(transcript);
+        let recording = Recording::new(Arc::clone(&transcript), counter);
+        let sizes: Vec<u64> = recording.sizes.messages.iter().map(|w| w.tokens).collect();
+        let exam = mine(&transcript, &sizes, &MiningRules::default());
+        let survival = Survival::new(&transcript, &exam);
+        let mut texts = BTreeMap::new();
+        let messages = transcript.messages.iter().zip(&sizes).map(|(message, &tokens)| {
+            let text = message.sent();
+            let hash = text_hash(&text);
+            texts.insert(hash.clone(), text);
+            MessageFacts {
+                id: message.id.clone(),
+                role: message.role,
+                tokens,
+                tool: None,
+                text: hash,
+            }
+        });
+        let mut messages: Vec<MessageFacts> = messages.collect();
+        name_tools(&recording, &mut messages);
+        let facts = TranscriptFacts {
+            dataset: dataset.to_owned(),
+            transcript: transcript.id.clone(),
+            cluster: transcript.project.clone(),
+            preamble_tokens: recording.sizes.preamble_tokens(),
+            hidden_tokens: recording.sizes.hidden_tokens,
+            messages,
+            requests: requests(&recording),
+            exam,
+            recorded_compactions: transcript.compactions.len() as u32,
+            left_out: transcript.left_out.iter().map(|(k, v)| (k.clone(), *v)).collect(),
+        };
+        Self {
+            timeline: Arc::new(Timeline::of(&transcript)),
+            recording,
+            survival,
+            facts: Arc::new(facts),
+            texts: Arc::new(texts),
+        }
+    }
+}
+
+/// Writes the tool's name to the messages that call it first or answer it.
+fn name_tools(recording: &Recording, messages: &mut [MessageFacts]) {
+    for (index, message) in recording.transcript.messages.iter().enumerate() {
+        let called = message.blocks.iter().find_map(|b| match b {
+            Block::ToolCall { name, .. } => Some(name.clone()),
+            _ => None,
+        });
+        let answered = || {
+            let call = recording.call_of(index as u32)?;
+            Some(recording.calls[call.0 as usize].tool.clone())
+        };
+        messages[index].tool = called.or_else(answered);
+    }
+}
+
+fn requests(recording: &Recording) -> Vec<RequestFacts> {
+    let sizes = &recording.sizes;
+    let changes = &recording.transcript.preamble_changes;
+    let mut preamble = sizes.preamble.tokens;
+    let mut change = 0;
+    let mut history = 0;
+    let mut rows = Vec::new();
+    for (index, message) in (0u32..).zip(&recording.transcript.messages) {
+        while changes.get(change).is_some_and(|c| c.before <= index) {
+            preamble = sizes.preamble_changes[change].tokens;
+            change += 1;
+        }
+        if message.is_request() {
+            let usage = message.usage;
+            rows.push(RequestFacts {
+                message: index,
+                tokens_full: preamble + sizes.hidden_tokens + history,
+                output: sizes.output[index as usize],
+                output_recorded: usage.is_some_and(|u| u.output_final && u.output > 0),
+                recorded_prompt: usage.map(|u| u.prompt()).filter(|&p| p > 0),
+            });
+        }
+        history += sizes.messages[index as usize].tokens;
+    }
+    rows
+}

@@ -1,0 +1,143 @@
+//! The context limit that a run assumes.
+
+use std::str::FromStr;
+
+use crate::tokens::Sizes;
+
+/// Fewest tokens that a window must leave for messages (`semantics` 10).
+const LEAST_FOR_MESSAGES: u64 = 2_000;
+
+/// A window as typed: tokens, or a share of each transcript's messages.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WindowSpec {
+    label: String,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Tokens(u64),
+    Share(f64),
+}
+
+/// What is wrong with a window.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WindowError {
+    /// It cannot be read.
+    #[error("`{0}` is no window; write tokens (16000, 16k, 1m) or a share of the messages (25%)")]
+    Unreadable(String),
+    /// It leaves too little beside the preamble.
+    #[error(
+        "a window of {window} tokens leaves {left} for messages beside a preamble of {preamble}; \
+         at least 2000 are needed: use a window of {} or more, or a share such as 25%",
+        preamble + LEAST_FOR_MESSAGES
+    )]
+    TooSmall {
+        /// The window.
+        window: u64,
+        /// Tokens of the preamble.
+        preamble: u64,
+        /// What is left.
+        left: u64,
+    },
+}
+
+impl FromStr for WindowSpec {
+    type Err = WindowError;
+
+    fn from_str(typed: &str) -> Result<Self, WindowError> {
+        let unreadable = || WindowError::Unreadable(typed.to_owned());
+        let label = typed.trim().to_owned();
+        let lower = label.to_ascii_lowercase();
+        let kind = if let Some(share) = lower.strip_suffix('%') {
+            let share: f64 = share.trim().parse().map_err(|_| unreadable())?;
+            if !(share > 0.0 && share <= 100.0) {
+                return Err(unreadable());
+            }
+            Kind::Share(share / 100.0)
+        } else {
+            let (digits, factor) = match lower.strip_suffix('k') {
+                Some(digits) => (digits, 1e3),
+                None => lower.strip_suffix('m').map_or((lower.as_str(), 1.0), |d| (d, 1e6)),
+            };
+            let number: f64 = digits.replace('_', "").parse().map_err(|_| unreadable())?;
+            if !(number.is_finite() && number > 0.0 && number * factor < 1e15) {
+                return Err(unreadable());
+            }
+            Kind::Tokens((number * factor) as u64)
+        };
+        Ok(Self { label, kind })
+    }
+}
+
+impl WindowSpec {
+    /// As typed: the key in tables.
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// Tokens for a transcript. A share is of the messages alone:
+    /// `P + O + max(2000, floor(share × M))` with P the preamble, O the largest
+    /// recorded output, M all messages (`semantics` 10).
+    pub fn tokens(&self, sizes: &Sizes) -> Result<u64, WindowError> {
+        let preamble = sizes.preamble_tokens();
+        match self.kind {
+            Kind::Share(share) => {
+                let part = (sizes.all_messages() as f64 * share) as u64;
+                Ok(preamble + sizes.largest_output() + part.max(LEAST_FOR_MESSAGES))
+            }
+            Kind::Tokens(window) => {
+                let left = window.saturating_sub(preamble);
+                if left < LEAST_FOR_MESSAGES {
+                    return Err(WindowError::TooSmall { window, preamble, left });
+                }
+                Ok(window)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tokens::Weight;
+
+    fn sizes(preamble: u64, messages: &[u64], output: u64) -> Sizes {
+        let weight = |tokens| Weight { tokens, ..Weight::default() };
+        Sizes {
+            messages: messages.iter().map(|&t| weight(t)).collect(),
+            preamble: weight(preamble),
+            preamble_changes: Vec::new(),
+            hidden_tokens: 100,
+            output: vec![0, output],
+        }
+    }
+
+    #[test]
+    fn windows_are_read_as_people_write_them() {
+        let tokens =
+            |typed: &str| typed.parse::<WindowSpec>().unwrap().tokens(&sizes(0, &[10], 0)).unwrap();
+        assert_eq!(tokens("200k"), 200_000);
+        assert_eq!(tokens("1.5M"), 1_500_000);
+        assert_eq!(tokens("16_000"), 16_000);
+        for bad in ["", "k", "0", "-5", "0%", "101%", "nan", "inf", "1e400k", "25 percent"] {
+            assert!(bad.parse::<WindowSpec>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_share_is_of_the_messages_and_at_least_2000() {
+        let quarter: WindowSpec = "25%".parse().unwrap();
+        // 400 + 100 hidden, output 700, a quarter of 40,000.
+        assert_eq!(quarter.tokens(&sizes(400, &[30_000, 10_000], 700)), Ok(11_200));
+        assert_eq!(quarter.tokens(&sizes(400, &[100], 700)), Ok(3_200));
+    }
+
+    #[test]
+    fn a_window_that_leaves_under_2000_tokens_is_refused() {
+        let window: WindowSpec = "2499".parse().unwrap();
+        let refused = window.tokens(&sizes(400, &[100], 0)).unwrap_err();
+        assert!(refused.to_string().contains("use a window of 2500 or more"), "{refused}");
+        assert!("2500".parse::<WindowSpec>().unwrap().tokens(&sizes(400, &[100], 0)).is_ok());
+    }
+}

@@ -1,0 +1,129 @@
+//! The rows that are compared with each other: one data set at one window. The
+//! terminal and the page show them alike.
+
+use super::{number, plain};
+use crate::model::{PresetRow, Report, Standing, TranscriptFacts, Value};
+
+/// Data set name of the rows over all data sets.
+pub(super) const ALL: &str = "ALL";
+
+/// One table.
+pub(super) struct Block<'a> {
+    pub(super) dataset: &'a str,
+    pub(super) window: &'a str,
+    pub(super) rows: Vec<&'a PresetRow>,
+}
+
+/// The tables of a report in the order of its rows. With one data set the rows
+/// over all of them say the same again, so they are left out.
+pub(super) fn blocks(report: &Report) -> Vec<Block<'_>> {
+    let mut datasets: Vec<&str> =
+        report.rows.iter().map(|r| r.dataset.as_str()).filter(|d| *d != ALL).collect();
+    datasets.sort_unstable();
+    datasets.dedup();
+    let mut blocks: Vec<Block<'_>> = Vec::new();
+    for row in &report.rows {
+        if row.dataset == ALL && datasets.len() == 1 {
+            continue;
+        }
+        match blocks.iter_mut().find(|b| b.dataset == row.dataset && b.window == row.window) {
+            Some(block) => block.rows.push(row),
+            None => {
+                blocks.push(Block { dataset: &row.dataset, window: &row.window, rows: vec![row] })
+            }
+        }
+    }
+    blocks
+}
+
+/// What a table is about: data set, sizes, windows, seats.
+pub(super) fn headline(report: &Report, dataset: &str, windows: &[&str]) -> String {
+    let facts: Vec<&TranscriptFacts> =
+        report.transcripts.iter().filter(|t| dataset == ALL || t.dataset == dataset).collect();
+    let requests: usize = facts.iter().map(|t| t.requests.len()).sum();
+    let references: usize = facts.iter().map(|t| t.exam.references.len()).sum();
+    let name = if dataset == ALL { "all data sets" } else { dataset };
+    let labels: Vec<String> = windows.iter().map(|w| window(w)).collect();
+    format!(
+        "{} · {}, {}, {} · window{} {} · {}",
+        plain::line(name),
+        counted(facts.len(), "session"),
+        counted(requests, "request"),
+        counted(references, "reference"),
+        if labels.len() == 1 { "" } else { "s" },
+        labels.join(", "),
+        models(&report.manifest.compactor),
+    )
+}
+
+/// A count with its noun.
+pub(super) fn counted(n: usize, noun: &str) -> String {
+    format!("{} {noun}{}", number::grouped(n as u64), if n == 1 { "" } else { "s" })
+}
+
+/// A window as people write it: `25 %`, `200k`.
+pub(super) fn window(label: &str) -> String {
+    match label.strip_suffix('%') {
+        Some(share) => format!("{} %", plain::line(share.trim_end())),
+        None => plain::line(label),
+    }
+}
+
+fn models(compactor: &str) -> String {
+    if compactor == "offline" {
+        "offline models".to_owned()
+    } else {
+        format!("compactor {}", plain::line(compactor))
+    }
+}
+
+/// A preset's name as people see it.
+pub(super) fn label(row: &PresetRow) -> String {
+    let name = plain::line(&row.strategy);
+    if row.standing == Standing::StandIn { format!("{name} (stand-in)") } else { name }
+}
+
+/// Tokens sent as a share of what `full` sends.
+pub(super) fn token_share(row: &PresetRow) -> Option<f64> {
+    row.number("token_savings").map(|savings| 1.0 - savings)
+}
+
+/// Requests that the provider would have refused.
+pub(super) fn overflows(row: &PresetRow) -> Option<f64> {
+    row.number("overflows").filter(|&n| n > 0.0)
+}
+
+/// The last column: standing or verdict, and how much of it failed.
+pub(super) fn verdict(row: &PresetRow) -> String {
+    let mut parts = Vec::new();
+    match row.standing {
+        Standing::Control => parts.push("control".to_owned()),
+        Standing::StandIn => parts.push("not ranked: offline stand-in".to_owned()),
+        Standing::Ranked => parts.extend(row.verdict.map(|v| v.as_str().to_owned())),
+    }
+    if !row.failed.is_empty() {
+        parts.push(format!("{} failed", counted(row.failed.len(), "cell")));
+    }
+    if parts.is_empty() { "–".to_owned() } else { parts.join("; ") }
+}
+
+/// Why a column of the table is empty throughout.
+pub(super) fn gaps(rows: &[&PresetRow]) -> Vec<String> {
+    [("reference_recall", "needed facts kept"), ("recency_gain", "gain over recency")]
+        .iter()
+        .filter_map(|(id, name)| {
+            let reason = absent_throughout(rows, id)?;
+            Some(format!("{name}: {}.", plain::line(reason)))
+        })
+        .collect()
+}
+
+/// Why a measure is absent, where it is absent in every row for one reason.
+pub(super) fn absent_throughout<'a>(rows: &[&'a PresetRow], id: &str) -> Option<&'a str> {
+    let mut reasons = rows.iter().map(|row| match row.values.get(id) {
+        Some(Value::Absent(reason)) => Some(reason.as_str()),
+        _ => None,
+    });
+    let first = reasons.next()??;
+    reasons.all(|reason| reason == Some(first)).then_some(first)
+}

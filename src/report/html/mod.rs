@@ -1,0 +1,180 @@
+//! `report.html`: the comparison for people, in one file that needs no network
+//! and no script.
+//!
+//! Everything that comes from recordings or presets reaches the page through the
+//! template's escaping, or through plotters' own inside drawings; only finished
+//! drawings are marked safe.
+
+use askama::Template;
+
+use super::{Format, Source, block, plain};
+use crate::model::{PresetRow, Report};
+
+mod comparison;
+mod context_chart;
+mod labels;
+mod loss_map;
+mod sessions;
+mod tradeoff_chart;
+
+pub(super) const FORMAT: Format = Format {
+    name: "html",
+    file: "report.html",
+    about: "the comparison for people: one page, no network, no script needed",
+    render,
+};
+
+/// Limits that stand open at the top; the others are folded away below them.
+const LIMITS: usize = 4;
+
+#[derive(Template)]
+#[template(path = "page.html")]
+struct Page {
+    title: String,
+    headlines: Vec<String>,
+    sentences: Vec<String>,
+    limits: Vec<String>,
+    more_limits: Vec<String>,
+    failures: Vec<String>,
+    heads: Vec<comparison::Head>,
+    tables: Vec<Table>,
+    charts: Vec<Chart>,
+    contexts: Vec<sessions::Session>,
+    more_contexts: Vec<sessions::Session>,
+    losses: Vec<sessions::Session>,
+    compactions: Vec<sessions::Compactions>,
+    session: String,
+    with_texts: bool,
+    settings: Vec<(&'static str, String)>,
+    transcripts: Vec<(String, String)>,
+    presets: Vec<(String, String)>,
+    style: &'static str,
+    script: &'static str,
+}
+
+struct Table {
+    id: String,
+    dataset: String,
+    window: String,
+    rows: Vec<comparison::Row>,
+    gaps: Vec<String>,
+    measures: Vec<comparison::Measure>,
+    reasons: Vec<(String, String)>,
+}
+
+struct Chart {
+    dataset: String,
+    svg: String,
+}
+
+fn render(source: &Source<'_>) -> Vec<u8> {
+    let report = source.report;
+    let blocks = block::blocks(report);
+    let longest = sessions::longest(report);
+    let others = report.transcripts.iter().filter(|t| longest.is_none_or(|l| !std::ptr::eq(l, *t)));
+    let warnings = report.warnings.iter().map(|w| plain::line(w));
+    let page = Page {
+        title: plain::line(&report.title),
+        headlines: headlines(report, &blocks),
+        sentences: report.sentences.iter().map(|s| plain::line(&s.0)).collect(),
+        limits: warnings.clone().take(LIMITS).collect(),
+        more_limits: warnings.skip(LIMITS).collect(),
+        failures: failures(report),
+        heads: comparison::heads(),
+        tables: blocks.iter().enumerate().map(|(at, b)| table(at, b)).collect(),
+        charts: charts(&blocks),
+        contexts: longest.map_or_else(Vec::new, |t| sessions::contexts(report, t, true)),
+        more_contexts: others.flat_map(|t| sessions::contexts(report, t, false)).collect(),
+        losses: longest.map_or_else(Vec::new, |t| sessions::losses(source, t)),
+        compactions: longest.map_or_else(Vec::new, |t| sessions::compactions(source, t)),
+        session: longest.map_or_else(String::new, |t| plain::line(&t.transcript)),
+        with_texts: source.texts.is_some(),
+        settings: settings(report),
+        transcripts: provenance(&report.manifest.transcripts),
+        presets: provenance(&report.manifest.presets),
+        style: include_str!("../templates/style.css"),
+        script: include_str!("../templates/script.js"),
+    };
+    page.render().expect("writing to memory cannot fail").into_bytes()
+}
+
+fn table(at: usize, block: &block::Block<'_>) -> Table {
+    Table {
+        id: format!("table-{at}"),
+        dataset: plain::line(block.dataset),
+        window: block::window(block.window),
+        rows: comparison::rows(&block.rows),
+        gaps: block::gaps(&block.rows),
+        measures: comparison::measures(&block.rows),
+        reasons: comparison::reasons(&block.rows),
+    }
+}
+
+/// Data sets in the order of their tables.
+fn datasets<'a>(blocks: &[block::Block<'a>]) -> Vec<&'a str> {
+    let mut datasets: Vec<&str> = Vec::new();
+    for block in blocks {
+        if !datasets.contains(&block.dataset) {
+            datasets.push(block.dataset);
+        }
+    }
+    datasets
+}
+
+fn headlines(report: &Report, blocks: &[block::Block<'_>]) -> Vec<String> {
+    datasets(blocks)
+        .into_iter()
+        .map(|dataset| {
+            let mine = blocks.iter().filter(|b| b.dataset == dataset);
+            let windows: Vec<&str> = mine.map(|b| b.window).collect();
+            block::headline(report, dataset, &windows)
+        })
+        .collect()
+}
+
+/// One chart per data set, over all its windows.
+fn charts(blocks: &[block::Block<'_>]) -> Vec<Chart> {
+    datasets(blocks)
+        .into_iter()
+        .filter_map(|dataset| {
+            let mine = blocks.iter().filter(|b| b.dataset == dataset);
+            let rows: Vec<&PresetRow> = mine.flat_map(|b| b.rows.iter().copied()).collect();
+            let svg = tradeoff_chart::chart(&rows)?;
+            Some(Chart { dataset: plain::line(dataset), svg })
+        })
+        .collect()
+}
+
+fn failures(report: &Report) -> Vec<String> {
+    let failed = report.rows.iter().filter(|row| row.dataset != block::ALL);
+    failed
+        .flat_map(|row| {
+            row.failed.iter().map(|error| {
+                let window = block::window(&row.window);
+                format!("{} at window {window}: {}", plain::line(&row.strategy), plain::line(error))
+            })
+        })
+        .collect()
+}
+
+fn settings(report: &Report) -> Vec<(&'static str, String)> {
+    let manifest = &report.manifest;
+    let windows: Vec<String> = manifest.windows.iter().map(|w| block::window(w)).collect();
+    vec![
+        ("recap", plain::line(&manifest.version)),
+        ("instrument", manifest.instrument.to_string()),
+        ("tokens", plain::line(&manifest.tokens)),
+        ("windows", windows.join(", ")),
+        ("thresholds scale with the window", if manifest.scaled { "yes" } else { "no" }.to_owned()),
+        ("replicates", manifest.replicates.to_string()),
+        ("seed", manifest.seed.to_string()),
+        ("compactor", plain::line(&manifest.compactor)),
+    ]
+}
+
+fn provenance(all: &[crate::model::Provenance]) -> Vec<(String, String)> {
+    all.iter().map(|p| (plain::line(&p.name), plain::line(&p.hash))).collect()
+}
+
+#[cfg(test)]
+mod tests;

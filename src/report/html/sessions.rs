@@ -1,0 +1,277 @@
+//! What the page shows of single sessions: context size, loss map, and what went
+//! into and came out of compactions.
+//!
+//! Invariant: the page stays under its size whatever the run. Lines and maps
+//! have a finest grid, texts share a budget; nothing is left out of the CSVs.
+
+use super::context_chart;
+use super::loss_map::{self, LossMap};
+use crate::model::{
+    Cell, CellRows, CompactionRow, LedgerState, PresetRow, Report, Standing, TranscriptFacts,
+};
+use crate::report::{Source, block, number, plain};
+
+/// Points of a line for the session that is open.
+const POINTS: usize = 400;
+/// Points of a line for the others, which are folded away.
+const POINTS_FOLDED: usize = 120;
+/// Bytes of words on hover, all loss maps together.
+const HOVER_BUDGET: usize = 600_000;
+/// Rows of a loss map, at most.
+const HOVER_ROWS: usize = 200;
+/// Bytes on hover per row at least: which message it is.
+const HOVER_LEAST: usize = 90;
+/// Compactions shown of a preset, messages shown of a compaction, characters of
+/// a message and of a summary.
+const COMPACTIONS: usize = 3;
+const MESSAGES: usize = 8;
+const MESSAGE: usize = 160;
+const SUMMARY: usize = 1_500;
+
+/// A drawing with its heading.
+pub(super) struct Figure {
+    pub(super) name: String,
+    pub(super) class: &'static str,
+    pub(super) caption: String,
+    pub(super) svg: String,
+    /// Shown before anybody asks: the best ranked one.
+    pub(super) open: bool,
+}
+
+/// The figures of a session at one window.
+pub(super) struct Session {
+    pub(super) name: String,
+    pub(super) window: String,
+    pub(super) figures: Vec<Figure>,
+}
+
+/// A compaction, side by side.
+pub(super) struct Compaction {
+    pub(super) heading: String,
+    pub(super) went_in: Vec<String>,
+    pub(super) more: Option<String>,
+    pub(super) came_out: Vec<String>,
+    pub(super) note: Option<String>,
+}
+
+/// Compactions of one preset.
+pub(super) struct Compactions {
+    pub(super) name: String,
+    pub(super) caption: String,
+    pub(super) window: String,
+    pub(super) shown: Vec<Compaction>,
+    pub(super) more: Option<String>,
+}
+
+/// The session with the most tokens: the one that compression is for.
+pub(super) fn longest(report: &Report) -> Option<&TranscriptFacts> {
+    let size = |t: &TranscriptFacts| t.requests.last().map_or(0, |r| r.tokens_full);
+    // Reversed: of equals the first wins.
+    report.transcripts.iter().rev().max_by_key(|t| size(t))
+}
+
+/// Context size at every window, for one session.
+pub(super) fn contexts(report: &Report, facts: &TranscriptFacts, open: bool) -> Vec<Session> {
+    let points = if open { POINTS } else { POINTS_FOLDED };
+    each_window(report, facts, |cells| {
+        let top = context_chart::top(facts, cells.iter().map(|(_, rows)| *rows));
+        cells
+            .iter()
+            .map(|(cell, rows)| {
+                let name = name(cell);
+                let svg = context_chart::panel(facts, rows, &name, top, points);
+                figure(cell, context_chart::caption(rows), svg)
+            })
+            .collect()
+    })
+}
+
+/// Loss maps at every window, for one session. `full` has nothing to show.
+pub(super) fn losses(source: &Source<'_>, facts: &TranscriptFacts) -> Vec<Session> {
+    let maps = source.report.cells.iter().filter(|c| of(c, facts) && loses(c)).count();
+    let rows = facts.messages.len().min(HOVER_ROWS);
+    let bytes = (HOVER_BUDGET / (maps * rows).max(1)).max(HOVER_LEAST);
+    each_window(source.report, facts, |cells| {
+        let mine: Vec<_> = cells.iter().filter(|(cell, _)| loses(cell)).collect();
+        let best = mine.iter().position(|(cell, _)| cell.standing == Standing::Ranked).unwrap_or(0);
+        let figures = mine.iter().enumerate().map(|(at, (cell, rows))| {
+            let map = LossMap::new(facts, rows);
+            let svg = map.svg(&name(cell), source.texts, bytes);
+            Figure { open: at == best, ..figure(cell, map.caption(), svg) }
+        });
+        figures.collect()
+    })
+}
+
+/// Compactions of every preset and window, for one session.
+pub(super) fn compactions(source: &Source<'_>, facts: &TranscriptFacts) -> Vec<Compactions> {
+    let cells = ordered(source.report, facts);
+    cells
+        .into_iter()
+        .filter(|(_, rows)| !rows.compactions.is_empty())
+        .map(|(cell, rows)| {
+            let all = rows.compactions.len();
+            let shown = rows.compactions.iter().take(COMPACTIONS);
+            Compactions {
+                name: name(cell),
+                caption: block::counted(all, "compaction"),
+                window: block::window(&cell.key.window),
+                shown: shown.map(|row| compaction(source, facts, rows, row)).collect(),
+                more: (all > COMPACTIONS).then(|| {
+                    format!(
+                        "{} more in compactions.csv",
+                        number::grouped((all - COMPACTIONS) as u64)
+                    )
+                }),
+            }
+        })
+        .collect()
+}
+
+fn compaction(
+    source: &Source<'_>,
+    facts: &TranscriptFacts,
+    rows: &CellRows,
+    row: &CompactionRow,
+) -> Compaction {
+    let touched: Vec<(usize, LedgerState)> = rows
+        .loss
+        .iter()
+        .filter(|l| l.request == row.request && l.state != LedgerState::Verbatim)
+        .map(|l| (l.message as usize, l.state))
+        .collect();
+    let text = |hash: &str, limit: usize| {
+        let text = source.texts?.get(hash)?;
+        Some(plain::lines(&plain::shortened(text.trim(), limit)))
+    };
+    let went_in = touched.iter().take(MESSAGES).filter_map(|(at, state)| {
+        let message = facts.messages.get(*at)?;
+        let mut words =
+            format!("{}: message {}, {}", state_word(*state), at + 1, loss_map::described(message));
+        if let Some(text) = text(&message.text, MESSAGE) {
+            words.push('\n');
+            words.push_str(&text);
+        }
+        Some(words)
+    });
+    Compaction {
+        heading: format!(
+            "before request {}: {} → {} tokens, {} (trigger: {})",
+            row.request + 1,
+            number::grouped(row.tokens_before),
+            number::grouped(row.tokens_after),
+            plain::line(&row.mechanism),
+            plain::line(&row.trigger),
+        ),
+        went_in: went_in.collect(),
+        more: touched
+            .len()
+            .checked_sub(MESSAGES + 1)
+            .map(|n| format!("and {}", block::counted(n + 1, "more message"))),
+        came_out: row.texts.iter().filter_map(|hash| text(hash, SUMMARY)).collect(),
+        note: note(source, row, &touched),
+    }
+}
+
+fn note(
+    source: &Source<'_>,
+    row: &CompactionRow,
+    touched: &[(usize, LedgerState)],
+) -> Option<String> {
+    if let Some(error) = &row.error {
+        return Some(format!("failed, the context stayed as it was: {}", plain::line(error)));
+    }
+    if let Some(fallback) = &row.fallback {
+        return Some(format!("fell back: {}", plain::line(fallback)));
+    }
+    match (row.texts.is_empty(), source.texts.is_none()) {
+        (true, _) if touched.iter().any(|(_, state)| *state == LedgerState::Gone) => {
+            Some("nothing: they are no longer sent".to_owned())
+        }
+        (true, _) if !touched.is_empty() => {
+            Some("the same messages, each with a part cut or replaced by a marker".to_owned())
+        }
+        (true, _) => Some("the same: no message changed".to_owned()),
+        (false, true) => Some("a summary, whose text this report leaves out".to_owned()),
+        (false, false) => None,
+    }
+}
+
+fn state_word(state: LedgerState) -> &'static str {
+    match state {
+        LedgerState::Verbatim => "verbatim",
+        LedgerState::Edited => "edited",
+        LedgerState::Folded => "folded",
+        LedgerState::Gone => "gone",
+    }
+}
+
+fn figure(cell: &Cell, caption: String, svg: String) -> Figure {
+    Figure { name: name(cell), class: class(cell), caption, svg, open: false }
+}
+
+fn name(cell: &Cell) -> String {
+    let name = plain::line(&cell.key.strategy);
+    if cell.standing == Standing::StandIn { format!("{name} (stand-in)") } else { name }
+}
+
+fn class(cell: &Cell) -> &'static str {
+    if cell.standing == Standing::StandIn { "stand-in" } else { "" }
+}
+
+fn loses(cell: &Cell) -> bool {
+    cell.rows().is_some_and(|rows| !rows.loss.is_empty())
+}
+
+fn of(cell: &Cell, facts: &TranscriptFacts) -> bool {
+    cell.key.dataset == facts.dataset
+        && cell.key.transcript == facts.transcript
+        && cell.key.replicate == 0
+}
+
+fn each_window(
+    report: &Report,
+    facts: &TranscriptFacts,
+    figures: impl Fn(&[(&Cell, &CellRows)]) -> Vec<Figure>,
+) -> Vec<Session> {
+    let cells = ordered(report, facts);
+    let mut windows: Vec<&str> = Vec::new();
+    for (cell, _) in &cells {
+        if !windows.contains(&cell.key.window.as_str()) {
+            windows.push(&cell.key.window);
+        }
+    }
+    windows
+        .into_iter()
+        .map(|window| {
+            let mine: Vec<(&Cell, &CellRows)> =
+                cells.iter().filter(|(c, _)| c.key.window == window).copied().collect();
+            Session {
+                name: plain::line(&facts.transcript),
+                window: block::window(window),
+                figures: figures(&mine),
+            }
+        })
+        .filter(|session| !session.figures.is_empty())
+        .collect()
+}
+
+/// Cells of a session that ran through, in the order of the table's rows.
+fn ordered<'a>(report: &'a Report, facts: &TranscriptFacts) -> Vec<(&'a Cell, &'a CellRows)> {
+    let place = |cell: &Cell| {
+        let same = |row: &PresetRow| {
+            row.strategy == cell.key.strategy
+                && row.window == cell.key.window
+                && row.dataset == cell.key.dataset
+        };
+        report.rows.iter().position(same).unwrap_or(usize::MAX)
+    };
+    let mut cells: Vec<(usize, &Cell, &CellRows)> = report
+        .cells
+        .iter()
+        .filter(|cell| of(cell, facts))
+        .filter_map(|cell| Some((place(cell), cell, cell.rows()?)))
+        .collect();
+    cells.sort_by(|a, b| (a.0, &a.1.key).cmp(&(b.0, &b.1.key)));
+    cells.into_iter().map(|(_, cell, rows)| (cell, rows)).collect()
+}

@@ -1,0 +1,278 @@
+use crate::model::{CellOutcome, Standing, Value};
+use crate::report::testkit::Kit;
+use crate::report::{Source, Texts};
+
+use super::*;
+
+fn page(report: &Report, texts: Option<&dyn Texts>) -> String {
+    String::from_utf8(render(&Source { report, texts })).unwrap()
+}
+
+/// Text that tries to leave the place where it stands.
+const HOSTILE: &str = "<script>alert(1)</script>\" onmouseover=\"x' ]]> <!-- </title></svg></pre>\
+    </style>{{ 1 }} \u{0}\u{1b}[31m \u{202E}evil\u{2066} &amp;";
+
+/// Every text of a report, replaced; keys that join rows stay joined.
+fn hostile() -> (Report, crate::report::testkit::Echo) {
+    let mut report = Kit::default().report();
+    let bad = |name: &str| format!("{name}{HOSTILE}");
+    report.title = bad("title");
+    report.warnings = vec![bad("warning")];
+    report.sentences[0].0 = bad("sentence");
+    report.manifest.version = bad("version");
+    report.manifest.tokens = bad("tokens");
+    report.manifest.compactor = bad("compactor");
+    report.manifest.windows = vec![bad("window")];
+    for p in report.manifest.presets.iter_mut().chain(&mut report.manifest.transcripts) {
+        (p.name, p.hash) = (bad(&p.name), bad("hash"));
+    }
+    for row in &mut report.rows {
+        row.dataset = bad(&row.dataset);
+        row.strategy = bad(&row.strategy);
+        row.window = bad(&row.window);
+        row.failed = vec![bad("failed")];
+        row.values.insert(bad("measure"), Value::Text(bad("word")));
+        row.values.insert(bad("absent"), Value::Absent(bad("reason")));
+    }
+    for t in &mut report.transcripts {
+        (t.dataset, t.transcript) = (bad(&t.dataset), bad(&t.transcript));
+        for m in &mut t.messages {
+            (m.id, m.tool) = (bad(&m.id), Some(bad("tool")));
+        }
+    }
+    for cell in &mut report.cells {
+        let key = &mut cell.key;
+        for part in [&mut key.dataset, &mut key.transcript, &mut key.strategy, &mut key.window] {
+            *part = bad(part);
+        }
+        if let CellOutcome::Done(rows) = &mut cell.outcome {
+            for (at, c) in rows.compactions.iter_mut().enumerate() {
+                (c.mechanism, c.trigger) = (bad("mechanism"), bad("trigger"));
+                c.fallback = (at == 0).then(|| bad("fallback"));
+                c.error = (at == 1).then(|| bad("error"));
+            }
+        }
+    }
+    let mut texts = Kit::default().texts(&report);
+    for text in texts.0.values_mut() {
+        *text = bad("text");
+    }
+    (report, texts)
+}
+
+/// Start tags of a page that is read as HTML; panics where a `<` opens nothing
+/// that the page itself writes.
+fn tags(page: &str) -> Vec<&str> {
+    let names = [
+        "a",
+        "aside",
+        "b",
+        "bdi",
+        "body",
+        "circle",
+        "code",
+        "dd",
+        "defs",
+        "details",
+        "div",
+        "dl",
+        "dt",
+        "figcaption",
+        "figure",
+        "g",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "head",
+        "header",
+        "html",
+        "i",
+        "li",
+        "line",
+        "main",
+        "meta",
+        "p",
+        "path",
+        "pattern",
+        "polygon",
+        "polyline",
+        "pre",
+        "rect",
+        "script",
+        "section",
+        "small",
+        "span",
+        "style",
+        "summary",
+        "svg",
+        "table",
+        "tbody",
+        "td",
+        "text",
+        "th",
+        "thead",
+        "title",
+        "tr",
+        "ul",
+    ];
+    let markup = |from: &str, to: &str, page: &str| {
+        let start = page.find(from).unwrap() + from.len();
+        let end = start + page[start..].find(to).unwrap();
+        (start, end)
+    };
+    let script = markup("<script>", "</script>", page);
+    let mut out = Vec::new();
+    for (at, _) in page.match_indices('<') {
+        if (script.0..script.1).contains(&at) || page[at..].starts_with("<!DOCTYPE html>") {
+            continue;
+        }
+        let tag = &page[at + 1..at + page[at..].find('>').expect("a tag ends")];
+        let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap();
+        assert!(names.contains(&name), "`<{tag}>` is none of the page's own");
+        out.push(tag);
+    }
+    out
+}
+
+#[test]
+fn text_from_recordings_and_presets_never_becomes_markup() {
+    let (report, texts) = hostile();
+    let page = page(&report, Some(&texts));
+    let tags = tags(&page);
+    assert_eq!(tags.iter().filter(|t| t.starts_with("script")).count(), 1);
+    for tag in &tags {
+        assert!(tag.matches('"').count() % 2 == 0, "an attribute is torn: <{tag}>");
+        // Outside of quoted values no handler may stand.
+        let outside: String = tag.split('"').step_by(2).collect();
+        assert!(!outside.contains("onmouseover"), "<{tag}>");
+    }
+    let control = |c: char| c.is_control() && c != '\n' && c != '\t';
+    assert!(!page.contains(control), "a control character is left");
+    assert!(!page.contains(['\u{202E}', '\u{2066}']), "a direction override is left");
+}
+
+#[test]
+fn hostile_text_is_shown_in_every_place_and_not_dropped() {
+    let (report, texts) = hostile();
+    let page = page(&report, Some(&texts));
+    let places = [
+        "title",
+        "warning",
+        "sentence",
+        "version",
+        "tokens",
+        "compactor",
+        "window",
+        "hash",
+        "failed",
+        "measure",
+        "word",
+        "reason",
+        "tool",
+        "mechanism",
+        "trigger",
+        "fallback",
+        "error",
+        "text",
+        "prune",
+        "session-1",
+        "s2-m0",
+    ];
+    for place in places {
+        let escaped = [format!("{place}&#60;script&#62;"), format!("{place}&lt;script&gt;")];
+        assert!(escaped.iter().any(|e| page.contains(e)), "{place} is not on the page");
+    }
+}
+
+#[test]
+fn the_page_reaches_for_nothing_outside_of_itself() {
+    let report = Kit::default().report();
+    let page = page(&report, None);
+    for outside in ["http://", "https://", "src=", "@import", "<link", "<img", "url(\"", "fetch("] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+}
+
+#[test]
+fn a_page_without_texts_holds_no_word_of_a_transcript() {
+    let report = Kit::default().report();
+    let texts = Kit::default().texts(&report);
+    let with = page(&report, Some(&texts));
+    let without = page(&report, None);
+    for word in ["src/cache/store.rs", "the user wants a cache"] {
+        assert!(with.contains(word), "{word}");
+        assert!(!without.contains(word), "{word}");
+    }
+    assert!(without.contains("a summary, whose text this report leaves out"));
+}
+
+#[test]
+fn what_a_newcomer_must_not_miss_is_on_the_page() {
+    let page = page(&Kit::default().report(), None);
+    for words in [
+        "<li>replay is open loop: the recorded agent does not react</li>",
+        "sliding-window sends 79 % fewer tokens",
+        "not ranked: offline stand-in",
+        "data-sort=\"37\">37×</td>",
+        "failed: fifo at window 200k: session-0: result `call-9` has no call",
+        "2 lines of session-1 were left out: torn last line",
+        "cost_usd: no price list was given",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+}
+
+#[test]
+fn the_longest_session_is_drawn_and_the_others_are_folded_away() {
+    let page = page(&Kit::default().report(), None);
+    let (open, folded) = page.split_once("The other sessions").unwrap();
+    assert!(open.contains("session <bdi>session-2</bdi>, window 25 %"));
+    assert!(!open.contains("<bdi>session-1</bdi>, window"));
+    assert!(folded.contains("<summary><bdi>session-1</bdi>, window 25 %"));
+}
+
+#[test]
+fn every_drawing_is_announced_in_words() {
+    let page = page(&Kit::default().report(), None);
+    let drawings = page.matches("<svg ").count();
+    let announced = page.matches("role=\"img\" aria-label=\"").count();
+    assert_eq!(drawings, announced + page.matches("aria-hidden=\"true\"><circle").count() + 1);
+    assert!(page.contains("aria-label=\"Loss map of prune: at the last request 55 % verbatim"));
+}
+
+#[test]
+fn a_report_of_nothing_is_still_a_page() {
+    let mut report = Kit { sessions: 0, presets: Vec::new(), ..Kit::default() }.report();
+    report.sentences.clear();
+    let page = page(&report, None);
+    tags(&page);
+    assert!(page.contains("<h2>Settings</h2>"));
+}
+
+#[test]
+fn a_session_of_no_request_is_drawn_without_panic() {
+    let mut report = Kit { sessions: 1, ..Kit::default() }.report();
+    report.transcripts[0].requests.clear();
+    report.transcripts[0].messages.clear();
+    for cell in &mut report.cells {
+        if let CellOutcome::Done(rows) = &mut cell.outcome {
+            rows.requests.clear();
+        }
+    }
+    tags(&page(&report, None));
+}
+
+#[test]
+fn eleven_sessions_of_twelve_presets_at_two_windows_stay_under_three_megabytes() {
+    let mut kit = Kit { sessions: 11, requests: 700, ..Kit::default() };
+    let names = ["zoea", "gsv", "gencode", "lis", "id-list", "recorded"];
+    kit.presets.extend(names.map(|name| (name, Standing::StandIn)));
+    let report = kit.report();
+    let mut texts = kit.texts(&report);
+    for text in texts.0.values_mut() {
+        *text = "{\"path\": \"src/<b>.rs\", \"日本\": 1} ".repeat(200);
+    }
+    let size = page(&report, Some(&texts)).len();
+    assert!(size < 3_000_000, "{size} bytes");
+}

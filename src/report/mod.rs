@@ -1,0 +1,87 @@
+//! Renders a comparison as bytes: the terminal's table, files for scripts, a
+//! page for people.
+//!
+//! Invariant: a report is a function of the measured rows. Nothing here opens a
+//! file, prints, or reads a clock, so the same rows give the same bytes; writing
+//! them is the command line's work.
+
+use crate::model::Report;
+
+mod block;
+mod compactions_csv;
+mod html;
+mod number;
+mod plain;
+mod references_csv;
+mod requests_csv;
+mod sheet;
+mod summary_csv;
+mod summary_json;
+mod svg;
+mod table;
+
+#[cfg(test)]
+mod testkit;
+
+pub use table::table;
+
+/// Where the page finds the words behind a hash. Not given (`--no-text`), the
+/// page shows sizes and states only.
+pub trait Texts {
+    /// The text stored under this hash, if it is there.
+    fn get(&self, hash: &str) -> Option<&str>;
+}
+
+/// What a format renders.
+#[derive(Clone, Copy)]
+pub struct Source<'a> {
+    /// The comparison.
+    pub report: &'a Report,
+    /// Texts of messages and summaries; `None` keeps them out of the page.
+    pub texts: Option<&'a dyn Texts>,
+}
+
+/// One file of a run folder and how it is made.
+pub struct Format {
+    /// What `--format` calls it; several files may share one name.
+    pub name: &'static str,
+    /// File name in the run folder.
+    pub file: &'static str,
+    /// What it holds, in a line.
+    pub about: &'static str,
+    /// Renders it.
+    pub render: fn(&Source<'_>) -> Vec<u8>,
+}
+
+/// One finished file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rendered {
+    /// File name in the run folder.
+    pub name: &'static str,
+    /// Its content.
+    pub bytes: Vec<u8>,
+}
+
+/// Every file that a run leaves for its readers, in the order of writing.
+pub static FORMATS: &[Format] = &[
+    summary_csv::FORMAT,
+    compactions_csv::FORMAT,
+    requests_csv::FORMAT,
+    references_csv::FORMAT,
+    summary_json::FORMAT,
+    html::FORMAT,
+];
+
+/// Renders the named formats (`csv`, `json`, `html`); all of them where none is
+/// named. A name that is unknown renders nothing: the command line checks names
+/// against [`FORMATS`] first.
+pub fn render(source: &Source<'_>, names: &[&str]) -> Vec<Rendered> {
+    FORMATS
+        .iter()
+        .filter(|format| names.is_empty() || names.contains(&format.name))
+        .map(|format| Rendered { name: format.file, bytes: (format.render)(source) })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

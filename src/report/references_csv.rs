@@ -1,0 +1,46 @@
+//! `references.csv`: every reference of the exam and what became of it.
+
+use super::sheet::{self, Field};
+use super::{Format, Source};
+use crate::model::{Cell, Report};
+
+pub(super) const FORMAT: Format = Format {
+    name: "csv",
+    file: "references.csv",
+    about: "one row per reference and preset: kept, partial, bare or lost",
+    render,
+};
+
+const COLUMNS: [&str; 7] =
+    ["request", "reference", "class", "last_seen", "distance_tokens", "state", "refetchable"];
+
+fn render(source: &Source<'_>) -> Vec<u8> {
+    let header = sheet::ROW_KEY.iter().chain(&COLUMNS);
+    let rows =
+        sheet::cells(source.report).into_iter().flat_map(|cell| cell_rows(source.report, cell));
+    sheet::write(header, rows)
+}
+
+fn cell_rows(report: &Report, cell: &Cell) -> Vec<Vec<Field>> {
+    let (Some(rows), Some(facts)) = (cell.rows(), sheet::facts(report, &cell.key)) else {
+        return Vec::new();
+    };
+    rows.references
+        .iter()
+        .filter_map(|outcome| {
+            let reference = facts.exam.references.get(outcome.reference as usize)?;
+            let last_seen = facts.messages.get(reference.last_seen as usize);
+            let mut fields = sheet::row_key(&cell.key);
+            fields.extend([
+                Field::Count(u64::from(reference.request)),
+                Field::text(&reference.text),
+                Field::text(reference.class.as_str()),
+                Field::maybe_text(last_seen.map(|m| m.id.as_str())),
+                Field::Count(reference.distance_tokens),
+                Field::text(outcome.state.as_str()),
+                Field::Flag(reference.refetch.is_some()),
+            ]);
+            Some(fields)
+        })
+        .collect()
+}

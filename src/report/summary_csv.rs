@@ -1,0 +1,171 @@
+//! `summary.csv`: one row per data set, strategy and window, with every measure.
+
+use std::collections::BTreeSet;
+
+use super::sheet::{self, Field};
+use super::{Format, Source};
+use crate::model::{PresetRow, Report, Standing, Value};
+
+pub(super) const FORMAT: Format = Format {
+    name: "csv",
+    file: "summary.csv",
+    about: "one row per data set, strategy and window: every measure",
+    render,
+};
+
+const KEY: [&str; 4] = ["dataset", "strategy", "window", "agent_model"];
+
+/// Columns of the contract in its order (`interface`, Run folder);
+/// `agent_model` stands among the key.
+const CONTRACTED: [&str; 76] = [
+    "transcripts",
+    "requests",
+    "probes",
+    "unscored",
+    "recall",
+    "recall_lo",
+    "recall_hi",
+    "retention",
+    "continuity",
+    "continuity_lo",
+    "continuity_hi",
+    "reference_recall",
+    "answerable",
+    "evidence_verbatim",
+    "evidence_edited",
+    "evidence_folded",
+    "evidence_gone",
+    "lost",
+    "unused",
+    "fabrication_rate",
+    "tokens_full",
+    "tokens_sent",
+    "token_savings",
+    "peak_tokens",
+    "compactions",
+    "inflated",
+    "overflows",
+    "estimator_error",
+    "cost_usd",
+    "cost_ideal_cache_usd",
+    "cost_no_cache_usd",
+    "cost_savings",
+    "compaction_cost_usd",
+    "cache_hit_rate",
+    "cache_breaks",
+    "rewritten_tokens",
+    "refetch_tokens",
+    "blocking_ms_p50",
+    "blocking_ms_p95",
+    "blocking_ms_max",
+    "background_ms",
+    "cpu_ms",
+    "latency_source",
+    "verdict_vs_full",
+    "mean_tokens",
+    "compression_ratio",
+    "message_ratio",
+    "break_even_requests",
+    "prefill_ms_saved",
+    "recall_filtered",
+    "recall_abstain",
+    "recall_recovery",
+    "recovery_tokens",
+    "recovery_calls",
+    "reference_recall_lo",
+    "reference_recall_hi",
+    "references",
+    "reference_partial",
+    "reference_bare",
+    "recency_gain",
+    "irrecoverable",
+    "did_without",
+    "kept",
+    "gained",
+    "garbled",
+    "exposed",
+    "abstention_rate",
+    "continuity_source",
+    "cost_ttl_only_usd",
+    "cost_usd_refetch",
+    "sidechain_cost_usd",
+    "output_source",
+    "tokens_source",
+    "stand_in",
+    "mde",
+    "n_clusters",
+];
+
+/// Kinds of probes (`measures` §5), one column `recall_<kind>` each.
+const KINDS: [&str; 15] = [
+    "fact",
+    "decision",
+    "artifact",
+    "plan",
+    "update",
+    "temporal",
+    "multi-hop",
+    "constraint",
+    "preference",
+    "tone",
+    "shared-concept",
+    "snapshot",
+    "ordering",
+    "summary",
+    "contradiction",
+];
+
+/// Columns added since, before those that only some measures bring.
+const ADDED: [&str; 1] = ["rank"];
+
+fn render(source: &Source<'_>) -> Vec<u8> {
+    let report = source.report;
+    let columns = columns(report);
+    let mut rows: Vec<&PresetRow> = report.rows.iter().collect();
+    rows.sort_by_key(|row| (&row.dataset, &row.strategy, &row.window));
+    let fields = rows.into_iter().map(|row| {
+        let mut fields = vec![
+            Field::text(&row.dataset),
+            Field::text(&row.strategy),
+            Field::text(&row.window),
+            field(row, "agent_model"),
+        ];
+        fields.extend(columns.iter().map(|column| field(row, column)));
+        fields
+    });
+    sheet::write(KEY.iter().map(|c| (*c).to_owned()).chain(columns.iter().cloned()), fields)
+}
+
+/// The contract's columns, one per kind of probe, then every other measure that
+/// a row holds, by name: a new measure needs no edit here.
+fn columns(report: &Report) -> Vec<String> {
+    let mut columns: Vec<String> = CONTRACTED.iter().map(|c| (*c).to_owned()).collect();
+    columns.extend(KINDS.iter().map(|kind| format!("recall_{kind}")));
+    columns.extend(ADDED.map(str::to_owned));
+    let known: BTreeSet<&str> = columns.iter().map(String::as_str).chain(KEY).collect();
+    let measured: BTreeSet<&str> =
+        report.rows.iter().flat_map(|row| row.values.keys().map(String::as_str)).collect();
+    let more: Vec<String> = measured.difference(&known).map(|c| (*c).to_owned()).collect();
+    columns.extend(more);
+    columns
+}
+
+/// A measure of a row. What the row carries in a typed field is read there.
+fn field(row: &PresetRow, column: &str) -> Field {
+    match column {
+        "stand_in" => Field::Flag(row.standing == Standing::StandIn),
+        "rank" => row.rank.map_or(Field::Empty, |rank| Field::Count(u64::from(rank))),
+        "verdict_vs_full" => Field::maybe_text(row.verdict.map(|v| v.as_str())),
+        "reference_recall_lo" => Field::maybe(bounds(row).map(|b| b.0)),
+        "reference_recall_hi" => Field::maybe(bounds(row).map(|b| b.1)),
+        _ => match row.values.get(column) {
+            Some(Value::Known(x)) => Field::Number(*x),
+            Some(Value::Text(text)) => Field::text(text),
+            Some(Value::Absent(_)) | None => Field::Empty,
+        },
+    }
+}
+
+fn bounds(row: &PresetRow) -> Option<(f64, f64)> {
+    row.reference_interval.as_ref().and_then(|i| i.bounds())
+}

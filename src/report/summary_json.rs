@@ -1,0 +1,105 @@
+//! `summary.json`: the same rows with their reasons, for scripts; with `--json`
+//! it is all that stdout carries.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{Format, Source, number};
+use crate::model::{Interval, Manifest, PresetRow, Standing, Value};
+
+pub(super) const FORMAT: Format = Format {
+    name: "json",
+    file: "summary.json",
+    about: "the comparison with intervals, reasons of absence and the manifest",
+    render,
+};
+
+/// Version of this file's layout; fields are only ever added under one version.
+const VERSION: u32 = 1;
+
+#[derive(Serialize)]
+struct Summary<'a> {
+    version: u32,
+    title: &'a str,
+    rows: Vec<Row<'a>>,
+    sentences: Vec<&'a str>,
+    warnings: &'a [String],
+    manifest: &'a Manifest,
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    dataset: &'a str,
+    strategy: &'a str,
+    window: &'a str,
+    standing: Standing,
+    rank: Option<u32>,
+    verdict: Option<&'static str>,
+    reference_interval: Option<&'a Interval>,
+    values: BTreeMap<&'a str, Shown<'a>>,
+    absent: BTreeMap<&'a str, &'a str>,
+    failed: &'a [String],
+}
+
+/// A number or a word. The model's own form carries a tag per value, which a
+/// script would have to strip.
+enum Shown<'a> {
+    Number(f64),
+    Word(&'a str),
+}
+
+impl Serialize for Shown<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            // Counts read as counts: `12`, not `12.0`.
+            Shown::Number(x) if x.fract() == 0.0 && x.abs() < 9e15 => {
+                serializer.serialize_i64(*x as i64)
+            }
+            Shown::Number(x) => serializer.serialize_f64(*x),
+            Shown::Word(word) => serializer.serialize_str(word),
+        }
+    }
+}
+
+fn render(source: &Source<'_>) -> Vec<u8> {
+    let report = source.report;
+    let summary = Summary {
+        version: VERSION,
+        title: &report.title,
+        rows: report.rows.iter().map(row).collect(),
+        sentences: report.sentences.iter().map(|s| s.0.as_str()).collect(),
+        warnings: &report.warnings,
+        manifest: &report.manifest,
+    };
+    let mut bytes = serde_json::to_vec_pretty(&summary).expect("every key is a string");
+    bytes.push(b'\n');
+    bytes
+}
+
+fn row(row: &PresetRow) -> Row<'_> {
+    let mut values = BTreeMap::new();
+    let mut absent = BTreeMap::new();
+    for (id, value) in &row.values {
+        match value {
+            Value::Known(x) => match number::rounded(*x) {
+                Some(x) => drop(values.insert(id.as_str(), Shown::Number(x))),
+                None => drop(absent.insert(id.as_str(), "not a finite number")),
+            },
+            Value::Text(word) => drop(values.insert(id, Shown::Word(word))),
+            Value::Absent(reason) => drop(absent.insert(id, reason)),
+        }
+    }
+    Row {
+        dataset: &row.dataset,
+        strategy: &row.strategy,
+        window: &row.window,
+        standing: row.standing,
+        rank: row.rank,
+        verdict: row.verdict.map(|v| v.as_str()),
+        reference_interval: row.reference_interval.as_ref(),
+        values,
+        absent,
+        failed: &row.failed,
+    }
+}

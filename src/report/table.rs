@@ -1,0 +1,259 @@
+//! The ranked table on a terminal (`interface`, Output on a terminal).
+
+use std::fmt::Write as _;
+
+use unicode_width::UnicodeWidthStr;
+
+use super::{block, number, plain};
+use crate::model::{Interval, PresetRow, Report, Standing};
+
+/// Narrower than this the cells would be cut beyond use.
+const NARROWEST: usize = 80;
+/// Columns of the last column at least, so that a verdict's words stay whole.
+const VERDICT: usize = 17;
+const GAP: &str = "  ";
+
+/// Renders the comparison for a terminal of `width` columns: what was run, one
+/// table per data set and window, footnotes, then sentences and warnings.
+pub fn table(report: &Report, width: usize, color: bool) -> String {
+    let width = width.max(NARROWEST);
+    let mut out = String::new();
+    for block in block::blocks(report) {
+        let headline = block::headline(report, block.dataset, &[block.window]);
+        paragraph(&mut out, &format!("recap · {headline}"), width, "");
+        out.push('\n');
+        rows(&mut out, &block.rows, width, color);
+        for note in notes(&block.rows) {
+            paragraph(&mut out, &note, width, " ");
+        }
+        out.push('\n');
+    }
+    for sentence in &report.sentences {
+        paragraph(&mut out, &plain::line(&sentence.0), width, " ");
+    }
+    for warning in &report.warnings {
+        let head = if color { "\u{1b}[33mwarning:\u{1b}[0m " } else { "warning: " };
+        let mut text = String::new();
+        paragraph(&mut text, &format!("warning: {}", plain::line(warning)), width, " ");
+        out.push_str(&text.replacen("warning: ", head, 1));
+    }
+    out
+}
+
+struct Column {
+    head: [&'static str; 2],
+    right: bool,
+    /// Dropped first on a narrow terminal: the highest number.
+    dispensable: u8,
+    cell: fn(&PresetRow) -> String,
+}
+
+const COLUMNS: [Column; 8] = [
+    Column { head: ["strategy", ""], right: false, dispensable: 0, cell: block::label },
+    Column { head: ["needed facts", "kept"], right: false, dispensable: 0, cell: kept },
+    Column {
+        head: ["gain over", "recency"],
+        right: false,
+        dispensable: 0,
+        cell: |row| row.number("recency_gain").map_or_else(absent, number::gain),
+    },
+    Column {
+        head: ["tokens", ""],
+        right: true,
+        dispensable: 0,
+        cell: |row| block::token_share(row).map_or_else(absent, number::multiple),
+    },
+    Column {
+        head: ["peak", ""],
+        right: true,
+        dispensable: 1,
+        cell: |row| row.number("peak_tokens").map_or_else(absent, number::tokens),
+    },
+    Column {
+        head: ["compac-", "tions"],
+        right: true,
+        dispensable: 2,
+        cell: |row| row.number("compactions").map_or_else(absent, number::any),
+    },
+    Column {
+        head: ["over the", "window"],
+        right: true,
+        dispensable: 0,
+        cell: |row| block::overflows(row).map_or_else(absent, |n| format!("{}×", number::any(n))),
+    },
+    Column { head: ["verdict", ""], right: false, dispensable: 0, cell: block::verdict },
+];
+
+fn absent() -> String {
+    "–".to_owned()
+}
+
+fn kept(row: &PresetRow) -> String {
+    let Some(recall) = row.number("reference_recall") else { return absent() };
+    let recall = number::share(recall);
+    match &row.reference_interval {
+        None => recall,
+        Some(Interval::Dots { values }) => match (values.first(), values.last()) {
+            (Some(lo), Some(hi)) => format!("{recall}  {:.2}…{:.2}", lo, hi),
+            _ => recall,
+        },
+        Some(Interval::ThisSessionOnly { lo, hi }) => format!("{recall}  [{lo:.2}–{hi:.2}]†"),
+        Some(Interval::Student { lo, hi } | Interval::Wider { lo, hi }) => {
+            format!("{recall}  [{lo:.2}–{hi:.2}]")
+        }
+    }
+}
+
+/// What the signs in the table mean, and why a column is empty throughout.
+fn notes(rows: &[&PresetRow]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let has = |f: fn(&Interval) -> bool| {
+        rows.iter().any(|r| r.reference_interval.as_ref().is_some_and(f))
+    };
+    if has(|i| matches!(i, Interval::Dots { .. })) {
+        notes.push(
+            "a…b: lowest and highest session or project; too few for an interval.".to_owned(),
+        );
+    }
+    if has(|i| matches!(i, Interval::ThisSessionOnly { .. })) {
+        notes.push("†: over the requests of this session only; says nothing of others.".to_owned());
+    }
+    if has(|i| matches!(i, Interval::Student { .. } | Interval::Wider { .. })) {
+        notes.push("[a–b]: 95 % interval over sessions or projects.".to_owned());
+    }
+    if rows.iter().any(|row| block::overflows(row).is_some()) {
+        let words = "over the window: a provider would have refused these requests";
+        notes.push(format!("{words}; they keep nothing, controls apart."));
+    }
+    notes.extend(block::gaps(rows));
+    notes
+}
+
+fn rows(out: &mut String, rows: &[&PresetRow], width: usize, color: bool) {
+    let mut columns: Vec<&Column> = COLUMNS.iter().collect();
+    let cells = |columns: &[&Column]| -> Vec<Vec<String>> {
+        rows.iter().map(|row| columns.iter().map(|c| (c.cell)(row)).collect()).collect()
+    };
+    let mut body = cells(&columns);
+    let mut widths = natural(&columns, &body);
+    while taken(&widths) + VERDICT > width {
+        let Some(at) = (0..columns.len())
+            .filter(|&at| columns[at].dispensable > 0)
+            .max_by_key(|&at| columns[at].dispensable)
+        else {
+            break;
+        };
+        columns.remove(at);
+        body = cells(&columns);
+        widths = natural(&columns, &body);
+    }
+    let last = widths.len() - 1;
+    let over = (taken(&widths) + VERDICT).saturating_sub(width);
+    widths[0] = widths[0].saturating_sub(over).max(8);
+    widths[last] = width.saturating_sub(taken(&widths)).max(VERDICT);
+    for line in 0..2 {
+        let cells: Vec<String> = columns.iter().map(|c| c.head[line].to_owned()).collect();
+        push_line(out, &columns, &widths, &cells, color.then_some("1"));
+    }
+    for (row, cells) in rows.iter().zip(body) {
+        push_row(out, &columns, &widths, cells, style(row, color));
+    }
+}
+
+/// Grey for what is not ranked.
+fn style(row: &PresetRow, color: bool) -> Option<&'static str> {
+    (color && row.standing != Standing::Ranked).then_some("2")
+}
+
+/// Width of each column; the last one takes what is left.
+fn natural(columns: &[&Column], body: &[Vec<String>]) -> Vec<usize> {
+    let column = |at: usize| {
+        let head = columns[at].head.iter().map(|h| h.width()).max().unwrap_or(0);
+        body.iter().map(|cells| cells[at].width()).fold(head, usize::max)
+    };
+    (0..columns.len()).map(column).collect()
+}
+
+/// Columns taken by everything but the last column.
+fn taken(widths: &[usize]) -> usize {
+    1 + widths.iter().rev().skip(1).map(|w| w + GAP.len()).sum::<usize>()
+}
+
+/// A row whose verdict runs over several lines where it must.
+fn push_row(
+    out: &mut String,
+    columns: &[&Column],
+    widths: &[usize],
+    mut cells: Vec<String>,
+    style: Option<&str>,
+) {
+    let verdict = cells.pop().unwrap_or_default();
+    let mut lines = wrapped(&verdict, widths[widths.len() - 1]).into_iter();
+    cells.push(lines.next().unwrap_or_default());
+    push_line(out, columns, widths, &cells, style);
+    for more in lines {
+        let mut cells = vec![String::new(); columns.len() - 1];
+        cells.push(more);
+        push_line(out, columns, widths, &cells, style);
+    }
+}
+
+fn push_line(
+    out: &mut String,
+    columns: &[&Column],
+    widths: &[usize],
+    cells: &[String],
+    style: Option<&str>,
+) {
+    let mut line = String::new();
+    for ((cell, column), &width) in cells.iter().zip(columns).zip(widths) {
+        let cell = cut(cell, width);
+        let space = " ".repeat(width - cell.width());
+        let gap = if line.is_empty() { " " } else { GAP };
+        let (left, right) = if column.right { (space.as_str(), "") } else { ("", space.as_str()) };
+        write!(line, "{gap}{left}{cell}{right}").expect("a string takes everything");
+    }
+    let line = line.trim_end();
+    match style {
+        Some(code) => writeln!(out, "\u{1b}[{code}m{line}\u{1b}[0m"),
+        None => writeln!(out, "{line}"),
+    }
+    .expect("a string takes everything");
+}
+
+/// At most `width` columns, with an ellipsis where something is missing.
+fn cut(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    for c in text.chars() {
+        if format!("{out}{c}").width() + 1 > width {
+            break;
+        }
+        out.push(c);
+    }
+    out.push('…');
+    out
+}
+
+/// Lines of at most `width` columns, broken between words.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ').filter(|w| !w.is_empty()) {
+        match lines.last_mut() {
+            Some(line) if line.width() + 1 + word.width() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+fn paragraph(out: &mut String, text: &str, width: usize, indent: &str) {
+    for line in wrapped(text, width - indent.len()) {
+        writeln!(out, "{indent}{line}").expect("a string takes everything");
+    }
+}

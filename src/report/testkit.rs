@@ -1,0 +1,316 @@
+//! A comparison made by hand: three sessions, two windows, six presets with a
+//! stand-in, controls, overflows, absent values and a failed cell.
+
+use std::collections::BTreeMap;
+
+use super::Texts;
+use crate::model::{
+    Cell, CellKey, CellOutcome, CellRows, CompactionRow, Exam, IdentifierClass, Interval,
+    LedgerState, LossRow, Manifest, MessageFacts, PresetRow, Provenance, Reference,
+    ReferenceOutcome, ReferenceState, Report, RequestFacts, RequestRow, Role, Sentence, Standing,
+    TranscriptFacts, Value, Verdict,
+};
+
+/// What a report is made of.
+pub(super) struct Kit {
+    pub(super) sessions: usize,
+    pub(super) requests: usize,
+    pub(super) windows: Vec<&'static str>,
+    pub(super) presets: Vec<(&'static str, Standing)>,
+}
+
+impl Default for Kit {
+    fn default() -> Self {
+        Kit {
+            sessions: 3,
+            requests: 12,
+            windows: vec!["25%", "200k"],
+            presets: vec![
+                ("full", Standing::Control),
+                ("empty", Standing::Control),
+                ("prune", Standing::Ranked),
+                ("sliding-window", Standing::Ranked),
+                ("fifo", Standing::Ranked),
+                ("continuation", Standing::StandIn),
+            ],
+        }
+    }
+}
+
+/// Every hash answers with a text made from it.
+pub(super) struct Echo(pub(super) BTreeMap<String, String>);
+
+impl Texts for Echo {
+    fn get(&self, hash: &str) -> Option<&str> {
+        self.0.get(hash).map(String::as_str)
+    }
+}
+
+impl Kit {
+    pub(super) fn report(&self) -> Report {
+        let transcripts: Vec<TranscriptFacts> = (0..self.sessions).map(|n| self.facts(n)).collect();
+        let mut cells = Vec::new();
+        for facts in &transcripts {
+            for window in &self.windows {
+                for (name, standing) in &self.presets {
+                    cells.push(cell(facts, name, window, *standing));
+                }
+            }
+        }
+        cells.sort_by(|a, b| a.key.cmp(&b.key));
+        Report {
+            manifest: self.manifest(),
+            title: "my-sessions".to_owned(),
+            rows: self.rows(),
+            sentences: vec![Sentence(
+                "sliding-window sends 79 % fewer tokens and keeps 21 % of what was needed."
+                    .to_owned(),
+            )],
+            warnings: vec![
+                "replay is open loop: the recorded agent does not react".to_owned(),
+                "2 lines of session-1 were left out: torn last line".to_owned(),
+            ],
+            transcripts,
+            cells,
+        }
+    }
+
+    /// Texts of every message and summary.
+    pub(super) fn texts(&self, report: &Report) -> Echo {
+        let messages = report.transcripts.iter().flat_map(|t| &t.messages);
+        let mut texts: BTreeMap<String, String> = messages
+            .map(|m| (m.text.clone(), format!("Text of {} about src/cache/store.rs", m.id)))
+            .collect();
+        for rows in report.cells.iter().filter_map(Cell::rows) {
+            for hash in rows.compactions.iter().flat_map(|c| &c.texts) {
+                texts.insert(hash.clone(), format!("Summary {hash}: the user wants a cache."));
+            }
+        }
+        Echo(texts)
+    }
+
+    fn rows(&self) -> Vec<PresetRow> {
+        let mut rows = Vec::new();
+        for (at, window) in self.windows.iter().enumerate() {
+            let mut rank = 0;
+            for (name, standing) in &self.presets {
+                let ranked = *standing == Standing::Ranked;
+                rank += u32::from(ranked);
+                rows.push(preset_row(name, window, at, *standing, ranked.then_some(rank)));
+            }
+        }
+        rows
+    }
+
+    fn manifest(&self) -> Manifest {
+        let provenance = |name: String| Provenance { hash: "00ff".repeat(16), name };
+        Manifest {
+            version: "0.1.0".to_owned(),
+            instrument: 1,
+            seed: 7,
+            tokens: "o200k".to_owned(),
+            windows: self.windows.iter().map(|w| (*w).to_owned()).collect(),
+            scaled: true,
+            replicates: 1,
+            transcripts: (0..self.sessions).map(|n| provenance(format!("session-{n}"))).collect(),
+            presets: self.presets.iter().map(|p| provenance(p.0.to_owned())).collect(),
+            compactor: "offline".to_owned(),
+        }
+    }
+
+    fn facts(&self, n: usize) -> TranscriptFacts {
+        // Later sessions are longer, so that the longest is not the first.
+        let requests = self.requests + n;
+        let messages: Vec<MessageFacts> = (0..requests * 2)
+            .map(|m| MessageFacts {
+                id: format!("s{n}-m{m}"),
+                role: if m % 2 == 0 { Role::User } else { Role::Assistant },
+                tokens: 400 + (m as u64 * 37) % 900,
+                tool: None,
+                text: format!("h{n}-{m}"),
+            })
+            .collect();
+        let mut total = 3_000;
+        let mut asked = Vec::new();
+        for pair in messages.chunks(2) {
+            total += pair[0].tokens;
+            asked.push(total);
+            total += pair[1].tokens;
+        }
+        TranscriptFacts {
+            dataset: "my-sessions".to_owned(),
+            transcript: format!("session-{n}"),
+            cluster: None,
+            preamble_tokens: 3_000,
+            hidden_tokens: 0,
+            requests: asked
+                .iter()
+                .enumerate()
+                .map(|(at, &tokens_full)| RequestFacts {
+                    message: at as u32 * 2 + 1,
+                    tokens_full,
+                    output: 120,
+                    output_recorded: false,
+                    recorded_prompt: None,
+                })
+                .collect(),
+            messages,
+            exam: Exam { references: vec![reference(requests as u32 - 1)], did_without: 0 },
+            recorded_compactions: 0,
+            left_out: Vec::new(),
+        }
+    }
+}
+
+fn reference(request: u32) -> Reference {
+    Reference {
+        request,
+        text: "src/cache/store.rs".to_owned(),
+        class: IdentifierClass::Path,
+        last_seen: 1,
+        distance_tokens: 5_200,
+        sources: vec![0, 1],
+        refetch: Some(1),
+        reread: false,
+        support: Vec::new(),
+    }
+}
+
+fn cell(facts: &TranscriptFacts, name: &str, window: &str, standing: Standing) -> Cell {
+    let key = CellKey {
+        dataset: facts.dataset.clone(),
+        transcript: facts.transcript.clone(),
+        strategy: name.to_owned(),
+        window: window.to_owned(),
+        replicate: 0,
+    };
+    let failed = name == "fifo" && facts.transcript == "session-0" && window == "200k";
+    let outcome = if failed {
+        CellOutcome::Failed { error: "result `call-9` has no call".to_owned() }
+    } else {
+        CellOutcome::Done(Box::new(rows(facts, name, window)))
+    };
+    Cell { key, standing, outcome }
+}
+
+/// From the fourth request on, every second request drops, edits or folds the
+/// oldest three messages that are still whole.
+fn rows(facts: &TranscriptFacts, name: &str, window: &str) -> CellRows {
+    let state = match name {
+        "prune" => Some(LedgerState::Edited),
+        "continuation" => Some(LedgerState::Folded),
+        "full" => None,
+        _ => Some(LedgerState::Gone),
+    };
+    let limit = if window == "25%" { 8_000 } else { 200_000 };
+    let (mut loss, mut compactions, mut requests) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut removed, mut lost) = (0, 0);
+    for (at, request) in facts.requests.iter().enumerate() {
+        if let (Some(state), true) = (state, at >= 4 && at % 2 == 0) {
+            let tokens_before = request.tokens_full - removed;
+            for message in lost..lost + 3 {
+                removed += facts.messages[message].tokens * 3 / 4;
+                loss.push(LossRow { message: message as u32, request: at as u32, state });
+            }
+            lost += 3;
+            compactions.push(compaction(at as u32, tokens_before, request.tokens_full - removed));
+        }
+        let tokens_sent = request.tokens_full - removed;
+        requests.push(RequestRow {
+            tokens_sent,
+            estimated: (name == "fifo").then_some(tokens_sent * 9 / 10),
+            messages: request.message,
+            overflow: tokens_sent + request.output > limit,
+            valid: true,
+        });
+    }
+    let state = if name == "full" { ReferenceState::Kept } else { ReferenceState::Lost };
+    CellRows {
+        window: limit,
+        preamble_added: 0,
+        requests,
+        compactions,
+        references: vec![ReferenceOutcome { reference: 0, state }],
+        loss,
+        cpu_ms: 1.25,
+        notices: Vec::new(),
+    }
+}
+
+fn compaction(request: u32, tokens_before: u64, tokens_after: u64) -> CompactionRow {
+    CompactionRow {
+        request,
+        stage: 0,
+        mechanism: "summary".to_owned(),
+        trigger: "tokens > 80%".to_owned(),
+        tokens_before,
+        tokens_after,
+        messages_folded: 3,
+        messages_evicted: 0,
+        messages_edited: 0,
+        model_calls: 1,
+        input_tokens: tokens_before,
+        output_tokens: 200,
+        cpu_ms: 0.5,
+        latency_ms: None,
+        background: false,
+        fallback: None,
+        error: None,
+        texts: vec![format!("summary-{request}")],
+    }
+}
+
+fn preset_row(
+    name: &str,
+    window: &str,
+    at: usize,
+    standing: Standing,
+    rank: Option<u32>,
+) -> PresetRow {
+    let wide = at as f64 * 0.1;
+    let (recall, gain, share): (f64, Option<f64>, f64) = match name {
+        "full" => (1.0, None, 1.0),
+        "empty" => (0.0, Some(-0.02), 0.06),
+        "prune" => (0.86, Some(0.27), 0.46 + wide),
+        "sliding-window" => (0.21, Some(0.11), 0.21 + wide),
+        "continuation" => (0.64, Some(0.2), 0.3 + wide),
+        _ => (0.4 + wide, Some(-0.004), 0.5 + wide),
+    };
+    let known = Value::Known;
+    let mut values = BTreeMap::from([
+        ("transcripts".to_owned(), known(3.0)),
+        ("requests".to_owned(), known(39.0)),
+        ("references".to_owned(), known(3.0)),
+        ("reference_recall".to_owned(), known(recall)),
+        ("tokens_full".to_owned(), known(360_000.0)),
+        ("tokens_sent".to_owned(), known(360_000.0 * share)),
+        ("token_savings".to_owned(), known(1.0 - share)),
+        ("mean_tokens".to_owned(), known(9_000.0 * share)),
+        ("peak_tokens".to_owned(), known(18_230.0 * share)),
+        ("compactions".to_owned(), known(if name == "full" { 0.0 } else { 12.0 })),
+        ("overflows".to_owned(), known(if name == "full" && at == 0 { 37.0 } else { 0.0 })),
+        ("cost_usd".to_owned(), Value::Absent("no price list was given".to_owned())),
+        ("agent_model".to_owned(), Value::Text("offline".to_owned())),
+        ("reference_recall_4_8k".to_owned(), known(recall)),
+        ("cpu_ms".to_owned(), known(1.25)),
+    ]);
+    let reason = "a control has no size of its own to compare at".to_owned();
+    values.insert("recency_gain".to_owned(), gain.map_or(Value::Absent(reason), known));
+    PresetRow {
+        dataset: "my-sessions".to_owned(),
+        strategy: name.to_owned(),
+        window: window.to_owned(),
+        standing,
+        rank,
+        values,
+        reference_interval: (name != "full").then(|| Interval::Dots {
+            values: vec![recall * 0.9, recall, (recall * 1.1).min(1.0)],
+        }),
+        verdict: (standing == Standing::Ranked).then_some(Verdict::Descriptive),
+        failed: if name == "fifo" && window == "200k" {
+            vec!["session-0: result `call-9` has no call".to_owned()]
+        } else {
+            Vec::new()
+        },
+    }
+}

@@ -1,0 +1,200 @@
+//! The run folder: plain files, appended cell by cell.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Cell, Manifest, TranscriptFacts};
+
+/// What went wrong with a run folder, and where.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    /// A file cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A line is not what this program wrote.
+    #[error("{}, line {line}: {problem}", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+/// One line of `cells.jsonl`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Line {
+    Transcript(TranscriptFacts),
+    Cell(Cell),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    hash: String,
+    text: String,
+}
+
+/// A run folder that is being written.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    journal: File,
+}
+
+/// Everything that a finished or interrupted run left.
+#[derive(Debug)]
+pub struct Loaded {
+    /// What the run was made of.
+    pub manifest: Manifest,
+    /// Facts of its transcripts.
+    pub transcripts: Vec<TranscriptFacts>,
+    /// Cells that ended.
+    pub cells: Vec<Cell>,
+    /// Texts by hash; empty where they were left out on purpose.
+    pub texts: BTreeMap<String, String>,
+}
+
+fn io(path: &Path) -> impl FnOnce(std::io::Error) -> FolderError + '_ {
+    move |source| FolderError::Io { path: path.to_owned(), source }
+}
+
+impl Folder {
+    /// Makes the folder and starts the journal afresh.
+    pub fn create(path: &Path, manifest: &Manifest) -> Result<Self, FolderError> {
+        fs::create_dir_all(path).map_err(io(path))?;
+        let journal_path = path.join("cells.jsonl");
+        let journal = File::create(&journal_path).map_err(io(&journal_path))?;
+        let folder = Self { path: path.to_owned(), journal };
+        let json = serde_json::to_string_pretty(manifest).expect("plain data serialises");
+        folder.write("manifest.json", format!("{json}\n").as_bytes())?;
+        Ok(folder)
+    }
+
+    /// Opens a run that is there, to render it again.
+    pub fn open(path: &Path) -> Result<Self, FolderError> {
+        let journal_path = path.join("cells.jsonl");
+        let journal =
+            File::options().append(true).open(&journal_path).map_err(io(&journal_path))?;
+        Ok(Self { path: path.to_owned(), journal })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Adds a transcript's facts to the journal.
+    pub fn append_transcript(&mut self, facts: &TranscriptFacts) -> Result<(), FolderError> {
+        self.append(&Line::Transcript(facts.clone()))
+    }
+
+    /// Adds a cell to the journal.
+    pub fn append_cell(&mut self, cell: &Cell) -> Result<(), FolderError> {
+        self.append(&Line::Cell(cell.clone()))
+    }
+
+    fn append(&mut self, line: &Line) -> Result<(), FolderError> {
+        let mut json = serde_json::to_string(line).expect("plain data serialises");
+        json.push('\n');
+        self.journal.write_all(json.as_bytes()).map_err(io(&self.path.join("cells.jsonl")))
+    }
+
+    /// Rewrites the journal sorted, so that equal runs give equal files.
+    pub fn sort_journal(
+        &mut self,
+        transcripts: &[TranscriptFacts],
+        cells: &[Cell],
+    ) -> Result<(), FolderError> {
+        let mut sorted = Vec::new();
+        let facts = transcripts.iter().cloned().map(Line::Transcript);
+        for line in facts.chain(cells.iter().cloned().map(Line::Cell)) {
+            serde_json::to_writer(&mut sorted, &line).expect("plain data serialises");
+            sorted.push(b'\n');
+        }
+        self.write("cells.jsonl", &sorted)
+    }
+
+    /// Writes the texts, one a line, sorted by hash.
+    pub fn write_texts(&self, texts: &BTreeMap<String, String>) -> Result<(), FolderError> {
+        let mut lines = Vec::new();
+        for (hash, text) in texts {
+            let line = Text { hash: hash.clone(), text: text.clone() };
+            serde_json::to_writer(&mut lines, &line).expect("plain data serialises");
+            lines.push(b'\n');
+        }
+        self.write("texts.jsonl", &lines)
+    }
+
+    /// Writes a file whole: under another name first, so that a crash leaves
+    /// the old one or the new one.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), FolderError> {
+        let path = self.path.join(name);
+        let partial = self.path.join(format!("{name}.partial"));
+        fs::write(&partial, bytes).map_err(io(&partial))?;
+        fs::rename(&partial, &path).map_err(io(&path))
+    }
+}
+
+impl Loaded {
+    /// Reads a run folder. A torn last line of the journal (a run that was
+    /// killed) is left out; what is before it counts.
+    pub fn read(path: &Path) -> Result<Self, FolderError> {
+        let file = path.join("manifest.json");
+        let manifest = fs::read_to_string(&file).map_err(io(&file))?;
+        let manifest = serde_json::from_str(&manifest).map_err(|e| FolderError::Line {
+            path: file,
+            line: e.line(),
+            problem: e.to_string(),
+        })?;
+        let mut transcripts = Vec::new();
+        let mut cells = Vec::new();
+        read_lines(&path.join("cells.jsonl"), |line: Line| match line {
+            Line::Transcript(facts) => transcripts.push(facts),
+            Line::Cell(cell) => cells.push(cell),
+        })?;
+        let mut texts = BTreeMap::new();
+        let file = path.join("texts.jsonl");
+        if file.exists() {
+            read_lines(&file, |line: Text| {
+                texts.insert(line.hash, line.text);
+            })?;
+        }
+        Ok(Self { manifest, transcripts, cells, texts })
+    }
+}
+
+fn read_lines<T: for<'de> Deserialize<'de>>(
+    path: &Path,
+    mut each: impl FnMut(T),
+) -> Result<(), FolderError> {
+    let mut reader = BufReader::new(File::open(path).map_err(io(path))?);
+    let mut line = String::new();
+    for number in 1.. {
+        line.clear();
+        if reader.read_line(&mut line).map_err(io(path))? == 0 {
+            break;
+        }
+        match serde_json::from_str(&line) {
+            Ok(value) => each(value),
+            Err(_) if !line.ends_with('\n') => break,
+            Err(e) => {
+                let path = path.to_owned();
+                return Err(FolderError::Line { path, line: number, problem: e.to_string() });
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,12 @@
+//! Runs every cell of a comparison and keeps what each one left behind.
+//!
+//! Invariant: a cell that fails stops nothing but itself, and what finished is
+//! on disk before the next event is shown.
+
+mod folder;
+mod observer;
+mod pool;
+
+pub use folder::{Folder, FolderError, Loaded};
+pub use observer::{Event, Observer};
+pub use pool::{Finished, RunError, RunSpec, Sample, Seats, plan, run};

@@ -1,0 +1,217 @@
+//! Plans the cells and runs them side by side.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use tokio::sync::Semaphore;
+use tokio::task::{Id, JoinError, JoinSet};
+
+use super::folder::{Folder, FolderError};
+use super::observer::{Event, Observer};
+use crate::model::{Cell, CellKey, CellOutcome, Standing, Transcript, TranscriptFacts};
+use crate::replay::{Plan, Replayed, Subject, WindowError, WindowSpec, replay};
+use crate::strategy::{Compactor, Preset};
+use crate::tokens::Counter;
+
+/// What is to be compared.
+#[derive(Clone, Debug)]
+pub struct RunSpec {
+    /// The rows.
+    pub presets: Vec<Arc<Preset>>,
+    /// The windows.
+    pub windows: Vec<WindowSpec>,
+    /// Repetitions of the compaction.
+    pub replicates: u32,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// Whether absolute numbers scale with the window.
+    pub scaled: bool,
+    /// Cells at a time.
+    pub jobs: usize,
+}
+
+/// A transcript and the data set that it belongs to.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// Name of the data set.
+    pub dataset: String,
+    /// The session.
+    pub transcript: Transcript,
+}
+
+/// Who sits where.
+#[derive(Clone)]
+pub struct Seats {
+    /// The compactor.
+    pub compactor: Arc<dyn Compactor>,
+    /// Whether it is the offline stand-in.
+    pub offline: bool,
+}
+
+/// What a run left, sorted by key.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// Facts of the transcripts.
+    pub transcripts: Vec<TranscriptFacts>,
+    /// Every cell.
+    pub cells: Vec<Cell>,
+    /// Texts by hash.
+    pub texts: BTreeMap<String, String>,
+}
+
+/// Why a run could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A window does not fit a transcript.
+    #[error("transcript `{transcript}`: {source}")]
+    Window {
+        /// The transcript.
+        transcript: String,
+        /// What is wrong.
+        source: WindowError,
+    },
+    /// The run folder cannot be written.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// A worker died.
+    #[error("a worker stopped: {0}")]
+    Worker(String),
+}
+
+/// The cells of a subject, in the order of their keys.
+pub fn plan(spec: &RunSpec, seats: &Seats, subject: &Subject) -> Result<Vec<Plan>, RunError> {
+    let mut plans = Vec::new();
+    for window in &spec.windows {
+        let tokens = window.tokens(&subject.recording.sizes).map_err(|source| {
+            RunError::Window { transcript: subject.facts.transcript.clone(), source }
+        })?;
+        for preset in &spec.presets {
+            // Only a compactor's reply can differ from one time to the next.
+            let replicates = if preset.uses_compactor() { spec.replicates } else { 1 };
+            for replicate in 0..replicates {
+                plans.push(Plan {
+                    key: CellKey {
+                        dataset: subject.facts.dataset.clone(),
+                        transcript: subject.facts.transcript.clone(),
+                        strategy: preset.name.clone(),
+                        window: window.label().to_owned(),
+                        replicate,
+                    },
+                    preset: Arc::clone(preset),
+                    window: tokens,
+                    scaled: spec.scaled,
+                    seed: spec.seed,
+                    offline: seats.offline,
+                });
+            }
+        }
+    }
+    plans.sort_by(|a, b| a.key.cmp(&b.key));
+    Ok(plans)
+}
+
+/// Counts, mines, replays. Cells are appended to the folder as they end.
+pub async fn run(
+    spec: &RunSpec,
+    transcripts: Vec<Sample>,
+    seats: &Seats,
+    counter: Arc<Counter>,
+    folder: &mut Folder,
+    observer: &dyn Observer,
+) -> Result<Finished, RunError> {
+    let count = transcripts.len();
+    let subjects = prepare(spec, transcripts, counter).await?;
+    let mut plans = Vec::new();
+    for subject in &subjects {
+        let planned = plan(spec, seats, subject)?;
+        plans.extend(planned.into_iter().map(|plan| (Arc::clone(subject), plan)));
+    }
+    observer.event(&Event::Planned { transcripts: count, cells: plans.len() });
+    let mut texts = BTreeMap::new();
+    for subject in &subjects {
+        folder.append_transcript(&subject.facts)?;
+        texts.extend(subject.texts.iter().map(|(k, v)| (k.clone(), v.clone())));
+        let references = subject.facts.exam.references.len();
+        observer.event(&Event::Prepared { transcript: &subject.facts.transcript, references });
+    }
+    let mut cells = replay_all(spec.jobs, plans, seats, folder, observer, &mut texts).await?;
+    cells.sort_by(|a, b| a.key.cmp(&b.key));
+    let mut facts: Vec<TranscriptFacts> = subjects.iter().map(|s| (*s.facts).clone()).collect();
+    facts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
+    folder.sort_journal(&facts, &cells)?;
+    folder.write_texts(&texts)?;
+    Ok(Finished { transcripts: facts, cells, texts })
+}
+
+/// A cell whose strategy panicked: an error of its own, not of the run.
+fn failed(
+    running: &FxHashMap<Id, (CellKey, Standing)>,
+    panicked: &JoinError,
+) -> Result<Replayed, RunError> {
+    let (key, standing) = (running.get(&panicked.id()).cloned())
+        .ok_or_else(|| RunError::Worker(panicked.to_string()))?;
+    let outcome = CellOutcome::Failed { error: format!("strategy bug: {panicked}") };
+    Ok(Replayed { cell: Cell { key, standing, outcome }, texts: BTreeMap::new() })
+}
+
+async fn prepare(
+    spec: &RunSpec,
+    transcripts: Vec<Sample>,
+    counter: Arc<Counter>,
+) -> Result<Vec<Arc<Subject>>, RunError> {
+    let gate = Arc::new(Semaphore::new(spec.jobs.max(1)));
+    let mut tasks = JoinSet::new();
+    for (at, sample) in transcripts.into_iter().enumerate() {
+        let (gate, counter) = (Arc::clone(&gate), Arc::clone(&counter));
+        tasks.spawn(async move {
+            let _turn = gate.acquire_owned().await.expect("the gate is never closed");
+            let Sample { dataset, transcript } = sample;
+            (at, Arc::new(Subject::new(&dataset, transcript, counter)))
+        });
+    }
+    let mut subjects = Vec::new();
+    while let Some(done) = tasks.join_next().await {
+        subjects.push(done.map_err(|e| RunError::Worker(e.to_string()))?);
+    }
+    subjects.sort_by_key(|(at, _)| *at);
+    Ok(subjects.into_iter().map(|(_, subject)| subject).collect())
+}
+
+async fn replay_all(
+    jobs: usize,
+    plans: Vec<(Arc<Subject>, Plan)>,
+    seats: &Seats,
+    folder: &mut Folder,
+    observer: &dyn Observer,
+    texts: &mut BTreeMap<String, String>,
+) -> Result<Vec<Cell>, RunError> {
+    let gate = Arc::new(Semaphore::new(jobs.max(1)));
+    let mut tasks: JoinSet<Replayed> = JoinSet::new();
+    let mut running: FxHashMap<Id, (CellKey, Standing)> = FxHashMap::default();
+    for (subject, plan) in plans {
+        let planned = (plan.key.clone(), plan.standing());
+        let (gate, compactor) = (Arc::clone(&gate), Arc::clone(&seats.compactor));
+        let task = tasks.spawn(async move {
+            let _turn = gate.acquire_owned().await.expect("the gate is never closed");
+            replay(&subject, &plan, compactor.as_ref()).await
+        });
+        running.insert(task.id(), planned);
+    }
+    let mut cells = Vec::new();
+    while let Some(done) = tasks.join_next_with_id().await {
+        let replayed = match done {
+            Ok((_, replayed)) => replayed,
+            Err(panicked) => failed(&running, &panicked)?,
+        };
+        folder.append_cell(&replayed.cell)?;
+        let error = match &replayed.cell.outcome {
+            CellOutcome::Failed { error } => Some(error.as_str()),
+            CellOutcome::Done(_) => None,
+        };
+        observer.event(&Event::Cell { key: &replayed.cell.key, error });
+        texts.extend(replayed.texts);
+        cells.push(replayed.cell);
+    }
+    Ok(cells)
+}

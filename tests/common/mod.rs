@@ -1,0 +1,244 @@
+//! What several suites need: transcripts by hand and by chance, and a replay
+//! that is watched request by request.
+#![allow(dead_code, reason = "each suite uses its part")]
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use recap::model::{
+    Block, CellKey, LedgerState, Message, RecordedCompaction, RecordedTrigger, Role, Transcript,
+};
+use recap::replay::{Plan, Session, Subject};
+use recap::seats::compactor::Offline;
+use recap::strategy::{Compactor, Preset};
+use recap::tokens::Counter;
+use serde_json::json;
+
+/// A text of exactly so many o200k tokens: "a a a …".
+pub fn words(tokens: usize) -> String {
+    vec!["a"; tokens].join(" ")
+}
+
+pub fn message(id: usize, role: Role, blocks: Vec<Block>) -> Message {
+    Message { id: format!("m{id}"), role, at: None, blocks, usage: None, synthetic: false }
+}
+
+pub fn text(tokens: usize) -> Block {
+    Block::Text { text: words(tokens) }
+}
+
+pub fn call(id: &str, path: &str) -> Block {
+    Block::ToolCall { id: id.into(), name: "read".into(), arguments: json!({ "path": path }) }
+}
+
+pub fn result(call: &str, tokens: usize) -> Block {
+    Block::ToolResult { call: call.into(), text: words(tokens), images: 0, is_error: false }
+}
+
+/// Eleven messages in three exchanges, five requests, three results:
+///
+/// ```text
+/// 0 user 10 · 1 calls A(x) · 2 result A 100 · 3 assistant 10
+/// 4 user 10 · 5 calls B(y), C(x) · 6 result B 100 · 7 result C 100 · 8 assistant 10
+/// 9 user 10 · 10 assistant 10
+/// ```
+pub fn small() -> Transcript {
+    let parts = [
+        (Role::User, vec![text(10)]),
+        (Role::Assistant, vec![call("A", "x")]),
+        (Role::Tool, vec![result("A", 100)]),
+        (Role::Assistant, vec![text(10)]),
+        (Role::User, vec![text(10)]),
+        (Role::Assistant, vec![call("B", "y"), call("C", "x")]),
+        (Role::Tool, vec![result("B", 100)]),
+        (Role::Tool, vec![result("C", 100)]),
+        (Role::Assistant, vec![text(10)]),
+        (Role::User, vec![text(10)]),
+        (Role::Assistant, vec![text(10)]),
+    ];
+    let messages = parts.into_iter().enumerate().map(|(i, (role, b))| message(i, role, b));
+    Transcript { id: "small".into(), messages: messages.collect(), ..Transcript::default() }
+}
+
+pub fn subject(transcript: Transcript) -> Subject {
+    Subject::new("test", transcript, Arc::new(Counter::default()))
+}
+
+pub fn offline() -> Offline {
+    Offline::new(Arc::new(Counter::default()))
+}
+
+pub fn preset(toml: &str) -> Preset {
+    let head = "version = 1\nname = \"test\"\nsummary = \"\"\nsource = \"\"\n";
+    Preset::parse("test.toml", &format!("{head}{toml}"), &[], &|_| Some("Summarise.".into()))
+        .unwrap()
+}
+
+pub fn plan(preset: Preset, window: u64) -> Plan {
+    Plan {
+        key: CellKey {
+            dataset: "test".into(),
+            transcript: "small".into(),
+            strategy: preset.name.clone(),
+            window: window.to_string(),
+            replicate: 0,
+        },
+        preset: Arc::new(preset),
+        window,
+        scaled: true,
+        seed: 1,
+        offline: true,
+    }
+}
+
+/// One letter per message: Verbatim, Edited, Folded, or `.` for gone.
+pub fn ledger(session: &Session<'_>) -> String {
+    let context = session.context();
+    (0..context.seen_count())
+        .map(|m| match context.state(m) {
+            LedgerState::Verbatim => 'V',
+            LedgerState::Edited => 'E',
+            LedgerState::Folded => 'F',
+            LedgerState::Gone => '.',
+        })
+        .collect()
+}
+
+/// The ledger at each request.
+pub fn replayed(transcript: Transcript, plan: &Plan, compactor: &dyn Compactor) -> Vec<String> {
+    let subject = subject(transcript);
+    block_on(async {
+        let mut rows = Vec::new();
+        for request in 0..subject.facts.requests.len() as u32 {
+            let mut session = Session::open(&subject, plan, compactor).unwrap();
+            assert!(session.run_to_request(request).await.unwrap());
+            rows.push(ledger(&session));
+        }
+        rows
+    })
+}
+
+pub fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
+}
+
+/// What the model would be sent, in words, so that two contexts can be compared.
+pub fn sent(session: &Session<'_>) -> Vec<(String, String)> {
+    let context = session.context();
+    let notes = context.notes().map(|(key, text)| (key.to_owned(), text.to_owned()));
+    let entries = context.visible().filter_map(|id| {
+        let entry = context.entry(id)?;
+        Some((format!("{id:?} {}", entry.role.as_str()), entry.text.into_owned()))
+    });
+    notes.chain(entries).collect()
+}
+
+#[derive(Clone, Debug)]
+enum Turn {
+    User(String),
+    Text(String),
+    Calls(Vec<(u8, u8, String)>, bool),
+    Synthetic,
+    Thought,
+}
+
+fn prose() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just(String::new()),
+        "[a-z]{1,8}( [a-z]{1,8}){0,40}",
+        Just("We decided to use JWT because sessions expired. See src/auth/token.rs.".to_owned()),
+        Just("Please never touch config/prod.yaml; the port is 48211.".to_owned()),
+        Just("{\"state\": [1, 2, 3], \"ok\": true}\n".repeat(20)),
+        Just("日本語のテキスト 😀 \u{0} <script>alert(1)</script>".to_owned()),
+        (1usize..400).prop_map(words),
+    ]
+}
+
+fn turn() -> impl Strategy<Value = Turn> {
+    prop_oneof![
+        3 => prose().prop_map(Turn::User),
+        3 => prose().prop_map(Turn::Text),
+        5 => (prop::collection::vec((0u8..4, 0u8..3, prose()), 1..4), prop::bool::weighted(0.95))
+            .prop_map(|(calls, answered)| Turn::Calls(calls, answered)),
+        1 => Just(Turn::Synthetic),
+        1 => Just(Turn::Thought),
+    ]
+}
+
+/// A session by chance: parallel calls, interrupted calls, empty texts,
+/// harness messages, reasoning, images, a recorded compaction.
+pub fn any_transcript() -> impl Strategy<Value = Transcript> {
+    (prop::collection::vec(turn(), 1..60), any::<prop::sample::Index>(), any::<bool>()).prop_map(
+        |(turns, cut, compacted)| {
+            let messages = build(&turns);
+            let after = cut.index(messages.len()) as u32;
+            let compactions = if compacted && after > 0 {
+                vec![RecordedCompaction {
+                    after,
+                    kept_from: after,
+                    summary: Some("They talked about things.".into()),
+                    cleared: Vec::new(),
+                    trigger: RecordedTrigger::Auto,
+                    tokens_before: None,
+                    at: None,
+                }]
+            } else {
+                Vec::new()
+            };
+            Transcript { id: "any".into(), messages, compactions, ..Transcript::default() }
+        },
+    )
+}
+
+fn build(turns: &[Turn]) -> Vec<Message> {
+    let tools = ["read", "edit", "get_ship", "run"];
+    let mut messages: Vec<Message> = Vec::new();
+    for (number, turn) in turns.iter().enumerate() {
+        let next = messages.len();
+        match turn {
+            Turn::User(words) => {
+                let mut blocks = vec![Block::Text { text: words.clone() }];
+                if number % 7 == 3 {
+                    blocks.push(Block::Image { media_type: Some("image/png".into()) });
+                }
+                messages.push(message(next, Role::User, blocks));
+            }
+            Turn::Text(words) => {
+                messages.push(message(
+                    next,
+                    Role::Assistant,
+                    vec![Block::Text { text: words.clone() }],
+                ));
+            }
+            Turn::Calls(calls, answered) => {
+                let id = |at: usize| format!("c{number}-{at}");
+                let blocks =
+                    calls.iter().enumerate().map(|(at, (tool, path, _))| Block::ToolCall {
+                        id: id(at),
+                        name: tools[*tool as usize].into(),
+                        arguments: json!({"path": format!("src/file{path}.rs")}),
+                    });
+                messages.push(message(next, Role::Assistant, blocks.collect()));
+                for (at, (_, _, output)) in calls.iter().enumerate().filter(|_| *answered) {
+                    let block = Block::ToolResult {
+                        call: id(at),
+                        text: output.clone(),
+                        images: u32::from(at == 1),
+                        is_error: false,
+                    };
+                    messages.push(message(messages.len(), Role::Tool, vec![block]));
+                }
+            }
+            Turn::Synthetic => {
+                let mut made = message(next, Role::Assistant, vec![text(3)]);
+                made.synthetic = true;
+                messages.push(made);
+            }
+            Turn::Thought => {
+                let thought = Block::Reasoning { text: "Let me think.".into() };
+                messages.push(message(next, Role::Assistant, vec![thought, text(2)]));
+            }
+        }
+    }
+    messages
+}

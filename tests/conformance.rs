@@ -1,0 +1,107 @@
+//! The contract of every built-in preset, on sessions by chance.
+
+mod common;
+
+use common::{any_transcript, block_on, ledger, offline, plan, sent, subject};
+use proptest::prelude::*;
+use recap::model::{CellOutcome, LedgerState};
+use recap::replay::{Session, WindowSpec, replay};
+use recap::strategy::{builtin, builtin_names};
+
+fn cases() -> ProptestConfig {
+    ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    #[test]
+    fn every_preset_runs_through_and_twice_the_same(transcript in any_transcript()) {
+        let subject = subject(transcript);
+        let window: WindowSpec = "30%".parse().unwrap();
+        let tokens = window.tokens(&subject.recording.sizes).unwrap();
+        for name in builtin_names() {
+            let plan = plan(builtin(name, &[]).unwrap().unwrap(), tokens);
+            let run = || block_on(replay(&subject, &plan, &offline()));
+            let (mut first, mut second) = (run(), run());
+            for replayed in [&mut first, &mut second] {
+                if let CellOutcome::Done(rows) = &mut replayed.cell.outcome {
+                    rows.cpu_ms = 0.0;
+                    rows.compactions.iter_mut().for_each(|c| c.cpu_ms = 0.0);
+                }
+            }
+            prop_assert_eq!(&first.cell, &second.cell, "{}", name);
+            let rows = match &first.cell.outcome {
+                CellOutcome::Done(rows) => rows,
+                CellOutcome::Failed { error } => panic!("{name}: {error}"),
+            };
+            prop_assert_eq!(rows.requests.len(), subject.facts.requests.len());
+            let messages = subject.facts.messages.len() as u32;
+            prop_assert!(rows.loss.iter().all(|row| row.message < messages), "{}", name);
+        }
+    }
+
+    #[test]
+    fn sums_and_ledger_agree_with_what_is_sent(transcript in any_transcript(), at in any::<prop::sample::Index>()) {
+        let subject = subject(transcript);
+        let requests = subject.facts.requests.len();
+        prop_assume!(requests > 0);
+        let request = at.index(requests) as u32;
+        let window: WindowSpec = "30%".parse().unwrap();
+        let tokens = window.tokens(&subject.recording.sizes).unwrap();
+        for name in builtin_names() {
+            let plan = plan(builtin(name, &[]).unwrap().unwrap(), tokens);
+            let compactor = offline();
+            let mut session = Session::open(&subject, &plan, &compactor).unwrap();
+            block_on(session.run_to_request(request)).unwrap();
+            let context = session.context();
+            let sent: u64 = context.visible().map(|id| context.entry(id).unwrap().weight.tokens).sum();
+            prop_assert_eq!(context.messages_weight().tokens, sent, "{}", name);
+            prop_assert_eq!(context.message_count() as usize, context.visible().count(), "{}", name);
+            for id in context.visible() {
+                if let Some(index) = id.index() {
+                    prop_assert!(index < context.seen_count(), "{} invented {}", name, index);
+                    let state = context.state(index);
+                    prop_assert!(matches!(state, LedgerState::Verbatim | LedgerState::Edited));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn saved_and_restored_at_every_request_the_contexts_are_identical(transcript in any_transcript()) {
+        let subject = subject(transcript);
+        let window: WindowSpec = "30%".parse().unwrap();
+        let tokens = window.tokens(&subject.recording.sizes).unwrap();
+        for name in builtin_names() {
+            let plan = plan(builtin(name, &[]).unwrap().unwrap(), tokens);
+            let compactor = offline();
+            let mut straight = Session::open(&subject, &plan, &compactor).unwrap();
+            let mut resumed = Session::open(&subject, &plan, &compactor).unwrap();
+            block_on(async {
+                loop {
+                    let saved = serde_json::to_string(&resumed.save()).unwrap();
+                    resumed = Session::restore(&subject, &plan, &compactor, serde_json::from_str(&saved).unwrap()).unwrap();
+                    let (a, b) = (straight.step().await.unwrap(), resumed.step().await.unwrap());
+                    assert_eq!(a, b, "{name}");
+                    assert_eq!(sent(&straight), sent(&resumed), "{name}");
+                    assert_eq!(ledger(&straight), ledger(&resumed), "{name}");
+                    assert_eq!(straight.context().weight(), resumed.context().weight(), "{name}");
+                    if !a {
+                        break;
+                    }
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn preset_names_are_kebab_case_and_those_of_their_files() {
+    for name in builtin_names() {
+        let preset = builtin(name, &[]).unwrap().unwrap();
+        assert_eq!(preset.name, name);
+        assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'));
+        assert!(!preset.summary.is_empty() && !preset.source.is_empty(), "{name}");
+    }
+}

@@ -1,0 +1,301 @@
+//! Bad input: one clear error with file, line and remedy, and never a panic.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use recap::dataset::{
+    Dataset, DatasetError, FORMATS, LoadOptions, MAX_LINE, Probe, Problem, load, load_reader,
+};
+
+const USER: &str = r#"{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"hello"}}"#;
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/dataset")
+}
+
+fn read(log: impl AsRef<[u8]>) -> Result<Dataset, DatasetError> {
+    load_reader("log.jsonl", log.as_ref(), &LoadOptions::default())
+}
+
+/// Reads what must be refused, and checks what every error has.
+fn refused(log: impl AsRef<[u8]>) -> DatasetError {
+    let error = read(log).expect_err("must be refused");
+    assert_eq!(error.file, "log.jsonl");
+    assert!(error.to_string().contains("log.jsonl"));
+    assert!(error.help().len() > 10);
+    error
+}
+
+/// The second line of a log whose first line is good.
+fn second(line: &str) -> DatasetError {
+    let error = refused(format!("{USER}\n{line}\n{}\n", USER.replace("u1", "u9")));
+    assert_eq!(error.line, Some(2), "{error}");
+    error
+}
+
+#[test]
+fn a_line_truncated_in_the_middle_of_a_log_is_an_error() {
+    let error = second(r#"{"type":"user","uuid":"u2","mess"#);
+    assert!(matches!(error.problem, Problem::Syntax { .. }), "{error}");
+}
+
+#[test]
+fn a_last_line_that_is_no_json_at_all_is_an_error() {
+    let error = refused(format!("{USER}\n}}}}\n"));
+    assert_eq!(error.line, Some(2));
+    assert!(matches!(error.problem, Problem::Syntax { .. }), "{error}");
+}
+
+#[test]
+fn a_value_of_the_wrong_type_is_named_by_its_path() {
+    let line = r#"{"type":"user","uuid":"u2","parentUuid":"u1","sessionId":"s","message":{"role":"user","content":[{"type":7}]}}"#;
+    let error = second(line);
+    match &error.problem {
+        Problem::Shape { at, .. } => assert_eq!(at, "message.content[0].type"),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn an_unknown_role_is_an_error_in_every_format() {
+    let claude = second(&USER.replace("u1", "u2").replace(r#""role":"user""#, r#""role":"robot""#));
+    assert!(
+        matches!(&claude.problem, Problem::UnknownRole { role } if role == "robot"),
+        "{claude}"
+    );
+    for log in [
+        r#"[{"role":"user","content":"a"},{"role":"robot","content":"b"}]"#,
+        r#"{"id":"t","messages":[{"id":"1","role":"robot","blocks":[]}]}"#,
+        "{\"type\":\"session\",\"id\":\"s\",\"cwd\":\"/w\"}\n{\"type\":\"message\",\"message\":{\"role\":\"robot\"}}",
+    ] {
+        let error = refused(log);
+        assert!(
+            matches!(&error.problem, Problem::UnknownRole { role } if role == "robot"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_result_without_a_call_is_an_error_in_every_format() {
+    let claude = r#"{"type":"user","uuid":"u2","parentUuid":"u1","sessionId":"s","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"x"}]}}"#;
+    let error = refused(format!("{USER}\n{claude}\n"));
+    assert_eq!(error.line, Some(2), "{error}");
+    assert!(
+        matches!(&error.problem, Problem::ResultWithoutCall { call } if call == "c1"),
+        "{error}"
+    );
+    for log in [
+        r#"[{"role":"user","content":"a"},{"role":"tool","tool_call_id":"c1","content":"b"}]"#,
+        r#"{"id":"t","messages":[{"id":"1","role":"tool","blocks":[{"type":"tool_result","call":"c1","text":""}]}]}"#,
+        "{\"type\":\"session\",\"id\":\"s\",\"cwd\":\"/w\"}\n{\"type\":\"message\",\"message\":{\"role\":\"toolResult\",\"toolCallId\":\"c1\"}}",
+    ] {
+        let error = refused(log);
+        assert!(
+            matches!(&error.problem, Problem::ResultWithoutCall { call } if call == "c1"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_line_of_64_mib_is_refused_and_not_held() {
+    let mut file = tempfile::NamedTempFile::with_suffix(".jsonl").unwrap();
+    writeln!(file, "{USER}").unwrap();
+    write!(file, "{{\"type\":\"user\",\"x\":\"").unwrap();
+    let chunk = vec![b'x'; 1 << 20];
+    for _ in 0..65 {
+        file.write_all(&chunk).unwrap();
+    }
+    writeln!(file, "\"}}").unwrap();
+    file.flush().unwrap();
+    let error = load(file.path(), &LoadOptions::default()).unwrap_err();
+    assert_eq!(error.line, Some(2));
+    assert!(matches!(error.problem, Problem::LineTooLong { limit: MAX_LINE }), "{error}");
+}
+
+#[test]
+fn bytes_that_are_no_text_are_an_error_at_their_line() {
+    let mut log = format!("{USER}\n").into_bytes();
+    log.extend(b"{\"type\":\"user\",\"x\":\"\xff\"}\n");
+    let error = refused(log);
+    assert_eq!(error.line, Some(2));
+    assert!(matches!(error.problem, Problem::NotUtf8 { byte: 20 }), "{error}");
+    let error = refused(b"\x89PNG\r\n\x1a\n\0\0");
+    assert!(matches!(error.problem, Problem::NotUtf8 { byte: 0 }), "{error}");
+}
+
+#[test]
+fn an_empty_file_says_so() {
+    for log in ["", "\n \n"] {
+        assert!(matches!(refused(log).problem, Problem::Empty));
+    }
+}
+
+#[test]
+fn a_log_without_a_message_says_so() {
+    let log = r#"{"type":"progress","uuid":"p1","parentUuid":null,"sessionId":"s"}"#;
+    assert!(matches!(refused(log).problem, Problem::NoConversation { .. }));
+}
+
+#[test]
+fn text_of_no_known_format_names_the_known_ones() {
+    let error = refused("name,age\nada,36\n");
+    for format in FORMATS {
+        assert!(error.to_string().contains(format.name()), "{error}");
+    }
+}
+
+#[test]
+fn a_missing_path_says_so() {
+    let error = load(Path::new("no/such/log.jsonl"), &LoadOptions::default()).unwrap_err();
+    assert!(matches!(error.problem, Problem::Missing), "{error}");
+}
+
+#[test]
+fn a_folder_without_transcripts_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = load(folder.path(), &LoadOptions::default()).unwrap_err();
+    assert!(matches!(error.problem, Problem::NoTranscripts { files: 0, .. }), "{error}");
+    std::fs::write(folder.path().join("README.md"), "# Notes\n").unwrap();
+    let error = load(folder.path(), &LoadOptions::default()).unwrap_err();
+    assert!(matches!(error.problem, Problem::NoTranscripts { files: 1, .. }), "{error}");
+}
+
+#[test]
+fn a_folder_names_what_it_passes_over_and_reads_in_order() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["b", "a"] {
+        std::fs::create_dir(folder.path().join(name)).unwrap();
+        std::fs::write(folder.path().join(name).join("log.jsonl"), USER).unwrap();
+    }
+    std::fs::create_dir(folder.path().join(".git")).unwrap();
+    std::fs::write(folder.path().join("LICENSE"), "MIT\n").unwrap();
+    std::fs::write(folder.path().join("x.metadata.json"), "{\"agent\":\"x\"}").unwrap();
+    let dataset = load(folder.path(), &LoadOptions::default()).unwrap();
+    let ids: Vec<&str> = dataset.transcripts.iter().map(|t| t.id.as_str()).collect();
+    assert_eq!(ids, ["a/log", "b/log"]);
+    let expected = [
+        "2 files are no transcripts: LICENSE, x.metadata.json",
+        "hidden folders, links to folders and the like, not entered: 1",
+    ];
+    assert_eq!(dataset.warnings, expected);
+    let files: Vec<&str> = dataset.files.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(files, ["a/log.jsonl", "b/log.jsonl"]);
+}
+
+#[test]
+fn a_broken_transcript_in_a_folder_is_an_error_and_not_passed_over() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.jsonl"), USER).unwrap();
+    let broken = format!("{{\"type\":\n{USER}\n");
+    std::fs::write(folder.path().join("b.jsonl"), broken).unwrap();
+    let error = load(folder.path(), &LoadOptions::default()).unwrap_err();
+    assert!(error.file.ends_with("b.jsonl"), "{error}");
+    assert_eq!(error.line, Some(1), "{error}");
+}
+
+#[test]
+fn ids_that_repeat_are_errors() {
+    let message = r#"{"id":"1","role":"user","blocks":[]}"#;
+    let call = r#"{"id":"2","role":"assistant","blocks":[{"type":"tool_call","id":"c","name":"n","arguments":{}}]}"#;
+    let result =
+        r#"{"id":"3","role":"tool","blocks":[{"type":"tool_result","call":"c","text":""}]}"#;
+    let log = |messages: &[&str]| format!("{{\"id\":\"t\",\"messages\":[{}]}}", messages.join(","));
+    let error = refused(log(&[message, message]));
+    assert!(matches!(error.problem, Problem::RepeatedMessage { .. }), "{error}");
+    assert_eq!(error.line, Some(1));
+    let error = refused(log(&[call, &call.replace("\"2\"", "\"4\"")]));
+    assert!(matches!(error.problem, Problem::RepeatedCall { .. }), "{error}");
+    let error = refused(log(&[call, result, &result.replace("\"3\"", "\"4\"")]));
+    assert!(matches!(error.problem, Problem::RepeatedResult { .. }), "{error}");
+    let twice = format!("{}\n{}\n", log(&[message]), log(&[message]));
+    let error = refused(twice);
+    assert!(matches!(error.problem, Problem::RepeatedTranscript { .. }), "{error}");
+}
+
+#[test]
+fn a_compaction_outside_its_transcript_is_an_error() {
+    let log = r#"{"id":"t","messages":[{"id":"1","role":"user","blocks":[]}],"compactions":[{"after":2,"kept_from":0,"trigger":"auto"}]}"#;
+    assert!(matches!(refused(log).problem, Problem::Inconsistent(_)));
+}
+
+#[test]
+fn parents_in_a_circle_are_an_error() {
+    let circle = USER.replace("null", "\"u2\"");
+    let other = USER.replace("u1", "u2").replace("null", "\"u1\"");
+    let closing = USER.replace("u1", "u3").replace("null", "\"u1\"");
+    let error = refused(format!("{circle}\n{other}\n{closing}\n"));
+    assert!(error.to_string().contains("circle"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_cannot_be_read_is_an_error() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.jsonl");
+    std::fs::write(&path, USER).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).unwrap();
+    if std::fs::File::open(&path).is_ok() {
+        eprintln!("skipped: this user may read everything");
+        return;
+    }
+    let error = load(&path, &LoadOptions::default()).unwrap_err();
+    assert!(matches!(error.problem, Problem::Io { .. }), "{error}");
+}
+
+/// A log of each format, by name of the format.
+fn samples() -> Vec<(&'static str, Vec<u8>)> {
+    let read = |name: &str| std::fs::read(fixtures().join(name)).unwrap();
+    vec![
+        ("native", read("native/transcripts.jsonl")),
+        ("claude-code", read("claude-code.jsonl")),
+        ("pi", read("pi.jsonl")),
+        ("openai-chat", read("openai-chat.json")),
+    ]
+}
+
+#[test]
+fn every_format_has_a_sample_that_it_alone_recognises() {
+    let samples = samples();
+    for format in FORMATS {
+        assert!(samples.iter().any(|(name, _)| *name == format.name()), "{}", format.name());
+        assert!(!format.describe().is_empty());
+        for (name, bytes) in &samples {
+            let sniffed = format.sniff(&Probe::new(bytes));
+            assert_eq!(sniffed, *name == format.name(), "{} on {name}", format.name());
+        }
+    }
+    for schema in ["transcript.schema.json", "dataset.schema.json"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets").join(schema);
+        let probe = Probe::new(&std::fs::read(path).unwrap());
+        assert!(FORMATS.iter().all(|format| !format.sniff(&probe)), "{schema}");
+    }
+}
+
+#[test]
+fn no_truncation_of_any_format_panics_or_passes_for_the_whole() {
+    for (name, bytes) in samples() {
+        let whole = read(&bytes).unwrap_or_else(|e| panic!("{name}: {e}"));
+        // The last byte is the line end.
+        for end in (0..bytes.len() - 2).step_by(3) {
+            if let Ok(part) = read(&bytes[..end]) {
+                assert_ne!(part.transcripts, whole.transcripts, "{name} cut at {end}");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_changed_byte_of_any_format_panics() {
+    for (_, bytes) in samples() {
+        for at in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[at] = [b'"', b'}', b'[', b'0', b'\n', 0xff, b'\\'][at % 7];
+            if let Err(error) = read(&changed) {
+                assert!(!error.to_string().is_empty());
+            }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The native data set: what is written validates and reads back equal.
+
+use std::path::{Path, PathBuf};
+
+use jsonschema::Validator;
+use recap::dataset::{Dataset, LoadOptions, Problem, load, write_native};
+use serde_json::{Value as Json, json};
+
+fn root(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+fn schema(name: &str) -> Validator {
+    let text = std::fs::read_to_string(root("datasets").join(name)).unwrap();
+    let schema: Json = serde_json::from_str(&text).unwrap();
+    jsonschema::draft202012::new(&schema).unwrap()
+}
+
+fn fixture(name: &str) -> Dataset {
+    let path = root("tests/fixtures/dataset").join(name);
+    load(&path, &LoadOptions::default()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+#[test]
+fn a_written_data_set_reads_back_with_equal_transcripts() {
+    for name in ["claude-code.jsonl", "pi.jsonl", "openai-chat.json", "native"] {
+        let mut dataset = fixture(name);
+        dataset.licence = Some("MIT".to_owned());
+        let folder = tempfile::tempdir().unwrap();
+        write_native(&dataset, folder.path()).unwrap();
+        let back = load(folder.path(), &LoadOptions::default()).unwrap();
+        assert_eq!(back.transcripts, dataset.transcripts, "{name}");
+        assert_eq!(back.name, dataset.name);
+        assert_eq!(back.licence.as_deref(), Some("MIT"));
+        assert_eq!(back.warnings, Vec::<String>::new());
+    }
+}
+
+#[test]
+fn what_is_written_validates_against_the_published_schemas() {
+    let (transcript, card) = (schema("transcript.schema.json"), schema("dataset.schema.json"));
+    for name in ["claude-code.jsonl", "pi.jsonl", "openai-chat.json", "native"] {
+        let folder = tempfile::tempdir().unwrap();
+        write_native(&fixture(name), folder.path()).unwrap();
+        let lines = std::fs::read_to_string(folder.path().join("transcripts.jsonl")).unwrap();
+        for line in lines.lines() {
+            let value: Json = serde_json::from_str(line).unwrap();
+            if let Err(e) = transcript.validate(&value) {
+                panic!("{name}: {e} at {}", e.instance_path());
+            }
+        }
+        let text = std::fs::read_to_string(folder.path().join("dataset.toml")).unwrap();
+        let table: Json = toml::from_str(&text).unwrap();
+        assert!(card.is_valid(&table), "{name}");
+    }
+}
+
+#[test]
+fn what_the_schema_refuses_the_reader_refuses_too() {
+    let schema = schema("transcript.schema.json");
+    let message = json!({"id": "1", "role": "user", "blocks": [{"type": "text", "text": "hi"}]});
+    let with = |message: Json| json!({"id": "t", "messages": [message]});
+    let changed = |key: &str, value: Json| {
+        let mut message = message.clone();
+        message[key] = value;
+        with(message)
+    };
+    let mut bad = vec![
+        json!({"id": "t"}),
+        json!({"messages": [message]}),
+        json!({"id": "t", "messages": [message], "surplus": 1}),
+        json!({"id": "t", "messages": [message], "compactions": [{"after": 1}]}),
+        json!({"id": "t", "messages": [message], "preamble_changes": [{"before": -1, "system": []}]}),
+        changed("role", json!("robot")),
+        changed("role", json!("tool")),
+        changed("id", json!(7)),
+        changed("at", json!(1)),
+        changed("surplus", json!(true)),
+        changed("usage", json!({"input": -1})),
+        changed("usage", json!({"output": 1})),
+    ];
+    for block in [
+        json!({"type": "video"}),
+        json!({"type": "text"}),
+        json!({"type": "text", "text": "x", "surplus": 1}),
+        json!({"type": "tool_call", "id": "c", "name": "n"}),
+        json!({"type": "tool_result", "call": "c", "text": "x"}),
+    ] {
+        bad.push(changed("blocks", json!([block])));
+    }
+    assert!(schema.is_valid(&with(message.clone())));
+    for sample in bad {
+        assert!(!schema.is_valid(&sample), "the schema takes {sample}");
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("dataset.toml"), "name = 'x'\n").unwrap();
+        let path = folder.path().join("transcripts.jsonl");
+        std::fs::write(&path, format!("{sample}\n")).unwrap();
+        let error = load(folder.path(), &LoadOptions::default()).expect_err("must be refused");
+        assert_eq!(error.line, Some(1), "{sample}: {error}");
+    }
+}
+
+#[test]
+fn a_native_folder_counts_its_probes_and_hashes_its_files() {
+    let dataset = fixture("native");
+    assert_eq!((dataset.name.as_str(), dataset.version.as_deref()), ("small", Some("1")));
+    assert_eq!(dataset.probes, 2);
+    let names: Vec<&str> = dataset.files.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["dataset.toml", "probes.jsonl", "transcripts.jsonl"]);
+    let bytes = std::fs::read(root("tests/fixtures/dataset/native/dataset.toml")).unwrap();
+    assert_eq!(dataset.files[0].1, blake3::hash(&bytes).to_hex().as_str());
+}
+
+#[test]
+fn a_data_set_is_never_written_over_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let dataset = fixture("pi.jsonl");
+    write_native(&dataset, folder.path()).unwrap();
+    let error = write_native(&dataset, folder.path()).unwrap_err();
+    assert!(matches!(error.problem, Problem::Exists), "{error}");
+}
+
+#[test]
+fn a_misspelt_key_of_the_card_is_an_error_at_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    write_native(&fixture("pi.jsonl"), folder.path()).unwrap();
+    let card = folder.path().join("dataset.toml");
+    std::fs::write(&card, "name = \"x\"\nlicense = \"MIT\"\n").unwrap();
+    let error = load(folder.path(), &LoadOptions::default()).unwrap_err();
+    assert_eq!(error.line, Some(2), "{error}");
+    assert!(error.to_string().contains("license"), "{error}");
+}
+
+#[test]
+fn half_a_native_line_is_an_error_even_at_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    write_native(&fixture("native"), folder.path()).unwrap();
+    let path = folder.path().join("transcripts.jsonl");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, &text[..text.len() - 40]).unwrap();
+    let error = load(folder.path(), &LoadOptions::default()).unwrap_err();
+    assert!(matches!(error.problem, Problem::Syntax { .. }), "{error}");
+    assert_eq!(error.line, Some(1));
+}

@@ -1,0 +1,495 @@
+//! The rules for transcripts (`semantics` 1 to 8), on small logs written by hand.
+
+use std::path::Path;
+
+use recap::dataset::{Dataset, DatasetError, LoadOptions, load, load_reader};
+use recap::model::{Block, Message, RecordedTrigger, Role, Transcript};
+use serde_json::{Value as Json, json};
+
+/// A Claude Code record with everything that all of them carry.
+fn record(kind: &str, uuid: &str, parent: Option<&str>, more: Json) -> Json {
+    // The second grows with the id's number, so that later ids are newer.
+    let number: u32 =
+        uuid.chars().filter(char::is_ascii_digit).collect::<String>().parse().unwrap_or(0);
+    let mut record = json!({
+        "type": kind, "uuid": uuid, "parentUuid": parent, "isSidechain": false,
+        "sessionId": "5e55", "cwd": "/home/ada/engine",
+        "timestamp": format!("2026-01-05T09:{:02}:{:02}Z", number / 60, number % 60),
+    });
+    for (key, value) in more.as_object().unwrap() {
+        record[key] = value.clone();
+    }
+    record
+}
+
+fn user(uuid: &str, parent: Option<&str>, content: Json) -> Json {
+    record("user", uuid, parent, json!({"message": {"role": "user", "content": content}}))
+}
+
+fn assistant(uuid: &str, parent: Option<&str>, response: &str, content: Json) -> Json {
+    let message =
+        json!({"role": "assistant", "id": response, "model": "claude-x", "content": [content]});
+    record("assistant", uuid, parent, json!({"message": message}))
+}
+
+fn text(text: &str) -> Json {
+    json!({"type": "text", "text": text})
+}
+
+fn call(id: &str) -> Json {
+    json!({"type": "tool_use", "id": id, "name": "Read", "input": {"path": id}})
+}
+
+fn result(call: &str) -> Json {
+    json!({"type": "tool_result", "tool_use_id": call, "content": format!("result of {call}")})
+}
+
+fn try_read(records: &[Json]) -> Result<Dataset, DatasetError> {
+    let lines: Vec<String> = records.iter().map(Json::to_string).collect();
+    load_reader("log.jsonl", lines.join("\n").as_bytes(), &LoadOptions::default())
+}
+
+fn read(records: &[Json]) -> Transcript {
+    let dataset = try_read(records).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(dataset.transcripts.len(), 1);
+    dataset.transcripts.into_iter().next().unwrap()
+}
+
+fn fixture(name: &str) -> Transcript {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/dataset").join(name);
+    let dataset = load(&path, &LoadOptions::default()).unwrap_or_else(|e| panic!("{e}"));
+    dataset.transcripts.into_iter().next().unwrap()
+}
+
+/// One word for each message: its role, and the call that it answers.
+fn outline(transcript: &Transcript) -> Vec<String> {
+    let word = |m: &Message| match m.tool_result() {
+        Some((call, _)) => format!("result:{call}"),
+        None => m.role.as_str().to_owned(),
+    };
+    transcript.messages.iter().map(word).collect()
+}
+
+#[test]
+fn rule_1_each_result_and_each_user_text_is_one_message() {
+    let mixed = json!([result("A"), result("B"), text("go on"), text("quickly")]);
+    let transcript = read(&[
+        user("u1", None, json!("hello")),
+        assistant("a2", Some("u1"), "msg_1", call("A")),
+        assistant("a3", Some("a2"), "msg_1", call("B")),
+        user("u4", Some("a3"), mixed),
+    ]);
+    assert_eq!(outline(&transcript), ["user", "assistant", "result:A", "result:B", "user"]);
+    assert_eq!(transcript.messages[4].blocks.len(), 2);
+    let ids: Vec<&str> = transcript.messages.iter().map(|m| m.id.as_str()).collect();
+    assert_eq!(ids, ["u1", "a2", "u4#1", "u4#2", "u4"]);
+}
+
+#[test]
+fn rule_2_lines_of_one_response_merge_across_results_which_follow_in_call_order() {
+    let transcript = read(&[
+        user("u1", None, json!("hello")),
+        assistant("a2", Some("u1"), "msg_1", text("Both.")),
+        assistant("a3", Some("a2"), "msg_1", call("A")),
+        user("u4", Some("a3"), json!([result("A")])),
+        assistant("a5", Some("u4"), "msg_1", call("B")),
+        assistant("a6", Some("a5"), "msg_1", call("C")),
+        user("u7", Some("a6"), json!([result("C")])),
+        user("u8", Some("u7"), json!([result("B")])),
+        assistant("a9", Some("u8"), "msg_2", text("Done.")),
+    ]);
+    let expected = ["user", "assistant", "result:A", "result:B", "result:C", "assistant"];
+    assert_eq!(outline(&transcript), expected);
+    assert_eq!(transcript.messages[1].blocks.len(), 4);
+    assert_eq!(transcript.requests().count(), 2);
+    assert!(transcript.left_out.is_empty(), "{:?}", transcript.left_out);
+}
+
+#[test]
+fn rule_2_usage_counts_once_with_the_largest_output() {
+    let transcript = fixture("claude-code.jsonl");
+    let usage = transcript.messages[1].usage.unwrap();
+    assert_eq!((usage.input, usage.cache_read), (5, 20));
+    assert_eq!((usage.cache_write_5m, usage.cache_write_1h), (40, 60));
+    assert_eq!((usage.output, usage.output_final), (90, true));
+    assert_eq!(usage.prompt(), 125);
+}
+
+#[test]
+fn rule_3_the_conversation_is_the_path_to_the_newest_leaf() {
+    let transcript = read(&[
+        user("u1", None, json!("hello")),
+        assistant("a2", Some("u1"), "msg_1", text("Hi.")),
+        user("u3", Some("a2"), json!("first try")),
+        assistant("a4", Some("u3"), "msg_2", text("No.")),
+        user("u5", Some("a2"), json!("second try")),
+        record("progress", "p6", Some("u5"), json!({"data": {}})),
+        assistant("a7", Some("p6"), "msg_3", text("Yes.")),
+        // A straggler of the branch that was left is newer, but no message.
+        record("progress", "p8", Some("a4"), json!({"data": {}})),
+    ]);
+    let ids: Vec<&str> = transcript.messages.iter().map(|m| m.id.as_str()).collect();
+    assert_eq!(ids, ["u1", "a2", "u5", "a7"]);
+    assert_eq!(transcript.left_out["record on an abandoned branch"], 2);
+    assert_eq!(transcript.left_out["progress record"], 2);
+}
+
+#[test]
+fn rule_3_results_of_parallel_calls_belong_to_the_conversation_on_any_branch() {
+    // Each call is the parent of its own result; the path holds only B's.
+    let transcript = read(&[
+        user("u1", None, json!("hello")),
+        assistant("a2", Some("u1"), "msg_1", call("A")),
+        assistant("a3", Some("a2"), "msg_1", call("B")),
+        user("u4", Some("a2"), json!([result("A"), text("note")])),
+        user("u5", Some("a3"), json!([result("B")])),
+        assistant("a6", Some("u5"), "msg_2", text("Done.")),
+    ]);
+    let expected = ["user", "assistant", "result:A", "result:B", "user", "assistant"];
+    assert_eq!(outline(&transcript), expected);
+    assert!(transcript.left_out.is_empty(), "{:?}", transcript.left_out);
+}
+
+#[test]
+fn rule_3_a_skill_s_text_follows_its_call_from_any_branch() {
+    let mut skill = user("u5", Some("u4"), json!("How to read files."));
+    skill["isMeta"] = json!(true);
+    skill["sourceToolUseID"] = json!("A");
+    let transcript = read(&[
+        user("u1", None, json!("hello")),
+        assistant("a2", Some("u1"), "msg_1", call("A")),
+        assistant("a3", Some("a2"), "msg_1", call("B")),
+        user("u4", Some("a2"), json!([result("A")])),
+        skill,
+        user("u6", Some("a3"), json!([result("B")])),
+        assistant("a7", Some("u6"), "msg_2", text("Done.")),
+    ]);
+    let ids: Vec<&str> = transcript.messages.iter().map(|m| m.id.as_str()).collect();
+    assert_eq!(ids, ["u1", "a2", "u4", "u6", "u5", "a7"]);
+    assert!(transcript.left_out.is_empty(), "{:?}", transcript.left_out);
+}
+
+#[test]
+fn rule_3_a_boundary_whose_parent_is_absent_follows_the_message_before_it() {
+    let boundary = json!({
+        "subtype": "compact_boundary", "logicalParentUuid": "not-here",
+        "compactMetadata": {"trigger": "auto", "preTokens": 170_000},
+    });
+    let transcript = read(&[
+        user("u1", None, json!("hello")),
+        assistant("a2", Some("u1"), "msg_1", text("Hi.")),
+        record("progress", "p3", Some("a2"), json!({"data": {}})),
+        record("system", "b4", None, boundary),
+        user("u5", Some("b4"), json!("go on")),
+    ]);
+    assert_eq!(outline(&transcript), ["user", "assistant", "user"]);
+    assert_eq!(transcript.compactions[0].after, 2);
+}
+
+#[test]
+fn rule_3_a_dropped_parent_is_bridged_and_warned_of() {
+    let records = [
+        user("u1", None, json!("hello")),
+        assistant("a2", Some("u1"), "msg_1", text("Hi.")),
+        user("u3", Some("dropped"), json!("go on")),
+    ];
+    let dataset = try_read(&records).unwrap();
+    assert_eq!(dataset.transcripts[0].messages.len(), 3);
+    assert_eq!(dataset.warnings.len(), 1);
+    assert!(
+        dataset.warnings[0].contains("parents that are not in the file: 1"),
+        "{:?}",
+        dataset.warnings
+    );
+}
+
+#[test]
+fn rule_3_sidechains_are_left_out_or_transcripts_of_their_own() {
+    let side = |mut record: Json| {
+        record["isSidechain"] = json!(true);
+        record
+    };
+    let records = [
+        user("u1", None, json!("hello")),
+        side(user("s2", None, json!("search"))),
+        side(assistant("s3", Some("s2"), "msg_9", text("Found."))),
+        assistant("a4", Some("u1"), "msg_1", text("Hi.")),
+        side(user("s5", Some("a4"), json!("again"))),
+    ];
+    assert_eq!(read(&records).left_out["sidechain record"], 3);
+    let lines: Vec<String> = records.iter().map(Json::to_string).collect();
+    let options = LoadOptions { sidechains: true, only: None };
+    let dataset = load_reader("log.jsonl", lines.join("\n").as_bytes(), &options).unwrap();
+    let found: Vec<(&str, usize)> =
+        dataset.transcripts.iter().map(|t| (t.id.as_str(), t.messages.len())).collect();
+    assert_eq!(found, [("log", 2), ("log#sidechain-1", 2), ("log#sidechain-2", 1)]);
+}
+
+#[test]
+fn rule_4_messages_that_the_harness_wrote_are_no_requests() {
+    let mut synthetic = assistant("a2", Some("u1"), "x1", text("No response requested."));
+    synthetic["message"]["model"] = json!("<synthetic>");
+    let mut failed = assistant("a4", Some("u3"), "x2", text("API Error: 529"));
+    failed["isApiErrorMessage"] = json!(true);
+    let transcript = read(&[
+        user("u1", None, json!("hello")),
+        synthetic,
+        user("u3", Some("a2"), json!("hello?")),
+        failed,
+        user("u5", Some("a4"), json!("again")),
+        assistant("a6", Some("u5"), "msg_1", text("Hi.")),
+        user("u7", Some("a6"), json!("bye")),
+    ]);
+    assert_eq!(transcript.requests().collect::<Vec<_>>(), [5]);
+    assert_eq!(transcript.messages.len(), 7);
+    assert_eq!(transcript.model.as_deref(), Some("claude-x"));
+}
+
+#[test]
+fn rule_4_a_request_that_failed_in_pi_is_none_and_an_aborted_one_is() {
+    let transcript = fixture("pi.jsonl");
+    assert_eq!(
+        outline(&transcript),
+        ["user", "assistant", "result:c1", "user", "assistant", "assistant"]
+    );
+    assert_eq!(transcript.requests().collect::<Vec<_>>(), [1, 4]);
+    let aborted = transcript.messages[4].usage.unwrap();
+    assert!(!aborted.output_final);
+    assert_eq!(transcript.messages[5].usage, None);
+}
+
+#[test]
+fn rule_5_leading_system_messages_belong_to_the_preamble_and_later_ones_do_not() {
+    let transcript = fixture("openai-chat.json");
+    assert_eq!(transcript.preamble.system, ["Be brief."]);
+    assert_eq!(transcript.preamble.tools[0].name, "find");
+    assert_eq!(transcript.messages[0].role, Role::User);
+    assert_eq!(transcript.messages.last().unwrap().role, Role::System);
+}
+
+#[test]
+fn rule_6_a_summary_belongs_to_its_compaction_and_is_no_message() {
+    let boundary = json!({
+        "subtype": "compact_boundary", "logicalParentUuid": "a2",
+        "compactMetadata": {"trigger": "manual", "preTokens": 149_025},
+    });
+    let mut summary = user("u4", Some("b3"), json!("What happened so far."));
+    summary["isCompactSummary"] = json!(true);
+    summary["isVisibleInTranscriptOnly"] = json!(true);
+    let mut caveat = user("u5", Some("u4"), json!("Caveat: local commands."));
+    caveat["isMeta"] = json!(true);
+    let transcript = read(&[
+        user("u1", None, json!("hello")),
+        assistant("a2", Some("u1"), "msg_1", text("Hi.")),
+        record("system", "b3", None, boundary),
+        summary,
+        caveat,
+    ]);
+    assert_eq!(outline(&transcript), ["user", "assistant", "user"]);
+    let compaction = &transcript.compactions[0];
+    assert_eq!((compaction.after, compaction.kept_from), (2, 2));
+    assert_eq!(compaction.trigger, RecordedTrigger::Manual);
+    assert_eq!(compaction.tokens_before, Some(149_025));
+    assert_eq!(compaction.summary.as_deref(), Some("What happened so far."));
+}
+
+#[test]
+fn rule_6_a_micro_compaction_clears_results_and_cuts_nothing() {
+    let boundary = json!({
+        "subtype": "microcompact_boundary",
+        "microcompactMetadata": {"trigger": "auto", "preTokens": 58_573, "compactedToolIds": ["A"]},
+    });
+    let transcript = read(&[
+        user("u1", None, json!("hello")),
+        assistant("a2", Some("u1"), "msg_1", call("A")),
+        user("u3", Some("a2"), json!([result("A")])),
+        record("system", "b4", Some("u3"), boundary),
+        assistant("a5", Some("b4"), "msg_2", text("Done.")),
+    ]);
+    let compaction = &transcript.compactions[0];
+    assert_eq!((compaction.after, compaction.kept_from), (3, 0));
+    assert_eq!(
+        (compaction.summary.as_ref(), &compaction.cleared[..]),
+        (None, &["A".to_owned()][..])
+    );
+}
+
+#[test]
+fn rule_6_what_a_partial_compaction_kept_is_taken_from_its_record() {
+    let boundary = json!({
+        "subtype": "compact_boundary", "logicalParentUuid": "a4",
+        "compactMetadata": {"trigger": "auto", "preservedSegment": {"headUuid": "u3", "tailUuid": "a4"}},
+    });
+    let transcript = read(&[
+        user("u1", None, json!("hello")),
+        assistant("a2", Some("u1"), "msg_1", text("Hi.")),
+        user("u3", Some("a2"), json!("more")),
+        assistant("a4", Some("u3"), "msg_2", text("Here.")),
+        record("system", "b5", None, boundary),
+        user("u6", Some("b5"), json!("thanks")),
+    ]);
+    let compaction = &transcript.compactions[0];
+    assert_eq!((compaction.after, compaction.kept_from), (4, 2));
+}
+
+#[test]
+fn rule_6_the_first_kept_entry_of_pi_counts_the_session_entry_as_0() {
+    let compaction = &fixture("pi.jsonl").compactions[0];
+    // Entry 5 is the user's command: message 3, behind the level change.
+    assert_eq!((compaction.after, compaction.kept_from), (4, 3));
+    assert_eq!(compaction.summary.as_deref(), Some("One file: Cargo.toml."));
+    assert_eq!(compaction.trigger, RecordedTrigger::Unknown);
+    assert_eq!(compaction.tokens_before, Some(59));
+}
+
+#[test]
+fn rule_7_reasoning_is_kept_in_the_transcript() {
+    let transcript = fixture("claude-code.jsonl");
+    let reasoning =
+        |b: &Block| matches!(b, Block::Reasoning { text } if text == "Look at both files.");
+    assert!(reasoning(&transcript.messages[1].blocks[0]));
+}
+
+#[test]
+fn rule_8_a_torn_last_line_is_warned_of_and_counted() {
+    let whole = [user("u1", None, json!("hello")), assistant("a2", Some("u1"), "m", text("Hi."))];
+    let log = format!("{}\n{}\n{{\"type\":\"user\",\"mess", whole[0], whole[1]);
+    let dataset = load_reader("log.jsonl", log.as_bytes(), &LoadOptions::default()).unwrap();
+    assert_eq!(dataset.transcripts[0].messages.len(), 2);
+    assert_eq!(dataset.transcripts[0].left_out["torn last line"], 1);
+    assert_eq!(dataset.warnings, ["log.jsonl: line 3 is torn and was left out"]);
+}
+
+#[test]
+fn rule_8_a_line_torn_within_a_character_is_torn_too() {
+    let log = format!("{}\n{{\"type\":\"user\",\"x\":\"é", user("u1", None, json!("hello")));
+    let bytes = &log.as_bytes()[..log.len() - 1];
+    let dataset = load_reader("log.jsonl", bytes, &LoadOptions::default()).unwrap();
+    assert_eq!(dataset.transcripts[0].left_out["torn last line"], 1);
+}
+
+#[test]
+fn a_record_that_a_resumed_session_copied_is_read_once() {
+    let transcript = read(&[
+        user("u1", None, json!("hello")),
+        assistant("a2", Some("u1"), "msg_1", call("A")),
+        user("u3", Some("a2"), json!([result("A")])),
+        user("u3", Some("a2"), json!([result("A")])),
+        assistant("a4", Some("u3"), "msg_2", text("Done.")),
+    ]);
+    assert_eq!(outline(&transcript), ["user", "assistant", "result:A", "assistant"]);
+    assert_eq!(transcript.left_out["record written twice"], 1);
+}
+
+#[test]
+fn a_result_whose_call_the_recorder_dropped_is_left_out_and_counted() {
+    let transcript = read(&[
+        user("u1", None, json!("hello")),
+        user("u3", Some("dropped"), json!([result("A")])),
+        assistant("a4", Some("u3"), "msg_2", text("Done.")),
+    ]);
+    assert_eq!(outline(&transcript), ["user", "assistant"]);
+    assert_eq!(transcript.left_out["tool result whose call is not in the file"], 1);
+}
+
+#[test]
+fn images_and_failures_of_results_are_kept_and_duplicates_outside_the_context_are_not() {
+    let transcript = fixture("claude-code.jsonl");
+    let expected = Block::ToolResult {
+        call: "toolu_B".to_owned(),
+        text: "fn lex() {}".to_owned(),
+        images: 1,
+        is_error: true,
+    };
+    assert_eq!(transcript.messages[3].blocks, [expected]);
+    assert_eq!(transcript.messages[2].tool_result(), Some(("toolu_A", "fn parse() {}")));
+}
+
+#[test]
+fn facts_of_the_record_are_metadata_and_the_folder_names_the_project() {
+    let transcript = fixture("claude-code.jsonl");
+    assert_eq!(transcript.project.as_deref(), Some("engine"));
+    let expected = ["/home/ada", "/home/ada/work/engine", "2.1.0", "5e55", "claude-x", "main"];
+    assert_eq!(transcript.metadata, expected);
+}
+
+#[test]
+fn a_command_of_pi_s_user_is_told_to_the_model_as_text() {
+    let transcript = fixture("pi.jsonl");
+    let expected = "Ran `make`\n```\nno rule\n```\n\nCommand exited with code 2";
+    let text = Block::Text { text: expected.to_owned() };
+    assert_eq!(transcript.messages[3].blocks, [text]);
+    let usage = transcript.messages[1].usage.unwrap();
+    assert_eq!((usage.input, usage.cache_read, usage.cache_write_5m, usage.output), (3, 40, 7, 9));
+}
+
+#[test]
+fn a_tree_of_pi_is_read_along_the_path_to_its_last_entry() {
+    let entry = |id: &str, parent: Option<&str>, text: &str| {
+        json!({"type": "message", "id": id, "parentId": parent, "timestamp": "2026-01-05T09:00:00Z",
+            "message": {"role": "user", "content": text}})
+    };
+    let log = [
+        json!({"type": "session", "version": 3, "id": "9a", "timestamp": "2026-01-05T09:00:00Z", "cwd": "/w"}),
+        entry("e1", None, "one"),
+        entry("e2", Some("e1"), "left"),
+        entry("e3", Some("e1"), "two"),
+        json!({"type": "compaction", "id": "e4", "parentId": "e3", "timestamp": "2026-01-05T09:00:00Z",
+            "summary": "s", "firstKeptEntryId": "e3", "tokensBefore": 9}),
+        entry("e5", Some("e4"), "three"),
+    ];
+    let transcript = read(&log);
+    let ids: Vec<&str> = transcript.messages.iter().map(|m| m.id.as_str()).collect();
+    assert_eq!(ids, ["e1", "e3", "e5"]);
+    assert_eq!((transcript.compactions[0].after, transcript.compactions[0].kept_from), (2, 1));
+    assert_eq!(transcript.left_out["entry on an abandoned branch"], 1);
+}
+
+#[test]
+fn openai_arguments_are_decoded_and_undecodable_ones_stay_text() {
+    let transcript = fixture("openai-chat.json");
+    let arguments: Vec<&Json> = transcript
+        .messages
+        .iter()
+        .flat_map(|m| &m.blocks)
+        .filter_map(|b| match b {
+            Block::ToolCall { arguments, .. } => Some(arguments),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(arguments, [&json!({"order": 17}), &json!("{broken"), &json!({})]);
+    assert_eq!(transcript.left_out["structure of undecodable arguments"], 1);
+}
+
+#[test]
+fn openai_calls_that_repeat_an_id_are_told_apart_and_keep_their_results() {
+    let calls = fixture("openai-chat.json").calls();
+    let found: Vec<(&str, Option<u32>)> = calls.iter().map(|c| (c.id.as_str(), c.result)).collect();
+    assert_eq!(found, [("call_1", Some(2)), ("call_2", Some(3)), ("call_1#2", Some(5))]);
+}
+
+#[test]
+fn openai_cached_tokens_are_taken_out_of_the_prompt() {
+    let usage = fixture("openai-chat.json").messages[1].usage.unwrap();
+    assert_eq!((usage.input, usage.cache_read, usage.output), (36, 64, 12));
+}
+
+#[test]
+fn chat_messages_are_read_as_a_list_an_object_lines_and_runs() {
+    let messages =
+        json!([{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]);
+    let object = json!({"messages": messages});
+    let run = |trial: u32| json!({"task_id": 4, "trial": trial, "reward": 1.0, "traj": messages});
+    let ids = |log: String| -> Vec<String> {
+        let dataset = load_reader("chat.json", log.as_bytes(), &LoadOptions::default());
+        let dataset = dataset.unwrap_or_else(|e| panic!("{log}: {e}"));
+        assert!(dataset.transcripts.iter().all(|t| t.messages.len() == 2));
+        dataset.transcripts.into_iter().map(|t| t.id).collect()
+    };
+    assert_eq!(ids(messages.to_string()), ["chat"]);
+    assert_eq!(ids(serde_json::to_string_pretty(&messages).unwrap()), ["chat"]);
+    assert_eq!(ids(serde_json::to_string_pretty(&object).unwrap()), ["chat"]);
+    assert_eq!(ids(format!("{object}\n{object}\n")), ["chat-1", "chat-2"]);
+    let runs = json!([run(0), run(1)]).to_string();
+    assert_eq!(ids(runs), ["task-4-trial-0", "task-4-trial-1"]);
+}

@@ -1,0 +1,157 @@
+//! Worked out by hand: which messages are verbatim, edited, folded or gone at
+//! each request. See `common::small` for the transcript; its five requests
+//! stand before messages 1, 3, 5, 8 and 10.
+
+mod common;
+
+use common::{offline, plan, preset, replayed, small};
+use recap::model::{RecordedCompaction, RecordedTrigger};
+
+fn rows(toml: &str, window: u64) -> Vec<String> {
+    replayed(small(), &plan(preset(toml), window), &offline())
+}
+
+const ALL: [&str; 5] = ["V", "VVV", "VVVVV", "VVVVVVVV", "VVVVVVVVVV"];
+
+#[test]
+fn a_preset_without_stages_sends_everything() {
+    assert_eq!(rows("", 1_000), ALL);
+}
+
+#[test]
+fn empty_sends_nothing() {
+    let stage = "[[stage]]\nmechanism = \"empty\"\nat = \"request\"\nwhen = \"always\"";
+    assert_eq!(rows(stage, 1_000), [".", "...", ".....", "........", ".........."]);
+}
+
+#[test]
+fn a_window_counts_rows_and_leaves_out_results_whose_call_is_outside() {
+    let stage =
+        "[[stage]]\nmechanism = \"sliding-window\"\nat = \"request\"\nwhen = \"always\"\nlast = 3";
+    // Before 5 the window is 2..5, but result 2 answers call 1; before 10 it is
+    // 7..10, and result 7 answers a call of 5.
+    assert_eq!(rows(stage, 1_000), ["V", "VVV", "...VV", ".....VVV", "........VV"]);
+}
+
+#[test]
+fn a_window_as_the_seed_has_it_may_orphan_results() {
+    let stage = "[[stage]]\nmechanism = \"sliding-window\"\nat = \"request\"\nwhen = \"always\"\n\
+                 last = 3\nkeep_pairs = false\nbreaks_pairs = true";
+    assert_eq!(rows(stage, 1_000), ["V", "VVV", "..VVV", ".....VVV", ".......VVV"]);
+}
+
+const FIFO: &str =
+    "[[stage]]\nmechanism = \"fifo\"\nat = \"request\"\nwhen = { above = \"window\", share = 1.0 }";
+
+#[test]
+fn fifo_drops_the_oldest_exchange_and_its_call_with_its_result() {
+    // Before 8: 330 tokens of text and results and two call messages exceed
+    // 300; without the first exchange (120 and a call) they fit. Before 10:
+    // 4..10 hold 230 and a call message of two.
+    assert_eq!(rows(FIFO, 300), ["V", "VVV", "VVVVV", "....VVVV", "....VVVVVV"]);
+}
+
+#[test]
+fn fifo_never_cuts_the_newest_exchange() {
+    assert_eq!(rows(FIFO, 50), ["V", "VVV", "....V", "....VVVV", ".........V"]);
+}
+
+#[test]
+fn prune_protects_while_the_running_sum_fits_and_stops_at_the_first_that_does_not() {
+    let stage = "[[stage]]\nmechanism = \"prune\"\nat = \"append\"\nprotect = 150\n\
+                 when = { above = \"window\", share = 0.0, and_over = 1 }";
+    // After 7: 100 fits, 200 does not, so 6 and all before it are cleared.
+    assert_eq!(rows(stage, 1_000), ["V", "VVV", "VVVVV", "VVEVVVEV", "VVEVVVEVVV"]);
+}
+
+#[test]
+fn prune_does_nothing_at_or_under_its_minimum() {
+    let stage = "[[stage]]\nmechanism = \"prune\"\nat = \"append\"\nprotect = 150\n\
+                 when = { above = \"window\", share = 0.0, and_over = 1000 }";
+    assert_eq!(rows(stage, 1_000), ALL);
+}
+
+#[test]
+fn prune_once_per_boundary_waits_for_new_output() {
+    let stage = "[[stage]]\nmechanism = \"prune\"\nat = \"response\"\nprotect = 100\n\
+                 when = { tool_tokens = 150 }\nonce_per_boundary = true\nmarker = \"{{tool}}\"";
+    // After response 3: 100 tokens of output are not over 150. After 8: 300
+    // are; 7 is protected, 6 and 2 are replaced.
+    assert_eq!(rows(stage, 1_000), ["V", "VVV", "VVVVV", "VVVVVVVV", "VVEVVVEVVV"]);
+}
+
+#[test]
+fn keep_none_prunes_everything_and_keep_all_only_past_the_safeguard() {
+    let stage = |policy: &str| {
+        format!(
+            "[[stage]]\nmechanism = \"prune\"\nat = \"append\"\nprotect = 150\nwhen = \"always\"\n\
+             policy = \"{policy}\"\nforce_above = 0.5"
+        )
+    };
+    assert_eq!(rows(&stage("keep-none"), 1_000), ["V", "VVE", "VVEVV", "VVEVVVEE", "VVEVVVEEVV"]);
+    assert_eq!(rows(&stage("keep-all"), 1_000), ALL);
+    // Half of 400 is exceeded once 6 is there.
+    assert_eq!(rows(&stage("keep-all"), 400)[3], "VVEVVVEV");
+}
+
+fn dedup(parameters: &str) -> String {
+    format!(
+        "[[stage]]\nmechanism = \"snapshot-dedup\"\nat = \"request\"\nwhen = \"always\"\n{parameters}"
+    )
+}
+
+#[test]
+fn dedup_keeps_the_newest_result_of_a_tool_and_pairs_leave_together() {
+    // 7 supersedes 2 and 6. Call 1 says nothing else and leaves; 5 keeps its
+    // other call.
+    let rows = rows(&dedup("tools = [\"read\"]"), 1_000);
+    assert_eq!(rows, ["V", "VVV", "VVVVV", "V..VVE.V", "V..VVE.VVV"]);
+}
+
+#[test]
+fn dedup_as_the_seed_has_it_leaves_the_calls() {
+    let rows = rows(&dedup("tools = [\"read\"]\nkeep_pairs = false\nbreaks_pairs = true"), 1_000);
+    assert_eq!(rows, ["V", "VVV", "VVVVV", "VV.VVV.V", "VV.VVV.VVV"]);
+}
+
+#[test]
+fn dedup_by_key_argument_keeps_other_objects() {
+    let rows = rows(&dedup("tools = [\"read\"]\nkey_args = [\"path\"]"), 1_000);
+    assert_eq!(rows[3], "V..VVVVV");
+}
+
+#[test]
+fn automatic_snapshot_tools_are_decided_from_past_calls_with_equal_arguments() {
+    assert_eq!(rows(&dedup("tools = \"auto\"\nrepeats = 2"), 1_000)[3], "V..VVVVV");
+    assert_eq!(rows(&dedup("tools = \"auto\"\nrepeats = 3"), 1_000), ALL);
+    assert_eq!(rows(&dedup("tools = [\"write\"]"), 1_000), ALL);
+}
+
+#[test]
+fn recorded_repeats_the_vendors_compaction_and_clearing() {
+    let stage = "[[stage]]\nmechanism = \"recorded\"\nat = \"append\"\nwhen = \"recorded\"\n\
+                 cleared_marker = \"[cleared]\"";
+    let compaction =
+        |after, kept_from, summary: Option<&str>, cleared: &[&str]| RecordedCompaction {
+            after,
+            kept_from,
+            summary: summary.map(str::to_owned),
+            cleared: cleared.iter().map(|c| (*c).to_owned()).collect(),
+            trigger: RecordedTrigger::Auto,
+            tokens_before: None,
+            at: None,
+        };
+    let mut transcript = small();
+    transcript.compactions =
+        vec![compaction(4, 0, None, &["A"]), compaction(9, 8, Some("They read x and y."), &[])];
+    let rows = replayed(transcript, &plan(preset(stage), 1_000), &offline());
+    assert_eq!(rows, ["V", "VVV", "VVEVV", "VVEVVVVV", "FFFFFFFFVV"]);
+}
+
+#[test]
+fn stages_see_what_the_stages_before_them_did() {
+    // Pruned first, everything fits, so that FIFO has nothing to drop.
+    let prune = "[[stage]]\nmechanism = \"prune\"\nat = \"request\"\nprotect = 150\n\
+                 when = { above = \"window\", share = 0.0, and_over = 1 }\n";
+    assert_eq!(rows(&format!("{prune}{FIFO}"), 300)[3], "VVEVVVEV");
+}
