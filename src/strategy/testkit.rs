@@ -85,6 +85,12 @@ impl Talk {
     }
 }
 
+impl From<Transcript> for Talk {
+    fn from(transcript: Transcript) -> Self {
+        Self { transcript }
+    }
+}
+
 /// A text of exactly so many o200k tokens.
 pub(crate) fn words(tokens: usize) -> String {
     vec![" word"; tokens].concat()
@@ -168,6 +174,7 @@ pub(crate) struct Rig {
     pub outcomes: Vec<(usize, Outcome)>,
     pub reported: Option<Reported>,
     window: u64,
+    scaled: bool,
     stages: Vec<(When, Box<dyn Strategy>)>,
     compactor: Arc<dyn Compactor>,
     random: Mutex<ChaCha8Rng>,
@@ -182,12 +189,34 @@ impl Rig {
         talk: Talk,
         compactor: Arc<dyn Compactor>,
     ) -> Self {
+        Self::build(preset, overrides, window, false, talk, compactor)
+    }
+
+    /// A built-in preset with its token numbers scaled to the window.
+    pub(crate) fn scaled(
+        preset: &str,
+        overrides: &[(&str, &str)],
+        window: u64,
+        talk: Talk,
+        compactor: Arc<dyn Compactor>,
+    ) -> Self {
+        Self::build(preset, overrides, window, true, talk, compactor)
+    }
+
+    fn build(
+        preset: &str,
+        overrides: &[(&str, &str)],
+        window: u64,
+        scaled: bool,
+        talk: Talk,
+        compactor: Arc<dyn Compactor>,
+    ) -> Self {
         let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
         let overrides: Vec<_> = overrides.iter().map(own).collect();
         let preset = builtin(preset, &overrides).expect("a built-in preset").unwrap();
         let counter = Arc::new(Counter::new(Encoding::O200k));
         let recording = Recording::new(Arc::new(talk.end()), counter);
-        let stages = preset.build(window, false).unwrap();
+        let stages = preset.build(window, scaled).unwrap();
         let mut rig = Self {
             preset,
             context: Context::new(recording),
@@ -196,6 +225,7 @@ impl Rig {
             outcomes: Vec::new(),
             reported: None,
             window,
+            scaled,
             stages,
             compactor,
             random: Mutex::new(ChaCha8Rng::seed_from_u64(7)),
@@ -295,7 +325,7 @@ impl Rig {
         let target = match when {
             _ if own.is_some() => own.map(|(of, share)| gauge.share(of, share)).unwrap(),
             When::Above { of, share, .. } => gauge.share(*of, *share),
-            When::AboveReserve { reserve } => gauge.window - *reserve,
+            When::AboveReserve { reserve } => gauge.window.saturating_sub(*reserve),
             _ => gauge.window,
         };
         let host = Host {
@@ -326,7 +356,7 @@ impl Rig {
     pub(crate) fn reopen(&mut self, (context, states): (String, Vec<Json>)) {
         let saved: Saved = serde_json::from_str(&context).unwrap();
         self.context = Context::restore(self.context.recording().clone(), saved);
-        self.stages = self.preset.build(self.window, false).unwrap();
+        self.stages = self.preset.build(self.window, self.scaled).unwrap();
         let mut states = states.into_iter();
         self.shared = serde_json::from_value(states.next().unwrap()).unwrap();
         for ((_, strategy), state) in self.stages.iter_mut().zip(states) {

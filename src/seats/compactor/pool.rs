@@ -33,31 +33,7 @@ pub(super) struct Pool<'a> {
 impl<'a> Pool<'a> {
     /// Scores units of a task with so many messages.
     pub(super) fn new(units: Vec<Unit>, messages: usize, counter: &'a Counter) -> Self {
-        let mut names: FxHashMap<String, u32> = FxHashMap::default();
-        let mut seen_in: Vec<(usize, u32)> = Vec::new();
-        let ids: Vec<Vec<u32>> = units
-            .iter()
-            .map(|unit| {
-                let code = matches!(unit.kind, Kind::Change | Kind::Action);
-                let found = identifiers(&unit.text, IdentifierOptions { code });
-                let mut own: Vec<u32> = Vec::new();
-                for identifier in found {
-                    let next = names.len() as u32;
-                    let id = *names.entry(identifier.text.to_owned()).or_insert(next);
-                    if id == next {
-                        seen_in.push((usize::MAX, 0));
-                    }
-                    let (last, count) = &mut seen_in[id as usize];
-                    if *last != unit.message {
-                        (*last, *count) = (unit.message, *count + 1);
-                    }
-                    if !own.contains(&id) {
-                        own.push(id);
-                    }
-                }
-                own
-            })
-            .collect();
+        let (ids, seen_in) = index(&units);
         let end = messages.max(1) as f64;
         // Named often and named lately: likely to be needed again.
         let weights = seen_in
@@ -150,6 +126,33 @@ impl<'a> Pool<'a> {
         };
         (self.base[at] + told * named) / (80.0 + self.units[at].text.len() as f64).sqrt()
     }
+}
+
+/// The identifiers of each unit, and for each identifier the last message that
+/// names it and how many do.
+fn index(units: &[Unit]) -> (Vec<Vec<u32>>, Vec<(usize, u32)>) {
+    let mut names: FxHashMap<String, u32> = FxHashMap::default();
+    let mut seen_in: Vec<(usize, u32)> = Vec::new();
+    let own = |unit: &Unit| {
+        let code = matches!(unit.kind, Kind::Change | Kind::Action);
+        let mut own: Vec<u32> = Vec::new();
+        for identifier in identifiers(&unit.text, IdentifierOptions { code }) {
+            let next = names.len() as u32;
+            let id = *names.entry(identifier.text.to_owned()).or_insert(next);
+            if id == next {
+                seen_in.push((usize::MAX, 0));
+            }
+            let (last, count) = &mut seen_in[id as usize];
+            if *last != unit.message {
+                (*last, *count) = (unit.message, *count + 1);
+            }
+            if !own.contains(&id) {
+                own.push(id);
+            }
+        }
+        own
+    };
+    (units.iter().map(own).collect(), seen_in)
 }
 
 fn base(unit: &Unit, messages: f64) -> f64 {

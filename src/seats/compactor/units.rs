@@ -1,10 +1,9 @@
 //! A conversation as sentences that a summary could be made of.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value as Json;
 
 use super::cues::{Cue, cues};
+use super::files;
 use crate::model::Role;
 use crate::strategy::TaskMessage;
 
@@ -14,9 +13,6 @@ const LONGEST: usize = 240;
 /// Characters of a message that are read at either end; what stands between
 /// is bulk (a listing, a file), not conversation.
 const READ: usize = 12_000;
-
-/// Lines that one changed file may show.
-const LINES_A_FILE: usize = 3;
 
 /// Lines about problems that one tool result may give.
 const PROBLEMS_A_RESULT: usize = 4;
@@ -58,12 +54,11 @@ pub(super) struct Unit {
     pub distilled: bool,
     /// Position of its message in the task.
     pub message: usize,
-    /// For a change: the file.
+    /// For a call: the file that it changed or read.
     pub file: Option<String>,
 }
 
-/// Every unit in order; the changes of one file are one unit, where the last
-/// of them stands.
+/// Every unit in order; the calls about files are gathered.
 pub(super) fn read(messages: &[TaskMessage]) -> Vec<Unit> {
     let mut units = Vec::new();
     for (at, message) in messages.iter().enumerate() {
@@ -72,64 +67,7 @@ pub(super) fn read(messages: &[TaskMessage]) -> Vec<Unit> {
             role => spoken(at, role, &message.text, &mut units),
         }
     }
-    let root = common_folder(&units);
-    if let Some(root) = &root {
-        let folder = format!("{root}/");
-        for unit in units.iter_mut().filter(|u| matches!(u.kind, Kind::Change | Kind::Action)) {
-            unit.text = unit.text.replace(&folder, "");
-        }
-        let text = format!("Paths are relative to {root}");
-        let message = messages.len().saturating_sub(1);
-        let kind = Kind::Definition;
-        units.push(Unit { text, kind, user: false, distilled: true, message, file: None });
-    }
-    join_changes(units)
-}
-
-/// The deepest folder that holds most of the changed files, where it is worth
-/// saying once.
-fn common_folder(units: &[Unit]) -> Option<String> {
-    let files: Vec<&str> = units.iter().filter_map(|u| u.file.as_deref()).collect();
-    let mut holds: BTreeMap<&str, usize> = BTreeMap::new();
-    for file in &files {
-        let ends = file.match_indices('/').map(|(at, _)| at).filter(|&at| at > 0);
-        ends.for_each(|at| *holds.entry(&file[..at]).or_default() += 1);
-    }
-    let most = |&(folder, count): &(&&str, &usize)| {
-        files.len() > 1 && count * 5 >= files.len() * 3 && folder.matches('/').count() >= 2
-    };
-    holds.iter().filter(most).max_by_key(|(folder, _)| folder.len()).map(|(f, _)| (*f).to_owned())
-}
-
-/// Joins the changes of a file: its name, then the newest lines of each change.
-fn join_changes(units: Vec<Unit>) -> Vec<Unit> {
-    let mut last: BTreeMap<String, usize> = BTreeMap::new();
-    for (at, unit) in units.iter().enumerate() {
-        if let Some(file) = &unit.file {
-            last.insert(file.clone(), at);
-        }
-    }
-    let mut lines: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let mut joined = Vec::with_capacity(units.len());
-    for (at, mut unit) in units.into_iter().enumerate() {
-        let Some(file) = unit.file.clone() else {
-            joined.push(unit);
-            continue;
-        };
-        let own = lines.entry(file.clone()).or_default();
-        let (name, line) = unit.text.split_once(": ").unwrap_or((&unit.text, ""));
-        if !line.is_empty() && !own.iter().any(|known| known == line) {
-            own.push(line.to_owned());
-        }
-        if last[&file] == at {
-            let newest: Vec<&str> =
-                own.iter().rev().take(LINES_A_FILE).rev().map(String::as_str).collect();
-            let colon = if newest.is_empty() { "" } else { ": " };
-            unit.text = format!("{name}{colon}{}", newest.join("; "));
-            joined.push(unit);
-        }
-    }
-    joined
+    files::gathered(units)
 }
 
 /// The units of a text that an earlier summary consists of.
@@ -331,7 +269,7 @@ fn call(at: usize, line: &str) -> Option<Unit> {
         (Some(path), None, None) => {
             let pattern = argument(&["pattern", "query"]);
             let what = pattern.map(|p| format!(" for `{}`", first_line(p))).unwrap_or_default();
-            (format!("{name} of {path}{what}"), Kind::Action, None)
+            (format!("{name} of {path}{what}"), Kind::Action, Some(path.to_owned()))
         }
         _ => {
             let any = || arguments.as_object()?.values().find_map(Json::as_str);

@@ -3,7 +3,9 @@
 //!
 //! Source: seed 004 (GSV), "Context Compaction and Memory". Three tiers: every
 //! chunk; without the oversized chunks; a plain sentence. The summary of the
-//! last compaction is old text at the next.
+//! last compaction is old text at the next. Left open by the seed and ours: the
+//! newest message always stays, a preset's defaults, the bound of a reply, and
+//! that nothing is done where a summary alone is old.
 
 use std::collections::BTreeMap;
 

@@ -18,6 +18,7 @@ use crate::strategy::context::{Context, EntryId, Op, Place};
 use crate::strategy::host::{Fallback, Host, Outcome, PresetState, Strategy, StrategyError};
 use crate::strategy::preset::{Build, MechanismSpec};
 use crate::strategy::prompt::Prompt;
+use crate::tokens::Weight;
 
 /// Folds the oldest exchanges into a SessionState.
 pub static SPEC: MechanismSpec = MechanismSpec {
@@ -138,7 +139,8 @@ impl Folder {
             }
             Placement::System => {
                 let note = context.notes().find(|(key, _)| *key == STATE_NOTE);
-                note.map_or(0, |(_, text)| context.recording().counter.count(text))
+                let counter = &context.recording().counter;
+                note.map_or(0, |(_, text)| host.size(Weight::of_text("system", text, counter)))
             }
         }
     }

@@ -3,3 +3,36 @@
 mod chunked_summary;
 mod continuation;
 mod session_state;
+
+use crate::strategy::preset::builtin;
+
+#[test]
+fn parameters_that_make_no_sense_are_refused_with_the_stage_and_what_is_allowed() {
+    for (preset, key, value, says) in [
+        ("session-state", "max_tokens", "900", "`max_tokens` must be between 1 and `reserve`"),
+        ("session-state", "placement", "nowhere", "`history` or `system`"),
+        ("session-state", "1.target", "{ of = \"window\", share = 0.9 }", "below its target 0.9"),
+        ("continuation", "keep_last", "0", "`keep_last` and `max_tokens` must be at least 1"),
+        ("continuation", "keep_summaries", "some", "`all` or `last`"),
+        ("continuation", "request", "later", "`prefix` or `fresh`"),
+        ("continuation", "prompt", "prompts/none.md", "prompts/none.md"),
+        ("continuation", "prompt", "prompts/session-state-merge.md", "previous_state"),
+        ("chunked-summary", "chunk", "25.0", "shares of the window"),
+        ("chunked-summary", "max_tokens", "0", "`max_tokens` must be at least 1"),
+    ] {
+        let overrides = [(key.to_owned(), value.to_owned())];
+        let error = builtin(preset, &overrides).expect("a built-in preset").unwrap_err();
+        assert!(error.to_string().contains(says), "{preset} {key}: {error}");
+        assert!(error.place.contains("stage 1"), "{error}");
+    }
+}
+
+#[test]
+fn a_reserve_in_tokens_scales_with_the_window() {
+    use crate::strategy::trigger::When;
+    let preset = builtin("chunked-summary", &[]).unwrap().unwrap();
+    let stages = preset.build(50_000, true).unwrap();
+    assert_eq!(stages[0].0, When::AboveReserve { reserve: 4_000 });
+    let stages = preset.build(50_000, false).unwrap();
+    assert_eq!(stages[0].0, When::AboveReserve { reserve: 16_000 });
+}
