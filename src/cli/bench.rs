@@ -69,7 +69,8 @@ pub struct Arguments {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "html,csv,json")]
     format: Vec<String>,
 
-    /// Keep the sessions' text out of the page and the run folder
+    /// Leave the sessions' messages out of the page and the run folder; the identifiers in
+    /// references.csv and cells.jsonl stay
     #[arg(long)]
     no_text: bool,
 

@@ -88,6 +88,8 @@ pub struct Session<'a> {
     pub(super) cpu_ms: f64,
     /// Whether pairs have to be looked at before the next request.
     pub(super) unchecked: bool,
+    /// Whether they were whole when they were last looked at.
+    pub(super) valid: bool,
     survival: Survival,
     references: Vec<ReferenceOutcome>,
     preamble_added: u64,
@@ -142,6 +144,7 @@ impl<'a> Session<'a> {
             texts: BTreeMap::new(),
             cpu_ms: 0.0,
             unchecked: false,
+            valid: true,
             survival: subject.survival.fresh(),
             references: Vec::new(),
             preamble_added: 0,

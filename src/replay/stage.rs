@@ -142,18 +142,19 @@ impl Session<'_> {
     /// Calls and results must be whole wherever a preset does not declare
     /// otherwise. A violation is a bug of the strategy, never mended silently.
     pub(super) fn check_pairs(&mut self) -> Result<bool, String> {
-        let breaks = self.stages.iter().any(|s| s.stage.breaks_pairs);
-        if !self.unchecked && !breaks {
-            return Ok(true);
+        if self.unchecked {
+            self.unchecked = false;
+            let breaks = self.stages.iter().any(|s| s.stage.breaks_pairs);
+            self.valid = match pairs_are_whole(&self.context) {
+                Ok(()) => true,
+                Err(_) if breaks => false,
+                Err(violation) => {
+                    let request = self.requests.len();
+                    return Err(format!("strategy bug at request {request}: {violation}"));
+                }
+            };
         }
-        self.unchecked = false;
-        match pairs_are_whole(&self.context) {
-            Ok(()) => Ok(true),
-            Err(_) if breaks => Ok(false),
-            Err(violation) => {
-                Err(format!("strategy bug at request {}: {violation}", self.requests.len()))
-            }
-        }
+        Ok(self.valid)
     }
 
     fn gauge(&self) -> Gauge {

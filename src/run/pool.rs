@@ -140,7 +140,6 @@ pub async fn run(
     let mut facts: Vec<TranscriptFacts> = subjects.iter().map(|s| (*s.facts).clone()).collect();
     facts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
     folder.sort_journal(&facts, &cells)?;
-    folder.write_texts(&texts)?;
     Ok(Finished { transcripts: facts, cells, texts })
 }
 
