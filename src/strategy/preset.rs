@@ -109,7 +109,7 @@ impl Build<'_> {
     /// Reads the mechanism's parameters into its own struct, which refuses
     /// unknown keys.
     pub fn read<T: for<'de> Deserialize<'de>>(&self) -> Result<T, String> {
-        T::deserialize(Value::Table(self.parameters.clone())).map_err(|e| e.message().to_owned())
+        keyed(Value::Table(self.parameters.clone()))
     }
 
     /// A prompt file by the name that a parameter gives.
@@ -117,6 +117,19 @@ impl Build<'_> {
         let text = self.prompts.get(file).ok_or_else(|| format!("prompt `{file}` is not there"))?;
         Prompt::new(text, allowed).map_err(|e| format!("prompt `{file}`: {e}"))
     }
+}
+
+/// Reads a value; what is wrong is said with the key where it stands.
+fn keyed<T: for<'de> Deserialize<'de>>(value: Value) -> Result<T, String> {
+    serde_path_to_error::deserialize(value).map_err(|e| {
+        let (key, problem) = (e.path().to_string(), e.inner().message());
+        // An unknown key is named by the message itself.
+        if key == "." || problem.contains(&format!("`{key}`")) {
+            problem.to_owned()
+        } else {
+            format!("{key}: {problem}")
+        }
+    })
 }
 
 /// A mechanism: one file, one constant, one line in the slice.
@@ -209,14 +222,20 @@ impl Preset {
             place: if key.is_empty() { file.to_owned() } else { format!("{file}, {key}") },
             problem,
         };
-        let mut table: Table =
-            text.parse().map_err(|e: toml::de::Error| at("", e.message().to_owned()))?;
+        let mut table: Table = text
+            .parse()
+            .map_err(|e: toml::de::Error| at(&line_of(text, &e), e.message().to_owned()))?;
         for (key, value) in overrides {
             set(&mut table, key, value).map_err(|problem| at(key, problem))?;
         }
         let canonical = table.to_string();
-        let wire: Wire = serde_path_to_error::deserialize(Value::Table(table))
-            .map_err(|e| at(&e.path().to_string(), e.inner().message().to_owned()))?;
+        let wire: Wire = serde_path_to_error::deserialize(Value::Table(table)).map_err(|e| {
+            match e.path().to_string() {
+                // The file as a whole has no key.
+                path if path == "." => at("", e.inner().message().to_owned()),
+                path => at(&path, e.inner().message().to_owned()),
+            }
+        })?;
         if wire.version != 1 {
             return Err(at("version", format!("version {} is not known; write 1", wire.version)));
         }
@@ -326,6 +345,14 @@ impl Preset {
     }
 }
 
+/// Where broken TOML is broken, as far as the parser tells.
+fn line_of(text: &str, error: &toml::de::Error) -> String {
+    let before = error.span().and_then(|span| text.as_bytes().get(..span.start));
+    before.map_or_else(String::new, |before| {
+        format!("line {}", 1 + memchr::memchr_iter(b'\n', before).count())
+    })
+}
+
 fn scale_when(when: &When, scale: Scale) -> When {
     match when {
         When::Above { of, share, and_over } => {
@@ -397,11 +424,11 @@ fn read_stage(mut table: Table) -> Result<Stage, String> {
     })?;
     let at =
         table.remove("at").ok_or("`at` is missing (open, append, user-turn, request, response)")?;
-    let at = At::deserialize(at).map_err(|e| e.message().to_owned())?;
+    let at = At::deserialize(at).map_err(|e| format!("at: {}", e.message()))?;
     let when = table.remove("when").ok_or("`when` is missing, such as \"always\"")?;
     let when = read_when(when)?;
     let target = match table.remove("target") {
-        Some(value) => Some(WireTarget::deserialize(value).map_err(|e| e.message().to_owned())?),
+        Some(value) => Some(keyed::<WireTarget>(value).map_err(|e| format!("target: {e}"))?),
         None => None,
     };
     let target = target.map(|t| (t.of, t.share));
