@@ -7,7 +7,6 @@
 mod compactor;
 mod context;
 mod host;
-mod ledger;
 mod preset;
 mod prompt;
 mod trigger;
