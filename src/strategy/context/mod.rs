@@ -22,6 +22,8 @@ mod view;
 mod weigh;
 
 #[cfg(test)]
+mod ledger_tests;
+#[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
