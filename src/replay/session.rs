@@ -236,11 +236,17 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
+    /// Looks at every stage of a point, in order. What any of them hid the
+    /// last time is lifted first, so that each computes from the full store
+    /// and from what the ones before it do now (`semantics` 16 and 21).
     async fn look_all(&mut self, at: At) -> Result<(), String> {
-        for number in 0..self.stages.len() {
-            if self.stages[number].stage.at == at {
-                self.look(number).await?;
-            }
+        let due: Vec<usize> =
+            (0..self.stages.len()).filter(|&number| self.stages[number].stage.at == at).collect();
+        for &number in &due {
+            self.context.begin_stage(number as u32);
+        }
+        for number in due {
+            self.look(number).await?;
         }
         Ok(())
     }
