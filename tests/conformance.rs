@@ -5,7 +5,7 @@ mod common;
 use common::{any_transcript, block_on, ledger, offline, plan, sent, subject};
 use proptest::prelude::*;
 use recap::model::{CellOutcome, LedgerState};
-use recap::replay::{Session, WindowSpec, replay};
+use recap::replay::{Plan, Session, Subject, WindowSpec, replay};
 use recap::strategy::{builtin, builtin_names};
 
 fn cases() -> ProptestConfig {
@@ -75,25 +75,50 @@ proptest! {
         let tokens = window.tokens(&subject.recording.sizes).unwrap();
         for name in builtin_names() {
             let plan = plan(builtin(name, &[]).unwrap().unwrap(), tokens);
-            let compactor = offline();
-            let mut straight = Session::open(&subject, &plan, &compactor).unwrap();
-            let mut resumed = Session::open(&subject, &plan, &compactor).unwrap();
-            block_on(async {
-                loop {
-                    let saved = serde_json::to_string(&resumed.save()).unwrap();
-                    resumed = Session::restore(&subject, &plan, &compactor, serde_json::from_str(&saved).unwrap()).unwrap();
-                    let a = straight.step().await.unwrap_or_else(|e| panic!("{name}: {e}"));
-                    let b = resumed.step().await.unwrap_or_else(|e| panic!("{name}: {e}"));
-                    assert_eq!(a, b, "{name}");
-                    assert_eq!(sent(&straight), sent(&resumed), "{name}");
-                    assert_eq!(ledger(&straight), ledger(&resumed), "{name}");
-                    assert_eq!(straight.context().weight(), resumed.context().weight(), "{name}");
-                    if !a {
-                        break;
-                    }
-                }
-            });
+            saved_and_restored_everywhere(&subject, &plan);
         }
+    }
+}
+
+/// Replays twice side by side, one of them saved, dropped and restored before
+/// every message. Says whether anything was ever changed.
+fn saved_and_restored_everywhere(subject: &Subject, plan: &Plan) -> bool {
+    let name = &plan.preset.name;
+    let compactor = offline();
+    let mut straight = Session::open(subject, plan, &compactor).unwrap();
+    let mut resumed = Session::open(subject, plan, &compactor).unwrap();
+    let mut changed = false;
+    block_on(async {
+        loop {
+            let saved = serde_json::to_string(&resumed.save()).unwrap();
+            let saved = serde_json::from_str(&saved).unwrap();
+            resumed = Session::restore(subject, plan, &compactor, saved).unwrap();
+            let more = straight.step().await.unwrap_or_else(|e| panic!("{name}: {e}"));
+            let also = resumed.step().await.unwrap_or_else(|e| panic!("{name}: {e}"));
+            assert_eq!(more, also, "{name}");
+            assert_eq!(sent(&straight), sent(&resumed), "{name}");
+            assert_eq!(ledger(&straight), ledger(&resumed), "{name}");
+            assert_eq!(straight.context().weight(), resumed.context().weight(), "{name}");
+            changed |= ledger(&straight).contains(['E', 'F', '.']);
+            if !more {
+                return;
+            }
+        }
+    });
+    changed
+}
+
+#[test]
+fn every_preset_compacts_the_bundled_session_and_survives_restoring() {
+    let dataset = recap::dataset::bundled("quickstart").unwrap().unwrap();
+    let subject = subject(dataset.transcripts.into_iter().next().unwrap());
+    let window: WindowSpec = "25%".parse().unwrap();
+    let tokens = window.tokens(&subject.recording.sizes).unwrap();
+    for name in builtin_names() {
+        let plan = plan(builtin(name, &[]).unwrap().unwrap(), tokens);
+        let changed = saved_and_restored_everywhere(&subject, &plan);
+        let unchanged = ["full", "recorded"].contains(&name);
+        assert_eq!(changed, !unchanged, "{name}");
     }
 }
 

@@ -128,20 +128,21 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut folder = Folder::create(&out(arguments, &manifest.title), &manifest)?;
     let progress = Progress::new(verbosity(arguments));
     let path = folder.path().to_owned();
-    let finished = runtime.block_on(async {
+    let ran = runtime.block_on(async {
         let cells = run_cells(&spec, prepared, &seats, &mut folder, &progress);
         tokio::select! {
             finished = cells => finished.map_err(Failure::from),
             _ = tokio::signal::ctrl_c() => Err(Failure::with_code(
                 Exit::Interrupted,
                 format!("interrupted; what finished is in {}", path.display()),
-            )),
+            )
+            .help(format!("`recap report {}` renders it", path.display()))),
         }
     });
     // Cells that were cut off must not keep the program waiting.
     runtime.shutdown_background();
     progress.finish();
-    finish(arguments, &folder, manifest, finished?)
+    finish(arguments, &folder, manifest, ran?)
 }
 
 fn finish(

@@ -16,7 +16,7 @@ use super::walk::{self, Found};
 use super::{Dataset, LoadOptions};
 
 /// Names listed in one warning before it says "and more".
-const NAMED: usize = 8;
+const NAMED: usize = 3;
 
 /// Said of a recognised file that gave no transcript.
 const NO_MESSAGE: &str = "no message stands in it";

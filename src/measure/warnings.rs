@@ -33,11 +33,10 @@ pub fn collect(
 ) -> Vec<String> {
     let rows = table.iter().filter(|e| e.row.dataset == ALL).collect();
     let run = Run { manifest, rows, facts, cells };
-    let checks: [fn(&Run<'_>) -> Vec<String>; 11] = [
+    let checks: [fn(&Run<'_>) -> Vec<String>; 10] = [
         open_loop,
         failed_cells,
         nothing_compacts,
-        overflows,
         stand_ins,
         thin_exams,
         few_transcripts,
@@ -51,9 +50,8 @@ pub fn collect(
 
 fn open_loop(_: &Run<'_>) -> Vec<String> {
     vec![
-        "replay is open loop: the recorded agent does not react to what was forgotten. This \
-         measures memory and size, not task success; reference recall narrows the gap by asking \
-         for what the agent really used next"
+        "replay is open loop: the recorded agent does not react to what was forgotten, so this \
+         measures memory and size, not task success"
             .to_owned(),
     ]
 }
@@ -94,27 +92,6 @@ fn nothing_compacts(run: &Run<'_>) -> Vec<String> {
                  smaller --window",
                 label(&rows[0].row.window)
             )
-        })
-        .collect()
-}
-
-/// Presets whose contexts a provider would have refused (`measures` §1).
-fn overflows(run: &Run<'_>) -> Vec<String> {
-    let over = |e: &&&Entry| {
-        e.row.standing != Standing::Control && e.row.number("overflows").is_some_and(|n| n > 0.0)
-    };
-    by_window(&run.rows)
-        .into_iter()
-        .filter_map(|rows| {
-            let names: BTreeSet<&str> =
-                rows.iter().filter(over).map(|e| e.row.strategy.as_str()).collect();
-            (!names.is_empty()).then(|| {
-                format!(
-                    "over the window at {}: {}; they score 0 at the requests concerned",
-                    label(&rows[0].row.window),
-                    listed(names)
-                )
-            })
         })
         .collect()
 }
@@ -228,7 +205,10 @@ fn left_out(run: &Run<'_>) -> Vec<String> {
     if reasons.is_empty() {
         return Vec::new();
     }
-    let parts: Vec<String> = reasons.iter().map(|(reason, n)| format!("{n} {reason}")).collect();
+    let mut parts: Vec<(&str, u64)> = reasons.into_iter().collect();
+    parts.sort_by_key(|&(reason, n)| (std::cmp::Reverse(n), reason));
+    let short = |reason: &str| reason.strip_suffix(" record").unwrap_or(reason).to_owned();
+    let parts: Vec<String> = parts.iter().map(|(r, n)| format!("{n} {}", short(r))).collect();
     vec![format!("records left out on import: {}", parts.join(", "))]
 }
 
@@ -281,16 +261,6 @@ mod tests {
     }
 
     #[test]
-    fn presets_over_the_window_are_named_and_controls_are_not() {
-        let one = facts("s").requests(&[100]).build();
-        let cells = vec![
-            cell("s", "full").control().sent(&[100]).overflow(0).build(),
-            cell("s", "x").sent(&[100]).overflow(0).build(),
-        ];
-        says(&warned(vec![one], cells), "over the window at 25 %: x; they score 0");
-    }
-
-    #[test]
     fn transcripts_with_thin_exams_are_counted() {
         let thin = facts("s").requests(&[100]).reference(0, 5_000, None).build();
         let cells = vec![cell("s", "x").sent(&[100]).states("k").build()];
@@ -313,7 +283,7 @@ mod tests {
         let one = facts("s").requests(&[100]).left_out("sidechain", 2).build();
         let two = facts("t").requests(&[100]).left_out("sidechain", 3).left_out("hook", 1).build();
         let cells = vec![cell("s", "x").sent(&[100]).build()];
-        says(&warned(vec![one, two], cells), "records left out on import: 1 hook, 5 sidechain");
+        says(&warned(vec![one, two], cells), "records left out on import: 5 sidechain, 1 hook");
     }
 
     #[test]

@@ -116,13 +116,12 @@ impl<'a> Session<'a> {
         plan: &'a Plan,
         compactor: &'a dyn Compactor,
     ) -> Result<Self, String> {
-        let built = plan.preset.build(plan.window, plan.scaled);
-        let built = built.map_err(|(place, problem)| format!("{place}: {problem}"))?;
+        let built = plan.preset.build(plan.window, plan.scaled).map_err(|e| e.to_string())?;
         let stages = plan.preset.stages.iter().zip(built);
-        let stages = stages.map(|(stage, (when, mechanism))| Running {
+        let stages = stages.map(|(stage, built)| Running {
             stage: stage.clone(),
-            when,
-            mechanism,
+            when: built.when,
+            mechanism: built.mechanism,
         });
         Ok(Self {
             plan,
@@ -237,11 +236,17 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
+    /// Looks at every stage of a point, in order. What any of them hid the
+    /// last time is lifted first, so that each computes from the full store
+    /// and from what the ones before it do now (`semantics` 16 and 21).
     async fn look_all(&mut self, at: At) -> Result<(), String> {
-        for number in 0..self.stages.len() {
-            if self.stages[number].stage.at == at {
-                self.look(number).await?;
-            }
+        let due: Vec<usize> =
+            (0..self.stages.len()).filter(|&number| self.stages[number].stage.at == at).collect();
+        for &number in &due {
+            self.context.begin_stage(number as u32);
+        }
+        for number in due {
+            self.look(number).await?;
         }
         Ok(())
     }
@@ -254,10 +259,8 @@ impl<'a> Session<'a> {
         let ordinal = self.requests.len() as u32;
         let references = &self.subject.facts.exam.references;
         let from = references.partition_point(|r| r.request < ordinal);
-        for number in from..references.len() {
-            if references[number].request > ordinal {
-                break;
-            }
+        let due = references.iter().enumerate().skip(from);
+        for (number, _) in due.take_while(|(_, r)| r.request <= ordinal) {
             let state = self.survival.state(number, &self.context);
             self.references.push(ReferenceOutcome { reference: number as u32, state });
         }

@@ -1,0 +1,241 @@
+//! The rules on which the numbers depend, by their number, as far as no other
+//! suite holds them: 1–8 are in `dataset_semantics`, 10 in `replay::window`,
+//! 16, 18, 20 and 22 in `mechanisms`, 17, 19, 23, 26 and 27 beside the folding
+//! mechanisms, 24 beside the context, 34 and 35 in `references` and `probes`.
+
+mod common;
+
+use common::{block_on, offline, plan, preset, replayed, small, subject};
+use recap::model::{Block, CellOutcome, CellRows, Role, Transcript, Usage};
+use recap::replay::{Session, replay};
+use recap::tokens::Counter;
+
+fn rows(transcript: Transcript, toml: &str, window: u64) -> CellRows {
+    let subject = subject(transcript);
+    let replayed = block_on(replay(&subject, &plan(preset(toml), window), &offline()));
+    match replayed.cell.outcome {
+        CellOutcome::Done(rows) => *rows,
+        CellOutcome::Failed { error } => panic!("{error}"),
+    }
+}
+
+fn sent(rows: &CellRows) -> Vec<u64> {
+    rows.requests.iter().map(|r| r.tokens_sent).collect()
+}
+
+/// Tokens of the two messages of `small` that hold calls, by their canonical JSON.
+fn calls() -> (u64, u64) {
+    let count = |text: &str| Counter::default().count(text);
+    let x = r#"{"name":"read","arguments":{"path":"x"}}"#;
+    let y = r#"{"name":"read","arguments":{"path":"y"}}"#;
+    (count(x), count(&format!("{y}\n{x}")))
+}
+
+#[test]
+fn rule_7_reasoning_is_neither_sent_nor_counted() {
+    let mut thinking = small();
+    let thought = Block::Reasoning { text: "A long thought about nothing.".into() };
+    thinking.messages[3].blocks.insert(0, thought);
+    assert_eq!(sent(&rows(thinking, "", 1_000)), sent(&rows(small(), "", 1_000)));
+}
+
+#[test]
+fn rule_9_counts_are_of_text_and_canonical_calls_without_framing() {
+    let (one, two) = calls();
+    let expected = [10, 110 + one, 130 + one, 330 + one + two, 350 + one + two];
+    assert_eq!(sent(&rows(small(), "", 1_000)), expected);
+}
+
+#[test]
+fn rule_9_notes_and_synthetic_entries_count_like_anything_else() {
+    let mut with_preamble = small();
+    with_preamble.preamble.system = vec![common::words(50)];
+    let bare = sent(&rows(small(), "", 1_000));
+    let more: Vec<u64> = bare.iter().map(|t| t + 50).collect();
+    assert_eq!(sent(&rows(with_preamble, "", 1_000)), more);
+}
+
+#[test]
+fn rule_11_overflow_counts_the_recorded_output_of_that_request() {
+    let mut transcript = small();
+    let usage = Usage { output: 500, output_final: true, ..Usage::default() };
+    transcript.messages[3].usage = Some(usage);
+    let over = |window| -> Vec<bool> {
+        rows(transcript.clone(), "", window).requests.iter().map(|r| r.overflow).collect()
+    };
+    let (one, _) = calls();
+    // The second request sends 110 and a call; with 500 of output it needs 610 and the call.
+    assert_eq!(over(610 + one), [false; 5]);
+    assert_eq!(over(609 + one), [false, true, false, false, false]);
+}
+
+#[test]
+fn rule_11_a_placeholder_output_is_counted_and_not_believed() {
+    let mut transcript = small();
+    let usage = Usage { output: 3, output_final: false, ..Usage::default() };
+    transcript.messages[3].usage = Some(usage);
+    let facts = &subject(transcript).facts;
+    assert_eq!(facts.requests[1].output, 10);
+    assert!(!facts.requests[1].output_recorded);
+}
+
+#[test]
+fn rule_12_a_budget_is_the_window_a_share_of_it_or_what_is_usable() {
+    let budget = |toml: &str| preset(toml).budget_tokens(200_000);
+    assert_eq!(budget(""), 200_000);
+    // Arachne's second reading: 70 % of 85 % is 0.595 of the window.
+    assert_eq!(budget("budget = 0.85"), 170_000);
+    assert_eq!(budget("budget = \"usable\"\noutput_limit = 8192"), 191_808);
+    assert_eq!(budget("budget = \"usable\"\noutput_limit = 64000"), 168_000);
+}
+
+#[test]
+fn rule_13_reported_usage_is_what_this_preset_sent_and_the_recorded_output() {
+    let rows = rows(small(), "estimator = \"chars/4\"", 1_000);
+    let (one, _) = calls();
+    let estimated: Vec<u64> = rows.requests.iter().map(|r| r.estimated.unwrap()).collect();
+    // Before the first response characters / 4: ten "a" and nine blanks.
+    assert_eq!(estimated[0], 19u64.div_ceil(4));
+    // Then the previous prompt and its output: a call, then 10 tokens of text.
+    assert_eq!(estimated[1], 10 + one);
+    assert_eq!(estimated[2], (110 + one) + 10);
+}
+
+#[test]
+fn rule_13_after_a_stage_acted_what_it_removed_is_taken_off_by_the_fallback() {
+    let prune = "estimator = \"chars/4\"\n[[stage]]\nmechanism = \"prune\"\nat = \"append\"\n\
+                 when = \"always\"\nprotect = 0\nmarker = \"x\"";
+    let rows = rows(small(), prune, 1_000);
+    let (one, _) = calls();
+    // Result 2 has 199 characters, its marker one. The context before is
+    // 19 + call + 199 characters, after it 198 fewer.
+    let call_units = r#"{"name":"read","arguments":{"path":"x"}}"#.len() as u64;
+    let before = (19 + call_units + 199u64).div_ceil(4);
+    let after = (19 + call_units + 1u64).div_ceil(4);
+    assert_eq!(rows.requests[1].estimated, Some((10 + after).saturating_sub(before) + one));
+}
+
+#[test]
+fn rule_14_tokens_scale_down_and_stay_at_least_one_while_counts_do_not() {
+    let prune = |native: &str| {
+        format!(
+            "{native}\n[[stage]]\nmechanism = \"prune\"\nat = \"append\"\nprotect = 1500\n\
+             when = {{ above = \"window\", share = 0.0, and_over = 10 }}"
+        )
+    };
+    let ledger = |toml: String| replayed(small(), &plan(preset(&toml), 1_000), &offline());
+    // 1,500 of a native window of 10,000 protect 150 of 1,000.
+    assert_eq!(ledger(prune("native_window = 10_000"))[3], "VVEVVVEV");
+    // Without a native window nothing scales, and everything is protected.
+    assert_eq!(ledger(prune(""))[3], "VVVVVVVV");
+    let scale = preset("native_window = 200_000").scale(1_000, true);
+    assert_eq!((scale.tokens(1), scale.tokens(399), scale.tokens(0)), (1, 1, 0));
+    assert_eq!(preset("native_window = 200_000").scale(1_000, false).tokens(399), 399);
+}
+
+#[test]
+fn rule_15_a_stage_is_looked_at_where_it_says() {
+    let at = |point: &str| {
+        let toml = format!(
+            "[[stage]]\nmechanism = \"prune\"\nat = \"{point}\"\nwhen = \"always\"\nprotect = 0"
+        );
+        replayed(small(), &plan(preset(&toml), 1_000), &offline())
+    };
+    let everything = ["V", "VVV", "VVVVV", "VVVVVVVV", "VVVVVVVVVV"];
+    assert_eq!(at("open"), everything);
+    assert_eq!(at("append"), ["V", "VVE", "VVEVV", "VVEVVVEE", "VVEVVVEEVV"]);
+    assert_eq!(at("request"), ["V", "VVE", "VVEVV", "VVEVVVEE", "VVEVVVEEVV"]);
+    assert_eq!(at("response"), ["V", "VVV", "VVEVV", "VVEVVVVV", "VVEVVVEEVV"]);
+    assert_eq!(at("user-turn"), ["V", "VVV", "VVEVV", "VVEVVVVV", "VVEVVVEEVV"]);
+}
+
+#[test]
+fn rule_21_a_view_computes_from_the_full_store_and_lets_messages_come_back() {
+    // The window is exceeded only while the two results of the second exchange
+    // are unpruned; once they are cleared, the first exchange is sent again.
+    let stages = "[[stage]]\nmechanism = \"fifo\"\nat = \"request\"\n\
+                  when = { above = \"window\", share = 1.0 }\n\
+                  [[stage]]\nmechanism = \"prune\"\nat = \"response\"\nprotect = 0\n\
+                  when = { tool_tokens = 250 }";
+    let rows = replayed(small(), &plan(preset(stages), 300), &offline());
+    assert_eq!(rows[3], "....VVVV");
+    assert_eq!(rows[4], "VVEVVVEEVV");
+}
+
+#[test]
+fn rule_21_what_a_later_stage_hid_is_lifted_before_an_earlier_one_looks() {
+    // At message 4 FIFO hides the first exchange (141 are over 120). At message
+    // 9 the full store of some 373 is over 270, so that everything is pruned;
+    // without the hidden part it would not be. What is left fits.
+    let stages = "[[stage]]\nmechanism = \"prune\"\nat = \"user-turn\"\nprotect = 0\n\
+                  when = { above = \"window\", share = 0.9 }\n\
+                  [[stage]]\nmechanism = \"fifo\"\nat = \"user-turn\"\n\
+                  when = { above = \"window\", share = 0.4 }";
+    let rows = replayed(small(), &plan(preset(stages), 300), &offline());
+    assert_eq!(rows[2], "....V");
+    assert_eq!(rows[4], "VVEVVVEEVV");
+}
+
+#[test]
+fn rule_21_a_hidden_message_is_gone_for_that_request_and_stays_stored() {
+    let stage =
+        "[[stage]]\nmechanism = \"sliding-window\"\nat = \"request\"\nwhen = \"always\"\nlast = 2";
+    let subject = subject(small());
+    let plan = plan(preset(stage), 1_000);
+    let compactor = offline();
+    let mut session = Session::open(&subject, &plan, &compactor).unwrap();
+    block_on(session.run_to_request(4)).unwrap();
+    assert_eq!(session.context().stored().count(), 10);
+    assert_eq!(session.context().visible().count(), 2);
+}
+
+#[test]
+fn rule_37_and_43_ids_and_times_are_simulated_and_seeded() {
+    let stage = "[[stage]]\nmechanism = \"continuation\"\nat = \"append\"\nkeep_last = 2\n\
+                 when = { above = \"window\", share = 0.1 }\nmax_tokens = 40\n\
+                 prompt = \"prompts/p.md\"\nrequest = \"fresh\"\nkeep_summaries = \"all\"";
+    let records = |seed| {
+        let subject = subject(small());
+        let mut plan = plan(preset(stage), 1_000);
+        plan.seed = seed;
+        let compactor = offline();
+        let mut session = Session::open(&subject, &plan, &compactor).unwrap();
+        block_on(session.run_to_end()).unwrap();
+        let bodies = session.records().iter().map(|r| r.body.to_string());
+        bodies.collect::<Vec<_>>().join("\n")
+    };
+    let first = records(1);
+    assert!(first.contains("\"id\":\"sum-17672256"), "the assumed clock starts in 2026: {first}");
+    assert_eq!(first, records(1));
+    assert_ne!(first, records(2));
+}
+
+#[test]
+fn a_system_prompt_that_changes_is_counted_from_its_message_on() {
+    let mut transcript = small();
+    transcript.preamble.system = vec![common::words(50)];
+    transcript.preamble_changes =
+        vec![recap::model::PreambleChange { before: 5, system: vec![common::words(80)] }];
+    let before = sent(&rows(small(), "", 1_000));
+    let after = sent(&rows(transcript, "", 1_000));
+    let added: Vec<u64> = after.iter().zip(before).map(|(a, b)| a - b).collect();
+    assert_eq!(added, [50, 50, 80, 80, 80]);
+}
+
+#[test]
+fn the_hidden_preamble_is_read_off_the_first_reported_prompt() {
+    let mut transcript = small();
+    let usage = Usage { input: 4, cache_read: 6_000, cache_write_5m: 6, ..Usage::default() };
+    transcript.messages[1].usage = Some(usage);
+    // 6,010 reported, 10 of them the user's words.
+    assert_eq!(subject(transcript.clone()).facts.hidden_tokens, 6_000);
+    assert_eq!(sent(&rows(transcript, "", 10_000))[0], 6_010);
+}
+
+#[test]
+fn a_message_by_the_harness_is_no_request() {
+    let mut transcript = small();
+    transcript.messages[3].synthetic = true;
+    assert_eq!(rows(transcript, "", 1_000).requests.len(), 4);
+    assert_eq!(small().messages[2].role, Role::Tool);
+}
