@@ -126,6 +126,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let runtime = wire::runtime(spec.jobs)?;
     let prepared = runtime.block_on(prepare(&spec, samples, &seats, counter))?;
     let mut folder = Folder::create(&out(arguments, &manifest.title), &manifest)?;
+    report::clear(&folder)?;
     let progress = Progress::new(verbosity(arguments));
     let path = folder.path().to_owned();
     let ran = runtime.block_on(async {

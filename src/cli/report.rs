@@ -94,6 +94,15 @@ pub(super) fn write(
     Ok(())
 }
 
+/// Removes what an earlier run left in the folder: its page and its texts must
+/// not pass for those of this one, least of all where text is left out.
+pub(super) fn clear(folder: &Folder) -> Result<(), Failure> {
+    for name in FORMATS.iter().map(|f| f.file).chain(["texts.jsonl"]) {
+        folder.remove(name)?;
+    }
+    Ok(())
+}
+
 /// The table, and as last line where the report is.
 pub(super) fn table(measured: &Report, folder: &Folder) -> String {
     let page = folder.path().join("report.html");

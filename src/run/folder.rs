@@ -83,6 +83,15 @@ impl Folder {
         Ok(folder)
     }
 
+    /// Removes a file of an earlier run, if it is there.
+    pub fn remove(&self, name: &str) -> Result<(), FolderError> {
+        let path = self.path.join(name);
+        match fs::remove_file(&path) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(io(&path)(e)),
+            _ => Ok(()),
+        }
+    }
+
     /// Opens a run that is there, to render it again.
     pub fn open(path: &Path) -> Result<Self, FolderError> {
         let journal_path = path.join("cells.jsonl");

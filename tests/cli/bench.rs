@@ -160,6 +160,15 @@ fn without_text_no_message_of_the_session_is_in_the_run_folder() {
 }
 
 #[test]
+fn nothing_of_an_earlier_run_in_the_same_folder_stays() {
+    let desk = Desk::with_sessions();
+    desk.good(&["bench", "pi.jsonl", "--out", "run"]);
+    let ran = desk.good(&["bench", "pi.jsonl", "--no-text", "--format", "json", "--out", "run"]);
+    assert_eq!(desk.list("run"), ["cells.jsonl", "manifest.json", "summary.json"]);
+    assert_eq!(ran.last(), "report: run");
+}
+
+#[test]
 fn runs_of_the_same_second_get_folders_of_their_own() {
     let desk = Desk::with_sessions();
     let options = ["bench", "pi.jsonl", "--quiet", "--strategy", "full"];

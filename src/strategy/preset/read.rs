@@ -59,14 +59,13 @@ impl Preset {
             set(&mut table, key, value).map_err(|problem| at(key, problem))?;
         }
         let canonical = table.to_string();
-        let wire: Wire =
-            serde_path_to_error::deserialize(Value::Table(table)).map_err(|e| {
-                match e.path().to_string() {
-                    // What is missing has no key to stand at.
-                    path if path == "." => at("", e.inner().message().to_owned()),
-                    path => at(&path, e.inner().message().to_owned()),
-                }
-            })?;
+        let wire: Wire = serde_path_to_error::deserialize(Value::Table(table)).map_err(|e| {
+            match e.path().to_string() {
+                // What is missing has no key to stand at.
+                path if path == "." => at("", e.inner().message().to_owned()),
+                path => at(&path, e.inner().message().to_owned()),
+            }
+        })?;
         if wire.version != 1 {
             return Err(at("version", format!("version {} is not known; write 1", wire.version)));
         }
