@@ -53,7 +53,7 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t = Tokens::Exact)]
     tokens: Tokens,
 
-    /// Use only the first N transcripts
+    /// Use only the first N transcripts of each input
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
 
@@ -61,11 +61,11 @@ pub struct Arguments {
     #[arg(long)]
     sidechains: bool,
 
-    /// Run folder [default: reports/TIME-NAME]
+    /// Run folder; an earlier run in it is replaced [default: reports/TIME-NAME]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// Files to render: all, or a list of html, csv, json
+    /// Files to render: a list of html, csv, json
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "html,csv,json")]
     format: Vec<String>,
 

@@ -33,7 +33,7 @@ const ALWAYS: &[&str] = &["full", "empty", "id-list"];
 #[derive(Debug, Args)]
 pub struct Selection {
     /// A preset by name, or a TOML file of your own; repeat for several, `all` for every built-in
-    /// one [default: the controls and the seven mechanisms]
+    /// one; full, empty and id-list always run [default: the controls and the seven mechanisms]
     #[arg(long, value_name = "NAME|FILE")]
     strategy: Vec<String>,
 
@@ -127,7 +127,7 @@ pub struct Arguments {
 enum Action {
     /// List the built-in presets (the default)
     List,
-    /// Print a preset: its file, its prompts, and its effective numbers at a window
+    /// Print a preset: its stages, its prompts, and its effective numbers at a window
     Show {
         /// A built-in preset, or a file of your own
         name: String,
