@@ -105,7 +105,7 @@ fn dropped_messages_can_still_be_folded_later() {
                   keep_last = 2\nmax_tokens = 20\nkeep_summaries = \"all\"\nrequest = \"fresh\"\n\
                   prompt = \"p\"";
     let plan = plan(preset(stages), 1_000);
-    assert_eq!(at_request(&talk, &plan, 4, |session| common::ledger(session)), "..VVVVVVV");
+    assert_eq!(at_request(&talk, &plan, 4, common::ledger), "..VVVVVVV");
     assert_eq!(last(&talk, &plan), "FFFFFFFFFVV");
 }
 
