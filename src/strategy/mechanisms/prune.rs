@@ -30,6 +30,9 @@ pub static SPEC: MechanismSpec = MechanismSpec {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
+    /// GenCode's `enablePruning`.
+    #[serde(default = "yes")]
+    enabled: bool,
     /// Tokens of the newest tool output that stay.
     protect: u64,
     /// What the output is replaced by; `{{tool}}` is the tool's name.
@@ -70,6 +73,10 @@ enum ToolPolicy {
     Summarize,
 }
 
+fn yes() -> bool {
+    true
+}
+
 fn gencode_marker() -> String {
     "[Old tool result cleared]".to_owned()
 }
@@ -93,6 +100,9 @@ impl Prune {
 
     /// How much of the newest output stays this time; `None`: nothing is pruned.
     fn protected(&self, host: &Host<'_>) -> Option<u64> {
+        if !self.parameters.enabled {
+            return None;
+        }
         match self.parameters.policy {
             Policy::Auto => Some(self.protect),
             Policy::KeepNone => Some(0),
@@ -161,12 +171,13 @@ impl Strategy for Prune {
         let before = context.weight();
         for (call, id) in &results {
             let (_, known) = context.call_of(*id).expect("a result was found by its call");
-            let tool = known.tool.clone();
+            let (tool, call_id) = (known.tool.clone(), known.id.clone());
             let marker = self.marker.render(&BTreeMap::from([("tool", tool.clone())]));
             context.apply(Op::EditResult(*call, marker))?;
             outcome.records.push(Record {
                 kind: "pruned".to_owned(),
                 body: json!({
+                    "toolUseId": call_id,
                     "tool": tool,
                     "pruned": true,
                     "prunedAt": host.now.to_string(),
