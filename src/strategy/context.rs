@@ -216,6 +216,8 @@ pub struct Context {
     preamble: Weight,
     next_preamble: usize,
     notes: BTreeMap<String, Note>,
+    /// Keys of the notes by the revision of their text.
+    note_keys: BTreeMap<u32, String>,
     notes_total: Weight,
     revisions: u32,
     synthetic: Vec<Synthetic>,
@@ -229,6 +231,8 @@ pub struct Context {
     results: BTreeMap<String, Vec<EntryId>>,
     exchanges: Vec<MessageIndex>,
     touched: Vec<MessageIndex>,
+    /// Entries that were ever edited or left: caches over entries compare it.
+    changes: u64,
     stage: u32,
 }
 
@@ -246,6 +250,7 @@ impl Context {
             preamble,
             next_preamble: 0,
             notes: BTreeMap::new(),
+            note_keys: BTreeMap::new(),
             notes_total: Weight::default(),
             revisions: 0,
             synthetic: Vec::new(),
@@ -258,6 +263,7 @@ impl Context {
             results: BTreeMap::new(),
             exchanges: Vec::new(),
             touched: Vec::new(),
+            changes: 0,
             stage: 0,
         }
     }
@@ -370,6 +376,7 @@ impl Context {
         self.total = self.total + edit.weight - old;
         self.edits.insert(message, edit);
         self.touched.push(message);
+        self.changes += 1;
     }
 
     fn evict(&mut self, ids: Vec<EntryId>) -> Result<Vec<EntryId>, OpError> {
@@ -489,6 +496,7 @@ impl Context {
 
     /// Records what becomes of an entry that leaves: covered, or gone.
     fn settle(&mut self, id: EntryId, by: Option<u32>) {
+        self.changes += 1;
         if let Some(index) = id.index() {
             self.fates[index as usize] = by.map_or(Fate::Gone, Fate::Folded);
             if let Some(cover) = by {
@@ -534,6 +542,7 @@ impl Context {
                 let weight = Weight::of_text("system", &text, &self.recording.counter);
                 self.notes_total += weight;
                 self.revisions += 1;
+                self.note_keys.insert(self.revisions, key.clone());
                 self.notes.insert(key, Note { revision: self.revisions, text, weight, cover })
             }
             None => self.notes.remove(&key),
@@ -542,6 +551,7 @@ impl Context {
             return;
         };
         self.notes_total -= old.weight;
+        self.note_keys.remove(&old.revision);
         // What only the old text stood for goes with it; a fold has taken it over already.
         if let Some(own) = old.cover {
             self.covers[own as usize].note = None;
@@ -553,7 +563,8 @@ impl Context {
         }
     }
 
-    fn weight_of(&self, id: EntryId) -> Weight {
+    /// Size of an entry that is or was in the context, as it was last sent.
+    pub fn weight_of(&self, id: EntryId) -> Weight {
         match id.ordinal() {
             Some(ordinal) => self.synthetic[ordinal].weight,
             None => match self.edits.get(&id.0) {
@@ -767,18 +778,50 @@ impl Context {
         self.notes.iter().map(|(key, note)| (key.as_str(), note.text.as_str()))
     }
 
-    /// Calls `each` with the id and text of every visible synthetic entry and
-    /// of every note. Ids are distinct for every text of a context.
-    pub(crate) fn each_synthetic(&self, each: &mut dyn FnMut(u32, &str)) {
-        for &id in self.synthetic_live.iter().filter(|&&id| !self.is_hidden(id)) {
-            if let Some(ordinal) = id.ordinal() {
-                each(id.0, &self.synthetic[ordinal].text);
+    /// Calls `each` with the id and text of every stored synthetic entry from
+    /// an ordinal on and of every note of a later revision. Ids are distinct
+    /// for every text of a context.
+    pub(crate) fn each_written(&self, entries: u32, notes: u32, each: &mut dyn FnMut(u32, &str)) {
+        let from = (entries as usize).min(self.synthetic.len());
+        for (ordinal, entry) in self.synthetic.iter().enumerate().skip(from) {
+            let id = EntryId::synthetic(ordinal);
+            if self.contains(id) {
+                each(id.0, &entry.text);
             }
         }
-        for note in self.notes.values() {
+        for (&revision, key) in self.note_keys.range(notes + 1..) {
             // Recorded messages keep the lower half of the ids to themselves.
-            each(note.revision, &note.text);
+            each(revision, &self.notes[key].text);
         }
+    }
+
+    /// How many synthetic entries and texts of notes there ever were.
+    pub(crate) fn written(&self) -> (u32, u32) {
+        (self.synthetic.len() as u32, self.revisions)
+    }
+
+    /// The text with an id of [`Context::each_written`], while it is stored,
+    /// and whether it is sent now.
+    pub(crate) fn written_text(&self, id: u32) -> Option<(&str, bool)> {
+        let entry = EntryId(id);
+        match entry.ordinal() {
+            Some(ordinal) if self.contains(entry) => {
+                Some((&self.synthetic[ordinal].text, !self.is_hidden(entry)))
+            }
+            Some(_) => None,
+            None => self.note_keys.get(&id).map(|key| (self.notes[key].text.as_str(), true)),
+        }
+    }
+
+    /// The oldest recorded message that may be sent now; none before it is.
+    pub(crate) fn oldest_sent(&self) -> MessageIndex {
+        let from = EntryId(self.hidden_before())..EntryId(SYNTHETIC);
+        self.positions.range(from).next().map_or(self.seen, |(id, _)| id.0)
+    }
+
+    /// Grows whenever an entry is edited or leaves.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// Text of a recorded message that is sent edited.
@@ -891,6 +934,8 @@ impl Context {
         context.enter(saved.seen);
         context.notes_total = saved.notes.values().fold(Weight::default(), |s, n| s + n.weight);
         context.revisions = saved.notes.values().map(|n| n.revision).max().unwrap_or(0);
+        let by_revision = saved.notes.iter().map(|(key, note)| (note.revision, key.clone()));
+        context.note_keys = by_revision.collect();
         context.notes = saved.notes;
         context.synthetic = saved.synthetic;
         context.edits = saved.edits;
