@@ -251,10 +251,8 @@ impl<'a> Session<'a> {
         let ordinal = self.requests.len() as u32;
         let references = &self.subject.facts.exam.references;
         let from = references.partition_point(|r| r.request < ordinal);
-        for number in from..references.len() {
-            if references[number].request > ordinal {
-                break;
-            }
+        let asked = references.iter().enumerate().skip(from);
+        for (number, _) in asked.take_while(|(_, reference)| reference.request == ordinal) {
             let state = self.survival.state(number, &self.context);
             self.references.push(ReferenceOutcome { reference: number as u32, state });
         }
