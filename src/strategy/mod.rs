@@ -30,4 +30,4 @@ pub use preset::{
 };
 pub use prompt::Prompt;
 pub use trigger::{At, Gauge, Of, When};
-pub use validity::pairs_are_whole;
+pub use validity::{Pairs, pairs_are_whole};

@@ -86,6 +86,7 @@ impl Context {
         self.total = self.total + edit.weight - old;
         self.edits.insert(message, edit);
         self.touched.push(message);
+        self.changes += 1;
     }
 
     fn evict(&mut self, ids: Vec<EntryId>) -> Result<Vec<EntryId>, OpError> {
@@ -131,6 +132,7 @@ impl Context {
                 let weight = Weight::of_text("system", &text, &self.recording.counter);
                 self.notes_total += weight;
                 self.revisions += 1;
+                self.note_keys.insert(self.revisions, key.clone());
                 self.notes.insert(key, Note { revision: self.revisions, text, weight, cover })
             }
             None => self.notes.remove(&key),
@@ -139,6 +141,7 @@ impl Context {
             return;
         };
         self.notes_total -= old.weight;
+        self.note_keys.remove(&old.revision);
         // What only the old text stood for goes with it; a fold has taken it over already.
         if let Some(own) = old.cover {
             self.covers[own as usize].note = None;

@@ -92,6 +92,7 @@ impl Context {
 
     /// Records what becomes of an entry that leaves: covered, or gone.
     pub(super) fn settle(&mut self, id: EntryId, by: Option<u32>) {
+        self.changes += 1;
         if let Some(index) = id.index() {
             self.fates[index as usize] = by.map_or(Fate::Gone, Fate::Folded);
             if let Some(cover) = by {

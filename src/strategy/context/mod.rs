@@ -52,6 +52,8 @@ pub struct Context {
     preamble: Weight,
     next_preamble: usize,
     notes: BTreeMap<String, Note>,
+    /// Keys of the notes by the revision of their text.
+    note_keys: BTreeMap<u32, String>,
     notes_total: Weight,
     revisions: u32,
     synthetic: Vec<Synthetic>,
@@ -65,6 +67,8 @@ pub struct Context {
     results: BTreeMap<String, Vec<EntryId>>,
     exchanges: Vec<MessageIndex>,
     touched: Vec<MessageIndex>,
+    /// Entries that were ever edited or left: caches over entries compare it.
+    changes: u64,
     stage: u32,
 }
 
@@ -82,6 +86,7 @@ impl Context {
             preamble,
             next_preamble: 0,
             notes: BTreeMap::new(),
+            note_keys: BTreeMap::new(),
             notes_total: Weight::default(),
             revisions: 0,
             synthetic: Vec::new(),
@@ -94,6 +99,7 @@ impl Context {
             results: BTreeMap::new(),
             exchanges: Vec::new(),
             touched: Vec::new(),
+            changes: 0,
             stage: 0,
         }
     }

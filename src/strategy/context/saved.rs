@@ -51,6 +51,8 @@ impl Context {
         context.enter(saved.seen);
         context.notes_total = saved.notes.values().fold(Weight::default(), |s, n| s + n.weight);
         context.revisions = saved.notes.values().map(|n| n.revision).max().unwrap_or(0);
+        let by_revision = saved.notes.iter().map(|(key, note)| (note.revision, key.clone()));
+        context.note_keys = by_revision.collect();
         context.notes = saved.notes;
         context.synthetic = saved.synthetic;
         context.edits = saved.edits;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::entry::{Entry, edited_blocks};
-use super::op::EntryId;
+use super::op::{EntryId, SYNTHETIC};
 use super::{Context, Recording};
 use crate::model::{Block, Call, CallId, Message, MessageIndex};
 
@@ -138,18 +138,50 @@ impl Context {
         &self.recording
     }
 
-    /// Calls `each` with the id and text of every visible synthetic entry and
-    /// of every note. Ids are distinct for every text of a context.
-    pub(crate) fn each_synthetic(&self, each: &mut dyn FnMut(u32, &str)) {
-        for &id in self.synthetic_live.iter().filter(|&&id| !self.is_hidden(id)) {
-            if let Some(ordinal) = id.ordinal() {
-                each(id.0, &self.synthetic[ordinal].text);
+    /// Calls `each` with the id and text of every stored synthetic entry from
+    /// an ordinal on and of every note of a later revision. Ids are distinct
+    /// for every text of a context.
+    pub(crate) fn each_written(&self, entries: u32, notes: u32, each: &mut dyn FnMut(u32, &str)) {
+        let from = (entries as usize).min(self.synthetic.len());
+        for (ordinal, entry) in self.synthetic.iter().enumerate().skip(from) {
+            let id = EntryId::synthetic(ordinal);
+            if self.contains(id) {
+                each(id.0, &entry.text);
             }
         }
-        for note in self.notes.values() {
+        for (&revision, key) in self.note_keys.range(notes + 1..) {
             // Recorded messages keep the lower half of the ids to themselves.
-            each(note.revision, &note.text);
+            each(revision, &self.notes[key].text);
         }
+    }
+
+    /// How many synthetic entries and texts of notes there ever were.
+    pub(crate) fn written(&self) -> (u32, u32) {
+        (self.synthetic.len() as u32, self.revisions)
+    }
+
+    /// The text with an id of [`Context::each_written`], while it is stored,
+    /// and whether it is sent now.
+    pub(crate) fn written_text(&self, id: u32) -> Option<(&str, bool)> {
+        let entry = EntryId(id);
+        match entry.ordinal() {
+            Some(ordinal) if self.contains(entry) => {
+                Some((&self.synthetic[ordinal].text, !self.is_hidden(entry)))
+            }
+            Some(_) => None,
+            None => self.note_keys.get(&id).map(|key| (self.notes[key].text.as_str(), true)),
+        }
+    }
+
+    /// The oldest recorded message that may be sent now; none before it is.
+    pub(crate) fn oldest_sent(&self) -> MessageIndex {
+        let from = EntryId(self.hidden_before())..EntryId(SYNTHETIC);
+        self.positions.range(from).next().map_or(self.seen, |(id, _)| id.0)
+    }
+
+    /// Grows whenever an entry is edited or leaves.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// Text of a recorded message that is sent edited.
