@@ -116,6 +116,21 @@ fn rule_13_after_a_stage_acted_what_it_removed_is_taken_off_by_the_fallback() {
 }
 
 #[test]
+fn rule_13_what_a_view_hid_counts_again_when_it_is_lifted() {
+    let fifo = "estimator = \"chars/4\"\n[[stage]]\nmechanism = \"fifo\"\nat = \"request\"\n\
+                when = { above = \"window\", share = 1.0 }";
+    let rows = rows(small(), fifo, 160);
+    let (_, two) = calls();
+    // Before 8 the last response reported 141 and 22 tokens: the first exchange
+    // is hidden, and 4 to 7 are sent. Before 10 that exchange counts again and
+    // everything before 9 is hidden: of the 536 characters of 4 to 9, which are
+    // 134 tokens to the preset, the 19 of message 9 are left.
+    assert_eq!(rows.requests[3].tokens_sent, 210 + two);
+    assert_eq!(rows.requests[4].tokens_sent, 10);
+    assert_eq!(rows.requests[4].estimated, Some((210 + two) - 134 + 5 + 10));
+}
+
+#[test]
 fn rule_14_tokens_scale_down_and_stay_at_least_one_while_counts_do_not() {
     let prune = |native: &str| {
         format!(

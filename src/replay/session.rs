@@ -239,9 +239,11 @@ impl<'a> Session<'a> {
     async fn look_all(&mut self, at: At) -> Result<(), String> {
         let due: Vec<usize> =
             (0..self.stages.len()).filter(|&number| self.stages[number].stage.at == at).collect();
+        let before = self.context.weight();
         for &number in &due {
             self.context.begin_stage(number as u32);
         }
+        self.adjust_reported(before);
         for number in due {
             self.look(number).await?;
         }

@@ -9,8 +9,9 @@ use cpu_time::ThreadTime;
 
 use crate::model::CompactionRow;
 use crate::strategy::{
-    Gauge, Host, Metered, Outcome, Stage, Strategy, StrategyError, When, pairs_are_whole,
+    Gauge, Host, Metered, ModelCall, Outcome, Stage, Strategy, StrategyError, When, pairs_are_whole,
 };
+use crate::tokens::Weight;
 
 use super::loss::Changes;
 use super::session::Session;
@@ -91,38 +92,56 @@ impl Session<'_> {
         let outcome = result.map_err(|e: StrategyError| format!("{name}: {e}"))?;
         let cpu_ms = spent.as_secs_f64() * 1e3;
         self.cpu_ms += cpu_ms;
+        let row = CompactionRow { cpu_ms, ..self.row(number, before, &meter.take(), &outcome) };
+        let texts = self.context.synthetic_texts(synthetic);
+        let texts = texts.map(|text| (text_hash(text), text.to_owned())).collect::<Vec<_>>();
+        let row =
+            CompactionRow { texts: texts.iter().map(|(hash, _)| hash.clone()).collect(), ..row };
+        self.texts.extend(texts);
+        self.adjust_reported(before);
+        Ok(Ran { outcome, row })
+    }
+
+    /// What a reported figure becomes after the context changed: reported −
+    /// removed + added, in the preset's own unit (`semantics` 13).
+    pub(super) fn adjust_reported(&mut self, before: Weight) {
         let after = self.context.weight();
+        let estimator = self.plan.preset.estimator;
         if let Some(reported) = &mut self.reported {
-            // Reported − removed + added, in the preset's own unit (`semantics` 13).
-            let estimator = self.plan.preset.estimator;
             let (removed, added) = (estimator.fallback(before), estimator.fallback(after));
             reported.input = (reported.input + added).saturating_sub(removed);
         }
-        let calls = meter.take();
-        let texts = self.context.synthetic_texts(synthetic);
-        let texts = texts.map(|text| (text_hash(text), text.to_owned())).collect::<Vec<_>>();
-        let row = CompactionRow {
+    }
+
+    /// The row of a stage that ran, without its time and its effect on the ledger.
+    fn row(
+        &self,
+        number: usize,
+        before: Weight,
+        calls: &[ModelCall],
+        outcome: &Outcome,
+    ) -> CompactionRow {
+        let running = &self.stages[number];
+        CompactionRow {
             request: self.requests.len() as u32,
             stage: number as u32,
-            mechanism: name.to_owned(),
-            trigger: self.stages[number].when.to_string(),
+            mechanism: running.stage.mechanism.name.to_owned(),
+            trigger: running.when.to_string(),
             tokens_before: before.tokens,
-            tokens_after: after.tokens,
+            tokens_after: self.context.weight().tokens,
             messages_folded: 0,
             messages_evicted: 0,
             messages_edited: 0,
             model_calls: calls.len() as u32,
             input_tokens: calls.iter().map(|c| c.usage.input).sum(),
             output_tokens: calls.iter().map(|c| c.usage.output).sum(),
-            cpu_ms,
+            cpu_ms: 0.0,
             latency_ms: calls.iter().map(|c| c.latency_ms).sum(),
             background: false,
             fallback: outcome.fallback.as_ref().map(|f| format!("{}: {}", f.to, f.reason)),
             error: None,
-            texts: texts.iter().map(|(hash, _)| hash.clone()).collect(),
-        };
-        self.texts.extend(texts);
-        Ok(Ran { outcome, row })
+            texts: Vec::new(),
+        }
     }
 
     /// A row for a stage that did something: changed the ledger, called a

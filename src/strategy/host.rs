@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -124,6 +125,15 @@ pub enum StrategyError {
         /// What is wrong with it.
         reason: String,
     },
+}
+
+/// A saved state as its mechanism wrote it.
+pub(crate) fn restored<T: DeserializeOwned>(
+    mechanism: &'static str,
+    state: Json,
+) -> Result<T, StrategyError> {
+    serde_json::from_value(state)
+        .map_err(|e| StrategyError::State { mechanism, reason: e.to_string() })
 }
 
 /// A mechanism that shrinks a conversation. One value serves one cell.

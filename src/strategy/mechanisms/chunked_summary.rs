@@ -19,7 +19,7 @@ use crate::model::Role;
 use crate::strategy::compactor::{CompactorError, Digest, MESSAGES, Produced, Task, TaskMessage};
 use crate::strategy::context::{Context, EntryId, Op, Place};
 use crate::strategy::host::{
-    Fallback, Host, Outcome, PresetState, Record, Strategy, StrategyError,
+    Fallback, Host, Outcome, PresetState, Record, Strategy, StrategyError, restored,
 };
 use crate::strategy::preset::{Build, MechanismSpec};
 use crate::strategy::prompt::Prompt;
@@ -305,8 +305,7 @@ impl Strategy for ChunkedSummary {
     }
 
     fn restore(&mut self, state: Json) -> Result<(), StrategyError> {
-        self.folded = serde_json::from_value(state)
-            .map_err(|e| StrategyError::State { mechanism: SPEC.name, reason: e.to_string() })?;
+        self.folded = restored(SPEC.name, state)?;
         Ok(())
     }
 }

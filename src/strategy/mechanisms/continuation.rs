@@ -16,7 +16,7 @@ use crate::model::Role;
 use crate::strategy::compactor::{MESSAGES, Produced, Task};
 use crate::strategy::context::{Context, EntryId, Op, Place};
 use crate::strategy::host::{
-    Fallback, Host, Outcome, PresetState, Record, Strategy, StrategyError,
+    Fallback, Host, Outcome, PresetState, Record, Strategy, StrategyError, restored,
 };
 use crate::strategy::preset::{Build, MechanismSpec};
 use crate::strategy::prompt::Prompt;
@@ -251,8 +251,7 @@ impl Strategy for Continuation {
     }
 
     fn restore(&mut self, state: Json) -> Result<(), StrategyError> {
-        self.summaries = serde_json::from_value(state)
-            .map_err(|e| StrategyError::State { mechanism: SPEC.name, reason: e.to_string() })?;
+        self.summaries = restored(SPEC.name, state)?;
         Ok(())
     }
 }

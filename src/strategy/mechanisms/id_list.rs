@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 use super::sliding_window::orphans;
 use crate::strategy::context::{Context, EntryId, Op};
-use crate::strategy::host::{Host, Outcome, PresetState, Strategy, StrategyError};
+use crate::strategy::host::{Host, Outcome, PresetState, Strategy, StrategyError, restored};
 use crate::strategy::preset::MechanismSpec;
 use crate::text::{IdentifierOptions, identifiers};
 
@@ -81,12 +81,8 @@ impl Strategy for IdList {
     }
 
     fn restore(&mut self, state: Json) -> Result<(), StrategyError> {
-        let wrong = |e: serde_json::Error| StrategyError::State {
-            mechanism: SPEC.name,
-            reason: e.to_string(),
-        };
-        self.listed = serde_json::from_value(state["listed"].clone()).map_err(wrong)?;
-        self.through = serde_json::from_value(state["through"].clone()).map_err(wrong)?;
+        self.listed = restored(SPEC.name, state["listed"].clone())?;
+        self.through = restored(SPEC.name, state["through"].clone())?;
         Ok(())
     }
 }

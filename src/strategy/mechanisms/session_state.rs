@@ -15,7 +15,9 @@ use super::folding::{Cuts, in_shape, recorded_before, set_note, task_messages};
 use crate::model::{MessageIndex, Role};
 use crate::strategy::compactor::{MESSAGES, Produced, SessionState, Task};
 use crate::strategy::context::{Context, EntryId, Op, Place};
-use crate::strategy::host::{Fallback, Host, Outcome, PresetState, Strategy, StrategyError};
+use crate::strategy::host::{
+    Fallback, Host, Outcome, PresetState, Strategy, StrategyError, restored,
+};
 use crate::strategy::preset::{Build, MechanismSpec};
 use crate::strategy::prompt::Prompt;
 use crate::tokens::Weight;
@@ -260,8 +262,7 @@ impl Strategy for Folder {
     }
 
     fn restore(&mut self, state: Json) -> Result<(), StrategyError> {
-        self.folded = serde_json::from_value(state)
-            .map_err(|e| StrategyError::State { mechanism: SPEC.name, reason: e.to_string() })?;
+        self.folded = restored(SPEC.name, state)?;
         Ok(())
     }
 }

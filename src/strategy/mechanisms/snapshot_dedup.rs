@@ -15,7 +15,7 @@ use toml::Value;
 
 use crate::model::{Block, CallId, MessageIndex};
 use crate::strategy::context::{Context, EntryId, Op};
-use crate::strategy::host::{Host, Outcome, PresetState, Strategy, StrategyError};
+use crate::strategy::host::{Host, Outcome, PresetState, Strategy, StrategyError, restored};
 use crate::strategy::preset::MechanismSpec;
 
 /// Removes superseded snapshots.
@@ -203,8 +203,7 @@ impl Strategy for SnapshotDedup {
     }
 
     fn restore(&mut self, state: Json) -> Result<(), StrategyError> {
-        self.seen = serde_json::from_value(state)
-            .map_err(|e| StrategyError::State { mechanism: SPEC.name, reason: e.to_string() })?;
+        self.seen = restored(SPEC.name, state)?;
         Ok(())
     }
 }
