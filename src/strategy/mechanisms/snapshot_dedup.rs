@@ -6,7 +6,7 @@
 //! argument the identity; `tools = "auto"` (ours) takes every tool and argument
 //! set that has been called at least `repeats` times so far.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -105,7 +105,9 @@ impl SnapshotDedup {
     }
 
     /// Reads the messages appended since the last look: past messages only.
-    fn read_on(&mut self, context: &Context) {
+    /// Returns what they are snapshots of.
+    fn read_on(&mut self, context: &Context) -> BTreeSet<String> {
+        let mut seen_again = BTreeSet::new();
         for index in self.seen.through..context.seen_count() {
             let id = EntryId::message(index);
             let Some((call_id, call)) = context.call_of(id) else {
@@ -123,19 +125,23 @@ impl SnapshotDedup {
                 continue;
             };
             *self.seen.calls.entry(identity.clone()).or_default() += 1;
-            self.seen.results.entry(identity).or_default().push((call_id, index));
+            self.seen.results.entry(identity.clone()).or_default().push((call_id, index));
+            seen_again.insert(identity);
         }
         self.seen.through = context.seen_count();
+        seen_again
     }
 
-    /// Results that a newer one supersedes, each returned once.
-    fn take_superseded(&mut self) -> Vec<(CallId, MessageIndex)> {
+    /// Results that a newer one supersedes, each returned once. Only what was
+    /// seen again can have any.
+    fn take_superseded(&mut self, seen_again: &BTreeSet<String>) -> Vec<(CallId, MessageIndex)> {
         let needed = match self.tools {
             Tools::Named(_) => 1,
             Tools::Auto => self.parameters.repeats,
         };
         let mut superseded = Vec::new();
-        for (identity, results) in &mut self.seen.results {
+        for identity in seen_again {
+            let Some(results) = self.seen.results.get_mut(identity) else { continue };
             if results.len() > 1 && self.seen.calls[identity] >= needed {
                 let newest = results.len() - 1;
                 superseded.extend(results.drain(..newest));
@@ -171,8 +177,8 @@ impl Strategy for SnapshotDedup {
         _shared: &mut PresetState,
         _host: &Host<'_>,
     ) -> Result<Outcome, StrategyError> {
-        self.read_on(context);
-        let superseded = self.take_superseded();
+        let seen_again = self.read_on(context);
+        let superseded = self.take_superseded(&seen_again);
         if self.parameters.keep_pairs {
             // A superseded snapshot never comes back, so taking call and result
             // out for good shows the same as hiding them at every request.
