@@ -1,7 +1,7 @@
-//! Recorded sessions in: any known format becomes [`Transcript`]s.
+//! Recorded sessions in: any known format becomes a [`Transcript`](crate::model::Transcript).
 //!
 //! Invariant: what could not be taken over is an error with its place, or is
-//! counted ([`Transcript::left_out`], [`Dataset::warnings`]); nothing goes
+//! counted (`Transcript::left_out`, `Dataset::warnings`); nothing goes
 //! silently.
 
 mod bundled;

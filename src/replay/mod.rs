@@ -2,7 +2,7 @@
 //! would have run it.
 //!
 //! Invariant: replay is linear. Work per request does not grow with the
-//! history; what depends on the transcript alone ([`Subject`]) is shared by
+//! history; what depends on the transcript alone (`Subject`) is shared by
 //! all presets, windows and replicates.
 
 mod loss;

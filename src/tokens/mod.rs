@@ -1,7 +1,7 @@
 //! Sizes: exact byte-pair counts and the estimators that agents use instead.
 //!
 //! Invariant: a transcript's messages are counted once per run, whatever the
-//! number of presets, windows and replicates ([`Sizes::of`]).
+//! number of presets, windows and replicates ([`Sizes::of`](crate::tokens::Sizes::of)).
 
 mod estimator;
 mod weight;
