@@ -1,5 +1,6 @@
 //! The binary: parse, dispatch, print the error chain, exit.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -10,7 +11,8 @@ fn main() -> ExitCode {
     match dispatch(cli) {
         Ok(code) => ExitCode::from(code.number()),
         Err(failure) => {
-            eprint!("{failure}");
+            // Where nobody reads standard error, the exit code still speaks.
+            let _ = write!(std::io::stderr(), "{failure}");
             ExitCode::from(failure.code().number())
         }
     }

@@ -2,11 +2,11 @@
 
 mod common;
 
-use common::{any_transcript, block_on, ledger, offline, plan, sent, subject};
+use common::{any_transcript, block_on, ledger, offline, plan, preset, sent, subject};
 use proptest::prelude::*;
 use recap::model::{CellOutcome, LedgerState};
 use recap::replay::{Plan, Session, Subject, WindowSpec, replay};
-use recap::strategy::{builtin, builtin_names};
+use recap::strategy::{Preset, builtin, builtin_names, pairs_are_whole};
 
 fn cases() -> ProptestConfig {
     ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() }
@@ -117,7 +117,8 @@ fn every_preset_compacts_the_bundled_session_and_survives_restoring() {
     for name in builtin_names() {
         let plan = plan(builtin(name, &[]).unwrap().unwrap(), tokens);
         let changed = saved_and_restored_everywhere(&subject, &plan);
-        let unchanged = ["full", "recorded"].contains(&name);
+        // The session holds no recorded compaction and none of Zoea's game tools.
+        let unchanged = ["full", "recorded", "snapshot-dedup-zoea"].contains(&name);
         assert_eq!(changed, !unchanged, "{name}");
     }
 }
@@ -129,5 +130,40 @@ fn preset_names_are_kebab_case_and_those_of_their_files() {
         assert_eq!(preset.name, name);
         assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'));
         assert!(!preset.summary.is_empty() && !preset.source.is_empty(), "{name}");
+    }
+}
+
+/// The presets that cut pairs, by declaration.
+fn breaking() -> Vec<Preset> {
+    let stage = |mechanism: &str| {
+        preset(&format!(
+            "[[stage]]\nat = \"request\"\nwhen = \"always\"\nkeep_pairs = false\n\
+             breaks_pairs = true\nmechanism = {mechanism}"
+        ))
+    };
+    let recorded = builtin("recorded", &[]).unwrap().unwrap();
+    vec![
+        stage("\"sliding-window\"\nlast = 4"),
+        stage("\"snapshot-dedup\"\ntools = [\"read\", \"get_ship\"]"),
+        recorded,
+    ]
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    #[test]
+    fn each_request_says_whether_its_pairs_are_whole(transcript in any_transcript()) {
+        let subject = subject(transcript);
+        for preset in breaking() {
+            let (plan, compactor) = (plan(preset, 1_000), offline());
+            let replayed = block_on(replay(&subject, &plan, &compactor));
+            let CellOutcome::Done(rows) = replayed.cell.outcome else { panic!("it failed") };
+            for (number, row) in (0u32..).zip(&rows.requests) {
+                let mut session = Session::open(&subject, &plan, &compactor).unwrap();
+                prop_assert!(block_on(session.run_to_request(number)).unwrap());
+                prop_assert_eq!(row.valid, pairs_are_whole(session.context()).is_ok());
+            }
+        }
     }
 }

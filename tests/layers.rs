@@ -1,9 +1,12 @@
 //! Holds the layers of the architecture: each module imports only from those
 //! before it, and what must not be hidden is not hidden.
 
+#[path = "common/sources.rs"]
+mod sources;
+
 use std::fmt::Write as _;
-use std::fs;
-use std::path::{Path, PathBuf};
+
+use sources::{Source, code, sources};
 
 /// The layers in order; modules of one layer may not import each other.
 const LAYERS: &[&[&str]] = &[
@@ -23,55 +26,14 @@ const LAYERS: &[&[&str]] = &[
 const NARROW: &[(&str, &[&str])] =
     &[("measure", &["model", "pricing"]), ("report", &["model", "pricing"])];
 
-struct Source {
-    path: PathBuf,
-    /// Path of modules from the crate root.
-    module: Vec<String>,
-    text: String,
-}
-
-fn sources() -> Vec<Source> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut found = Vec::new();
-    let mut folders = vec![root.clone()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|e| e == "rs") {
-                let relative = path.strip_prefix(&root).unwrap().with_extension("");
-                let mut module: Vec<String> =
-                    relative.iter().map(|p| p.to_string_lossy().into_owned()).collect();
-                if module.last().is_some_and(|m| m == "mod" || m == "lib" || m == "main") {
-                    module.pop();
-                }
-                let text = fs::read_to_string(&path).unwrap();
-                found.push(Source { path, module, text });
-            }
-        }
+/// Path of modules from the crate root.
+fn module_of(source: &Source) -> Vec<String> {
+    let path = source.path.with_extension("");
+    let mut module: Vec<String> = path.iter().map(|p| p.to_string_lossy().into_owned()).collect();
+    if module.last().is_some_and(|m| m == "mod" || m == "lib" || m == "main") {
+        module.pop();
     }
-    found.sort_by(|a, b| a.path.cmp(&b.path));
-    found
-}
-
-/// Code without comments and without what stands in string literals.
-fn code(line: &str) -> String {
-    let mut out = String::new();
-    let mut in_string = false;
-    let mut chars = line.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' if in_string => {
-                chars.next();
-            }
-            '"' => in_string = !in_string,
-            '/' if !in_string && chars.peek() == Some(&'/') => break,
-            c if !in_string => out.push(c),
-            _ => {}
-        }
-    }
-    out
+    module
 }
 
 /// Top-level modules that a line names by `crate::` or through `super::`.
@@ -134,10 +96,11 @@ fn forbidden(from: &str, to: &str) -> Option<String> {
 fn every_module_imports_only_from_layers_before_it() {
     let mut problems = String::new();
     for source in sources() {
-        let Some(own) = source.module.first() else { continue };
+        let module = module_of(&source);
+        let Some(own) = module.first() else { continue };
         assert!(rank(own).is_some() || source.path.ends_with("main.rs"), "{own} has no layer");
-        for (number, line) in source.text.lines().enumerate() {
-            for to in named(&code(line), &source.module) {
+        for (number, line) in code(&source.text).lines().enumerate() {
+            for to in named(line, &module) {
                 if let Some(why) = forbidden(own, &to) {
                     let _ = writeln!(
                         problems,
@@ -158,17 +121,12 @@ fn only_in(words: &[&str], allowed: &[&str]) {
     let mut problems = String::new();
     for source in sources() {
         let shown = source.path.display().to_string();
-        let is_test = shown.ends_with("tests.rs") || shown.ends_with("testkit.rs");
-        if is_test || allowed.iter().any(|place| shown.contains(place)) {
+        if allowed.iter().any(|place| shown.starts_with(place)) {
             continue;
         }
-        for (number, line) in source.text.lines().enumerate() {
-            if line.trim() == "#[cfg(test)]" {
-                break;
-            }
-            let line = code(line);
+        for (number, line) in source.lines_outside_tests() {
             if let Some(word) = words.iter().find(|w| line.contains(**w)) {
-                let _ = writeln!(problems, "{shown}:{}: {word}", number + 1);
+                let _ = writeln!(problems, "{shown}:{number}: {word}");
             }
         }
     }
@@ -177,18 +135,18 @@ fn only_in(words: &[&str], allowed: &[&str]) {
 
 #[test]
 fn nothing_below_the_command_line_prints() {
-    only_in(&["println!", "print!(", "eprint!(", "dbg!("], &["/src/cli/", "/src/main.rs"]);
+    only_in(&["println!", "print!(", "eprint!(", "dbg!("], &["cli/", "main.rs"]);
 }
 
 #[test]
 fn only_the_command_line_reads_the_environment_and_the_wall_clock() {
-    only_in(&["env::var", "env::args"], &["/src/cli/wire.rs"]);
-    only_in(&["Timestamp::now", "SystemTime::now", "Instant::now"], &["/src/cli/"]);
+    only_in(&["env::var", "env::args"], &["cli/wire.rs"]);
+    only_in(&["Timestamp::now", "SystemTime::now", "Instant::now"], &["cli/"]);
 }
 
 #[test]
 fn only_the_http_client_opens_a_socket() {
-    only_in(&["TcpStream", "TcpListener", "UdpSocket", "reqwest::"], &["/src/llm/http.rs"]);
+    only_in(&["TcpStream", "TcpListener", "UdpSocket", "reqwest::"], &["llm/http.rs"]);
 }
 
 #[test]
@@ -197,8 +155,8 @@ fn strategies_cannot_see_probes() {
 }
 
 fn only_in_module(module: &str, words: &[&str]) {
-    for source in sources().iter().filter(|s| s.module.first().is_some_and(|m| m == module)) {
-        for line in source.text.lines().map(code) {
+    for source in sources().iter().filter(|s| module_of(s).first().is_some_and(|m| m == module)) {
+        for line in code(&source.text).lines() {
             let spotted = words.iter().find(|w| {
                 line.match_indices(**w).any(|(at, w)| {
                     let around = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());

@@ -163,6 +163,20 @@ fn rule_21_a_view_computes_from_the_full_store_and_lets_messages_come_back() {
 }
 
 #[test]
+fn rule_21_what_a_later_stage_hid_is_lifted_before_an_earlier_one_looks() {
+    // At message 4 FIFO hides the first exchange (141 are over 120). At message
+    // 9 the full store of some 373 is over 270, so that everything is pruned;
+    // without the hidden part it would not be. What is left fits.
+    let stages = "[[stage]]\nmechanism = \"prune\"\nat = \"user-turn\"\nprotect = 0\n\
+                  when = { above = \"window\", share = 0.9 }\n\
+                  [[stage]]\nmechanism = \"fifo\"\nat = \"user-turn\"\n\
+                  when = { above = \"window\", share = 0.4 }";
+    let rows = replayed(small(), &plan(preset(stages), 300), &offline());
+    assert_eq!(rows[2], "....V");
+    assert_eq!(rows[4], "VVEVVVEEVV");
+}
+
+#[test]
 fn rule_21_a_hidden_message_is_gone_for_that_request_and_stays_stored() {
     let stage =
         "[[stage]]\nmechanism = \"sliding-window\"\nat = \"request\"\nwhen = \"always\"\nlast = 2";

@@ -8,12 +8,12 @@ use clap::{Args, ValueEnum};
 
 use super::exit::{Exit, Failure};
 use super::progress::{Progress, Verbosity};
+use super::report::print;
 use super::{inputs, report, strategies, wire};
 use crate::dataset::Dataset;
-use crate::measure::{MeasureOptions, measure};
 use crate::model::{INSTRUMENT, Manifest, Provenance, Report};
 use crate::replay::WindowSpec;
-use crate::run::{Finished, Folder, RunSpec, Sample, run as run_cells};
+use crate::run::{Finished, Folder, RunSpec, Sample, prepare, run as run_cells};
 use crate::strategy::Preset;
 use crate::tokens::{Counter, Encoding};
 
@@ -46,14 +46,14 @@ pub struct Arguments {
     seed: u64,
 
     /// Cells at a time [default: the number of cores]
-    #[arg(long, value_name = "N")]
-    jobs: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
 
     /// Vocabulary of the token counts
     #[arg(long, value_enum, default_value_t = Tokens::Exact)]
     tokens: Tokens,
 
-    /// Use only the first N transcripts
+    /// Use only the first N transcripts of each input
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
 
@@ -61,11 +61,11 @@ pub struct Arguments {
     #[arg(long)]
     sidechains: bool,
 
-    /// Run folder [default: reports/TIME-NAME]
+    /// Run folder; an earlier run in it is replaced [default: reports/TIME-NAME]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// Files to render: all, or a list of html, csv, json
+    /// Files to render: a list of html, csv, json
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "html,csv,json")]
     format: Vec<String>,
 
@@ -74,8 +74,8 @@ pub struct Arguments {
     #[arg(long)]
     no_text: bool,
 
-    /// Print the plan and stop
-    #[arg(long)]
+    /// Print the plan and stop; nothing is written
+    #[arg(long, conflicts_with = "json")]
     dry_run: bool,
 
     /// Print the summary as JSON, and nothing else, on standard output
@@ -111,10 +111,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         replicates: arguments.replicates,
         seed: arguments.seed,
         scaled: !arguments.no_scale,
-        jobs: arguments.jobs.unwrap_or_else(wire::cores),
+        jobs: arguments.jobs.map_or_else(wire::cores, usize::from),
     };
     if arguments.dry_run {
-        print_plan(&spec, &samples);
+        print(&plan(&spec, &samples))?;
         return Ok(Exit::Done);
     }
     let counter = Arc::new(Counter::new(match arguments.tokens {
@@ -122,65 +122,60 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         Tokens::Cl100k => Encoding::Cl100k,
     }));
     let seats = wire::seats(&counter);
-    let title = title(&datasets);
     let manifest = manifest(&spec, &datasets, &counter, seats.compactor.name());
-    let mut folder = Folder::create(&out(arguments, &title), &manifest)?;
-    let progress = Progress::new(verbosity(arguments));
     let runtime = wire::runtime(spec.jobs)?;
+    let prepared = runtime.block_on(prepare(&spec, samples, &seats, counter))?;
+    let mut folder = Folder::create(&out(arguments, &manifest.title), &manifest)?;
+    report::clear(&folder)?;
+    let progress = Progress::new(verbosity(arguments));
     let path = folder.path().to_owned();
-    let finished = runtime.block_on(async {
-        let cells = run_cells(&spec, samples, &seats, counter, &mut folder, &progress);
+    let ran = runtime.block_on(async {
+        let cells = run_cells(&spec, prepared, &seats, &mut folder, &progress);
         tokio::select! {
             finished = cells => finished.map_err(Failure::from),
             _ = tokio::signal::ctrl_c() => Err(Failure::with_code(
                 Exit::Interrupted,
                 format!("interrupted; what finished is in {}", path.display()),
-            )),
+            )
+            .help(format!("`recap report {}` renders it", path.display()))),
         }
     });
     // Cells that were cut off must not keep the program waiting.
     runtime.shutdown_background();
     progress.finish();
-    finish(arguments, folder, manifest, title, finished?, &datasets)
+    finish(arguments, &folder, manifest, ran?)
 }
 
 fn finish(
     arguments: &Arguments,
-    folder: Folder,
+    folder: &Folder,
     manifest: Manifest,
-    title: String,
     finished: Finished,
-    datasets: &[Dataset],
 ) -> Result<Exit, Failure> {
     let Finished { transcripts, cells, texts } = finished;
     let failed = cells.iter().filter(|c| c.rows().is_none()).count();
-    let options = MeasureOptions { seed: manifest.seed, ..MeasureOptions::default() };
-    let mut measured = measure(manifest, title, transcripts, cells, &options);
-    measured.warnings.extend(datasets.iter().flat_map(|d| d.warnings.iter().cloned()));
+    let measured = report::measured(manifest, transcripts, cells);
     if !arguments.no_text {
         folder.write_texts(&texts)?;
     }
-    report::write(&folder, &measured, (!arguments.no_text).then_some(&texts), &arguments.format)?;
-    show(arguments, &measured, &folder)?;
+    report::write(folder, &measured, (!arguments.no_text).then_some(&texts), &arguments.format)?;
+    show(arguments, &measured, folder)?;
     Ok(if failed > 0 { Exit::Incomplete } else { Exit::Done })
 }
 
 fn show(arguments: &Arguments, measured: &Report, folder: &Folder) -> Result<(), Failure> {
-    let page = folder.path().join("report.html");
-    let last = if page.exists() { page } else { folder.path().to_owned() };
     let text = if arguments.json {
         report::summary_json(measured)
     } else {
-        let table = crate::report::table(measured, wire::width(), wire::color());
-        format!("{table}\nreport: {}\n", last.display())
+        report::table(measured, folder)
     };
-    report::print(&text)
+    print(&text)
 }
 
 fn windows(typed: &[String]) -> Result<Vec<WindowSpec>, Failure> {
     let mut seen = BTreeSet::new();
     let unique = typed.iter().filter(|t| seen.insert(t.trim().to_owned()));
-    unique.map(|t| t.parse::<WindowSpec>().map_err(|e| Failure::usage(e.to_string()))).collect()
+    unique.map(|t| wire::window(t)).collect()
 }
 
 fn samples(datasets: &[Dataset], limit: Option<usize>) -> Result<Vec<Sample>, Failure> {
@@ -199,7 +194,8 @@ fn samples(datasets: &[Dataset], limit: Option<usize>) -> Result<Vec<Sample>, Fa
         }
     }
     if samples.is_empty() {
-        return Err(Failure::with_code(Exit::Nothing, "no transcript is selected"));
+        return Err(Failure::with_code(Exit::Nothing, "no transcript is selected")
+            .help("raise --limit, or give an input that holds a session"));
     }
     Ok(samples)
 }
@@ -213,6 +209,7 @@ fn manifest(spec: &RunSpec, datasets: &[Dataset], counter: &Counter, compactor: 
     let preset = |p: &Arc<Preset>| Provenance { name: p.name.clone(), hash: p.hash.clone() };
     let files = datasets.iter().flat_map(|d| &d.files);
     Manifest {
+        title: title(datasets),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         instrument: INSTRUMENT,
         seed: spec.seed,
@@ -225,6 +222,7 @@ fn manifest(spec: &RunSpec, datasets: &[Dataset], counter: &Counter, compactor: 
             .collect(),
         presets: spec.presets.iter().map(preset).collect(),
         compactor: compactor.to_owned(),
+        warnings: datasets.iter().flat_map(|d| d.warnings.iter().cloned()).collect(),
     }
 }
 
@@ -235,7 +233,10 @@ fn out(arguments: &Arguments, title: &str) -> PathBuf {
     let time = wire::now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
     let safe = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' };
     let name: String = title.chars().map(safe).take(60).collect();
-    PathBuf::from("reports").join(format!("{time}-{name}"))
+    let first = PathBuf::from("reports").join(format!("{time}-{name}"));
+    // Two runs within a second must not share a folder.
+    let later = (2..).map(|n| PathBuf::from("reports").join(format!("{time}-{name}-{n}")));
+    std::iter::once(first).chain(later).find(|p| !p.exists()).expect("numbers do not end")
 }
 
 fn verbosity(arguments: &Arguments) -> Verbosity {
@@ -248,7 +249,7 @@ fn verbosity(arguments: &Arguments) -> Verbosity {
     }
 }
 
-fn print_plan(spec: &RunSpec, samples: &[Sample]) {
+fn plan(spec: &RunSpec, samples: &[Sample]) -> String {
     let requests: usize = samples.iter().map(|s| s.transcript.requests().count()).sum();
     let cells: u32 = spec
         .presets
@@ -256,7 +257,11 @@ fn print_plan(spec: &RunSpec, samples: &[Sample]) {
         .map(|p| if p.uses_compactor() { spec.replicates } else { 1 })
         .sum::<u32>()
         * (spec.windows.len() * samples.len()) as u32;
-    println!("{} transcripts with {requests} requests", samples.len());
-    println!("{} presets × {} windows: {cells} cells", spec.presets.len(), spec.windows.len());
-    println!("0 calls to a model: every seat is offline, nothing is spent");
+    format!(
+        "{} transcripts with {requests} requests\n{} presets × {} windows: {cells} cells\n\
+         0 calls to a model: every seat is offline, nothing is spent\n",
+        samples.len(),
+        spec.presets.len(),
+        spec.windows.len(),
+    )
 }

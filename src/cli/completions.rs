@@ -4,6 +4,7 @@ use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
 use super::exit::{Exit, Failure};
+use super::report::print;
 
 /// Options of `recap completions`.
 #[derive(Debug, Args)]
@@ -14,6 +15,8 @@ pub struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut command = super::Cli::command();
-    clap_complete::generate(arguments.shell, &mut command, "recap", &mut std::io::stdout());
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut command, "recap", &mut script);
+    print(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Done)
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::wire::harmless;
 use crate::dataset::DatasetError;
 use crate::run::{FolderError, RunError};
 use crate::strategy::PresetError;
@@ -67,9 +68,9 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "error: {}", self.message)?;
+        writeln!(f, "error: {}", harmless(&self.message))?;
         match &self.help {
-            Some(help) => writeln!(f, "help: {help}"),
+            Some(help) => writeln!(f, "help: {}", harmless(help)),
             None => Ok(()),
         }
     }
@@ -91,15 +92,23 @@ impl From<PresetError> for Failure {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
-            RunError::Window { .. } => Failure::usage(error.to_string()),
+            RunError::Window { .. } => Failure::usage(error.to_string())
+                .help("widen --window, or give a share such as 25%"),
             RunError::Folder(error) => error.into(),
-            RunError::Worker(_) => Failure::with_code(Exit::Incomplete, error.to_string()),
+            RunError::Worker(_) => Failure::with_code(Exit::Incomplete, error.to_string())
+                .help("this is a bug of recap; `--limit` and `--strategy` narrow it down"),
         }
     }
 }
 
 impl From<FolderError> for Failure {
     fn from(error: FolderError) -> Self {
-        Failure::usage(error.to_string())
+        let help = match &error {
+            FolderError::Io { .. } => {
+                "give the folder of a run that `recap bench` wrote, and may write to"
+            }
+            FolderError::Line { .. } => "delete that line, or run `recap bench` again",
+        };
+        Failure::usage(error.to_string()).help(help)
     }
 }

@@ -1,11 +1,13 @@
 //! `recap import`.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::exit::{Exit, Failure};
 use super::report::print;
+use super::wire;
 use crate::dataset::{Dataset, FORMATS, LoadOptions, load, write_native};
 
 /// Options of `recap import`.
@@ -39,17 +41,28 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         whole.warnings.extend(loaded.warnings);
         whole.files.extend(loaded.files);
     }
+    unique(&whole)?;
     write_native(&whole, &arguments.out)?;
     for warning in &whole.warnings {
-        eprintln!("warning: {warning}");
+        wire::say(&format!("warning: {warning}"));
     }
     for transcript in &whole.transcripts {
         for (reason, count) in &transcript.left_out {
-            eprintln!("{}: left out {count} × {reason}", transcript.id);
+            wire::say(&format!("{}: left out {count} × {reason}", transcript.id));
         }
     }
     print(&format!("{} transcripts in {}\n", whole.transcripts.len(), arguments.out.display()))?;
     Ok(Exit::Done)
+}
+
+/// Two transcripts of one id could not be read back.
+fn unique(dataset: &Dataset) -> Result<(), Failure> {
+    let mut seen = BTreeSet::new();
+    match dataset.transcripts.iter().find(|t| !seen.insert(t.id.as_str())) {
+        Some(twice) => Err(Failure::usage(format!("transcript `{}` is given twice", twice.id))
+            .help("name each file once, or give the folder that holds them all")),
+        None => Ok(()),
+    }
 }
 
 /// The format to read alone; `None` to detect it.

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::wire;
 use crate::run::{Event, Observer};
 
 /// How much is shown.
@@ -51,8 +52,8 @@ impl Progress {
 
     fn line(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.println(text),
-            None => eprintln!("{text}"),
+            Some(bar) => bar.println(wire::harmless(text)),
+            None => wire::say(text),
         }
     }
 
@@ -71,7 +72,8 @@ impl Progress {
         }
         if self.bar.is_none() && state.last_line.elapsed() >= LINE_EVERY {
             state.last_line = Instant::now();
-            eprintln!("{} of {} cells, {} failed", state.done, state.cells, state.failed);
+            let State { done, cells, failed, .. } = *state;
+            wire::say(&format!("{done} of {cells} cells, {failed} failed"));
         }
     }
 }
@@ -91,7 +93,7 @@ impl Observer for Progress {
                 self.state.lock().expect("showing does not panic").cells = *cells;
                 match &self.bar {
                     Some(bar) => bar.set_length(*cells as u64),
-                    None => eprintln!("{transcripts} transcripts, {cells} cells"),
+                    None => wire::say(&format!("{transcripts} transcripts, {cells} cells")),
                 }
             }
             Event::Prepared { transcript, references } => {

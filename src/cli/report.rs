@@ -9,7 +9,7 @@ use clap::Args;
 use super::exit::{Exit, Failure};
 use super::wire;
 use crate::measure::{MeasureOptions, measure};
-use crate::model::Report;
+use crate::model::{Cell, Manifest, Report, TranscriptFacts};
 use crate::report::{FORMATS, Source, Texts, render};
 use crate::run::{Folder, Loaded};
 
@@ -40,16 +40,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     check_formats(&arguments.format)?;
     let Loaded { manifest, transcripts, cells, texts } = Loaded::read(&arguments.run)?;
     if cells.is_empty() {
-        return Err(Failure::with_code(Exit::Nothing, "the run has no finished cell"));
+        return Err(Failure::with_code(Exit::Nothing, "the run has no finished cell")
+            .help("run `recap bench` again"));
     }
-    let title = arguments.run.file_name().map_or_else(String::new, |n| n.to_string_lossy().into());
-    let title = transcripts.first().map_or(title, |t| t.dataset.clone());
-    let options = MeasureOptions { seed: manifest.seed, ..MeasureOptions::default() };
-    let measured = measure(manifest, title, transcripts, cells, &options);
+    let measured = measured(manifest, transcripts, cells);
     let folder = Folder::open(&arguments.run)?;
     let texts = (!arguments.no_text && !texts.is_empty()).then_some(&texts);
     write(&folder, &measured, texts, &arguments.format)?;
-    print(&crate::report::table(&measured, wire::width(), wire::color()))?;
+    print(&table(&measured, &folder))?;
     Ok(Exit::Done)
 }
 
@@ -65,6 +63,19 @@ pub(super) fn check_formats(names: &[String]) -> Result<(), Failure> {
             .help(format!("the formats are {}", known.join(", ")))),
         None => Ok(()),
     }
+}
+
+/// Measures a run; what its data had to leave out stands among the warnings.
+pub(super) fn measured(
+    manifest: Manifest,
+    transcripts: Vec<TranscriptFacts>,
+    cells: Vec<Cell>,
+) -> Report {
+    let options = MeasureOptions { seed: manifest.seed, ..MeasureOptions::default() };
+    let (title, warnings) = (manifest.title.clone(), manifest.warnings.clone());
+    let mut report = measure(manifest, title, transcripts, cells, &options);
+    report.warnings.extend(warnings);
+    report
 }
 
 /// Renders a report into its run folder.
@@ -83,6 +94,23 @@ pub(super) fn write(
     Ok(())
 }
 
+/// Removes what an earlier run left in the folder: its page and its texts must
+/// not pass for those of this one, least of all where text is left out.
+pub(super) fn clear(folder: &Folder) -> Result<(), Failure> {
+    for name in FORMATS.iter().map(|f| f.file).chain(["texts.jsonl"]) {
+        folder.remove(name)?;
+    }
+    Ok(())
+}
+
+/// The table, and as last line where the report is.
+pub(super) fn table(measured: &Report, folder: &Folder) -> String {
+    let page = folder.path().join("report.html");
+    let last = if page.exists() { page } else { folder.path().to_owned() };
+    let table = crate::report::table(measured, wire::width(), wire::color());
+    format!("{table}\nreport: {}\n", wire::harmless(&last.display().to_string()))
+}
+
 /// The summary, for `--json`.
 pub(super) fn summary_json(measured: &Report) -> String {
     let source = Source { report: measured, texts: None };
@@ -94,7 +122,7 @@ pub(super) fn summary_json(measured: &Report) -> String {
 pub(super) fn print(text: &str) -> Result<(), Failure> {
     match std::io::stdout().lock().write_all(text.as_bytes()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failure::usage(format!("standard output: {e}")))
+            Err(Failure::usage(format!("standard output: {e}")).help("check where the output goes"))
         }
         _ => Ok(()),
     }

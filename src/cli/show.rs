@@ -49,8 +49,7 @@ pub struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let window: WindowSpec =
-        arguments.window.parse().map_err(|e| Failure::usage(format!("{e}")))?;
+    let window = wire::window(&arguments.window)?;
     let preset = strategies::load(&arguments.strategy, &[])?;
     let mut datasets = inputs::load(std::slice::from_ref(&arguments.session), false)?;
     let dataset = datasets.remove(0);
@@ -63,7 +62,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if request >= last {
         return Err(Failure::usage(format!(
             "request {request} is not there: the session has {last}, from 0"
-        )));
+        ))
+        .help("give an ordinal below that number to --request"));
     }
     let plan = plan(arguments, &subject, &window, preset, seats.offline)?;
     let mut session = Session::open(&subject, &plan, seats.compactor.as_ref())
@@ -77,7 +77,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         entries(&mut text, session.context(), &subject);
     }
     differences(&mut text, session.context(), &subject);
-    print(&text)?;
+    print(&wire::for_reader(text))?;
     Ok(Exit::Done)
 }
 
@@ -89,7 +89,13 @@ fn pick(transcripts: Vec<Transcript>, wanted: Option<&str>) -> Result<Transcript
         Some(transcript) if !several => Ok(transcript),
         _ => {
             let listed: Vec<&str> = ids.iter().take(10).map(String::as_str).collect();
-            Err(Failure::usage("name one transcript with --transcript").help(format!(
+            let problem = match wanted {
+                Some(wanted) => format!("transcript `{wanted}` is not in the input"),
+                None => {
+                    "the input holds several transcripts; name one with --transcript".to_owned()
+                }
+            };
+            Err(Failure::usage(problem).help(format!(
                 "the input holds {}: {}",
                 ids.len(),
                 listed.join(", ")
@@ -105,8 +111,7 @@ fn plan(
     preset: Preset,
     offline: bool,
 ) -> Result<Plan, Failure> {
-    let tokens =
-        window.tokens(&subject.recording.sizes).map_err(|e| Failure::usage(e.to_string()))?;
+    let tokens = window.tokens(&subject.recording.sizes).map_err(wire::too_small)?;
     Ok(Plan {
         key: CellKey {
             dataset: subject.facts.dataset.clone(),

@@ -33,7 +33,7 @@ const ALWAYS: &[&str] = &["full", "empty", "id-list"];
 #[derive(Debug, Args)]
 pub struct Selection {
     /// A preset by name, or a TOML file of your own; repeat for several, `all` for every built-in
-    /// one [default: the controls and the seven mechanisms]
+    /// one; full, empty and id-list always run [default: the controls and the seven mechanisms]
     #[arg(long, value_name = "NAME|FILE")]
     strategy: Vec<String>,
 
@@ -127,7 +127,7 @@ pub struct Arguments {
 enum Action {
     /// List the built-in presets (the default)
     List,
-    /// Print a preset: its file, its prompts, and its effective numbers at a window
+    /// Print a preset: its stages, its prompts, and its effective numbers at a window
     Show {
         /// A built-in preset, or a file of your own
         name: String,
@@ -180,9 +180,8 @@ fn show(name: &str, window: Option<u64>) -> Result<String, Failure> {
         preset.budget_tokens(window),
         preset.usable(window)
     );
-    let built =
-        preset.build(window, true).map_err(|(at, e)| Failure::usage(format!("{at}: {e}")))?;
-    for (number, (stage, (when, _))) in preset.stages.iter().zip(built).enumerate() {
+    let built = preset.build(window, true).map_err(|e| Failure::usage(e.to_string()))?;
+    for (number, (stage, built)) in preset.stages.iter().zip(built).enumerate() {
         let _ = writeln!(
             text,
             "\nstage {}: {} ({})",
@@ -190,7 +189,7 @@ fn show(name: &str, window: Option<u64>) -> Result<String, Failure> {
             stage.mechanism.name,
             stage.mechanism.summary
         );
-        let _ = writeln!(text, "  at {}, {when}", stage.at.as_str());
+        let _ = writeln!(text, "  at {}, {}", stage.at.as_str(), built.when);
         if let Some((of, share)) = stage.target {
             let _ = writeln!(text, "  down to {share} of {}", of.as_str());
         }

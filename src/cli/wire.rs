@@ -1,11 +1,13 @@
 //! The composition root: seats, clock and terminal come together here.
 
-use std::io::IsTerminal;
+use std::ffi::OsStr;
+use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
 use super::exit::Failure;
+use crate::replay::{WindowError, WindowSpec};
 use crate::run::Seats;
 use crate::seats::compactor::Offline;
 use crate::tokens::Counter;
@@ -28,18 +30,53 @@ pub(super) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// A window as typed.
+pub(super) fn window(typed: &str) -> Result<WindowSpec, Failure> {
+    typed.parse().map_err(|e: WindowError| {
+        Failure::usage(e.to_string()).help("for example --window 25%, or --window 16k")
+    })
+}
+
+/// A window that a transcript does not fit.
+pub(super) fn too_small(error: WindowError) -> Failure {
+    Failure::usage(error.to_string()).help("widen --window, or give a share such as 25%")
+}
+
 /// A runtime with as many workers as cells run at a time.
 pub(super) fn runtime(jobs: usize) -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(jobs.max(1))
         .enable_all()
         .build()
-        .map_err(|e| Failure::usage(format!("cannot start worker threads: {e}")))
+        .map_err(|e| {
+            Failure::usage(format!("cannot start worker threads: {e}")).help("use a lower --jobs")
+        })
+}
+
+/// A line on standard error; a reader that went away is no reason to stop.
+pub(super) fn say(line: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{}", harmless(line));
+}
+
+/// Text from recordings and file names, such that it cannot drive a terminal.
+pub(super) fn harmless(text: &str) -> String {
+    let control = |c: char| c.is_control() && c != '\n' && c != '\t';
+    text.chars().map(|c| if control(c) { '\u{FFFD}' } else { c }).collect()
+}
+
+/// Exact where a program reads, harmless where a terminal shows it.
+pub(super) fn for_reader(text: String) -> String {
+    if std::io::stdout().is_terminal() { harmless(&text) } else { text }
 }
 
 /// Whether standard output takes colour.
 pub(super) fn color() -> bool {
-    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+    colored(std::io::stdout().is_terminal(), std::env::var_os("NO_COLOR").as_deref())
+}
+
+/// A terminal whose user did not set `NO_COLOR` to anything (no-color.org).
+fn colored(terminal: bool, no_color: Option<&OsStr>) -> bool {
+    terminal && no_color.is_none_or(OsStr::is_empty)
 }
 
 /// Columns of the terminal.
@@ -49,4 +86,22 @@ pub(super) fn width() -> usize {
     }
     let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
     columns.unwrap_or(DEFAULT_WIDTH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_lose_their_power_and_lines_stay() {
+        assert_eq!(harmless("a\u{1b}[31m\r\n\tb\u{9b}"), "a\u{FFFD}[31m\u{FFFD}\n\tb\u{FFFD}");
+    }
+
+    #[test]
+    fn only_a_terminal_without_no_color_takes_colour() {
+        assert!(colored(true, None));
+        assert!(colored(true, Some(OsStr::new(""))));
+        assert!(!colored(true, Some(OsStr::new("1"))));
+        assert!(!colored(false, None));
+    }
 }

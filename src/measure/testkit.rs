@@ -235,6 +235,7 @@ impl CellBuilder {
 /// The manifest of a run over these windows.
 pub fn manifest(windows: &[&str]) -> Manifest {
     Manifest {
+        title: "sessions".into(),
         version: "0.0.0".into(),
         instrument: 1,
         seed: 7,
@@ -245,5 +246,6 @@ pub fn manifest(windows: &[&str]) -> Manifest {
         transcripts: Vec::new(),
         presets: Vec::new(),
         compactor: "offline".into(),
+        warnings: Vec::new(),
     }
 }

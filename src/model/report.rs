@@ -155,6 +155,8 @@ pub struct Provenance {
 /// What a run was made of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
+    /// Names of the data sets, as the report is headed.
+    pub title: String,
     /// Version of this program.
     pub version: String,
     /// Version of the instrument: mining rules, offline seats, judge prompts.
@@ -175,6 +177,8 @@ pub struct Manifest {
     pub presets: Vec<Provenance>,
     /// Who sat in the compactor's seat.
     pub compactor: String,
+    /// What reading the data had to leave out or doubted.
+    pub warnings: Vec<String>,
 }
 
 /// The whole comparison: all that reporters and the gate read.
@@ -182,7 +186,7 @@ pub struct Manifest {
 pub struct Report {
     /// What the run was made of.
     pub manifest: Manifest,
-    /// Name of the data set, or of the first of several.
+    /// Names of the data sets.
     pub title: String,
     /// Rows in printing order.
     pub rows: Vec<PresetRow>,

@@ -12,7 +12,7 @@ mod support;
 mod survival;
 
 pub use mining::{MiningRules, mine};
-pub use survival::{ContextView, Survival};
+pub use survival::{Carrier, ContextView, Survival, Written};
 
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,6 @@
 //! Does a reference survive in a context? (`measures` §4, survival)
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -17,9 +18,33 @@ pub trait ContextView {
     fn verbatim(&self, message: MessageIndex) -> bool;
     /// The text of a message that is sent with a part replaced or removed.
     fn edited(&self, message: MessageIndex) -> Option<&str>;
-    /// Calls `each` with the stable id and the text of every synthetic entry
-    /// and preamble note that is sent.
-    fn synthetic(&self, each: &mut dyn FnMut(u32, &str));
+    /// A message before which no recorded message is sent.
+    fn oldest_sent(&self) -> MessageIndex;
+    /// Calls `each` with the stable id and the text of every stored synthetic
+    /// entry and preamble note that was written since `read`, and moves it on.
+    fn written_since(&self, read: &mut Written, each: &mut dyn FnMut(u32, &str));
+    /// What became of the text with an id of [`ContextView::written_since`].
+    fn carrier(&self, id: u32) -> Carrier<'_>;
+}
+
+/// How many texts of each kind have been read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Synthetic entries.
+    pub entries: u32,
+    /// Texts of preamble notes.
+    pub notes: u32,
+}
+
+/// A text that a strategy wrote, as it stands now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier<'a> {
+    /// It is sent.
+    Sent(&'a str),
+    /// It is stored and left out of this request.
+    Hidden,
+    /// It will not be sent again.
+    Gone,
 }
 
 /// Looks up the references of an exam in the contexts of one cell.
@@ -29,8 +54,10 @@ pub trait ContextView {
 #[derive(Clone, Debug)]
 pub struct Survival {
     exam: Arc<Known>,
-    /// What each synthetic entry says about each identifier.
-    seen: FxHashMap<(u32, u32), Carried>,
+    /// The synthetic entries and notes that name each identifier: each text is
+    /// scanned once, so a look-up costs what its identifier's carriers cost.
+    carriers: FxHashMap<u32, Vec<(u32, Carried)>>,
+    read: Written,
 }
 
 #[derive(Debug)]
@@ -41,6 +68,10 @@ struct Known {
     /// Number of each reference's identifier.
     numbers: Vec<u32>,
     names: Vec<Name>,
+    /// Every identifier and last component of one.
+    spellings: NeedleSet,
+    /// Which identifier each needle of `spellings` stands for, and how.
+    meaning: Vec<(u32, Carried)>,
 }
 
 /// One identifier of the exam.
@@ -75,20 +106,28 @@ impl Survival {
             numbers.push(number);
         }
         locate(transcript, &mut names);
+        let (spellings, meaning) = spellings(&names);
         Survival {
             exam: Arc::new(Known {
                 references: exam.references.clone(),
                 requests: transcript.requests().collect(),
                 numbers,
                 names,
+                spellings,
+                meaning,
             }),
-            seen: FxHashMap::default(),
+            carriers: FxHashMap::default(),
+            read: Written::default(),
         }
     }
 
     /// The same exam for another cell, whose synthetic entries have other ids.
     pub fn fresh(&self) -> Survival {
-        Survival { exam: Arc::clone(&self.exam), seen: FxHashMap::default() }
+        Survival {
+            exam: Arc::clone(&self.exam),
+            carriers: FxHashMap::default(),
+            read: Written::default(),
+        }
     }
 
     /// What became of the reference at position `reference` of the exam in
@@ -102,9 +141,11 @@ impl Survival {
         let asked = &exam.references[reference];
         let number = exam.numbers[reference];
         let name = &exam.names[number as usize];
-        if asked.sources.iter().rev().any(|&at| view.verbatim(at)) {
+        let sent = from(&asked.sources, view.oldest_sent());
+        if sent.iter().rev().any(|&at| view.verbatim(at)) {
             return ReferenceState::Kept;
         }
+        self.read_on(view);
         match self.carried(asked, number, name, view) {
             Found::Supported => ReferenceState::Kept,
             Found::Bare => ReferenceState::Bare,
@@ -116,6 +157,22 @@ impl Survival {
         }
     }
 
+    /// Notes which identifiers the texts written since the last look name.
+    fn read_on(&mut self, view: &dyn ContextView) {
+        let Survival { exam, carriers, read } = self;
+        view.written_since(read, &mut |id, text| {
+            let mut named: BTreeMap<u32, Carried> = BTreeMap::new();
+            exam.spellings.scan(text, |needle, _| {
+                let (number, carried) = exam.meaning[needle as usize];
+                let best = named.entry(number).or_insert(carried);
+                *best = carried.max(*best);
+            });
+            for (number, carried) in named {
+                carriers.entry(number).or_default().push((id, carried));
+            }
+        });
+    }
+
     /// The best that edited messages and synthetic entries say.
     fn carried(
         &mut self,
@@ -125,17 +182,28 @@ impl Survival {
         view: &dyn ContextView,
     ) -> Found {
         let mut best = Found::Nothing;
-        for &at in asked.sources.iter().rev() {
+        for &at in from(&asked.sources, view.oldest_sent()).iter().rev() {
             if let Some(text) = view.edited(at) {
                 best = best.max(judge(asked, name, name.carried(text), text));
             }
         }
-        view.synthetic(&mut |id, text| {
-            let carried = *self.seen.entry((id, number)).or_insert_with(|| name.carried(text));
-            best = best.max(judge(asked, name, carried, text));
-        });
+        if let Some(carriers) = self.carriers.get_mut(&number) {
+            carriers.retain(|&(id, carried)| match view.carrier(id) {
+                Carrier::Sent(text) => {
+                    best = best.max(judge(asked, name, carried, text));
+                    true
+                }
+                Carrier::Hidden => true,
+                Carrier::Gone => false,
+            });
+        }
         best
     }
+}
+
+/// The messages from `oldest` on; they are in ascending order.
+fn from(messages: &[MessageIndex], oldest: MessageIndex) -> &[MessageIndex] {
+    &messages[messages.partition_point(|&at| at < oldest)..]
 }
 
 /// What carriers make of a reference, worst first.
@@ -176,7 +244,7 @@ impl Name {
             return false;
         };
         let past = self.last_sources.partition_point(|&at| at < request);
-        self.last_sources[..past].iter().rev().any(|&at| {
+        from(&self.last_sources[..past], view.oldest_sent()).iter().rev().any(|&at| {
             view.verbatim(at) || view.edited(at).is_some_and(|text| last.find(text).is_some())
         })
     }
@@ -188,6 +256,21 @@ impl Name {
         let last = self.last.as_ref().and_then(|last| last.find(text));
         last.map_or(Carried::Nothing, |_| Carried::LastComponent)
     }
+}
+
+/// One set of everything that a carrier may name, and what each needle means.
+fn spellings(names: &[Name]) -> (NeedleSet, Vec<(u32, Carried)>) {
+    let mut needles = Vec::new();
+    let mut meaning = Vec::new();
+    for (number, name) in (0u32..).zip(names) {
+        needles.push(&name.whole);
+        meaning.push((number, Carried::Whole));
+        if let Some(last) = &name.last {
+            needles.push(last);
+            meaning.push((number, Carried::LastComponent));
+        }
+    }
+    (NeedleSet::new(needles), meaning)
 }
 
 /// Finds the messages that hold the last components.

@@ -333,7 +333,10 @@ fn an_empty_transcript_has_an_empty_exam() {
 struct View {
     verbatim: Vec<u32>,
     edited: BTreeMap<u32, &'static str>,
+    /// Everything ever written, of which some is left out and some is gone.
     synthetic: Vec<(u32, &'static str)>,
+    hidden: Vec<u32>,
+    gone: Vec<u32>,
 }
 
 impl ContextView for View {
@@ -345,8 +348,24 @@ impl ContextView for View {
         self.edited.get(&message).copied()
     }
 
-    fn synthetic(&self, each: &mut dyn FnMut(u32, &str)) {
-        self.synthetic.iter().for_each(|(id, text)| each(*id, text));
+    fn oldest_sent(&self) -> u32 {
+        let edited = self.edited.keys().next();
+        self.verbatim.iter().chain(edited).min().copied().unwrap_or(0)
+    }
+
+    fn written_since(&self, read: &mut Written, each: &mut dyn FnMut(u32, &str)) {
+        let fresh = &self.synthetic[read.entries as usize..];
+        fresh.iter().for_each(|(id, text)| each(*id, text));
+        read.entries = self.synthetic.len() as u32;
+    }
+
+    fn carrier(&self, id: u32) -> Carrier<'_> {
+        match self.synthetic.iter().find(|(known, _)| *known == id) {
+            Some(_) if self.gone.contains(&id) => Carrier::Gone,
+            Some(_) if self.hidden.contains(&id) => Carrier::Hidden,
+            Some((_, text)) => Carrier::Sent(text),
+            None => Carrier::Gone,
+        }
     }
 }
 
@@ -431,6 +450,23 @@ fn a_fresh_survival_forgets_the_entries_of_another_cell() {
     let mut second = first.fresh();
     let kept = second.state(0, &view("zebra quagga drainShardQueue"));
     assert_eq!(kept, ReferenceState::Kept);
+}
+
+#[test]
+fn a_carrier_counts_while_it_is_sent_and_each_text_is_read_once() {
+    let t =
+        talk(vec![user("zebra quagga drainShardQueue"), user(FILLER), agent("drainShardQueue")]);
+    let mut survival = Survival::new(&t, &exam(&t));
+    let mut view = View { synthetic: vec![(7, "about drainShardQueue")], ..View::default() };
+    assert_eq!(survival.state(0, &view), ReferenceState::Bare);
+    view.synthetic.push((9, "the zebra, the quagga, drainShardQueue"));
+    assert_eq!(survival.state(0, &view), ReferenceState::Kept);
+    view.hidden = vec![9];
+    assert_eq!(survival.state(0, &view), ReferenceState::Bare);
+    view.gone = vec![7];
+    assert_eq!(survival.state(0, &view), ReferenceState::Lost);
+    view.hidden.clear();
+    assert_eq!(survival.state(0, &view), ReferenceState::Kept);
 }
 
 proptest! {

@@ -24,23 +24,44 @@ pub(super) struct Loss {
 }
 
 impl Loss {
-    /// Takes note of what changed since the last look; `request` is the
+    /// The states of a context that goes on: what is later reported changed after it.
+    pub fn resumed(context: &Context) -> Self {
+        Self {
+            states: (0..context.seen_count()).map(|message| context.state(message)).collect(),
+            hidden_before: context.hidden_before(),
+            hidden_by_name: context.hidden_by_name(),
+            ..Self::default()
+        }
+    }
+
+    /// Recorded messages whose state may have changed since the last call:
+    /// those that are new, that operations touched, or that came to be hidden or shown.
+    pub fn take_moved(&mut self, context: &mut Context) -> BTreeSet<MessageIndex> {
+        let mut moved: BTreeSet<MessageIndex> = context.take_touched().into_iter().collect();
+        moved.extend(self.states.len() as MessageIndex..context.seen_count());
+        let before = context.hidden_before();
+        moved.extend(self.hidden_before.min(before)..self.hidden_before.max(before));
+        let by_name = context.hidden_by_name();
+        let named = self.hidden_by_name.symmetric_difference(&by_name);
+        moved.extend(named.filter_map(|id| id.index()));
+        self.hidden_before = before;
+        self.hidden_by_name = by_name;
+        moved
+    }
+
+    /// Takes note of what became of the messages that moved; `request` is the
     /// ordinal of the first request that will see it.
-    pub fn observe(&mut self, context: &mut Context, request: u32) -> Changes {
+    pub fn observe(
+        &mut self,
+        context: &Context,
+        moved: &BTreeSet<MessageIndex>,
+        request: u32,
+    ) -> Changes {
         let seen = context.seen_count() as usize;
         self.states.resize(seen, LedgerState::Verbatim);
         self.last_row.resize(seen, None);
-        let mut candidates: BTreeSet<MessageIndex> = context.take_touched().into_iter().collect();
-        let before = context.hidden_before();
-        candidates.extend(self.hidden_before.min(before)..self.hidden_before.max(before));
-        let by_name = context.hidden_by_name();
-        let moved = self.hidden_by_name.symmetric_difference(&by_name);
-        candidates.extend(moved.filter_map(|id| id.index()));
-        self.hidden_before = before;
-        self.hidden_by_name = by_name;
-
         let mut changes = Changes::default();
-        for message in candidates {
+        for &message in moved {
             let Some(old) = self.states.get(message as usize).copied() else { continue };
             let new = context.state(message);
             if new == old {
@@ -88,3 +109,6 @@ impl Loss {
         rows
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -18,7 +18,7 @@ use crate::model::{
 };
 use crate::probes::Survival;
 use crate::strategy::{
-    At, Compactor, Context, Host, Metered, Preset, PresetState, Record, Saved, When,
+    At, Compactor, Context, Host, Metered, Pairs, Preset, PresetState, Record, Saved, When,
 };
 use crate::tokens::Reported;
 
@@ -86,10 +86,8 @@ pub struct Session<'a> {
     pub(super) notices: Vec<String>,
     pub(super) texts: BTreeMap<String, String>,
     pub(super) cpu_ms: f64,
-    /// Whether pairs have to be looked at before the next request.
-    pub(super) unchecked: bool,
-    /// Whether they were whole when they were last looked at.
-    pub(super) valid: bool,
+    /// Which calls and results are sent without their other half.
+    pub(super) pairs: Pairs,
     survival: Survival,
     references: Vec<ReferenceOutcome>,
     preamble_added: u64,
@@ -116,13 +114,12 @@ impl<'a> Session<'a> {
         plan: &'a Plan,
         compactor: &'a dyn Compactor,
     ) -> Result<Self, String> {
-        let built = plan.preset.build(plan.window, plan.scaled);
-        let built = built.map_err(|(place, problem)| format!("{place}: {problem}"))?;
+        let built = plan.preset.build(plan.window, plan.scaled).map_err(|e| e.to_string())?;
         let stages = plan.preset.stages.iter().zip(built);
-        let stages = stages.map(|(stage, (when, mechanism))| Running {
+        let stages = stages.map(|(stage, built)| Running {
             stage: stage.clone(),
-            when,
-            mechanism,
+            when: built.when,
+            mechanism: built.mechanism,
         });
         Ok(Self {
             plan,
@@ -143,8 +140,7 @@ impl<'a> Session<'a> {
             notices: Vec::new(),
             texts: BTreeMap::new(),
             cpu_ms: 0.0,
-            unchecked: false,
-            valid: true,
+            pairs: Pairs::default(),
             survival: subject.survival.fresh(),
             references: Vec::new(),
             preamble_added: 0,
@@ -237,11 +233,17 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
+    /// Looks at every stage of a point, in order. What any of them hid the
+    /// last time is lifted first, so that each computes from the full store
+    /// and from what the ones before it do now (`semantics` 16 and 21).
     async fn look_all(&mut self, at: At) -> Result<(), String> {
-        for number in 0..self.stages.len() {
-            if self.stages[number].stage.at == at {
-                self.look(number).await?;
-            }
+        let due: Vec<usize> =
+            (0..self.stages.len()).filter(|&number| self.stages[number].stage.at == at).collect();
+        for &number in &due {
+            self.context.begin_stage(number as u32);
+        }
+        for number in due {
+            self.look(number).await?;
         }
         Ok(())
     }
@@ -254,10 +256,8 @@ impl<'a> Session<'a> {
         let ordinal = self.requests.len() as u32;
         let references = &self.subject.facts.exam.references;
         let from = references.partition_point(|r| r.request < ordinal);
-        for number in from..references.len() {
-            if references[number].request > ordinal {
-                break;
-            }
+        let asked = references.iter().enumerate().skip(from);
+        for (number, _) in asked.take_while(|(_, reference)| reference.request == ordinal) {
             let state = self.survival.state(number, &self.context);
             self.references.push(ReferenceOutcome { reference: number as u32, state });
         }
@@ -277,11 +277,7 @@ impl<'a> Session<'a> {
         self.context.append();
         let transcript = &self.subject.recording.transcript;
         let arrived = &transcript.messages[message as usize];
-        let calls_gone = self.subject.recording.call_of(message).is_some_and(|call| {
-            let caller = self.subject.recording.calls[call.0 as usize].message;
-            self.context.state(caller) != crate::model::LedgerState::Verbatim
-        });
-        self.unchecked |= calls_gone;
+        self.pairs.look_again(&self.context, [message]);
         let seen = self.context.seen_count();
         self.recorded = transcript.compactions.iter().find(|c| c.after == seen);
         self.look_all(At::Append).await?;
@@ -368,7 +364,8 @@ impl<'a> Session<'a> {
         for (running, state) in session.stages.iter_mut().zip(saved.stages) {
             running.mechanism.restore(state).map_err(|e| e.to_string())?;
         }
-        session.unchecked = true;
+        session.loss = Loss::resumed(&session.context);
+        session.pairs.look_again(&session.context, 0..session.context.seen_count());
         Ok(session)
     }
 }

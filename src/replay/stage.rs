@@ -58,7 +58,9 @@ impl Session<'_> {
         let gauge = self.gauge();
         let due = self.stages[number].when.holds(&gauge);
         let ran = if due { Some(self.run(number, &gauge).await?) } else { None };
-        let changes = self.loss.observe(&mut self.context, self.requests.len() as u32);
+        let moved = self.loss.take_moved(&mut self.context);
+        self.pairs.look_again(&self.context, moved.iter().copied());
+        let changes = self.loss.observe(&self.context, &moved, self.requests.len() as u32);
         if let Some(ran) = ran {
             self.keep(ran, changes);
         }
@@ -134,27 +136,20 @@ impl Session<'_> {
         row.messages_edited = changes.edited;
         let acted = changes != Changes::default() || row.model_calls > 0 || row.fallback.is_some();
         if acted {
-            self.unchecked = true;
             self.compactions.push(row);
         }
     }
 
     /// Calls and results must be whole wherever a preset does not declare
     /// otherwise. A violation is a bug of the strategy, never mended silently.
-    pub(super) fn check_pairs(&mut self) -> Result<bool, String> {
-        if self.unchecked {
-            self.unchecked = false;
-            let breaks = self.stages.iter().any(|s| s.stage.breaks_pairs);
-            self.valid = match pairs_are_whole(&self.context) {
-                Ok(()) => true,
-                Err(_) if breaks => false,
-                Err(violation) => {
-                    let request = self.requests.len();
-                    return Err(format!("strategy bug at request {request}: {violation}"));
-                }
-            };
+    pub(super) fn check_pairs(&self) -> Result<bool, String> {
+        let whole = self.pairs.are_whole();
+        if whole || self.stages.iter().any(|s| s.stage.breaks_pairs) {
+            return Ok(whole);
         }
-        Ok(self.valid)
+        let violation = pairs_are_whole(&self.context).expect_err("a pair is known to be broken");
+        let request = self.requests.len();
+        Err(format!("strategy bug at request {request}: {violation}"))
     }
 
     fn gauge(&self) -> Gauge {

@@ -1,7 +1,7 @@
 //! A context as the reference look-up sees it.
 
 use crate::model::{LedgerState, MessageIndex};
-use crate::probes::ContextView;
+use crate::probes::{Carrier, ContextView, Written};
 use crate::strategy::Context;
 
 impl ContextView for Context {
@@ -13,7 +13,20 @@ impl ContextView for Context {
         self.edited_text(message)
     }
 
-    fn synthetic(&self, each: &mut dyn FnMut(u32, &str)) {
-        self.each_synthetic(each);
+    fn oldest_sent(&self) -> MessageIndex {
+        Context::oldest_sent(self)
+    }
+
+    fn written_since(&self, read: &mut Written, each: &mut dyn FnMut(u32, &str)) {
+        self.each_written(read.entries, read.notes, each);
+        (read.entries, read.notes) = self.written();
+    }
+
+    fn carrier(&self, id: u32) -> Carrier<'_> {
+        match self.written_text(id) {
+            Some((text, true)) => Carrier::Sent(text),
+            Some((_, false)) => Carrier::Hidden,
+            None => Carrier::Gone,
+        }
     }
 }

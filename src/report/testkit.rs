@@ -105,6 +105,7 @@ impl Kit {
     fn manifest(&self) -> Manifest {
         let provenance = |name: String| Provenance { hash: "00ff".repeat(16), name };
         Manifest {
+            title: "sessions".to_owned(),
             version: "0.1.0".to_owned(),
             instrument: 1,
             seed: 7,
@@ -115,6 +116,7 @@ impl Kit {
             transcripts: (0..self.sessions).map(|n| provenance(format!("session-{n}"))).collect(),
             presets: self.presets.iter().map(|p| provenance(p.0.to_owned())).collect(),
             compactor: "offline".to_owned(),
+            warnings: Vec::new(),
         }
     }
 

@@ -83,6 +83,15 @@ impl Folder {
         Ok(folder)
     }
 
+    /// Removes a file of an earlier run, if it is there.
+    pub fn remove(&self, name: &str) -> Result<(), FolderError> {
+        let path = self.path.join(name);
+        match fs::remove_file(&path) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(io(&path)(e)),
+            _ => Ok(()),
+        }
+    }
+
     /// Opens a run that is there, to render it again.
     pub fn open(path: &Path) -> Result<Self, FolderError> {
         let journal_path = path.join("cells.jsonl");
@@ -181,15 +190,16 @@ fn read_lines<T: for<'de> Deserialize<'de>>(
     mut each: impl FnMut(T),
 ) -> Result<(), FolderError> {
     let mut reader = BufReader::new(File::open(path).map_err(io(path))?);
-    let mut line = String::new();
+    // Bytes, since a line may be torn within a character.
+    let mut line = Vec::new();
     for number in 1.. {
         line.clear();
-        if reader.read_line(&mut line).map_err(io(path))? == 0 {
+        if reader.read_until(b'\n', &mut line).map_err(io(path))? == 0 {
             break;
         }
-        match serde_json::from_str(&line) {
+        match serde_json::from_slice(&line) {
             Ok(value) => each(value),
-            Err(_) if !line.ends_with('\n') => break,
+            Err(_) if !line.ends_with(b"\n") => break,
             Err(e) => {
                 let path = path.to_owned();
                 return Err(FolderError::Line { path, line: number, problem: e.to_string() });

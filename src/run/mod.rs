@@ -9,4 +9,4 @@ mod pool;
 
 pub use folder::{Folder, FolderError, Loaded};
 pub use observer::{Event, Observer};
-pub use pool::{Finished, RunError, RunSpec, Sample, Seats, plan, run};
+pub use pool::{Finished, Prepared, RunError, RunSpec, Sample, Seats, plan, prepare, run};

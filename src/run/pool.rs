@@ -111,23 +111,45 @@ pub fn plan(spec: &RunSpec, seats: &Seats, subject: &Subject) -> Result<Vec<Plan
     Ok(plans)
 }
 
-/// Counts, mines, replays. Cells are appended to the folder as they end.
-pub async fn run(
+/// Transcripts that were counted and mined, and the cells to run on them.
+#[derive(Debug)]
+pub struct Prepared {
+    subjects: Vec<Arc<Subject>>,
+    plans: Vec<(Arc<Subject>, Plan)>,
+}
+
+/// Counts, mines and plans, before anything is written.
+///
+/// # Errors
+/// A window that leaves a transcript too little.
+pub async fn prepare(
     spec: &RunSpec,
     transcripts: Vec<Sample>,
     seats: &Seats,
     counter: Arc<Counter>,
-    folder: &mut Folder,
-    observer: &dyn Observer,
-) -> Result<Finished, RunError> {
-    let count = transcripts.len();
-    let subjects = prepare(spec, transcripts, counter).await?;
+) -> Result<Prepared, RunError> {
+    let subjects = subjects(spec, transcripts, counter).await?;
     let mut plans = Vec::new();
     for subject in &subjects {
         let planned = plan(spec, seats, subject)?;
         plans.extend(planned.into_iter().map(|plan| (Arc::clone(subject), plan)));
     }
-    observer.event(&Event::Planned { transcripts: count, cells: plans.len() });
+    Ok(Prepared { subjects, plans })
+}
+
+/// Replays. Cells are appended to the folder as they end.
+///
+/// # Errors
+/// A run folder that cannot be written.
+pub async fn run(
+    spec: &RunSpec,
+    prepared: Prepared,
+    seats: &Seats,
+    folder: &mut Folder,
+    observer: &dyn Observer,
+) -> Result<Finished, RunError> {
+    let Prepared { subjects, plans } = prepared;
+    observer.event(&Event::Planned { transcripts: subjects.len(), cells: plans.len() });
     let mut texts = BTreeMap::new();
     for subject in &subjects {
         folder.append_transcript(&subject.facts)?;
@@ -154,7 +176,7 @@ fn failed(
     Ok(Replayed { cell: Cell { key, standing, outcome }, texts: BTreeMap::new() })
 }
 
-async fn prepare(
+async fn subjects(
     spec: &RunSpec,
     transcripts: Vec<Sample>,
     counter: Arc<Counter>,

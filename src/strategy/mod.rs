@@ -7,7 +7,6 @@
 mod compactor;
 mod context;
 mod host;
-mod ledger;
 mod preset;
 mod prompt;
 mod trigger;
@@ -26,8 +25,9 @@ pub use context::{Context, Entry, EntryId, Op, OpError, Place, Recording, Saved}
 pub use host::{Fallback, Host, Outcome, PresetState, Record, Strategy, StrategyError};
 pub use mechanisms::MECHANISMS;
 pub use preset::{
-    Budget, Build, MechanismSpec, Preset, PresetError, Scale, Stage, builtin, builtin_names,
+    Budget, Build, BuiltStage, MechanismSpec, Preset, PresetError, Scale, Stage, builtin,
+    builtin_names,
 };
 pub use prompt::Prompt;
 pub use trigger::{At, Gauge, Of, When};
-pub use validity::pairs_are_whole;
+pub use validity::{Pairs, pairs_are_whole};

@@ -17,7 +17,7 @@ use super::compactor::{
 };
 use super::context::{Context, EntryId, Recording, Saved};
 use super::host::{Host, Outcome, PresetState, Strategy};
-use super::preset::{Preset, builtin};
+use super::preset::{BuiltStage, Preset, builtin};
 use super::trigger::{At, Gauge, When};
 use crate::model::{Block, LedgerState, Message, PreambleChange, Role, Transcript};
 use crate::tokens::{Counter, Encoding, Reported};
@@ -175,7 +175,7 @@ pub(crate) struct Rig {
     pub reported: Option<Reported>,
     window: u64,
     scaled: bool,
-    stages: Vec<(When, Box<dyn Strategy>)>,
+    stages: Vec<BuiltStage>,
     compactor: Arc<dyn Compactor>,
     random: Mutex<ChaCha8Rng>,
 }
@@ -284,7 +284,7 @@ impl Rig {
                 continue;
             }
             self.context.begin_stage(number as u32);
-            if !self.stages[number].0.holds(&self.gauge()) {
+            if !self.stages[number].when.holds(&self.gauge()) {
                 continue;
             }
             let before = self.preset.estimator.fallback(self.context.weight());
@@ -320,7 +320,7 @@ impl Rig {
         act: impl FnOnce(&mut dyn Strategy, &mut Context, &mut PresetState, &Host<'_>),
     ) {
         let gauge = self.gauge();
-        let (when, strategy) = &mut self.stages[number];
+        let BuiltStage { when, mechanism } = &mut self.stages[number];
         let own = self.preset.stages[number].target;
         let target = match when {
             _ if own.is_some() => own.map(|(of, share)| gauge.share(of, share)).unwrap(),
@@ -341,14 +341,14 @@ impl Rig {
             compactor: &*self.compactor,
             random: &self.random,
         };
-        act(strategy.as_mut(), &mut self.context, &mut self.shared, &host);
+        act(mechanism.as_mut(), &mut self.context, &mut self.shared, &host);
     }
 
     /// Everything a later process needs, as text.
     pub(crate) fn save(&self) -> (String, Vec<Json>) {
         let context = serde_json::to_string(&self.context.save()).unwrap();
         let shared = serde_json::to_value(&self.shared).unwrap();
-        let states = self.stages.iter().map(|(_, strategy)| strategy.state());
+        let states = self.stages.iter().map(|stage| stage.mechanism.state());
         (context, [shared].into_iter().chain(states).collect())
     }
 
@@ -359,9 +359,9 @@ impl Rig {
         self.stages = self.preset.build(self.window, self.scaled).unwrap();
         let mut states = states.into_iter();
         self.shared = serde_json::from_value(states.next().unwrap()).unwrap();
-        for ((_, strategy), state) in self.stages.iter_mut().zip(states) {
+        for (stage, state) in self.stages.iter_mut().zip(states) {
             if !state.is_null() {
-                strategy.restore(state).unwrap();
+                stage.mechanism.restore(state).unwrap();
             }
         }
     }

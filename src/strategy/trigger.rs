@@ -77,7 +77,7 @@ pub enum When {
     },
     /// Tool output that has not been pruned or considered exceeds this many tokens.
     ToolTokens(u64),
-    /// More messages than this are stored.
+    /// More messages than this would be sent.
     Messages(u32),
     /// The vendor's agent compacted here.
     Recorded,

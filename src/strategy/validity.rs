@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::context::Context;
-use crate::model::MessageIndex;
+use crate::model::{CallId, LedgerState, MessageIndex};
 
 /// Whether each visible result has its call, and each visible call its result,
 /// as far as the result has been recorded by now (an interrupted call has
@@ -34,4 +34,50 @@ pub fn pairs_are_whole(context: &Context) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// The broken pairs of a context, kept up to date at the cost of what changed.
+#[derive(Clone, Debug, Default)]
+pub struct Pairs {
+    broken: BTreeSet<CallId>,
+}
+
+impl Pairs {
+    /// Looks again at the pairs that these messages belong to. Every message
+    /// that was appended, or whose state changed, has to come by.
+    pub fn look_again(
+        &mut self,
+        context: &Context,
+        messages: impl IntoIterator<Item = MessageIndex>,
+    ) {
+        let recording = context.recording();
+        for message in messages {
+            let made = recording.calls_in(message).iter().filter_map(|call| call.result);
+            let answers = made.filter_map(|result| recording.call_of(result));
+            for call in answers.chain(recording.call_of(message)) {
+                if is_broken(context, call) {
+                    self.broken.insert(call);
+                } else {
+                    self.broken.remove(&call);
+                }
+            }
+        }
+    }
+
+    /// Whether every pair is whole: what [`pairs_are_whole`] would find.
+    pub fn are_whole(&self) -> bool {
+        self.broken.is_empty()
+    }
+}
+
+/// Whether only one half of an answered call is sent.
+fn is_broken(context: &Context, call: CallId) -> bool {
+    let known = &context.recording().calls[call.0 as usize];
+    let Some(result) = known.result.filter(|&result| result < context.seen_count()) else {
+        return false;
+    };
+    let sent =
+        |message| matches!(context.state(message), LedgerState::Verbatim | LedgerState::Edited);
+    let called = sent(known.message) && !context.is_call_removed(known);
+    called != sent(result)
 }

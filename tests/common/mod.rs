@@ -2,6 +2,8 @@
 //! that is watched request by request.
 #![allow(dead_code, reason = "each suite uses its part")]
 
+pub mod talk;
+
 use std::sync::Arc;
 
 use proptest::prelude::*;

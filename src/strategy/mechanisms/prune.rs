@@ -6,13 +6,13 @@
 //! output, the newest 2,000 kept, the bare tool name in place of the output,
 //! once per boundary, per-tool and global policies).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::model::CallId;
+use crate::model::{CallId, MessageIndex};
 use crate::strategy::context::{Context, EntryId, Op};
 use crate::strategy::host::{Host, Outcome, PresetState, Record, Strategy, StrategyError};
 use crate::strategy::preset::{MechanismSpec, Scale};
@@ -30,6 +30,9 @@ pub static SPEC: MechanismSpec = MechanismSpec {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
+    /// GenCode's `enablePruning`.
+    #[serde(default = "yes")]
+    enabled: bool,
     /// Tokens of the newest tool output that stay.
     protect: u64,
     /// What the output is replaced by; `{{tool}}` is the tool's name.
@@ -70,6 +73,10 @@ enum ToolPolicy {
     Summarize,
 }
 
+fn yes() -> bool {
+    true
+}
+
 fn gencode_marker() -> String {
     "[Old tool result cleared]".to_owned()
 }
@@ -82,17 +89,56 @@ struct Prune {
     protect: u64,
     marker: Prompt,
     parameters: Parameters,
+    /// Known after the first look; a restored mechanism looks again.
+    tail: Option<Tail>,
+}
+
+/// The results that the last look protected, so that the next one need not
+/// walk over them again.
+#[derive(Default)]
+struct Tail {
+    /// Oldest first, with their sizes.
+    results: VecDeque<(EntryId, u64)>,
+    sum: u64,
+    /// Recorded messages before this one have been looked at.
+    through: MessageIndex,
+    /// State of the context that this holds for.
+    changes: u64,
+}
+
+impl Tail {
+    /// Takes in the results that were appended since the last look.
+    fn read_on(&mut self, context: &Context, host: &Host<'_>) {
+        for index in self.through..context.seen_count() {
+            let id = EntryId::message(index);
+            if context.call_of(id).is_some() {
+                let size = host.size(context.weight_of(id));
+                self.results.push_back((id, size));
+                self.sum += size;
+            }
+        }
+        self.through = context.seen_count();
+    }
+
+    fn take_oldest(&mut self) -> Option<EntryId> {
+        let (id, size) = self.results.pop_front()?;
+        self.sum -= size;
+        Some(id)
+    }
 }
 
 impl Prune {
     fn new(parameters: Parameters, scale: Scale) -> Result<Self, String> {
         let marker = Prompt::new(&parameters.marker, &["tool"])?;
         let protect = scale.tokens(parameters.protect);
-        Ok(Self { protect, marker, parameters })
+        Ok(Self { protect, marker, parameters, tail: None })
     }
 
     /// How much of the newest output stays this time; `None`: nothing is pruned.
     fn protected(&self, host: &Host<'_>) -> Option<u64> {
+        if !self.parameters.enabled {
+            return None;
+        }
         match self.parameters.policy {
             Policy::Auto => Some(self.protect),
             Policy::KeepNone => Some(0),
@@ -108,38 +154,55 @@ impl Prune {
     /// the first that is not (`semantics` 20). What is older than a result that
     /// was replaced before has been replaced with it.
     fn unprotected(
-        &self,
+        &mut self,
         context: &Context,
         shared: &PresetState,
         host: &Host<'_>,
         protect: u64,
     ) -> Vec<(CallId, EntryId)> {
         let floor = shared.pruned_through.filter(|_| self.parameters.once_per_boundary);
-        let mut sum = 0;
-        let mut open = true;
+        let known = self.tail.take().filter(|tail| tail.changes == context.changes());
+        let mut tail = known.unwrap_or_else(|| walk(context, host, floor, protect));
+        tail.read_on(context, host);
+        while floor.is_some_and(|floor| tail.results.front().is_some_and(|(id, _)| *id <= floor)) {
+            tail.take_oldest();
+        }
         let mut found = Vec::new();
-        for id in context.stored().rev() {
-            if floor.is_some_and(|floor| id <= floor) {
-                break;
-            }
-            let Some((call, _)) = context.call_of(id) else {
-                continue;
-            };
-            if open {
-                let size = context.entry(id).map_or(0, |entry| host.size(entry.weight));
-                sum += size;
-                open = sum <= protect;
-            }
-            if !open {
-                if context.is_edited(id) {
-                    break;
-                }
+        while tail.sum > protect
+            && let Some(id) = tail.take_oldest()
+        {
+            if context.is_edited(id) {
+                found.clear();
+            } else if let Some((call, _)) = context.call_of(id) {
                 found.push((call, id));
             }
         }
-        found.reverse();
+        self.tail = Some(tail);
         found
     }
+}
+
+/// The results that may have to be looked at, for a context that was changed
+/// since the last look, or never looked at: a walk backwards as far as it
+/// protects, and on to what was replaced before.
+fn walk(context: &Context, host: &Host<'_>, floor: Option<EntryId>, protect: u64) -> Tail {
+    let mut tail =
+        Tail { through: context.seen_count(), changes: context.changes(), ..Tail::default() };
+    for id in context.stored().rev() {
+        if floor.is_some_and(|floor| id <= floor) {
+            break;
+        }
+        if context.call_of(id).is_none() {
+            continue;
+        }
+        if tail.sum > protect && context.is_edited(id) {
+            break;
+        }
+        let size = host.size(context.weight_of(id));
+        tail.results.push_front((id, size));
+        tail.sum += size;
+    }
+    tail
 }
 
 #[async_trait]
@@ -161,18 +224,23 @@ impl Strategy for Prune {
         let before = context.weight();
         for (call, id) in &results {
             let (_, known) = context.call_of(*id).expect("a result was found by its call");
-            let tool = known.tool.clone();
+            let (tool, call_id) = (known.tool.clone(), known.id.clone());
             let marker = self.marker.render(&BTreeMap::from([("tool", tool.clone())]));
             context.apply(Op::EditResult(*call, marker))?;
             outcome.records.push(Record {
                 kind: "pruned".to_owned(),
                 body: json!({
+                    "toolUseId": call_id,
                     "tool": tool,
                     "pruned": true,
                     "prunedAt": host.now.to_string(),
                     "summarize": self.parameters.tools.get(&tool) == Some(&ToolPolicy::Summarize),
                 }),
             });
+        }
+        if let Some(tail) = &mut self.tail {
+            // Only what left the tail was changed here.
+            tail.changes = context.changes();
         }
         shared.pruned_through = Some(newest);
         context.apply(Op::Mark { key: "pruned".to_owned(), after: newest })?;

@@ -55,6 +55,9 @@ impl Tools {
             Value::Array(names) => {
                 let names = names.iter().map(|n| n.as_str().map(str::to_owned));
                 let names: Option<Vec<String>> = names.collect();
+                if names.as_ref().is_some_and(Vec::is_empty) {
+                    return Err("`tools` is empty; name a tool or write \"auto\"".to_owned());
+                }
                 names.map(Tools::Named).ok_or_else(|| "`tools` must list names".to_owned())
             }
             other => Err(format!("`tools = {other}` is not known; write \"auto\" or a list")),
@@ -181,7 +184,16 @@ impl Strategy for SnapshotDedup {
         } else {
             self.seen.superseded.extend(superseded.iter().map(|(_, r)| EntryId::message(*r)));
             self.seen.superseded.retain(|&id| context.contains(id));
-            context.apply(Op::Hide { before: 0, also: self.seen.superseded.clone() })?;
+            let resolves = |&id: &EntryId| {
+                context.call_of(id).is_some_and(|(_, call)| {
+                    let caller = EntryId::message(call.message);
+                    context.contains(caller) && !context.is_hidden(caller)
+                })
+            };
+            // The seed resolves call ids among the messages of the window: a
+            // result whose call is outside belongs to no tool and stays.
+            let also = self.seen.superseded.iter().copied().filter(resolves).collect();
+            context.apply(Op::Hide { before: 0, also })?;
         }
         Ok(Outcome::default())
     }

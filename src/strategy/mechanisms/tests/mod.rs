@@ -32,7 +32,7 @@ fn a_reserve_in_tokens_scales_with_the_window() {
     use crate::strategy::trigger::When;
     let preset = builtin("chunked-summary", &[]).unwrap().unwrap();
     let stages = preset.build(50_000, true).unwrap();
-    assert_eq!(stages[0].0, When::AboveReserve { reserve: 4_000 });
+    assert_eq!(stages[0].when, When::AboveReserve { reserve: 4_000 });
     let stages = preset.build(50_000, false).unwrap();
-    assert_eq!(stages[0].0, When::AboveReserve { reserve: 16_000 });
+    assert_eq!(stages[0].when, When::AboveReserve { reserve: 16_000 });
 }

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::context::EntryId;
-use crate::model::MessageIndex;
+use super::Context;
+use super::op::EntryId;
+use crate::model::{LedgerState, MessageIndex};
 
 /// What became of a recorded message in the stored context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,5 +45,22 @@ pub(super) struct Hidden {
 impl Hidden {
     pub(super) fn covers(&self, id: EntryId) -> bool {
         id.index().is_some_and(|i| i < self.before) || self.also.contains(&id)
+    }
+}
+
+impl Context {
+    /// What became of a recorded message, as sent now.
+    pub fn state(&self, message: MessageIndex) -> LedgerState {
+        match self.fates.get(message as usize) {
+            None | Some(Fate::Gone) => LedgerState::Gone,
+            Some(Fate::Folded(cover)) => {
+                let cover = &self.covers[*cover as usize];
+                let shown = cover.entries.iter().any(|&entry| !self.is_hidden(entry));
+                if shown || cover.note.is_some() { LedgerState::Folded } else { LedgerState::Gone }
+            }
+            Some(Fate::Live) if self.is_hidden(EntryId(message)) => LedgerState::Gone,
+            Some(Fate::Live) if self.edits.contains_key(&message) => LedgerState::Edited,
+            Some(Fate::Live) => LedgerState::Verbatim,
+        }
     }
 }

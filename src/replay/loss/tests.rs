@@ -1,0 +1,129 @@
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::model::{CallId, Role, Transcript};
+use crate::strategy::testkit::Talk;
+use crate::strategy::{Op, Pairs, Place, Recording, pairs_are_whole};
+use crate::tokens::{Counter, Encoding};
+
+/// Twelve rounds of a question, one to three calls and their results; every
+/// fourth round is interrupted before the last result.
+fn talk() -> Transcript {
+    let mut talk = Talk::new("S");
+    for round in 0..12 {
+        talk = talk.user("look");
+        let ids: Vec<String> = (0..=round % 3).map(|at| format!("c{round}-{at}")).collect();
+        let calls: Vec<_> = ids.iter().map(|id| (id.as_str(), "read", json!({}))).collect();
+        talk = talk.calls(&calls);
+        let answered = ids.len() - usize::from(round % 4 == 3);
+        talk = ids[..answered].iter().fold(talk, |talk, id| talk.result(id, "found"));
+    }
+    talk.end()
+}
+
+/// Something that a strategy may do; entries are chosen among those stored.
+#[derive(Clone, Debug)]
+enum Act {
+    Append,
+    Stage(u32),
+    Hide(u32, Vec<usize>),
+    Edit(u32),
+    Remove(u32),
+    Evict(Vec<usize>),
+    Fold(Vec<usize>, bool),
+    Resume,
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let some = || prop::collection::vec(any::<usize>(), 1..4);
+    prop_oneof![
+        8 => Just(Act::Append),
+        2 => (0u32..2).prop_map(Act::Stage),
+        2 => (0u32..50, some()).prop_map(|(before, also)| Act::Hide(before, also)),
+        1 => (0u32..24).prop_map(Act::Edit),
+        2 => (0u32..24).prop_map(Act::Remove),
+        1 => some().prop_map(Act::Evict),
+        1 => (some(), any::<bool>()).prop_map(|(range, place)| Act::Fold(range, place)),
+        1 => Just(Act::Resume),
+    ]
+}
+
+fn chosen(context: &Context, numbers: &[usize]) -> Vec<EntryId> {
+    let stored: Vec<EntryId> = context.stored().collect();
+    let picked = numbers.iter().filter_map(|n| stored.get(n % stored.len().max(1)).copied());
+    picked.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+struct Followed {
+    context: Context,
+    loss: Loss,
+    pairs: Pairs,
+}
+
+impl Followed {
+    /// Refused operations change nothing, so their errors do not matter here.
+    fn act(&mut self, act: Act, recording: &Recording) {
+        let context = &mut self.context;
+        let op = match act {
+            Act::Append => {
+                let next = context.seen_count();
+                if (next as usize) < recording.transcript.messages.len() {
+                    context.append();
+                    self.pairs.look_again(context, [next]);
+                }
+                return;
+            }
+            Act::Stage(stage) => return context.begin_stage(stage),
+            Act::Resume => {
+                *context = Context::restore(recording.clone(), context.save());
+                self.loss = Loss::resumed(context);
+                self.pairs = Pairs::default();
+                return self.pairs.look_again(context, 0..context.seen_count());
+            }
+            Act::Hide(before, also) => Op::Hide { before, also: chosen(context, &also) },
+            Act::Edit(call) => Op::EditResult(CallId(call), "cleared".to_owned()),
+            Act::Remove(call) => Op::RemoveCall(CallId(call)),
+            Act::Evict(ids) => Op::Evict(chosen(context, &ids)),
+            Act::Fold(range, in_place) => Op::Fold {
+                range: chosen(context, &range),
+                into: vec![(Role::User, "summary".to_owned())],
+                at: if in_place { Place::InPlace } else { Place::Head },
+            },
+        };
+        let _ = context.apply(op);
+    }
+}
+
+fn is_sent(state: LedgerState) -> bool {
+    matches!(state, LedgerState::Verbatim | LedgerState::Edited)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn pairs_that_are_followed_agree_with_a_scan_of_everything(
+        acts in prop::collection::vec(act(), 1..120),
+    ) {
+        let counter = Arc::new(Counter::new(Encoding::O200k));
+        let recording = Recording::new(Arc::new(talk()), counter);
+        let context = Context::new(recording.clone());
+        let mut followed =
+            Followed { context, loss: Loss::default(), pairs: Pairs::default() };
+        for act in acts {
+            followed.act(act, &recording);
+            let moved = followed.loss.take_moved(&mut followed.context);
+            followed.pairs.look_again(&followed.context, moved.iter().copied());
+            followed.loss.observe(&followed.context, &moved, 0);
+            let whole = pairs_are_whole(&followed.context);
+            prop_assert_eq!(followed.pairs.are_whole(), whole.is_ok(), "{:?}", whole);
+            for (message, followed_state) in (0u32..).zip(&followed.loss.states) {
+                let state = followed.context.state(message);
+                prop_assert_eq!(is_sent(*followed_state), is_sent(state), "{}", message);
+            }
+        }
+    }
+}

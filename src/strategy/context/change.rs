@@ -1,0 +1,160 @@
+//! What changes a context, folds aside.
+
+use std::collections::BTreeSet;
+
+use super::Context;
+use super::entry::{Edit, Note, edited_blocks};
+use super::ledger::{Fate, Hidden};
+use super::op::{EntryId, Op, OpError};
+use crate::model::{CallId, MessageIndex, sent};
+use crate::tokens::Weight;
+
+impl Context {
+    /// Makes a change. Entries that it creates are returned.
+    pub fn apply(&mut self, op: Op) -> Result<Vec<EntryId>, OpError> {
+        match op {
+            Op::Hide { before, also } => {
+                for &id in &also {
+                    self.known(id)?;
+                }
+                let also = also.into_iter().filter(|id| id.index().is_none_or(|i| i >= before));
+                self.hidden.insert(self.stage, Hidden { before, also: also.collect() });
+                Ok(Vec::new())
+            }
+            Op::EditResult(call, text) => self.edit_result(call, text),
+            Op::RemoveCall(call) => self.remove_call(call),
+            Op::Evict(ids) => self.evict(ids),
+            Op::Fold { range, into, at } => self.fold(range, into, at),
+            Op::Note { key, text } => {
+                self.note(key, text, None);
+                Ok(Vec::new())
+            }
+            Op::Mark { key, after } => {
+                self.known(after)?;
+                self.marks.insert(key, after);
+                Ok(Vec::new())
+            }
+        }
+    }
+
+    /// The slot of a stored entry.
+    pub(super) fn known(&self, id: EntryId) -> Result<usize, OpError> {
+        self.positions.get(&id).copied().ok_or(OpError::UnknownEntry(id))
+    }
+
+    fn edit_result(&mut self, call: CallId, text: String) -> Result<Vec<EntryId>, OpError> {
+        let result = (self.recording.calls.get(call.0 as usize))
+            .and_then(|c| c.result)
+            .filter(|&r| r < self.seen && self.positions.contains_key(&EntryId(r)))
+            .ok_or(OpError::UnknownCall(call))?;
+        self.edit(result, |edit| edit.result = Some(text));
+        Ok(Vec::new())
+    }
+
+    fn remove_call(&mut self, call: CallId) -> Result<Vec<EntryId>, OpError> {
+        let known = self.recording.calls.get(call.0 as usize).ok_or(OpError::UnknownCall(call))?;
+        let (message, block, result) = (known.message, known.block, known.result);
+        self.known(EntryId(message)).map_err(|_| OpError::UnknownCall(call))?;
+        self.edit(message, |edit| {
+            edit.removed_blocks.insert(block);
+        });
+        let mut emptied: Vec<EntryId> = Vec::new();
+        if self.edits[&message].text.is_empty() {
+            emptied.push(EntryId(message));
+        }
+        let result = result.map(EntryId).filter(|r| self.positions.contains_key(r));
+        emptied.extend(result);
+        if emptied.is_empty() { Ok(Vec::new()) } else { self.evict(emptied) }
+    }
+
+    /// Rewrites a live recorded message. What is left of it keeps its place.
+    fn edit(&mut self, message: MessageIndex, change: impl FnOnce(&mut Edit)) {
+        let old = self.weight_of(EntryId(message));
+        let mut edit = self.edits.remove(&message).unwrap_or_else(|| Edit {
+            text: String::new(),
+            weight: Weight::default(),
+            removed_blocks: BTreeSet::new(),
+            result: None,
+        });
+        change(&mut edit);
+        let source = &self.recording.transcript.messages[message as usize];
+        let blocks = edited_blocks(source, &edit);
+        edit.text = sent(&blocks);
+        edit.weight = Weight::of_text(source.role.as_str(), &edit.text, &self.recording.counter);
+        let position = self.positions[&EntryId(message)];
+        self.weights.change(position, old, edit.weight);
+        self.total = self.total + edit.weight - old;
+        self.edits.insert(message, edit);
+        self.touched.push(message);
+        self.changes += 1;
+    }
+
+    fn evict(&mut self, ids: Vec<EntryId>) -> Result<Vec<EntryId>, OpError> {
+        for &id in &ids {
+            self.known(id)?;
+        }
+        for &id in &ids {
+            self.settle(id, None);
+            let weight = self.weight_of(id);
+            if let Some(slot) = self.positions.remove(&id) {
+                self.weights.change(slot, weight, Weight::default());
+                self.total -= weight;
+            }
+            self.forget(id);
+            self.synthetic_live.retain(|&entry| entry != id);
+        }
+        if self.positions.len() * 2 < self.order.len() {
+            self.rebuild(&BTreeSet::new(), None);
+        }
+        Ok(Vec::new())
+    }
+
+    /// Drops what else refers to an entry that left.
+    pub(super) fn forget(&mut self, id: EntryId) {
+        for hidden in self.hidden.values_mut() {
+            hidden.also.remove(&id);
+        }
+        self.marks.retain(|_, &mut marked| marked != id);
+        if let Some(call) = id.index().and_then(|i| self.recording.call_of(i)) {
+            let tool = &self.recording.calls[call.0 as usize].tool;
+            if let Some(results) = self.results.get_mut(tool)
+                && let Ok(at) = results.binary_search(&id)
+            {
+                results.remove(at);
+            }
+        }
+    }
+
+    /// Sets or removes a note, and what it stands for.
+    pub(super) fn note(&mut self, key: String, text: Option<String>, cover: Option<u32>) {
+        let old = match text {
+            Some(text) => {
+                let weight = Weight::of_text("system", &text, &self.recording.counter);
+                self.notes_total += weight;
+                self.revisions += 1;
+                self.note_keys.insert(self.revisions, key.clone());
+                self.notes.insert(key, Note { revision: self.revisions, text, weight, cover })
+            }
+            None => self.notes.remove(&key),
+        };
+        let Some(old) = old else {
+            return;
+        };
+        self.notes_total -= old.weight;
+        self.note_keys.remove(&old.revision);
+        // What only the old text stood for goes with it; a fold has taken it over already.
+        if let Some(own) = old.cover {
+            self.covers[own as usize].note = None;
+            let union = std::mem::take(&mut self.covers[own as usize].messages);
+            for &message in &union {
+                self.fates[message as usize] = Fate::Gone;
+            }
+            self.touched.extend(union);
+        }
+    }
+
+    /// Recorded messages whose stored state changed since the last call.
+    pub(crate) fn take_touched(&mut self) -> Vec<MessageIndex> {
+        std::mem::take(&mut self.touched)
+    }
+}

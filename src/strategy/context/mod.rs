@@ -1,0 +1,146 @@
+//! What the model would see now, and where every recorded message is.
+//!
+//! Invariant: the fields are private and change only through [`Context::apply`]
+//! (and by appending), so the ledger (verbatim, edited, folded, gone) is known
+//! at every request without a judge. Sums are kept incrementally: appending,
+//! editing, evicting and asking for sizes are logarithmic in the length of the
+//! context; only folds rebuild it.
+//!
+//! One file each: the vocabulary ([`op`], [`entry`]), what every context of a
+//! transcript shares ([`recording`]), what changes a context ([`change`],
+//! [`fold`]), what asks it ([`view`], [`weigh`], [`ledger`]), and saving
+//! ([`saved`]).
+
+mod change;
+mod entry;
+mod fold;
+mod ledger;
+mod op;
+mod recording;
+mod saved;
+mod view;
+mod weigh;
+
+#[cfg(test)]
+mod ledger_tests;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub use entry::Entry;
+pub use op::{EntryId, Op, OpError, Place};
+pub use recording::Recording;
+pub use saved::Saved;
+
+use crate::model::MessageIndex;
+use crate::tokens::{Weight, WeightTree};
+use entry::{Edit, Note, Synthetic};
+use ledger::{Cover, Fate, Hidden};
+
+/// What the model would see now.
+#[derive(Clone, Debug)]
+pub struct Context {
+    recording: Recording,
+    seen: u32,
+    /// Slots in order; an evicted entry leaves an empty slot (no position, no weight).
+    order: Vec<EntryId>,
+    positions: BTreeMap<EntryId, usize>,
+    weights: WeightTree,
+    total: Weight,
+    preamble: Weight,
+    next_preamble: usize,
+    notes: BTreeMap<String, Note>,
+    /// Keys of the notes by the revision of their text.
+    note_keys: BTreeMap<u32, String>,
+    notes_total: Weight,
+    revisions: u32,
+    synthetic: Vec<Synthetic>,
+    /// Synthetic entries that are stored, in order.
+    synthetic_live: Vec<EntryId>,
+    edits: BTreeMap<MessageIndex, Edit>,
+    fates: Vec<Fate>,
+    covers: Vec<Cover>,
+    hidden: BTreeMap<u32, Hidden>,
+    marks: BTreeMap<String, EntryId>,
+    results: BTreeMap<String, Vec<EntryId>>,
+    exchanges: Vec<MessageIndex>,
+    touched: Vec<MessageIndex>,
+    /// Entries that were ever edited or left: caches over entries compare it.
+    changes: u64,
+    stage: u32,
+}
+
+impl Context {
+    /// An empty context at the start of a recording.
+    pub fn new(recording: Recording) -> Self {
+        let preamble = recording.sizes.preamble;
+        Self {
+            recording,
+            seen: 0,
+            order: Vec::new(),
+            positions: BTreeMap::new(),
+            weights: WeightTree::default(),
+            total: Weight::default(),
+            preamble,
+            next_preamble: 0,
+            notes: BTreeMap::new(),
+            note_keys: BTreeMap::new(),
+            notes_total: Weight::default(),
+            revisions: 0,
+            synthetic: Vec::new(),
+            synthetic_live: Vec::new(),
+            edits: BTreeMap::new(),
+            fates: Vec::new(),
+            covers: Vec::new(),
+            hidden: BTreeMap::new(),
+            marks: BTreeMap::new(),
+            results: BTreeMap::new(),
+            exchanges: Vec::new(),
+            touched: Vec::new(),
+            changes: 0,
+            stage: 0,
+        }
+    }
+
+    /// Appends the next recorded message.
+    pub(crate) fn append(&mut self) {
+        let index = self.seen;
+        let transcript = Arc::clone(&self.recording.transcript);
+        let message = &transcript.messages[index as usize];
+        self.seen += 1;
+        self.fates.push(Fate::Live);
+        self.push_entry(EntryId(index), self.recording.sizes.messages[index as usize]);
+        if message.opens_exchange() {
+            self.exchanges.push(index);
+        }
+        if let Some(call) = self.recording.call_of(index) {
+            let tool = &self.recording.calls[call.0 as usize].tool;
+            self.results.entry(tool.clone()).or_default().push(EntryId(index));
+        }
+    }
+
+    /// Switches to the system prompt that is in force before a message.
+    pub(crate) fn enter(&mut self, message: MessageIndex) {
+        let changes = &self.recording.transcript.preamble_changes;
+        while changes.get(self.next_preamble).is_some_and(|c| c.before <= message) {
+            self.preamble = self.recording.sizes.preamble_changes[self.next_preamble];
+            self.next_preamble += 1;
+        }
+    }
+
+    fn push_entry(&mut self, id: EntryId, weight: Weight) {
+        self.positions.insert(id, self.order.len());
+        self.order.push(id);
+        self.weights.push(weight);
+        self.total += weight;
+    }
+
+    /// Says which stage the coming operations belong to and lifts what that
+    /// stage had hidden before.
+    pub(crate) fn begin_stage(&mut self, stage: u32) {
+        self.stage = stage;
+        self.hidden.remove(&stage);
+    }
+}

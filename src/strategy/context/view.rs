@@ -1,0 +1,203 @@
+//! What a context holds and what of it would be sent.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::entry::{Entry, edited_blocks};
+use super::op::{EntryId, SYNTHETIC};
+use super::{Context, Recording};
+use crate::model::{Block, Call, CallId, Message, MessageIndex};
+
+impl Context {
+    /// An entry that is or was in the context, as it was last sent.
+    pub fn entry(&self, id: EntryId) -> Option<Entry<'_>> {
+        let weight = || self.weight_of(id);
+        if let Some(ordinal) = id.ordinal() {
+            let entry = self.synthetic.get(ordinal)?;
+            let text = Cow::Borrowed(entry.text.as_str());
+            return Some(Entry { id, role: entry.role, text, weight: weight(), edited: false });
+        }
+        let message = self.original(id)?;
+        let edit = self.edits.get(&id.0);
+        let text = match edit {
+            Some(edit) => Cow::Borrowed(edit.text.as_str()),
+            None => Cow::Owned(message.sent()),
+        };
+        Some(Entry { id, role: message.role, text, weight: weight(), edited: edit.is_some() })
+    }
+
+    /// The recorded message behind an entry, if it has been appended.
+    pub fn original(&self, id: EntryId) -> Option<&Message> {
+        id.index()
+            .filter(|&i| i < self.seen)
+            .map(|i| &self.recording.transcript.messages[i as usize])
+    }
+
+    /// The blocks of a live recorded message as they are sent, edits applied.
+    pub fn blocks(&self, message: MessageIndex) -> Vec<Block> {
+        let source = &self.recording.transcript.messages[message as usize];
+        match self.edits.get(&message) {
+            Some(edit) => edited_blocks(source, edit),
+            None => source.blocks.clone(),
+        }
+    }
+
+    /// Every recorded message that was ever appended.
+    pub fn seen(&self) -> impl DoubleEndedIterator<Item = EntryId> + use<> {
+        (0..self.seen).map(EntryId)
+    }
+
+    /// How many recorded messages were ever appended.
+    pub fn seen_count(&self) -> u32 {
+        self.seen
+    }
+
+    /// The entries that are stored, in order, hidden ones included.
+    pub fn stored(&self) -> impl DoubleEndedIterator<Item = EntryId> + '_ {
+        self.order.iter().copied().filter(|id| self.positions.contains_key(id))
+    }
+
+    /// The entries that would be sent now, in order. The cost is that of what
+    /// is visible, not of what is hidden before it.
+    pub fn visible(&self) -> impl DoubleEndedIterator<Item = EntryId> + '_ {
+        let cut = self.cut();
+        let in_front = self.synthetic_live.iter().filter(move |id| self.positions[id] < cut);
+        let entries = in_front.chain(&self.order[cut..]).copied();
+        entries.filter(|&id| self.positions.contains_key(&id) && !self.is_hidden(id))
+    }
+
+    /// Slot before which every recorded message is hidden.
+    fn cut(&self) -> usize {
+        match self.hidden_before() {
+            0 => 0,
+            before => self.position_of_first_from(before),
+        }
+    }
+
+    /// Whether an entry is stored.
+    pub fn contains(&self, id: EntryId) -> bool {
+        self.positions.contains_key(&id)
+    }
+
+    /// Whether an entry is left out of what is sent now.
+    pub fn is_hidden(&self, id: EntryId) -> bool {
+        self.hidden.values().any(|h| h.covers(id))
+    }
+
+    /// The recorded messages before this one are hidden by some stage.
+    pub fn hidden_before(&self) -> MessageIndex {
+        self.hidden.values().map(|h| h.before).max().unwrap_or(0)
+    }
+
+    /// Entries hidden by name, not by [`Context::hidden_before`].
+    pub fn hidden_by_name(&self) -> BTreeSet<EntryId> {
+        let before = self.hidden_before();
+        let named = self.hidden.values().flat_map(|h| h.also.iter().copied());
+        named.filter(|id| id.index().is_none_or(|i| i >= before)).collect()
+    }
+
+    /// Results of a tool that are still stored, oldest first.
+    pub fn results_of(&self, tool: &str) -> &[EntryId] {
+        self.results.get(tool).map_or(&[], Vec::as_slice)
+    }
+
+    /// Indices of the user messages that open exchanges, all that were ever appended.
+    pub fn exchanges(&self) -> &[MessageIndex] {
+        &self.exchanges
+    }
+
+    /// The call that a tool result answers.
+    pub fn call_of(&self, result: EntryId) -> Option<(CallId, &Call)> {
+        let call = self.recording.call_of(result.index()?)?;
+        Some((call, &self.recording.calls[call.0 as usize]))
+    }
+
+    /// Whether a call was taken out of its message.
+    pub fn is_call_removed(&self, call: &Call) -> bool {
+        self.edits.get(&call.message).is_some_and(|edit| edit.removed_blocks.contains(&call.block))
+    }
+
+    /// Whether a recorded message was changed.
+    pub fn is_edited(&self, id: EntryId) -> bool {
+        id.index().is_some_and(|i| self.edits.contains_key(&i))
+    }
+
+    /// The notes in the preamble, by key.
+    pub fn notes(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.notes.iter().map(|(key, note)| (key.as_str(), note.text.as_str()))
+    }
+
+    /// The cache breakpoints, by key.
+    pub fn marks(&self) -> &BTreeMap<String, EntryId> {
+        &self.marks
+    }
+
+    /// The recorded session that this is a context of. Mechanisms must look at
+    /// the past only: use [`Context::original`].
+    pub(crate) fn recording(&self) -> &Recording {
+        &self.recording
+    }
+
+    /// Calls `each` with the id and text of every stored synthetic entry from
+    /// an ordinal on and of every note of a later revision. Ids are distinct
+    /// for every text of a context.
+    pub(crate) fn each_written(&self, entries: u32, notes: u32, each: &mut dyn FnMut(u32, &str)) {
+        let from = (entries as usize).min(self.synthetic.len());
+        for (ordinal, entry) in self.synthetic.iter().enumerate().skip(from) {
+            let id = EntryId::synthetic(ordinal);
+            if self.contains(id) {
+                each(id.0, &entry.text);
+            }
+        }
+        for (&revision, key) in self.note_keys.range(notes + 1..) {
+            // Recorded messages keep the lower half of the ids to themselves.
+            each(revision, &self.notes[key].text);
+        }
+    }
+
+    /// How many synthetic entries and texts of notes there ever were.
+    pub(crate) fn written(&self) -> (u32, u32) {
+        (self.synthetic.len() as u32, self.revisions)
+    }
+
+    /// The text with an id of [`Context::each_written`], while it is stored,
+    /// and whether it is sent now.
+    pub(crate) fn written_text(&self, id: u32) -> Option<(&str, bool)> {
+        let entry = EntryId(id);
+        match entry.ordinal() {
+            Some(ordinal) if self.contains(entry) => {
+                Some((&self.synthetic[ordinal].text, !self.is_hidden(entry)))
+            }
+            Some(_) => None,
+            None => self.note_keys.get(&id).map(|key| (self.notes[key].text.as_str(), true)),
+        }
+    }
+
+    /// The oldest recorded message that may be sent now; none before it is.
+    pub(crate) fn oldest_sent(&self) -> MessageIndex {
+        let from = EntryId(self.hidden_before())..EntryId(SYNTHETIC);
+        self.positions.range(from).next().map_or(self.seen, |(id, _)| id.0)
+    }
+
+    /// Grows whenever an entry is edited or leaves.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Text of a recorded message that is sent edited.
+    pub(crate) fn edited_text(&self, message: MessageIndex) -> Option<&str> {
+        let edit = self.edits.get(&message)?;
+        let sent = self.contains(EntryId(message)) && !self.is_hidden(EntryId(message));
+        sent.then_some(edit.text.as_str())
+    }
+
+    /// Synthetic entries that were ever created.
+    pub(crate) fn synthetic_count(&self) -> usize {
+        self.synthetic.len()
+    }
+
+    /// Texts of the synthetic entries from an ordinal on.
+    pub(crate) fn synthetic_texts(&self, from: usize) -> impl Iterator<Item = &str> {
+        self.synthetic[from..].iter().map(|s| s.text.as_str())
+    }
+}

@@ -1,0 +1,109 @@
+//! How large a context is, and its parts.
+
+use super::Context;
+use super::op::{EntryId, SYNTHETIC};
+use crate::model::MessageIndex;
+use crate::tokens::Weight;
+
+impl Context {
+    /// Size of everything that would be sent: preamble, notes and visible entries.
+    pub fn weight(&self) -> Weight {
+        self.preamble_weight() + self.messages_weight()
+    }
+
+    /// Size of the preamble, notes and hidden part of the recording included.
+    pub fn preamble_weight(&self) -> Weight {
+        let hidden = self.recording.sizes.hidden_tokens;
+        // The hidden part has no text: estimators that count characters are
+        // given the four a token that they assume.
+        let hidden = Weight {
+            tokens: hidden,
+            units: hidden * 4,
+            json_units: hidden * 4,
+            ..Weight::default()
+        };
+        self.preamble + self.notes_total + hidden
+    }
+
+    /// Size of the visible entries.
+    pub fn messages_weight(&self) -> Weight {
+        let mut weight = self.total - self.recorded_weight_before(self.hidden_before());
+        for id in self.hidden_by_name() {
+            weight -= self.weight_of(id);
+        }
+        weight
+    }
+
+    /// Size of the stored recorded messages with a smaller index.
+    pub fn recorded_weight_before(&self, message: MessageIndex) -> Weight {
+        if message == 0 {
+            return Weight::default();
+        }
+        let slot = self.position_of_first_from(message);
+        let synthetic = self.synthetic_live.iter().filter(|id| self.positions[id] < slot);
+        synthetic.fold(self.weights.prefix(slot), |sum, &id| sum - self.weight_of(id))
+    }
+
+    /// Size of an entry that is or was in the context, as it was last sent.
+    ///
+    /// # Panics
+    ///
+    /// If the id is of another context.
+    pub fn weight_of(&self, id: EntryId) -> Weight {
+        match id.ordinal() {
+            Some(ordinal) => self.synthetic[ordinal].weight,
+            None => match self.edits.get(&id.0) {
+                Some(edit) => edit.weight,
+                None => self.recording.sizes.messages[id.0 as usize],
+            },
+        }
+    }
+
+    /// Size of the stored entries from one on.
+    pub fn weight_from(&self, id: EntryId) -> Weight {
+        match self.positions.get(&id) {
+            Some(&at) => self.total - self.weights.prefix(at),
+            None => Weight::default(),
+        }
+    }
+
+    /// Tokens of tool output that has not been replaced, behind an entry.
+    pub fn tool_tokens_after(&self, id: Option<EntryId>) -> u64 {
+        let from = match id {
+            None => 0,
+            Some(id) => match (self.positions.get(&id), id.index()) {
+                (Some(&at), _) => at + 1,
+                (None, Some(index)) => self.position_of_first_from(index),
+                (None, None) => 0,
+            },
+        };
+        (self.total - self.weights.prefix(from)).tool_tokens
+    }
+
+    /// Number of messages that would be sent.
+    pub fn message_count(&self) -> u32 {
+        self.messages_weight().messages as u32
+    }
+
+    /// First entry of the longest stored tail within a number of tokens; `None`
+    /// when not even the newest entry fits.
+    pub fn tail_within(&self, tokens: u64) -> Option<EntryId> {
+        let spare = self.total.tokens.saturating_sub(tokens);
+        let mut dropped = self.weights.leading_within(spare);
+        if self.weights.prefix(dropped).tokens < spare {
+            dropped += 1;
+        }
+        self.order.get(dropped..)?.iter().copied().find(|id| self.positions.contains_key(id))
+    }
+
+    /// Position of the first stored recorded message with at least this index.
+    pub(super) fn position_of_first_from(&self, index: MessageIndex) -> usize {
+        let next = self.positions.range(EntryId(index)..EntryId(SYNTHETIC)).next();
+        next.map_or_else(|| self.after_last_recorded(), |(_, &at)| at)
+    }
+
+    fn after_last_recorded(&self) -> usize {
+        let last = self.positions.range(..EntryId(SYNTHETIC)).next_back();
+        last.map_or(self.order.len(), |(_, &at)| at + 1)
+    }
+}

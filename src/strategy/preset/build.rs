@@ -1,0 +1,148 @@
+//! From a stage as written to a mechanism that runs.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use super::{Preset, PresetError};
+use crate::strategy::host::Strategy;
+use crate::strategy::prompt::Prompt;
+use crate::strategy::trigger::When;
+
+/// A mechanism: one file, one constant, one line in the slice.
+pub struct MechanismSpec {
+    /// Kebab-case id.
+    pub name: &'static str,
+    /// One sentence for `--help` and documentation.
+    pub summary: &'static str,
+    /// Whether it calls the compactor.
+    pub uses_compactor: bool,
+    /// Whether what it hides is lifted when the stage is looked at again.
+    pub is_view: bool,
+    /// Makes a mechanism for one cell; the error is a sentence without a place.
+    pub build: fn(&Build<'_>) -> Result<Box<dyn Strategy>, String>,
+}
+
+impl std::fmt::Debug for MechanismSpec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "MechanismSpec({})", self.name)
+    }
+}
+
+impl PartialEq for MechanismSpec {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+/// What a mechanism is built from.
+pub struct Build<'a> {
+    /// Its parameters as written.
+    pub parameters: &'a Table,
+    /// Scale of token numbers: run window over native window.
+    pub scale: Scale,
+    /// Assumed context limit.
+    pub window: u64,
+    prompts: &'a BTreeMap<String, String>,
+}
+
+impl Build<'_> {
+    /// Reads the mechanism's parameters into its own struct, which refuses
+    /// unknown keys.
+    pub fn read<T: for<'de> Deserialize<'de>>(&self) -> Result<T, String> {
+        keyed(Value::Table(self.parameters.clone()))
+    }
+
+    /// A prompt file by the name that a parameter gives.
+    pub fn prompt(&self, file: &str, allowed: &[&str]) -> Result<Prompt, String> {
+        let text = self.prompts.get(file).ok_or_else(|| format!("prompt `{file}` is not there"))?;
+        Prompt::new(text, allowed).map_err(|e| format!("prompt `{file}`: {e}"))
+    }
+}
+
+/// Reads a value; what is wrong is said with the key where it stands.
+pub(super) fn keyed<T: for<'de> Deserialize<'de>>(value: Value) -> Result<T, String> {
+    serde_path_to_error::deserialize(value).map_err(|e| {
+        let (key, problem) = (e.path().to_string(), e.inner().message());
+        // An unknown key is named by the message itself.
+        if key == "." || problem.contains(&format!("`{key}`")) {
+            problem.to_owned()
+        } else {
+            format!("{key}: {problem}")
+        }
+    })
+}
+
+/// A factor for absolute token numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scale {
+    window: u64,
+    native: u64,
+}
+
+impl Scale {
+    /// No scaling.
+    pub const ONE: Scale = Scale { window: 1, native: 1 };
+
+    /// Scales a number of tokens: rounded down, at least 1 (`semantics` 14).
+    pub fn tokens(self, tokens: u64) -> u64 {
+        if tokens == 0 {
+            return 0;
+        }
+        let scaled = u128::from(tokens) * u128::from(self.window) / u128::from(self.native);
+        (scaled as u64).max(1)
+    }
+}
+
+/// A stage in the numbers of a window, ready for one cell.
+pub struct BuiltStage {
+    /// When it runs.
+    pub when: When,
+    /// What it runs.
+    pub mechanism: Box<dyn Strategy>,
+}
+
+impl std::fmt::Debug for BuiltStage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("BuiltStage").field("when", &self.when).finish_non_exhaustive()
+    }
+}
+
+impl Preset {
+    /// The factor for absolute numbers at a window.
+    pub fn scale(&self, window: u64, scaled: bool) -> Scale {
+        match self.native_window {
+            Some(native) if scaled => Scale { window, native },
+            _ => Scale::ONE,
+        }
+    }
+
+    /// The triggers in the numbers of a window, and a fresh mechanism each.
+    /// The error's place is the stage; a preset knows no file.
+    pub fn build(&self, window: u64, scaled: bool) -> Result<Vec<BuiltStage>, PresetError> {
+        let scale = self.scale(window, scaled);
+        let mut built = Vec::new();
+        for (number, stage) in self.stages.iter().enumerate() {
+            let build =
+                Build { parameters: &stage.parameters, scale, window, prompts: &self.prompts };
+            let mechanism = (stage.mechanism.build)(&build).map_err(|problem| PresetError {
+                place: format!("stage {} ({})", number + 1, stage.mechanism.name),
+                problem,
+            })?;
+            built.push(BuiltStage { when: scale_when(&stage.when, scale), mechanism });
+        }
+        Ok(built)
+    }
+}
+
+fn scale_when(when: &When, scale: Scale) -> When {
+    match when {
+        When::Above { of, share, and_over } => {
+            When::Above { of: *of, share: *share, and_over: scale.tokens(*and_over) }
+        }
+        When::AboveReserve { reserve } => When::AboveReserve { reserve: scale.tokens(*reserve) },
+        When::ToolTokens(tokens) => When::ToolTokens(scale.tokens(*tokens)),
+        other => other.clone(),
+    }
+}

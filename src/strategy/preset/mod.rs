@@ -1,0 +1,123 @@
+//! A preset: a named row of the comparison, as a TOML file with its prompts.
+//!
+//! Invariant: a preset is data. Its content hash (file, prompts, overrides)
+//! goes into the manifest, so two rows of one name are never mixed up.
+//!
+//! One file each: reading the file ([`read`], [`stage`]), overriding its keys
+//! ([`overrides`]), making mechanisms of it ([`build`]), and the presets that
+//! ship with the program ([`builtin`](mod@builtin)).
+
+mod build;
+mod builtin;
+mod overrides;
+mod read;
+mod stage;
+
+use std::collections::BTreeMap;
+
+use toml::Table;
+
+pub use build::{Build, BuiltStage, MechanismSpec, Scale};
+pub use builtin::{builtin, builtin_names};
+
+use super::trigger::{At, Of, When};
+use crate::tokens::Estimator;
+
+/// Output limit that a preset without one is taken to reserve from its usable
+/// context at most (GenCode: `min(outputLimit, 32k)`).
+const LARGEST_RESERVE: u64 = 32_000;
+
+/// What a preset lets itself use of the window (`semantics` 12).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Budget {
+    /// All of it.
+    Window,
+    /// A share of it.
+    Share(f64),
+    /// The window less min(output limit, 32,000).
+    Usable,
+}
+
+/// One stage: a trigger, a mechanism and its parameters as written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stage {
+    /// Which mechanism.
+    pub mechanism: &'static MechanismSpec,
+    /// When it is looked at.
+    pub at: At,
+    /// On which condition, in the numbers of the preset's native window.
+    pub when: When,
+    /// Size to shrink to; `None`: the trigger's own threshold.
+    pub target: Option<(Of, f64)>,
+    /// Whether tool calls and results may be separated (Zoea's window).
+    pub breaks_pairs: bool,
+    /// The mechanism's own parameters, unscaled.
+    pub parameters: Table,
+}
+
+/// A named row of the comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Preset {
+    /// Kebab-case id.
+    pub name: String,
+    /// One sentence.
+    pub summary: String,
+    /// Where the numbers come from.
+    pub source: String,
+    /// Whether it is a control (never ranked).
+    pub control: bool,
+    /// Window for which absolute numbers are meant; without one they do not scale.
+    pub native_window: Option<u64>,
+    /// Output limit of the preset's model.
+    pub output_limit: u64,
+    /// How it sizes its context.
+    pub estimator: Estimator,
+    /// What it lets itself use.
+    pub budget: Budget,
+    /// Its stages in order.
+    pub stages: Vec<Stage>,
+    /// Hash of file, prompts and overrides.
+    pub hash: String,
+    prompts: BTreeMap<String, String>,
+}
+
+/// What is wrong with a preset, where, and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {problem}")]
+pub struct PresetError {
+    /// File, and the key where there is one.
+    pub place: String,
+    /// What is wrong and what is allowed.
+    pub problem: String,
+}
+
+impl Preset {
+    /// The prompts that it names, by file.
+    pub fn prompts(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.prompts.iter().map(|(name, text)| (name.as_str(), text.as_str()))
+    }
+
+    /// Whether a stage calls the compactor.
+    pub fn uses_compactor(&self) -> bool {
+        self.stages.iter().any(|s| s.mechanism.uses_compactor)
+    }
+
+    /// Whether a stage replays the vendor's own compactions.
+    pub fn replays_recording(&self) -> bool {
+        self.stages.iter().any(|s| s.when == When::Recorded)
+    }
+
+    /// Window less min(output limit, 32,000).
+    pub fn usable(&self, window: u64) -> u64 {
+        window.saturating_sub(self.output_limit.min(LARGEST_RESERVE))
+    }
+
+    /// What the preset lets itself use.
+    pub fn budget_tokens(&self, window: u64) -> u64 {
+        match self.budget {
+            Budget::Window => window,
+            Budget::Share(share) => (window as f64 * share) as u64,
+            Budget::Usable => self.usable(window),
+        }
+    }
+}

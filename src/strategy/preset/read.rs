@@ -1,0 +1,158 @@
+//! Reading a preset and the prompts that it names.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use super::overrides::set;
+use super::stage::{prompt_names, read_stage};
+use super::{Budget, Preset, PresetError, Stage};
+use crate::tokens::Estimator;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wire {
+    version: u32,
+    name: String,
+    summary: String,
+    source: String,
+    #[serde(default)]
+    control: bool,
+    native_window: Option<u64>,
+    #[serde(default = "default_output_limit")]
+    output_limit: u64,
+    #[serde(default)]
+    estimator: Estimator,
+    budget: Option<Value>,
+    #[serde(default)]
+    stage: Vec<Table>,
+}
+
+fn default_output_limit() -> u64 {
+    8_192
+}
+
+/// Where broken TOML is broken, as far as the parser tells.
+fn line_of(text: &str, error: &toml::de::Error) -> String {
+    let before = error.span().and_then(|span| text.as_bytes().get(..span.start));
+    before.map_or_else(String::new, |before| {
+        format!("line {}", 1 + memchr::memchr_iter(b'\n', before).count())
+    })
+}
+
+impl Preset {
+    /// Reads a preset and the prompts that it names. `prompt` fetches a file
+    /// by its path relative to the preset.
+    pub fn parse(
+        file: &str,
+        text: &str,
+        overrides: &[(String, String)],
+        prompt: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, PresetError> {
+        let at = |key: &str, problem: String| refused(file, key, problem);
+        let mut table: Table = text
+            .parse()
+            .map_err(|e: toml::de::Error| at(&line_of(text, &e), e.message().to_owned()))?;
+        for (key, value) in overrides {
+            set(&mut table, key, value).map_err(|problem| at(key, problem))?;
+        }
+        let canonical = table.to_string();
+        let wire: Wire = serde_path_to_error::deserialize(Value::Table(table)).map_err(|e| {
+            match e.path().to_string() {
+                // What is missing has no key to stand at.
+                path if path == "." => at("", e.inner().message().to_owned()),
+                path => at(&path, e.inner().message().to_owned()),
+            }
+        })?;
+        if wire.version != 1 {
+            return Err(at("version", format!("version {} is not known; write 1", wire.version)));
+        }
+        let budget = budget(wire.budget.as_ref()).map_err(|problem| at("budget", problem))?;
+        let (stages, prompts) = stages(file, wire.stage, prompt)?;
+        let preset = Self {
+            name: wire.name,
+            summary: wire.summary,
+            source: wire.source,
+            control: wire.control,
+            native_window: wire.native_window,
+            output_limit: wire.output_limit,
+            estimator: wire.estimator,
+            budget,
+            stages,
+            hash: hash(&canonical, &prompts),
+            prompts,
+        };
+        // Building once finds bad parameters before anything runs.
+        preset
+            .build(preset.native_window.unwrap_or(200_000), true)
+            .map_err(|e| at(&e.place, e.problem))?;
+        Ok(preset)
+    }
+
+    /// Reads a preset file of the user's own.
+    pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Self, PresetError> {
+        let file = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|e| PresetError {
+            place: file.clone(),
+            problem: format!("cannot be read: {e}"),
+        })?;
+        let folder = path.parent().map(PathBuf::from).unwrap_or_default();
+        Self::parse(&file, &text, overrides, &|name| {
+            std::fs::read_to_string(folder.join(name)).ok()
+        })
+    }
+}
+
+/// The error at a key of a file, or at the file.
+fn refused(file: &str, key: &str, problem: String) -> PresetError {
+    let place = if key.is_empty() { file.to_owned() } else { format!("{file}, {key}") };
+    PresetError { place, problem }
+}
+
+/// Text of each prompt file by its name.
+type Prompts = BTreeMap<String, String>;
+
+/// Reads the stages and fetches the prompts that they name.
+fn stages(
+    file: &str,
+    tables: Vec<Table>,
+    prompt: &dyn Fn(&str) -> Option<String>,
+) -> Result<(Vec<Stage>, Prompts), PresetError> {
+    let mut prompts = Prompts::new();
+    let mut stages = Vec::new();
+    for (number, table) in tables.into_iter().enumerate() {
+        let at = |problem| refused(file, &format!("stage {}", number + 1), problem);
+        let stage = read_stage(table).map_err(at)?;
+        for name in prompt_names(&stage.parameters) {
+            let text =
+                prompt(&name).ok_or_else(|| at(format!("prompt `{name}` cannot be read")))?;
+            prompts.insert(name, text);
+        }
+        stages.push(stage);
+    }
+    Ok((stages, prompts))
+}
+
+/// Hash of the file with its overrides, and of its prompts.
+fn hash(canonical: &str, prompts: &Prompts) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(canonical.as_bytes());
+    for (name, text) in prompts {
+        hasher.update(name.as_bytes()).update(text.as_bytes());
+    }
+    hasher.finalize().to_hex()[..16].to_owned()
+}
+
+fn budget(value: Option<&Value>) -> Result<Budget, String> {
+    match value {
+        None => Ok(Budget::Window),
+        Some(Value::String(word)) if word == "window" => Ok(Budget::Window),
+        Some(Value::String(word)) if word == "usable" => Ok(Budget::Usable),
+        Some(Value::Float(share)) if *share > 0.0 && *share <= 1.0 => Ok(Budget::Share(*share)),
+        Some(other) => Err(format!(
+            "`{other}` is no budget; write \"window\", \"usable\" or a share such as 0.85"
+        )),
+    }
+}

@@ -1,0 +1,196 @@
+//! `recap bench` on every kind of input.
+
+use serde_json::Value as Json;
+
+use crate::desk::{Desk, fixture};
+
+/// What interface.md contracts for a run without probes.
+const CONTRACTED: [&str; 9] = [
+    "cells.jsonl",
+    "compactions.csv",
+    "manifest.json",
+    "references.csv",
+    "report.html",
+    "requests.csv",
+    "summary.csv",
+    "summary.json",
+    "texts.jsonl",
+];
+
+#[test]
+fn bench_without_arguments_runs_quickstart_and_ends_with_the_path_of_the_report() {
+    let desk = Desk::new();
+    let ran = desk.good(&["bench"]);
+    let page = ran.last().strip_prefix("report: ").expect("the last line is the path");
+    assert!(desk.path(page).is_file(), "{page}");
+    assert!(page.starts_with("reports/") && page.ends_with("-quickstart/report.html"), "{page}");
+    for name in ["quickstart", "full", "fifo", "prune", "sliding-window", "46 requests"] {
+        assert!(ran.out.contains(name), "{name} is missing in\n{}", ran.out);
+    }
+    assert!(ran.err.contains("11 cells"), "{}", ran.err);
+}
+
+#[test]
+fn bench_writes_every_contracted_file_and_no_other() {
+    let desk = Desk::with_run(&[]);
+    assert_eq!(desk.list("run"), CONTRACTED);
+    let full = &desk.csv("run/summary.csv").into_iter().find(|r| r["strategy"] == "full").unwrap();
+    assert_eq!((full["reference_recall"].as_str(), full["token_savings"].as_str()), ("1", "0"));
+    assert_eq!(full["requests"], "46");
+}
+
+#[test]
+fn bench_reads_each_foreign_format_directly() {
+    // Requests and messages counted by hand in the fixtures.
+    for (file, requests) in [("claude-code.jsonl", 6), ("pi.jsonl", 4), ("openai-chat.json", 4)] {
+        let desk = Desk::new();
+        let input = fixture(file).display().to_string();
+        desk.good(&["bench", &input, "--out", "run"]);
+        let rows = desk.csv("run/requests.csv");
+        let full = rows.iter().filter(|r| r["strategy"] == "full").count();
+        assert_eq!(full, requests, "{file}");
+        assert_eq!(desk.list("run"), CONTRACTED, "{file}");
+    }
+}
+
+#[test]
+fn replay_is_bench_without_questions() {
+    let desk = Desk::with_sessions();
+    desk.good(&["replay", "pi.jsonl", "--out", "run"]);
+    assert_eq!(desk.csv("run/requests.csv").iter().filter(|r| r["strategy"] == "full").count(), 4);
+}
+
+#[test]
+fn a_folder_is_read_with_everything_below_it_and_what_is_no_transcript_is_named() {
+    let desk = Desk::new();
+    desk.file("all/a/claude.jsonl", std::fs::read(fixture("claude-code.jsonl")).unwrap());
+    desk.file("all/b/chat.json", std::fs::read(fixture("openai-chat.json")).unwrap());
+    desk.file("all/notes.txt", "nothing to see");
+    let ran = desk.good(&["bench", "all", "--out", "run"]);
+    assert!(ran.out.contains("2 sessions, 10 requests"), "{}", ran.out);
+    assert!(ran.out.contains("1 file is no transcript: notes.txt"), "{}", ran.out);
+}
+
+#[test]
+fn two_inputs_are_summed_under_all() {
+    let desk = Desk::with_sessions();
+    desk.good(&["bench", "pi.jsonl", "openai-chat.json", "--strategy", "full", "--out", "run"]);
+    let rows = desk.csv("run/summary.csv");
+    let requests = |dataset: &str| {
+        let row = rows.iter().find(|r| r["dataset"] == dataset && r["strategy"] == "full");
+        row.map(|r| r["requests"].clone())
+    };
+    assert_eq!(requests("pi").as_deref(), Some("4"));
+    assert_eq!(requests("openai-chat").as_deref(), Some("4"));
+    assert_eq!(requests("ALL").as_deref(), Some("8"));
+}
+
+#[test]
+fn a_dash_reads_standard_input() {
+    let desk = Desk::new();
+    let session = std::fs::read(fixture("pi.jsonl")).unwrap();
+    let ran = desk.recap_on(&["bench", "-", "--out", "run"], &session);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(desk.csv("run/requests.csv").iter().all(|r| r["dataset"] == "stdin"));
+}
+
+#[test]
+fn json_puts_the_summary_and_nothing_else_on_standard_output() {
+    let desk = Desk::with_sessions();
+    let ran = desk.good(&["bench", "pi.jsonl", "--json", "--out", "run"]);
+    let printed: Json = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(printed, desk.json("run/summary.json"));
+    assert_eq!(ran.err, "");
+}
+
+#[test]
+fn quiet_writes_nothing_to_standard_error() {
+    let desk = Desk::with_sessions();
+    let ran = desk.good(&["bench", "pi.jsonl", "--quiet"]);
+    assert_eq!(ran.err, "");
+    assert!(ran.last().starts_with("report: "));
+}
+
+#[test]
+fn verbose_names_every_cell() {
+    let desk = Desk::with_sessions();
+    let ran = desk.good(&["bench", "pi.jsonl", "-v", "--strategy", "fifo", "--window", "40%"]);
+    for strategy in ["full", "empty", "id-list", "fifo"] {
+        assert!(ran.err.contains(&format!("done: pi × {strategy} × 40%")), "{}", ran.err);
+    }
+}
+
+#[test]
+fn a_dry_run_says_what_it_would_do_and_writes_nothing() {
+    let desk = Desk::with_sessions();
+    let before = desk.list(".");
+    let ran = desk.good(&["bench", "pi.jsonl", "--dry-run", "--window", "50%", "--window", "25%"]);
+    assert!(ran.out.contains("11 presets × 2 windows: 22 cells"), "{}", ran.out);
+    assert_eq!(desk.list("."), before);
+}
+
+#[test]
+fn a_limit_of_nothing_selects_nothing() {
+    let desk = Desk::with_sessions();
+    let before = desk.list(".");
+    let ran = desk.recap(&["bench", "pi.jsonl", "--limit", "0"]);
+    assert_eq!((ran.code, ran.out.as_str()), (4, ""));
+    assert!(ran.err.contains("no transcript is selected\nhelp: "), "{}", ran.err);
+    assert_eq!(desk.list("."), before);
+}
+
+#[test]
+fn only_the_files_asked_for_are_rendered() {
+    let desk = Desk::with_sessions();
+    let ran = desk.good(&["bench", "pi.jsonl", "--format", "csv", "--out", "run"]);
+    let rest = ["report.html", "summary.json"];
+    let expected: Vec<&str> = CONTRACTED.into_iter().filter(|f| !rest.contains(f)).collect();
+    assert_eq!(desk.list("run"), expected);
+    assert_eq!(ran.last(), "report: run");
+}
+
+#[test]
+fn without_text_no_message_of_the_session_is_in_the_run_folder() {
+    let desk = Desk::with_sessions();
+    desk.good(&["bench", "pi.jsonl", "--no-text", "--out", "run"]);
+    assert!(!desk.path("run/texts.jsonl").exists());
+    for name in desk.list("run") {
+        assert!(!desk.read(&format!("run/{name}")).contains("Restart that queue"), "{name}");
+    }
+}
+
+#[test]
+fn nothing_of_an_earlier_run_in_the_same_folder_stays() {
+    let desk = Desk::with_sessions();
+    desk.good(&["bench", "pi.jsonl", "--out", "run"]);
+    let ran = desk.good(&["bench", "pi.jsonl", "--no-text", "--format", "json", "--out", "run"]);
+    assert_eq!(desk.list("run"), ["cells.jsonl", "manifest.json", "summary.json"]);
+    assert_eq!(ran.last(), "report: run");
+}
+
+#[test]
+fn runs_of_the_same_second_get_folders_of_their_own() {
+    let desk = Desk::with_sessions();
+    let options = ["bench", "pi.jsonl", "--quiet", "--strategy", "full"];
+    let pages: std::collections::BTreeSet<String> =
+        (0..3).map(|_| desk.good(&options).last().to_owned()).collect();
+    assert_eq!(pages.len(), 3, "{pages:?}");
+}
+
+#[test]
+fn a_reader_that_hangs_up_is_no_panic() {
+    let desk = Desk::with_sessions();
+    for arguments in [
+        &["bench", "pi.jsonl"][..],
+        &["bench", "pi.jsonl", "-v", "--json"],
+        &["bench", "pi.jsonl", "--dry-run"],
+        &["show", "pi.jsonl", "--strategy", "fifo"],
+        &["strategies"],
+        &["datasets"],
+        &["completions", "bash"],
+        &["import", "auto", "pi.jsonl", "-o", "native"],
+    ] {
+        assert_eq!(desk.recap_unheard(arguments), 0, "{arguments:?}");
+    }
+    assert_eq!(desk.recap_unheard(&["bench", "absent.jsonl"]), 2);
+}

@@ -1,0 +1,101 @@
+//! A strategy that panics. No preset can be made to, so the compactor does.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use recap::dataset::{LoadOptions, bundled, load};
+use recap::model::{CellOutcome, Manifest};
+use recap::replay::WindowSpec;
+use recap::run::{Event, Folder, Loaded, Observer, RunSpec, Sample, Seats, prepare, run};
+use recap::strategy::{Compactor, CompactorError, Reply, Task, builtin};
+use recap::tokens::{Counter, Encoding};
+
+use crate::desk::{Desk, fixture};
+
+struct Panicking;
+
+#[async_trait]
+impl Compactor for Panicking {
+    async fn run(&self, _: &Task) -> Result<Reply, CompactorError> {
+        panic!("out of cheese")
+    }
+
+    fn name(&self) -> &str {
+        "panicking"
+    }
+}
+
+#[derive(Default)]
+struct Errors(Mutex<Vec<String>>);
+
+impl Observer for Errors {
+    fn event(&self, event: &Event<'_>) {
+        if let Event::Cell { error: Some(error), .. } = event {
+            self.0.lock().unwrap().push((*error).to_owned());
+        }
+    }
+}
+
+fn manifest() -> Manifest {
+    Manifest {
+        title: "quickstart".into(),
+        version: "0".into(),
+        instrument: 1,
+        seed: 1,
+        tokens: "o200k".into(),
+        windows: vec!["25%".into()],
+        scaled: true,
+        replicates: 1,
+        transcripts: Vec::new(),
+        presets: Vec::new(),
+        compactor: "panicking".into(),
+        warnings: Vec::new(),
+    }
+}
+
+fn spec(window: &str, presets: &[&str]) -> RunSpec {
+    let preset = |name: &&str| Arc::new(builtin(name, &[]).unwrap().unwrap());
+    RunSpec {
+        presets: presets.iter().map(preset).collect(),
+        windows: vec![window.parse::<WindowSpec>().unwrap()],
+        replicates: 1,
+        seed: 1,
+        scaled: true,
+        jobs: 2,
+    }
+}
+
+fn seats() -> Seats {
+    Seats { compactor: Arc::new(Panicking), offline: true }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cell_that_panics_fails_alone_and_the_others_are_kept() {
+    let desk = Desk::new();
+    let transcript = bundled("quickstart").unwrap().unwrap().transcripts.remove(0);
+    let samples = vec![Sample { dataset: "quickstart".into(), transcript }];
+    let spec = spec("25%", &["full", "fifo", "session-state"]);
+    let counter = Arc::new(Counter::new(Encoding::O200k));
+    let mut folder = Folder::create(&desk.path("run"), &manifest()).unwrap();
+    let errors = Errors::default();
+    let prepared = prepare(&spec, samples, &seats(), counter).await.unwrap();
+    let finished = run(&spec, prepared, &seats(), &mut folder, &errors).await.unwrap();
+
+    let failed = |o: &CellOutcome| matches!(o, CellOutcome::Failed { .. });
+    let outcomes: Vec<(&str, bool)> =
+        finished.cells.iter().map(|c| (c.key.strategy.as_str(), failed(&c.outcome))).collect();
+    assert_eq!(outcomes, [("fifo", false), ("full", false), ("session-state", true)]);
+    let errors = errors.0.into_inner().unwrap();
+    assert!(errors.len() == 1 && errors[0].contains("out of cheese"), "{errors:?}");
+    assert_eq!(Loaded::read(&desk.path("run")).unwrap().cells, finished.cells);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_window_that_is_too_small_is_found_before_there_is_a_folder() {
+    let loaded = load(&fixture("pi.jsonl"), &LoadOptions::default()).unwrap();
+    let transcript = loaded.transcripts[0].clone();
+    let samples = vec![Sample { dataset: "pi".into(), transcript }];
+    let counter = Arc::new(Counter::new(Encoding::O200k));
+    let refused = prepare(&spec("300", &["full"]), samples, &seats(), counter).await.unwrap_err();
+    assert!(refused.to_string().contains("at least 2000"), "{refused}");
+}

@@ -1,0 +1,173 @@
+//! A kit that makes each test a few lines: a desk with files, on which the
+//! binary is run.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use assert_cmd::cargo::cargo_bin_cmd;
+use serde_json::Value as Json;
+use tempfile::TempDir;
+
+/// An empty folder in which the program runs.
+pub struct Desk(TempDir);
+
+/// What a run of the program left.
+#[derive(Debug)]
+pub struct Ran {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+/// A file of `tests/fixtures/cli`.
+pub fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/cli").join(name)
+}
+
+impl Desk {
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    /// A desk with one run of `quickstart` in `run`.
+    pub fn with_run(more: &[&str]) -> Self {
+        let desk = Self::new();
+        desk.good(&[&["bench", "--quiet", "--out", "run"], more].concat());
+        desk
+    }
+
+    /// A desk on which the fixtures lie.
+    pub fn with_sessions() -> Self {
+        let desk = Self::new();
+        for name in ["claude-code.jsonl", "pi.jsonl", "openai-chat.json"] {
+            std::fs::copy(fixture(name), desk.path(name)).unwrap();
+        }
+        desk
+    }
+
+    /// Puts a file on the desk, with the folders above it.
+    pub fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> &Self {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+        self
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+    }
+
+    pub fn json(&self, name: &str) -> Json {
+        serde_json::from_str(&self.read(name)).unwrap()
+    }
+
+    /// Rows of a CSV file, as maps from column to field.
+    pub fn csv(&self, name: &str) -> Vec<BTreeMap<String, String>> {
+        csv::Reader::from_path(self.path(name)).unwrap().deserialize().map(Result::unwrap).collect()
+    }
+
+    /// Names of what lies in a folder of the desk, sorted.
+    pub fn list(&self, folder: &str) -> Vec<String> {
+        let entries = std::fs::read_dir(self.path(folder)).unwrap();
+        let names = entries.map(|e| e.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    }
+
+    pub fn recap(&self, arguments: &[&str]) -> Ran {
+        self.recap_on(arguments, b"")
+    }
+
+    /// Runs the program with something on standard input.
+    pub fn recap_on(&self, arguments: &[&str], stdin: &[u8]) -> Ran {
+        let mut command = cargo_bin_cmd!("recap");
+        command.current_dir(self.0.path()).args(arguments).write_stdin(stdin);
+        let output = command.output().unwrap();
+        Ran {
+            code: output.status.code().expect("no signal ended it"),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Runs the program with readers that hang up at once; its exit code.
+    pub fn recap_unheard(&self, arguments: &[&str]) -> i32 {
+        let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("recap"));
+        command.current_dir(self.0.path()).args(arguments).stdin(Stdio::null());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop((child.stdout.take(), child.stderr.take()));
+        child.wait().unwrap().code().expect("no signal ended it")
+    }
+
+    /// A run that must succeed.
+    #[track_caller]
+    pub fn good(&self, arguments: &[&str]) -> Ran {
+        let ran = self.recap(arguments);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        ran
+    }
+
+    /// A run that must be refused in the contracted way: exit 2, one error
+    /// with a remedy, nothing on standard output, nothing written.
+    #[track_caller]
+    pub fn refused(&self, arguments: &[&str]) -> String {
+        let before = self.list(".");
+        let ran = self.recap(arguments);
+        ran.is_refused();
+        assert_eq!(self.list("."), before, "something was left behind");
+        ran.err
+    }
+}
+
+impl Ran {
+    #[track_caller]
+    pub fn is_refused(&self) {
+        assert_eq!(self.code, 2, "{self:?}");
+        assert_eq!(self.out, "", "{self:?}");
+        assert!(self.err.starts_with("error: "), "{}", self.err);
+        assert_eq!(self.err.matches("error: ").count(), 1, "{}", self.err);
+        assert_eq!(self.err.matches("\nhelp: ").count(), 1, "{}", self.err);
+        assert!(!self.err.contains("panicked"), "{}", self.err);
+    }
+
+    /// The last line of standard output.
+    pub fn last(&self) -> &str {
+        self.out.lines().last().unwrap_or("")
+    }
+}
+
+/// Takes the column `cpu_ms` out of a CSV file.
+pub fn without_cpu(csv: &str) -> Vec<Vec<String>> {
+    without(csv, "cpu_ms")
+}
+
+/// Takes a column out of a CSV file, if it is there.
+pub fn without(csv: &str, column: &str) -> Vec<Vec<String>> {
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(csv.as_bytes());
+    let rows: Vec<Vec<String>> =
+        reader.records().map(|r| r.unwrap().iter().map(str::to_owned).collect()).collect();
+    let at = rows[0].iter().position(|name| name == column);
+    let keep = |row: &Vec<String>| {
+        let fields = row.iter().enumerate().filter(|(n, _)| Some(*n) != at);
+        fields.map(|(_, field)| field.clone()).collect()
+    };
+    rows.iter().map(keep).collect()
+}
+
+/// Takes every member `cpu_ms` out of a JSON value.
+pub fn drop_cpu(value: &mut Json) {
+    match value {
+        Json::Object(members) => {
+            members.shift_remove("cpu_ms");
+            members.values_mut().for_each(drop_cpu);
+        }
+        Json::Array(items) => items.iter_mut().for_each(drop_cpu),
+        _ => {}
+    }
+}

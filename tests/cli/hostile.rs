@@ -1,0 +1,101 @@
+//! A recording is written by strangers: nothing in it may run anywhere.
+
+use std::path::PathBuf;
+
+use crate::desk::Desk;
+
+/// Markup, a formula, a terminal escape and a direction override.
+const EVIL: &str =
+    "<script>alert(4711)</script> =cmd('calc') \u{1b}[31mred\u{1b}]0;t\u{7} \u{202e}x";
+
+/// A run over a session whose name, ids and texts are hostile.
+fn run() -> Desk {
+    let desk = Desk::new();
+    let call = serde_json::json!({"id": "=c1", "type": "function",
+        "function": {"name": "=cmd()<script>alert(4712)", "arguments": "{\"x\":\"<img src=x>\"}"}});
+    let mut messages = vec![serde_json::json!({"role": "system", "content": EVIL})];
+    for turn in 0..14 {
+        let mut call = call.clone();
+        call["id"] = format!("=c{turn}").into();
+        let text = format!("{EVIL} @handle_{turn}_9931 -flag_{turn}_8823 =SUM_{turn}(A1)");
+        messages.extend([
+            serde_json::json!({"role": "user", "content": text}),
+            serde_json::json!({"role": "assistant", "content": text, "tool_calls": [call]}),
+            serde_json::json!({"role": "tool", "tool_call_id": format!("=c{turn}"), "content": text}),
+            serde_json::json!({"role": "assistant", "content": text}),
+        ]);
+    }
+    desk.file("=cmd()<script>alert(4713).json", serde_json::to_string(&messages).unwrap());
+    let ran = desk.good(&["bench", "=cmd()<script>alert(4713).json", "--out", "run"]);
+    assert!(!ran.out.chars().any(|c| c.is_control() && c != '\n'), "{:?}", ran.out);
+    assert!(!ran.err.chars().any(|c| c.is_control() && c != '\n'), "{:?}", ran.err);
+    desk
+}
+
+#[test]
+fn hostile_text_is_escaped_in_the_page_and_shown() {
+    let page = run().read("run/report.html");
+    for number in ["4711", "4712", "4713"] {
+        assert!(!page.contains(&format!("<script>alert({number}")), "{number}");
+    }
+    assert!(!page.contains("<img"), "markup of an argument");
+    assert!(page.contains("script&#62;alert(4713)") || page.contains("script&gt;alert(4713)"));
+    assert!(!page.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')));
+    assert!(!page.contains('\u{202e}'));
+}
+
+#[test]
+fn formulas_are_defused_in_every_csv() {
+    let desk = run();
+    for name in desk.list("run").iter().filter(|n| n.ends_with(".csv")) {
+        for row in desk.csv(&format!("run/{name}")) {
+            for (column, field) in row {
+                let number = field.parse::<f64>().is_ok();
+                let armed = field.starts_with(['=', '+', '-', '@', '\t', '\r']) && !number;
+                assert!(!armed, "{name}, {column}: {field}");
+            }
+        }
+    }
+    let rows = desk.csv("run/requests.csv");
+    assert!(rows.iter().all(|r| r["transcript"].starts_with("'=cmd()")), "{:?}", rows[0]);
+}
+
+#[test]
+fn an_error_that_quotes_a_recording_sends_no_escape_to_the_terminal() {
+    let desk = Desk::new();
+    desk.file(
+        "s.json",
+        "[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"\\u001b[31mx\",\"content\":\"b\"}]",
+    );
+    let error = desk.refused(&["bench", "s.json"]);
+    assert!(error.contains("unknown role") && !error.contains('\u{1b}'), "{error:?}");
+}
+
+#[test]
+fn warnings_about_file_names_send_no_escape_to_the_terminal() {
+    let desk = Desk::with_sessions();
+    desk.file("all/\u{1b}[31m.txt", "x");
+    std::fs::copy(desk.path("pi.jsonl"), desk.path("all/pi.jsonl")).unwrap();
+    let ran = desk.good(&["bench", "all"]);
+    assert!(ran.out.contains("no transcript") && !ran.out.contains('\u{1b}'), "{:?}", ran.out);
+    let ran = desk.good(&["import", "auto", "all", "-o", "native"]);
+    assert!(ran.err.contains("no transcript") && !ran.err.contains('\u{1b}'), "{:?}", ran.err);
+}
+
+#[test]
+fn a_long_hostile_name_makes_a_run_folder_below_reports() {
+    let desk = Desk::with_sessions();
+    let name = format!("..{}.jsonl", "é".repeat(90));
+    std::fs::copy(desk.path("pi.jsonl"), desk.path(&name)).unwrap();
+    let ran = desk.good(&["bench", &name, "--quiet", "--strategy", "full"]);
+    let page = PathBuf::from(ran.last().strip_prefix("report: ").unwrap());
+    assert_eq!(page.components().count(), 3, "{page:?}");
+    assert!(desk.path("reports").is_dir());
+}
+
+#[test]
+fn no_color_and_no_terminal_give_plain_text() {
+    let desk = Desk::with_sessions();
+    let ran = desk.good(&["bench", "pi.jsonl"]);
+    assert!(!format!("{}{}", ran.out, ran.err).contains('\u{1b}'));
+}

@@ -1,0 +1,12 @@
+//! End-to-end tests of the binary `recap`: what users type and scripts read.
+
+mod bench;
+mod crash;
+mod desk;
+mod determinism;
+mod hostile;
+mod presets;
+mod refusals;
+mod report;
+mod show;
+mod tools;

@@ -1,0 +1,173 @@
+//! Presets of the user's own, overrides, and cells that fail.
+
+use crate::desk::Desk;
+
+const MINE: &str = r#"version = 1
+name = "mine"
+summary = "The last messages."
+source = "a test"
+
+[[stage]]
+mechanism = "sliding-window"
+at = "request"
+when = "always"
+last = 3
+"#;
+
+fn desk(preset: &str) -> Desk {
+    let desk = Desk::with_sessions();
+    desk.file("mine.toml", preset);
+    desk
+}
+
+/// The error of a preset that differs from [`MINE`] by one replacement.
+#[track_caller]
+fn bad(from: &str, to: &str) -> String {
+    assert!(MINE.contains(from));
+    let desk = desk(&MINE.replace(from, to));
+    let error = desk.refused(&["bench", "pi.jsonl", "--strategy", "mine.toml"]);
+    assert_eq!(desk.refused(&["strategies", "check", "mine.toml"]), error);
+    error
+}
+
+#[track_caller]
+fn assert_says(error: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(error.contains(part), "`{part}` is missing in\n{error}");
+    }
+}
+
+/// Strategies of `summary.csv`, without repetition.
+fn rows(desk: &Desk) -> Vec<String> {
+    let mut names: Vec<String> =
+        desk.csv("run/summary.csv").into_iter().map(|r| r["strategy"].clone()).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+#[test]
+fn a_preset_file_works_like_a_built_in_one() {
+    let desk = desk(MINE);
+    desk.good(&["bench", "pi.jsonl", "--strategy", "mine.toml", "--out", "run"]);
+    assert_eq!(rows(&desk), ["empty", "full", "id-list", "mine"]);
+    // Of the 1, 3, 5 and 7 messages before the requests, at most three, less
+    // the result whose call is out of sight before the third.
+    let sent: Vec<String> = desk
+        .csv("run/requests.csv")
+        .into_iter()
+        .filter(|r| r["strategy"] == "mine")
+        .map(|r| r["messages"].clone())
+        .collect();
+    assert_eq!(sent, ["1", "3", "2", "3"]);
+}
+
+#[test]
+fn a_preset_file_is_listed_with_its_hash_and_a_change_changes_it() {
+    let hash = |preset: &str| {
+        let desk = desk(preset);
+        desk.good(&["bench", "pi.jsonl", "--strategy", "mine.toml", "--out", "run"]);
+        let presets = desk.json("run/manifest.json")["presets"].clone();
+        let mine = presets.as_array().unwrap().iter().find(|p| p["name"] == "mine").cloned();
+        mine.unwrap()["hash"].as_str().unwrap().to_owned()
+    };
+    assert_ne!(hash(MINE), hash(&MINE.replace("last = 3", "last = 4")));
+}
+
+#[test]
+fn a_wrong_value_is_refused_with_file_key_and_what_is_allowed() {
+    assert_says(&bad("last = 3", "lats = 3"), &["mine.toml, stage 1", "`lats`", "`last`"]);
+    assert_says(&bad("last = 3", "last = \"x\""), &["mine.toml, stage 1", "last: ", "u32"]);
+    assert_says(&bad("last = 3", "last = 0"), &["mine.toml, stage 1", "`last`", "at least 1"]);
+    assert_says(&bad("last = 3", ""), &["mine.toml, stage 1", "`last`"]);
+    assert_says(&bad("\"request\"", "\"ever\""), &["stage 1: at: ", "`ever`", "`user-turn`"]);
+    assert_says(&bad("\"always\"", "\"ever\""), &["stage 1", "when", "always, recorded"]);
+    assert_says(&bad("sliding-window", "slide"), &["stage 1", "`slide`", "snapshot-dedup"]);
+    assert_says(&bad("version = 1", "version = 2"), &["mine.toml, version", "write 1"]);
+    assert_says(&bad("summary", "sumary"), &["mine.toml, sumary", "`summary`"]);
+    assert_says(&bad("name = \"mine\"", ""), &["mine.toml: missing field `name`"]);
+    assert_says(&bad("name = \"mine\"", "name = \"mine"), &["mine.toml, line 2: "]);
+}
+
+#[test]
+fn a_missing_preset_file_or_prompt_is_named() {
+    let desk = Desk::with_sessions();
+    let error = desk.refused(&["bench", "pi.jsonl", "--strategy", "absent.toml"]);
+    assert_says(&error, &["absent.toml"]);
+    let with_prompt = MINE.replace("last = 3", "prompt = \"absent.md\"");
+    desk.file("mine.toml", with_prompt);
+    let error = desk.refused(&["strategies", "check", "mine.toml"]);
+    assert_says(&error, &["mine.toml", "absent.md"]);
+}
+
+#[test]
+fn a_preset_of_a_taken_name_is_refused() {
+    assert_says(&bad_bench("\"mine\"", "\"full\""), &["two presets are named `full`"]);
+}
+
+/// A preset that is right by itself, and refused beside the others.
+#[track_caller]
+fn bad_bench(from: &str, to: &str) -> String {
+    let desk = desk(&MINE.replace(from, to));
+    desk.good(&["strategies", "check", "mine.toml"]);
+    desk.refused(&["bench", "pi.jsonl", "--strategy", "mine.toml"])
+}
+
+#[test]
+fn an_override_makes_a_row_of_its_own_beside_the_original() {
+    let desk = Desk::with_run(&["--strategy", "prune", "--set", "prune.protect=20000"]);
+    assert_eq!(rows(&desk), ["empty", "full", "id-list", "prune", "prune[protect=20000]"]);
+    let sent = |strategy: &str| -> u64 {
+        let rows = desk.csv("run/summary.csv");
+        let row = rows.iter().find(|r| r["strategy"] == strategy).unwrap();
+        row["tokens_sent"].parse().unwrap()
+    };
+    assert!(sent("prune[protect=20000]") < sent("prune"));
+}
+
+#[test]
+fn an_override_of_a_preset_file_names_it_by_its_path() {
+    let desk = desk(MINE);
+    let set = ["--strategy", "mine.toml", "--set", "mine.toml.last=1"];
+    desk.good(&[&["bench", "pi.jsonl", "--out", "run"], &set[..]].concat());
+    assert_eq!(rows(&desk), ["empty", "full", "id-list", "mine", "mine[last=1]"]);
+}
+
+#[test]
+fn a_cell_that_breaks_a_pair_fails_alone() {
+    let desk = desk(&MINE.replace("last = 3", "last = 1\nkeep_pairs = false"));
+    let ran = desk.recap(&["bench", "pi.jsonl", "--strategy", "mine.toml", "--out", "run"]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert!(ran.err.contains("failed: "), "{}", ran.err);
+    assert!(ran.err.contains("`c1`"), "the call is named\n{}", ran.err);
+    assert!(ran.out.contains("1 cell failed"), "{}", ran.out);
+    let requests = desk.csv("run/requests.csv");
+    let of = |strategy: &str| requests.iter().filter(|r| r["strategy"] == strategy).count();
+    assert_eq!((of("full"), of("id-list"), of("mine")), (4, 4, 0));
+    let summary = desk.json("run/summary.json");
+    let row = |r: &&serde_json::Value| r["strategy"] == "mine";
+    let mine = summary["rows"].as_array().unwrap().iter().find(row).unwrap();
+    assert_eq!(mine["failed"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_preset_that_declares_broken_pairs_is_allowed_them() {
+    let broken = "last = 1\nkeep_pairs = false\nbreaks_pairs = true";
+    let desk = desk(&MINE.replace("last = 3", broken));
+    desk.good(&["bench", "pi.jsonl", "--strategy", "mine.toml", "--out", "run"]);
+    let requests = desk.csv("run/requests.csv");
+    let mine = requests.iter().filter(|r| r["strategy"] == "mine");
+    let valid: Vec<&str> = mine.map(|r| r["valid"].as_str()).collect();
+    // Results are sent alone before the second and the fourth request.
+    assert_eq!(valid, ["true", "false", "true", "false"]);
+}
+
+#[test]
+fn all_runs_every_built_in_preset() {
+    let desk = Desk::with_sessions();
+    desk.good(&["bench", "pi.jsonl", "--strategy", "all", "--out", "run"]);
+    let listed = desk.good(&["strategies", "list"]).out;
+    let mut names: Vec<&str> = listed.lines().filter_map(|l| l.split_whitespace().next()).collect();
+    names.sort_unstable();
+    assert_eq!(rows(&desk), names);
+}

@@ -1,0 +1,151 @@
+//! Bad input and bad usage: exit 2, one clear error, nothing written.
+
+use crate::desk::Desk;
+
+const USER: &str = r#"{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"hello"}}"#;
+
+/// The error that `recap bench FILE` gives on a file with these bytes.
+#[track_caller]
+fn bad(bytes: impl AsRef<[u8]>) -> String {
+    let desk = Desk::new();
+    desk.file("session.jsonl", bytes);
+    let error = desk.refused(&["bench", "session.jsonl"]);
+    assert!(error.contains("--> session.jsonl"), "{error}");
+    error
+}
+
+#[track_caller]
+fn assert_says(error: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(error.contains(part), "`{part}` is missing in\n{error}");
+    }
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let error = Desk::new().refused(&["bench", "absent.jsonl"]);
+    assert_says(&error, &["no such file", "absent.jsonl"]);
+}
+
+#[test]
+fn an_empty_file_is_refused() {
+    assert_says(&bad(""), &["empty"]);
+    assert_says(&bad(" \n\n"), &["empty"]);
+}
+
+#[test]
+fn empty_standard_input_is_refused() {
+    let error = Desk::new().refused(&["bench", "-"]);
+    assert_says(&error, &["empty", "stdin"]);
+}
+
+#[test]
+fn bytes_that_are_not_utf_8_are_refused_with_their_line() {
+    let bytes = [USER.as_bytes(), b"\n{\"a\":\"\xff\xfe\"}\n", USER.as_bytes()].concat();
+    assert_says(&bad(bytes), &["not UTF-8", "session.jsonl:2"]);
+}
+
+#[test]
+fn a_truncated_line_in_the_middle_is_refused_with_its_line() {
+    let error = bad(format!("{USER}\n{{\"type\":\"user\",\"uu\n{}\n", USER.replace("u1", "u2")));
+    assert_says(&error, &["broken JSON", "session.jsonl:2"]);
+}
+
+#[test]
+fn a_torn_last_line_is_left_out_and_said() {
+    let desk = Desk::with_sessions();
+    let torn = desk.read("pi.jsonl") + "{\"type\":\"message\",\"mess";
+    desk.file("torn.jsonl", torn);
+    let ran = desk.good(&["bench", "torn.jsonl"]);
+    assert!(ran.out.contains("line 10 is torn and was left out"), "{}", ran.out);
+}
+
+#[test]
+fn an_unknown_role_is_refused_with_its_line_and_the_known_ones() {
+    let robot = USER.replace("u1", "u2").replace(r#""role":"user""#, r#""role":"robot""#);
+    let error = bad(format!("{USER}\n{robot}\n"));
+    assert_says(&error, &["unknown role `robot`", ":2", "system, user, assistant or tool"]);
+}
+
+#[test]
+fn a_result_without_its_call_is_refused_with_its_line() {
+    let orphan = r#"{"type":"user","uuid":"u2","parentUuid":"u1","sessionId":"s","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_9","content":"x"}]}}"#;
+    assert_says(&bad(format!("{USER}\n{orphan}\n")), &["toolu_9", "session.jsonl:2"]);
+}
+
+#[test]
+fn json_of_another_type_is_refused() {
+    for json in ["42", "{\"a\":1}", "[1,2]", "null", "\"text\"", "[]", "{}", "[[]]"] {
+        bad(json);
+    }
+    let misshapen = r#"{"type":"user","uuid":"u2","parentUuid":"u1","sessionId":"s","message":{"role":"user","content":7}}"#;
+    assert_says(&bad(format!("{USER}\n{misshapen}\n")), &["content", "session.jsonl:2"]);
+}
+
+#[test]
+fn a_folder_without_transcripts_is_refused() {
+    let desk = Desk::new();
+    desk.file("folder/notes.txt", "nothing").file("folder/data.csv", "a,b\n");
+    let error = desk.refused(&["bench", "folder"]);
+    assert_says(&error, &["no transcript", "folder", "2 files"]);
+}
+
+#[test]
+fn an_unknown_strategy_is_refused_with_the_known_ones() {
+    let error = Desk::new().refused(&["bench", "--strategy", "sliding-windows"]);
+    assert_says(&error, &["`sliding-windows`", "sliding-window,", "prune", "TOML"]);
+}
+
+#[test]
+fn an_unreadable_window_is_refused_with_what_is_allowed() {
+    for window in ["huge", "0", "101%", "-5", ""] {
+        let error = Desk::new().refused(&["bench", &format!("--window={window}")]);
+        assert_says(&error, &[&format!("`{window}` is no window"), "16k", "25%"]);
+    }
+}
+
+#[test]
+fn a_window_that_is_too_small_is_refused_before_anything_is_written() {
+    let error = Desk::new().refused(&["bench", "--window", "500"]);
+    assert_says(&error, &["500", "at least 2000", "invoice-export"]);
+    let show = ["show", "quickstart", "--strategy", "fifo", "--window", "500"];
+    assert_says(&Desk::new().refused(&show), &["at least 2000"]);
+}
+
+#[test]
+fn an_unknown_format_is_refused_with_the_known_ones() {
+    let error = Desk::new().refused(&["bench", "--format", "csv,docx"]);
+    assert_says(&error, &["`docx`", "csv", "json", "html"]);
+    let error = Desk::with_sessions().refused(&["import", "word", "pi.jsonl", "-o", "native"]);
+    assert_says(&error, &["`word`", "auto", "claude-code", "pi", "openai-chat"]);
+}
+
+#[test]
+fn an_override_that_is_wrong_is_refused_with_what_is_allowed() {
+    let refuse = |set: &str| Desk::new().refused(&["bench", "--set", set]);
+    assert_says(&refuse("prune.protekt=1"), &["strategies/prune.toml", "protekt", "protect"]);
+    assert_says(&refuse("prune.protect=many"), &["strategies/prune.toml", "protect"]);
+    assert_says(&refuse("prune"), &["PRESET.KEY=VALUE", "prune.protect=20000"]);
+    assert_says(&refuse("pruned.protect=1"), &["`pruned`", "prune"]);
+    assert_says(&refuse("prune.9.protect=1"), &["strategies/prune.toml"]);
+    assert_says(&refuse("prune.protect="), &["strategies/prune.toml", "protect"]);
+}
+
+#[test]
+fn one_transcript_given_twice_is_refused() {
+    let error = Desk::with_sessions().refused(&["bench", "pi.jsonl", "pi.jsonl"]);
+    assert_says(&error, &["`pi`", "twice"]);
+}
+
+#[test]
+fn a_run_folder_that_is_none_is_refused() {
+    let desk = Desk::with_sessions();
+    assert_says(&desk.refused(&["report", "absent"]), &["absent/manifest.json"]);
+    assert_says(&desk.refused(&["report", "pi.jsonl"]), &["pi.jsonl"]);
+}
+
+#[test]
+fn an_out_that_is_a_file_is_refused() {
+    let error = Desk::with_sessions().refused(&["bench", "pi.jsonl", "--out", "pi.jsonl"]);
+    assert_says(&error, &["pi.jsonl"]);
+}

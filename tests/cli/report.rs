@@ -1,0 +1,114 @@
+//! `recap report`: rendering a run again.
+
+use std::io::Write;
+
+use crate::desk::Desk;
+
+/// Every file of the run, by name.
+fn files(desk: &Desk) -> Vec<(String, String)> {
+    let read = |name: String| {
+        let text = desk.read(&format!("run/{name}"));
+        (name, text)
+    };
+    desk.list("run").into_iter().map(read).collect()
+}
+
+#[track_caller]
+fn assert_same_again(desk: &Desk, more: &[&str]) {
+    let before = files(desk);
+    for name in ["report.html", "summary.json", "summary.csv", "requests.csv"] {
+        std::fs::remove_file(desk.path(&format!("run/{name}"))).unwrap();
+    }
+    desk.good(&[&["report", "run"], more].concat());
+    let after = files(desk);
+    assert_eq!(after.len(), before.len());
+    for ((name, old), (_, new)) in before.iter().zip(&after) {
+        assert!(old == new, "{name} differs");
+    }
+}
+
+#[test]
+fn a_run_is_rendered_again_to_the_same_bytes() {
+    assert_same_again(&Desk::with_run(&["--window", "25%", "--window", "16k"]), &[]);
+}
+
+#[test]
+fn a_run_over_several_inputs_with_warnings_is_rendered_again_to_the_same_bytes() {
+    let desk = Desk::with_sessions();
+    desk.file("all/notes.txt", "x");
+    std::fs::copy(desk.path("claude-code.jsonl"), desk.path("all/c.jsonl")).unwrap();
+    let bench = desk.good(&["bench", "pi.jsonl", "all", "--out", "run"]);
+    assert!(bench.out.contains("notes.txt"), "{}", bench.out);
+    assert_same_again(&desk, &[]);
+    let report = desk.good(&["report", "run"]);
+    assert_eq!(report.out, bench.out, "the table is the same, and so is the last line");
+}
+
+#[test]
+fn a_run_without_text_is_rendered_again_to_the_same_bytes() {
+    assert_same_again(&Desk::with_run(&["--no-text", "--strategy", "prune"]), &[]);
+}
+
+#[test]
+fn text_can_be_left_out_afterwards() {
+    let desk = Desk::with_run(&["--strategy", "prune"]);
+    let told = "refused five nights in a row";
+    assert!(desk.read("run/report.html").contains(told));
+    desk.good(&["report", "run", "--no-text"]);
+    assert!(!desk.read("run/report.html").contains(told));
+}
+
+#[test]
+fn only_the_formats_asked_for_are_written_again() {
+    let desk = Desk::with_run(&["--strategy", "full"]);
+    for name in ["report.html", "summary.csv"] {
+        std::fs::remove_file(desk.path(&format!("run/{name}"))).unwrap();
+    }
+    desk.good(&["report", "run", "--format", "csv"]);
+    assert!(desk.path("run/summary.csv").exists());
+    assert!(!desk.path("run/report.html").exists());
+}
+
+#[test]
+fn a_journal_with_a_torn_last_line_still_reports() {
+    for torn in [&b"{\"cell\":{\"key\":{\"data"[..], b"{\"cell\":{\"key\":\"\xe2\x82"] {
+        let desk = Desk::with_run(&["--strategy", "fifo"]);
+        let whole = desk.read("run/requests.csv");
+        let mut journal =
+            std::fs::File::options().append(true).open(desk.path("run/cells.jsonl")).unwrap();
+        journal.write_all(torn).unwrap();
+        desk.good(&["report", "run"]);
+        assert_eq!(desk.read("run/requests.csv"), whole);
+    }
+}
+
+#[test]
+fn a_run_that_was_killed_reports_the_cells_that_finished() {
+    let desk = Desk::with_run(&["--strategy", "fifo"]);
+    let journal = desk.read("run/cells.jsonl");
+    let lines: Vec<&str> = journal.lines().collect();
+    assert_eq!(lines.len(), 5, "a transcript and four cells");
+    let kept = lines[..3].join("\n") + "\n" + &lines[3][..lines[3].len() / 2];
+    desk.file("run/cells.jsonl", kept);
+    std::fs::remove_file(desk.path("run/texts.jsonl")).unwrap();
+    desk.good(&["report", "run"]);
+    assert_eq!(desk.read("run/requests.csv").lines().count(), 1 + 2 * 46);
+}
+
+#[test]
+fn a_broken_line_in_the_middle_of_the_journal_is_refused_with_its_line() {
+    let desk = Desk::with_run(&["--strategy", "fifo"]);
+    let journal = desk.read("run/cells.jsonl").replacen("\"cell\"", "\"sell\"", 1);
+    desk.file("run/cells.jsonl", journal);
+    let error = desk.refused(&["report", "run"]);
+    assert!(error.contains("run/cells.jsonl, line 2"), "{error}");
+}
+
+#[test]
+fn a_run_without_a_finished_cell_selects_nothing() {
+    let desk = Desk::with_run(&["--strategy", "full"]);
+    desk.file("run/cells.jsonl", "");
+    let ran = desk.recap(&["report", "run"]);
+    assert_eq!((ran.code, ran.out.as_str()), (4, ""), "{ran:?}");
+    assert!(ran.err.contains("\nhelp: "), "{}", ran.err);
+}

@@ -1,0 +1,148 @@
+//! The smaller commands: import, strategies, datasets, completions, help.
+
+use crate::desk::{Desk, without};
+
+#[test]
+fn an_imported_session_benches_to_the_same_requests_as_its_original() {
+    for (format, file) in [
+        ("claude-code", "claude-code.jsonl"),
+        ("pi", "pi.jsonl"),
+        ("openai-chat", "openai-chat.json"),
+        ("auto", "claude-code.jsonl"),
+    ] {
+        let desk = Desk::with_sessions();
+        let ran = desk.good(&["import", format, file, "-o", "native"]);
+        assert_eq!(ran.out, "1 transcripts in native\n");
+        desk.good(&["bench", file, "--quiet", "--out", "a"]);
+        desk.good(&["bench", "native", "--quiet", "--out", "b"]);
+        for name in ["requests.csv", "references.csv"] {
+            let [a, b] = ["a", "b"].map(|run| desk.read(&format!("{run}/{name}")));
+            assert_eq!(without(&a, "dataset"), without(&b, "dataset"), "{file}, {name}");
+        }
+        assert!(desk.csv("b/requests.csv").iter().all(|r| r["dataset"] == "native"));
+    }
+}
+
+#[test]
+fn import_refuses_to_overwrite() {
+    let desk = Desk::with_sessions();
+    desk.good(&["import", "pi", "pi.jsonl", "-o", "native"]);
+    let before = desk.read("native/transcripts.jsonl");
+    let error = desk.refused(&["import", "auto", "claude-code.jsonl", "-o", "native"]);
+    assert!(error.contains("there is a data set already") && error.contains("native"), "{error}");
+    assert_eq!(desk.read("native/transcripts.jsonl"), before);
+}
+
+#[test]
+fn import_refuses_what_could_not_be_read_back() {
+    let desk = Desk::with_sessions();
+    let error = desk.refused(&["import", "auto", "pi.jsonl", "pi.jsonl", "-o", "native"]);
+    assert!(error.contains("`pi` is given twice"), "{error}");
+}
+
+#[test]
+fn import_of_another_format_than_named_is_refused() {
+    let desk = Desk::with_sessions();
+    let error = desk.refused(&["import", "pi", "openai-chat.json", "-o", "native"]);
+    assert!(error.contains("openai-chat.json"), "{error}");
+}
+
+#[test]
+fn import_counts_what_it_leaves_out() {
+    let desk = Desk::with_sessions();
+    let odd = "{\"type\":\"progress\",\"uuid\":\"x\",\"parentUuid\":null,\"sessionId\":\"c1\"}\n";
+    desk.file("odd.jsonl", odd.to_owned() + &desk.read("claude-code.jsonl"));
+    let ran = desk.good(&["import", "auto", "odd.jsonl", "-o", "native"]);
+    assert!(ran.err.contains("left out 1 × "), "{}", ran.err);
+}
+
+#[test]
+fn strategies_are_listed_one_a_line() {
+    let out = Desk::new().good(&["strategies"]).out;
+    assert_eq!(out, Desk::new().good(&["strategies", "list"]).out);
+    for (name, kind) in
+        [("full", "control"), ("prune", "model-free"), ("continuation", "compactor")]
+    {
+        let line = out.lines().find(|l| l.split_whitespace().next() == Some(name)).unwrap();
+        assert_eq!(line.split_whitespace().nth(1), Some(kind), "{line}");
+    }
+}
+
+#[test]
+fn strategies_show_gives_numbers_at_a_window_and_prompts() {
+    let desk = Desk::new();
+    let out = desk.good(&["strategies", "show", "prune", "--window", "100000"]).out;
+    assert!(out.contains("at a window of 100000"), "{out}");
+    // Half of the native window of 200,000: the threshold of 20,000 is 10,000.
+    assert!(out.contains("and over 10000"), "{out}");
+    let out = desk.good(&["strategies", "show", "continuation"]).out;
+    assert!(out.contains("\n--- "), "a prompt is printed\n{out}");
+    assert!(desk.refused(&["strategies", "show", "nothing"]).contains("`nothing`"));
+}
+
+#[test]
+fn every_built_in_strategy_shows_and_names_its_source() {
+    let desk = Desk::new();
+    for line in desk.good(&["strategies", "list"]).out.lines() {
+        let name = line.split_whitespace().next().unwrap();
+        let out = desk.good(&["strategies", "show", name]).out;
+        assert!(out.starts_with(&format!("{name}\n")) && out.contains("\nsource: "), "{out}");
+    }
+}
+
+#[test]
+fn data_sets_are_listed_and_shown() {
+    let desk = Desk::new();
+    assert!(desk.good(&["datasets"]).out.starts_with("quickstart"));
+    let out = desk.good(&["datasets", "show", "quickstart"]).out;
+    assert!(out.contains("invoice-export: 130 messages, 46 requests"), "{out}");
+    assert!(out.contains("licence: MIT OR Apache-2.0"), "{out}");
+    let error = desk.refused(&["datasets", "show", "nothing"]);
+    assert!(error.contains("`nothing`") && error.contains("quickstart"), "{error}");
+}
+
+#[test]
+fn completions_name_every_subcommand() {
+    let desk = Desk::new();
+    let out = desk.good(&["completions", "bash"]).out;
+    for command in
+        ["bench", "replay", "report", "import", "show", "strategies", "datasets", "completions"]
+    {
+        assert!(out.contains(&format!("recap__subcmd__{command}")), "{command}");
+    }
+    assert_eq!(desk.recap(&["completions", "tcsh"]).code, 2);
+}
+
+#[test]
+fn help_says_what_each_command_does_within_a_line() {
+    let desk = Desk::new();
+    let out = desk.good(&["--help"]).out;
+    assert!(out.contains("what it costs") || out.contains("loses"), "{out}");
+    for command in ["bench", "replay", "report", "import", "show", "strategies", "datasets"] {
+        let line = out.lines().find(|l| l.trim_start().starts_with(command)).unwrap();
+        assert!(line.chars().count() <= 100, "{line}");
+        desk.good(&[command, "--help"]);
+    }
+}
+
+#[test]
+fn usage_errors_end_with_exit_2_and_print_nothing_on_standard_output() {
+    let desk = Desk::new();
+    for arguments in [
+        &["bench", "--no-such-option"][..],
+        &["bench", "--jobs", "many"],
+        &["bench", "--jobs", "0"],
+        &["bench", "--replicates", "0"],
+        &["bench", "--tokens", "words"],
+        &["bench", "--dry-run", "--json"],
+        &["nothing"],
+        &["import", "pi"],
+        &["show", "quickstart"],
+        &[],
+    ] {
+        let ran = desk.recap(arguments);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{arguments:?}: {ran:?}");
+        assert!(!ran.err.is_empty() && !ran.err.contains("panicked"), "{}", ran.err);
+        assert!(desk.list(".").is_empty());
+    }
+}

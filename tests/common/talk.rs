@@ -1,0 +1,133 @@
+//! Conversations by hand for the suites that hold mechanisms against their
+//! seeds, and the built-in presets to run them through.
+
+use recap::model::{Block, Role, Transcript};
+use recap::replay::{Plan, Session};
+use recap::strategy::{Record, builtin};
+use serde_json::json;
+
+use super::{block_on, ledger, message, offline, plan, subject};
+
+/// A text of so many tokens by the tokeniser and by characters / 4 alike.
+pub fn even(tokens: usize) -> String {
+    " the".repeat(tokens)
+}
+
+/// Writes a transcript by hand. Its texts are [`even`].
+#[derive(Default)]
+pub struct Talk(Transcript);
+
+impl Talk {
+    pub fn new(system: &str) -> Self {
+        let mut talk = Self::default();
+        talk.0.id = "talk".into();
+        talk.0.preamble.system = vec![system.into()];
+        talk
+    }
+
+    fn push(mut self, role: Role, blocks: Vec<Block>) -> Self {
+        let next = self.0.messages.len();
+        self.0.messages.push(message(next, role, blocks));
+        self
+    }
+
+    pub fn user(self, tokens: usize) -> Self {
+        self.push(Role::User, vec![Block::Text { text: even(tokens) }])
+    }
+
+    pub fn says(self, tokens: usize) -> Self {
+        self.push(Role::Assistant, vec![Block::Text { text: even(tokens) }])
+    }
+
+    /// A response with calls: id and tool.
+    pub fn calls(self, calls: &[(&str, &str)]) -> Self {
+        let block = |(id, tool): &(&str, &str)| Block::ToolCall {
+            id: (*id).into(),
+            name: (*tool).into(),
+            arguments: json!({ "id": id }),
+        };
+        self.push(Role::Assistant, calls.iter().map(block).collect())
+    }
+
+    pub fn result(self, call: &str, tokens: usize) -> Self {
+        self.result_text(call, &even(tokens))
+    }
+
+    pub fn result_text(self, call: &str, text: &str) -> Self {
+        let (call, text) = (call.into(), text.into());
+        self.push(Role::Tool, vec![Block::ToolResult { call, text, images: 0, is_error: false }])
+    }
+
+    /// One call of a tool and its result, for each size. Call ids count on.
+    pub fn uses(self, tool: &str, sizes: &[usize]) -> Self {
+        sizes.iter().fold(self, |talk, &tokens| {
+            let id = format!("c{}", talk.0.messages.len());
+            talk.calls(&[(&id, tool)]).result(&id, tokens)
+        })
+    }
+
+    /// A closing answer, and one more exchange that shows what came of it.
+    pub fn close(self) -> Transcript {
+        self.says(1).user(1).says(1).end()
+    }
+
+    pub fn end(self) -> Transcript {
+        self.0
+    }
+}
+
+/// A built-in preset at a window, with overrides.
+pub fn real(name: &str, window: u64, overrides: &[(&str, &str)]) -> Plan {
+    let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+    let overrides: Vec<_> = overrides.iter().map(own).collect();
+    plan(builtin(name, &overrides).expect("a built-in preset").unwrap(), window)
+}
+
+/// The same without scaling (`--no-scale`).
+pub fn unscaled(plan: Plan) -> Plan {
+    Plan { scaled: false, ..plan }
+}
+
+/// Looks at the session when it sends a request, counted from 0.
+pub fn at_request<T>(
+    transcript: &Transcript,
+    plan: &Plan,
+    request: u32,
+    look: impl FnOnce(&Session<'_>) -> T,
+) -> T {
+    let subject = subject(transcript.clone());
+    let compactor = offline();
+    block_on(async {
+        let mut session = Session::open(&subject, plan, &compactor).unwrap();
+        assert!(session.run_to_request(request).await.unwrap(), "no request {request}");
+        look(&session)
+    })
+}
+
+/// Looks at the session when it sends its last request.
+pub fn at_last<T>(transcript: &Transcript, plan: &Plan, look: impl FnOnce(&Session<'_>) -> T) -> T {
+    let requests = transcript.messages.iter().filter(|m| m.is_request()).count();
+    at_request(transcript, plan, requests as u32 - 1, look)
+}
+
+/// The ledger at the last request.
+pub fn last(transcript: &Transcript, plan: &Plan) -> String {
+    at_last(transcript, plan, ledger)
+}
+
+/// Records of a kind, of the whole session.
+pub fn records(transcript: &Transcript, plan: &Plan, kind: &str) -> Vec<serde_json::Value> {
+    let subject = subject(transcript.clone());
+    let compactor = offline();
+    block_on(async {
+        let mut session = Session::open(&subject, plan, &compactor).unwrap();
+        session.run_to_end().await.unwrap();
+        let of_kind = |record: &&Record| record.kind == kind;
+        session.records().iter().filter(of_kind).map(|record| record.body.clone()).collect()
+    })
+}
+
+/// Recorded messages that are sent, in the order in which they are sent.
+pub fn shown(session: &Session<'_>) -> Vec<u32> {
+    session.context().visible().map(|id| id.index().expect("nothing synthetic")).collect()
+}

@@ -1,0 +1,122 @@
+//! Seed 000 (Arachne), its existing hard FIFO above 85 %. The rest of that seed
+//! is tested beside `session-state`. `strategies/README.md` says which test
+//! stands for which sentence.
+
+mod common;
+
+use common::talk::{Talk, at_last, at_request, even, last, real, shown};
+use common::{block_on, offline, plan, preset, subject};
+use recap::model::{
+    CellOutcome, CellRows, PreambleChange, RecordedCompaction, RecordedTrigger, Transcript,
+};
+use recap::replay::{Plan, replay};
+
+/// Four exchanges of 200 tokens, and a user message of `newest` tokens.
+fn exchanges(newest: usize) -> Transcript {
+    let talk = (0..4).fold(Talk::new(""), |talk, _| talk.user(100).says(100));
+    talk.user(newest).says(1).end()
+}
+
+#[test]
+fn nothing_is_dropped_at_85_percent_and_the_oldest_exchange_above() {
+    let fifo = real("fifo", 1_000, &[]);
+    assert_eq!(last(&exchanges(50), &fifo), "VVVVVVVVV");
+    assert_eq!(last(&exchanges(51), &fifo), "..VVVVVVV");
+}
+
+#[test]
+fn no_more_is_dropped_than_brings_it_back_to_the_limit() {
+    let fifo = real("fifo", 1_000, &[]);
+    // 1,050 less one exchange is 850; 1,051 needs a second one.
+    assert_eq!(last(&exchanges(250), &fifo), "..VVVVVVV");
+    assert_eq!(last(&exchanges(251), &fifo), "....VVVVV");
+}
+
+#[test]
+fn the_system_prompt_counts_and_is_never_dropped() {
+    let mut talk = exchanges(50);
+    talk.preamble.system = vec![even(300)];
+    at_last(&talk, &real("fifo", 1_000, &[]), |session| {
+        // 1,150 less two exchanges is 750.
+        assert_eq!(shown(session), [4, 5, 6, 7, 8]);
+        assert_eq!(session.context().preamble_weight().tokens, 300);
+    });
+}
+
+fn rows(transcript: &Transcript, plan: &Plan) -> CellRows {
+    match block_on(replay(&subject(transcript.clone()), plan, &offline())).cell.outcome {
+        CellOutcome::Done(rows) => *rows,
+        CellOutcome::Failed { error } => panic!("{error}"),
+    }
+}
+
+#[test]
+fn a_single_message_over_the_whole_budget_is_a_separate_concern() {
+    // The current user message is sent whole, and the request overflows.
+    let talk = exchanges(1_100);
+    let fifo = real("fifo", 1_000, &[]);
+    assert_eq!(last(&talk, &fifo), "........V");
+    let rows = rows(&talk, &fifo);
+    let overflows: Vec<bool> = rows.requests.iter().map(|r| r.overflow).collect();
+    assert_eq!(overflows, [false, false, false, false, true]);
+}
+
+#[test]
+fn dropping_costs_no_model_call_and_leaves_the_originals_stored() {
+    let (talk, fifo) = (exchanges(51), real("fifo", 1_000, &[]));
+    assert!(rows(&talk, &fifo).compactions.iter().all(|row| row.model_calls == 0));
+    at_last(&talk, &fifo, |session| assert_eq!(session.context().stored().count(), 9));
+}
+
+#[test]
+fn dropped_messages_come_back_when_there_is_room_again() {
+    let mut talk = exchanges(50);
+    talk.preamble.system = vec![even(300)];
+    let shorter = PreambleChange { before: 8, system: vec![even(10)] };
+    talk.preamble_changes = vec![shorter];
+    let fifo = real("fifo", 1_000, &[]);
+    // Before row 7 there are 300 and 700, so 150 are too many. Before row 9
+    // there are 10 and 850, so 10 are. With 40 tokens less all of it fits.
+    assert_eq!(at_request(&talk, &fifo, 3, shown), [2, 3, 4, 5, 6]);
+    assert_eq!(at_request(&talk, &fifo, 4, shown), [2, 3, 4, 5, 6, 7, 8]);
+    let mut room = exchanges(10);
+    room.preamble.system = vec![even(300)];
+    room.preamble_changes = talk.preamble_changes;
+    assert_eq!(at_request(&room, &fifo, 3, shown), [2, 3, 4, 5, 6]);
+    assert_eq!(at_request(&room, &fifo, 4, shown), [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+}
+
+#[test]
+fn dropped_messages_can_still_be_folded_later() {
+    let mut talk = exchanges(51);
+    talk.messages.extend(Talk::new("").user(1).says(1).end().messages);
+    talk.compactions = vec![RecordedCompaction {
+        after: 11,
+        kept_from: 9,
+        summary: None,
+        cleared: Vec::new(),
+        trigger: RecordedTrigger::Auto,
+        tokens_before: None,
+        at: None,
+    }];
+    let stages = "[[stage]]\nmechanism = \"fifo\"\nat = \"request\"\n\
+                  when = { above = \"window\", share = 0.85 }\n\
+                  [[stage]]\nmechanism = \"continuation\"\nat = \"append\"\nwhen = \"recorded\"\n\
+                  keep_last = 2\nmax_tokens = 20\nkeep_summaries = \"all\"\nrequest = \"fresh\"\n\
+                  prompt = \"p\"";
+    let plan = plan(preset(stages), 1_000);
+    assert_eq!(at_request(&talk, &plan, 4, common::ledger), "..VVVVVVV");
+    assert_eq!(last(&talk, &plan), "FFFFFFFFFVV");
+}
+
+#[test]
+fn what_a_stage_before_it_hides_frees_nothing() {
+    // The window leaves rows 2 to 6, 210 tokens, 60 too many: the exchange of
+    // row 2 has to go too, though rows 0 and 1 alone weigh 1,000.
+    let talk = Talk::new("").user(500).says(500).user(50).says(50).user(50).says(50);
+    let talk = talk.user(10).says(1).end();
+    let stages = "[[stage]]\nmechanism = \"sliding-window\"\nat = \"request\"\nwhen = \"always\"\n\
+                  last = 5\n[[stage]]\nmechanism = \"fifo\"\nat = \"request\"\n\
+                  when = { above = \"window\", share = 0.15 }";
+    assert_eq!(last(&talk, &plan(preset(stages), 1_000)), "....VVV");
+}

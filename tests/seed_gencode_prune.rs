@@ -1,0 +1,206 @@
+//! Seed 001 (GenCode), its layer 1: tool output pruning. Layer 2 is tested
+//! beside `continuation`. `strategies/README.md` says which test stands for
+//! which sentence.
+
+mod common;
+
+use common::talk::{Talk, at_last, last, real, records, unscaled};
+use common::{block_on, offline, replayed, subject, words};
+use recap::model::{Block, CellOutcome, Transcript};
+use recap::replay::{Plan, replay};
+use recap::strategy::{EntryId, builtin};
+use serde_json::json;
+
+/// The seed's thresholds are meant for 200,000.
+const NATIVE: u64 = 200_000;
+const MARKER: &str = "[Old tool result cleared]";
+
+fn gencode(overrides: &[(&str, &str)]) -> Plan {
+    real("prune", NATIVE, overrides)
+}
+
+/// A user message, then a call and its result of each size, then what shows
+/// what came of it. Results are rows 2, 4, 6 and so on.
+fn reads(user: usize, sizes: &[usize]) -> Transcript {
+    Talk::new("").user(user).uses("read", sizes).close()
+}
+
+/// One result of 100 tokens, reported by its answer as so many in all.
+fn reported(total: u64) -> Transcript {
+    let call = subject(reads(1, &[100])).recording.sizes.messages[1].tokens;
+    // User, call, result and the answer's own token.
+    reads((total - call - 100 - 1) as usize, &[100])
+}
+
+#[test]
+fn exactly_20k_tokens_do_not_prune_and_one_more_does() {
+    let plan = gencode(&[("protect", "1")]);
+    assert_eq!(last(&reported(20_000), &plan), "VVVVV");
+    assert_eq!(last(&reported(20_001), &plan), "VVEVV");
+}
+
+#[test]
+fn before_the_first_response_the_size_is_characters_over_four() {
+    // Each of these tokens has two characters, so 45,000 pass for 22,500 and
+    // 39,000 for 19,500. A harness message makes the call, so that there is a
+    // result before the first response.
+    let talk = |tokens: usize| {
+        let mut talk = reads(1, &[10]);
+        talk.messages[0].blocks = vec![Block::Text { text: words(tokens) }];
+        talk.messages[1].synthetic = true;
+        talk
+    };
+    let plan = gencode(&[("protect", "1")]);
+    assert_eq!(replayed(talk(45_000), &plan, &offline()), ["VVE", "VVEVV"]);
+    // As soon as the first response has reported 39,000, they are over 20,000.
+    assert_eq!(replayed(talk(39_000), &plan, &offline()), ["VVV", "VVEVV"]);
+}
+
+#[test]
+fn actual_usage_counts_once_a_response_has_reported_it() {
+    // Row 4 brings 30,000 tokens; the request before row 5 still sends both
+    // results, its report then clears them.
+    let plan = gencode(&[("protect", "1")]);
+    let rows = replayed(reads(10, &[100, 30_000]), &plan, &offline());
+    assert_eq!(rows, ["V", "VVV", "VVVVV", "VVEVEVV"]);
+}
+
+#[test]
+fn the_output_of_the_response_counts_as_used() {
+    // 11,000 sent and 10,000 written are over 20,000.
+    let talk = Talk::new("").user(11_000 - 200).uses("read", &[100]);
+    let talk = talk.says(10_000).user(1).says(1).end();
+    assert_eq!(last(&talk, &gencode(&[("protect", "1")])), "VVEVV");
+}
+
+#[test]
+fn the_last_40k_tokens_of_tool_output_are_protected_the_boundary_included() {
+    assert_eq!(last(&reads(1, &[100, 10_000, 30_000]), &gencode(&[])), "VVEVVVVVV");
+    assert_eq!(last(&reads(1, &[100, 10_000, 30_001]), &gencode(&[])), "VVEVEVVVV");
+    // Other text is no tool output and takes no share of the protection.
+    let talk = Talk::new("").user(50_000).uses("read", &[100, 10_000, 29_900]);
+    assert_eq!(last(&talk.close(), &gencode(&[])), "VVVVVVVVV");
+}
+
+#[test]
+fn an_old_result_is_replaced_by_the_literal_marker_and_nothing_else_changes() {
+    let talk = reads(1, &[30_000, 30_000]);
+    at_last(&talk, &gencode(&[]), |session| {
+        let context = session.context();
+        assert_eq!(context.entry(EntryId::message(2)).unwrap().text, MARKER);
+        let Block::ToolResult { call, .. } = &talk.messages[2].blocks[0] else {
+            panic!("row 2 is a result");
+        };
+        let text = MARKER.to_owned();
+        let cleared = Block::ToolResult { call: call.clone(), text, images: 0, is_error: false };
+        assert_eq!(context.blocks(2), [cleared]);
+        for row in [0, 1, 3, 4, 5, 6] {
+            assert_eq!(context.blocks(row), talk.messages[row as usize].blocks, "{row}");
+        }
+        assert_eq!(context.message_count(), 7);
+    });
+}
+
+#[test]
+fn each_cleared_result_is_marked_pruned_with_a_time() {
+    // Row 3 has reported 30,000; row 4 leaves row 2 unprotected. Rows stand ten
+    // seconds apart, row 0 ten seconds after midnight of the assumed first day.
+    let pruned = records(&reads(1, &[30_000, 30_000]), &gencode(&[]), "pruned");
+    let expected = json!({
+        "toolUseId": "c1",
+        "tool": "read",
+        "pruned": true,
+        "prunedAt": "2026-01-01T00:00:50Z",
+        "summarize": false,
+    });
+    assert_eq!(pruned, [expected]);
+}
+
+#[test]
+fn pruning_returns_an_accurate_count_and_the_tokens_saved() {
+    // 401 and 201 characters become 25 each, one after the other as they come:
+    // 376 and 176 less, a quarter of which are 94 and 44 tokens.
+    let talk = Talk::new("").user(21_000).calls(&[("a", "read"), ("b", "read")]);
+    let talk = talk.result_text("a", &"x".repeat(401)).result_text("b", &"x".repeat(201));
+    let runs = records(&talk.close(), &gencode(&[("protect", "1")]), "prune");
+    let expected = [(1, 94), (1, 44)];
+    assert_eq!(runs, expected.map(|(count, saved)| json!({"count": count, "tokensSaved": saved})));
+}
+
+#[test]
+fn what_is_cleared_stays_cleared_and_is_not_counted_again() {
+    // Row 3 has reported 25,000. Row 4 leaves row 2 unprotected, then row 6
+    // leaves row 4 so, which alone is counted.
+    let talk = reads(1, &[25_000, 30_000, 30_000]);
+    let plan = gencode(&[]);
+    let rows = replayed(talk.clone(), &plan, &offline());
+    assert_eq!(rows, ["V", "VVV", "VVEVV", "VVEVEVV", "VVEVEVVVV"]);
+    let runs = records(&talk, &plan, "prune");
+    assert_eq!(runs.iter().map(|run| &run["count"]).collect::<Vec<_>>(), [1, 1]);
+    let ids = records(&talk, &plan, "pruned");
+    assert_eq!(ids.iter().map(|p| &p["toolUseId"]).collect::<Vec<_>>(), ["c1", "c3"]);
+}
+
+#[test]
+fn pruning_is_free() {
+    let plan = gencode(&[]);
+    assert!(!plan.preset.uses_compactor());
+    let subject = subject(reads(1, &[30_000, 30_000]));
+    let CellOutcome::Done(rows) = block_on(replay(&subject, &plan, &offline())).cell.outcome else {
+        panic!("the cell runs");
+    };
+    let calls: Vec<u32> = rows.compactions.iter().map(|row| row.model_calls).collect();
+    assert_eq!(calls, [0]);
+}
+
+#[test]
+fn pruning_can_be_switched_off() {
+    let off = gencode(&[("enabled", "false")]);
+    assert_eq!(last(&reads(1, &[30_000, 30_000]), &off), "VVVVVVV");
+}
+
+#[test]
+fn usable_is_the_window_less_the_smaller_of_output_limit_and_32k() {
+    // The seed's table of models, and a limit above 32k.
+    let table = [
+        (200_000, "8192", 191_808),
+        (128_000, "4096", 123_904),
+        (1_000_000, "8192", 991_808),
+        (200_000, "64000", 168_000),
+    ];
+    for (window, limit, usable) in table {
+        let limit = [("output_limit".to_owned(), limit.to_owned())];
+        let preset = builtin("prune-chart", &limit).unwrap().unwrap();
+        assert_eq!(preset.usable(window), usable);
+    }
+}
+
+#[test]
+fn by_the_decision_chart_it_prunes_only_over_usable() {
+    // 40,000 less 8,192 are 31,808.
+    let chart = unscaled(real("prune-chart", 40_000, &[("protect", "1")]));
+    assert_eq!(last(&reported(31_808), &chart), "VVVVV");
+    assert_eq!(last(&reported(31_809), &chart), "VVEVV");
+    // By the layer table 20,001 are enough.
+    let table = unscaled(real("prune", 40_000, &[("protect", "1")]));
+    assert_eq!(last(&reported(20_001), &table), "VVEVV");
+}
+
+#[test]
+fn by_the_decision_chart_over_usable_and_at_most_20k_is_left_to_compaction() {
+    // 28,000 less 8,192 are 19,808.
+    let chart = unscaled(real("prune-chart", 28_000, &[("protect", "1")]));
+    assert_eq!(last(&reported(20_000), &chart), "VVVVV");
+    assert_eq!(last(&reported(20_001), &chart), "VVEVV");
+}
+
+#[test]
+fn minimum_and_protection_scale_with_the_window() {
+    // At 100,000 they are 10,000 and 20,000.
+    let half = real("prune", 100_000, &[]);
+    assert_eq!(last(&reads(1, &[100, 5_000, 15_000]), &half), "VVEVVVVVV");
+    assert_eq!(last(&reads(1, &[100, 5_000, 15_001]), &half), "VVEVEVVVV");
+    let minimum = real("prune", 100_000, &[("protect", "2")]);
+    assert_eq!(last(&reported(10_000), &minimum), "VVVVV");
+    assert_eq!(last(&reported(10_001), &minimum), "VVEVV");
+}

@@ -1,0 +1,191 @@
+//! Seed 003 (Zoea Nova), sentence by sentence: the window of 20 rows and
+//! snapshot compaction. `strategies/README.md` says which test stands for which
+//! sentence.
+
+mod common;
+
+use common::talk::{Talk, at_last, at_request, last, real, shown, unscaled};
+use common::{ledger, plan, preset, replayed};
+use recap::model::{Role, Transcript};
+use recap::strategy::EntryId;
+use recap::tokens::Counter;
+
+const SEVEN: [&str; 7] = [
+    "get_ship",
+    "get_system",
+    "get_poi",
+    "get_nearby",
+    "get_cargo",
+    "zoea_swarm_status",
+    "zoea_list_myses",
+];
+
+/// 26 rows, taking turns.
+fn turns() -> Transcript {
+    (0..13).fold(Talk::new("Mine and trade."), |talk, _| talk.user(1).says(1)).end()
+}
+
+#[test]
+fn only_the_last_20_messages_are_sent() {
+    let plan = real("sliding-window", 200_000, &[]);
+    // The tenth request has 19 rows before it, the eleventh 21, the last 25.
+    assert_eq!(at_request(&turns(), &plan, 9, shown), (0..19).collect::<Vec<_>>());
+    assert_eq!(at_request(&turns(), &plan, 10, shown), (1..21).collect::<Vec<_>>());
+    assert_eq!(at_request(&turns(), &plan, 12, shown), (5..25).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_system_prompt_is_always_included_and_only_once() {
+    let prompt = Counter::default().count("Mine and trade.");
+    assert!(prompt > 0);
+    for name in ["sliding-window", "sliding-window-zoea", "snapshot-dedup-zoea"] {
+        let plan = real(name, 200_000, &[]);
+        for request in 0..13 {
+            at_request(&turns(), &plan, request, |session| {
+                let context = session.context();
+                assert_eq!(context.preamble_weight().tokens, prompt, "{name}, {request}");
+                let roles = context.visible().map(|id| context.entry(id).unwrap().role);
+                assert!(!roles.into_iter().any(|role| role == Role::System), "{name}");
+            });
+        }
+    }
+}
+
+#[test]
+fn a_call_message_and_each_of_its_results_are_one_row_each() {
+    // Five calls of three tools are twenty rows, 1 to 20.
+    let rows = |talk: Talk| {
+        (0..5).fold(talk, |talk, round| {
+            let id = |tool: usize| format!("{round}-{tool}");
+            let calls = [id(0), id(1), id(2)];
+            let block = |at: usize| (calls[at].as_str(), "mine");
+            let talk = talk.calls(&[block(0), block(1), block(2)]);
+            calls.iter().fold(talk, |talk, call| talk.result(call, 1))
+        })
+    };
+    let plan = real("sliding-window-zoea", 200_000, &[]);
+    let exactly = rows(Talk::new("").user(1)).says(1).end();
+    assert_eq!(at_last(&exactly, &plan, shown), (1..21).collect::<Vec<_>>());
+    // One row more, and the first call message is outside. The seed sends its
+    // three results all the same; with pairs kept they go with it.
+    let more = rows(Talk::new("").user(1)).user(1).says(1).end();
+    assert_eq!(at_last(&more, &plan, shown), (2..22).collect::<Vec<_>>());
+    let kept = real("sliding-window", 200_000, &[]);
+    assert_eq!(at_last(&more, &kept, shown), (5..22).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_full_memory_keeps_all_messages() {
+    at_last(&turns(), &real("sliding-window", 200_000, &[]), |session| {
+        let stored: Vec<EntryId> = session.context().stored().collect();
+        assert_eq!(stored, (0..25).map(EntryId::message).collect::<Vec<_>>());
+    });
+}
+
+#[test]
+fn the_window_can_be_tuned_and_is_a_count_that_does_not_scale() {
+    let tuned = real("sliding-window", 200_000, &[("last", "3")]);
+    assert_eq!(at_last(&turns(), &tuned, shown), [22, 23, 24]);
+    let small = real("sliding-window", 2_000, &[]);
+    assert_eq!(at_last(&turns(), &small, shown).len(), 20);
+    assert_eq!(at_last(&turns(), &unscaled(small), shown).len(), 20);
+}
+
+#[test]
+fn each_of_the_seven_snapshot_tools_keeps_only_its_most_recent_result() {
+    for tool in SEVEN {
+        let twice = Talk::new("").user(1).uses(tool, &[5, 5]).says(1).end();
+        let rows = last(&twice, &real("snapshot-dedup-zoea", 200_000, &[]));
+        assert_eq!(rows, "VV.VV", "{tool}");
+    }
+    for tool in ["mine", "get_status", "GET_SHIP", "zoea_search_messages"] {
+        let twice = Talk::new("").user(1).uses(tool, &[5, 5]).says(1).end();
+        let rows = last(&twice, &real("snapshot-dedup-zoea", 200_000, &[]));
+        assert_eq!(rows, "VVVVV", "{tool}");
+    }
+}
+
+#[test]
+fn the_newest_is_kept_for_each_tool_by_itself() {
+    // 1-2 and 5-6 ask for the ship, 3-4 and 7-8 for the cargo, 9-10 for the system.
+    let talk = Talk::new("").user(1).uses("get_ship", &[1]).uses("get_cargo", &[1]);
+    let talk = talk.uses("get_ship", &[1]).uses("get_cargo", &[1]).uses("get_system", &[1]);
+    let rows = last(&talk.says(1).end(), &real("snapshot-dedup-zoea", 200_000, &[]));
+    assert_eq!(rows, "VV.V.VVVVVV");
+}
+
+#[test]
+fn a_snapshot_stays_until_the_newer_one_is_there() {
+    let talk = Talk::new("").user(1).uses("get_ship", &[1, 1, 1]).says(1).end();
+    let rows = replayed(talk, &real("snapshot-dedup-zoea", 200_000, &[]), &common::offline());
+    assert_eq!(rows, ["V", "VVV", "VV.VV", "VV.V.VV"]);
+}
+
+#[test]
+fn the_tools_name_alone_identifies_a_snapshot_whatever_its_arguments() {
+    // The two calls differ in their argument `id`.
+    let calls = Talk::new("").user(1).calls(&[("a", "get_poi"), ("b", "get_poi")]);
+    let rows = last(
+        &calls.result("a", 1).result("b", 1).says(1).end(),
+        &real("snapshot-dedup-zoea", 200_000, &[]),
+    );
+    assert_eq!(rows, "VV.V");
+}
+
+#[test]
+fn results_resolve_through_call_ids_and_not_through_their_looks() {
+    let ship = "{\"ship\": {\"hull\": 100}, \"cargo\": []}";
+    // The mining results look like ships; the ships come in another order than
+    // they were called for.
+    let talk = Talk::new("").user(1).calls(&[("s1", "get_ship"), ("m1", "mine")]);
+    let talk = talk.result_text("m1", ship).result_text("s1", ship);
+    let talk = talk.calls(&[("m2", "mine"), ("s2", "get_ship")]);
+    let talk = talk.result_text("s2", ship).result_text("m2", ship).says(1).end();
+    let rows = last(&talk, &real("snapshot-dedup-zoea", 200_000, &[]));
+    assert_eq!(rows, "VVV.VVV");
+}
+
+#[test]
+fn all_other_messages_and_results_are_preserved_in_chronological_order() {
+    let talk = Talk::new("").user(1).uses("get_ship", &[1]).says(1).uses("mine", &[1, 1]);
+    let talk = talk.user(1).uses("get_ship", &[1]).says(1).end();
+    at_last(&talk, &real("snapshot-dedup-zoea", 200_000, &[]), |session| {
+        assert_eq!(shown(session), [0, 1, 3, 4, 5, 6, 7, 8, 9, 10]);
+        assert_eq!(ledger(session), "VV.VVVVVVVV");
+    });
+}
+
+/// The stages of getContextMemories(): window first, then deduplication.
+fn both(last: u32) -> recap::replay::Plan {
+    let stage = |mechanism: &str, rest: &str| {
+        format!(
+            "[[stage]]\nmechanism = \"{mechanism}\"\nat = \"request\"\nwhen = \"always\"\n\
+             keep_pairs = false\nbreaks_pairs = true\n{rest}\n"
+        )
+    };
+    let window = stage("sliding-window", &format!("last = {last}"));
+    let dedup = stage("snapshot-dedup", "tools = [\"get_ship\"]");
+    plan(preset(&format!("{window}{dedup}")), 200_000)
+}
+
+#[test]
+fn the_window_is_counted_before_deduplication_so_that_fewer_than_20_may_remain() {
+    // A user message and twelve pairs, rows 0 to 24. The window holds rows 5
+    // to 24, ten pairs, of which nine results are superseded. Deduplicated
+    // first, the 14 rows left would all fit.
+    let talk = Talk::new("").user(1).uses("get_ship", &[1; 12]).says(1).end();
+    let calls = (5..25).step_by(2);
+    let expected: Vec<u32> = calls.chain([24]).collect();
+    assert_eq!(at_last(&talk, &both(20), shown), expected);
+    assert_eq!(expected.len(), 11);
+}
+
+#[test]
+fn a_result_whose_call_lies_outside_the_window_resolves_to_no_tool() {
+    // Rows 2 and 3 answer row 1. Inside the window both resolve and the newer
+    // one supersedes; without row 1 nothing says what they are.
+    let talk = Talk::new("").user(1).calls(&[("a", "get_ship"), ("b", "get_ship")]);
+    let talk = talk.result("a", 1).result("b", 1).says(1).end();
+    assert_eq!(at_last(&talk, &both(3), shown), [1, 3]);
+    assert_eq!(at_last(&talk, &both(2), shown), [2, 3]);
+}
