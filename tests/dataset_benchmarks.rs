@@ -280,6 +280,24 @@ fn imported_probes_survive_the_native_format() {
     }
 }
 
+#[test]
+fn chats_with_questions_are_imported_and_replayed_by_the_commands() {
+    let out = tempfile::tempdir().unwrap();
+    for (format, name, probes) in [("locomo", "locomo.json", 6), ("beam", "beam", 10)] {
+        let recap = || assert_cmd::Command::cargo_bin("recap").unwrap();
+        let folder = out.path().join(format);
+        let mut import = recap();
+        import.args(["import", format]).arg(fixture(name)).arg("--out").arg(&folder);
+        import.assert().success();
+        assert_eq!(read(&folder).probes.len(), probes, "{format}");
+        let run = out.path().join(format!("{format}-run"));
+        let mut bench = recap();
+        bench.arg("bench").arg(fixture(name)).args(["--window", "4k", "--quiet", "--out"]);
+        bench.arg(&run).assert().success();
+        assert!(run.join("summary.csv").is_file(), "{format}");
+    }
+}
+
 fn data(name: &str) -> Option<Dataset> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data").join(name);
     if !path.exists() {

@@ -1,12 +1,12 @@
 //! `recap probes`.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use clap::{Args, Subcommand};
 
 use super::exit::{Exit, Failure};
 use super::report::print;
+use super::wire;
 use crate::dataset::{KindCoverage, LoadOptions, ProbeAudit, audit_probes, bundled};
 
 /// Options of `recap probes`.
@@ -36,13 +36,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let Action::Check { input } = &arguments.action;
     let audit = audit(input)?;
     for warning in &audit.warnings {
-        eprintln!("warning: {warning}");
+        wire::say(&format!("warning: {warning}"));
     }
     if audit.probes() == 0 && audit.violations.is_empty() {
         return Err(Failure::with_code(Exit::Nothing, format!("{input} has no probes"))
             .help("a native data set keeps them in probes.jsonl: datasets/probe.schema.json"));
     }
-    print(&shown(&audit))?;
+    print(&wire::harmless(&shown(&audit)))?;
     Ok(if audit.violations.is_empty() { Exit::Done } else { Exit::Usage })
 }
 
@@ -58,45 +58,37 @@ fn audit(input: &str) -> Result<ProbeAudit, Failure> {
 
 fn shown(audit: &ProbeAudit) -> String {
     let mut text = String::new();
-    let mut line = |arguments: std::fmt::Arguments<'_>| {
-        text.write_fmt(arguments).expect("a string takes everything");
-        text.push('\n');
-    };
     for violation in &audit.violations {
         let at = violation.line.map_or_else(String::new, |line| format!(":{line}"));
-        line(format_args!("{}{at}: {}", violation.file, violation.problem));
+        // One violation a line, whatever stands in the data.
+        let what = violation.problem.to_string().replace(['\n', '\r'], " ");
+        text.push_str(&format!("{}{at}: {what}\n", violation.file));
     }
     if !audit.violations.is_empty() {
-        line(format_args!(""));
+        text.push('\n');
     }
-    line(format_args!(
-        "{:16}{:>8}{:>8}{:>8}{:>8}{:>10}{:>14}",
-        "kind", "probes", "first", "middle", "last", "without", "answer in"
-    ));
-    line(format_args!(
-        "{:16}{:>8}{:>8}{:>8}{:>8}{:>10}{:>14}",
-        "", "", "third", "third", "third", "evidence", "evidence"
-    ));
-    for row in &audit.coverage {
-        let said = said(row);
-        let [first, middle, last] = row.thirds;
-        line(format_args!(
-            "{:16}{:>8}{first:>8}{middle:>8}{last:>8}{:>10}{said:>14}",
-            row.kind.as_str(),
-            row.probes,
-            row.without_evidence,
-        ));
+    text.push_str(&row(["kind", "probes", "first", "middle", "last", "without", "answer in"]));
+    text.push_str(&row(["", "", "third", "third", "third", "evidence", "evidence"]));
+    for kind in &audit.coverage {
+        let [first, middle, last] = kind.thirds.map(|n| n.to_string());
+        let (probes, without) = (kind.probes.to_string(), kind.without_evidence.to_string());
+        let name = kind.kind.as_str();
+        text.push_str(&row([name, &probes, &first, &middle, &last, &without, &said(kind)]));
     }
     let uncovered: Vec<&str> = audit.uncovered().into_iter().map(|kind| kind.as_str()).collect();
     if !uncovered.is_empty() {
-        line(format_args!("not covered: {}", uncovered.join(", ")));
+        text.push_str(&format!("not covered: {}\n", uncovered.join(", ")));
     }
-    line(format_args!(
-        "{}, {}",
-        counted(audit.probes(), "probe"),
-        counted(audit.violations.len() as u64, "violation")
-    ));
+    let violations = counted(audit.violations.len() as u64, "violation");
+    text.push_str(&format!("{}, {violations}\n", counted(audit.probes(), "probe")));
     text
+}
+
+/// A line of the table.
+fn row([kind, probes, first, middle, last, without, said]: [&str; 7]) -> String {
+    let cells =
+        format!("{kind:16}{probes:>8}{first:>8}{middle:>8}{last:>8}{without:>10}{said:>14}");
+    format!("{}\n", cells.trim_end())
 }
 
 /// How many of the answers that were looked for stand in the evidence.

@@ -161,9 +161,7 @@ impl DatasetError {
     pub fn help(&self) -> &str {
         match &self.problem {
             Problem::Missing => "check the path; `recap datasets` lists the bundled data sets",
-            Problem::Io { .. } => {
-                "check the permissions of the file, the space on the disk, and that a packed file is whole"
-            }
+            Problem::Io { .. } => "check permissions, free space, and that a packed file is whole",
             Problem::Empty => "give a recorded session; this one may not have been written yet",
             Problem::UnknownFormat { .. } => {
                 "give a session of a known format, or write the native format: \

@@ -7,6 +7,8 @@
 //! annotators' search strings (`query`) give answers away and are left out.
 //! All turns of a session have the session's time, taken as UTC.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use jiff::civil::DateTime;
 use jiff::{Timestamp, tz::TimeZone};
 use serde::Deserialize;
@@ -127,28 +129,10 @@ fn draft(id: String, sample: Sample) -> Result<Draft, Problem> {
 fn turns(mut conversation: Map<String, Json>, draft: &mut Draft) -> Result<(), Problem> {
     let assistant = text_of(conversation.remove("speaker_b"), "conversation.speaker_b")?;
     let user = text_of(conversation.remove("speaker_a"), "conversation.speaker_a")?;
-    // The keys stand in no order.
-    let mut sessions: Vec<(u32, Json)> = Vec::new();
-    let mut dates: Vec<(u32, Json)> = Vec::new();
-    for (key, value) in conversation {
-        let Some(name) = key.strip_prefix("session_") else {
-            draft.leave_out(format!("`{key}` of a conversation"), 1);
-            continue;
-        };
-        match (name.parse(), name.strip_suffix("_date_time").and_then(|n| n.parse().ok())) {
-            (Ok(n), _) => sessions.push((n, value)),
-            (_, Some(n)) => dates.push((n, value)),
-            _ => draft.leave_out(format!("`{key}` of a conversation"), 1),
-        }
-    }
-    sessions.sort_by_key(|(n, _)| *n);
-    let spare = dates.iter().filter(|(n, _)| sessions.iter().all(|(s, _)| s != n)).count();
-    draft.leave_out("date without a session", spare as u64);
-    for (n, turns) in sessions {
-        let date = dates.iter().find(|(d, _)| *d == n).and_then(|(_, date)| date.as_str());
-        let at = date.and_then(time);
+    for (n, session) in sessions(conversation, draft) {
+        let at = session.date.as_ref().and_then(Json::as_str).and_then(time);
         draft.leave_out("session date that cannot be read", u64::from(at.is_none()));
-        let turns: Vec<Turn> = from_json(turns).map_err(|problem| match problem {
+        let turns: Vec<Turn> = from_json(session.turns).map_err(|problem| match problem {
             Problem::Shape { at, message } => {
                 Problem::Shape { at: format!("conversation.session_{n}{at}"), message }
             }
@@ -165,6 +149,33 @@ fn turns(mut conversation: Map<String, Json>, draft: &mut Draft) -> Result<(), P
         }
     }
     Ok(())
+}
+
+struct Session {
+    date: Option<Json>,
+    turns: Json,
+}
+
+/// The sessions by number; their keys stand in no order.
+fn sessions(conversation: Map<String, Json>, draft: &mut Draft) -> BTreeMap<u32, Session> {
+    let mut sessions = BTreeMap::new();
+    let mut dates = BTreeMap::new();
+    for (key, value) in conversation {
+        let name = key.strip_prefix("session_");
+        let date = name.and_then(|name| name.strip_suffix("_date_time"));
+        let number = |name: &str| name.parse::<u32>().ok();
+        match (name.and_then(number), date.and_then(number)) {
+            (Some(n), _) => _ = sessions.insert(n, value),
+            (_, Some(n)) => _ = dates.insert(n, value),
+            _ => draft.leave_out(format!("`{key}` of a conversation"), 1),
+        }
+    }
+    let mut whole = BTreeMap::new();
+    for (n, turns) in sessions {
+        whole.insert(n, Session { date: dates.remove(&n), turns });
+    }
+    draft.leave_out("date without a session", dates.len() as u64);
+    whole
 }
 
 fn text_of(value: Option<Json>, at: &str) -> Result<String, Problem> {
@@ -241,7 +252,7 @@ fn evidence(named: &[String], draft: &mut Draft) -> Vec<String> {
     let separator = |c: char| c.is_whitespace() || c == ';' || c == ',';
     let names = named.iter().flat_map(|entry| entry.split(separator)).filter(|n| !n.is_empty());
     let messages = &draft.transcript.messages;
-    let mut found = std::collections::BTreeSet::new();
+    let mut found = BTreeSet::new();
     let mut unknown = 0;
     for name in names {
         match messages.iter().position(|m| m.id == name) {

@@ -2,6 +2,7 @@
 //! kinds and which parts of the conversations they cover.
 
 use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
 use std::path::Path;
 
 use rustc_hash::FxHashMap;
@@ -84,17 +85,13 @@ impl ProbeAudit {
 
 fn of_placed(transcripts: &[Transcript], placed: &[Placed]) -> ProbeAudit {
     let index = index(transcripts);
-    let mut violations = Vec::new();
+    let mut violations = repeated(placed);
     let mut rows: BTreeMap<ProbeKind, KindCoverage> = BTreeMap::new();
-    let mut asked: FxHashMap<(&str, u32, Normal), &str> = FxHashMap::default();
     for one in placed {
         let probe = &one.probe;
         let row = rows.entry(probe.kind).or_insert_with(|| KindCoverage::of(probe.kind));
         row.probes += 1;
-        let question = Normal::new(&probe.question);
-        if let Some(flaw) = given_away(probe, &question) {
-            violations.push(one.error(flaw));
-        }
+        violations.extend(given_away(probe).map(|flaw| one.error(flaw)));
         let known = index.get(probe.transcript.as_str());
         let (found, said) = known.map_or((Vec::new(), None), |(transcript, positions)| {
             let found = evidence(probe, positions);
@@ -108,21 +105,32 @@ fn of_placed(transcripts: &[Transcript], placed: &[Placed]) -> ProbeAudit {
         if said == Some(false) && probe.kind.is_stated() {
             violations.push(one.error(not_in_evidence(probe)));
         }
-        if !question.is_empty() {
-            let key = (probe.transcript.as_str(), probe.asked_at, question);
-            match asked.get(&key) {
-                Some(first) => {
-                    let first = (*first).to_owned();
-                    violations.push(one.error(ProbeFlaw::RepeatedQuestion { first }));
-                }
-                None => _ = asked.insert(key, &probe.id),
-            }
-        }
     }
     let coverage = rows.into_values().collect();
     let mut audit = ProbeAudit { violations, coverage, warnings: Vec::new() };
     audit.sort();
     audit
+}
+
+/// Questions that were put before, at the same point of the same transcript.
+fn repeated(placed: &[Placed]) -> Vec<DatasetError> {
+    let mut asked: FxHashMap<(&str, u32, Normal), &str> = FxHashMap::default();
+    let mut found = Vec::new();
+    for one in placed {
+        let probe = &one.probe;
+        let question = Normal::new(&probe.question);
+        if question.is_empty() {
+            continue;
+        }
+        match asked.entry((&probe.transcript, probe.asked_at, question)) {
+            Entry::Occupied(first) => {
+                let first = (*first.get()).to_owned();
+                found.push(one.error(ProbeFlaw::RepeatedQuestion { first }));
+            }
+            Entry::Vacant(free) => _ = free.insert(&probe.id),
+        }
+    }
+    found
 }
 
 impl KindCoverage {
@@ -171,10 +179,11 @@ fn is_yes_or_no(value: &str) -> bool {
     matches!(Normal::new(value).as_str(), "yes" | "no")
 }
 
-fn given_away(probe: &Probe, question: &Normal) -> Option<ProbeFlaw> {
+fn given_away(probe: &Probe) -> Option<ProbeFlaw> {
+    let question = Normal::new(&probe.question);
     let mut values = probe.expect.alternatives().iter();
     let told =
-        values.find(|value| !is_yes_or_no(value) && states(&probe.question, question, value))?;
+        values.find(|value| !is_yes_or_no(value) && states(&probe.question, &question, value))?;
     Some(ProbeFlaw::GivenAway { answer: told.clone() })
 }
 
