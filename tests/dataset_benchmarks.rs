@@ -218,6 +218,24 @@ fn a_packed_chat_reads_as_the_open_one_and_is_hashed_as_stored() {
 }
 
 #[test]
+fn the_shorter_chat_is_read_instead_and_questions_may_have_their_own_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let chat = folder.path().join("7");
+    std::fs::create_dir_all(chat.join("probing_questions")).unwrap();
+    let questions = "probing_questions/probing_questions.json";
+    std::fs::copy(fixture("beam/7/probing_questions.json"), chat.join(questions)).unwrap();
+    for name in ["chat.json", "chat_trunecated.json"] {
+        std::fs::copy(fixture("beam/7/chat.json"), chat.join(name)).unwrap();
+    }
+    let dataset = read(folder.path());
+    assert_eq!((dataset.transcripts.len(), dataset.probes.len()), (1, 10));
+    let warned = ["7/chat.json: left out, since 7/chat_trunecated.json stands beside it"];
+    assert_eq!(dataset.warnings, warned);
+    // Asked for by name, the longer one is read.
+    assert_eq!(read(&chat.join("chat.json")).probes.len(), 10);
+}
+
+#[test]
 fn any_format_may_be_packed_and_a_broken_pack_is_an_error() {
     for name in ["claude-code.jsonl", "pi.jsonl", "openai-chat.json", "locomo.json"] {
         let bytes = packed(&std::fs::read(fixture(name)).unwrap());

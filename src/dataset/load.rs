@@ -52,25 +52,37 @@ pub fn load_reader(
     })
 }
 
-/// Reads a native data set from memory: its card and its transcripts.
+/// The files of a native data set in memory.
+pub(super) struct NativeFiles<'a> {
+    pub(super) card: &'a str,
+    pub(super) transcripts: &'a str,
+    /// Empty where there are none.
+    pub(super) probes: &'a str,
+}
+
+/// Reads a native data set from memory.
 pub(super) fn load_native(
     name: &str,
-    card: &str,
-    transcripts: &[u8],
+    files: &NativeFiles<'_>,
     options: &LoadOptions,
 ) -> Result<Dataset, DatasetError> {
     let mut gathered = Gathered::default();
-    let whole = |file: &str, problem| DatasetError::whole(format!("{name}/{file}"), problem);
-    gathered.card = Some(read_card(card).map_err(|(_, problem)| whole(CARD_FILE, problem))?);
-    for (file, bytes) in [(CARD_FILE, card.as_bytes()), (TRANSCRIPTS_FILE, transcripts)] {
-        gathered.files.push((file.to_owned(), blake3::hash(bytes).to_hex().to_string()));
+    let shown = |file: &str| format!("{name}/{file}");
+    let card = read_card(files.card)
+        .map_err(|(_, problem)| DatasetError::whole(shown(CARD_FILE), problem))?;
+    gathered.card = Some(card);
+    let hash = blake3::hash(files.card.as_bytes()).to_hex().to_string();
+    gathered.files.push((CARD_FILE.to_owned(), hash));
+    if !files.probes.is_empty() {
+        let bytes = Box::new(files.probes.as_bytes());
+        let mut source = Source::new(&shown(PROBES_FILE), name, bytes);
+        gathered.probes = probes::read(&mut source, &mut gathered.problems)?;
+        gathered.add(PROBES_FILE, Vec::new(), source, None)?;
     }
-    let shown = format!("{name}/{TRANSCRIPTS_FILE}");
-    let mut source = Source::new(&shown, name, Box::new(transcripts));
-    for draft in Native.read(&mut source, options)? {
-        check(&draft).map_err(|(line, problem)| source.error(line, problem))?;
-        gathered.keep(TRANSCRIPTS_FILE, draft, &shown);
-    }
+    let bytes = Box::new(files.transcripts.as_bytes());
+    let mut source = Source::new(&shown(TRANSCRIPTS_FILE), name, bytes);
+    let drafts = Native.read(&mut source, options)?;
+    gathered.add(TRANSCRIPTS_FILE, drafts, source, None)?;
     gathered.into_loaded(name)?.whole()
 }
 
@@ -83,12 +95,12 @@ fn load_file(input: &Path, options: &LoadOptions) -> Result<Loaded, DatasetError
     let (format, mut drafts) = single(&mut source, options)?;
     let mut gathered = Gathered::default();
     let mut asked_in = None;
-    if let Some(beside) = format.probes_file().map(|file| input.with_file_name(file))
-        && beside.is_file()
-    {
-        let file = beside.file_name().map(|n| n.to_string_lossy().into_owned());
-        let found = Found { relative: file.unwrap_or_default(), path: beside };
-        asked_in = Some(gathered.beside(&found, format, &mut drafts)?);
+    for name in format.probes_files() {
+        let path = input.with_file_name(name);
+        if asked_in.is_none() && path.is_file() {
+            let found = Found { relative: (*name).to_owned(), path };
+            asked_in = Some(gathered.beside(&found, format, &mut drafts)?);
+        }
     }
     gathered.add(&name, drafts, source, asked_in)?;
     gathered.into_loaded(stem_of(&name))
@@ -209,17 +221,23 @@ impl Gathered {
         let Some(format) = format else {
             return Ok(false);
         };
+        let beside = |name: &&str| {
+            let path = file.path.with_file_name(name);
+            others.iter().find(|other| other.path == path && other.path != file.path)
+        };
+        if let Some(instead) = format.read_instead().iter().find_map(beside) {
+            source.warn(format!("left out, since {} stands beside it", instead.relative));
+            self.add(&file.relative, Vec::new(), source, None)?;
+            return Ok(true);
+        }
         let mut drafts = format.read(&mut source, options)?;
         if drafts.is_empty() && source.warnings().is_empty() {
             source.warn(NO_MESSAGE);
         }
-        let mut asked_in = None;
-        if let Some(name) = format.probes_file() {
-            let beside = file.path.with_file_name(name);
-            if let Some(found) = others.iter().find(|other| other.path == beside) {
-                asked_in = Some(self.beside(found, format, &mut drafts)?);
-            }
-        }
+        let asked_in = match format.probes_files().iter().find_map(beside) {
+            Some(found) => Some(self.beside(found, format, &mut drafts)?),
+            None => None,
+        };
         self.add(&file.relative, drafts, source, asked_in)?;
         Ok(true)
     }
@@ -272,5 +290,26 @@ impl Gathered {
         self.warnings.extend(named);
         self.files.push((relative.to_owned(), hash));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bundled_data_set_brings_its_probes() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/dataset/native");
+        let text = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+        let (card, transcripts) = (text(CARD_FILE), text(TRANSCRIPTS_FILE));
+        let read = |probes: &str| {
+            let files = NativeFiles { card: &card, transcripts: &transcripts, probes };
+            load_native("small", &files, &LoadOptions::default())
+        };
+        let from_disk = load(&folder, &LoadOptions::default()).unwrap();
+        assert_eq!(read(&text(PROBES_FILE)).unwrap(), from_disk);
+        assert_eq!(read("").unwrap().probes, []);
+        let error = read("{}\n").unwrap_err();
+        assert_eq!((error.file.as_str(), error.line), ("small/probes.jsonl", Some(1)));
     }
 }

@@ -56,8 +56,14 @@ impl Format for Beam {
         Ok(if draft.transcript.messages.is_empty() { Vec::new() } else { vec![draft] })
     }
 
-    fn probes_file(&self) -> Option<&'static str> {
-        Some("probing_questions.json")
+    fn probes_files(&self) -> &'static [&'static str] {
+        // The published repository keeps them in a folder of their own.
+        &["probing_questions.json", "probing_questions/probing_questions.json"]
+    }
+
+    fn read_instead(&self) -> &'static [&'static str] {
+        // The authors' own evaluation reads the shorter chat where there is one.
+        &["chat_trunecated.json", "chat_trunecated.json.gz"]
     }
 
     fn read_probes(

@@ -37,10 +37,16 @@ pub trait Format: Sync {
         options: &LoadOptions,
     ) -> Result<Vec<Draft>, DatasetError>;
 
-    /// Name of the file that holds the probes and stands beside the
-    /// transcript, where the format has one.
-    fn probes_file(&self) -> Option<&'static str> {
-        None
+    /// Where the file of probes stands, seen from the transcript's folder, where
+    /// the format has one; the first that is there is read.
+    fn probes_files(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Files that are read instead of a transcript when they stand beside it
+    /// in a folder.
+    fn read_instead(&self) -> &'static [&'static str] {
+        &[]
     }
 
     /// Reads that file into the drafts that came from the transcript beside it.
