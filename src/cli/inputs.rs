@@ -9,13 +9,43 @@ use crate::dataset::{self, Dataset, LoadOptions};
 /// The data set that runs when no INPUT is given.
 pub(super) const DEFAULT: &str = "quickstart";
 
-/// Loads every input.
+/// Loads every input. Several files of one folder are sessions of one data
+/// set, named after the folder: `recap bench ~/sessions/*.jsonl` is one table.
 pub(super) fn load(inputs: &[String], sidechains: bool) -> Result<Vec<Dataset>, Failure> {
     let options = LoadOptions { sidechains, only: None };
     if inputs.is_empty() {
         return Ok(vec![one(DEFAULT, &options)?]);
     }
-    inputs.iter().map(|input| one(input, &options)).collect()
+    let mut datasets: Vec<Dataset> = Vec::new();
+    for input in inputs {
+        let mut loaded = one(input, &options)?;
+        if let Some(folder) = shared_folder(input, inputs) {
+            loaded.name = folder;
+        }
+        match datasets.iter_mut().find(|known| known.name == loaded.name) {
+            Some(known) => join(known, loaded),
+            None => datasets.push(loaded),
+        }
+    }
+    Ok(datasets)
+}
+
+/// Name of the folder of a file beside which another file is given.
+fn shared_folder(input: &str, inputs: &[String]) -> Option<String> {
+    let folder = |input: &str| {
+        let path = Path::new(input);
+        path.is_file().then(|| path.canonicalize().ok()?.parent().map(Path::to_owned)).flatten()
+    };
+    let own = folder(input)?;
+    let several = inputs.iter().filter(|i| folder(i).as_ref() == Some(&own)).count() > 1;
+    let name = own.file_name().map_or_else(|| "sessions".into(), |n| n.to_string_lossy());
+    several.then(|| name.into_owned())
+}
+
+fn join(known: &mut Dataset, more: Dataset) {
+    known.transcripts.extend(more.transcripts);
+    known.warnings.extend(more.warnings);
+    known.files.extend(more.files);
 }
 
 fn one(input: &str, options: &LoadOptions) -> Result<Dataset, Failure> {

@@ -42,8 +42,10 @@ impl Loss {
         let before = context.hidden_before();
         moved.extend(self.hidden_before.min(before)..self.hidden_before.max(before));
         let by_name = context.hidden_by_name();
-        let named = self.hidden_by_name.symmetric_difference(&by_name);
-        moved.extend(named.filter_map(|id| id.index()));
+        for &id in self.hidden_by_name.symmetric_difference(&by_name) {
+            moved.extend(id.index());
+            moved.extend(context.covered_by(id));
+        }
         self.hidden_before = before;
         self.hidden_by_name = by_name;
         moved

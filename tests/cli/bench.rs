@@ -72,16 +72,27 @@ fn a_folder_is_read_with_everything_below_it_and_what_is_no_transcript_is_named(
 }
 
 #[test]
-fn two_inputs_are_summed_under_all() {
-    let desk = Desk::with_sessions();
-    desk.good(&["bench", "pi.jsonl", "openai-chat.json", "--strategy", "full", "--out", "run"]);
+fn files_of_one_folder_are_one_data_set() {
+    let desk = Desk::new();
+    desk.file("mine/pi.jsonl", std::fs::read(fixture("pi.jsonl")).unwrap());
+    desk.file("mine/chat.json", std::fs::read(fixture("openai-chat.json")).unwrap());
+    let ran = desk.good(&["bench", "mine/pi.jsonl", "mine/chat.json", "--out", "run"]);
+    assert!(ran.out.contains("mine · 2 sessions, 8 requests"), "{}", ran.out);
+}
+
+#[test]
+fn two_data_sets_are_summed_under_all() {
+    let desk = Desk::new();
+    desk.file("pi.jsonl", std::fs::read(fixture("pi.jsonl")).unwrap());
+    desk.file("other/chat.json", std::fs::read(fixture("openai-chat.json")).unwrap());
+    desk.good(&["bench", "pi.jsonl", "other", "--strategy", "full", "--out", "run"]);
     let rows = desk.csv("run/summary.csv");
     let requests = |dataset: &str| {
         let row = rows.iter().find(|r| r["dataset"] == dataset && r["strategy"] == "full");
         row.map(|r| r["requests"].clone())
     };
     assert_eq!(requests("pi").as_deref(), Some("4"));
-    assert_eq!(requests("openai-chat").as_deref(), Some("4"));
+    assert_eq!(requests("other").as_deref(), Some("4"));
     assert_eq!(requests("ALL").as_deref(), Some("8"));
 }
 

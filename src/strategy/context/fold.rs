@@ -103,6 +103,10 @@ impl Context {
         }
         let ordinal = id.ordinal().expect("an entry is recorded or synthetic");
         let own = self.synthetic[ordinal].cover;
+        if self.hidden.values().any(|hidden| !hidden.also.is_empty()) {
+            // What a hidden entry covers was gone, and may come to stand again.
+            self.touched.extend_from_slice(&self.covers[own as usize].messages);
+        }
         self.covers[own as usize].entries.retain(|&entry| entry != id);
         if let Some(cover) = by {
             let union = std::mem::take(&mut self.covers[own as usize].messages);

@@ -49,6 +49,13 @@ impl Hidden {
 }
 
 impl Context {
+    /// The recorded messages that a synthetic entry stands for.
+    pub(crate) fn covered_by(&self, id: EntryId) -> &[MessageIndex] {
+        let Some(ordinal) = id.ordinal() else { return &[] };
+        let entry = self.synthetic.get(ordinal);
+        entry.map_or(&[], |entry| &self.covers[entry.cover as usize].messages)
+    }
+
     /// What became of a recorded message, as sent now.
     pub fn state(&self, message: MessageIndex) -> LedgerState {
         match self.fates.get(message as usize) {
