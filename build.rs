@@ -20,7 +20,8 @@ fn main() {
         .expect("the output folder is writable");
 }
 
-/// Every folder under `datasets` with a card: name, card, transcripts.
+/// Every folder under `datasets` with a card: name, card, transcripts, probes
+/// (empty where there are none).
 fn datasets(folder: &Path) -> String {
     let entries = std::fs::read_dir(folder).into_iter().flatten();
     let mut folders: Vec<PathBuf> = entries
@@ -28,13 +29,22 @@ fn datasets(folder: &Path) -> String {
         .filter(|path| path.join("dataset.toml").is_file())
         .collect();
     folders.sort();
-    let mut code = String::from("static BUNDLED: &[(&str, &str, &str)] = &[\n");
+    let mut code = String::from("static BUNDLED: &[(&str, &str, &str, &str)] = &[\n");
     for folder in folders {
         let name = folder.file_name().and_then(|s| s.to_str()).expect("folder names are ASCII");
         let (card, transcripts) = (folder.join("dataset.toml"), folder.join("transcripts.jsonl"));
         let (card, transcripts) = (card.display().to_string(), transcripts.display().to_string());
-        writeln!(code, "    ({name:?}, include_str!({card:?}), include_str!({transcripts:?})),")
-            .expect("a string takes everything");
+        let probes = folder.join("probes.jsonl");
+        let probes = if probes.is_file() {
+            format!("include_str!({:?})", probes.display().to_string())
+        } else {
+            "\"\"".to_owned()
+        };
+        writeln!(
+            code,
+            "    ({name:?}, include_str!({card:?}), include_str!({transcripts:?}), {probes}),"
+        )
+        .expect("a string takes everything");
     }
     code.push_str("];\n");
     code

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use recap::dataset::{
-    Dataset, DatasetError, FORMATS, LoadOptions, MAX_LINE, Probe, Problem, load, load_reader,
+    Dataset, DatasetError, FORMATS, Head, LoadOptions, MAX_LINE, Problem, load, load_reader,
 };
 
 const USER: &str = r#"{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"hello"}}"#;
@@ -252,6 +252,8 @@ fn samples() -> Vec<(&'static str, Vec<u8>)> {
         ("native", read("native/transcripts.jsonl")),
         ("claude-code", read("claude-code.jsonl")),
         ("pi", read("pi.jsonl")),
+        ("locomo", read("locomo.json")),
+        ("beam", read("beam/7/chat.json")),
         ("openai-chat", read("openai-chat.json")),
     ]
 }
@@ -263,14 +265,14 @@ fn every_format_has_a_sample_that_it_alone_recognises() {
         assert!(samples.iter().any(|(name, _)| *name == format.name()), "{}", format.name());
         assert!(!format.describe().is_empty());
         for (name, bytes) in &samples {
-            let sniffed = format.sniff(&Probe::new(bytes));
+            let sniffed = format.sniff(&Head::new(bytes));
             assert_eq!(sniffed, *name == format.name(), "{} on {name}", format.name());
         }
     }
-    for schema in ["transcript.schema.json", "dataset.schema.json"] {
+    for schema in ["transcript.schema.json", "dataset.schema.json", "probe.schema.json"] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets").join(schema);
-        let probe = Probe::new(&std::fs::read(path).unwrap());
-        assert!(FORMATS.iter().all(|format| !format.sniff(&probe)), "{schema}");
+        let head = Head::new(&std::fs::read(path).unwrap());
+        assert!(FORMATS.iter().all(|format| !format.sniff(&head)), "{schema}");
     }
 }
 

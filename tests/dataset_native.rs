@@ -104,7 +104,7 @@ fn what_the_schema_refuses_the_reader_refuses_too() {
 fn a_native_folder_counts_its_probes_and_hashes_its_files() {
     let dataset = fixture("native");
     assert_eq!((dataset.name.as_str(), dataset.version.as_deref()), ("small", Some("1")));
-    assert_eq!(dataset.probes, 2);
+    assert_eq!(dataset.probes.len(), 3);
     let names: Vec<&str> = dataset.files.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["dataset.toml", "probes.jsonl", "transcripts.jsonl"]);
     let bytes = std::fs::read(root("tests/fixtures/dataset/native/dataset.toml")).unwrap();

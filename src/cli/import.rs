@@ -37,6 +37,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     for file in &arguments.files {
         let loaded = load(file, &options)?;
         whole.transcripts.extend(loaded.transcripts);
+        whole.probes.extend(loaded.probes);
         whole.warnings.extend(loaded.warnings);
         whole.files.extend(loaded.files);
     }

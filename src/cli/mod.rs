@@ -7,6 +7,7 @@ mod datasets;
 mod exit;
 mod import;
 mod inputs;
+mod probes;
 mod progress;
 mod report;
 mod show;
@@ -40,6 +41,8 @@ enum Command {
     Show(show::Arguments),
     /// List, show or check strategies
     Strategies(strategies::Arguments),
+    /// Check the questions of a data set
+    Probes(probes::Arguments),
     /// List or show the bundled data sets
     Datasets(datasets::Arguments),
     /// Print a completion script for a shell
@@ -54,6 +57,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Import(arguments) => import::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
         Command::Strategies(arguments) => strategies::run(&arguments),
+        Command::Probes(arguments) => probes::run(&arguments),
         Command::Datasets(arguments) => datasets::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
     }

@@ -2,7 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::model::{Block, Message, Role, Transcript};
+use crate::model::{Block, Message, Probe, Role, Transcript};
 
 use super::error::Problem;
 
@@ -14,6 +14,10 @@ pub struct Draft {
     /// Line of each message in its file, from 1; absent where the input has no
     /// lines (one document).
     pub lines: Vec<Option<u64>>,
+    /// Questions that come with it. Their ids are unique within the transcript
+    /// and their `transcript` is empty: both are completed once the
+    /// transcript's own id is final.
+    pub probes: Vec<Probe>,
 }
 
 impl Draft {

@@ -11,9 +11,9 @@ use super::source::is_cut;
 const LINES: usize = 32;
 
 /// The first bytes of an input, as the formats see them.
-pub struct Probe {
+pub struct Head {
     /// The first bytes as text; bytes that are no text are replaced.
-    pub head: String,
+    pub text: String,
     /// The first complete lines that are JSON; the document, where the input
     /// is one over several lines and short enough.
     pub records: Vec<Json>,
@@ -21,11 +21,11 @@ pub struct Probe {
     pub spread: bool,
 }
 
-impl Probe {
+impl Head {
     /// Looks at the first bytes of an input.
-    pub fn new(head: &[u8]) -> Probe {
-        let head = String::from_utf8_lossy(head).into_owned();
-        let text = head.trim_start_matches('\u{feff}');
+    pub fn new(bytes: &[u8]) -> Head {
+        let whole = String::from_utf8_lossy(bytes).into_owned();
+        let text = whole.trim_start_matches('\u{feff}');
         let mut lines = text.lines().filter(|line| !line.trim().is_empty());
         let spread = lines.clone().next().is_some_and(is_cut)
             && text.trim().contains('\n')
@@ -36,12 +36,12 @@ impl Probe {
             let lines = lines.by_ref().take(LINES);
             lines.filter_map(|l| serde_json::from_str(l).ok()).collect()
         };
-        Probe { head, records, spread }
+        Head { text: whole, records, spread }
     }
 
     /// Whether there is nothing but blanks.
     pub fn is_blank(&self) -> bool {
-        self.head.trim().is_empty()
+        self.text.trim().is_empty()
     }
 
     /// Whether one of the first records satisfies `test`.
@@ -54,20 +54,20 @@ impl Probe {
     pub fn mentions(&self, keys: &[&str]) -> bool {
         keys.iter().all(|key| {
             let quoted = format!("\"{key}\"");
-            self.head
+            self.text
                 .match_indices(&quoted)
-                .any(|(at, _)| self.head[at + quoted.len()..].trim_start().starts_with(':'))
+                .any(|(at, _)| self.text[at + quoted.len()..].trim_start().starts_with(':'))
         })
     }
 
     /// First character that is no blank.
     pub fn first_char(&self) -> Option<char> {
-        self.head.trim_start_matches('\u{feff}').trim_start().chars().next()
+        self.text.trim_start_matches('\u{feff}').trim_start().chars().next()
     }
 }
 
 /// The format that recognises the input, among one or all.
-pub(crate) fn detect(probe: &Probe, only: Option<&str>) -> Option<&'static dyn Format> {
+pub(crate) fn detect(head: &Head, only: Option<&str>) -> Option<&'static dyn Format> {
     let mut asked = FORMATS.iter().copied().filter(|f| only.is_none_or(|name| name == f.name()));
-    asked.find(|format| format.sniff(probe))
+    asked.find(|format| format.sniff(head))
 }

@@ -7,6 +7,8 @@ use std::fmt;
 
 use thiserror::Error;
 
+use super::probes::ProbeFlaw;
+
 /// A problem in one input, with its place.
 #[derive(Debug, Error)]
 #[error("{problem}\n  --> {file}{}", Line(*.line))]
@@ -133,6 +135,14 @@ pub enum Problem {
         /// The transcript's id.
         id: String,
     },
+    /// A probe that cannot be asked or graded, or that is no good question.
+    #[error("probe `{id}` {flaw}")]
+    Probe {
+        /// The probe's id.
+        id: String,
+        /// What is wrong with it.
+        flaw: ProbeFlaw,
+    },
     /// A record that does not hold together in itself.
     #[error("{0}")]
     Inconsistent(String),
@@ -151,7 +161,7 @@ impl DatasetError {
     pub fn help(&self) -> &str {
         match &self.problem {
             Problem::Missing => "check the path; `recap datasets` lists the bundled data sets",
-            Problem::Io { .. } => "check the permissions of the file and the space on the disk",
+            Problem::Io { .. } => "check permissions, free space, and that a packed file is whole",
             Problem::Empty => "give a recorded session; this one may not have been written yet",
             Problem::UnknownFormat { .. } => {
                 "give a session of a known format, or write the native format: \
@@ -172,7 +182,7 @@ impl DatasetError {
                 "mend or delete that line; only a torn last line is left out by itself"
             }
             Problem::Shape { .. } => {
-                "mend that value; datasets/transcript.schema.json describes the native format"
+                "mend that value; the schemas in datasets/ describe the native format"
             }
             Problem::UnknownRole { .. } => "use system, user, assistant or tool",
             Problem::ResultWithoutCall { .. } => {
@@ -182,6 +192,7 @@ impl DatasetError {
             Problem::RepeatedCall { .. } => "give every call an id of its own",
             Problem::RepeatedMessage { .. } => "give every message an id of its own",
             Problem::RepeatedTranscript { .. } => "give every transcript an id of its own",
+            Problem::Probe { flaw, .. } => flaw.help(),
             Problem::Inconsistent(_) => "mend that record, or record the session again",
             Problem::Exists => "name another folder, or remove that one first",
         }

@@ -1,22 +1,18 @@
 //! Reads a file, a folder or a stream into a [`Dataset`].
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::Path;
 
-use crate::model::Transcript;
-
 use super::check::{Draft, check};
-use super::detect::{Probe, detect};
+use super::detect::{Head, detect};
 use super::error::{DatasetError, Problem};
 use super::formats::{FORMATS, Format};
-use super::native::{CARD_FILE, Card, Native, PROBES_FILE, TRANSCRIPTS_FILE, read_card};
+use super::gathered::{Gathered, Loaded};
+use super::native::{CARD_FILE, Native, PROBES_FILE, TRANSCRIPTS_FILE, read_card};
+use super::probes;
 use super::source::Source;
 use super::walk::{self, Found};
 use super::{Dataset, LoadOptions};
-
-/// Names listed in one warning before it says "and more".
-const NAMED: usize = 3;
 
 /// Said of a recognised file that gave no transcript.
 const NO_MESSAGE: &str = "no message stands in it";
@@ -29,6 +25,11 @@ const NO_MESSAGE: &str = "no message stands in it";
 /// The first thing that is wrong, with file, line and remedy. In a folder,
 /// files of no known format are no error: they are named in the warnings.
 pub fn load(input: &Path, options: &LoadOptions) -> Result<Dataset, DatasetError> {
+    gather(input, options)?.whole()
+}
+
+/// Reads `input` and does not stop at probes that are wrong.
+pub(super) fn gather(input: &Path, options: &LoadOptions) -> Result<Loaded, DatasetError> {
     let metadata = std::fs::metadata(input).map_err(|e| walk::unreadable(input, e))?;
     if metadata.is_dir() { load_folder(input, options) } else { load_file(input, options) }
 }
@@ -44,52 +45,75 @@ pub fn load_reader(
 ) -> Result<Dataset, DatasetError> {
     let stem = stem_of(name);
     let mut source = Source::new(name, stem, Box::new(bytes));
-    single(&mut source, options).and_then(|drafts| {
+    single(&mut source, options).and_then(|(_, drafts)| {
         let mut gathered = Gathered::default();
-        gathered.add(name, drafts, source)?;
-        gathered.into_dataset(stem)
+        gathered.add(name, drafts, source, None)?;
+        gathered.into_loaded(stem)?.whole()
     })
 }
 
-/// Reads a native data set from memory: its card and its transcripts.
+/// The files of a native data set in memory.
+pub(super) struct NativeFiles<'a> {
+    pub(super) card: &'a str,
+    pub(super) transcripts: &'a str,
+    /// Empty where there are none.
+    pub(super) probes: &'a str,
+}
+
+/// Reads a native data set from memory.
 pub(super) fn load_native(
     name: &str,
-    card: &str,
-    transcripts: &[u8],
+    files: &NativeFiles<'_>,
     options: &LoadOptions,
 ) -> Result<Dataset, DatasetError> {
     let mut gathered = Gathered::default();
-    let whole = |file: &str, problem| DatasetError::whole(format!("{name}/{file}"), problem);
-    gathered.card = Some(read_card(card).map_err(|(_, problem)| whole(CARD_FILE, problem))?);
-    for (file, bytes) in [(CARD_FILE, card.as_bytes()), (TRANSCRIPTS_FILE, transcripts)] {
-        gathered.files.push((file.to_owned(), blake3::hash(bytes).to_hex().to_string()));
+    let shown = |file: &str| format!("{name}/{file}");
+    let card = read_card(files.card)
+        .map_err(|(_, problem)| DatasetError::whole(shown(CARD_FILE), problem))?;
+    gathered.card = Some(card);
+    let hash = blake3::hash(files.card.as_bytes()).to_hex().to_string();
+    gathered.files.push((CARD_FILE.to_owned(), hash));
+    if !files.probes.is_empty() {
+        let bytes = Box::new(files.probes.as_bytes());
+        let mut source = Source::new(&shown(PROBES_FILE), name, bytes);
+        gathered.probes = probes::read(&mut source, &mut gathered.problems)?;
+        gathered.add(PROBES_FILE, Vec::new(), source, None)?;
     }
-    let shown = format!("{name}/{TRANSCRIPTS_FILE}");
-    let mut source = Source::new(&shown, name, Box::new(transcripts));
-    for draft in Native.read(&mut source, options)? {
-        check(&draft).map_err(|(line, problem)| source.error(line, problem))?;
-        gathered.drafts.push((TRANSCRIPTS_FILE.to_owned(), draft.transcript));
-    }
-    gathered.into_dataset(name)
+    let bytes = Box::new(files.transcripts.as_bytes());
+    let mut source = Source::new(&shown(TRANSCRIPTS_FILE), name, bytes);
+    let drafts = Native.read(&mut source, options)?;
+    gathered.add(TRANSCRIPTS_FILE, drafts, source, None)?;
+    gathered.into_loaded(name)?.whole()
 }
 
-fn load_file(input: &Path, options: &LoadOptions) -> Result<Dataset, DatasetError> {
+fn load_file(input: &Path, options: &LoadOptions) -> Result<Loaded, DatasetError> {
     let shown = input.display().to_string();
     let name =
         input.file_name().map_or_else(|| shown.clone(), |n| n.to_string_lossy().into_owned());
     let file = File::open(input).map_err(|e| walk::unreadable(input, e))?;
     let mut source = Source::new(&shown, stem_of(&name), Box::new(file));
-    let drafts = single(&mut source, options)?;
+    let (format, mut drafts) = single(&mut source, options)?;
     let mut gathered = Gathered::default();
-    gathered.add(&name, drafts, source)?;
-    gathered.into_dataset(stem_of(&name))
+    let mut asked_in = None;
+    for name in format.probes_files() {
+        let path = input.with_file_name(name);
+        if asked_in.is_none() && path.is_file() {
+            let found = Found { relative: (*name).to_owned(), path };
+            asked_in = Some(gathered.beside(&found, format, &mut drafts)?);
+        }
+    }
+    gathered.add(&name, drafts, source, asked_in)?;
+    gathered.into_loaded(stem_of(&name))
 }
 
 /// Reads an input that must be a transcript.
-fn single(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
-    let probe = Probe::new(source.head()?);
-    let Some(format) = detect(&probe, options.only) else {
-        return Err(unknown(source, &probe));
+fn single(
+    source: &mut Source<'_>,
+    options: &LoadOptions,
+) -> Result<(&'static dyn Format, Vec<Draft>), DatasetError> {
+    let head = Head::new(source.head()?);
+    let Some(format) = detect(&head, options.only) else {
+        return Err(unknown(source, &head));
     };
     let drafts = format.read(source, options)?;
     if drafts.is_empty() {
@@ -99,12 +123,12 @@ fn single(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, 
         };
         return Err(source.error(None, Problem::NoConversation { why }));
     }
-    Ok(drafts)
+    Ok((format, drafts))
 }
 
 /// Why no format recognised an input: the most precise reason there is.
-fn unknown(source: &mut Source<'_>, probe: &Probe) -> DatasetError {
-    if probe.is_blank() {
+fn unknown(source: &mut Source<'_>, head: &Head) -> DatasetError {
+    if head.is_blank() {
         return source.error(None, Problem::Empty);
     }
     // Reading the lines finds text that is none and lines without an end.
@@ -124,7 +148,7 @@ fn known_formats() -> String {
     names.join(", ")
 }
 
-fn load_folder(root: &Path, options: &LoadOptions) -> Result<Dataset, DatasetError> {
+fn load_folder(root: &Path, options: &LoadOptions) -> Result<Loaded, DatasetError> {
     let (mut found, hidden) = walk::files(root)?;
     let has = |name: &str| found.iter().any(|f| f.relative == name);
     let (card, native) = (has(CARD_FILE), has(CARD_FILE) && has(TRANSCRIPTS_FILE));
@@ -139,8 +163,8 @@ fn load_folder(root: &Path, options: &LoadOptions) -> Result<Dataset, DatasetErr
         let read = match file.relative.as_str() {
             CARD_FILE if card => gathered.card(file),
             PROBES_FILE if native => gathered.probes(file),
-            TRANSCRIPTS_FILE if native => gathered.file(file, options, Some(&Native)),
-            _ => gathered.file(file, options, None),
+            TRANSCRIPTS_FILE if native => gathered.file(file, &[], options, Some(&Native)),
+            _ => gathered.file(file, &found, options, None),
         };
         if !read? {
             others.push(file.relative.as_str());
@@ -153,13 +177,15 @@ fn load_folder(root: &Path, options: &LoadOptions) -> Result<Dataset, DatasetErr
         let problem = Problem::NoTranscripts { known, files };
         return Err(DatasetError::whole(shown, problem));
     }
+    // Questions are read with the chat that they stand beside.
+    others.retain(|file| gathered.files.iter().all(|(read, _)| read != file));
     gathered.warn_of_others(&others, if native { 0 } else { hidden });
     let name = root
         .canonicalize()
         .ok()
         .and_then(|p| p.file_name().map(|n| n.to_string_lossy().into_owned()))
         .unwrap_or(shown);
-    gathered.into_dataset(&name)
+    gathered.into_loaded(&name)
 }
 
 fn open(file: &Found) -> Result<Source<'static>, DatasetError> {
@@ -169,21 +195,13 @@ fn open(file: &Found) -> Result<Source<'static>, DatasetError> {
     Ok(Source::new(&shown, stem_of(base), Box::new(open)))
 }
 
-/// File name without its last extension.
-fn stem_of(name: &str) -> &str {
+/// File name without its last extension; that of a packed file is the one before `.gz`.
+pub(super) fn stem_of(name: &str) -> &str {
+    let name = name.strip_suffix(".gz").unwrap_or(name);
     match name.rsplit_once('.') {
         Some((stem, _)) if !stem.is_empty() => stem,
         _ => name,
     }
-}
-
-#[derive(Default)]
-struct Gathered {
-    drafts: Vec<(String, Transcript)>,
-    warnings: Vec<String>,
-    files: Vec<(String, String)>,
-    card: Option<Card>,
-    probes: u64,
 }
 
 impl Gathered {
@@ -191,22 +209,36 @@ impl Gathered {
     fn file(
         &mut self,
         file: &Found,
+        others: &[Found],
         options: &LoadOptions,
         format: Option<&'static dyn Format>,
     ) -> Result<bool, DatasetError> {
         let mut source = open(file)?;
         let format = match format {
             Some(format) => Some(format),
-            None => detect(&Probe::new(source.head()?), options.only),
+            None => detect(&Head::new(source.head()?), options.only),
         };
         let Some(format) = format else {
             return Ok(false);
         };
-        let drafts = format.read(&mut source, options)?;
+        let beside = |name: &&str| {
+            let path = file.path.with_file_name(name);
+            others.iter().find(|other| other.path == path && other.path != file.path)
+        };
+        if let Some(instead) = format.read_instead().iter().find_map(beside) {
+            source.warn(format!("left out, since {} stands beside it", instead.relative));
+            self.add(&file.relative, Vec::new(), source, None)?;
+            return Ok(true);
+        }
+        let mut drafts = format.read(&mut source, options)?;
         if drafts.is_empty() && source.warnings().is_empty() {
             source.warn(NO_MESSAGE);
         }
-        self.add(&file.relative, drafts, source)?;
+        let asked_in = match format.probes_files().iter().find_map(beside) {
+            Some(found) => Some(self.beside(found, format, &mut drafts)?),
+            None => None,
+        };
+        self.add(&file.relative, drafts, source, asked_in)?;
         Ok(true)
     }
 
@@ -215,18 +247,31 @@ impl Gathered {
         let text = source.text()?;
         let card = read_card(&text).map_err(|(line, problem)| source.error(line, problem))?;
         self.card = Some(card);
-        self.add(&file.relative, Vec::new(), source)?;
+        self.add(&file.relative, Vec::new(), source, None)?;
         Ok(true)
     }
 
-    /// Counts the probes; what they say is their own reader's matter.
+    /// Reads the probes of a native data set.
     fn probes(&mut self, file: &Found) -> Result<bool, DatasetError> {
         let mut source = open(file)?;
-        while source.next_line()?.is_some() {
-            self.probes += 1;
-        }
-        self.add(&file.relative, Vec::new(), source)?;
+        self.probes = probes::read(&mut source, &mut self.problems)?;
+        self.add(&file.relative, Vec::new(), source, None)?;
         Ok(true)
+    }
+
+    /// Reads the questions that stand beside a transcript; what errors call
+    /// their file.
+    fn beside(
+        &mut self,
+        file: &Found,
+        format: &dyn Format,
+        drafts: &mut [Draft],
+    ) -> Result<String, DatasetError> {
+        let mut source = open(file)?;
+        format.read_probes(&mut source, drafts)?;
+        let shown = source.name().to_owned();
+        self.add(&file.relative, Vec::new(), source, None)?;
+        Ok(shown)
     }
 
     fn add(
@@ -234,10 +279,11 @@ impl Gathered {
         relative: &str,
         drafts: Vec<Draft>,
         source: Source<'_>,
+        asked_in: Option<String>,
     ) -> Result<(), DatasetError> {
         for draft in drafts {
             check(&draft).map_err(|(line, problem)| source.error(line, problem))?;
-            self.drafts.push((relative.to_owned(), draft.transcript));
+            self.keep(relative, draft, asked_in.as_deref().unwrap_or(source.name()));
         }
         let (hash, warnings) = source.finish()?;
         let named = warnings.iter().map(|w| format!("{relative}: {w}"));
@@ -245,73 +291,25 @@ impl Gathered {
         self.files.push((relative.to_owned(), hash));
         Ok(())
     }
+}
 
-    fn warn_of_others(&mut self, others: &[&str], hidden: u64) {
-        if !others.is_empty() {
-            let named = others[..others.len().min(NAMED)].join(", ");
-            let more = others.len().saturating_sub(NAMED);
-            let more = match more {
-                0 => String::new(),
-                n => format!(" and {n} more"),
-            };
-            let verb = if others.len() == 1 {
-                "file is no transcript"
-            } else {
-                "files are no transcripts"
-            };
-            self.warnings.push(format!("{} {verb}: {named}{more}", others.len()));
-        }
-        if hidden > 0 {
-            self.warnings.push(format!(
-                "hidden folders, links to folders and the like, not entered: {hidden}"
-            ));
-        }
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    fn into_dataset(mut self, name: &str) -> Result<Dataset, DatasetError> {
-        self.tell_ids_apart();
-        let mut ids = BTreeSet::new();
-        for (file, transcript) in &self.drafts {
-            if !ids.insert(transcript.id.as_str()) {
-                let id = transcript.id.clone();
-                return Err(DatasetError::whole(file.clone(), Problem::RepeatedTranscript { id }));
-            }
-        }
-        let card = self.card.unwrap_or_else(|| Card::named(name));
-        Ok(Dataset {
-            name: card.name,
-            version: card.version,
-            licence: card.licence,
-            origin: card.origin,
-            description: card.description,
-            transcripts: self.drafts.into_iter().map(|(_, t)| t).collect(),
-            warnings: self.warnings,
-            files: self.files,
-            probes: self.probes,
-        })
-    }
-
-    /// An id that several files use is preceded by the path of each file.
-    fn tell_ids_apart(&mut self) {
-        let mut files_of: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        for (file, transcript) in &self.drafts {
-            files_of.entry(&transcript.id).or_default().insert(file);
-        }
-        let shared: BTreeSet<String> = files_of
-            .into_iter()
-            .filter(|(_, files)| files.len() > 1)
-            .map(|(id, _)| id.to_owned())
-            .collect();
-        for (file, transcript) in &mut self.drafts {
-            if !shared.contains(&transcript.id) {
-                continue;
-            }
-            let path = stem_of(file);
-            transcript.id = if path.rsplit('/').next() == Some(transcript.id.as_str()) {
-                path.to_owned()
-            } else {
-                format!("{path}/{}", transcript.id)
-            };
-        }
+    #[test]
+    fn a_bundled_data_set_brings_its_probes() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/dataset/native");
+        let text = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+        let (card, transcripts) = (text(CARD_FILE), text(TRANSCRIPTS_FILE));
+        let read = |probes: &str| {
+            let files = NativeFiles { card: &card, transcripts: &transcripts, probes };
+            load_native("small", &files, &LoadOptions::default())
+        };
+        let from_disk = load(&folder, &LoadOptions::default()).unwrap();
+        assert_eq!(read(&text(PROBES_FILE)).unwrap(), from_disk);
+        assert_eq!(read("").unwrap().probes, []);
+        let error = read("{}\n").unwrap_err();
+        assert_eq!((error.file.as_str(), error.line), ("small/probes.jsonl", Some(1)));
     }
 }

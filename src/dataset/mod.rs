@@ -9,21 +9,24 @@ mod check;
 mod detect;
 mod error;
 mod formats;
+mod gathered;
 mod load;
 mod native;
+mod probes;
 mod source;
 mod walk;
 
 pub use bundled::{bundled, bundled_names};
 pub use check::Draft;
-pub use detect::Probe;
+pub use detect::Head;
 pub use error::{DatasetError, Problem};
 pub use formats::{FORMATS, Format};
 pub use load::{load, load_reader};
 pub use native::{CARD_FILE, PROBES_FILE, TRANSCRIPTS_FILE, write_native};
+pub use probes::{KindCoverage, ProbeAudit, ProbeFlaw, audit_probes};
 pub use source::{MAX_DOCUMENT, MAX_LINE, Source};
 
-use crate::model::Transcript;
+use crate::model::{Probe, Transcript};
 
 /// How an input is read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,6 +58,7 @@ pub struct Dataset {
     /// Files that were read, by name below the input, with the blake3 hash of
     /// their bytes in hexadecimal.
     pub files: Vec<(String, String)>,
-    /// Lines of `probes.jsonl`, which the probes' own reader reads.
-    pub probes: u64,
+    /// Questions about the sessions, in the order of their files; every one
+    /// can be asked and graded.
+    pub probes: Vec<Probe>,
 }

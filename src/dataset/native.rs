@@ -1,6 +1,7 @@
-//! The native data set: a folder with `dataset.toml` and `transcripts.jsonl`.
+//! The native data set: a folder with `dataset.toml`, `transcripts.jsonl` and,
+//! where there are questions, `probes.jsonl`.
 //!
-//! The schemas in `datasets/` describe both files; what is written here
+//! The schemas in `datasets/` describe the files; what is written here
 //! validates against them, and reading it back gives the same transcripts.
 
 use std::collections::BTreeMap;
@@ -12,11 +13,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::check::Draft;
-use super::detect::Probe;
+use super::detect::Head;
 use super::error::{DatasetError, Problem};
 use super::formats::Format;
 use super::source::{Source, parse};
-use super::{Dataset, LoadOptions};
+use super::{Dataset, LoadOptions, probes};
 use crate::model::{
     Message, Preamble, PreambleChange, RecordedCompaction, ToolDefinition, Transcript,
 };
@@ -40,16 +41,16 @@ impl Format for Native {
         "recap's own transcripts (JSON lines, datasets/transcript.schema.json)"
     }
 
-    fn sniff(&self, probe: &Probe) -> bool {
+    fn sniff(&self, head: &Head) -> bool {
         let is_native = |record: &Json| {
             let first = record.get("messages").and_then(|m| m.get(0));
             record.get("id").is_some() && first.is_some_and(|m| m.get("blocks").is_some())
         };
-        let long_first_line = probe.records.is_empty()
-            && probe.first_char() == Some('{')
-            && probe.mentions(&["id", "messages", "blocks"])
-            && !probe.mentions(&["$schema"]);
-        probe.any(is_native) || long_first_line
+        let long_first_line = head.records.is_empty()
+            && head.first_char() == Some('{')
+            && head.mentions(&["id", "messages", "blocks"])
+            && !head.mentions(&["$schema"]);
+        head.any(is_native) || long_first_line
     }
 
     fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
@@ -60,7 +61,7 @@ impl Format for Native {
             let transcript = Transcript::from(wire);
             // One line holds the whole transcript.
             let lines = vec![Some(line); transcript.messages.len()];
-            drafts.push(Draft { transcript, lines });
+            drafts.push(Draft { transcript, lines, ..Draft::default() });
         }
         if source.torn() > 0 {
             // A data set is no live log: half a transcript is a broken file.
@@ -196,7 +197,7 @@ pub(crate) fn read_card(text: &str) -> Result<Card, (Option<u64>, Problem)> {
 /// # Errors
 /// A data set that stands there already, or what the file system refuses.
 pub fn write_native(dataset: &Dataset, folder: &Path) -> Result<(), DatasetError> {
-    for name in [CARD_FILE, TRANSCRIPTS_FILE] {
+    for name in [CARD_FILE, TRANSCRIPTS_FILE, PROBES_FILE] {
         let path = folder.join(name);
         if path.exists() {
             let shown = path.display().to_string();
@@ -213,12 +214,21 @@ pub fn write_native(dataset: &Dataset, folder: &Path) -> Result<(), DatasetError
     let card = toml::to_string(&card).expect("a card is a table of strings");
     std::fs::create_dir_all(folder)
         .and_then(|()| write_transcripts(dataset, &folder.join(TRANSCRIPTS_FILE)))
+        .and_then(|()| write_probes(dataset, &folder.join(PROBES_FILE)))
         .and_then(|()| std::fs::write(folder.join(CARD_FILE), card))
         .map_err(|source| {
             let action = "write";
             let shown = folder.display().to_string();
             DatasetError::whole(shown, Problem::Io { action, source })
         })
+}
+
+/// A data set without questions has no file of them.
+fn write_probes(dataset: &Dataset, path: &Path) -> std::io::Result<()> {
+    if dataset.probes.is_empty() {
+        return Ok(());
+    }
+    probes::write(&dataset.probes, BufWriter::new(File::create(path)?))
 }
 
 fn write_transcripts(dataset: &Dataset, path: &Path) -> std::io::Result<()> {

@@ -4,7 +4,9 @@
 //! time, and every byte that was read went through the hash.
 
 use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 
+use flate2::bufread::MultiGzDecoder;
 use serde::de::DeserializeOwned;
 
 use super::error::{DatasetError, Problem};
@@ -32,11 +34,62 @@ impl Read for Hashing<'_> {
     }
 }
 
+/// First bytes of a gzip member (RFC 1952, 2.3.1).
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// The bytes of an input, unpacked where they are gzip; the hash stays that
+/// of the bytes as they are stored.
+enum Input<'a> {
+    Unread(BufReader<Hashing<'a>>),
+    Plain(BufReader<Hashing<'a>>),
+    Gzip(MultiGzDecoder<BufReader<Hashing<'a>>>),
+    /// While it is being looked at; also after that look failed.
+    Failed,
+}
+
+impl Input<'_> {
+    /// Tells gzip by its first bytes.
+    fn open(self) -> std::io::Result<Self> {
+        match self {
+            Input::Unread(mut stored) => {
+                let gzip = stored.fill_buf()?.starts_with(&GZIP);
+                Ok(if gzip {
+                    Input::Gzip(MultiGzDecoder::new(stored))
+                } else {
+                    Input::Plain(stored)
+                })
+            }
+            open => Ok(open),
+        }
+    }
+
+    fn hash(&self) -> blake3::Hash {
+        match self {
+            Input::Unread(stored) | Input::Plain(stored) => stored.get_ref().hasher.finalize(),
+            Input::Gzip(decoder) => decoder.get_ref().get_ref().hasher.finalize(),
+            Input::Failed => blake3::Hasher::new().finalize(),
+        }
+    }
+}
+
+impl Read for Input<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if let Input::Unread(_) = self {
+            *self = std::mem::replace(self, Input::Failed).open()?;
+        }
+        match self {
+            Input::Plain(stored) => stored.read(buffer),
+            Input::Gzip(decoder) => decoder.read(buffer),
+            Input::Unread(_) | Input::Failed => Err(std::io::Error::other("could not be opened")),
+        }
+    }
+}
+
 /// One input that is being read by a format.
 pub struct Source<'a> {
     name: String,
     stem: String,
-    reader: BufReader<Hashing<'a>>,
+    reader: BufReader<Input<'a>>,
     line: u64,
     buffer: Vec<u8>,
     torn: u64,
@@ -48,6 +101,7 @@ impl<'a> Source<'a> {
     /// transcripts without an id of their own take.
     pub(crate) fn new(name: &str, stem: &str, inner: Box<dyn Read + 'a>) -> Self {
         let inner = Hashing { inner, hasher: blake3::Hasher::new() };
+        let inner = Input::Unread(BufReader::with_capacity(HEAD, inner));
         Source {
             name: name.to_owned(),
             stem: stem.to_owned(),
@@ -59,9 +113,19 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// What errors call the input: its path, or the name of the stream.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Name of the input without its extension.
     pub fn stem(&self) -> &str {
         &self.stem
+    }
+
+    /// Name of the folder in which the input stands; `None` for a stream.
+    pub fn folder(&self) -> Option<&str> {
+        Path::new(&self.name).parent()?.file_name()?.to_str()
     }
 
     /// Lines that were left out because the recording ends within them (0 or 1).
@@ -201,7 +265,7 @@ impl<'a> Source<'a> {
     pub(crate) fn finish(mut self) -> Result<(String, Vec<String>), DatasetError> {
         let drained = std::io::copy(&mut self.reader, &mut std::io::sink());
         drained.map_err(|e| self.io(e))?;
-        let hash = self.reader.get_ref().hasher.finalize().to_hex().to_string();
+        let hash = self.reader.get_ref().hash().to_hex().to_string();
         Ok((hash, self.warnings))
     }
 }

@@ -4,6 +4,7 @@
 //! nothing here knows a transcript format, a strategy or a report.
 
 mod cell;
+mod probe;
 mod reference;
 mod report;
 mod transcript;
@@ -12,6 +13,7 @@ pub use cell::{
     Cell, CellKey, CellOutcome, CellRows, CompactionRow, LossRow, MessageFacts, Quantiles,
     ReferenceOutcome, ReferenceState, RequestFacts, RequestRow, Standing, TranscriptFacts,
 };
+pub use probe::{Expectation, Probe, ProbeKind};
 pub use reference::{Exam, IdentifierClass, Reference};
 pub use report::{
     Absent, INSTRUMENT, Interval, Manifest, PresetRow, Provenance, Report, Sentence, Value, Verdict,

@@ -6,11 +6,13 @@
 pub mod bounded;
 pub mod generic;
 pub mod identifiers;
+pub mod normal;
 mod shapes;
 
 pub use bounded::{Needle, NeedleSet, contains_bounded};
 pub use generic::{is_generic, recompiled, restyled};
 pub use identifiers::{Identifier, IdentifierOptions, identifiers};
+pub use normal::Normal;
 
 #[cfg(test)]
 mod tests;

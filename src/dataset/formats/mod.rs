@@ -2,14 +2,16 @@
 //!
 //! A new format is one file, one `mod` line and one line in [`FORMATS`].
 
+mod beam;
 mod claude_code;
 mod content;
+mod locomo;
 mod openai_chat;
 mod pi;
 
 use super::LoadOptions;
 use super::check::Draft;
-use super::detect::Probe;
+use super::detect::Head;
 use super::error::DatasetError;
 use super::native::Native;
 use super::source::Source;
@@ -23,7 +25,7 @@ pub trait Format: Sync {
     fn describe(&self) -> &'static str;
 
     /// Whether the input looks like this format. Formats exclude each other.
-    fn sniff(&self, probe: &Probe) -> bool;
+    fn sniff(&self, head: &Head) -> bool;
 
     /// Reads every transcript of one input, in order.
     ///
@@ -34,8 +36,34 @@ pub trait Format: Sync {
         source: &mut Source<'_>,
         options: &LoadOptions,
     ) -> Result<Vec<Draft>, DatasetError>;
+
+    /// Where the file of probes stands, seen from the transcript's folder, where
+    /// the format has one; the first that is there is read.
+    fn probes_files(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Files that are read instead of a transcript when they stand beside it
+    /// in a folder.
+    fn read_instead(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Reads that file into the drafts that came from the transcript beside it.
+    ///
+    /// # Errors
+    /// The first question that the format does not allow.
+    fn read_probes(&self, _: &mut Source<'_>, _: &mut [Draft]) -> Result<(), DatasetError> {
+        Ok(())
+    }
 }
 
 /// Every format, in the order in which they are asked.
-pub static FORMATS: &[&dyn Format] =
-    &[&Native, &claude_code::ClaudeCode, &pi::Pi, &openai_chat::OpenAiChat];
+pub static FORMATS: &[&dyn Format] = &[
+    &Native,
+    &claude_code::ClaudeCode,
+    &pi::Pi,
+    &locomo::Locomo,
+    &beam::Beam,
+    &openai_chat::OpenAiChat,
+];

@@ -10,7 +10,7 @@ use super::Format;
 use super::content::{Content, ResultText, result_message};
 use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
-use crate::dataset::detect::Probe;
+use crate::dataset::detect::Head;
 use crate::dataset::error::{DatasetError, Problem};
 use crate::dataset::source::{Source, from_json, parse};
 use crate::model::{Block, Message, Role, ToolDefinition, Usage};
@@ -27,7 +27,7 @@ impl Format for OpenAiChat {
         "OpenAI chat messages (JSON list, object with messages, JSON lines, tau-bench runs)"
     }
 
-    fn sniff(&self, probe: &Probe) -> bool {
+    fn sniff(&self, head: &Head) -> bool {
         let is_chat = |record: &Json| {
             let messages = record.get("messages").or_else(|| record.get("traj"));
             let first = messages.and_then(|m| m.get(0));
@@ -37,12 +37,14 @@ impl Format for OpenAiChat {
             let first = record.get(0);
             first.is_some_and(|m| m.get("role").is_some() || is_chat(m))
         };
-        let document = probe.records.is_empty()
-            && probe.mentions(&["role", "content"])
-            && !probe.mentions(&["blocks"])
-            && !probe.mentions(&["$schema"])
-            && (probe.first_char() == Some('[') || probe.mentions(&["messages"]));
-        probe.any(|r| is_chat(r) || is_list(r)) || document
+        let document = head.records.is_empty()
+            && head.mentions(&["role", "content"])
+            && !head.mentions(&["blocks"])
+            && !head.mentions(&["$schema"])
+            // BEAM wraps chat messages in batches of turns.
+            && !head.mentions(&["turns"])
+            && (head.first_char() == Some('[') || head.mentions(&["messages"]));
+        head.any(|r| is_chat(r) || is_list(r)) || document
     }
 
     fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
@@ -80,8 +82,8 @@ impl Format for OpenAiChat {
 
 /// Whether the input is one JSON value rather than one a line.
 fn is_document(source: &mut Source<'_>) -> Result<bool, DatasetError> {
-    let probe = Probe::new(source.head()?);
-    Ok(probe.first_char() == Some('[') || probe.spread)
+    let head = Head::new(source.head()?);
+    Ok(head.first_char() == Some('[') || head.spread)
 }
 
 fn conversations(document: Json) -> Result<Vec<Conversation>, Problem> {

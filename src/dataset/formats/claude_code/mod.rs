@@ -16,7 +16,7 @@ use self::wire::Record;
 use super::Format;
 use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
-use crate::dataset::detect::Probe;
+use crate::dataset::detect::Head;
 use crate::dataset::error::{DatasetError, Problem};
 use crate::dataset::source::Source;
 
@@ -32,17 +32,17 @@ impl Format for ClaudeCode {
         "Claude Code session (JSON lines, ~/.claude/projects/*/*.jsonl)"
     }
 
-    fn sniff(&self, probe: &Probe) -> bool {
+    fn sniff(&self, head: &Head) -> bool {
         let is_record = |record: &Json| {
             let kind = record.get("type").and_then(Json::as_str);
             matches!(kind, Some("user" | "assistant" | "system" | "progress"))
                 && record.get("sessionId").is_some()
                 && record.get("uuid").is_some()
         };
-        let long_first_line = probe.records.is_empty()
-            && probe.first_char() == Some('{')
-            && probe.mentions(&["sessionId", "uuid", "parentUuid"]);
-        probe.any(is_record) || long_first_line
+        let long_first_line = head.records.is_empty()
+            && head.first_char() == Some('{')
+            && head.mentions(&["sessionId", "uuid", "parentUuid"]);
+        head.any(is_record) || long_first_line
     }
 
     fn read(

@@ -16,7 +16,7 @@ use super::Format;
 use super::content::{Content, ResultText, Tally, home_of, project_of, result_message};
 use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
-use crate::dataset::detect::Probe;
+use crate::dataset::detect::Head;
 use crate::dataset::error::{DatasetError, Problem};
 use crate::dataset::source::Source;
 use crate::model::{Block, Message, RecordedCompaction, RecordedTrigger, Role, Usage};
@@ -33,8 +33,8 @@ impl Format for Pi {
         "pi coding agent session (JSON lines, ~/.pi/agent/sessions/*/*.jsonl)"
     }
 
-    fn sniff(&self, probe: &Probe) -> bool {
-        probe.any(|record| match record.get("type").and_then(Json::as_str) {
+    fn sniff(&self, head: &Head) -> bool {
+        head.any(|record| match record.get("type").and_then(Json::as_str) {
             Some("session") => record.get("cwd").is_some() && record.get("id").is_some(),
             Some("message") => {
                 let role = record.pointer("/message/role").and_then(Json::as_str);

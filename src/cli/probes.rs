@@ -1,0 +1,104 @@
+//! `recap probes`.
+
+use std::path::Path;
+
+use clap::{Args, Subcommand};
+
+use super::exit::{Exit, Failure};
+use super::report::print;
+use super::wire;
+use crate::dataset::{KindCoverage, LoadOptions, ProbeAudit, audit_probes, bundled};
+
+/// Options of `recap probes`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List every violation with file and line, and what the questions cover; exit 2 where there is one
+    ///
+    /// Violations are broken references, evidence that stands behind the question or does not say
+    /// any of the answers, repeated ids and questions, empty questions, answers that the question
+    /// gives away, and stale values that equal an answer. Evidence is searched for the answer
+    /// without regard to case, punctuation and the spelling of numbers. Kinds whose answers are
+    /// worked out or shown by behaviour (temporal, multi-hop, constraint and so on) are searched
+    /// for the table only.
+    Check {
+        /// A data set with questions: a bundled or native data set, LoCoMo, BEAM
+        input: String,
+    },
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let Action::Check { input } = &arguments.action;
+    let audit = audit(input)?;
+    for warning in &audit.warnings {
+        wire::say(&format!("warning: {warning}"));
+    }
+    if audit.probes() == 0 && audit.violations.is_empty() {
+        return Err(Failure::with_code(Exit::Nothing, format!("{input} has no probes"))
+            .help("a native data set keeps them in probes.jsonl: datasets/probe.schema.json"));
+    }
+    print(&wire::harmless(&shown(&audit)))?;
+    Ok(if audit.violations.is_empty() { Exit::Done } else { Exit::Usage })
+}
+
+fn audit(input: &str) -> Result<ProbeAudit, Failure> {
+    // What stands on disk wins over a bundled name.
+    if !Path::new(input).exists()
+        && let Some(bundled) = bundled(input)
+    {
+        return Ok(ProbeAudit::of(&bundled?));
+    }
+    Ok(audit_probes(Path::new(input), &LoadOptions::default())?)
+}
+
+fn shown(audit: &ProbeAudit) -> String {
+    let mut text = String::new();
+    for violation in &audit.violations {
+        let at = violation.line.map_or_else(String::new, |line| format!(":{line}"));
+        // One violation a line, whatever stands in the data.
+        let what = violation.problem.to_string().replace(['\n', '\r'], " ");
+        text.push_str(&format!("{}{at}: {what}\n", violation.file));
+    }
+    if !audit.violations.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(&row(["kind", "probes", "first", "middle", "last", "without", "answer in"]));
+    text.push_str(&row(["", "", "third", "third", "third", "evidence", "evidence"]));
+    for kind in &audit.coverage {
+        let [first, middle, last] = kind.thirds.map(|n| n.to_string());
+        let (probes, without) = (kind.probes.to_string(), kind.without_evidence.to_string());
+        let name = kind.kind.as_str();
+        text.push_str(&row([name, &probes, &first, &middle, &last, &without, &said(kind)]));
+    }
+    let uncovered: Vec<&str> = audit.uncovered().into_iter().map(|kind| kind.as_str()).collect();
+    if !uncovered.is_empty() {
+        text.push_str(&format!("not covered: {}\n", uncovered.join(", ")));
+    }
+    let violations = counted(audit.violations.len() as u64, "violation");
+    text.push_str(&format!("{}, {violations}\n", counted(audit.probes(), "probe")));
+    text
+}
+
+/// A line of the table.
+fn row([kind, probes, first, middle, last, without, said]: [&str; 7]) -> String {
+    let cells =
+        format!("{kind:16}{probes:>8}{first:>8}{middle:>8}{last:>8}{without:>10}{said:>14}");
+    format!("{}\n", cells.trim_end())
+}
+
+/// How many of the answers that were looked for stand in the evidence.
+fn said(row: &KindCoverage) -> String {
+    match row.searched {
+        0 => "–".to_owned(),
+        searched => format!("{} of {searched}", row.said),
+    }
+}
+
+fn counted(n: u64, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}

@@ -1,0 +1,158 @@
+//! What was read so far, put together into one data set.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Dataset;
+use super::check::Draft;
+use super::error::{DatasetError, Problem};
+use super::load::stem_of;
+use super::native::Card;
+use super::probes::{self, Placed};
+use crate::model::{Probe, Transcript};
+
+/// Names listed in one warning before it says "and more".
+const NAMED: usize = 3;
+
+/// What was read of an input, with all that is wrong with its probes.
+pub(super) struct Loaded {
+    /// The data set, without its probes.
+    pub(super) dataset: Dataset,
+    /// Its probes with their places.
+    pub(super) probes: Vec<Placed>,
+    /// What keeps the data set from loading, by file and line.
+    pub(super) problems: Vec<DatasetError>,
+}
+
+impl Loaded {
+    /// The data set with its probes.
+    ///
+    /// # Errors
+    /// The first problem.
+    pub(super) fn whole(self) -> Result<Dataset, DatasetError> {
+        match self.problems.into_iter().next() {
+            Some(first) => Err(first),
+            None => {
+                let probes = self.probes.into_iter().map(|placed| placed.probe).collect();
+                Ok(Dataset { probes, ..self.dataset })
+            }
+        }
+    }
+}
+
+/// Transcripts and probes on their way into a data set.
+#[derive(Default)]
+pub(super) struct Gathered {
+    pub(super) drafts: Vec<Kept>,
+    pub(super) warnings: Vec<String>,
+    pub(super) files: Vec<(String, String)>,
+    pub(super) card: Option<Card>,
+    /// Probes of a native file, which name their transcripts.
+    pub(super) probes: Vec<Placed>,
+    /// What is wrong with the lines of that file.
+    pub(super) problems: Vec<DatasetError>,
+}
+
+/// A transcript with the questions that came with it.
+pub(super) struct Kept {
+    /// Path below the input.
+    file: String,
+    transcript: Transcript,
+    probes: Vec<Probe>,
+    /// What errors call the file of the questions.
+    asked_in: String,
+}
+
+impl Gathered {
+    pub(super) fn keep(&mut self, relative: &str, draft: Draft, shown: &str) {
+        let Draft { transcript, probes, .. } = draft;
+        let (file, asked_in) = (relative.to_owned(), shown.to_owned());
+        self.drafts.push(Kept { file, transcript, probes, asked_in });
+    }
+
+    pub(super) fn warn_of_others(&mut self, others: &[&str], hidden: u64) {
+        if !others.is_empty() {
+            let named = others[..others.len().min(NAMED)].join(", ");
+            let more = others.len().saturating_sub(NAMED);
+            let more = match more {
+                0 => String::new(),
+                n => format!(" and {n} more"),
+            };
+            let verb = if others.len() == 1 {
+                "file is no transcript"
+            } else {
+                "files are no transcripts"
+            };
+            self.warnings.push(format!("{} {verb}: {named}{more}", others.len()));
+        }
+        if hidden > 0 {
+            self.warnings.push(format!(
+                "hidden folders, links to folders and the like, not entered: {hidden}"
+            ));
+        }
+    }
+
+    pub(super) fn into_loaded(mut self, name: &str) -> Result<Loaded, DatasetError> {
+        self.tell_ids_apart();
+        let mut ids = BTreeSet::new();
+        for Kept { file, transcript, .. } in &self.drafts {
+            if !ids.insert(transcript.id.as_str()) {
+                let id = transcript.id.clone();
+                return Err(DatasetError::whole(file.clone(), Problem::RepeatedTranscript { id }));
+            }
+        }
+        let mut placed = self.probes;
+        let mut transcripts = Vec::new();
+        for kept in self.drafts {
+            placed.extend(kept.probes.into_iter().map(|probe| Placed {
+                probe: Probe {
+                    id: format!("{}/{}", kept.transcript.id, probe.id),
+                    transcript: kept.transcript.id.clone(),
+                    ..probe
+                },
+                file: kept.asked_in.clone(),
+                line: None,
+            }));
+            transcripts.push(kept.transcript);
+        }
+        let mut problems = self.problems;
+        problems.extend(probes::broken(&transcripts, &placed));
+        problems.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
+        let card = self.card.unwrap_or_else(|| Card::named(name));
+        let dataset = Dataset {
+            name: card.name,
+            version: card.version,
+            licence: card.licence,
+            origin: card.origin,
+            description: card.description,
+            transcripts,
+            warnings: self.warnings,
+            files: self.files,
+            probes: Vec::new(),
+        };
+        Ok(Loaded { dataset, probes: placed, problems })
+    }
+
+    /// An id that several files use is preceded by the path of each file.
+    fn tell_ids_apart(&mut self) {
+        let mut files_of: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for Kept { file, transcript, .. } in &self.drafts {
+            files_of.entry(&transcript.id).or_default().insert(file);
+        }
+        let shared: BTreeSet<String> = files_of
+            .into_iter()
+            .filter(|(_, files)| files.len() > 1)
+            .map(|(id, _)| id.to_owned())
+            .collect();
+        for Kept { file, transcript, .. } in &mut self.drafts {
+            if !shared.contains(&transcript.id) {
+                continue;
+            }
+            let path = stem_of(file);
+            transcript.id = if path.rsplit('/').next() == Some(transcript.id.as_str()) {
+                path.to_owned()
+            } else {
+                format!("{path}/{}", transcript.id)
+            };
+        }
+    }
+}

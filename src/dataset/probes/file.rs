@@ -1,0 +1,118 @@
+//! `probes.jsonl`, described by `datasets/probe.schema.json`.
+
+use std::io::Write;
+
+use serde::{Deserialize, Serialize};
+
+use super::Placed;
+use crate::dataset::error::{DatasetError, Problem};
+use crate::dataset::source::{Source, parse};
+use crate::model::{Expectation, MessageIndex, Probe, ProbeKind};
+
+/// A probe as it stands in a line.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireProbe {
+    id: String,
+    transcript: String,
+    asked_at: MessageIndex,
+    kind: ProbeKind,
+    question: String,
+    expect: WireExpectation,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    evidence: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    stale: Vec<String>,
+}
+
+/// An object with exactly one of the three keys.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum WireExpectation {
+    AnyOf(Vec<String>),
+    Rubric(Vec<String>),
+    Unanswerable(bool),
+}
+
+impl TryFrom<WireProbe> for Probe {
+    type Error = Problem;
+
+    fn try_from(wire: WireProbe) -> Result<Probe, Problem> {
+        let expect = match wire.expect {
+            WireExpectation::AnyOf(values) => Expectation::AnyOf(values),
+            WireExpectation::Rubric(nuggets) => Expectation::Rubric(nuggets),
+            WireExpectation::Unanswerable(true) => Expectation::Unanswerable,
+            WireExpectation::Unanswerable(false) => {
+                let at = "expect.unanswerable".to_owned();
+                let message = "expected true".to_owned();
+                return Err(Problem::Shape { at, message });
+            }
+        };
+        Ok(Probe {
+            id: wire.id,
+            transcript: wire.transcript,
+            asked_at: wire.asked_at,
+            kind: wire.kind,
+            question: wire.question,
+            expect,
+            evidence: wire.evidence,
+            stale: wire.stale,
+        })
+    }
+}
+
+impl From<&Probe> for WireProbe {
+    fn from(probe: &Probe) -> WireProbe {
+        let probe = probe.clone();
+        WireProbe {
+            id: probe.id,
+            transcript: probe.transcript,
+            asked_at: probe.asked_at,
+            kind: probe.kind,
+            question: probe.question,
+            expect: match probe.expect {
+                Expectation::AnyOf(values) => WireExpectation::AnyOf(values),
+                Expectation::Rubric(nuggets) => WireExpectation::Rubric(nuggets),
+                Expectation::Unanswerable => WireExpectation::Unanswerable(true),
+            },
+            evidence: probe.evidence,
+            stale: probe.stale,
+        }
+    }
+}
+
+/// Reads every line; what cannot be read goes into `problems`.
+///
+/// # Errors
+/// What keeps the rest of the file from being read: bytes that are no text, a
+/// line without an end.
+pub(crate) fn read(
+    source: &mut Source<'_>,
+    problems: &mut Vec<DatasetError>,
+) -> Result<Vec<Placed>, DatasetError> {
+    let mut placed = Vec::new();
+    let file = source.name().to_owned();
+    while let Some((line, text)) = source.next_line()? {
+        match parse::<WireProbe>(text).and_then(Probe::try_from) {
+            Ok(probe) => placed.push(Placed { probe, file: file.clone(), line: Some(line) }),
+            Err(problem) => problems.push(source.error(Some(line), problem)),
+        }
+    }
+    if source.torn() > 0 {
+        let message = "the last line ends within a character".to_owned();
+        problems.push(source.error(None, Problem::Syntax { message }));
+    }
+    Ok(placed)
+}
+
+/// Writes one probe a line.
+///
+/// # Errors
+/// What the writer refuses.
+pub(crate) fn write(probes: &[Probe], mut writer: impl Write) -> std::io::Result<()> {
+    for probe in probes {
+        serde_json::to_writer(&mut writer, &WireProbe::from(probe))?;
+        writer.write_all(b"\n")?;
+    }
+    writer.flush()
+}

@@ -1,0 +1,115 @@
+//! What can be wrong with a probe.
+
+use thiserror::Error;
+
+/// What is wrong with a probe.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ProbeFlaw {
+    /// The data set has no such transcript.
+    #[error("asks transcript `{transcript}`, which the data set does not have")]
+    UnknownTranscript {
+        /// The id that it names.
+        transcript: String,
+    },
+    /// It is asked later than the last message.
+    #[error("is asked after message {asked_at}, but the transcript has {messages} (from 0)")]
+    AskedAfterEnd {
+        /// The position that it names.
+        asked_at: u32,
+        /// Messages of the transcript.
+        messages: usize,
+    },
+    /// Evidence that is no message of its transcript.
+    #[error("names evidence `{message}`, which is no message of its transcript")]
+    UnknownEvidence {
+        /// The id that it names.
+        message: String,
+    },
+    /// Evidence that stands behind the question.
+    #[error(
+        "names evidence `{message}` (position {position}) but is asked after message {asked_at}"
+    )]
+    EvidenceAfter {
+        /// The message's id.
+        message: String,
+        /// Its position.
+        position: u32,
+        /// Where the probe is asked.
+        asked_at: u32,
+    },
+    /// One message is named twice.
+    #[error("names evidence `{message}` twice")]
+    RepeatedEvidence {
+        /// The message's id.
+        message: String,
+    },
+    /// Two probes of one id.
+    #[error("is the second probe of that id")]
+    RepeatedId,
+    /// There is no question.
+    #[error("has an empty question")]
+    EmptyQuestion,
+    /// Nothing is expected, or one of the expected values is blank.
+    #[error("expects nothing, or a blank value")]
+    EmptyExpectation,
+    /// Kind and expectation do not fit.
+    #[error("is of kind {kind}; only probes of kind abstain, and all of them, are unanswerable")]
+    KindMismatch {
+        /// Its kind.
+        kind: &'static str,
+    },
+    /// A value is right and wrong.
+    #[error("takes `{value}` for right and for stale")]
+    StaleIsRight {
+        /// The value.
+        value: String,
+    },
+    /// The same question is put to the same transcript at the same point.
+    #[error("asks what probe `{first}` asks at the same point")]
+    RepeatedQuestion {
+        /// Id of the other probe.
+        first: String,
+    },
+    /// The evidence does not say any of the answers.
+    #[error("expects {expected}, and its evidence says none of that")]
+    NotInEvidence {
+        /// The alternatives, quoted.
+        expected: String,
+    },
+    /// The question says the answer.
+    #[error("gives its answer `{answer}` away in the question")]
+    GivenAway {
+        /// The alternative.
+        answer: String,
+    },
+}
+
+impl ProbeFlaw {
+    /// What the user can do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            ProbeFlaw::UnknownTranscript { .. } => "write the id of a transcript of this data set",
+            ProbeFlaw::AskedAfterEnd { .. } => {
+                "count messages from 0; the last one asks at the end"
+            }
+            ProbeFlaw::UnknownEvidence { .. } | ProbeFlaw::RepeatedEvidence { .. } => {
+                "name the ids of messages of that transcript, each once"
+            }
+            ProbeFlaw::EvidenceAfter { .. } => "ask later, or leave that message out",
+            ProbeFlaw::RepeatedId => "give every probe an id of its own",
+            ProbeFlaw::EmptyQuestion => "write the question",
+            ProbeFlaw::EmptyExpectation => {
+                "write any_of or rubric with a value, or unanswerable: true"
+            }
+            ProbeFlaw::KindMismatch { .. } => {
+                "make it kind abstain and unanswerable, or neither of both"
+            }
+            ProbeFlaw::StaleIsRight { .. } => "keep the value in any_of or in stale",
+            ProbeFlaw::RepeatedQuestion { .. } => "drop one of the two, or ask at another point",
+            ProbeFlaw::NotInEvidence { .. } => {
+                "name the message that says it, or add the alternative that the message uses"
+            }
+            ProbeFlaw::GivenAway { .. } => "put the question without the answer",
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Probes of a data set: their file, what they must keep, and how good they are.
+//!
+//! Invariant: a data set that loads has only probes that can be asked and
+//! graded: everything they name is there, and no value is right and wrong.
+
+mod audit;
+mod check;
+mod file;
+mod flaw;
+
+pub use audit::{KindCoverage, ProbeAudit, audit_probes};
+pub(crate) use check::broken;
+pub(crate) use file::{read, write};
+pub use flaw::ProbeFlaw;
+
+use crate::model::Probe;
+
+use super::error::{DatasetError, Problem};
+
+/// A probe on its way in, with its place.
+pub(crate) struct Placed {
+    pub(crate) probe: Probe,
+    /// Path of its file, as errors call it.
+    pub(crate) file: String,
+    /// Line from 1; absent where the file is one document.
+    pub(crate) line: Option<u64>,
+}
+
+impl Placed {
+    fn error(&self, flaw: ProbeFlaw) -> DatasetError {
+        let id = self.probe.id.clone();
+        DatasetError {
+            file: self.file.clone(),
+            line: self.line,
+            problem: Problem::Probe { id, flaw },
+        }
+    }
+}

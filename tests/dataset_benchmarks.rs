@@ -1,0 +1,413 @@
+//! LoCoMo and BEAM: their traps on files written by hand, and the counts of
+//! the real ones, which are not part of the repository.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use flate2::{Compression, write::GzEncoder};
+use recap::dataset::{
+    Dataset, DatasetError, LoadOptions, Problem, load, load_reader, write_native,
+};
+use recap::model::{Expectation, Probe, ProbeKind, Role};
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/dataset").join(name)
+}
+
+fn read(path: &Path) -> Dataset {
+    load(path, &LoadOptions::default()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn locomo() -> Dataset {
+    read(&fixture("locomo.json"))
+}
+
+fn beam() -> Dataset {
+    read(&fixture("beam"))
+}
+
+fn probe<'a>(dataset: &'a Dataset, id: &str) -> &'a Probe {
+    let found = dataset.probes.iter().find(|probe| probe.id == id);
+    found.unwrap_or_else(|| panic!("no probe {id}"))
+}
+
+fn any_of(values: &[&str]) -> Expectation {
+    Expectation::AnyOf(values.iter().map(|&value| value.to_owned()).collect())
+}
+
+fn rubric(nuggets: &[&str]) -> Expectation {
+    Expectation::Rubric(nuggets.iter().map(|&nugget| nugget.to_owned()).collect())
+}
+
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn locomo_sessions_are_in_order_and_every_turn_is_a_message() {
+    let dataset = locomo();
+    let transcript = &dataset.transcripts[0];
+    assert_eq!(transcript.id, "conv-1");
+    let ids: Vec<&str> = transcript.messages.iter().map(|m| m.id.as_str()).collect();
+    assert_eq!(ids, ["D1:1", "D1:2", "D1:3", "D2:1", "D10:1", "D10:2"]);
+    use Role::{Assistant, User};
+    let roles: Vec<Role> = transcript.messages.iter().map(|m| m.role).collect();
+    assert_eq!(roles, [User, Assistant, Assistant, Assistant, Assistant, User]);
+}
+
+#[test]
+fn locomo_session_dates_are_the_times_of_their_turns() {
+    let dataset = locomo();
+    let at = |n: usize| dataset.transcripts[0].messages[n].at.map(|at| at.to_string());
+    assert_eq!(at(0).as_deref(), Some("2023-05-08T13:56:00Z"));
+    assert_eq!(at(2), at(0));
+    assert_eq!(at(3), None, "`soon` is no date");
+    assert_eq!(at(4).as_deref(), Some("2023-06-01T00:05:00Z"));
+    let left_out = &dataset.transcripts[0].left_out;
+    assert_eq!(left_out["session date that cannot be read"], 1);
+    assert_eq!(left_out["date without a session"], 1);
+}
+
+#[test]
+fn a_locomo_photo_is_its_caption_and_never_its_search_string() {
+    let dataset = locomo();
+    let transcript = &dataset.transcripts[0];
+    assert_eq!(transcript.messages[1].sent(), "Ben: Look.\n[photo: a photo of a blue boat]");
+    assert_eq!((transcript.messages[1].images(), transcript.messages[2].images()), (0, 1));
+    assert!(transcript.messages.iter().all(|m| !m.sent().contains("secret")));
+    assert_eq!(transcript.left_out["image search string"], 1);
+}
+
+#[test]
+fn locomo_evidence_is_split_and_what_names_no_turn_is_counted() {
+    let dataset = locomo();
+    assert_eq!(probe(&dataset, "conv-1/qa1").evidence, ["D1:1", "D10:2"]);
+    // Named twice and out of order.
+    assert_eq!(probe(&dataset, "conv-1/qa2").evidence, ["D1:1", "D10:2"]);
+    assert_eq!(dataset.transcripts[0].left_out["evidence that names no turn"], 1);
+}
+
+#[test]
+fn locomo_categories_are_kinds_and_numbers_are_answers() {
+    let dataset = locomo();
+    let kinds: Vec<ProbeKind> = dataset.probes.iter().map(|probe| probe.kind).collect();
+    use ProbeKind::{Abstain, Fact, MultiHop, OpenDomain, Temporal};
+    assert_eq!(kinds, [Fact, Temporal, MultiHop, OpenDomain, Abstain, Fact]);
+    assert_eq!(probe(&dataset, "conv-1/qa0").expect, any_of(&["3"]));
+    assert!(dataset.probes.iter().all(|p| p.transcript == "conv-1" && p.asked_at == 5));
+}
+
+#[test]
+fn a_locomo_question_without_an_answer_is_unanswerable_and_its_bait_stale() {
+    let dataset = locomo();
+    let bait = probe(&dataset, "conv-1/qa4");
+    assert_eq!(bait.expect, Expectation::Unanswerable);
+    assert_eq!(bait.stale, ["A red boat"]);
+    let answered = probe(&dataset, "conv-1/qa5");
+    assert_eq!(answered.expect, any_of(&["No"]));
+    assert_eq!(answered.stale, ["Yes"]);
+}
+
+fn refused(file: &str, from: &str, to: &str) -> DatasetError {
+    let text = std::fs::read_to_string(fixture(file)).unwrap();
+    assert!(text.contains(from), "{from}");
+    let text = text.replacen(from, to, 1);
+    let read = load_reader("x.json", text.as_bytes(), &LoadOptions::default());
+    read.expect_err("must be refused")
+}
+
+#[test]
+fn a_locomo_file_of_another_shape_is_refused_with_its_place() {
+    let shown = |from: &str, to: &str| refused("locomo.json", from, to).to_string();
+    let error = shown(r#""answer": 3,"#, r#""answer": [3],"#);
+    assert!(error.contains("conv-1.qa[0].answer"), "{error}");
+    let error = shown(r#""answer": 3,"#, "");
+    assert!(error.contains("conv-1: question 0 has no answer"), "{error}");
+    let error = shown(r#""category": 3"#, r#""category": 6"#);
+    assert!(error.contains("question 3 has category 6"), "{error}");
+    let error = shown(r#""speaker": "Ada""#, r#""speaker": "Eve""#);
+    assert!(error.contains("unknown role `Eve`"), "{error}");
+    let error = shown(r#""dia_id": "D2:1", "#, "");
+    assert!(error.contains("conversation.session_2[0]"), "{error}");
+    let error = shown(r#""dia_id": "D2:1""#, r#""dia_id": "D1:1""#);
+    assert!(error.contains("second message with id `D1:1`"), "{error}");
+    let error = shown(r#""speaker_b": "Ben","#, "");
+    assert!(error.contains("speaker_b"), "{error}");
+}
+
+#[test]
+fn beam_messages_lose_the_marker_of_their_place_and_nothing_else() {
+    let dataset = beam();
+    let transcript = &dataset.transcripts[0];
+    assert_eq!(transcript.id, "7", "a chat is named after its folder");
+    let texts: Vec<String> = transcript.messages.iter().map(|m| m.sent()).collect();
+    assert_eq!(
+        texts,
+        [
+            "The first sprint ends on March 29.",
+            "Noted. Arrows such as a ->-> b stay.",
+            "The limit is 300 ms.",
+            "Good.",
+            "The limit is 250 ms now.",
+            "Changed.",
+        ]
+    );
+    assert_eq!(transcript.left_out["position marker"], 4);
+    let at = |n: usize| transcript.messages[n].at.map(|at| at.to_string());
+    assert_eq!(at(3).as_deref(), Some("2024-03-15T00:00:00Z"));
+    assert_eq!(at(4).as_deref(), Some("2024-04-05T00:00:00Z"));
+}
+
+#[test]
+fn beam_question_types_are_kinds_as_in_semantics_33() {
+    let dataset = beam();
+    let is = |id: &str, kind: ProbeKind, expect: Expectation, evidence: &[&str]| {
+        let probe = probe(&dataset, &format!("7/{id}-1"));
+        assert_eq!((probe.kind, &probe.expect), (kind, &expect), "{id}");
+        assert_eq!(probe.evidence, evidence, "{id}");
+        assert_eq!((probe.asked_at, probe.transcript.as_str()), (5, "7"), "{id}");
+    };
+    is("abstention", ProbeKind::Abstain, Expectation::Unanswerable, &[]);
+    let nugget = rubric(&["there is contradictory information"]);
+    is("contradiction_resolution", ProbeKind::Contradiction, nugget, &["2", "4"]);
+    is("event_ordering", ProbeKind::Ordering, rubric(&["sprint", "limit"]), &["0", "4"]);
+    let values = any_of(&["March 29", "It ends on March 29."]);
+    is("information_extraction", ProbeKind::Fact, values, &["0"]);
+    is("instruction_following", ProbeKind::Constraint, rubric(&["highlighted code"]), &["1"]);
+    is("knowledge_update", ProbeKind::Update, any_of(&["250 ms"]), &["2", "4"]);
+    let both = rubric(&["300 ms", "250 ms"]);
+    is("multi_session_reasoning", ProbeKind::MultiHop, both, &["2", "4"]);
+    is("preference_following", ProbeKind::Preference, rubric(&["a small library"]), &[]);
+    let parts = rubric(&["the sprint", "the limit"]);
+    is("summarization", ProbeKind::Summary, parts, &["0", "2", "4"]);
+    is("temporal_reasoning", ProbeKind::Temporal, any_of(&["14 days"]), &["0"]);
+    assert_eq!(dataset.probes.len(), 10);
+    assert_eq!(dataset.transcripts[0].left_out["evidence that names no message"], 1);
+}
+
+#[test]
+fn a_beam_chat_alone_finds_the_questions_beside_it() {
+    let (folder, file) = (beam(), read(&fixture("beam/7/chat.json")));
+    assert_eq!(file.transcripts, folder.transcripts);
+    assert_eq!(file.probes, folder.probes);
+    let names = |dataset: &Dataset| -> Vec<String> {
+        dataset.files.iter().map(|(name, _)| name.clone()).collect()
+    };
+    assert_eq!(names(&file), ["probing_questions.json", "chat.json"]);
+    assert_eq!(names(&folder), ["7/probing_questions.json", "7/chat.json"]);
+    assert_eq!(folder.warnings, Vec::<String>::new());
+}
+
+#[test]
+fn a_packed_chat_reads_as_the_open_one_and_is_hashed_as_stored() {
+    let folder = tempfile::tempdir().unwrap();
+    let chat = folder.path().join("7");
+    std::fs::create_dir(&chat).unwrap();
+    let bytes = packed(&std::fs::read(fixture("beam/7/chat.json")).unwrap());
+    std::fs::write(chat.join("chat_trunecated.json.gz"), &bytes).unwrap();
+    std::fs::copy(fixture("beam/7/probing_questions.json"), chat.join("probing_questions.json"))
+        .unwrap();
+    let dataset = read(folder.path());
+    assert_eq!(dataset.transcripts, beam().transcripts);
+    assert_eq!(dataset.probes, beam().probes);
+    let hash = blake3::hash(&bytes).to_hex().to_string();
+    assert_eq!(dataset.files[1], ("7/chat_trunecated.json.gz".to_owned(), hash));
+}
+
+#[test]
+fn the_shorter_chat_is_read_instead_and_questions_may_have_their_own_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let chat = folder.path().join("7");
+    std::fs::create_dir_all(chat.join("probing_questions")).unwrap();
+    let questions = "probing_questions/probing_questions.json";
+    std::fs::copy(fixture("beam/7/probing_questions.json"), chat.join(questions)).unwrap();
+    for name in ["chat.json", "chat_trunecated.json"] {
+        std::fs::copy(fixture("beam/7/chat.json"), chat.join(name)).unwrap();
+    }
+    let dataset = read(folder.path());
+    assert_eq!((dataset.transcripts.len(), dataset.probes.len()), (1, 10));
+    let warned = ["7/chat.json: left out, since 7/chat_trunecated.json stands beside it"];
+    assert_eq!(dataset.warnings, warned);
+    // Asked for by name, the longer one is read.
+    assert_eq!(read(&chat.join("chat.json")).probes.len(), 10);
+}
+
+#[test]
+fn any_format_may_be_packed_and_a_broken_pack_is_an_error() {
+    for name in ["claude-code.jsonl", "pi.jsonl", "openai-chat.json", "locomo.json"] {
+        let bytes = packed(&std::fs::read(fixture(name)).unwrap());
+        let stream =
+            |bytes: &[u8]| load_reader(&format!("{name}.gz"), bytes, &LoadOptions::default());
+        let read = stream(&bytes).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(read.transcripts, self::read(&fixture(name)).transcripts, "{name}");
+        for end in [3, bytes.len() / 2, bytes.len() - 4] {
+            let error = stream(&bytes[..end]).expect_err("must be refused");
+            assert!(matches!(error.problem, Problem::Io { .. }), "{name} at {end}: {error}");
+        }
+    }
+}
+
+#[test]
+fn broken_beam_questions_are_refused_with_their_file() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::copy(fixture("beam/7/chat.json"), folder.path().join("chat.json")).unwrap();
+    let questions = folder.path().join("probing_questions.json");
+    let bad = [
+        (r#"{"riddles": []}"#, "riddles"),
+        (r#"{"abstention": [{"rubric": []}]}"#, "abstention[0]"),
+        (r#"{"abstention": "#, "broken JSON"),
+        (r#"{"event_ordering": [{"question": "In which order?"}]}"#, "expects nothing"),
+        (r#"{"abstention": [{"question": ""}]}"#, "empty question"),
+    ];
+    for (text, said) in bad {
+        std::fs::write(&questions, text).unwrap();
+        let error = load(folder.path(), &LoadOptions::default()).expect_err("must be refused");
+        assert!(error.to_string().contains(said), "{error}");
+        assert!(error.file.ends_with("probing_questions.json"), "{error}");
+    }
+}
+
+#[test]
+fn chats_of_one_name_in_two_folders_keep_their_questions() {
+    let folder = tempfile::tempdir().unwrap();
+    for size in ["100K", "500K"] {
+        let chat = folder.path().join(size).join("7");
+        std::fs::create_dir_all(&chat).unwrap();
+        for name in ["chat.json", "probing_questions.json"] {
+            std::fs::copy(fixture("beam/7").join(name), chat.join(name)).unwrap();
+        }
+    }
+    let dataset = read(folder.path());
+    assert_eq!((dataset.transcripts.len(), dataset.probes.len()), (2, 20));
+    let ids: Vec<&str> = dataset.transcripts.iter().map(|t| t.id.as_str()).collect();
+    assert_eq!(ids, ["100K/7/chat/7", "500K/7/chat/7"]);
+    assert_eq!(dataset.probes[10].transcript, ids[1]);
+}
+
+#[test]
+fn imported_probes_survive_the_native_format() {
+    for dataset in [locomo(), beam()] {
+        let folder = tempfile::tempdir().unwrap();
+        write_native(&dataset, folder.path()).unwrap();
+        let back = read(folder.path());
+        assert_eq!(back.probes, dataset.probes);
+        assert_eq!(back.transcripts, dataset.transcripts);
+    }
+}
+
+#[test]
+fn chats_with_questions_are_imported_and_replayed_by_the_commands() {
+    let out = tempfile::tempdir().unwrap();
+    for (format, name, probes) in [("locomo", "locomo.json", 6), ("beam", "beam", 10)] {
+        let recap = || assert_cmd::Command::cargo_bin("recap").unwrap();
+        let folder = out.path().join(format);
+        let mut import = recap();
+        import.args(["import", format]).arg(fixture(name)).arg("--out").arg(&folder);
+        import.assert().success();
+        assert_eq!(read(&folder).probes.len(), probes, "{format}");
+        let run = out.path().join(format!("{format}-run"));
+        let mut bench = recap();
+        bench.arg("bench").arg(fixture(name)).args(["--window", "4k", "--quiet", "--out"]);
+        bench.arg(&run).assert().success();
+        assert!(run.join("summary.csv").is_file(), "{format}");
+    }
+}
+
+fn data(name: &str) -> Option<Dataset> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data").join(name);
+    if !path.exists() {
+        eprintln!("skipped: ../shared/data is absent");
+        return None;
+    }
+    Some(read(&path))
+}
+
+fn by_kind(dataset: &Dataset) -> BTreeMap<&'static str, usize> {
+    let mut kinds = BTreeMap::new();
+    for probe in &dataset.probes {
+        *kinds.entry(probe.kind.as_str()).or_default() += 1;
+    }
+    kinds
+}
+
+#[test]
+fn the_real_locomo_has_the_counts_of_its_source() {
+    let Some(dataset) = data("locomo-nc/locomo10_conv1-6.json") else {
+        return;
+    };
+    assert_eq!(dataset.transcripts.len(), 6);
+    let messages = dataset.transcripts.iter().map(|t| t.messages.len());
+    assert_eq!(messages.sum::<usize>(), 3_435);
+    assert!(dataset.transcripts.iter().all(|t| t.messages.iter().all(|m| m.at.is_some())));
+    assert_eq!(dataset.probes.len(), 1_157);
+    // Categories 1 to 5: 172, 180, 53, 480, 272; two of the fifth have an answer.
+    let kinds = [
+        ("abstain", 270),
+        ("fact", 482),
+        ("multi-hop", 172),
+        ("open-domain", 53),
+        ("temporal", 180),
+    ];
+    assert_eq!(by_kind(&dataset), BTreeMap::from(kinds));
+    let left_out = |reason: &str| -> u64 {
+        dataset.transcripts.iter().filter_map(|t| t.left_out.get(reason)).sum()
+    };
+    // Four strings match no turn; one of them is two turns in one string.
+    assert_eq!(left_out("evidence that names no turn"), 3);
+    assert_eq!(left_out("image search string"), 531);
+}
+
+#[test]
+fn the_real_beam_has_the_counts_of_its_source() {
+    // Chat, messages, questions with sources.
+    type Row = (&'static str, usize, usize);
+    let expected: [(&str, &[Row]); 3] = [
+        (
+            "100K",
+            &[
+                ("1", 188, 18),
+                ("10", 286, 18),
+                ("11", 262, 18),
+                ("12", 270, 18),
+                ("2", 200, 18),
+                ("3", 194, 18),
+                ("4", 212, 18),
+                ("5", 232, 18),
+                ("6", 258, 18),
+                ("7", 254, 18),
+                ("8", 268, 18),
+                ("9", 270, 17),
+            ],
+        ),
+        ("500K", &[("1", 796, 17), ("2", 880, 18)]),
+        ("1M", &[("3", 1_556, 17)]),
+    ];
+    for (size, chats) in expected {
+        let Some(dataset) = data(&format!("beam-by-sa/{size}")) else {
+            return;
+        };
+        let found: Vec<(&str, usize, usize)> = dataset
+            .transcripts
+            .iter()
+            .map(|t| {
+                let own = dataset.probes.iter().filter(|p| p.transcript == t.id);
+                let sourced = own.filter(|p| !p.evidence.is_empty()).count();
+                (t.id.as_str(), t.messages.len(), sourced)
+            })
+            .collect();
+        assert_eq!(found, chats, "{size}");
+        let kinds = by_kind(&dataset);
+        assert_eq!(kinds.len(), 10, "{size}");
+        assert!(kinds.values().all(|&n| n == 2 * chats.len()), "{size}: {kinds:?}");
+        for transcript in &dataset.transcripts {
+            assert!(!transcript.left_out.contains_key("evidence that names no message"));
+            let marked = |text: String| {
+                text.trim_end().ends_with(|c: char| c.is_ascii_digit()) && text.contains("->->")
+            };
+            assert!(transcript.messages.iter().all(|m| !marked(m.sent())), "{}", transcript.id);
+        }
+    }
+}

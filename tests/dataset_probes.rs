@@ -1,0 +1,350 @@
+//! Probes of a native data set: read, written, refused and checked.
+
+use std::path::Path;
+
+use recap::dataset::{
+    Dataset, DatasetError, LoadOptions, ProbeAudit, ProbeFlaw, Problem, audit_probes, load,
+    write_native,
+};
+use recap::model::{Expectation, Probe, ProbeKind};
+use serde_json::{Value as Json, json};
+use tempfile::TempDir;
+
+fn root(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+/// Five messages about a server, and these probes.
+fn folder(probes: &[Json]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let said = [
+        ("m0", "user", "The port is 8,080."),
+        ("m1", "assistant", "Noted."),
+        ("m2", "user", "No: the port is nine now."),
+        ("m3", "assistant", "Changed."),
+        ("m4", "user", "Thanks."),
+    ];
+    let messages: Vec<Json> = said
+        .iter()
+        .map(|(id, role, text)| {
+            json!({"id": id, "role": role, "blocks": [{"type": "text", "text": text}]})
+        })
+        .collect();
+    let transcript = json!({"id": "t", "messages": messages});
+    let lines: Vec<String> = probes.iter().map(|probe| format!("{probe}\n")).collect();
+    std::fs::write(folder.path().join("dataset.toml"), "name = 'x'\n").unwrap();
+    std::fs::write(folder.path().join("transcripts.jsonl"), format!("{transcript}\n")).unwrap();
+    std::fs::write(folder.path().join("probes.jsonl"), lines.concat()).unwrap();
+    folder
+}
+
+/// A probe that is right, under an id and a question of its own.
+fn probe(n: usize) -> Json {
+    json!({
+        "id": format!("p{n}"), "transcript": "t", "asked_at": 4, "kind": "update",
+        "question": format!("Which port is it, question {n}00?"), "expect": {"any_of": ["9"]},
+        "evidence": ["m0", "m2"], "stale": ["8080"],
+    })
+}
+
+fn changed(n: usize, key: &str, value: Json) -> Json {
+    let mut probe = probe(n);
+    probe[key] = value;
+    probe
+}
+
+fn read(folder: &TempDir) -> Result<Dataset, DatasetError> {
+    load(folder.path(), &LoadOptions::default())
+}
+
+fn audit(folder: &TempDir) -> ProbeAudit {
+    audit_probes(folder.path(), &LoadOptions::default()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Line and flaw of every violation.
+fn flaws(audit: &ProbeAudit) -> Vec<(u64, ProbeFlaw)> {
+    let flaw = |violation: &DatasetError| match &violation.problem {
+        Problem::Probe { flaw, .. } => (violation.line.unwrap(), flaw.clone()),
+        other => panic!("{other}"),
+    };
+    audit.violations.iter().map(flaw).collect()
+}
+
+#[test]
+fn every_field_of_a_probe_is_read() {
+    let dataset = read(&folder(&[probe(1)])).unwrap();
+    let expected = Probe {
+        id: "p1".to_owned(),
+        transcript: "t".to_owned(),
+        asked_at: 4,
+        kind: ProbeKind::Update,
+        question: "Which port is it, question 100?".to_owned(),
+        expect: Expectation::AnyOf(vec!["9".to_owned()]),
+        evidence: vec!["m0".to_owned(), "m2".to_owned()],
+        stale: vec!["8080".to_owned()],
+    };
+    assert_eq!(dataset.probes, [expected]);
+}
+
+#[test]
+fn written_probes_read_back_equal_and_validate() {
+    let text = std::fs::read_to_string(root("datasets/probe.schema.json")).unwrap();
+    let schema: Json = serde_json::from_str(&text).unwrap();
+    let schema = jsonschema::draft202012::new(&schema).unwrap();
+    let native = root("tests/fixtures/dataset/native");
+    let native = load(&native, &LoadOptions::default()).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(native.probes.len(), 3);
+    for dataset in [native, read(&folder(&[probe(1)])).unwrap()] {
+        let out = tempfile::tempdir().unwrap();
+        write_native(&dataset, out.path()).unwrap();
+        let back = read(&out).unwrap();
+        assert_eq!(back.probes, dataset.probes);
+        let lines = std::fs::read_to_string(out.path().join("probes.jsonl")).unwrap();
+        assert_eq!(lines.lines().count(), dataset.probes.len());
+        for line in lines.lines() {
+            let value: Json = serde_json::from_str(line).unwrap();
+            if let Err(e) = schema.validate(&value) {
+                panic!("{e} at {}", e.instance_path());
+            }
+        }
+    }
+}
+
+#[test]
+fn every_kind_is_in_the_schema() {
+    let text = std::fs::read_to_string(root("datasets/probe.schema.json")).unwrap();
+    let schema: Json = serde_json::from_str(&text).unwrap();
+    let kinds: Vec<&str> = ProbeKind::ALL.iter().map(|kind| kind.as_str()).collect();
+    assert_eq!(schema["properties"]["kind"]["enum"], json!(kinds));
+}
+
+#[test]
+fn a_data_set_without_probes_writes_no_file_of_them() {
+    let mut dataset = read(&folder(&[probe(1)])).unwrap();
+    dataset.probes.clear();
+    let out = tempfile::tempdir().unwrap();
+    write_native(&dataset, out.path()).unwrap();
+    assert!(!out.path().join("probes.jsonl").exists());
+}
+
+#[test]
+fn probes_are_never_written_over_others() {
+    let folder = folder(&[probe(1)]);
+    let dataset = read(&folder).unwrap();
+    for name in ["dataset.toml", "transcripts.jsonl"] {
+        std::fs::remove_file(folder.path().join(name)).unwrap();
+    }
+    let error = write_native(&dataset, folder.path()).unwrap_err();
+    assert!(matches!(error.problem, Problem::Exists), "{error}");
+}
+
+#[test]
+fn what_the_probe_schema_refuses_the_reader_refuses_too() {
+    let text = std::fs::read_to_string(root("datasets/probe.schema.json")).unwrap();
+    let schema: Json = serde_json::from_str(&text).unwrap();
+    let schema = jsonschema::draft202012::new(&schema).unwrap();
+    assert!(schema.is_valid(&probe(1)));
+    let mut lacking = Vec::new();
+    for key in ["id", "transcript", "asked_at", "kind", "question", "expect"] {
+        let mut probe = probe(1);
+        probe.as_object_mut().unwrap().remove(key);
+        lacking.push(probe);
+    }
+    let bad = [
+        changed(1, "surplus", json!(1)),
+        changed(1, "id", json!(7)),
+        changed(1, "asked_at", json!(-1)),
+        changed(1, "asked_at", json!(4_294_967_296_u64)),
+        changed(1, "asked_at", json!("m4")),
+        changed(1, "kind", json!("riddle")),
+        changed(1, "kind", json!("abstain")),
+        changed(1, "question", json!(" \n")),
+        changed(1, "evidence", json!([2])),
+        changed(1, "evidence", json!("m2")),
+        changed(1, "evidence", json!(["m2", "m2"])),
+        changed(1, "stale", json!([8080])),
+        changed(1, "expect", json!(["9"])),
+        changed(1, "expect", json!({})),
+        changed(1, "expect", json!({"any_of": []})),
+        changed(1, "expect", json!({"any_of": ["9", " "]})),
+        changed(1, "expect", json!({"any_of": "9"})),
+        changed(1, "expect", json!({"rubric": []})),
+        changed(1, "expect", json!({"any_of": ["9"], "rubric": ["9"]})),
+        changed(1, "expect", json!({"unanswerable": true})),
+        changed(1, "expect", json!({"unanswerable": false})),
+        changed(1, "expect", json!({"exactly": "9"})),
+    ];
+    for sample in lacking.into_iter().chain(bad) {
+        assert!(!schema.is_valid(&sample), "the schema takes {sample}");
+        let error = read(&folder(&[probe(2), sample.clone()])).expect_err("must be refused");
+        assert_eq!(error.line, Some(2), "{sample}: {error}");
+        assert!(error.file.ends_with("probes.jsonl"), "{error}");
+        assert!(error.help().len() > 10);
+    }
+}
+
+#[test]
+fn loading_stops_at_the_first_broken_probe() {
+    let folder = folder(&[
+        probe(1),
+        changed(2, "transcript", json!("u")),
+        json!("no probe"),
+        changed(4, "asked_at", json!(5)),
+    ]);
+    let error = read(&folder).unwrap_err();
+    assert_eq!(error.line, Some(2));
+    assert!(error.to_string().contains("probe `p2` asks transcript `u`"), "{error}");
+    assert_eq!(audit(&folder).violations.len(), 3, "the check goes on");
+}
+
+#[test]
+fn every_broken_reference_is_found_with_its_line() {
+    let found = flaws(&audit(&folder(&[
+        changed(1, "transcript", json!("u")),
+        changed(2, "asked_at", json!(5)),
+        changed(3, "evidence", json!(["m2", "m9"])),
+        changed(4, "asked_at", json!(1)),
+        changed(5, "evidence", json!(["m2", "m2"])),
+        probe(6),
+    ])));
+    let expected = [
+        (1, ProbeFlaw::UnknownTranscript { transcript: "u".to_owned() }),
+        (2, ProbeFlaw::AskedAfterEnd { asked_at: 5, messages: 5 }),
+        (3, ProbeFlaw::UnknownEvidence { message: "m9".to_owned() }),
+        (4, ProbeFlaw::EvidenceAfter { message: "m2".to_owned(), position: 2, asked_at: 1 }),
+        (5, ProbeFlaw::RepeatedEvidence { message: "m2".to_owned() }),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn evidence_may_be_the_message_after_which_the_probe_is_asked() {
+    assert_eq!(flaws(&audit(&folder(&[changed(1, "asked_at", json!(2))]))), []);
+}
+
+#[test]
+fn evidence_must_say_one_of_the_answers_in_any_spelling() {
+    let found = flaws(&audit(&folder(&[
+        changed(1, "expect", json!({"any_of": ["twelve", "Nine!"]})),
+        changed(2, "expect", json!({"any_of": ["80"]})),
+        changed(3, "evidence", json!(["m1"])),
+        changed(4, "evidence", json!([])),
+    ])));
+    let expected = |answer: &str| ProbeFlaw::NotInEvidence { expected: format!("`{answer}`") };
+    assert_eq!(found, [(2, expected("80")), (3, expected("9"))]);
+}
+
+#[test]
+fn answers_that_are_worked_out_need_not_stand_in_the_evidence() {
+    for kind in ["temporal", "multi-hop", "constraint", "open-domain"] {
+        let mut probe = changed(1, "expect", json!({"any_of": ["a port that nobody named"]}));
+        probe["kind"] = json!(kind);
+        assert_eq!(flaws(&audit(&folder(&[probe]))), [], "{kind}");
+    }
+    let yes = changed(1, "expect", json!({"any_of": ["Yes."]}));
+    assert_eq!(flaws(&audit(&folder(&[yes]))), []);
+}
+
+#[test]
+fn repeated_ids_and_questions_are_found() {
+    let question = json!("which port is it question 100");
+    let mut elsewhere = changed(3, "question", question.clone());
+    elsewhere["asked_at"] = json!(3);
+    let found = flaws(&audit(&folder(&[
+        probe(1),
+        changed(2, "question", question),
+        elsewhere,
+        changed(4, "id", json!("p1")),
+    ])));
+    let first = ProbeFlaw::RepeatedQuestion { first: "p1".to_owned() };
+    assert_eq!(found, [(2, first), (4, ProbeFlaw::RepeatedId)]);
+}
+
+#[test]
+fn wording_that_cannot_be_asked_or_graded_is_found() {
+    let mut unanswerable = changed(4, "kind", json!("abstain"));
+    unanswerable["expect"] = json!({"any_of": ["9"]});
+    let found = flaws(&audit(&folder(&[
+        changed(1, "question", json!("  ")),
+        changed(2, "expect", json!({"rubric": ["x", ""]})),
+        changed(3, "stale", json!(["8080", "NINE"])),
+        unanswerable,
+        changed(5, "question", json!("Is the port nine?")),
+    ])));
+    let expected = [
+        (1, ProbeFlaw::EmptyQuestion),
+        (2, ProbeFlaw::EmptyExpectation),
+        (3, ProbeFlaw::StaleIsRight { value: "NINE".to_owned() }),
+        (4, ProbeFlaw::KindMismatch { kind: "abstain" }),
+        (5, ProbeFlaw::GivenAway { answer: "9".to_owned() }),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn coverage_counts_kinds_thirds_and_what_the_evidence_says() {
+    let mut temporal = changed(2, "kind", json!("temporal"));
+    temporal["evidence"] = json!(["m4"]);
+    let audit = audit(&folder(&[probe(1), temporal, changed(3, "evidence", json!([]))]));
+    // Of five messages m0 and m1 are the first third, m2 and m3 the middle, m4 the last.
+    let rows: Vec<_> = audit
+        .coverage
+        .iter()
+        .map(|r| (r.kind, r.probes, r.thirds, r.without_evidence, r.said, r.searched))
+        .collect();
+    let expected =
+        [(ProbeKind::Update, 2, [1, 1, 0], 1, 1, 1), (ProbeKind::Temporal, 1, [0, 0, 1], 0, 0, 1)];
+    assert_eq!(rows, expected);
+    assert_eq!(audit.probes(), 3);
+    assert_eq!(audit.uncovered().len(), ProbeKind::ALL.len() - 2);
+    assert!(!audit.uncovered().contains(&ProbeKind::Update));
+}
+
+#[test]
+fn half_a_probe_is_an_error_even_at_the_end() {
+    let folder = folder(&[probe(1), probe(2)]);
+    let path = folder.path().join("probes.jsonl");
+    let text = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &text[..text.len() - 20]).unwrap();
+    let error = read(&folder).unwrap_err();
+    assert!(matches!(error.problem, Problem::Syntax { .. }), "{error}");
+    assert_eq!(error.line, Some(2));
+    let mut torn = text[..text.len() - 20].to_vec();
+    torn.push(0xe2);
+    std::fs::write(&path, torn).unwrap();
+    assert!(matches!(read(&folder).unwrap_err().problem, Problem::Syntax { .. }));
+}
+
+fn check(folder: &Path) -> (Option<i32>, String, String) {
+    let mut command = assert_cmd::Command::cargo_bin("recap").unwrap();
+    let output = command.args(["probes", "check"]).arg(folder).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn the_command_ends_with_0_where_all_is_well_and_2_where_it_is_not() {
+    let (code, out, _) = check(folder(&[probe(1)]).path());
+    assert_eq!(code, Some(0), "{out}");
+    assert!(out.contains("1 probe, 0 violations"), "{out}");
+    let broken = folder(&[probe(1), changed(2, "asked_at", json!(7)), json!([])]);
+    let (code, out, _) = check(broken.path());
+    assert_eq!(code, Some(2), "{out}");
+    let lines: Vec<&str> = out.lines().take_while(|line| !line.is_empty()).collect();
+    assert_eq!(lines.len(), 2, "{out}");
+    assert!(lines[0].contains("probes.jsonl:2: probe `p2` is asked after message 7"), "{out}");
+    assert!(lines[1].contains("probes.jsonl:3: wrong shape"), "{out}");
+    assert!(out.contains("update"), "{out}");
+    assert!(out.ends_with("2 probes, 2 violations\n"), "{out}");
+}
+
+#[test]
+fn the_command_says_where_there_are_no_probes_or_no_data() {
+    let empty = folder(&[]);
+    let (code, out, err) = check(empty.path());
+    assert_eq!((code, out.as_str()), (Some(4), ""), "{err}");
+    assert!(err.contains("has no probes"), "{err}");
+    let (code, _, err) = check(&empty.path().join("nowhere"));
+    assert_eq!(code, Some(2));
+    assert!(err.contains("no such file"), "{err}");
+}
