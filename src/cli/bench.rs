@@ -222,8 +222,21 @@ fn manifest(spec: &RunSpec, datasets: &[Dataset], counter: &Counter, compactor: 
             .collect(),
         presets: spec.presets.iter().map(preset).collect(),
         compactor: compactor.to_owned(),
-        warnings: datasets.iter().flat_map(|d| d.warnings.iter().cloned()).collect(),
+        warnings: warnings(datasets),
     }
+}
+
+/// What the user should know of the inputs.
+fn warnings(datasets: &[Dataset]) -> Vec<String> {
+    let mut warnings: Vec<String> = datasets.iter().flat_map(|d| d.warnings.clone()).collect();
+    let probes: usize = datasets.iter().map(|d| d.probes.len()).sum();
+    if probes > 0 {
+        let are = if probes == 1 { "probe is" } else { "probes are" };
+        warnings.push(format!(
+            "{probes} {are} not asked: this measures what contexts hold, not what is answered"
+        ));
+    }
+    warnings
 }
 
 fn out(arguments: &Arguments, title: &str) -> PathBuf {

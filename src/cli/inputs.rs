@@ -46,6 +46,7 @@ fn join(known: &mut Dataset, more: Dataset) {
     known.transcripts.extend(more.transcripts);
     known.warnings.extend(more.warnings);
     known.files.extend(more.files);
+    known.probes.extend(more.probes);
 }
 
 fn one(input: &str, options: &LoadOptions) -> Result<Dataset, Failure> {

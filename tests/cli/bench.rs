@@ -97,6 +97,18 @@ fn two_data_sets_are_summed_under_all() {
 }
 
 #[test]
+fn probes_that_are_not_asked_are_counted() {
+    let desk = Desk::with_sessions();
+    desk.good(&["import", "pi", "pi.jsonl", "-o", "set"]);
+    desk.file(
+        "set/probes.jsonl",
+        r#"{"id": "p", "transcript": "pi", "asked_at": 1, "kind": "fact", "question": "Which?", "expect": {"any_of": ["this one"]}}"#.to_owned() + "\n",
+    );
+    let ran = desk.good(&["bench", "set", "--out", "run"]);
+    assert!(ran.out.contains("1 probe is not asked"), "{}", ran.out);
+}
+
+#[test]
 fn a_dash_reads_standard_input() {
     let desk = Desk::new();
     let session = std::fs::read(fixture("pi.jsonl")).unwrap();
