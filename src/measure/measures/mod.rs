@@ -12,6 +12,7 @@ mod message_ratio;
 mod overflows;
 mod peak_tokens;
 mod recency_gain;
+mod recency_gain_survival;
 mod reference_bands;
 mod reference_bare;
 mod reference_lost;
@@ -51,6 +52,7 @@ pub static MEASURES: &[&Spec] = &[
     &reference_bands::BAND_32K,
     &reference_bands::BAND_64K,
     &recency_gain::SPEC,
+    &recency_gain_survival::SPEC,
     &irrecoverable::SHARE,
     &irrecoverable::COUNT,
     &refetch_tokens::SPEC,

@@ -5,11 +5,11 @@
 //! chosen so that its mean context is as large as the preset's; it then keeps
 //! exactly the references that are nearer than B.
 //!
-//! Overflows count on neither side: of plain recency only the mean size is
-//! given, so nobody can say which of its requests would have been refused.
-//! Where a preset never overflows this is `reference_recall` less that share.
+//! It is `reference_recall` less that share, so a preset that is over the
+//! window pays for it here as it does there. `recency_gain_survival` leaves
+//! overflows out.
 
-use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Support, Unit, mean};
+use crate::measure::spec::{Asked, Direction, Parts, Pool, Sample, Spec, Support, Unit, mean};
 use crate::model::ReferenceState;
 
 /// See the module.
@@ -27,9 +27,14 @@ pub const SPEC: Spec = Spec {
 const HALVINGS: u32 = 80;
 
 fn compute(sample: &Sample<'_>) -> Parts {
+    less_plain_recency(sample, |asked| asked.share_in(ReferenceState::Kept))
+}
+
+/// A mean over requests less what plain recency of the same mean size scores.
+pub fn less_plain_recency(sample: &Sample<'_>, own: impl Fn(&Asked<'_>) -> f64) -> Parts {
     let newest = newest_tokens(sample);
     let asked = sample.asked(|_| true);
-    let own = mean(asked.iter().map(|a| a.share(|_, state| state == ReferenceState::Kept)));
+    let own = mean(asked.iter().map(own));
     let plain = mean(asked.iter().map(|a| a.share(|r, _| newest.reaches(r.distance_tokens))));
     Parts::one(own.zip(plain).map(|(own, plain)| own - plain), "no references")
 }
