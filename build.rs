@@ -10,14 +10,20 @@ fn main() {
     let root = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo"));
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("set by cargo"));
     let mut code = String::new();
-    table(&mut code, "PRESET_FILES", &root.join("strategies"), "toml", |stem, _| stem.to_owned());
-    table(&mut code, "PROMPT_FILES", &root.join("strategies/prompts"), "md", |_, file| {
+    table(&mut code, "PRESET_FILES", &root, "strategies", "toml", |stem, _| stem.to_owned());
+    table(&mut code, "PROMPT_FILES", &root, "strategies/prompts", "md", |_, file| {
         format!("prompts/{file}")
     });
     std::fs::write(out.join("builtin_presets.rs"), code).expect("the output folder is writable");
     let datasets = datasets(&root.join("datasets"));
     std::fs::write(out.join("bundled_datasets.rs"), datasets)
         .expect("the output folder is writable");
+}
+
+/// Code that embeds a file of the checkout. The checkout's own path is left to
+/// the compiler: one build folder may serve several checkouts.
+fn embedded(path: &str) -> String {
+    format!("include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), {:?}))", format!("/{path}"))
 }
 
 /// Every folder under `datasets` with a card: name, card, transcripts, probes
@@ -32,19 +38,15 @@ fn datasets(folder: &Path) -> String {
     let mut code = String::from("static BUNDLED: &[(&str, &str, &str, &str)] = &[\n");
     for folder in folders {
         let name = folder.file_name().and_then(|s| s.to_str()).expect("folder names are ASCII");
-        let (card, transcripts) = (folder.join("dataset.toml"), folder.join("transcripts.jsonl"));
-        let (card, transcripts) = (card.display().to_string(), transcripts.display().to_string());
-        let probes = folder.join("probes.jsonl");
-        let probes = if probes.is_file() {
-            format!("include_str!({:?})", probes.display().to_string())
+        let file = |file: &str| embedded(&format!("datasets/{name}/{file}"));
+        let (card, transcripts) = (file("dataset.toml"), file("transcripts.jsonl"));
+        let probes = if folder.join("probes.jsonl").is_file() {
+            file("probes.jsonl")
         } else {
             "\"\"".to_owned()
         };
-        writeln!(
-            code,
-            "    ({name:?}, include_str!({card:?}), include_str!({transcripts:?}), {probes}),"
-        )
-        .expect("a string takes everything");
+        writeln!(code, "    ({name:?}, {card}, {transcripts}, {probes}),")
+            .expect("a string takes everything");
     }
     code.push_str("];\n");
     code
@@ -53,11 +55,12 @@ fn datasets(folder: &Path) -> String {
 fn table(
     code: &mut String,
     name: &str,
-    folder: &Path,
+    root: &Path,
+    folder: &str,
     ending: &str,
     key: fn(&str, &str) -> String,
 ) {
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+    let mut files: Vec<PathBuf> = std::fs::read_dir(root.join(folder))
         .into_iter()
         .flatten()
         .filter_map(|entry| Some(entry.ok()?.path()))
@@ -68,13 +71,8 @@ fn table(
     for path in files {
         let stem = path.file_stem().and_then(|s| s.to_str()).expect("file names are ASCII");
         let file = path.file_name().and_then(|s| s.to_str()).expect("file names are ASCII");
-        writeln!(
-            code,
-            "    ({:?}, include_str!({:?})),",
-            key(stem, file),
-            path.display().to_string()
-        )
-        .expect("a string takes everything");
+        let text = embedded(&format!("{folder}/{file}"));
+        writeln!(code, "    ({:?}, {text}),", key(stem, file)).expect("a string takes everything");
     }
     code.push_str("];\n");
 }

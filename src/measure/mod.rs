@@ -5,6 +5,7 @@
 //! for byte; a figure that cannot be computed is absent with a reason, and
 //! missing scores never move a mean.
 
+mod against_full;
 mod aggregate;
 mod bootstrap;
 mod measures;
@@ -15,7 +16,6 @@ mod spec;
 mod statistics;
 #[cfg(test)]
 mod testkit;
-mod verdict;
 mod warnings;
 
 pub use measures::MEASURES;

@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{
-    Cell, CellOutcome, Interval, PresetRow, Standing, TranscriptFacts, Value, Verdict,
+    AgainstFull, Cell, CellOutcome, Interval, PresetRow, Standing, TranscriptFacts, Value,
 };
 
 use super::MeasureOptions;
+use super::against_full::{Difference, judge};
 use super::aggregate::{Observation, Pooled, pool};
 use super::bootstrap::blocks;
 use super::measures::{MEASURES, reference_recall};
 use super::spec::{Parts, Sample, Support};
 use super::statistics::{Clusters, Confidence};
-use super::verdict::{Difference, judge};
 
 /// The data set of rows over all transcripts of a run.
 pub const ALL: &str = "ALL";
@@ -332,7 +332,7 @@ impl Builder<'_> {
     }
 
     /// Controls are a scale and stand-ins measure us: neither is judged.
-    fn verdict(&self, difference: Option<&Difference>) -> Option<Verdict> {
+    fn verdict(&self, difference: Option<&Difference>) -> Option<AgainstFull> {
         match self.row.standing {
             Standing::Ranked => difference.map(|d| d.verdict),
             Standing::Control | Standing::StandIn => None,

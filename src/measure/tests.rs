@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use super::testkit::{cell, facts, manifest};
 use super::*;
-use crate::model::{CellOutcome, Interval, PresetRow, Value, Verdict};
+use crate::model::{AgainstFull, CellOutcome, Interval, PresetRow, Value};
 
 fn run(facts: Vec<TranscriptFacts>, cells: Vec<Cell>) -> Report {
     run_at(&["25%"], facts, cells)
@@ -464,13 +464,13 @@ fn the_number_of_transcripts_decides_what_is_said() {
         let x = row(&report, ALL, "x").clone();
         (x.reference_interval.unwrap(), x.verdict.unwrap())
     };
-    assert!(matches!(interval(2), (Interval::ThisSessionOnly { .. }, Verdict::Descriptive)));
+    assert!(matches!(interval(2), (Interval::ThisSessionOnly { .. }, AgainstFull::Descriptive)));
     let (dots, verdict) = interval(3);
     assert_eq!(dots, Interval::Dots { values: vec![0.5, 0.5, 1.0] });
-    assert_eq!(verdict, Verdict::Descriptive);
-    assert!(matches!(interval(6), (Interval::Student { .. }, Verdict::Undecided)));
-    assert!(matches!(interval(12), (Interval::Student { .. }, Verdict::Inferior)));
-    assert!(matches!(interval(20), (Interval::Wider { .. }, Verdict::Inferior)));
+    assert_eq!(verdict, AgainstFull::Descriptive);
+    assert!(matches!(interval(6), (Interval::Student { .. }, AgainstFull::Undecided)));
+    assert!(matches!(interval(12), (Interval::Student { .. }, AgainstFull::Inferior)));
+    assert!(matches!(interval(20), (Interval::Wider { .. }, AgainstFull::Inferior)));
 }
 
 #[test]

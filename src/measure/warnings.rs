@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Cell, Manifest, Standing, TranscriptFacts, Verdict};
+use crate::model::{AgainstFull, Cell, Manifest, Standing, TranscriptFacts};
 
 use super::rows::{ALL, BASELINE, Entry};
 use super::sentences::label;
@@ -132,7 +132,7 @@ fn thin_exams(run: &Run<'_>) -> Vec<String> {
 /// What so few transcripts allow (`measures` §7).
 fn few_transcripts(run: &Run<'_>) -> Vec<String> {
     let n = run.rows.iter().filter_map(|e| e.row.number("n_clusters")).fold(0.0, f64::max);
-    let undecided = run.rows.iter().any(|e| e.row.verdict == Some(Verdict::Undecided));
+    let undecided = run.rows.iter().any(|e| e.row.verdict == Some(AgainstFull::Undecided));
     let allows = match n as u64 {
         0 => return Vec::new(),
         1..=2 => "intervals speak of these sessions only, and nothing is decided",

@@ -3,12 +3,14 @@
 //! Invariant: nothing here reads a file, a clock or the environment, and
 //! nothing here knows a transcript format, a strategy or a report.
 
+mod answer;
 mod cell;
 mod probe;
 mod reference;
 mod report;
 mod transcript;
 
+pub use answer::{Judgement, NoAnswer, Source, Verdict};
 pub use cell::{
     Cell, CellKey, CellOutcome, CellRows, CompactionRow, LossRow, MessageFacts, Quantiles,
     ReferenceOutcome, ReferenceState, RequestFacts, RequestRow, Standing, TranscriptFacts,
@@ -16,7 +18,8 @@ pub use cell::{
 pub use probe::{Expectation, Probe, ProbeKind};
 pub use reference::{Exam, IdentifierClass, Reference};
 pub use report::{
-    Absent, INSTRUMENT, Interval, Manifest, PresetRow, Provenance, Report, Sentence, Value, Verdict,
+    Absent, AgainstFull, INSTRUMENT, Interval, Manifest, PresetRow, Provenance, Report, Sentence,
+    Value,
 };
 pub use transcript::{
     Block, Call, CallId, LedgerState, Message, MessageIndex, Preamble, PreambleChange,

@@ -109,7 +109,8 @@ impl ProbeKind {
 }
 
 /// What makes an answer right.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Expectation {
     /// Any one of these values; there is at least one.
     AnyOf(Vec<String>),
@@ -130,7 +131,8 @@ impl Expectation {
 }
 
 /// A question asked at a point of a transcript.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Probe {
     /// Unique within the data set.
     pub id: String,

@@ -83,7 +83,7 @@ impl Interval {
 /// How a preset stands against `full`, as far as n allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum AgainstFull {
     /// Too few transcripts to say more than what was seen.
     Descriptive,
     /// The interval leaves the margin open.
@@ -96,15 +96,15 @@ pub enum Verdict {
     NonInferior,
 }
 
-impl Verdict {
+impl AgainstFull {
     /// Words for the table.
     pub fn as_str(self) -> &'static str {
         match self {
-            Verdict::Descriptive => "descriptive",
-            Verdict::Undecided => "undecided",
-            Verdict::Inferior => "inferior",
-            Verdict::ProvisionalNonInferior => "provisional non-inferior",
-            Verdict::NonInferior => "non-inferior",
+            AgainstFull::Descriptive => "descriptive",
+            AgainstFull::Undecided => "undecided",
+            AgainstFull::Inferior => "inferior",
+            AgainstFull::ProvisionalNonInferior => "provisional non-inferior",
+            AgainstFull::NonInferior => "non-inferior",
         }
     }
 }
@@ -127,7 +127,7 @@ pub struct PresetRow {
     /// Interval of `reference_recall`.
     pub reference_interval: Option<Interval>,
     /// Paired difference to `full`, as far as n allows.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<AgainstFull>,
     /// Cells that failed, with their errors.
     pub failed: Vec<String>,
 }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use super::Texts;
 use crate::model::{
-    Cell, CellKey, CellOutcome, CellRows, CompactionRow, Exam, IdentifierClass, Interval,
-    LedgerState, LossRow, Manifest, MessageFacts, PresetRow, Provenance, Reference,
+    AgainstFull, Cell, CellKey, CellOutcome, CellRows, CompactionRow, Exam, IdentifierClass,
+    Interval, LedgerState, LossRow, Manifest, MessageFacts, PresetRow, Provenance, Reference,
     ReferenceOutcome, ReferenceState, Report, RequestFacts, RequestRow, Role, Sentence, Standing,
-    TranscriptFacts, Value, Verdict,
+    TranscriptFacts, Value,
 };
 
 /// What a report is made of.
@@ -308,7 +308,7 @@ fn preset_row(
         reference_interval: (name != "full").then(|| Interval::Dots {
             values: vec![recall * 0.9, recall, (recall * 1.1).min(1.0)],
         }),
-        verdict: (standing == Standing::Ranked).then_some(Verdict::Descriptive),
+        verdict: (standing == Standing::Ranked).then_some(AgainstFull::Descriptive),
         failed: if name == "fifo" && window == "200k" {
             vec!["session-0: result `call-9` has no call".to_owned()]
         } else {

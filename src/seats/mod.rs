@@ -3,4 +3,6 @@
 //! Invariant: a seat sees only what its task carries, so a compactor can reach
 //! neither probe nor answer.
 
+pub mod answerer;
 pub mod compactor;
+pub mod judge;

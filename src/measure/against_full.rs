@@ -2,7 +2,7 @@
 //! what they allow to be said (`measures` §7). No p: against `full` there are
 //! intervals only.
 
-use crate::model::Verdict;
+use crate::model::AgainstFull;
 
 use super::statistics::{Clusters, Confidence, clopper_pearson_upper};
 
@@ -21,7 +21,7 @@ pub struct Difference {
     /// clusters on.
     pub minimal_detectable: Option<f64>,
     /// What may be said.
-    pub verdict: Verdict,
+    pub verdict: AgainstFull,
 }
 
 /// Judges paired differences against the margin; `None` without any pair.
@@ -31,7 +31,7 @@ pub fn judge(differences: &Clusters, margin: f64, seed: u64) -> Option<Differenc
     }
     let interval = differences.confidence(seed);
     let verdict = match interval {
-        None => Verdict::Descriptive,
+        None => AgainstFull::Descriptive,
         Some(interval) => decide(differences, interval, margin),
     };
     Some(Difference {
@@ -43,25 +43,25 @@ pub fn judge(differences: &Clusters, margin: f64, seed: u64) -> Option<Differenc
 }
 
 /// The verdict on six clusters or more.
-fn decide(differences: &Clusters, interval: Confidence, margin: f64) -> Verdict {
+fn decide(differences: &Clusters, interval: Confidence, margin: f64) -> AgainstFull {
     let bounds = interval.bounds();
     if bounds.hi < -margin {
-        return Verdict::Inferior;
+        return AgainstFull::Inferior;
     }
     // A mean within the margin may hide transcripts that lose a lot; their
     // share is bounded too.
     let losses = differences.values().filter(|d| *d < -2.0 * margin).count();
     let rare = clopper_pearson_upper(losses, differences.transcripts()) < RARE_LOSS;
     match differences.n() {
-        0..10 => Verdict::Undecided,
+        0..10 => AgainstFull::Undecided,
         n if bounds.lo > -margin && rare => {
             if n < 20 {
-                Verdict::ProvisionalNonInferior
+                AgainstFull::ProvisionalNonInferior
             } else {
-                Verdict::NonInferior
+                AgainstFull::NonInferior
             }
         }
-        _ => Verdict::Undecided,
+        _ => AgainstFull::Undecided,
     }
 }
 
@@ -69,7 +69,7 @@ fn decide(differences: &Clusters, interval: Confidence, margin: f64) -> Verdict 
 mod tests {
     use super::*;
 
-    fn verdict(values: &[f64]) -> Verdict {
+    fn verdict(values: &[f64]) -> AgainstFull {
         let clusters = Clusters::new(values.iter().map(|v| vec![*v]).collect());
         judge(&clusters, 0.05, 1).unwrap().verdict
     }
@@ -80,27 +80,27 @@ mod tests {
 
     #[test]
     fn below_six_transcripts_nothing_is_decided() {
-        assert_eq!(verdict(&[0.0; 5]), Verdict::Descriptive);
-        assert_eq!(verdict(&[-0.9; 2]), Verdict::Descriptive);
+        assert_eq!(verdict(&[0.0; 5]), AgainstFull::Descriptive);
+        assert_eq!(verdict(&[-0.9; 2]), AgainstFull::Descriptive);
     }
 
     #[test]
     fn six_to_nine_transcripts_are_never_non_inferior() {
-        assert_eq!(verdict(&near_zero(9)), Verdict::Undecided);
-        assert_eq!(verdict(&[-0.3, -0.31, -0.29, -0.3, -0.32, -0.28]), Verdict::Inferior);
+        assert_eq!(verdict(&near_zero(9)), AgainstFull::Undecided);
+        assert_eq!(verdict(&[-0.3, -0.31, -0.29, -0.3, -0.32, -0.28]), AgainstFull::Inferior);
     }
 
     #[test]
     fn ten_to_nineteen_transcripts_are_provisional() {
-        assert_eq!(verdict(&near_zero(19)), Verdict::ProvisionalNonInferior);
+        assert_eq!(verdict(&near_zero(19)), AgainstFull::ProvisionalNonInferior);
     }
 
     #[test]
     fn non_inferior_needs_a_bound_on_rare_losses() {
-        assert_eq!(verdict(&near_zero(20)), Verdict::NonInferior);
+        assert_eq!(verdict(&near_zero(20)), AgainstFull::NonInferior);
         // 12 without a loss: 1 − 0.025^(1/12) = 0.265 ≥ 0.25; 13: 0.247.
-        assert_eq!(verdict(&near_zero(12)), Verdict::Undecided);
-        assert_eq!(verdict(&near_zero(13)), Verdict::ProvisionalNonInferior);
+        assert_eq!(verdict(&near_zero(12)), AgainstFull::Undecided);
+        assert_eq!(verdict(&near_zero(13)), AgainstFull::ProvisionalNonInferior);
     }
 
     #[test]
@@ -112,12 +112,12 @@ mod tests {
         let clusters = Clusters::new(values.iter().map(|v| vec![*v]).collect());
         let judged = judge(&clusters, 0.05, 1).unwrap();
         assert!(judged.interval.unwrap().bounds().lo > -0.05, "{judged:?}");
-        assert_eq!(judged.verdict, Verdict::Undecided);
+        assert_eq!(judged.verdict, AgainstFull::Undecided);
     }
 
     #[test]
     fn an_interval_across_the_margin_is_undecided() {
         let values = [-0.2, 0.1, -0.1, 0.0, -0.2, 0.1, -0.1, 0.0, -0.2, 0.1, 0.0, -0.1, 0.0];
-        assert_eq!(verdict(&values), Verdict::Undecided);
+        assert_eq!(verdict(&values), AgainstFull::Undecided);
     }
 }

@@ -1,0 +1,74 @@
+//! What was answered to a probe, and what the judge made of it.
+
+use serde::{Deserialize, Serialize};
+
+/// Why there is no answer. A refusal by the provider is never an answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{0}")]
+pub struct NoAnswer(pub String);
+
+/// What the judge made of an answer. There are no numbers between the
+/// verdicts: a rubric gives `Partial` its share of nuggets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// It says what was expected.
+    Correct,
+    /// It says a part of it: the share, `0.0..1.0` with both ends left out.
+    Partial(f64),
+    /// It asserts something else, or nothing to the point.
+    Incorrect,
+    /// It asserts a value that the probe lists as stale.
+    Stale,
+    /// It says that it does not know.
+    Abstained,
+    /// It was not graded, and why: never a score of 0.
+    Unscored(String),
+}
+
+impl Verdict {
+    /// The lower-case name used in files.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Verdict::Correct => "correct",
+            Verdict::Partial(_) => "partial",
+            Verdict::Incorrect => "incorrect",
+            Verdict::Stale => "stale",
+            Verdict::Abstained => "abstained",
+            Verdict::Unscored(_) => "unscored",
+        }
+    }
+}
+
+/// A verdict with the judge's reason.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Judgement {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Score `0.0..=1.0`; absent where it was not graded. An answer that
+    /// abstains scores 1 where the probe is unanswerable, else 0.
+    pub score: Option<f64>,
+    /// Why, in a sentence that a reader can check.
+    pub rationale: String,
+}
+
+/// How a seat works: the two are never mixed in one mean (`measures` §5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    /// Words and dates, without a model.
+    Lexical,
+    /// A language model.
+    Model,
+}
+
+impl Source {
+    /// The lower-case name used in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Source::Lexical => "lexical",
+            Source::Model => "model",
+        }
+    }
+}

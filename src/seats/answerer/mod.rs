@@ -1,0 +1,48 @@
+//! The answerer's seat: who answers questions from a context.
+//!
+//! Invariant: it sees the context and the questions, never what is expected,
+//! nor which strategy made the context.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::model::{NoAnswer, Role, Source};
+
+/// Most tokens of an answer, by the run's counter.
+pub const ANSWER_TOKENS: u64 = 120;
+
+/// One entry of a context as a model would read it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Passage {
+    /// Its role; preamble and notes are `System`.
+    pub role: Role,
+    /// When it was said, where that is known: never for a summary.
+    pub at: Option<Timestamp>,
+    /// Its text as sent.
+    pub text: Arc<str>,
+}
+
+/// A context at one point, in the order in which it is sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// Preamble first, then every entry.
+    pub passages: Vec<Passage>,
+    /// When the questions are put, where the recording has times.
+    pub now: Option<Timestamp>,
+}
+
+/// Whoever sits in the answerer's seat.
+#[async_trait]
+pub trait Answerer: Send + Sync {
+    /// Answers every question from this context alone: as many outcomes as
+    /// questions, in their order. Questions do not see one another.
+    async fn answer(&self, shown: &Shown, questions: &[&str]) -> Vec<Result<String, NoAnswer>>;
+
+    /// `offline`, or `provider/model`.
+    fn name(&self) -> &str;
+
+    /// How it works.
+    fn source(&self) -> Source;
+}
