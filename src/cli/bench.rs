@@ -1,6 +1,6 @@
 //! `recap bench` and `recap replay`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ use super::progress::{Progress, Verbosity};
 use super::report::print;
 use super::{inputs, report, strategies, wire};
 use crate::dataset::Dataset;
-use crate::model::{INSTRUMENT, Manifest, Provenance, Report};
+use crate::model::{INSTRUMENT, Manifest, Probe, Provenance, Report, Source};
 use crate::replay::WindowSpec;
-use crate::run::{Finished, Folder, RunSpec, Sample, prepare, run as run_cells};
+use crate::run::{Finished, Folder, RunSpec, Sample, Seats, prepare, run as run_cells};
 use crate::strategy::Preset;
 use crate::tokens::{Counter, Encoding};
 
@@ -99,12 +99,24 @@ enum Tokens {
     Cl100k,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+/// Whether probes are put to the contexts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ask {
+    /// All that the data sets hold.
+    Probes,
+    /// None: the part that needs neither answerer nor judge.
+    Nothing,
+}
+
+pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
     report::check_formats(&arguments.format)?;
     let windows = windows(&arguments.window)?;
-    let datasets = inputs::load(&arguments.inputs, arguments.sidechains)?;
+    let mut datasets = inputs::load(&arguments.inputs, arguments.sidechains)?;
+    if ask == Ask::Nothing {
+        datasets.iter_mut().for_each(|dataset| dataset.probes.clear());
+    }
     let samples = samples(&datasets, arguments.limit)?;
-    let presets = arguments.selection.presets()?;
+    let presets = arguments.selection.presets(samples.iter().any(|s| !s.probes.is_empty()))?;
     let spec = RunSpec {
         presets,
         windows,
@@ -122,7 +134,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         Tokens::Cl100k => Encoding::Cl100k,
     }));
     let seats = wire::seats(&counter);
-    let manifest = manifest(&spec, &datasets, &counter, seats.compactor.name());
+    let manifest = manifest(&spec, &datasets, &counter, &seats);
     let runtime = wire::runtime(spec.jobs)?;
     let prepared = runtime.block_on(prepare(&spec, samples, &seats, counter))?;
     let mut folder = Folder::create(&out(arguments, &manifest.title), &manifest)?;
@@ -182,6 +194,10 @@ fn samples(datasets: &[Dataset], limit: Option<usize>) -> Result<Vec<Sample>, Fa
     let mut seen = BTreeSet::new();
     let mut samples = Vec::new();
     for dataset in datasets {
+        let mut probes: BTreeMap<String, Vec<Probe>> = BTreeMap::new();
+        for probe in &dataset.probes {
+            probes.entry(probe.transcript.clone()).or_default().push(probe.clone());
+        }
         for transcript in dataset.transcripts.iter().take(limit.unwrap_or(usize::MAX)) {
             if !seen.insert((dataset.name.clone(), transcript.id.clone())) {
                 return Err(Failure::usage(format!(
@@ -190,7 +206,11 @@ fn samples(datasets: &[Dataset], limit: Option<usize>) -> Result<Vec<Sample>, Fa
                 ))
                 .help("name each input once"));
             }
-            samples.push(Sample { dataset: dataset.name.clone(), transcript: transcript.clone() });
+            samples.push(Sample {
+                dataset: dataset.name.clone(),
+                transcript: transcript.clone(),
+                probes: probes.remove(&transcript.id).unwrap_or_default(),
+            });
         }
     }
     if samples.is_empty() {
@@ -205,7 +225,7 @@ fn title(datasets: &[Dataset]) -> String {
     names.join("+")
 }
 
-fn manifest(spec: &RunSpec, datasets: &[Dataset], counter: &Counter, compactor: &str) -> Manifest {
+fn manifest(spec: &RunSpec, datasets: &[Dataset], counter: &Counter, seats: &Seats) -> Manifest {
     let preset = |p: &Arc<Preset>| Provenance { name: p.name.clone(), hash: p.hash.clone() };
     let files = datasets.iter().flat_map(|d| &d.files);
     Manifest {
@@ -221,22 +241,15 @@ fn manifest(spec: &RunSpec, datasets: &[Dataset], counter: &Counter, compactor: 
             .map(|(name, hash)| Provenance { name: name.clone(), hash: hash.clone() })
             .collect(),
         presets: spec.presets.iter().map(preset).collect(),
-        compactor: compactor.to_owned(),
-        warnings: warnings(datasets),
+        compactor: seats.compactor.name().to_owned(),
+        answerer: seats.answerer.name().to_owned(),
+        judge: seats.judge.name().to_owned(),
+        source: match (seats.answerer.source(), seats.judge.source()) {
+            (Source::Model, Source::Model) => Source::Model,
+            _ => Source::Lexical,
+        },
+        warnings: datasets.iter().flat_map(|d| d.warnings.clone()).collect(),
     }
-}
-
-/// What the user should know of the inputs.
-fn warnings(datasets: &[Dataset]) -> Vec<String> {
-    let mut warnings: Vec<String> = datasets.iter().flat_map(|d| d.warnings.clone()).collect();
-    let probes: usize = datasets.iter().map(|d| d.probes.len()).sum();
-    if probes > 0 {
-        let are = if probes == 1 { "probe is" } else { "probes are" };
-        warnings.push(format!(
-            "{probes} {are} not asked: this measures what contexts hold, not what is answered"
-        ));
-    }
-    warnings
 }
 
 fn out(arguments: &Arguments, title: &str) -> PathBuf {

@@ -12,8 +12,10 @@ mod progress;
 mod report;
 mod show;
 mod strategies;
+mod temporary;
 mod wire;
 
+use bench::Ask;
 use clap::{Parser, Subcommand};
 
 pub use exit::{Exit, Failure};
@@ -52,7 +54,8 @@ enum Command {
 /// Runs the subcommand.
 pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
     match cli.command {
-        Command::Bench(arguments) | Command::Replay(arguments) => bench::run(&arguments),
+        Command::Bench(arguments) => bench::run(&arguments, Ask::Probes),
+        Command::Replay(arguments) => bench::run(&arguments, Ask::Nothing),
         Command::Report(arguments) => report::run(&arguments),
         Command::Import(arguments) => import::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),

@@ -10,7 +10,7 @@ use super::report::print;
 use super::{inputs, strategies, wire};
 use crate::model::{CellKey, LedgerState, Transcript};
 use crate::replay::{Plan, Session, Subject, WindowSpec};
-use crate::strategy::{Context, Preset};
+use crate::strategy::{AskedFrom, Context, Preset};
 use crate::tokens::Counter;
 
 /// Options of `recap show`.
@@ -51,6 +51,13 @@ pub struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let window = wire::window(&arguments.window)?;
     let preset = strategies::load(&arguments.strategy, &[])?;
+    if preset.asked_from == AskedFrom::Evidence {
+        return Err(Failure::usage(format!(
+            "`{}` is put to each probe's own evidence and sends no requests",
+            preset.name
+        ))
+        .help("show another strategy; `recap bench` lists its answers in probes.csv"));
+    }
     let mut datasets = inputs::load(std::slice::from_ref(&arguments.session), false)?;
     let dataset = datasets.remove(0);
     let transcript = pick(dataset.transcripts, arguments.transcript.as_deref())?;

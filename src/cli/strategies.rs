@@ -29,6 +29,9 @@ const DEFAULT: &[&str] = &[
 /// Controls without which no row can be read.
 const ALWAYS: &[&str] = &["full", "empty", "id-list"];
 
+/// The control that only probes give a meaning.
+const WITH_PROBES: &str = "evidence";
+
 /// Which presets, with which overrides.
 #[derive(Debug, Args)]
 pub struct Selection {
@@ -44,7 +47,8 @@ pub struct Selection {
 
 impl Selection {
     /// The rows of the run, controls included, in the order in which they were named.
-    pub(super) fn presets(&self) -> Result<Vec<Arc<Preset>>, Failure> {
+    /// `evidence` runs where there are probes, and nowhere else.
+    pub(super) fn presets(&self, probes: bool) -> Result<Vec<Arc<Preset>>, Failure> {
         let mut names: Vec<String> = Vec::new();
         let mut add = |name: &str| {
             if !names.iter().any(|n| n == name) {
@@ -52,12 +56,19 @@ impl Selection {
             }
         };
         ALWAYS.iter().for_each(|name| add(name));
+        if probes {
+            add(WITH_PROBES);
+        }
         if self.strategy.is_empty() {
             DEFAULT.iter().for_each(|name| add(name));
         }
         for name in &self.strategy {
             match name.as_str() {
-                "all" => builtin_names().for_each(&mut add),
+                "all" => builtin_names().filter(|n| probes || *n != WITH_PROBES).for_each(&mut add),
+                WITH_PROBES if !probes => {
+                    return Err(Failure::usage("the control `evidence` needs probes")
+                        .help("leave it out, or give a data set with a probes.jsonl"));
+                }
                 name => add(name),
             }
         }

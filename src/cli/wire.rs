@@ -17,7 +17,12 @@ const DEFAULT_WIDTH: usize = 100;
 
 /// Who sits where: the embedded offline models.
 pub(super) fn seats(counter: &Arc<Counter>) -> Seats {
-    Seats { compactor: Arc::new(Offline::new(Arc::clone(counter))), offline: true }
+    Seats {
+        compactor: Arc::new(Offline::new(Arc::clone(counter))),
+        offline: true,
+        answerer: Arc::new(super::temporary::Reader),
+        judge: Arc::new(super::temporary::Lexical),
+    }
 }
 
 /// The time of day, for the names of run folders only.

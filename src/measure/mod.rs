@@ -8,7 +8,10 @@
 mod against_full;
 mod aggregate;
 mod bootstrap;
+mod forgetting;
+mod gather;
 mod measures;
+mod probed;
 mod ranking;
 mod rows;
 mod sentences;
@@ -20,7 +23,7 @@ mod warnings;
 
 pub use measures::MEASURES;
 pub use rows::ALL;
-pub use spec::{Asked, Direction, Parts, Pool, Sample, Spec, Support, SupportOf, Unit};
+pub use spec::{Asked, Basis, Direction, Parts, Pool, Sample, Spec, Support, SupportOf, Unit};
 
 use crate::model::{Cell, Manifest, Report, TranscriptFacts};
 
@@ -30,8 +33,8 @@ pub struct MeasureOptions {
     /// Seed of the bootstrap. Every row starts from it, so that rows are
     /// resampled alike and compared on the same resamples.
     pub seed: u64,
-    /// How much worse than `full`, in reference recall, still counts as
-    /// non-inferior (`measures` §7).
+    /// How much worse than `full` still counts as non-inferior, as a share of
+    /// the primary measure's range (`measures` §7).
     pub margin: f64,
 }
 
@@ -54,13 +57,16 @@ pub fn measure(
 ) -> Report {
     transcripts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
     cells.sort_by(|a, b| a.key.cmp(&b.key));
-    let mut table = rows::table(&transcripts, &cells, options);
-    ranking::arrange(&mut table, &manifest.windows);
-    let scene = sentences::Scene { table: &table };
+    let primary = rows::primary(&transcripts);
+    let mut table = rows::table(&transcripts, &cells, manifest.source, options);
+    ranking::arrange(&mut table, &manifest.windows, primary);
+    let scene = sentences::Scene { table: &table, primary };
     let sentences = sentences::choose(&scene);
     let warnings = warnings::collect(&manifest, &table, &transcripts, &cells);
+    let forgetting = forgetting::curves(&manifest.windows, &transcripts, &cells);
     let rows = table.into_iter().map(|entry| entry.row).collect();
-    Report { manifest, title, rows, sentences, warnings, transcripts, cells }
+    let primary = primary.to_owned();
+    Report { manifest, title, primary, rows, forgetting, sentences, warnings, transcripts, cells }
 }
 
 #[cfg(test)]

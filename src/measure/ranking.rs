@@ -4,19 +4,21 @@ use std::cmp::Ordering;
 
 use crate::model::{PresetRow, Standing};
 
-use super::rows::{ALL, BASELINE, Entry, PRIMARY};
+use super::rows::{ALL, BASELINE, Entry};
 
 /// Controls below the ranking, in this order; others follow by name.
-const SCALE: &[&str] = &["empty", "id-list", "recorded"];
+const SCALE: &[&str] = &["evidence", "empty", "id-list", "recorded"];
 
 /// Sorts rows for printing and ranks them: data sets by name and `ALL` last,
 /// windows as typed, then `full`, the ranked, the stand-ins, other controls.
 ///
-/// Ranked by reference recall, then by tokens sent. A row that could not be
+/// Ranked by the primary measure, then by tokens sent. A row that could not be
 /// scored, or with cells that failed, has no rank: it sat another exam.
-pub fn arrange(table: &mut [Entry], windows: &[String]) {
+pub fn arrange(table: &mut [Entry], windows: &[String], primary: &str) {
     table.sort_by(|a, b| {
-        place(&a.row, windows).cmp(&place(&b.row, windows)).then_with(|| by_merit(&a.row, &b.row))
+        place(&a.row, windows)
+            .cmp(&place(&b.row, windows))
+            .then_with(|| by_merit(&a.row, &b.row, primary))
     });
     let mut rank = 0;
     let mut group: Option<(String, String)> = None;
@@ -26,7 +28,7 @@ pub fn arrange(table: &mut [Entry], windows: &[String]) {
             group = here;
             rank = 0;
         }
-        let scored = row.number(PRIMARY).is_some() && row.failed.is_empty();
+        let scored = row.number(primary).is_some() && row.failed.is_empty();
         if row.standing == Standing::Ranked && scored {
             rank += 1;
             row.rank = Some(rank);
@@ -53,8 +55,8 @@ fn place<'a>(row: &'a PresetRow, windows: &[String]) -> (bool, &'a str, usize, &
     (row.dataset == ALL, &row.dataset, window, &row.window, block, control)
 }
 
-fn by_merit(a: &PresetRow, b: &PresetRow) -> Ordering {
-    let recall = |row: &PresetRow| row.number(PRIMARY).unwrap_or(f64::NEG_INFINITY);
+fn by_merit(a: &PresetRow, b: &PresetRow, primary: &str) -> Ordering {
+    let recall = |row: &PresetRow| row.number(primary).unwrap_or(f64::NEG_INFINITY);
     let sent = |row: &PresetRow| row.number("tokens_sent").unwrap_or(f64::INFINITY);
     recall(b)
         .total_cmp(&recall(a))

@@ -3,201 +3,70 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{
-    AgainstFull, Cell, CellOutcome, Interval, PresetRow, Standing, TranscriptFacts, Value,
+    AgainstFull, Cell, Interval, PresetRow, ProbeKind, Source, Standing, TranscriptFacts, Value,
 };
 
 use super::MeasureOptions;
 use super::against_full::{Difference, judge};
-use super::aggregate::{Observation, Pooled, pool};
+use super::aggregate::{Pooled, pool};
 use super::bootstrap::blocks;
-use super::measures::{MEASURES, reference_recall};
-use super::spec::{Parts, Sample, Support};
-use super::statistics::{Clusters, Confidence};
+use super::gather::{Figures, Gathered, RowKey, gather};
+use super::measures::{MEASURES, RESAMPLED};
+use super::spec::{Basis, Support};
+use super::statistics::{Bounds, Clusters, Confidence};
 
 /// The data set of rows over all transcripts of a run.
 pub const ALL: &str = "ALL";
-/// The measure that ranks (`semantics` 40).
-pub const PRIMARY: &str = "reference_recall";
-/// The control that presets are compared with.
+/// The control that presets are compared with: the ceiling.
 pub const BASELINE: &str = "full";
+/// The control without any history: the floor.
+pub const FLOOR: &str = "empty";
+/// Least distance of ceiling and floor on which a retention rests
+/// (`measures` §5).
+const LEAST_ROOM: f64 = 0.2;
+/// Fewest probes of a kind that may be called a row's worst.
+const WORST_OF: usize = 10;
+
+/// The measure that ranks: continuity where there are probes, else reference
+/// recall (`semantics` 40).
+pub fn primary(facts: &[TranscriptFacts]) -> &'static str {
+    let probes = facts.iter().any(|f| !f.probes.is_empty());
+    if probes { "continuity" } else { "reference_recall" }
+}
 
 /// A row with what is needed to arrange and to talk about it.
 pub struct Entry {
     /// The row.
     pub row: PresetRow,
-    /// Reference recall of each of its transcripts, by their position in the facts.
-    pub recall: BTreeMap<usize, f64>,
+    /// The primary measure of each of its transcripts, by their position in
+    /// the facts.
+    pub scores: BTreeMap<usize, f64>,
     /// Mean window of its cells in tokens; 0 where every cell failed.
     pub window_tokens: f64,
     /// Whether some cell of it compacted or hid a message.
     pub acted: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct RowKey<'a> {
-    dataset: &'a str,
-    window: &'a str,
-    strategy: &'a str,
-}
-
-/// What belongs to one row, gathered cell by cell.
-struct Gathered<'a> {
-    standing: Standing,
-    /// Transcripts with a cell that ran through.
-    units: BTreeSet<usize>,
-    /// Reference recall by request, by transcript, one list per replicate.
-    by_request: BTreeMap<usize, Vec<Vec<f64>>>,
-    /// First reason met for each measure without a figure.
-    reasons: BTreeMap<&'static str, &'static str>,
-    failed: Vec<String>,
-    /// Window of every cell that ran through.
-    windows: Vec<u64>,
-    acted: bool,
-    key: RowKey<'a>,
-}
-
 /// Every row, in the order of their keys. Transcripts and cells come sorted.
-pub fn table(facts: &[TranscriptFacts], cells: &[Cell], options: &MeasureOptions) -> Vec<Entry> {
-    let (gathered, observations) = gather(facts, cells);
+pub fn table(
+    facts: &[TranscriptFacts],
+    cells: &[Cell],
+    source: Source,
+    options: &MeasureOptions,
+) -> Vec<Entry> {
+    let (gathered, observations) = gather(facts, cells, source);
     let pooled = pool(&observations);
-    let baseline = |row: &Gathered<'_>| {
-        let key = RowKey { strategy: BASELINE, ..row.key.clone() };
+    let primary = primary(facts);
+    let named = |row: &Gathered<'_>, strategy: &'static str| {
+        let key = RowKey { strategy, ..row.key.clone() };
         gathered.binary_search_by(|other| other.key.cmp(&key)).ok()
     };
     let entry = |(code, row): (usize, &Gathered<'_>)| {
-        Builder { facts, row, code, baseline: baseline(row), pooled: &pooled, options }.entry()
+        let (baseline, floor) = (named(row, BASELINE), named(row, FLOOR));
+        let pooled = &pooled;
+        Builder { facts, row, code, baseline, floor, pooled, primary, source, options }.entry()
     };
     gathered.iter().enumerate().map(entry).collect()
-}
-
-/// Sorts cells into rows: one for the data set, one for all.
-fn gather<'a>(
-    facts: &[TranscriptFacts],
-    cells: &'a [Cell],
-) -> (Vec<Gathered<'a>>, Vec<Observation>) {
-    let units: BTreeMap<(&str, &str), usize> = (facts.iter().enumerate())
-        .map(|(at, f)| ((f.dataset.as_str(), f.transcript.as_str()), at))
-        .collect();
-    let keyed: BTreeSet<RowKey<'a>> = cells.iter().flat_map(keys).collect();
-    let codes: BTreeMap<RowKey<'a>, usize> =
-        keyed.iter().enumerate().map(|(code, key)| (key.clone(), code)).collect();
-    let mut rows: Vec<Gathered<'a>> = keyed.into_iter().map(Gathered::new).collect();
-    let mut observations = Vec::new();
-    for cell in cells {
-        let unit = units.get(&(cell.key.dataset.as_str(), cell.key.transcript.as_str())).copied();
-        let taken = match unit {
-            Some(unit) => sample(&facts[unit], cell).map(|sample| Taken::new(unit, sample)),
-            None => Err("its transcript is not among the facts of the run".to_owned()),
-        };
-        for key in keys(cell) {
-            let code = codes[&key];
-            rows[code].standing = cell.standing;
-            match &taken {
-                Ok(taken) => {
-                    rows[code].take(taken);
-                    observations.push(taken.observation(code));
-                }
-                Err(error) => rows[code].failed.push(failure(cell, error)),
-            }
-        }
-    }
-    (rows, observations)
-}
-
-/// A cell that ran through, measured.
-struct Taken<'a> {
-    unit: usize,
-    sample: Sample<'a>,
-    by_request: Vec<f64>,
-    parts: Vec<Parts>,
-}
-
-impl<'a> Taken<'a> {
-    fn new(unit: usize, sample: Sample<'a>) -> Self {
-        let by_request = reference_recall::by_request(&sample);
-        let parts = MEASURES.iter().map(|spec| spec.of(&sample)).collect();
-        Taken { unit, sample, by_request, parts }
-    }
-
-    fn observation(&self, row: usize) -> Observation {
-        Observation { row: row as u32, unit: self.unit as u32, parts: self.parts.clone() }
-    }
-}
-
-fn keys(cell: &Cell) -> [RowKey<'_>; 2] {
-    [cell.key.dataset.as_str(), ALL].map(|dataset| RowKey {
-        dataset,
-        window: &cell.key.window,
-        strategy: &cell.key.strategy,
-    })
-}
-
-fn failure(cell: &Cell, error: &str) -> String {
-    format!("{} (replicate {}): {error}", cell.key.transcript, cell.key.replicate)
-}
-
-/// The cell with its facts, if it ran through and fits them.
-fn sample<'a>(facts: &'a TranscriptFacts, cell: &'a Cell) -> Result<Sample<'a>, String> {
-    let rows = match &cell.outcome {
-        CellOutcome::Done(rows) => rows,
-        CellOutcome::Failed { error } => return Err(error.clone()),
-    };
-    let in_order = (0u32..).zip(&rows.references).all(|(at, o)| o.reference == at);
-    let whole = rows.requests.len() == facts.requests.len()
-        && rows.references.len() == facts.exam.references.len();
-    if !in_order || !whole {
-        return Err(format!(
-            "the cell has {} requests and {} references, its transcript {} and {}: \
-             it is from another version of the data; run it again",
-            rows.requests.len(),
-            rows.references.len(),
-            facts.requests.len(),
-            facts.exam.references.len(),
-        ));
-    }
-    if !sound(facts) {
-        return Err("a reference of its transcript points outside it: run it again".to_owned());
-    }
-    Ok(Sample { facts, standing: cell.standing, rows })
-}
-
-/// Whether references come in order and point into their transcript: a run
-/// folder is a file that somebody may have edited.
-fn sound(facts: &TranscriptFacts) -> bool {
-    let references = &facts.exam.references;
-    references.is_sorted_by_key(|r| r.request)
-        && references.iter().all(|r| {
-            (r.request as usize) < facts.requests.len()
-                && r.refetch.is_none_or(|at| (at as usize) < facts.messages.len())
-        })
-}
-
-impl<'a> Gathered<'a> {
-    fn new(key: RowKey<'a>) -> Self {
-        Gathered {
-            standing: Standing::Ranked,
-            units: BTreeSet::new(),
-            by_request: BTreeMap::new(),
-            reasons: BTreeMap::new(),
-            failed: Vec::new(),
-            windows: Vec::new(),
-            acted: false,
-            key,
-        }
-    }
-
-    fn take(&mut self, taken: &Taken<'_>) {
-        let rows = taken.sample.rows;
-        self.units.insert(taken.unit);
-        self.by_request.entry(taken.unit).or_default().push(taken.by_request.clone());
-        self.windows.push(rows.window);
-        self.acted |= !rows.compactions.is_empty() || !rows.loss.is_empty();
-        for (spec, part) in MEASURES.iter().zip(&taken.parts) {
-            if let Parts::Absent(reason) = part {
-                self.reasons.entry(spec.id).or_insert(reason);
-            }
-        }
-    }
 }
 
 /// Builds one row.
@@ -207,22 +76,41 @@ struct Builder<'a> {
     code: usize,
     /// Row of the baseline on the same data set and window.
     baseline: Option<usize>,
+    /// Row of the floor.
+    floor: Option<usize>,
     pooled: &'a Pooled,
+    /// The measure that ranks.
+    primary: &'static str,
+    source: Source,
     options: &'a MeasureOptions,
 }
 
 impl Builder<'_> {
     fn entry(&self) -> Entry {
+        let probed = self.row.units.iter().any(|unit| !self.facts[*unit].probes.is_empty());
+        let asked = MEASURES.iter().filter(|s| probed || !matches!(s.basis, Basis::Probes));
         let mut values: BTreeMap<String, Value> =
-            MEASURES.iter().map(|spec| (spec.id.to_owned(), self.value(spec))).collect();
-        let measured = values.get(PRIMARY).is_some_and(|v| v.number().is_some());
-        let recall = if measured { self.recall(self.code) } else { BTreeMap::new() };
-        let interval = self.interval(&recall);
-        let difference = if measured { self.difference(&recall) } else { None };
-        self.counts(&recall, &mut values);
-        bounds("reference_recall", interval.as_ref().and_then(Interval::bounds), &mut values);
+            asked.map(|spec| (spec.id.to_owned(), self.value(spec))).collect();
+        let known = |values: &BTreeMap<String, Value>, id: &str| {
+            values.get(id).is_some_and(|v| v.number().is_some())
+        };
+        let mut intervals = BTreeMap::new();
+        for (at, resampled) in RESAMPLED.iter().enumerate() {
+            let found = known(&values, resampled.id).then(|| self.interval(at)).flatten();
+            if let Some(interval) = found {
+                bounds(resampled.id, interval.bounds(), &mut values);
+                intervals.insert(resampled.id.to_owned(), interval);
+            }
+        }
+        let measured = known(&values, self.primary);
+        let scores = if measured { self.each(self.code, self.primary) } else { BTreeMap::new() };
+        let difference = if measured { self.difference(&scores) } else { None };
+        self.counts(&scores, &mut values);
+        if probed {
+            self.of_probes(&mut values);
+        }
         if let Some(difference) = &difference {
-            difference_values(difference, &mut values);
+            difference_values(difference, self.unit(), &mut values);
         }
         let verdict = self.verdict(difference.as_ref());
         if let Some(verdict) = verdict {
@@ -235,13 +123,13 @@ impl Builder<'_> {
             standing: self.row.standing,
             rank: None,
             values,
-            reference_interval: interval,
+            intervals,
             verdict,
             failed: self.row.failed.clone(),
         };
         let windows = &self.row.windows;
         let window_tokens = windows.iter().sum::<u64>() as f64 / windows.len().max(1) as f64;
-        Entry { row, recall, window_tokens, acted: self.row.acted }
+        Entry { row, scores, window_tokens, acted: self.row.acted }
     }
 
     /// A measure's figure, or why there is none.
@@ -253,20 +141,18 @@ impl Builder<'_> {
             let reason = self.row.reasons.get(spec.id).copied();
             return Value::Absent(reason.unwrap_or("nothing to measure").into());
         };
-        let support = spec.support.map(|of| {
-            let sat = self.row.units.iter().map(|unit| &self.facts[*unit]);
-            let each = sat.filter(|facts| Support::whole(facts).suffices()).map(of);
-            each.fold(Support::default(), Support::plus)
-        });
-        match support.and_then(Support::too_little) {
+        let Basis::References(of) = spec.basis else { return Value::Known(figure) };
+        let sat = self.row.units.iter().map(|unit| &self.facts[*unit]);
+        let each = sat.filter(|facts| Support::whole(facts).suffices()).map(of);
+        match each.fold(Support::default(), Support::plus).too_little() {
             Some(reason) => Value::Absent(reason),
             None => Value::Known(figure),
         }
     }
 
-    /// Reference recall of each transcript of a row, replicates averaged.
-    fn recall(&self, code: usize) -> BTreeMap<usize, f64> {
-        let of = |unit: usize| self.pooled.unit(code as u32, unit as u32, PRIMARY);
+    /// A measure of each transcript of a row, replicates averaged.
+    fn each(&self, code: usize, id: &str) -> BTreeMap<usize, f64> {
+        let of = |unit: usize| self.pooled.unit(code as u32, unit as u32, id);
         (0..self.facts.len()).filter_map(|unit| Some((unit, of(unit)?))).collect()
     }
 
@@ -293,25 +179,31 @@ impl Builder<'_> {
         Clusters::new(groups.into_values().collect())
     }
 
-    /// What the number of clusters allows (`measures` §7).
-    fn interval(&self, recall: &BTreeMap<usize, f64>) -> Option<Interval> {
-        let clusters = self.clusters(recall);
+    /// What the number of clusters allows (`measures` §7), for one of
+    /// [`RESAMPLED`].
+    fn interval(&self, at: usize) -> Option<Interval> {
+        let resampled = &RESAMPLED[at];
+        let each = self.each(self.code, resampled.id);
+        let clusters = self.clusters(&each);
+        let within = |bounds: Bounds| bounds.within(0.0, resampled.most);
         match clusters.n() {
             0 => None,
             1..=2 => {
-                let sessions: Vec<Vec<f64>> =
-                    recall.keys().map(|unit| averaged(&self.row.by_request[unit])).collect();
+                let replicates = each.keys().map(|unit| &self.row.series[unit]);
+                let sessions: Vec<Vec<f64>> = replicates
+                    .map(|series| averaged(series.iter().map(|series| &series[at]).collect()))
+                    .collect();
                 let bounds = blocks(&sessions, self.options.seed)?;
                 Some(Interval::ThisSessionOnly { lo: bounds.lo, hi: bounds.hi })
             }
             3..=5 => Some(Interval::Dots { values: clusters.means() }),
             _ => clusters.confidence(self.options.seed).map(|confidence| match confidence {
                 Confidence::Student(bounds) => {
-                    let bounds = bounds.within(0.0, 1.0);
+                    let bounds = within(bounds);
                     Interval::Student { lo: bounds.lo, hi: bounds.hi }
                 }
                 Confidence::Wider(bounds) => {
-                    let bounds = bounds.within(0.0, 1.0);
+                    let bounds = within(bounds);
                     Interval::Wider { lo: bounds.lo, hi: bounds.hi }
                 }
             }),
@@ -319,16 +211,22 @@ impl Builder<'_> {
     }
 
     /// The paired difference to the baseline, over the transcripts of both.
-    fn difference(&self, recall: &BTreeMap<usize, f64>) -> Option<Difference> {
+    fn difference(&self, scores: &BTreeMap<usize, f64>) -> Option<Difference> {
         if self.row.key.strategy == BASELINE {
             return None;
         }
-        let baseline = self.recall(self.baseline?);
-        let pairs: BTreeMap<usize, f64> = recall
+        let baseline = self.each(self.baseline?, self.primary);
+        let pairs: BTreeMap<usize, f64> = scores
             .iter()
             .filter_map(|(unit, value)| Some((*unit, value - baseline.get(unit)?)))
             .collect();
-        judge(&self.clusters(&pairs), self.options.margin, self.options.seed)
+        let margin = self.options.margin * self.unit();
+        judge(&self.clusters(&pairs), margin, self.options.seed)
+    }
+
+    /// The largest value of the primary measure.
+    fn unit(&self) -> f64 {
+        RESAMPLED.iter().find(|r| r.id == self.primary).map_or(1.0, |r| r.most)
     }
 
     /// Controls are a scale and stand-ins measure us: neither is judged.
@@ -340,16 +238,59 @@ impl Builder<'_> {
     }
 
     /// Columns that describe the row rather than measure it.
-    fn counts(&self, recall: &BTreeMap<usize, f64>, values: &mut BTreeMap<String, Value>) {
+    fn counts(&self, scores: &BTreeMap<usize, f64>, values: &mut BTreeMap<String, Value>) {
         let units = &self.row.units;
         let all: BTreeMap<usize, f64> = units.iter().map(|unit| (*unit, 0.0)).collect();
-        let counted = if recall.is_empty() { &all } else { recall };
+        let counted = if scores.is_empty() { &all } else { scores };
         let stand_in = self.row.standing == Standing::StandIn;
         values.insert("transcripts".into(), Value::Known(units.len() as f64));
         values.insert("n_clusters".into(), Value::Known(self.clusters(counted).n() as f64));
         values.insert("stand_in".into(), Value::Text(stand_in.to_string()));
         if let Some(source) = output_source(units.iter().map(|unit| &self.facts[*unit])) {
             values.insert("output_source".into(), Value::Text(source.into()));
+        }
+    }
+
+    /// What is said of a row's probes as a whole.
+    fn of_probes(&self, values: &mut BTreeMap<String, Value>) {
+        values.insert("retention".into(), self.retention());
+        values.insert("continuity_source".into(), Value::Text(self.source.as_str().into()));
+        // Leaks show as answers of a model without any history; words alone guess nothing.
+        let reason = "finding leaked probes takes a model as answerer";
+        values.insert("recall_filtered".into(), Value::Absent(reason.into()));
+        let worst = self.worst_kind(values);
+        values.insert("worst_kind".into(), worst);
+    }
+
+    /// (recall − floor) / (ceiling − floor), never clamped (`measures` §5).
+    fn retention(&self) -> Value {
+        let recall = |code: Option<usize>| self.pooled.row(code? as u32, "recall");
+        let rows = (recall(Some(self.code)), recall(self.floor), recall(self.baseline));
+        let (Some(own), Some(floor), Some(ceiling)) = rows else {
+            return Value::Absent("needs the recall of the row, of `empty` and of `full`".into());
+        };
+        let room = ceiling - floor;
+        if room < LEAST_ROOM {
+            return Value::Absent(format!(
+                "`full` scores {ceiling:.2} and `empty` {floor:.2}: less than {LEAST_ROOM} apart"
+            ));
+        }
+        Value::Known((own - floor) / room)
+    }
+
+    /// The kind with the lowest continuity, of those with enough probes.
+    fn worst_kind(&self, values: &BTreeMap<String, Value>) -> Value {
+        let probes = self.row.units.iter().flat_map(|unit| &self.facts[*unit].probes);
+        let mut counts: BTreeMap<ProbeKind, usize> = BTreeMap::new();
+        probes.for_each(|asked| *counts.entry(asked.probe.kind).or_default() += 1);
+        let enough = counts.into_iter().filter(|(_, n)| *n >= WORST_OF);
+        let scored = enough.filter_map(|(kind, _)| {
+            let value = values.get(&format!("continuity_{}", kind.as_str()))?;
+            Some((kind, value.number()?))
+        });
+        match scored.min_by(|a, b| a.1.total_cmp(&b.1)) {
+            Some((kind, _)) => Value::Text(kind.as_str().into()),
+            None => Value::Absent(format!("no kind has {WORST_OF} probes with a continuity")),
         }
     }
 }
@@ -366,11 +307,16 @@ fn output_source<'a>(facts: impl Iterator<Item = &'a TranscriptFacts>) -> Option
     }
 }
 
-/// Request by request the mean over replicates, which sit the same exam.
-fn averaged(replicates: &[Vec<f64>]) -> Vec<f64> {
-    let requests = replicates.first().map_or(0, Vec::len);
-    let mean = |at: usize| replicates.iter().map(|r| r[at]).sum::<f64>() / replicates.len() as f64;
-    (0..requests).map(mean).collect()
+/// Place by place the mean over the replicates that have a figure there:
+/// replicates sit the same exam.
+fn averaged(replicates: Vec<&Figures>) -> Vec<f64> {
+    let places = replicates.iter().map(|figures| figures.len()).max().unwrap_or(0);
+    let mean = |at: usize| {
+        let figures: Vec<f64> =
+            replicates.iter().filter_map(|figures| figures.get(at).copied().flatten()).collect();
+        (!figures.is_empty()).then(|| figures.iter().sum::<f64>() / figures.len() as f64)
+    };
+    (0..places).filter_map(mean).collect()
 }
 
 fn bounds(id: &str, bounds: Option<(f64, f64)>, values: &mut BTreeMap<String, Value>) {
@@ -380,10 +326,10 @@ fn bounds(id: &str, bounds: Option<(f64, f64)>, values: &mut BTreeMap<String, Va
     }
 }
 
-fn difference_values(difference: &Difference, values: &mut BTreeMap<String, Value>) {
+fn difference_values(difference: &Difference, unit: f64, values: &mut BTreeMap<String, Value>) {
     let id = "difference_to_full";
     values.insert(id.into(), Value::Known(difference.mean));
-    let interval = difference.interval.map(|i| i.bounds().within(-1.0, 1.0));
+    let interval = difference.interval.map(|i| i.bounds().within(-unit, unit));
     bounds(id, interval.map(|b| (b.lo, b.hi)), values);
     if let Some(mde) = difference.minimal_detectable {
         values.insert("mde".into(), Value::Known(mde));

@@ -7,7 +7,7 @@ mod observations;
 
 use crate::model::{PresetRow, Sentence, Standing};
 
-use super::rows::{ALL, Entry, PRIMARY};
+use super::rows::{ALL, Entry};
 
 /// Most sentences under a table.
 const MOST: usize = 3;
@@ -21,6 +21,8 @@ const FIRST_WINDOW: f64 = 0.15;
 pub struct Scene<'a> {
     /// Every row, in printing order.
     pub table: &'a [Entry],
+    /// The measure that ranks.
+    pub primary: &'static str,
 }
 
 /// Something that could be said.
@@ -34,6 +36,7 @@ pub struct Candidate {
 pub struct Window<'a> {
     label: &'a str,
     rows: Vec<&'a Entry>,
+    primary: &'static str,
 }
 
 /// Looks at one window.
@@ -59,7 +62,11 @@ pub fn choose(scene: &Scene<'_>) -> Vec<Sentence> {
 fn windows<'a>(scene: &Scene<'a>) -> Vec<Window<'a>> {
     let all: Vec<&Entry> = scene.table.iter().filter(|e| e.row.dataset == ALL).collect();
     all.chunk_by(|a, b| a.row.window == b.row.window)
-        .map(|rows| Window { label: &rows[0].row.window, rows: rows.to_vec() })
+        .map(|rows| Window {
+            label: &rows[0].row.window,
+            rows: rows.to_vec(),
+            primary: scene.primary,
+        })
         .collect()
 }
 
@@ -75,6 +82,32 @@ impl<'a> Window<'a> {
 
     fn named(&self, strategy: &str) -> Option<&'a PresetRow> {
         self.rows.iter().map(|e| &e.row).find(|r| r.strategy == strategy)
+    }
+
+    /// Whether rows are ranked by what can be answered.
+    fn by_probes(&self) -> bool {
+        self.primary == "continuity"
+    }
+
+    /// The primary measure of a row as a share, `0.0..=1.0`.
+    fn score(&self, row: &PresetRow) -> f64 {
+        let score = row.number(self.primary).unwrap_or(0.0);
+        if self.by_probes() { score / 100.0 } else { score }
+    }
+
+    /// The primary measure as it is printed.
+    fn printed(&self, row: &PresetRow) -> String {
+        let score = self.score(row);
+        if self.by_probes() { format!("{:.0} %", score * 100.0) } else { format!("{score:.2}") }
+    }
+
+    /// What the primary measure is a share of.
+    fn of_what(&self) -> &'static str {
+        if self.by_probes() {
+            "of what the whole conversation answers right"
+        } else {
+            "of what the agent used next"
+        }
     }
 
     /// Mean window in tokens over its cells.

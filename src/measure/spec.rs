@@ -1,6 +1,11 @@
 //! What a measure is: an id, what it counts, and how one cell yields it.
 
-use crate::model::{CellRows, Reference, ReferenceState, Standing, TranscriptFacts};
+use std::collections::BTreeSet;
+
+use crate::model::{
+    Cell, CellRows, CompactionRow, ProbeKind, Reference, ReferenceState, Source, Standing,
+    TranscriptFacts,
+};
 
 /// What a measure counts in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +16,8 @@ pub enum Unit {
     Share,
     /// A difference of shares, `-1.0..=1.0`.
     Difference,
+    /// Points of a hundred, `0.0..=100.0`.
+    Points,
     /// One figure over another.
     Ratio,
     /// A number of things.
@@ -147,40 +154,69 @@ pub struct Spec {
     pub summary: &'static str,
     /// How cells become a row.
     pub pool: Pool,
-    /// Part of the exam that the figure rests on; `None` for measures that do
-    /// not rest on the exam.
-    ///
-    /// Transcripts whose whole exam does not suffice are left out: two lucky
-    /// references must not weigh like a hundred. A row's figure is absent
-    /// where this part, over the transcripts that are left, does not suffice.
-    pub support: Option<SupportOf>,
+    /// What the figure rests on.
+    pub basis: Basis,
     /// What one cell contributes, however small its exam.
     pub compute: fn(&Sample<'_>) -> Parts,
 }
 
+/// What a figure rests on.
+#[derive(Clone, Copy)]
+pub enum Basis {
+    /// The requests of the recording.
+    Requests,
+    /// The part of the exam that this function finds.
+    ///
+    /// Transcripts whose whole exam does not suffice are left out: two lucky
+    /// references must not weigh like a hundred. A row's figure is absent
+    /// where this part, over the transcripts that are left, does not suffice.
+    References(SupportOf),
+    /// The probes of the data set.
+    Probes,
+}
+
 impl Spec {
-    /// What one cell contributes; nothing where the measure rests on an exam
-    /// that does not suffice.
+    /// What one cell contributes; nothing where what the measure rests on is
+    /// not there or does not suffice.
     pub fn of(&self, sample: &Sample<'_>) -> Parts {
-        if self.support.is_some() && !Support::whole(sample.facts).suffices() {
-            return Parts::Absent(TOO_FEW);
+        match self.basis {
+            Basis::Probes if sample.facts.probes.is_empty() => Parts::Absent(NO_PROBES),
+            Basis::Requests | Basis::References(_) if sample.is_asked_only() => {
+                Parts::Absent(ASKED_ONLY)
+            }
+            Basis::References(_) if !Support::whole(sample.facts).suffices() => {
+                Parts::Absent(TOO_FEW)
+            }
+            _ => (self.compute)(sample),
         }
-        (self.compute)(sample)
     }
 }
 
 /// Why a transcript is left out of the measures that rest on the exam.
 pub const TOO_FEW: &str = "no transcript asks for at least 20 references at 10 requests: it is a measure for working sessions";
 
+/// Why there is no figure without probes.
+const NO_PROBES: &str = "the data set has no probes";
+
+/// Why the control `evidence` has no sizes.
+const ASKED_ONLY: &str = "this control is asked and sends no requests";
+
 /// One cell that ran through, with the facts of its transcript.
 #[derive(Clone, Copy)]
 pub struct Sample<'a> {
     /// What all presets of the transcript share.
     pub facts: &'a TranscriptFacts,
-    /// Whether the preset is a control.
-    pub standing: Standing,
-    /// What the cell left behind; as many request and reference rows as `facts` has.
+    /// The cell.
+    pub cell: &'a Cell,
+    /// What it left behind; as many request, reference and probe rows as
+    /// `facts` has, but for cells that are asked only.
     pub rows: &'a CellRows,
+    /// The cell of `full` on the same transcript at the same window.
+    pub full: Option<&'a Cell>,
+    /// Kinds of probes with enough of them to stand alone.
+    pub kinds: &'a BTreeSet<ProbeKind>,
+    /// How answers came about and were graded.
+    pub source: Source,
 }
 
 /// A request that asks for references, and what became of them.
@@ -222,7 +258,18 @@ impl<'a> Sample<'a> {
 
     /// Whether the preset answers for an overflow at this request.
     fn refused(&self, request: u32) -> bool {
-        self.standing != Standing::Control && self.rows.requests[request as usize].overflow
+        self.cell.standing != Standing::Control && self.rows.requests[request as usize].overflow
+    }
+
+    /// Whether nothing was replayed, and probes only were put to chosen messages.
+    pub fn is_asked_only(&self) -> bool {
+        self.rows.requests.is_empty() && !self.facts.requests.is_empty()
+    }
+
+    /// The compactions that the session made: those for the probes at its end
+    /// are no part of it (`semantics` 28).
+    pub fn compactions(&self) -> impl Iterator<Item = &'a CompactionRow> + use<'a> {
+        self.rows.compactions.iter().filter(|compaction| !compaction.at_end)
     }
 
     /// References in the state `lost`, in the order of the exam.

@@ -1,9 +1,12 @@
 //! Small transcripts and cells for tests, built by hand.
 
+use std::collections::BTreeSet;
+
+use super::spec::Sample;
 use crate::model::{
     Cell, CellKey, CellOutcome, CellRows, CompactionRow, Exam, IdentifierClass, Manifest,
-    MessageFacts, Reference, ReferenceOutcome, ReferenceState, RequestFacts, RequestRow, Role,
-    Standing, TranscriptFacts,
+    MessageFacts, ProbeKind, Reference, ReferenceOutcome, ReferenceState, RequestFacts, RequestRow,
+    Role, Source, Standing, TranscriptFacts,
 };
 
 /// A transcript of data set `d` with alternating user and assistant messages.
@@ -17,9 +20,17 @@ pub fn facts(id: &str) -> FactsBuilder {
         messages: Vec::new(),
         requests: Vec::new(),
         exam: Exam::default(),
+        probes: Vec::new(),
         recorded_compactions: 0,
         left_out: Vec::new(),
     })
+}
+
+/// A cell as measures see it, without `full` beside it.
+pub fn sample<'a>(facts: &'a TranscriptFacts, cell: &'a Cell) -> Sample<'a> {
+    static NO_KINDS: BTreeSet<ProbeKind> = BTreeSet::new();
+    let rows = cell.rows().unwrap();
+    Sample { facts, cell, rows, full: None, kinds: &NO_KINDS, source: Source::Lexical }
 }
 
 pub struct FactsBuilder(TranscriptFacts);
@@ -55,7 +66,7 @@ impl FactsBuilder {
             let role = if at % 2 == 0 { Role::User } else { Role::Assistant };
             let tokens = 10 * (at as u64 + 1);
             let (id, text) = (format!("m{at}"), format!("hash-{at}"));
-            self.0.messages.push(MessageFacts { id, role, tokens, tool: None, text });
+            self.0.messages.push(MessageFacts { id, role, tokens, at: None, tool: None, text });
         }
         self
     }
@@ -118,6 +129,8 @@ pub fn cell(id: &str, strategy: &str) -> CellBuilder {
             requests: Vec::new(),
             compactions: Vec::new(),
             references: Vec::new(),
+            snapshots: Vec::new(),
+            probes: Vec::new(),
             loss: Vec::new(),
             cpu_ms: 1.5,
             notices: Vec::new(),
@@ -200,6 +213,8 @@ impl CellBuilder {
     pub fn compaction(mut self, before: u64, after: u64) -> Self {
         self.rows.compactions.push(CompactionRow {
             request: 1,
+            messages_seen: 2,
+            at_end: false,
             stage: 0,
             mechanism: "test".into(),
             trigger: "always".into(),
@@ -246,6 +261,9 @@ pub fn manifest(windows: &[&str]) -> Manifest {
         transcripts: Vec::new(),
         presets: Vec::new(),
         compactor: "offline".into(),
+        answerer: "offline".into(),
+        judge: "offline".into(),
+        source: Source::Lexical,
         warnings: Vec::new(),
     }
 }

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use super::testkit::{cell, facts, manifest};
+use super::testkit::{cell, facts, manifest, sample};
 use super::*;
 use crate::model::{AgainstFull, CellOutcome, Interval, PresetRow, Value};
 
@@ -186,7 +186,7 @@ fn recall_is_absent_under_twenty_references_or_ten_requests() {
     absent(thin, "reference_recall", "at least 20 references at 10 requests");
     absent(thin, "irrecoverable", "at least 20 references");
     close(thin, "irrecoverable_references", 9.0);
-    assert_eq!(thin.reference_interval, None);
+    assert!(thin.intervals.is_empty());
     assert_eq!(thin.rank, None);
 
     let mut builder = facts("s").requests(&[1_000; 9]);
@@ -333,7 +333,7 @@ fn a_cell_that_does_not_fit_its_transcript_fails_instead_of_being_misread() {
     let report = run(vec![ten_requests("s")], vec![short, stray]);
     let x = row(&report, "d", "x");
     assert_eq!(x.failed.len(), 2);
-    assert!(x.failed[1].contains("3 requests and 20 references"), "{:?}", x.failed);
+    assert!(x.failed[1].contains("3 requests, 20 references and 0 probes"), "{:?}", x.failed);
     assert!(x.failed[0].contains("not among the facts"), "{:?}", x.failed);
 }
 
@@ -462,7 +462,7 @@ fn the_number_of_transcripts_decides_what_is_said() {
         cells.extend(names.iter().enumerate().map(|(i, s)| preset(s, "x", states(i)).build()));
         let report = run(names.iter().map(|name| ten_requests(name)).collect(), cells);
         let x = row(&report, ALL, "x").clone();
-        (x.reference_interval.unwrap(), x.verdict.unwrap())
+        (x.intervals["reference_recall"].clone(), x.verdict.unwrap())
     };
     assert!(matches!(interval(2), (Interval::ThisSessionOnly { .. }, AgainstFull::Descriptive)));
     let (dots, verdict) = interval(3);
@@ -505,8 +505,10 @@ fn every_measure_has_an_id_of_its_own_and_a_summary() {
     let ids: BTreeSet<&str> = MEASURES.iter().map(|s| s.id).collect();
     assert_eq!(ids.len(), MEASURES.len());
     for spec in MEASURES {
-        let snake =
-            spec.id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+        let snake = spec
+            .id
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-".contains(c));
         assert!(snake, "{} is not snake_case", spec.id);
         assert!(!spec.summary.is_empty() && !spec.summary.ends_with('.'), "{}", spec.id);
     }
@@ -519,13 +521,15 @@ fn every_measure_yields_what_its_pooling_takes() {
     facts.requests.iter_mut().for_each(|r| r.output_recorded = true);
     let cell =
         preset("s", "x", HALF).estimates(&[Some(1_000); 10]).compaction(2_000, 1_000).build();
-    let sample = Sample { facts: &facts, standing: cell.standing, rows: cell.rows().unwrap() };
+    let sample = sample(&facts, &cell);
     for spec in MEASURES {
         let fits = match spec.of(&sample) {
             Parts::One(_) => matches!(spec.pool, Pool::Mean | Pool::Sum | Pool::Max),
             Parts::Fraction { .. } => spec.pool == Pool::RatioOfSums,
             Parts::Many(_) => spec.pool == Pool::Median,
-            Parts::Absent(_) => spec.id.starts_with("reference_recall_"),
+            Parts::Absent(_) => {
+                spec.id.starts_with("reference_recall_") || matches!(spec.basis, Basis::Probes)
+            }
         };
         assert!(fits, "{}", spec.id);
     }

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{AgainstFull, Cell, Manifest, Standing, TranscriptFacts};
+use crate::model::{
+    AgainstFull, Cell, Manifest, Source, Standing, TranscriptFacts, Verdict as Grade,
+};
 
 use super::rows::{ALL, BASELINE, Entry};
 use super::sentences::label;
@@ -14,6 +16,9 @@ const NATIVE_WINDOW: u64 = 128_000;
 /// Share of references that the agent did without from which the exam itself
 /// is in doubt.
 const DOUBTFUL_EXAM: f64 = 0.1;
+
+/// How far apart the reader may be from itself under `full` (`measures` §6).
+const VALID_WITHIN: f64 = 0.05;
 
 /// What every part of the report may rest a warning on.
 struct Run<'a> {
@@ -33,11 +38,14 @@ pub fn collect(
 ) -> Vec<String> {
     let rows = table.iter().filter(|e| e.row.dataset == ALL).collect();
     let run = Run { manifest, rows, facts, cells };
-    let checks: [fn(&Run<'_>) -> Vec<String>; 10] = [
+    let checks: [fn(&Run<'_>) -> Vec<String>; 13] = [
         open_loop,
         failed_cells,
         nothing_compacts,
         stand_ins,
+        lexical,
+        ungraded,
+        easier_retrieval,
         thin_exams,
         few_transcripts,
         one_project,
@@ -111,6 +119,60 @@ fn stand_ins(run: &Run<'_>) -> Vec<String> {
          measure it and not the strategy",
         listed(names),
         run.manifest.compactor
+    )]
+}
+
+/// What scores without a model may claim (`measures` §6).
+fn lexical(run: &Run<'_>) -> Vec<String> {
+    if run.manifest.source == Source::Model || run.facts.iter().all(|f| f.probes.is_empty()) {
+        return Vec::new();
+    }
+    vec![
+        "probes are answered and graded by words and dates, without a model: scores rank \
+         model-free mechanisms and are no estimate of what a model would answer"
+            .to_owned(),
+    ]
+}
+
+/// Probes without a grade, with the reasons (`measures` §5).
+fn ungraded(run: &Run<'_>) -> Vec<String> {
+    let mut reasons: BTreeMap<&str, BTreeSet<(&str, &str, u32)>> = BTreeMap::new();
+    for cell in run.cells {
+        for row in cell.rows().map_or(&[][..], |rows| &rows.probes) {
+            if let Grade::Unscored(reason) = &row.judgement.verdict {
+                let probe = (cell.key.dataset.as_str(), cell.key.transcript.as_str(), row.probe);
+                reasons.entry(reason).or_default().insert(probe);
+            }
+        }
+    }
+    let all: usize = run.facts.iter().map(|f| f.probes.len()).sum();
+    let each = reasons.iter().map(|(reason, probes)| {
+        format!("{} of {all} probes are not graded: {reason}", probes.len())
+    });
+    each.collect()
+}
+
+/// Built-in validity (1): a smaller context may make the reader's work easier
+/// or harder, and the preset would get the credit (`measures` §6).
+fn easier_retrieval(run: &Run<'_>) -> Vec<String> {
+    let judged = run.rows.iter().filter(|e| e.row.standing != Standing::Control);
+    let apart = judged.filter_map(|entry| {
+        let own = entry.row.number("recall_verbatim")?;
+        let full = entry.row.number("recall_verbatim_full")?;
+        let named = || {
+            let window = label(&entry.row.window);
+            format!("{} at {window} ({own:.2} against {full:.2})", entry.row.strategy)
+        };
+        ((own - full).abs() > VALID_WITHIN).then(named)
+    });
+    let named: Vec<String> = apart.collect();
+    if named.is_empty() {
+        return Vec::new();
+    }
+    vec![format!(
+        "with all of the evidence at hand the reader does not do as well, or as badly, as under \
+         `full`: {}; their scores owe something to the size of the context alone",
+        named.join(", ")
     )]
 }
 

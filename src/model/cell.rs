@@ -1,9 +1,10 @@
 //! What one replay leaves behind: rows that can be measured, judged and
 //! reported again without the data set.
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Exam, LedgerState, MessageIndex, Role};
+use super::{Exam, LedgerState, MessageIndex, ProbeFacts, ProbeRow, Role, Snapshot};
 
 /// One transcript × preset × window × replicate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -57,6 +58,11 @@ pub struct RequestRow {
 pub struct CompactionRow {
     /// Ordinal of the first request that sees it (the number of requests made before it).
     pub request: u32,
+    /// Messages that had arrived when it ran.
+    pub messages_seen: u32,
+    /// Made for the probes at the end, by no request of the recording: it is
+    /// recorded and neither counted nor billed (`semantics` 28).
+    pub at_end: bool,
     /// Position of the stage in the preset, from 0.
     pub stage: u32,
     /// Mechanism of the stage.
@@ -156,6 +162,10 @@ pub struct CellRows {
     pub compactions: Vec<CompactionRow>,
     /// One row per reference of the exam, in its order.
     pub references: Vec<ReferenceOutcome>,
+    /// The contexts that probes were put to, by request.
+    pub snapshots: Vec<Snapshot>,
+    /// One row per probe of the transcript, in their order.
+    pub probes: Vec<ProbeRow>,
     /// State changes of the messages, by request; a message is verbatim from
     /// its first request on unless a row says otherwise.
     pub loss: Vec<LossRow>,
@@ -198,6 +208,19 @@ impl Cell {
             CellOutcome::Failed { .. } => None,
         }
     }
+
+    /// Whether this cell answers for the overflow of a probe's context, as it
+    /// does for that of a request (`measures` §1). Controls do not.
+    pub fn refuses(&self, probe: &ProbeRow) -> bool {
+        let snapshot = self.rows().and_then(|rows| rows.snapshots.get(probe.snapshot as usize));
+        self.standing != Standing::Control && snapshot.is_some_and(|s| s.overflow)
+    }
+
+    /// Score of a probe, `0.0..=1.0`: 0 where the provider would have refused
+    /// the request, absent where it was not graded.
+    pub fn score(&self, probe: &ProbeRow) -> Option<f64> {
+        if self.refuses(probe) { probe.judgement.score.map(|_| 0.0) } else { probe.judgement.score }
+    }
 }
 
 /// A message, as far as measuring and drawing need it.
@@ -208,6 +231,8 @@ pub struct MessageFacts {
     pub id: String,
     /// Its role.
     pub role: Role,
+    /// When it was recorded.
+    pub at: Option<Timestamp>,
     /// Its tokens.
     pub tokens: u64,
     /// Tool that it is a result of, or that it calls first.
@@ -253,6 +278,8 @@ pub struct TranscriptFacts {
     pub requests: Vec<RequestFacts>,
     /// The references.
     pub exam: Exam,
+    /// The probes, in the order of their ids.
+    pub probes: Vec<ProbeFacts>,
     /// Compactions in the recording.
     pub recorded_compactions: u32,
     /// Records left out on import, by reason.

@@ -4,24 +4,28 @@
 //! nothing here knows a transcript format, a strategy or a report.
 
 mod answer;
+mod asked;
 mod cell;
+mod ledger;
 mod probe;
 mod reference;
 mod report;
 mod transcript;
 
 pub use answer::{Judgement, NoAnswer, Source, Verdict};
+pub use asked::{Agreement, Answer, Part, ProbeFacts, ProbeRow, RIGHT, Snapshot};
 pub use cell::{
     Cell, CellKey, CellOutcome, CellRows, CompactionRow, LossRow, MessageFacts, Quantiles,
     ReferenceOutcome, ReferenceState, RequestFacts, RequestRow, Standing, TranscriptFacts,
 };
+pub use ledger::LedgerState;
 pub use probe::{Expectation, Probe, ProbeKind};
 pub use reference::{Exam, IdentifierClass, Reference};
 pub use report::{
-    Absent, AgainstFull, INSTRUMENT, Interval, Manifest, PresetRow, Provenance, Report, Sentence,
-    Value,
+    Absent, AgainstFull, AgeBin, AgeUnit, Forgetting, INSTRUMENT, Interval, Manifest, PresetRow,
+    Provenance, Report, Sentence, Value,
 };
 pub use transcript::{
-    Block, Call, CallId, LedgerState, Message, MessageIndex, Preamble, PreambleChange,
-    RecordedCompaction, RecordedTrigger, Role, ToolDefinition, Transcript, Usage, sent,
+    Block, Call, CallId, Message, MessageIndex, Preamble, PreambleChange, RecordedCompaction,
+    RecordedTrigger, Role, ToolDefinition, Transcript, Usage, sent,
 };

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Cell, Standing, TranscriptFacts};
+use super::{Cell, Source, Standing, TranscriptFacts};
 
 /// Version of the instrument: mining rules, offline seats, judge prompts.
 /// Reports of different versions are never compared.
-pub const INSTRUMENT: u32 = 1;
+pub const INSTRUMENT: u32 = 2;
 
 /// Why a number is not there. Absence is never zero.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,9 +124,11 @@ pub struct PresetRow {
     pub rank: Option<u32>,
     /// Every measure by its id (the column name).
     pub values: BTreeMap<String, Value>,
-    /// Interval of `reference_recall`.
-    pub reference_interval: Option<Interval>,
-    /// Paired difference to `full`, as far as n allows.
+    /// Intervals of `reference_recall`, `recall` and `continuity`, by id;
+    /// absent where the measure is.
+    pub intervals: BTreeMap<String, Interval>,
+    /// Paired difference to `full` in the report's primary measure, as far as
+    /// n allows.
     pub verdict: Option<AgainstFull>,
     /// Cells that failed, with their errors.
     pub failed: Vec<String>,
@@ -177,8 +179,56 @@ pub struct Manifest {
     pub presets: Vec<Provenance>,
     /// Who sat in the compactor's seat.
     pub compactor: String,
+    /// Who answered the probes.
+    pub answerer: String,
+    /// Who graded the answers.
+    pub judge: String,
+    /// How the scores came about: `Model` only where answerer and judge both
+    /// are models.
+    pub source: Source,
     /// What reading the data had to leave out or doubted.
     pub warnings: Vec<String>,
+}
+
+/// What an age is counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AgeUnit {
+    /// Compactions since it was last said.
+    Compactions,
+    /// Tokens of messages since it was last said.
+    Tokens,
+}
+
+/// What is right of everything of one age.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgeBin {
+    /// Smallest age.
+    pub from: u64,
+    /// First age that is too large; `None`: open.
+    pub to: Option<u64>,
+    /// Graded probes of that age.
+    pub probes: u64,
+    /// Their mean score.
+    pub recall: Option<f64>,
+    /// References of that age.
+    pub references: u64,
+    /// Share of them that is kept and supported.
+    pub reference_recall: Option<f64>,
+}
+
+/// Recall against age: the forgetting curve of one preset at one window, over
+/// everything that was asked in the run (`measures` §5).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Forgetting {
+    /// Plain preset id.
+    pub strategy: String,
+    /// Window label as typed.
+    pub window: String,
+    /// What the age is counted in.
+    pub age: AgeUnit,
+    /// Bins by age; those without anything are left out.
+    pub bins: Vec<AgeBin>,
 }
 
 /// The whole comparison: all that reporters and the gate read.
@@ -188,8 +238,13 @@ pub struct Report {
     pub manifest: Manifest,
     /// Names of the data sets.
     pub title: String,
+    /// Id of the measure that ranks: `continuity` where there are probes, else
+    /// `reference_recall` (`semantics` 40).
+    pub primary: String,
     /// Rows in printing order.
     pub rows: Vec<PresetRow>,
+    /// Forgetting curves, by window as typed, preset and unit of age.
+    pub forgetting: Vec<Forgetting>,
     /// One or two sentences derived from the measures.
     pub sentences: Vec<Sentence>,
     /// Limits and doubts that a reader must know.

@@ -384,17 +384,3 @@ impl Transcript {
         (0u32..).zip(&self.messages).filter(|(_, m)| m.is_request()).map(|(i, _)| i)
     }
 }
-
-/// What became of a recorded message in a context (`semantics` 24), best first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LedgerState {
-    /// Sent as recorded.
-    Verbatim,
-    /// Sent with part of it replaced or removed.
-    Edited,
-    /// Covered by a summary that is sent.
-    Folded,
-    /// Not sent in any form, be it only for this request.
-    Gone,
-}

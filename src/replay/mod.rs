@@ -6,12 +6,16 @@
 //! all presets, windows and replicates.
 
 mod loss;
+mod probed;
+mod saved;
 mod session;
 mod stage;
 mod subject;
 mod view;
 mod window;
 
-pub use session::{Plan, Replayed, SavedSession, Session, replay};
+pub use probed::Probed;
+pub use saved::SavedSession;
+pub use session::{Plan, Replayed, Session, replay};
 pub use subject::Subject;
 pub use window::{WindowError, WindowSpec};

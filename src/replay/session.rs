@@ -6,19 +6,18 @@ use std::sync::{Arc, Mutex};
 use jiff::Timestamp;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
-use serde::{Deserialize, Serialize};
-use serde_json::Value as Json;
 
 use super::loss::Loss;
+use super::probed::{Probed, evidence_alone};
 use super::stage::Running;
 use super::subject::Subject;
 use crate::model::{
     Cell, CellKey, CellOutcome, CellRows, CompactionRow, MessageIndex, RecordedCompaction,
-    ReferenceOutcome, RequestRow, Standing,
+    ReferenceOutcome, RequestRow, Snapshot, Standing,
 };
 use crate::probes::Survival;
 use crate::strategy::{
-    At, Compactor, Context, Host, Metered, Pairs, Preset, PresetState, Record, Saved, When,
+    AskedFrom, At, Compactor, Context, Host, Metered, Pairs, Preset, PresetState, Record, When,
 };
 use crate::tokens::Reported;
 
@@ -64,7 +63,13 @@ pub struct Replayed {
     pub cell: Cell,
     /// Texts of synthetic entries, by hash.
     pub texts: BTreeMap<String, String>,
+    /// Probes that wait to be asked: one per probe of the transcript, in
+    /// their order; none where the cell failed.
+    pub probed: Vec<Probed>,
 }
+
+/// What a cell that ran through leaves: rows, texts, probes to be asked.
+pub(super) type Ran = (CellRows, BTreeMap<String, String>, Vec<Probed>);
 
 /// A preset in the middle of a recording.
 pub struct Session<'a> {
@@ -88,6 +93,10 @@ pub struct Session<'a> {
     pub(super) cpu_ms: f64,
     /// Which calls and results are sent without their other half.
     pub(super) pairs: Pairs,
+    pub(super) snapshots: Vec<Snapshot>,
+    pub(super) probed: Vec<Probed>,
+    /// Whether the recording is over, and only probes are still to be asked.
+    pub(super) at_end: bool,
     survival: Survival,
     references: Vec<ReferenceOutcome>,
     preamble_added: u64,
@@ -96,15 +105,19 @@ pub struct Session<'a> {
 /// Replays a transcript through a preset. A failure is the cell's own: it is
 /// part of the result.
 pub async fn replay(subject: &Subject, plan: &Plan, compactor: &dyn Compactor) -> Replayed {
-    let failed = |error: String| CellOutcome::Failed { error };
-    let (outcome, texts) = match Session::open(subject, plan, compactor) {
-        Err(error) => (failed(error), BTreeMap::new()),
-        Ok(mut session) => match session.run_to_end().await {
-            Err(error) => (failed(error), BTreeMap::new()),
-            Ok(()) => session.finish(),
+    let ran = match plan.preset.asked_from {
+        AskedFrom::Evidence => Ok(evidence_alone(subject, plan)),
+        AskedFrom::Context => match Session::open(subject, plan, compactor) {
+            Err(error) => Err(error),
+            Ok(mut session) => session.run_to_end().await.map(|()| session.finish()),
         },
     };
-    Replayed { cell: Cell { key: plan.key.clone(), standing: plan.standing(), outcome }, texts }
+    let (outcome, texts, probed) = match ran {
+        Ok((rows, texts, probed)) => (CellOutcome::Done(Box::new(rows)), texts, probed),
+        Err(error) => (CellOutcome::Failed { error }, BTreeMap::new(), Vec::new()),
+    };
+    let cell = Cell { key: plan.key.clone(), standing: plan.standing(), outcome };
+    Replayed { cell, texts, probed }
 }
 
 impl<'a> Session<'a> {
@@ -141,6 +154,9 @@ impl<'a> Session<'a> {
             texts: BTreeMap::new(),
             cpu_ms: 0.0,
             pairs: Pairs::default(),
+            snapshots: Vec::new(),
+            probed: Vec::new(),
+            at_end: false,
             survival: subject.survival.fresh(),
             references: Vec::new(),
             preamble_added: 0,
@@ -150,7 +166,7 @@ impl<'a> Session<'a> {
     /// Replays all that is left.
     pub async fn run_to_end(&mut self) -> Result<(), String> {
         while self.step().await? {}
-        Ok(())
+        self.ask_at_end().await
     }
 
     /// Replays up to a request, by its ordinal from 0: the context is then
@@ -200,6 +216,27 @@ impl<'a> Session<'a> {
             self.request(message)?;
         }
         Ok(true)
+    }
+
+    /// Puts the probes that no request follows to one virtual request at the
+    /// end (`semantics` 28). What it compacts is recorded, and is no part of
+    /// what the session cost.
+    async fn ask_at_end(&mut self) -> Result<(), String> {
+        let end = self.requests.len() as u32;
+        if self.subject.facts.probes.iter().all(|probe| probe.request < end) {
+            return Ok(());
+        }
+        let cpu_ms = self.cpu_ms;
+        self.at_end = true;
+        let messages = self.context.seen_count();
+        self.now = self.subject.timeline.at(messages);
+        self.context.enter(messages);
+        self.prepare()?;
+        self.look_all(At::Request).await?;
+        self.check_pairs()?;
+        self.snapshot(end, self.context.weight().tokens > self.window);
+        self.cpu_ms = cpu_ms;
+        Ok(())
     }
 
     async fn open_stages(&mut self) -> Result<(), String> {
@@ -256,6 +293,7 @@ impl<'a> Session<'a> {
         let weight = self.context.weight();
         let output = self.subject.recording.sizes.output[message as usize];
         let ordinal = self.requests.len() as u32;
+        self.snapshot(ordinal, weight.tokens + output > self.window);
         let references = &self.subject.facts.exam.references;
         let from = references.partition_point(|r| r.request < ordinal);
         let asked = references.iter().enumerate().skip(from);
@@ -307,67 +345,20 @@ impl<'a> Session<'a> {
         &self.records
     }
 
-    fn finish(self) -> (CellOutcome, BTreeMap<String, String>) {
+    fn finish(mut self) -> Ran {
+        self.probed.sort_by_key(|probed| probed.probe);
         let rows = CellRows {
             window: self.window,
             preamble_added: self.preamble_added,
             requests: self.requests,
             compactions: self.compactions,
             references: self.references,
+            snapshots: self.snapshots,
+            probes: Vec::new(),
             loss: self.loss.into_rows(),
             cpu_ms: self.cpu_ms,
             notices: self.notices,
         };
-        (CellOutcome::Done(Box::new(rows)), self.texts)
-    }
-}
-
-/// Everything that a later process needs to go on with a session where this
-/// one stopped: the strategy's side, not the rows measured so far.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SavedSession {
-    context: Saved,
-    shared: PresetState,
-    stages: Vec<Json>,
-    reported: Option<Reported>,
-    drawn: u64,
-}
-
-impl<'a> Session<'a> {
-    /// The session's state between two messages.
-    pub fn save(&self) -> SavedSession {
-        let random = self.random.lock().expect("nothing panics while drawing");
-        SavedSession {
-            context: self.context.save(),
-            shared: self.shared.clone(),
-            stages: self.stages.iter().map(|s| s.mechanism.state()).collect(),
-            reported: self.reported,
-            drawn: random.get_word_pos() as u64,
-        }
-    }
-
-    /// A session that goes on from a saved state.
-    pub fn restore(
-        subject: &'a Subject,
-        plan: &'a Plan,
-        compactor: &'a dyn Compactor,
-        saved: SavedSession,
-    ) -> Result<Self, String> {
-        let mut session = Self::open(subject, plan, compactor)?;
-        session.context = Context::restore(subject.recording.clone(), saved.context);
-        session.shared = saved.shared;
-        session.reported = saved.reported;
-        session
-            .random
-            .get_mut()
-            .expect("nothing panics while drawing")
-            .set_word_pos(saved.drawn.into());
-        for (running, state) in session.stages.iter_mut().zip(saved.stages) {
-            running.mechanism.restore(state).map_err(|e| e.to_string())?;
-        }
-        session.loss = Loss::resumed(&session.context);
-        session.pairs.look_again(&session.context, 0..session.context.seen_count());
-        Ok(session)
+        (rows, self.texts, self.probed)
     }
 }

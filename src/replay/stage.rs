@@ -124,6 +124,8 @@ impl Session<'_> {
         let running = &self.stages[number];
         CompactionRow {
             request: self.requests.len() as u32,
+            messages_seen: self.context.seen_count(),
+            at_end: self.at_end,
             stage: number as u32,
             mechanism: running.stage.mechanism.name.to_owned(),
             trigger: running.when.to_string(),

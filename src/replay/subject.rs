@@ -1,10 +1,14 @@
 //! A transcript made ready: everything about it that every cell shares.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use crate::clock::Timeline;
-use crate::model::{Block, MessageFacts, RequestFacts, Transcript, TranscriptFacts};
+use crate::model::{
+    Block, MessageFacts, MessageIndex, Probe, ProbeFacts, RequestFacts, Transcript, TranscriptFacts,
+};
 use crate::probes::{MiningRules, Survival, mine};
 use crate::strategy::Recording;
 use crate::tokens::Counter;
@@ -46,6 +50,7 @@ impl Subject {
             MessageFacts {
                 id: message.id.clone(),
                 role: message.role,
+                at: message.at,
                 tokens,
                 tool: None,
                 text: hash,
@@ -62,6 +67,7 @@ impl Subject {
             messages,
             requests: requests(&recording),
             exam,
+            probes: Vec::new(),
             recorded_compactions: transcript.compactions.len() as u32,
             left_out: transcript.left_out.iter().map(|(k, v)| (k.clone(), *v)).collect(),
         };
@@ -73,6 +79,40 @@ impl Subject {
             texts: Arc::new(texts),
         }
     }
+
+    /// The same with the probes of its transcript, whose evidence is known to
+    /// be there.
+    #[must_use]
+    pub fn with_probes(mut self, probes: Vec<Probe>) -> Self {
+        Arc::make_mut(&mut self.facts).probes = probe_facts(probes, &self.recording);
+        self
+    }
+}
+
+/// Where each probe is asked and what answers it, in the order of their ids.
+fn probe_facts(mut probes: Vec<Probe>, recording: &Recording) -> Vec<ProbeFacts> {
+    probes.sort_by(|a, b| a.id.cmp(&b.id));
+    let transcript = &recording.transcript;
+    let places: FxHashMap<&str, MessageIndex> =
+        (0..).zip(&transcript.messages).map(|(at, m)| (m.id.as_str(), at)).collect();
+    let requests: Vec<MessageIndex> = transcript.requests().collect();
+    let facts = |probe: Probe| {
+        let evidence: BTreeSet<MessageIndex> =
+            probe.evidence.iter().filter_map(|id| places.get(id.as_str()).copied()).collect();
+        let request = requests.partition_point(|&message| message <= probe.asked_at);
+        let end = requests.get(request).map_or(transcript.messages.len(), |&m| m as usize);
+        let age = |&last: &MessageIndex| {
+            let since = &recording.sizes.messages[last as usize + 1..end];
+            since.iter().map(|weight| weight.tokens).sum()
+        };
+        ProbeFacts {
+            request: request as u32,
+            age_tokens: evidence.last().map(age),
+            evidence: evidence.into_iter().collect(),
+            probe,
+        }
+    };
+    probes.into_iter().map(facts).collect()
 }
 
 /// Writes the tool's name to the messages that call it first or answer it.

@@ -42,10 +42,12 @@ pub(super) fn headline(report: &Report, dataset: &str, windows: &[&str]) -> Stri
         report.transcripts.iter().filter(|t| dataset == ALL || t.dataset == dataset).collect();
     let requests: usize = facts.iter().map(|t| t.requests.len()).sum();
     let references: usize = facts.iter().map(|t| t.exam.references.len()).sum();
+    let probes: usize = facts.iter().map(|t| t.probes.len()).sum();
+    let probes = if probes > 0 { format!("{}, ", counted(probes, "probe")) } else { String::new() };
     let name = if dataset == ALL { "all data sets" } else { dataset };
     let labels: Vec<String> = windows.iter().map(|w| window(w)).collect();
     format!(
-        "{} · {}, {}, {} · window{} {} · {}",
+        "{} · {}, {}, {probes}{} · window{} {} · {}",
         plain::line(name),
         counted(facts.len(), "session"),
         counted(requests, "request"),
@@ -109,13 +111,25 @@ pub(super) fn verdict(row: &PresetRow) -> String {
 
 /// Why a column of the table is empty throughout.
 pub(super) fn gaps(rows: &[&PresetRow]) -> Vec<String> {
-    [("reference_recall", "needed facts kept"), ("recency_gain", "gain over recency")]
+    const LEADING: [(&str, &str); 4] = [
+        ("continuity", "continuity"),
+        ("recall", "recall"),
+        ("reference_recall", "needed facts kept"),
+        ("recency_gain", "gain over recency"),
+    ];
+    LEADING
         .iter()
+        .filter(|(id, _)| *id != "continuity" && *id != "recall" || probed(rows))
         .filter_map(|(id, name)| {
             let reason = absent_throughout(rows, id)?;
             Some(format!("{name}: {}.", plain::line(reason)))
         })
         .collect()
+}
+
+/// Whether the rows rest on probes at all.
+fn probed(rows: &[&PresetRow]) -> bool {
+    rows.iter().any(|row| row.number("probes").is_some())
 }
 
 /// Why a measure is absent, where it is absent in every row for one reason.

@@ -11,7 +11,7 @@ pub(super) const FORMAT: Format = Format {
     render,
 };
 
-const COLUMNS: [&str; 19] = [
+const COLUMNS: [&str; 20] = [
     "request",
     "stage",
     "mechanism",
@@ -31,6 +31,7 @@ const COLUMNS: [&str; 19] = [
     "background",
     "fallback",
     "error",
+    "at_end",
 ];
 
 fn render(source: &Source<'_>) -> Vec<u8> {
@@ -64,6 +65,7 @@ fn fields(cell: &Cell, row: &CompactionRow) -> Vec<Field> {
         Field::Flag(row.background),
         Field::maybe_text(row.fallback.as_deref()),
         Field::maybe_text(row.error.as_deref()),
+        Field::Flag(row.at_end),
     ]);
     fields
 }

@@ -12,6 +12,7 @@ mod compactions_csv;
 mod html;
 mod number;
 mod plain;
+mod probes_csv;
 mod references_csv;
 mod requests_csv;
 mod sheet;
@@ -68,6 +69,7 @@ pub static FORMATS: &[Format] = &[
     compactions_csv::FORMAT,
     requests_csv::FORMAT,
     references_csv::FORMAT,
+    probes_csv::FORMAT,
     summary_json::FORMAT,
     html::FORMAT,
 ];

@@ -52,6 +52,11 @@ pub(super) fn share(x: f64) -> String {
     signless(format!("{x:.2}"))
 }
 
+/// A share in whole per cent.
+pub(super) fn percent(x: f64) -> String {
+    signless(format!("{:.0} %", x * 100.0))
+}
+
 /// A difference with its sign and two decimals; a true minus sign.
 pub(super) fn gain(x: f64) -> String {
     let text = format!("{:+.2}", x);

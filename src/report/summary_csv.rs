@@ -96,7 +96,7 @@ const CONTRACTED: [&str; 76] = [
     "n_clusters",
 ];
 
-/// Kinds of probes (`measures` §5), one column `recall_<kind>` each.
+/// Kinds of probes in the contract, one column `recall_<kind>` each.
 const KINDS: [&str; 15] = [
     "fact",
     "decision",
@@ -156,16 +156,10 @@ fn field(row: &PresetRow, column: &str) -> Field {
         "stand_in" => Field::Flag(row.standing == Standing::StandIn),
         "rank" => row.rank.map_or(Field::Empty, |rank| Field::Count(u64::from(rank))),
         "verdict_vs_full" => Field::maybe_text(row.verdict.map(|v| v.as_str())),
-        "reference_recall_lo" => Field::maybe(bounds(row).map(|b| b.0)),
-        "reference_recall_hi" => Field::maybe(bounds(row).map(|b| b.1)),
         _ => match row.values.get(column) {
             Some(Value::Known(x)) => Field::Number(*x),
             Some(Value::Text(text)) => Field::text(text),
             Some(Value::Absent(_)) | None => Field::Empty,
         },
     }
-}
-
-fn bounds(row: &PresetRow) -> Option<(f64, f64)> {
-    row.reference_interval.as_ref().and_then(|i| i.bounds())
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Format, Source, number};
-use crate::model::{Interval, Manifest, PresetRow, Standing, Value};
+use crate::model::{Forgetting, Interval, Manifest, PresetRow, Standing, Value};
 
 pub(super) const FORMAT: Format = Format {
     name: "json",
@@ -16,13 +16,15 @@ pub(super) const FORMAT: Format = Format {
 };
 
 /// Version of this file's layout; fields are only ever added under one version.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 #[derive(Serialize)]
 struct Summary<'a> {
     version: u32,
     title: &'a str,
+    primary: &'a str,
     rows: Vec<Row<'a>>,
+    forgetting: &'a [Forgetting],
     sentences: Vec<&'a str>,
     warnings: &'a [String],
     manifest: &'a Manifest,
@@ -36,7 +38,7 @@ struct Row<'a> {
     standing: Standing,
     rank: Option<u32>,
     verdict: Option<&'static str>,
-    reference_interval: Option<&'a Interval>,
+    intervals: &'a BTreeMap<String, Interval>,
     values: BTreeMap<&'a str, Shown<'a>>,
     absent: BTreeMap<&'a str, &'a str>,
     failed: &'a [String],
@@ -67,7 +69,9 @@ fn render(source: &Source<'_>) -> Vec<u8> {
     let summary = Summary {
         version: VERSION,
         title: &report.title,
+        primary: &report.primary,
         rows: report.rows.iter().map(row).collect(),
+        forgetting: &report.forgetting,
         sentences: report.sentences.iter().map(|s| s.0.as_str()).collect(),
         warnings: &report.warnings,
         manifest: &report.manifest,
@@ -97,7 +101,7 @@ fn row(row: &PresetRow) -> Row<'_> {
         standing: row.standing,
         rank: row.rank,
         verdict: row.verdict.map(|v| v.as_str()),
-        reference_interval: row.reference_interval.as_ref(),
+        intervals: &row.intervals,
         values,
         absent,
         failed: &row.failed,

@@ -10,7 +10,7 @@ use crate::model::{Interval, PresetRow, Report, Standing};
 /// Narrower than this the cells would be cut beyond use.
 const NARROWEST: usize = 80;
 /// Columns of the last column at least, so that a verdict's words stay whole.
-const VERDICT: usize = 17;
+const VERDICT_WIDTH: usize = 17;
 const GAP: &str = "  ";
 
 /// Renders the comparison for a terminal of `width` columns: what was run, one
@@ -18,12 +18,13 @@ const GAP: &str = "  ";
 pub fn table(report: &Report, width: usize, color: bool) -> String {
     let width = width.max(NARROWEST);
     let mut out = String::new();
+    let columns = if report.primary == "continuity" { BY_PROBES } else { BY_REFERENCES };
     for block in block::blocks(report) {
         let headline = block::headline(report, block.dataset, &[block.window]);
         paragraph(&mut out, &format!("recap · {headline}"), width, "");
         out.push('\n');
-        rows(&mut out, &block.rows, width, color);
-        for note in notes(&block.rows) {
+        rows(&mut out, &block.rows, columns, width, color);
+        for note in notes(&block.rows, &report.primary) {
             paragraph(&mut out, &note, width, " ");
         }
         out.push('\n');
@@ -48,75 +49,133 @@ struct Column {
     cell: fn(&PresetRow) -> String,
 }
 
-const COLUMNS: [Column; 8] = [
-    Column { head: ["strategy", ""], right: false, dispensable: 0, cell: block::label },
-    Column { head: ["needed facts", "kept"], right: false, dispensable: 0, cell: kept },
-    Column {
-        head: ["gain over", "recency"],
-        right: false,
-        dispensable: 0,
-        cell: |row| row.number("recency_gain").map_or_else(absent, number::gain),
-    },
-    Column {
-        head: ["tokens", ""],
-        right: true,
-        dispensable: 0,
-        cell: |row| block::token_share(row).map_or_else(absent, number::multiple),
-    },
-    Column {
-        head: ["peak", ""],
-        right: true,
-        dispensable: 1,
-        cell: |row| row.number("peak_tokens").map_or_else(absent, number::tokens),
-    },
-    Column {
-        head: ["compac-", "tions"],
-        right: true,
-        dispensable: 2,
-        cell: |row| row.number("compactions").map_or_else(absent, number::any),
-    },
-    Column {
-        head: ["over the", "window"],
-        right: true,
-        dispensable: 0,
-        cell: |row| block::overflows(row).map_or_else(absent, |n| format!("{}×", number::any(n))),
-    },
-    Column { head: ["verdict", ""], right: false, dispensable: 0, cell: block::verdict },
+const STRATEGY: Column =
+    Column { head: ["strategy", ""], right: false, dispensable: 0, cell: block::label };
+const CONTINUITY: Column =
+    Column { head: ["continuity", ""], right: false, dispensable: 0, cell: continuity };
+const RECALL: Column = Column {
+    head: ["recall", ""],
+    right: true,
+    dispensable: 0,
+    cell: |row| row.number("recall").map_or_else(absent, number::share),
+};
+const GONE: Column = Column {
+    head: ["evidence", "gone"],
+    right: true,
+    dispensable: 0,
+    cell: |row| row.number("evidence_gone").map_or_else(absent, number::percent),
+};
+const KEPT: Column =
+    Column { head: ["needed facts", "kept"], right: false, dispensable: 0, cell: kept };
+const KEPT_BESIDE: Column = Column {
+    head: ["needed", "facts"],
+    right: true,
+    dispensable: 1,
+    cell: |row| row.number("reference_recall").map_or_else(absent, number::share),
+};
+const GAIN: Column = Column {
+    head: ["gain over", "recency"],
+    right: false,
+    dispensable: 0,
+    cell: |row| row.number("recency_gain").map_or_else(absent, number::gain),
+};
+const TOKENS: Column = Column {
+    head: ["tokens", ""],
+    right: true,
+    dispensable: 0,
+    cell: |row| block::token_share(row).map_or_else(absent, number::multiple),
+};
+const PEAK: Column = Column {
+    head: ["peak", ""],
+    right: true,
+    dispensable: 2,
+    cell: |row| row.number("peak_tokens").map_or_else(absent, number::tokens),
+};
+const COMPACTIONS: Column = Column {
+    head: ["compac-", "tions"],
+    right: true,
+    dispensable: 3,
+    cell: |row| row.number("compactions").map_or_else(absent, number::any),
+};
+const OVER: Column = Column {
+    head: ["over the", "window"],
+    right: true,
+    dispensable: 0,
+    cell: |row| block::overflows(row).map_or_else(absent, |n| format!("{}×", number::any(n))),
+};
+const VERDICT: Column =
+    Column { head: ["verdict", ""], right: false, dispensable: 0, cell: block::verdict };
+
+/// Columns where rows are ranked by what can be answered.
+const BY_PROBES: &[&Column] = &[
+    &STRATEGY,
+    &CONTINUITY,
+    &RECALL,
+    &GONE,
+    &KEPT_BESIDE,
+    &TOKENS,
+    &PEAK,
+    &COMPACTIONS,
+    &OVER,
+    &VERDICT,
 ];
+
+/// Columns where there are no probes.
+const BY_REFERENCES: &[&Column] =
+    &[&STRATEGY, &KEPT, &GAIN, &TOKENS, &PEAK, &COMPACTIONS, &OVER, &VERDICT];
 
 fn absent() -> String {
     "–".to_owned()
 }
 
 fn kept(row: &PresetRow) -> String {
-    let Some(recall) = row.number("reference_recall") else { return absent() };
-    let recall = number::share(recall);
-    match &row.reference_interval {
-        None => recall,
+    measured(row, "reference_recall", number::share)
+}
+
+fn continuity(row: &PresetRow) -> String {
+    measured(row, "continuity", |points| format!("{points:.0}"))
+}
+
+/// A figure with what its interval allows to be printed.
+fn measured(row: &PresetRow, id: &str, show: fn(f64) -> String) -> String {
+    let Some(figure) = row.number(id) else { return absent() };
+    let figure = show(figure);
+    match row.intervals.get(id) {
+        None => figure,
         Some(Interval::Dots { values }) => match (values.first(), values.last()) {
-            (Some(lo), Some(hi)) => format!("{recall}  {:.2}…{:.2}", lo, hi),
-            _ => recall,
+            (Some(lo), Some(hi)) => format!("{figure}  {}…{}", show(*lo), show(*hi)),
+            _ => figure,
         },
-        Some(Interval::ThisSessionOnly { lo, hi }) => format!("{recall}  [{lo:.2}–{hi:.2}]†"),
+        Some(Interval::ThisSessionOnly { lo, hi }) => {
+            format!("{figure}  [{}–{}]†", show(*lo), show(*hi))
+        }
         Some(Interval::Student { lo, hi } | Interval::Wider { lo, hi }) => {
-            format!("{recall}  [{lo:.2}–{hi:.2}]")
+            format!("{figure}  [{}–{}]", show(*lo), show(*hi))
         }
     }
 }
 
 /// What the signs in the table mean, and why a column is empty throughout.
-fn notes(rows: &[&PresetRow]) -> Vec<String> {
+fn notes(rows: &[&PresetRow], primary: &str) -> Vec<String> {
     let mut notes = Vec::new();
-    let has = |f: fn(&Interval) -> bool| {
-        rows.iter().any(|r| r.reference_interval.as_ref().is_some_and(f))
-    };
+    if primary == "continuity" {
+        notes.push(
+            "continuity: of what the whole conversation answers right, what the preset still \
+             does, in per cent."
+                .to_owned(),
+        );
+    }
+    let has =
+        |f: fn(&Interval) -> bool| rows.iter().any(|r| r.intervals.get(primary).is_some_and(f));
     if has(|i| matches!(i, Interval::Dots { .. })) {
         notes.push(
             "a…b: lowest and highest session or project; too few for an interval.".to_owned(),
         );
     }
     if has(|i| matches!(i, Interval::ThisSessionOnly { .. })) {
-        notes.push("†: over the requests of this session only; says nothing of others.".to_owned());
+        notes.push(
+            "†: over what was asked in this session only; says nothing of others.".to_owned(),
+        );
     }
     if has(|i| matches!(i, Interval::Student { .. } | Interval::Wider { .. })) {
         notes.push("[a–b]: 95 % interval over sessions or projects.".to_owned());
@@ -129,14 +188,14 @@ fn notes(rows: &[&PresetRow]) -> Vec<String> {
     notes
 }
 
-fn rows(out: &mut String, rows: &[&PresetRow], width: usize, color: bool) {
-    let mut columns: Vec<&Column> = COLUMNS.iter().collect();
+fn rows(out: &mut String, rows: &[&PresetRow], columns: &[&Column], width: usize, color: bool) {
+    let mut columns = columns.to_vec();
     let cells = |columns: &[&Column]| -> Vec<Vec<String>> {
         rows.iter().map(|row| columns.iter().map(|c| (c.cell)(row)).collect()).collect()
     };
     let mut body = cells(&columns);
     let mut widths = natural(&columns, &body);
-    while taken(&widths) + VERDICT > width {
+    while taken(&widths) + VERDICT_WIDTH > width {
         let Some(at) = (0..columns.len())
             .filter(|&at| columns[at].dispensable > 0)
             .max_by_key(|&at| columns[at].dispensable)
@@ -148,9 +207,9 @@ fn rows(out: &mut String, rows: &[&PresetRow], width: usize, color: bool) {
         widths = natural(&columns, &body);
     }
     let last = widths.len() - 1;
-    let over = (taken(&widths) + VERDICT).saturating_sub(width);
+    let over = (taken(&widths) + VERDICT_WIDTH).saturating_sub(width);
     widths[0] = widths[0].saturating_sub(over).max(8);
-    widths[last] = width.saturating_sub(taken(&widths)).max(VERDICT);
+    widths[last] = width.saturating_sub(taken(&widths)).max(VERDICT_WIDTH);
     for line in 0..2 {
         let cells: Vec<String> = columns.iter().map(|c| c.head[line].to_owned()).collect();
         push_line(out, &columns, &widths, &cells, color.then_some("1"));

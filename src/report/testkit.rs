@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use super::Texts;
 use crate::model::{
-    AgainstFull, Cell, CellKey, CellOutcome, CellRows, CompactionRow, Exam, IdentifierClass,
-    Interval, LedgerState, LossRow, Manifest, MessageFacts, PresetRow, Provenance, Reference,
-    ReferenceOutcome, ReferenceState, Report, RequestFacts, RequestRow, Role, Sentence, Standing,
-    TranscriptFacts, Value,
+    AgainstFull, Answer, Cell, CellKey, CellOutcome, CellRows, CompactionRow, Exam, Expectation,
+    IdentifierClass, Interval, Judgement, LedgerState, LossRow, Manifest, MessageFacts, Part,
+    PresetRow, Probe, ProbeFacts, ProbeKind, ProbeRow, Provenance, Reference, ReferenceOutcome,
+    ReferenceState, Report, RequestFacts, RequestRow, Role, Sentence, Snapshot, Source, Standing,
+    TranscriptFacts, Value, Verdict,
 };
 
 /// What a report is made of.
@@ -61,7 +62,9 @@ impl Kit {
         Report {
             manifest: self.manifest(),
             title: "my-sessions".to_owned(),
+            primary: "reference_recall".to_owned(),
             rows: self.rows(),
+            forgetting: Vec::new(),
             sentences: vec![Sentence(
                 "sliding-window sends 79 % fewer tokens and keeps 21 % of what was needed."
                     .to_owned(),
@@ -116,6 +119,9 @@ impl Kit {
             transcripts: (0..self.sessions).map(|n| provenance(format!("session-{n}"))).collect(),
             presets: self.presets.iter().map(|p| provenance(p.0.to_owned())).collect(),
             compactor: "offline".to_owned(),
+            answerer: "offline".to_owned(),
+            judge: "offline".to_owned(),
+            source: Source::Lexical,
             warnings: Vec::new(),
         }
     }
@@ -127,6 +133,7 @@ impl Kit {
             .map(|m| MessageFacts {
                 id: format!("s{n}-m{m}"),
                 role: if m % 2 == 0 { Role::User } else { Role::Assistant },
+                at: None,
                 tokens: 400 + (m as u64 * 37) % 900,
                 tool: None,
                 text: format!("h{n}-{m}"),
@@ -158,6 +165,7 @@ impl Kit {
                 .collect(),
             messages,
             exam: Exam { references: vec![reference(requests as u32 - 1)], did_without: 0 },
+            probes: vec![probe(n, requests as u32 - 1)],
             recorded_compactions: 0,
             left_out: Vec::new(),
         }
@@ -175,6 +183,61 @@ fn reference(request: u32) -> Reference {
         refetch: Some(1),
         reread: false,
         support: Vec::new(),
+    }
+}
+
+/// What the first message said, asked at the last request.
+fn probe(n: usize, request: u32) -> ProbeFacts {
+    ProbeFacts {
+        probe: Probe {
+            id: format!("p{n}"),
+            transcript: format!("session-{n}"),
+            asked_at: request * 2,
+            kind: ProbeKind::Fact,
+            question: "Where does the cache live?".to_owned(),
+            expect: Expectation::AnyOf(vec!["src/cache/store.rs".to_owned()]),
+            evidence: vec![format!("s{n}-m0")],
+            stale: Vec::new(),
+        },
+        request,
+        evidence: vec![0],
+        age_tokens: Some(9_000),
+    }
+}
+
+fn snapshot(facts: &TranscriptFacts, compacted: bool) -> Snapshot {
+    let request = facts.requests.len() as u32 - 1;
+    let from = if compacted { 3 } else { 0 };
+    Snapshot {
+        request,
+        tokens: 5_000,
+        overflow: false,
+        compactions: u32::from(compacted),
+        parts: vec![Part::Messages { from, to: request * 2 + 1 }],
+    }
+}
+
+/// Right while the evidence is there.
+fn probe_row(state: Option<LedgerState>, compacted: bool) -> ProbeRow {
+    let evidence = state.filter(|_| compacted).unwrap_or(LedgerState::Verbatim);
+    let right = evidence == LedgerState::Verbatim;
+    let (answer, verdict) = if right {
+        ("It lives in src/cache/store.rs.", Verdict::Correct)
+    } else {
+        ("I don't know.", Verdict::Abstained)
+    };
+    ProbeRow {
+        probe: 0,
+        snapshot: 0,
+        evidence: Some(evidence),
+        age_compactions: Some(u32::from(compacted)),
+        answerable: Some(right),
+        answer: Answer::Said(answer.to_owned()),
+        judgement: Judgement {
+            verdict,
+            score: Some(if right { 1.0 } else { 0.0 }),
+            rationale: "the path is named".to_owned(),
+        },
     }
 }
 
@@ -226,13 +289,15 @@ fn rows(facts: &TranscriptFacts, name: &str, window: &str) -> CellRows {
             valid: true,
         });
     }
-    let state = if name == "full" { ReferenceState::Kept } else { ReferenceState::Lost };
+    let reference = if name == "full" { ReferenceState::Kept } else { ReferenceState::Lost };
     CellRows {
         window: limit,
         preamble_added: 0,
         requests,
         compactions,
-        references: vec![ReferenceOutcome { reference: 0, state }],
+        references: vec![ReferenceOutcome { reference: 0, state: reference }],
+        snapshots: vec![snapshot(facts, removed > 0)],
+        probes: vec![probe_row(state, removed > 0)],
         loss,
         cpu_ms: 1.25,
         notices: Vec::new(),
@@ -242,6 +307,8 @@ fn rows(facts: &TranscriptFacts, name: &str, window: &str) -> CellRows {
 fn compaction(request: u32, tokens_before: u64, tokens_after: u64) -> CompactionRow {
     CompactionRow {
         request,
+        messages_seen: request * 2 + 1,
+        at_end: false,
         stage: 0,
         mechanism: "summary".to_owned(),
         trigger: "tokens > 80%".to_owned(),
@@ -305,9 +372,10 @@ fn preset_row(
         standing,
         rank,
         values,
-        reference_interval: (name != "full").then(|| Interval::Dots {
-            values: vec![recall * 0.9, recall, (recall * 1.1).min(1.0)],
-        }),
+        intervals: BTreeMap::from_iter((name != "full").then(|| {
+            let values = vec![recall * 0.9, recall, (recall * 1.1).min(1.0)];
+            ("reference_recall".to_owned(), Interval::Dots { values })
+        })),
         verdict: (standing == Standing::Ranked).then_some(AgainstFull::Descriptive),
         failed: if name == "fifo" && window == "200k" {
             vec!["session-0: result `call-9` has no call".to_owned()]

@@ -16,7 +16,7 @@ fn small() -> Kit {
 #[test]
 fn the_table_shows_ranks_controls_stand_ins_overflows_and_failures() {
     insta::assert_snapshot!(table(&Kit::default().report(), 100, false), @r"
-    recap · my-sessions · 3 sessions, 39 requests, 3 references · window 25 % · offline models
+    recap · my-sessions · 3 sessions, 39 requests, 3 probes, 3 references · window 25 % · offline models
 
      strategy                 needed facts     gain over  tokens  peak  over the  verdict
                               kept             recency                    window
@@ -30,7 +30,7 @@ fn the_table_shows_ranks_controls_stand_ins_overflows_and_failures() {
      a…b: lowest and highest session or project; too few for an interval.
      over the window: a provider would have refused these requests; they keep nothing, controls apart.
 
-    recap · my-sessions · 3 sessions, 39 requests, 3 references · window 200k · offline models
+    recap · my-sessions · 3 sessions, 39 requests, 3 probes, 3 references · window 200k · offline models
 
      strategy                 needed facts     gain over  tokens  peak  over the  verdict
                               kept             recency                    window
@@ -88,11 +88,12 @@ fn a_name_cannot_send_commands_to_the_terminal() {
 fn the_table_says_what_an_interval_rests_on() {
     let mut report = small().report();
     for row in &mut report.rows {
-        row.reference_interval = Some(Interval::ThisSessionOnly { lo: 0.2, hi: 0.3 });
+        let interval = Interval::ThisSessionOnly { lo: 0.2, hi: 0.3 };
+        row.intervals.insert("reference_recall".to_owned(), interval);
     }
     let shown = table(&report, 100, false);
     assert!(shown.contains("0.86  [0.20–0.30]†"), "{shown}");
-    assert!(shown.contains("†: over the requests of this session only"), "{shown}");
+    assert!(shown.contains("†: over what was asked in this session only"), "{shown}");
 }
 
 #[test]
@@ -140,7 +141,13 @@ fn csv_headers_are_those_of_the_contract() {
         key.to_owned()
             + "request,stage,mechanism,trigger,tokens_before,tokens_after,messages_folded,\
                messages_evicted,messages_edited,model_calls,input_tokens,output_tokens,cost_usd,\
-               cpu_ms,latency_ms,latency_source,background,fallback,error"
+               cpu_ms,latency_ms,latency_source,background,fallback,error,at_end"
+    );
+    assert_eq!(
+        header("probes.csv"),
+        key.to_owned()
+            + "probe,kind,asked_at,age_tokens,age_compactions,evidence_state,answerable,expected,\
+               answer,pre_answer,score,agreement,verdict,judge,unscored_reason,rationale,question"
     );
     assert_eq!(
         header("references.csv"),
@@ -186,7 +193,7 @@ fn csv_rows_carry_ids_states_and_empty_fields() {
     assert_eq!(
         row("compactions.csv", "my-sessions,session-0,prune"),
         "my-sessions,session-0,prune,25%,0,4,0,summary,tokens > 80%,7932,6950,3,0,0,1,7932,200,,\
-         0.5,,,false,,"
+         0.5,,,false,,,false"
     );
     let summary = row("summary.csv", "my-sessions,continuation,25%,offline,3,39,,,,");
     assert!(summary.contains(",0.64,") && summary.contains(",true,"), "{summary}");
@@ -212,7 +219,7 @@ fn summary_json_gives_values_reasons_and_intervals() {
     assert_eq!(row["values"]["agent_model"], "offline");
     assert_eq!(row["absent"]["cost_usd"], "no price list was given");
     assert_eq!(row["standing"], "control");
-    assert_eq!(json["rows"][2]["reference_interval"]["kind"], "dots");
+    assert_eq!(json["rows"][2]["intervals"]["reference_recall"]["kind"], "dots");
     assert_eq!(json["rows"][4]["values"]["recency_gain"], -0.004);
     assert_eq!(json["manifest"]["seed"], 7);
 }

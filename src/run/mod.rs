@@ -3,6 +3,7 @@
 //! Invariant: a cell that fails stops nothing but itself, and what finished is
 //! on disk before the next event is shown.
 
+mod asking;
 mod folder;
 mod observer;
 mod pool;

@@ -7,10 +7,13 @@ use rustc_hash::FxHashMap;
 use tokio::sync::Semaphore;
 use tokio::task::{Id, JoinError, JoinSet};
 
+use super::asking::Asking;
 use super::folder::{Folder, FolderError};
 use super::observer::{Event, Observer};
-use crate::model::{Cell, CellKey, CellOutcome, Standing, Transcript, TranscriptFacts};
+use crate::model::{Cell, CellKey, CellOutcome, Probe, Standing, Transcript, TranscriptFacts};
 use crate::replay::{Plan, Replayed, Subject, WindowError, WindowSpec, replay};
+use crate::seats::answerer::Answerer;
+use crate::seats::judge::Judge;
 use crate::strategy::{Compactor, Preset};
 use crate::tokens::Counter;
 
@@ -38,6 +41,8 @@ pub struct Sample {
     pub dataset: String,
     /// The session.
     pub transcript: Transcript,
+    /// Its probes.
+    pub probes: Vec<Probe>,
 }
 
 /// Who sits where.
@@ -47,6 +52,10 @@ pub struct Seats {
     pub compactor: Arc<dyn Compactor>,
     /// Whether it is the offline stand-in.
     pub offline: bool,
+    /// The answerer.
+    pub answerer: Arc<dyn Answerer>,
+    /// The judge.
+    pub judge: Arc<dyn Judge>,
 }
 
 /// What a run left, sorted by key.
@@ -173,7 +182,8 @@ fn failed(
     let (key, standing) = (running.get(&panicked.id()).cloned())
         .ok_or_else(|| RunError::Worker(panicked.to_string()))?;
     let outcome = CellOutcome::Failed { error: format!("strategy bug: {panicked}") };
-    Ok(Replayed { cell: Cell { key, standing, outcome }, texts: BTreeMap::new() })
+    let cell = Cell { key, standing, outcome };
+    Ok(Replayed { cell, texts: BTreeMap::new(), probed: Vec::new() })
 }
 
 async fn subjects(
@@ -187,8 +197,9 @@ async fn subjects(
         let (gate, counter) = (Arc::clone(&gate), Arc::clone(&counter));
         tasks.spawn(async move {
             let _turn = gate.acquire_owned().await.expect("the gate is never closed");
-            let Sample { dataset, transcript } = sample;
-            (at, Arc::new(Subject::new(&dataset, transcript, counter)))
+            let Sample { dataset, transcript, probes } = sample;
+            let subject = Subject::new(&dataset, transcript, counter).with_probes(probes);
+            (at, Arc::new(subject))
         });
     }
     let mut subjects = Vec::new();
@@ -210,12 +221,21 @@ async fn replay_all(
     let gate = Arc::new(Semaphore::new(jobs.max(1)));
     let mut tasks: JoinSet<Replayed> = JoinSet::new();
     let mut running: FxHashMap<Id, (CellKey, Standing)> = FxHashMap::default();
+    let mut current: Option<(Arc<Subject>, Arc<Asking>)> = None;
     for (subject, plan) in plans {
         let planned = (plan.key.clone(), plan.standing());
+        // The plans of a subject stand together.
+        let asking = match &current {
+            Some((asked, asking)) if Arc::ptr_eq(asked, &subject) => Arc::clone(asking),
+            _ => Arc::new(Asking::new(Arc::clone(&subject), seats.clone())),
+        };
+        current = Some((Arc::clone(&subject), Arc::clone(&asking)));
         let (gate, compactor) = (Arc::clone(&gate), Arc::clone(&seats.compactor));
         let task = tasks.spawn(async move {
             let _turn = gate.acquire_owned().await.expect("the gate is never closed");
-            replay(&subject, &plan, compactor.as_ref()).await
+            let mut replayed = replay(&subject, &plan, compactor.as_ref()).await;
+            asking.ask(&mut replayed).await;
+            replayed
         });
         running.insert(task.id(), planned);
     }

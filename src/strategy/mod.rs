@@ -25,8 +25,8 @@ pub use context::{Context, Entry, EntryId, Op, OpError, Place, Recording, Saved}
 pub use host::{Fallback, Host, Outcome, PresetState, Record, Strategy, StrategyError};
 pub use mechanisms::MECHANISMS;
 pub use preset::{
-    Budget, Build, BuiltStage, MechanismSpec, Preset, PresetError, Scale, Stage, builtin,
-    builtin_names,
+    AskedFrom, Budget, Build, BuiltStage, MechanismSpec, Preset, PresetError, Scale, Stage,
+    builtin, builtin_names,
 };
 pub use prompt::Prompt;
 pub use trigger::{At, Gauge, Of, When};

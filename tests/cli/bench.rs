@@ -5,10 +5,11 @@ use serde_json::Value as Json;
 use crate::desk::{Desk, fixture};
 
 /// What interface.md contracts for a run without probes.
-const CONTRACTED: [&str; 9] = [
+const CONTRACTED: [&str; 10] = [
     "cells.jsonl",
     "compactions.csv",
     "manifest.json",
+    "probes.csv",
     "references.csv",
     "report.html",
     "requests.csv",
@@ -97,15 +98,25 @@ fn two_data_sets_are_summed_under_all() {
 }
 
 #[test]
-fn probes_that_are_not_asked_are_counted() {
+fn bench_asks_the_probes_of_a_data_set_and_replay_does_not() {
     let desk = Desk::with_sessions();
     desk.good(&["import", "pi", "pi.jsonl", "-o", "set"]);
     desk.file(
         "set/probes.jsonl",
         r#"{"id": "p", "transcript": "pi", "asked_at": 1, "kind": "fact", "question": "Which?", "expect": {"any_of": ["this one"]}}"#.to_owned() + "\n",
     );
-    let ran = desk.good(&["bench", "set", "--out", "run"]);
-    assert!(ran.out.contains("1 probe is not asked"), "{}", ran.out);
+    desk.good(&["bench", "set", "--out", "run"]);
+    let asked = desk.csv("run/probes.csv");
+    let presets = desk.csv("run/summary.csv");
+    let own = presets.iter().filter(|row| row["dataset"] == "set").count();
+    assert_eq!(asked.len(), own, "one row per preset");
+    assert!(asked.iter().all(|row| row["probe"] == "p" && row["expected"] == "this one"));
+    assert!(presets.iter().any(|row| row["strategy"] == "evidence"));
+
+    desk.good(&["replay", "set", "--out", "replayed"]);
+    assert!(desk.csv("replayed/probes.csv").is_empty());
+    let presets = desk.csv("replayed/summary.csv");
+    assert!(presets.iter().all(|row| row["strategy"] != "evidence" && row["recall"].is_empty()));
 }
 
 #[test]

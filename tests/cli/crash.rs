@@ -1,12 +1,17 @@
-//! A strategy that panics. No preset can be made to, so the compactor does.
+//! Seats that fail: a compactor that panics, since no preset can be made to,
+//! and a provider that is down.
 
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use recap::dataset::{LoadOptions, bundled, load};
-use recap::model::{CellOutcome, Manifest};
+use recap::model::{
+    CellOutcome, Expectation, Judgement, Manifest, NoAnswer, Probe, ProbeKind, Source, Verdict,
+};
 use recap::replay::WindowSpec;
 use recap::run::{Event, Folder, Loaded, Observer, RunSpec, Sample, Seats, prepare, run};
+use recap::seats::answerer::{Answerer, Shown};
+use recap::seats::judge::{Grading, Judge};
 use recap::strategy::{Compactor, CompactorError, Reply, Task, builtin};
 use recap::tokens::{Counter, Encoding};
 
@@ -36,6 +41,39 @@ impl Observer for Errors {
     }
 }
 
+/// A provider that is down, in both seats.
+struct Mute;
+
+#[async_trait]
+impl Answerer for Mute {
+    async fn answer(&self, _: &Shown, questions: &[&str]) -> Vec<Result<String, NoAnswer>> {
+        questions.iter().map(|_| Err(NoAnswer("the provider is down".into()))).collect()
+    }
+
+    fn name(&self) -> &str {
+        "mute"
+    }
+
+    fn source(&self) -> Source {
+        Source::Model
+    }
+}
+
+#[async_trait]
+impl Judge for Mute {
+    async fn grade(&self, grading: &Grading<'_>) -> Judgement {
+        panic!("there is no answer to grade: {grading:?}");
+    }
+
+    fn name(&self) -> &str {
+        "mute"
+    }
+
+    fn source(&self) -> Source {
+        Source::Model
+    }
+}
+
 fn manifest() -> Manifest {
     Manifest {
         title: "quickstart".into(),
@@ -49,6 +87,9 @@ fn manifest() -> Manifest {
         transcripts: Vec::new(),
         presets: Vec::new(),
         compactor: "panicking".into(),
+        answerer: "mute".into(),
+        judge: "mute".into(),
+        source: Source::Lexical,
         warnings: Vec::new(),
     }
 }
@@ -66,14 +107,15 @@ fn spec(window: &str, presets: &[&str]) -> RunSpec {
 }
 
 fn seats() -> Seats {
-    Seats { compactor: Arc::new(Panicking), offline: true }
+    let (answerer, judge) = (Arc::new(Mute), Arc::new(Mute));
+    Seats { compactor: Arc::new(Panicking), offline: true, answerer, judge }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cell_that_panics_fails_alone_and_the_others_are_kept() {
     let desk = Desk::new();
     let transcript = bundled("quickstart").unwrap().unwrap().transcripts.remove(0);
-    let samples = vec![Sample { dataset: "quickstart".into(), transcript }];
+    let samples = vec![Sample { dataset: "quickstart".into(), transcript, probes: Vec::new() }];
     let spec = spec("25%", &["full", "fifo", "session-state"]);
     let counter = Arc::new(Counter::new(Encoding::O200k));
     let mut folder = Folder::create(&desk.path("run"), &manifest()).unwrap();
@@ -94,8 +136,37 @@ async fn a_cell_that_panics_fails_alone_and_the_others_are_kept() {
 async fn a_window_that_is_too_small_is_found_before_there_is_a_folder() {
     let loaded = load(&fixture("pi.jsonl"), &LoadOptions::default()).unwrap();
     let transcript = loaded.transcripts[0].clone();
-    let samples = vec![Sample { dataset: "pi".into(), transcript }];
+    let samples = vec![Sample { dataset: "pi".into(), transcript, probes: Vec::new() }];
     let counter = Arc::new(Counter::new(Encoding::O200k));
     let refused = prepare(&spec("300", &["full"]), samples, &seats(), counter).await.unwrap_err();
     assert!(refused.to_string().contains("at least 2000"), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_that_is_down_leaves_probes_unscored_never_wrong() {
+    let desk = Desk::new();
+    let transcript = bundled("quickstart").unwrap().unwrap().transcripts.remove(0);
+    let probe = Probe {
+        id: "p1".into(),
+        transcript: transcript.id.clone(),
+        asked_at: 20,
+        kind: ProbeKind::Fact,
+        question: "Which port?".into(),
+        expect: Expectation::AnyOf(vec!["8443".into()]),
+        evidence: vec![transcript.messages[3].id.clone()],
+        stale: Vec::new(),
+    };
+    let samples = vec![Sample { dataset: "quickstart".into(), transcript, probes: vec![probe] }];
+    let spec = spec("25%", &["full", "empty"]);
+    let counter = Arc::new(Counter::new(Encoding::O200k));
+    let mut folder = Folder::create(&desk.path("run"), &manifest()).unwrap();
+    let prepared = prepare(&spec, samples, &seats(), counter).await.unwrap();
+    let finished = run(&spec, prepared, &seats(), &mut folder, &()).await.unwrap();
+    for cell in &finished.cells {
+        let rows = &cell.rows().unwrap().probes;
+        assert_eq!(rows.len(), 1);
+        assert_eq!(rows[0].judgement.score, None);
+        let Verdict::Unscored(reason) = &rows[0].judgement.verdict else { panic!("{rows:?}") };
+        assert!(reason.contains("the provider is down"), "{reason}");
+    }
 }

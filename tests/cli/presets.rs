@@ -169,5 +169,17 @@ fn all_runs_every_built_in_preset() {
     let listed = desk.good(&["strategies", "list"]).out;
     let mut names: Vec<&str> = listed.lines().filter_map(|l| l.split_whitespace().next()).collect();
     names.sort_unstable();
-    assert_eq!(rows(&desk), names);
+    names.retain(|name| *name != "evidence");
+    assert_eq!(rows(&desk), names, "all but the control that only probes give a meaning");
+}
+
+#[test]
+fn the_control_evidence_is_refused_where_there_are_no_probes() {
+    let desk = Desk::with_sessions();
+    let ran = desk.recap(&["bench", "pi.jsonl", "--strategy", "evidence"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("the control `evidence` needs probes"), "{}", ran.err);
+    let ran = desk.recap(&["show", "pi.jsonl", "--strategy", "evidence"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("sends no requests"), "{}", ran.err);
 }

@@ -1,6 +1,6 @@
 //! `compactions`: how often the preset compacted (`measures` §1).
 
-use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
 
 /// See the module.
 pub const SPEC: Spec = Spec {
@@ -9,10 +9,10 @@ pub const SPEC: Spec = Spec {
     direction: Direction::Neutral,
     summary: "compactions",
     pool: Pool::Sum,
-    support: None,
+    basis: Basis::Requests,
     compute,
 };
 
 fn compute(sample: &Sample<'_>) -> Parts {
-    Parts::One(sample.rows.compactions.iter().filter(|c| c.error.is_none()).count() as f64)
+    Parts::One(sample.compactions().filter(|c| c.error.is_none()).count() as f64)
 }

@@ -1,6 +1,6 @@
 //! `compression_ratio`: tokens after a compaction over tokens before (`measures` §1).
 
-use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
 
 /// See the module.
 pub const SPEC: Spec = Spec {
@@ -9,15 +9,13 @@ pub const SPEC: Spec = Spec {
     direction: Direction::Lower,
     summary: "median over compactions of the context's tokens after / before",
     pool: Pool::Median,
-    support: None,
+    basis: Basis::Requests,
     compute,
 };
 
 fn compute(sample: &Sample<'_>) -> Parts {
     let ratios: Vec<f64> = sample
-        .rows
-        .compactions
-        .iter()
+        .compactions()
         .filter(|c| c.error.is_none() && c.tokens_before > 0)
         .map(|c| c.tokens_after as f64 / c.tokens_before as f64)
         .collect();

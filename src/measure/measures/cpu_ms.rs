@@ -1,7 +1,7 @@
 //! `cpu_ms`: the mechanism's own CPU time (`measures` §3), the one column that two
 //! equal runs may differ in.
 
-use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
 
 /// See the module.
 pub const SPEC: Spec = Spec {
@@ -10,7 +10,7 @@ pub const SPEC: Spec = Spec {
     direction: Direction::Lower,
     summary: "CPU time of the mechanism itself",
     pool: Pool::Sum,
-    support: None,
+    basis: Basis::Requests,
     compute,
 };
 

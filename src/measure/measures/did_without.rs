@@ -5,7 +5,7 @@
 //! The exam leaves them out; their share says how often "used later" does not
 //! mean "needed from the context".
 
-use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Support, Unit};
+use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Support, Unit};
 use crate::model::TranscriptFacts;
 
 /// See the module.
@@ -15,7 +15,7 @@ pub const SPEC: Spec = Spec {
     direction: Direction::Lower,
     summary: "share of references that the recorded agent used after a boundary had removed them",
     pool: Pool::Mean,
-    support: Some(support),
+    basis: Basis::References(support),
     compute,
 };
 

@@ -1,6 +1,6 @@
 //! `estimator_error`: the preset's own estimate against the exact count (`measures` §1).
 
-use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
 
 /// See the module.
 pub const SPEC: Spec = Spec {
@@ -9,7 +9,7 @@ pub const SPEC: Spec = Spec {
     direction: Direction::Neutral,
     summary: "median over requests of estimate / exact − 1; absent where the preset estimates nothing",
     pool: Pool::Median,
-    support: None,
+    basis: Basis::Requests,
     compute,
 };
 

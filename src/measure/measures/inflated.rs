@@ -1,6 +1,6 @@
 //! `inflated`: compactions that made the context longer (`measures` §1).
 
-use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
 
 /// See the module.
 pub const SPEC: Spec = Spec {
@@ -9,11 +9,11 @@ pub const SPEC: Spec = Spec {
     direction: Direction::Lower,
     summary: "compactions with more tokens after than before",
     pool: Pool::Sum,
-    support: None,
+    basis: Basis::Requests,
     compute,
 };
 
 fn compute(sample: &Sample<'_>) -> Parts {
     let longer = |c: &&crate::model::CompactionRow| c.tokens_after > c.tokens_before;
-    Parts::One(sample.rows.compactions.iter().filter(longer).count() as f64)
+    Parts::One(sample.compactions().filter(longer).count() as f64)
 }

@@ -2,7 +2,7 @@
 //! (`measures` §4). They were said by the user or worked out, so no tool can
 //! bring them back.
 
-use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Support, Unit};
+use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Support, Unit};
 
 /// Share of the lost references, transcripts that lose nothing left out.
 pub const SHARE: Spec = Spec {
@@ -11,7 +11,7 @@ pub const SHARE: Spec = Spec {
     direction: Direction::Lower,
     summary: "share of the lost references that no tool result ever held",
     pool: Pool::Mean,
-    support: Some(Support::whole),
+    basis: Basis::References(Support::whole),
     compute: share,
 };
 
@@ -22,7 +22,7 @@ pub const COUNT: Spec = Spec {
     direction: Direction::Lower,
     summary: "lost references that no tool result ever held",
     pool: Pool::Sum,
-    support: None,
+    basis: Basis::Requests,
     compute: |sample| Parts::One(count(sample) as f64),
 };
 

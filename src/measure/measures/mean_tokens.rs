@@ -1,6 +1,6 @@
 //! `mean_tokens`: the mean context over all requests (`measures` §1).
 
-use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
 
 /// See the module.
 pub const SPEC: Spec = Spec {
@@ -9,7 +9,7 @@ pub const SPEC: Spec = Spec {
     direction: Direction::Lower,
     summary: "mean tokens of a context",
     pool: Pool::RatioOfSums,
-    support: None,
+    basis: Basis::Requests,
     compute,
 };
 

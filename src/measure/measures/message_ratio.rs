@@ -1,7 +1,7 @@
 //! `message_ratio`: active over total messages at the last request, GenCode's figure
 //! (`measures` §1).
 
-use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
 
 /// See the module.
 pub const SPEC: Spec = Spec {
@@ -10,7 +10,7 @@ pub const SPEC: Spec = Spec {
     direction: Direction::Lower,
     summary: "messages in the last context over messages recorded until then",
     pool: Pool::Mean,
-    support: None,
+    basis: Basis::Requests,
     compute,
 };
 

@@ -1,31 +1,55 @@
 //! One measure per file. Every table, column and test iterates over [`MEASURES`].
 
+mod abstention;
 mod compactions;
 mod compression_ratio;
+mod continuity;
 mod cpu_ms;
 mod did_without;
 mod estimator_error;
+mod evidence;
 mod inflated;
 mod irrecoverable;
 mod mean_tokens;
 mod message_ratio;
 mod overflows;
 mod peak_tokens;
+mod probe_counts;
+mod recall;
 mod recency_gain;
 mod recency_gain_survival;
 mod reference_bands;
 mod reference_bare;
 mod reference_lost;
 mod reference_partial;
-pub(super) mod reference_recall;
+mod reference_recall;
 mod references;
 mod refetch_tokens;
 mod requests;
 mod token_savings;
 mod tokens_full;
 mod tokens_sent;
+mod verbatim_recall;
+mod wrong_answers;
 
-use super::spec::Spec;
+use super::spec::{Sample, Spec};
+
+/// A measure with an interval.
+pub struct Resampled {
+    /// Its id.
+    pub id: &'static str,
+    /// Its largest value; the smallest is 0.
+    pub most: f64,
+    /// A figure per request or probe: their mean is the measure of a session.
+    pub series: fn(&Sample<'_>) -> Vec<Option<f64>>,
+}
+
+/// Every measure with an interval.
+pub static RESAMPLED: [Resampled; 3] = [
+    Resampled { id: "reference_recall", most: 1.0, series: reference_recall::series },
+    Resampled { id: "recall", most: 1.0, series: recall::series },
+    Resampled { id: "continuity", most: 100.0, series: continuity::series },
+];
 
 /// Every measure of a row.
 pub static MEASURES: &[&Spec] = &[
@@ -58,4 +82,58 @@ pub static MEASURES: &[&Spec] = &[
     &refetch_tokens::SPEC,
     &did_without::SPEC,
     &cpu_ms::SPEC,
+    &probe_counts::PROBES,
+    &probe_counts::UNSCORED,
+    &probe_counts::EXPOSED,
+    &recall::SPEC,
+    &recall::KINDS[0],
+    &recall::KINDS[1],
+    &recall::KINDS[2],
+    &recall::KINDS[3],
+    &recall::KINDS[4],
+    &recall::KINDS[5],
+    &recall::KINDS[6],
+    &recall::KINDS[7],
+    &recall::KINDS[8],
+    &recall::KINDS[9],
+    &recall::KINDS[10],
+    &recall::KINDS[11],
+    &recall::KINDS[12],
+    &recall::KINDS[13],
+    &recall::KINDS[14],
+    &recall::KINDS[15],
+    &recall::KINDS[16],
+    &continuity::SPEC,
+    &continuity::KEPT,
+    &continuity::LOST,
+    &continuity::GAINED,
+    &continuity::NEITHER,
+    &continuity::KINDS[0],
+    &continuity::KINDS[1],
+    &continuity::KINDS[2],
+    &continuity::KINDS[3],
+    &continuity::KINDS[4],
+    &continuity::KINDS[5],
+    &continuity::KINDS[6],
+    &continuity::KINDS[7],
+    &continuity::KINDS[8],
+    &continuity::KINDS[9],
+    &continuity::KINDS[10],
+    &continuity::KINDS[11],
+    &continuity::KINDS[12],
+    &continuity::KINDS[13],
+    &continuity::KINDS[14],
+    &continuity::KINDS[15],
+    &evidence::ANSWERABLE,
+    &evidence::VERBATIM,
+    &evidence::EDITED,
+    &evidence::FOLDED,
+    &evidence::GONE,
+    &wrong_answers::LOST,
+    &wrong_answers::GARBLED,
+    &wrong_answers::UNUSED,
+    &abstention::ABSTENTION,
+    &abstention::FABRICATION,
+    &verbatim_recall::OWN,
+    &verbatim_recall::FULL,
 ];

@@ -1,6 +1,6 @@
 //! `overflows`: requests that the provider would have refused (`measures` §1).
 
-use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
 
 /// See the module.
 pub const SPEC: Spec = Spec {
@@ -9,7 +9,7 @@ pub const SPEC: Spec = Spec {
     direction: Direction::Lower,
     summary: "requests whose context and recorded output exceed the window",
     pool: Pool::Sum,
-    support: None,
+    basis: Basis::Requests,
     compute,
 };
 

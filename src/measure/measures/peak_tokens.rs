@@ -1,6 +1,6 @@
 //! `peak_tokens`: the largest context sent (`measures` §1).
 
-use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
 
 /// See the module.
 pub const SPEC: Spec = Spec {
@@ -9,7 +9,7 @@ pub const SPEC: Spec = Spec {
     direction: Direction::Lower,
     summary: "largest context sent",
     pool: Pool::Max,
-    support: None,
+    basis: Basis::Requests,
     compute,
 };
 

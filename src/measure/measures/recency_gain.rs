@@ -9,7 +9,9 @@
 //! window pays for it here as it does there. `recency_gain_survival` leaves
 //! overflows out.
 
-use crate::measure::spec::{Asked, Direction, Parts, Pool, Sample, Spec, Support, Unit, mean};
+use crate::measure::spec::{
+    Asked, Basis, Direction, Parts, Pool, Sample, Spec, Support, Unit, mean,
+};
 use crate::model::ReferenceState;
 
 /// See the module.
@@ -19,7 +21,7 @@ pub const SPEC: Spec = Spec {
     direction: Direction::Higher,
     summary: "reference recall minus what the newest messages of the same mean size would score",
     pool: Pool::Mean,
-    support: Some(Support::whole),
+    basis: Basis::References(Support::whole),
     compute,
 };
 
@@ -77,7 +79,7 @@ fn newest_tokens(sample: &Sample<'_>) -> Reach {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::testkit::{cell, facts};
+    use crate::measure::testkit::{cell, facts, sample};
 
     #[test]
     fn plain_recency_has_the_mean_size_of_the_preset() {
@@ -85,7 +87,7 @@ mod tests {
         // recency sends 1,100 + 1,600 + 1,600 = 4,300.
         let facts = facts("s").preamble(100).requests(&[1_100, 2_100, 3_100]).build();
         let cell = cell("s", "x").sent(&[1_400, 1_400, 1_500]).build();
-        let sample = Sample { facts: &facts, standing: cell.standing, rows: cell.rows().unwrap() };
+        let sample = sample(&facts, &cell);
         let Reach::Tokens(tokens) = newest_tokens(&sample) else { panic!("bounded") };
         assert!((tokens - 1_500.0).abs() < 1e-6, "{tokens}");
     }
@@ -94,7 +96,7 @@ mod tests {
     fn a_preset_that_sends_everything_is_compared_with_everything() {
         let facts = facts("s").preamble(100).requests(&[1_100, 2_100]).build();
         let cell = cell("s", "x").sent(&[1_100, 2_100]).build();
-        let sample = Sample { facts: &facts, standing: cell.standing, rows: cell.rows().unwrap() };
+        let sample = sample(&facts, &cell);
         assert_eq!(newest_tokens(&sample), Reach::Everything);
     }
 
@@ -102,7 +104,7 @@ mod tests {
     fn a_preset_below_its_preamble_is_compared_with_no_message() {
         let facts = facts("s").preamble(1_000).requests(&[1_100, 2_100]).build();
         let cell = cell("s", "x").sent(&[900, 900]).build();
-        let sample = Sample { facts: &facts, standing: cell.standing, rows: cell.rows().unwrap() };
+        let sample = sample(&facts, &cell);
         let reach = newest_tokens(&sample);
         assert!(!reach.reaches(1), "{reach:?}");
     }

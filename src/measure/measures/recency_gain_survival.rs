@@ -2,7 +2,7 @@
 //! what is over the window and what is lost can be told apart.
 
 use super::recency_gain::less_plain_recency;
-use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Support, Unit};
+use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Support, Unit};
 use crate::model::ReferenceState;
 
 /// See the module.
@@ -12,7 +12,7 @@ pub const SPEC: Spec = Spec {
     direction: Direction::Higher,
     summary: "gain over recency as if no request had been refused",
     pool: Pool::Mean,
-    support: Some(Support::whole),
+    basis: Basis::References(Support::whole),
     compute,
 };
 

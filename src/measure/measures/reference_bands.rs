@@ -1,7 +1,7 @@
 //! `reference_recall_*`: reference recall by the distance over which the agent
 //! had to remember (`measures` §4).
 
-use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Support, Unit, mean};
+use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Support, Unit, mean};
 use crate::model::{Reference, ReferenceState, TranscriptFacts};
 
 /// Tokens from `FROM` to below `TO` since the reference was last seen.
@@ -15,7 +15,7 @@ impl<const FROM: u64, const TO: u64> Band<FROM, TO> {
             direction: Direction::Higher,
             summary,
             pool: Pool::Mean,
-            support: Some(Self::support),
+            basis: Basis::References(Self::support),
             compute: Self::compute,
         }
     }

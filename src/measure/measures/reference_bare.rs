@@ -1,7 +1,7 @@
 //! `reference_bare`: named by summaries that no longer say what it was
 //! about (`measures` §4).
 
-use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Support, Unit, mean};
+use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Support, Unit, mean};
 use crate::model::ReferenceState;
 
 /// See the module.
@@ -11,7 +11,7 @@ pub const SPEC: Spec = Spec {
     direction: Direction::Lower,
     summary: "share that only summaries name, without the words that gave it meaning",
     pool: Pool::Mean,
-    support: Some(Support::whole),
+    basis: Basis::References(Support::whole),
     compute,
 };
 

@@ -2,7 +2,7 @@
 //! provider would have refused everything is lost, so that recall, partial,
 //! bare and lost always add up to 1.
 
-use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Support, Unit, mean};
+use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Support, Unit, mean};
 use crate::model::ReferenceState;
 
 /// See the module.
@@ -12,7 +12,7 @@ pub const SPEC: Spec = Spec {
     direction: Direction::Lower,
     summary: "share that is not in the context in any form",
     pool: Pool::Mean,
-    support: Some(Support::whole),
+    basis: Basis::References(Support::whole),
     compute,
 };
 

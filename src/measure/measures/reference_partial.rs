@@ -1,6 +1,6 @@
 //! `reference_partial`: only the last component of the path is left (`measures` §4).
 
-use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Support, Unit, mean};
+use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Support, Unit, mean};
 use crate::model::ReferenceState;
 
 /// See the module.
@@ -10,7 +10,7 @@ pub const SPEC: Spec = Spec {
     direction: Direction::Lower,
     summary: "share of which only the last component is still in the context",
     pool: Pool::Mean,
-    support: Some(Support::whole),
+    basis: Basis::References(Support::whole),
     compute,
 };
 

@@ -1,7 +1,7 @@
 //! `reference_recall`: does what the agent went on to use survive
 //! (`measures` §4)? Kept and supported counts, over requests, then transcripts.
 
-use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Support, Unit, mean};
+use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Support, Unit, mean};
 use crate::model::ReferenceState;
 
 /// See the module.
@@ -11,15 +11,16 @@ pub const SPEC: Spec = Spec {
     direction: Direction::Higher,
     summary: "share of what the agent used next that is still in the context, with its support",
     pool: Pool::Mean,
-    support: Some(Support::whole),
+    basis: Basis::References(Support::whole),
     compute,
 };
 
 /// The share at every request that asks for something, in order.
-pub fn by_request(sample: &Sample<'_>) -> Vec<f64> {
-    sample.asked(|_| true).iter().map(|asked| asked.share_in(ReferenceState::Kept)).collect()
+pub fn series(sample: &Sample<'_>) -> Vec<Option<f64>> {
+    let asked = sample.asked(|_| true);
+    asked.iter().map(|asked| Some(asked.share_in(ReferenceState::Kept))).collect()
 }
 
 fn compute(sample: &Sample<'_>) -> Parts {
-    Parts::one(mean(by_request(sample)), "no references")
+    Parts::one(mean(series(sample).into_iter().flatten()), "no references")
 }

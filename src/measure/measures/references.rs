@@ -1,6 +1,6 @@
 //! `references`: how many references the exam asks for (`measures` §4).
 
-use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
 
 /// See the module.
 pub const SPEC: Spec = Spec {
@@ -9,7 +9,7 @@ pub const SPEC: Spec = Spec {
     direction: Direction::Neutral,
     summary: "references of the exam",
     pool: Pool::Sum,
-    support: None,
+    basis: Basis::Requests,
     compute,
 };
 

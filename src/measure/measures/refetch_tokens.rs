@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
 
 /// See the module.
 pub const SPEC: Spec = Spec {
@@ -16,7 +16,7 @@ pub const SPEC: Spec = Spec {
     direction: Direction::Lower,
     summary: "tokens of the smallest tool results that would bring the lost references back",
     pool: Pool::Sum,
-    support: None,
+    basis: Basis::Requests,
     compute,
 };
 

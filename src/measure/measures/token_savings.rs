@@ -1,7 +1,7 @@
 //! `token_savings`: `1 − tokens_sent / tokens_full` (`measures` §1). Never the headline: two
 //! strategies with equal savings have differed by 41 % in cost.
 
-use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
 
 /// See the module.
 pub const SPEC: Spec = Spec {
@@ -10,7 +10,7 @@ pub const SPEC: Spec = Spec {
     direction: Direction::Higher,
     summary: "share of the whole conversation's tokens that was not sent; negative where more was sent",
     pool: Pool::RatioOfSums,
-    support: None,
+    basis: Basis::Requests,
     compute,
 };
 

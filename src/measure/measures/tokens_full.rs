@@ -1,6 +1,6 @@
 //! `tokens_full`: what `full` would send on the same transcripts (`measures` §1).
 
-use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
 
 /// See the module.
 pub const SPEC: Spec = Spec {
@@ -9,7 +9,7 @@ pub const SPEC: Spec = Spec {
     direction: Direction::Neutral,
     summary: "tokens that the whole conversation would have sent, over all requests",
     pool: Pool::Sum,
-    support: None,
+    basis: Basis::Requests,
     compute,
 };
 

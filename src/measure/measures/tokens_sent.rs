@@ -1,6 +1,6 @@
 //! `tokens_sent`: the sum of every context (`measures` §1).
 
-use crate::measure::spec::{Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
 
 /// See the module.
 pub const SPEC: Spec = Spec {
@@ -9,7 +9,7 @@ pub const SPEC: Spec = Spec {
     direction: Direction::Lower,
     summary: "tokens sent over all requests, preamble included",
     pool: Pool::Sum,
-    support: None,
+    basis: Basis::Requests,
     compute,
 };
 

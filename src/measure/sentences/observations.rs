@@ -1,9 +1,7 @@
 //! What can be observed. Relevance is a judgement: the size of the effect on
 //! what a reader would choose, and 0 where there is none.
 
-use super::{
-    Candidate, Observation, PRIMARY, PresetRow, Standing, Window, label, percent, sends, signed,
-};
+use super::{Candidate, Observation, PresetRow, Standing, Window, label, percent, sends, signed};
 
 /// Gains this small are no better than plain recency.
 const NO_GAIN: f64 = 0.02;
@@ -16,15 +14,13 @@ pub const AT_A_WINDOW: &[Observation] = &[
     refused_requests,
     beyond_recency,
     cannot_be_fetched,
+    why_wrong,
+    worst_kind,
     gameable_part,
     holds_across_transcripts,
     estimator_off,
     grew_instead,
 ];
-
-fn recall(row: &PresetRow) -> f64 {
-    row.number(PRIMARY).unwrap_or(0.0)
-}
 
 /// The best preset against the one that saves most.
 fn kept_and_saved(window: &Window<'_>) -> Option<Candidate> {
@@ -33,10 +29,11 @@ fn kept_and_saved(window: &Window<'_>) -> Option<Candidate> {
     let savings = |row: &PresetRow| row.number("token_savings");
     let own = savings(best)?;
     let mut text = format!(
-        "{} {} keeps {:.2} of what the agent used next and {}",
+        "{} {} keeps {} {} and {}",
         window.at(),
         best.strategy,
-        recall(best),
+        window.printed(best),
+        window.of_what(),
         sends(own)
     );
     let frugal = ranked[1..]
@@ -46,9 +43,13 @@ fn kept_and_saved(window: &Window<'_>) -> Option<Candidate> {
     let relevance = match frugal {
         Some(frugal) => {
             let most = savings(frugal)?;
-            text +=
-                &format!("; {} {} and keeps {:.2}.", frugal.strategy, sends(most), recall(frugal));
-            0.7 + (recall(best) - recall(frugal)).min(1.0) * 0.3
+            text += &format!(
+                "; {} {} and keeps {}.",
+                frugal.strategy,
+                sends(most),
+                window.printed(frugal)
+            );
+            0.7 + (window.score(best) - window.score(frugal)).min(1.0) * 0.3
         }
         None => {
             text += if ranked.len() > 1 { "; no ranked preset sends less." } else { "." };
@@ -133,10 +134,60 @@ fn cannot_be_fetched(window: &Window<'_>) -> Option<Candidate> {
     })
 }
 
+/// Whether the best preset drops what is asked, or keeps it where it is not found.
+fn why_wrong(window: &Window<'_>) -> Option<Candidate> {
+    let best = *window.ranked().first()?;
+    let share = |id: &str| best.number(id);
+    let (lost, garbled, unused) = (share("lost")?, share("garbled")?, share("unused")?);
+    let wrong = lost + garbled + unused;
+    if wrong <= 0.0 {
+        return None;
+    }
+    let text = if lost >= garbled + unused {
+        format!(
+            "{} {} of what {} gets wrong is no longer in its context.",
+            window.at(),
+            percent(lost / wrong),
+            best.strategy
+        )
+    } else {
+        format!(
+            "{} {} of what {} gets wrong still stands in its context: finding it is the problem, \
+             not keeping it.",
+            window.at(),
+            percent((garbled + unused) / wrong),
+            best.strategy
+        )
+    };
+    Some(Candidate { relevance: 0.2 + wrong.min(1.0) * 0.3, text })
+}
+
+/// Where the best preset's mean hides a weak spot.
+fn worst_kind(window: &Window<'_>) -> Option<Candidate> {
+    let best = *window.ranked().first()?;
+    let crate::model::Value::Text(kind) = best.values.get("worst_kind")? else { return None };
+    let own = best.number(&format!("continuity_{kind}"))?;
+    let gap = window.score(best) * 100.0 - own;
+    if gap <= 0.0 {
+        return None;
+    }
+    Some(Candidate {
+        relevance: 0.25 + gap.min(100.0) / 200.0,
+        text: format!(
+            "{} {} is weakest on {kind} probes: it keeps {own:.0} % of them, against {} over all \
+             kinds.",
+            window.at(),
+            best.strategy,
+            window.printed(best)
+        ),
+    })
+}
+
 /// What a bare list of identifiers scores.
 fn gameable_part(window: &Window<'_>) -> Option<Candidate> {
-    let list = window.named("id-list")?;
-    let gamed = list.number(PRIMARY)?;
+    let list = window.named("id-list").filter(|_| !window.by_probes())?;
+    let gamed = list.number(window.primary)?;
+    let recall = |row: &PresetRow| window.score(row);
     let ranked = window.ranked();
     let best = *ranked.first()?;
     // A control is not punished for overflows, so only presets without any
@@ -164,9 +215,9 @@ fn holds_across_transcripts(window: &Window<'_>) -> Option<Candidate> {
     let entries = window.entries();
     let (first, second) = (*entries.first()?, *entries.get(1)?);
     let pairs: Vec<f64> = first
-        .recall
+        .scores
         .iter()
-        .filter_map(|(unit, value)| Some(value - second.recall.get(unit)?))
+        .filter_map(|(unit, value)| Some(value - second.scores.get(unit)?))
         .collect();
     if pairs.len() < 3 {
         return None;
@@ -246,18 +297,18 @@ pub fn across_windows(windows: &[Window<'_>]) -> Option<Candidate> {
     if small.label == large.label {
         return None;
     }
-    let change = recall(later) - recall(best);
+    let change = small.score(later) - small.score(best);
     let leader = *large.ranked().first()?;
     let mut text = format!(
-        "From {} to {} {} goes from {:.2} to {:.2}",
+        "From {} to {} {} goes from {} to {}",
         label(small.label),
         label(large.label),
         best.strategy,
-        recall(best),
-        recall(later)
+        small.printed(best),
+        small.printed(later)
     );
     if leader.strategy != best.strategy {
-        text += &format!(", and {} leads there ({:.2})", leader.strategy, recall(leader));
+        text += &format!(", and {} leads there ({})", leader.strategy, small.printed(leader));
     }
     text.push('.');
     Some(Candidate { relevance: 0.3 + change.abs().min(1.0) / 2.0, text })

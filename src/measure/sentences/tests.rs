@@ -3,6 +3,8 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::model::Value;
 
+const PRIMARY: &str = "reference_recall";
+
 /// A row over all transcripts.
 fn row(strategy: &str, rank: Option<u32>, values: &[(&str, f64)]) -> Entry {
     row_at("25%", 10_000.0, strategy, rank, values)
@@ -22,15 +24,15 @@ fn row_at(
         standing: if rank.is_some() { Standing::Ranked } else { Standing::Control },
         rank,
         values: values.iter().map(|(id, v)| ((*id).into(), Value::Known(*v))).collect(),
-        reference_interval: None,
+        intervals: BTreeMap::new(),
         verdict: None,
         failed: Vec::new(),
     };
-    Entry { row, recall: BTreeMap::new(), window_tokens, acted: true }
+    Entry { row, scores: BTreeMap::new(), window_tokens, acted: true }
 }
 
 fn said(table: &[Entry]) -> Vec<String> {
-    choose(&Scene { table }).into_iter().map(|s| s.0).collect()
+    choose(&Scene { table, primary: PRIMARY }).into_iter().map(|s| s.0).collect()
 }
 
 #[test]
@@ -84,7 +86,10 @@ fn what_cannot_be_fetched_again_is_said_of_the_preset_that_loses_most_of_it() {
         "{said:?}"
     );
     let none = [row("prune", Some(1), &losses(0.0, 0.2))];
-    assert!(choose(&Scene { table: &none }).is_empty(), "nothing is said where nothing is lost");
+    assert!(
+        choose(&Scene { table: &none, primary: PRIMARY }).is_empty(),
+        "nothing is said where nothing is lost"
+    );
 }
 
 #[test]
@@ -117,9 +122,9 @@ fn plain_recency_is_named_where_a_preset_does_no_better() {
 #[test]
 fn an_order_that_holds_in_some_transcripts_only_is_said_to() {
     let mut first = row("prune", Some(1), &[(PRIMARY, 0.6)]);
-    first.recall = BTreeMap::from([(0, 0.9), (1, 0.3), (2, 0.6), (3, 0.6)]);
+    first.scores = BTreeMap::from([(0, 0.9), (1, 0.3), (2, 0.6), (3, 0.6)]);
     let mut second = row("fifo", Some(2), &[(PRIMARY, 0.5)]);
-    second.recall = BTreeMap::from([(0, 0.2), (1, 0.7), (2, 0.6), (3, 0.5)]);
+    second.scores = BTreeMap::from([(0, 0.2), (1, 0.7), (2, 0.6), (3, 0.5)]);
     assert_eq!(
         said(&[first, second]),
         ["At 25 % prune keeps more than fifo in 2 of 4 transcripts and less in 1: which is \

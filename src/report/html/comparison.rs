@@ -118,7 +118,10 @@ fn table_row(row: &PresetRow) -> Row {
         },
         bar: recall.map(|x| format!("{:.1}", x.clamp(0.0, 1.0) * 100.0)),
         kept: recall.map_or_else(|| "–".to_owned(), number::share),
-        interval: row.reference_interval.as_ref().map_or_else(String::new, |i| interval(row, i)),
+        interval: row
+            .intervals
+            .get("reference_recall")
+            .map_or_else(String::new, |i| interval(row, i)),
         sort: sort_key(recall),
         cells: cells.collect(),
         verdict: block::verdict(row),

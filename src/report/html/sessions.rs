@@ -169,7 +169,7 @@ fn went_in_words(
     state: LedgerState,
 ) -> Option<String> {
     let message = facts.messages.get(at)?;
-    let state = state_word(state);
+    let state = state.as_str();
     let mut words = format!("{state}: message {}, {}", at + 1, loss_map::described(message));
     if let Some(text) = excerpt(source, &message.text, MESSAGE) {
         words.push('\n');
@@ -205,15 +205,6 @@ fn note(
         (true, _) => Some("the same: no message changed".to_owned()),
         (false, true) => Some("a summary, whose text this report leaves out".to_owned()),
         (false, false) => None,
-    }
-}
-
-fn state_word(state: LedgerState) -> &'static str {
-    match state {
-        LedgerState::Verbatim => "verbatim",
-        LedgerState::Edited => "edited",
-        LedgerState::Folded => "folded",
-        LedgerState::Gone => "gone",
     }
 }
 

@@ -15,6 +15,7 @@ mod stage;
 
 use std::collections::BTreeMap;
 
+use serde::Deserialize;
 use toml::Table;
 
 pub use build::{Build, BuiltStage, MechanismSpec, Scale};
@@ -36,6 +37,17 @@ pub enum Budget {
     Share(f64),
     /// The window less min(output limit, 32,000).
     Usable,
+}
+
+/// Which context probes are put to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AskedFrom {
+    /// The one that the preset would send.
+    #[default]
+    Context,
+    /// The probe's own evidence and its neighbours: nothing is replayed.
+    Evidence,
 }
 
 /// One stage: a trigger, a mechanism and its parameters as written.
@@ -66,6 +78,8 @@ pub struct Preset {
     pub source: String,
     /// Whether it is a control (never ranked).
     pub control: bool,
+    /// Which context its probes are put to.
+    pub asked_from: AskedFrom,
     /// Window for which absolute numbers are meant; without one they do not scale.
     pub native_window: Option<u64>,
     /// Output limit of the preset's model.

@@ -8,7 +8,7 @@ use toml::{Table, Value};
 
 use super::overrides::set;
 use super::stage::{prompt_names, read_stage};
-use super::{Budget, Preset, PresetError, Stage};
+use super::{AskedFrom, Budget, Preset, PresetError, Stage};
 use crate::tokens::Estimator;
 
 #[derive(Deserialize)]
@@ -20,6 +20,8 @@ struct Wire {
     source: String,
     #[serde(default)]
     control: bool,
+    #[serde(default)]
+    asked_from: AskedFrom,
     native_window: Option<u64>,
     #[serde(default = "default_output_limit")]
     output_limit: u64,
@@ -71,11 +73,16 @@ impl Preset {
         }
         let budget = budget(wire.budget.as_ref()).map_err(|problem| at("budget", problem))?;
         let (stages, prompts) = stages(file, wire.stage, prompt)?;
+        if wire.asked_from == AskedFrom::Evidence && !(wire.control && stages.is_empty()) {
+            let problem = "only a control without stages is asked from the evidence".to_owned();
+            return Err(at("asked_from", problem));
+        }
         let preset = Self {
             name: wire.name,
             summary: wire.summary,
             source: wire.source,
             control: wire.control,
+            asked_from: wire.asked_from,
             native_window: wire.native_window,
             output_limit: wire.output_limit,
             estimator: wire.estimator,

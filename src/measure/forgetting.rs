@@ -1,0 +1,132 @@
+//! Forgetting curves: recall against what happened since something was last
+//! said (`measures` §5).
+
+use std::collections::BTreeMap;
+
+use super::rows::BASELINE;
+use crate::model::{
+    AgeBin, AgeUnit, Cell, CellRows, Forgetting, ProbeKind, ReferenceState, TranscriptFacts,
+};
+
+/// Where bins of compactions begin.
+const COMPACTIONS: [u64; 7] = [0, 1, 2, 3, 5, 9, 17];
+/// Where bins of tokens begin; from 4,000 on they are those of the reference
+/// bands (`measures` §4).
+const TOKENS: [u64; 7] = [0, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000];
+
+/// What was asked at one age, and how much of it was right.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    probes: u64,
+    score: f64,
+    references: u64,
+    kept: u64,
+}
+
+/// Everything of one preset at one window, by age.
+#[derive(Default)]
+struct Curve {
+    compactions: [Tally; COMPACTIONS.len()],
+    tokens: [Tally; TOKENS.len()],
+}
+
+/// The curves of every preset that was replayed, by window as typed, then by
+/// name. Probes and references are pooled over transcripts: what makes a curve
+/// is age, not session.
+pub fn curves(windows: &[String], facts: &[TranscriptFacts], cells: &[Cell]) -> Vec<Forgetting> {
+    let known: BTreeMap<(&str, &str), &TranscriptFacts> =
+        facts.iter().map(|f| ((f.dataset.as_str(), f.transcript.as_str()), f)).collect();
+    let mut curves: BTreeMap<(usize, &str, &str), Curve> = BTreeMap::new();
+    for cell in cells {
+        let facts = known.get(&(cell.key.dataset.as_str(), cell.key.transcript.as_str()));
+        let (Some(facts), Some(rows)) = (facts, cell.rows()) else { continue };
+        if rows.requests.len() != facts.requests.len() {
+            continue;
+        }
+        let window = windows.iter().position(|w| *w == cell.key.window).unwrap_or(windows.len());
+        let key = (window, cell.key.window.as_str(), cell.key.strategy.as_str());
+        curves.entry(key).or_default().take(facts, cell, rows);
+    }
+    curves
+        .into_iter()
+        .flat_map(|((_, window, strategy), curve)| curve.rows(window, strategy))
+        .collect()
+}
+
+impl Curve {
+    fn take(&mut self, facts: &TranscriptFacts, cell: &Cell, rows: &CellRows) {
+        for row in &rows.probes {
+            let Some(asked) = facts.probes.get(row.probe as usize) else { continue };
+            let Some(score) = cell.score(row) else { continue };
+            if asked.probe.kind == ProbeKind::Abstain {
+                continue;
+            }
+            let count = |tally: &mut Tally| {
+                tally.probes += 1;
+                tally.score += score;
+            };
+            if let (Some(compactions), Some(tokens)) = (row.age_compactions, asked.age_tokens) {
+                count(self.since_compactions(u64::from(compactions)));
+                count(self.since_tokens(tokens));
+            }
+        }
+        for outcome in &rows.references {
+            let Some(reference) = facts.exam.references.get(outcome.reference as usize) else {
+                continue;
+            };
+            let kept = u64::from(outcome.state == ReferenceState::Kept);
+            let count = |tally: &mut Tally| {
+                tally.references += 1;
+                tally.kept += kept;
+            };
+            let age = compactions_between(rows, reference.last_seen, reference.request);
+            count(self.since_compactions(age));
+            count(self.since_tokens(reference.distance_tokens));
+        }
+    }
+
+    fn since_compactions(&mut self, age: u64) -> &mut Tally {
+        &mut self.compactions[COMPACTIONS.partition_point(|from| *from <= age) - 1]
+    }
+
+    fn since_tokens(&mut self, age: u64) -> &mut Tally {
+        &mut self.tokens[TOKENS.partition_point(|from| *from <= age) - 1]
+    }
+
+    fn rows(&self, window: &str, strategy: &str) -> Vec<Forgetting> {
+        let curve = |age, bins: Vec<AgeBin>| Forgetting {
+            strategy: strategy.to_owned(),
+            window: window.to_owned(),
+            age,
+            bins,
+        };
+        let compactions = bins(&COMPACTIONS, &self.compactions);
+        // What never compacts has one age in compactions: no curve.
+        let never = strategy == BASELINE;
+        let by_compactions = (!never).then(|| curve(AgeUnit::Compactions, compactions));
+        let by_tokens = curve(AgeUnit::Tokens, bins(&TOKENS, &self.tokens));
+        by_compactions.into_iter().chain([by_tokens]).filter(|c| !c.bins.is_empty()).collect()
+    }
+}
+
+/// Compactions after a message had arrived and up to a request. They stand in
+/// the order in which they happened.
+fn compactions_between(rows: &CellRows, message: u32, request: u32) -> u64 {
+    let until = rows.compactions.partition_point(|c| c.request <= request);
+    let before = rows.compactions.partition_point(|c| c.messages_seen <= message);
+    until.saturating_sub(before) as u64
+}
+
+fn bins(starts: &[u64], tallies: &[Tally]) -> Vec<AgeBin> {
+    let bin = |(at, tally): (usize, &Tally)| AgeBin {
+        from: starts[at],
+        to: starts.get(at + 1).copied(),
+        probes: tally.probes,
+        recall: (tally.probes > 0).then(|| tally.score / tally.probes as f64),
+        references: tally.references,
+        reference_recall: (tally.references > 0)
+            .then(|| tally.kept as f64 / tally.references as f64),
+    };
+    let asked = |tally: &Tally| tally.probes + tally.references > 0;
+    tallies.iter().enumerate().filter(|(_, tally)| asked(tally)).map(bin).collect()
+}

@@ -1,0 +1,46 @@
+//! `abstention_rate` and `fabrication_rate`: saying that one does not know, and
+//! asserting what is not so (`measures` §5).
+
+use crate::measure::probed::Wrong;
+use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit, mean};
+use crate::model::{ProbeKind, Source, Verdict};
+
+/// Of what could have been answered.
+pub const ABSTENTION: Spec = Spec {
+    id: "abstention_rate",
+    unit: Unit::Share,
+    direction: Direction::Neutral,
+    summary: "share of answers to answerable probes that say it is not known",
+    pool: Pool::Mean,
+    basis: Basis::Probes,
+    compute: |sample| {
+        let graded = sample.answered().filter(|put| put.row.judgement.score.is_some());
+        let abstained =
+            graded.map(|put| f64::from(u8::from(put.row.judgement.verdict == Verdict::Abstained)));
+        Parts::one(mean(abstained), "no probe was graded")
+    },
+};
+
+/// Asserted wrong / (abstain + update + lost probes), stale values included.
+pub const FABRICATION: Spec = Spec {
+    id: "fabrication_rate",
+    unit: Unit::Share,
+    direction: Direction::Lower,
+    summary: "share of wrong claims where the truth is unknowable, changed or gone",
+    pool: Pool::Mean,
+    basis: Basis::Probes,
+    compute: fabrication,
+};
+
+fn fabrication(sample: &Sample<'_>) -> Parts {
+    if sample.source == Source::Lexical {
+        return Parts::Absent("the offline reader only copies: what it invents says nothing");
+    }
+    let tempting = sample.put().filter(|put| {
+        let lost = put.wrong() == Some(Some(Wrong::Lost));
+        put.score.is_some()
+            && (matches!(put.kind(), ProbeKind::Abstain | ProbeKind::Update) || lost)
+    });
+    let claims = tempting.map(|put| f64::from(u8::from(put.is_asserted_wrong())));
+    Parts::one(mean(claims), "no probe tempts to invent")
+}

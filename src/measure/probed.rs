@@ -1,0 +1,145 @@
+//! The probes of a cell as measures read them: scores, what `full` made of
+//! them, and which of them count.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::rows::BASELINE;
+use super::spec::Sample;
+use crate::model::{
+    Agreement, Cell, ProbeFacts, ProbeKind, ProbeRow, RIGHT, Snapshot, TranscriptFacts, Verdict,
+};
+
+/// Fewest probes of a kind for a figure of its own (`measures` §5).
+const KIND_PROBES: usize = 10;
+/// Fewest transcripts with that kind.
+const KIND_TRANSCRIPTS: usize = 3;
+
+/// Kinds that stand alone in `continuity`, by data set; the others are pooled.
+pub fn kinds_by_dataset(facts: &[TranscriptFacts]) -> BTreeMap<String, BTreeSet<ProbeKind>> {
+    let mut seen: BTreeMap<(&str, ProbeKind), (usize, BTreeSet<&str>)> = BTreeMap::new();
+    for transcript in facts {
+        for asked in &transcript.probes {
+            let (probes, transcripts) =
+                seen.entry((&transcript.dataset, asked.probe.kind)).or_default();
+            *probes += 1;
+            transcripts.insert(&transcript.transcript);
+        }
+    }
+    let mut kinds: BTreeMap<String, BTreeSet<ProbeKind>> =
+        facts.iter().map(|f| (f.dataset.clone(), BTreeSet::new())).collect();
+    for ((dataset, kind), (probes, transcripts)) in seen {
+        if probes >= KIND_PROBES && transcripts.len() >= KIND_TRANSCRIPTS {
+            kinds.entry(dataset.to_owned()).or_default().insert(kind);
+        }
+    }
+    kinds
+}
+
+/// One probe under one preset.
+#[derive(Clone, Copy)]
+pub struct Put<'a> {
+    /// What the transcript tells about it.
+    pub facts: &'a ProbeFacts,
+    /// What came of it.
+    pub row: &'a ProbeRow,
+    /// The context that it was put to.
+    pub snapshot: &'a Snapshot,
+    /// Score `0.0..=1.0`; 0 where the provider would have refused the request,
+    /// absent where it was not graded.
+    pub score: Option<f64>,
+    /// Whether the provider would have refused the request.
+    pub refused: bool,
+    /// Score under `full`.
+    pub before: Option<f64>,
+    /// Whether the preset had compacted before it was asked. `full` never
+    /// does: it stands against itself, so all of its probes count (A/A).
+    pub exposed: bool,
+}
+
+/// Why a wrong answer is wrong (`measures` §5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wrong {
+    /// The value is not in the context.
+    Lost,
+    /// It is, and `full` is right.
+    Garbled,
+    /// It is, and `full` is wrong too.
+    Unused,
+}
+
+impl Put<'_> {
+    /// What it asks for.
+    pub fn kind(&self) -> ProbeKind {
+        self.facts.probe.kind
+    }
+
+    /// What compression did to it; absent unless both answers were graded.
+    pub fn agreement(&self) -> Option<Agreement> {
+        Some(Agreement::of(self.before? >= RIGHT, self.score? >= RIGHT))
+    }
+
+    /// Whether it was answered with a claim that is wrong.
+    pub fn is_asserted_wrong(&self) -> bool {
+        matches!(self.row.judgement.verdict, Verdict::Incorrect | Verdict::Stale)
+    }
+
+    /// Whether the value that it asks for is in what the provider would have
+    /// read; absent where no value is expected.
+    pub fn has_value(&self) -> Option<bool> {
+        self.row.answerable.map(|there| there && !self.refused)
+    }
+
+    /// Why it is wrong: `None` if it was not graded or expects no value,
+    /// `Some(None)` if it is right.
+    pub fn wrong(&self) -> Option<Option<Wrong>> {
+        let there = self.has_value()?;
+        if self.score? >= RIGHT {
+            return Some(None);
+        }
+        let right_before = self.before.is_some_and(|before| before >= RIGHT);
+        Some(Some(match (there, right_before) {
+            (false, _) => Wrong::Lost,
+            (true, true) => Wrong::Garbled,
+            (true, false) => Wrong::Unused,
+        }))
+    }
+}
+
+impl<'a> Sample<'a> {
+    /// Every probe of the cell, in the order of their ids.
+    pub fn put(&self) -> impl Iterator<Item = Put<'a>> + use<'a> {
+        let Sample { facts, cell, rows, full, .. } = *self;
+        let asked_only = self.is_asked_only();
+        let before = full.and_then(Cell::rows).map(|rows| rows.probes.as_slice());
+        rows.probes.iter().map(move |row| {
+            let snapshot = &rows.snapshots[row.snapshot as usize];
+            let scored = before.and_then(|rows| rows.get(row.probe as usize));
+            Put {
+                facts: &facts.probes[row.probe as usize],
+                row,
+                snapshot,
+                score: cell.score(row),
+                refused: cell.refuses(row),
+                before: full.zip(scored).and_then(|(full, row)| full.score(row)),
+                exposed: snapshot.compactions > 0 || asked_only || cell.key.strategy == BASELINE,
+            }
+        })
+    }
+
+    /// The probes that ask for something that was said: all but those whose
+    /// right answer is that it is not known (`semantics` 30).
+    pub fn answered(&self) -> impl Iterator<Item = Put<'a>> + use<'a> {
+        self.put().filter(|put| put.kind() != ProbeKind::Abstain)
+    }
+
+    /// The unanswerable ones.
+    pub fn unanswerable(&self) -> impl Iterator<Item = Put<'a>> + use<'a> {
+        self.put().filter(|put| put.kind() == ProbeKind::Abstain)
+    }
+
+    /// What compression did to each exposed probe with both answers graded.
+    pub fn agreements(&self) -> impl Iterator<Item = (ProbeKind, Agreement)> + use<'a> {
+        let exposed = self.answered().filter(|put| put.exposed);
+        exposed.filter_map(|put| Some((put.kind(), put.agreement()?)))
+    }
+}

@@ -1,0 +1,29 @@
+//! What becomes of recorded messages.
+
+use serde::{Deserialize, Serialize};
+
+/// What became of a recorded message in a context (`semantics` 24), best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LedgerState {
+    /// Sent as recorded.
+    Verbatim,
+    /// Sent with part of it replaced or removed.
+    Edited,
+    /// Covered by a summary that is sent.
+    Folded,
+    /// Not sent in any form, be it only for this request.
+    Gone,
+}
+
+impl LedgerState {
+    /// The lower-case name used in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            LedgerState::Verbatim => "verbatim",
+            LedgerState::Edited => "edited",
+            LedgerState::Folded => "folded",
+            LedgerState::Gone => "gone",
+        }
+    }
+}

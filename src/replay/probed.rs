@@ -1,0 +1,167 @@
+//! The context at a probe point, with what became of the evidence.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::session::{Plan, Ran, Session};
+use super::subject::{Subject, text_hash};
+use crate::model::{CellRows, LedgerState, MessageIndex, Part, Preamble, Role, Snapshot};
+
+/// Messages on each side of the evidence that the control `evidence` shows
+/// (`measures` §5).
+const NEIGHBOURS: u32 = 2;
+
+/// A probe that waits to be asked, with what the ledger says of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probed {
+    /// Position in [`TranscriptFacts::probes`](crate::model::TranscriptFacts).
+    pub probe: u32,
+    /// Position in [`CellRows::snapshots`].
+    pub snapshot: u32,
+    /// Worst state of its evidence; absent without evidence.
+    pub evidence: Option<LedgerState>,
+    /// Compactions since its evidence was last said; absent without evidence.
+    pub age_compactions: Option<u32>,
+}
+
+impl Session<'_> {
+    /// Keeps the context of this request if a probe is asked there.
+    pub(super) fn snapshot(&mut self, request: u32, overflow: bool) {
+        let facts = &self.subject.facts;
+        let asked: Vec<u32> = (0..)
+            .zip(&facts.probes)
+            .filter(|(_, p)| p.request == request)
+            .map(|(i, _)| i)
+            .collect();
+        if asked.is_empty() {
+            return;
+        }
+        for &probe in &asked {
+            let evidence = &facts.probes[probe as usize].evidence;
+            let states = evidence.iter().map(|&message| self.context.state(message));
+            let since = |&last: &MessageIndex| {
+                let after = self.compactions.iter().filter(|c| c.messages_seen > last);
+                after.count() as u32
+            };
+            self.probed.push(Probed {
+                probe,
+                snapshot: self.snapshots.len() as u32,
+                evidence: states.max(),
+                age_compactions: evidence.last().map(since),
+            });
+        }
+        let parts = self.parts();
+        self.snapshots.push(Snapshot {
+            request,
+            tokens: self.context.weight().tokens,
+            overflow,
+            compactions: self.compactions.len() as u32,
+            parts,
+        });
+    }
+
+    /// What is sent now, in order; texts that no recorded message has are kept.
+    fn parts(&mut self) -> Vec<Part> {
+        let mut parts = Vec::new();
+        let preamble = preamble(self.subject, self.context.seen_count());
+        let notes = self.context.notes().map(|(_, text)| text.to_owned());
+        for text in std::iter::once(preamble).chain(notes).filter(|text| !text.is_empty()) {
+            parts.push(written(Role::System, text, &mut self.texts));
+        }
+        for id in self.context.visible() {
+            let Some(entry) = self.context.entry(id) else { continue };
+            match id.index() {
+                Some(message) if !entry.edited => extend(&mut parts, message),
+                Some(message) => {
+                    let text = keep(entry.text.into_owned(), &mut self.texts);
+                    parts.push(Part::Edited { message, text });
+                }
+                None => {
+                    parts.push(written(entry.role, entry.text.into_owned(), &mut self.texts));
+                }
+            }
+        }
+        parts
+    }
+}
+
+/// The control `evidence`: each probe is put to the messages that answer it
+/// and their neighbours. Nothing is sent otherwise, so there are no requests;
+/// a probe without evidence sees the preamble alone.
+pub(super) fn evidence_alone(subject: &Subject, plan: &Plan) -> Ran {
+    let facts = &subject.facts;
+    let mut texts = BTreeMap::new();
+    let mut snapshots = Vec::new();
+    let mut probed = Vec::new();
+    for (number, probe) in (0u32..).zip(&facts.probes) {
+        let mut parts = Vec::new();
+        let text = preamble(subject, probe.probe.asked_at + 1);
+        if !text.is_empty() {
+            parts.push(written(Role::System, text, &mut texts));
+        }
+        let around = |&message: &MessageIndex| {
+            message.saturating_sub(NEIGHBOURS)..=(message + NEIGHBOURS).min(probe.probe.asked_at)
+        };
+        let shown: BTreeSet<MessageIndex> = probe.evidence.iter().flat_map(around).collect();
+        let sizes = &subject.recording.sizes.messages;
+        let tokens = shown.iter().map(|&m| sizes[m as usize].tokens).sum::<u64>();
+        shown.into_iter().for_each(|message| extend(&mut parts, message));
+        probed.push(Probed {
+            probe: number,
+            snapshot: number,
+            evidence: (!probe.evidence.is_empty()).then_some(LedgerState::Verbatim),
+            age_compactions: (!probe.evidence.is_empty()).then_some(0),
+        });
+        snapshots.push(Snapshot {
+            request: probe.request,
+            tokens: tokens + facts.preamble_tokens,
+            overflow: false,
+            compactions: 0,
+            parts,
+        });
+    }
+    let rows = CellRows {
+        window: plan.window,
+        preamble_added: 0,
+        requests: Vec::new(),
+        compactions: Vec::new(),
+        references: Vec::new(),
+        snapshots,
+        probes: Vec::new(),
+        loss: Vec::new(),
+        cpu_ms: 0.0,
+        notices: Vec::new(),
+    };
+    (rows, texts, probed)
+}
+
+/// The recorded preamble as it is sent before a message.
+fn preamble(subject: &Subject, message: MessageIndex) -> String {
+    let transcript = &subject.recording.transcript;
+    let changed = transcript.preamble_changes.iter().rev().find(|c| c.before <= message);
+    match changed {
+        None => transcript.preamble.sent(),
+        Some(change) => {
+            let system = change.system.clone();
+            Preamble { system, ..transcript.preamble.clone() }.sent()
+        }
+    }
+}
+
+/// Adds a message as recorded to the stretch that it goes on with, if it does.
+fn extend(parts: &mut Vec<Part>, message: MessageIndex) {
+    match parts.last_mut() {
+        Some(Part::Messages { to, .. }) if *to == message => *to += 1,
+        _ => parts.push(Part::Messages { from: message, to: message + 1 }),
+    }
+}
+
+fn written(role: Role, text: String, texts: &mut BTreeMap<String, String>) -> Part {
+    Part::Written { role, text: keep(text, texts) }
+}
+
+/// Keeps a text under its hash.
+fn keep(text: String, texts: &mut BTreeMap<String, String>) -> String {
+    let hash = text_hash(&text);
+    texts.insert(hash.clone(), text);
+    hash
+}

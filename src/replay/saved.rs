@@ -1,0 +1,60 @@
+//! A session's state between two messages, and how to go on from it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::loss::Loss;
+use super::session::{Plan, Session};
+use super::subject::Subject;
+use crate::strategy::{Compactor, Context, PresetState, Saved};
+use crate::tokens::Reported;
+
+/// Everything that a later process needs to go on with a session where this
+/// one stopped: the strategy's side, not the rows measured so far.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SavedSession {
+    context: Saved,
+    shared: PresetState,
+    stages: Vec<Json>,
+    reported: Option<Reported>,
+    drawn: u64,
+}
+
+impl<'a> Session<'a> {
+    /// The session's state between two messages.
+    pub fn save(&self) -> SavedSession {
+        let random = self.random.lock().expect("nothing panics while drawing");
+        SavedSession {
+            context: self.context.save(),
+            shared: self.shared.clone(),
+            stages: self.stages.iter().map(|s| s.mechanism.state()).collect(),
+            reported: self.reported,
+            drawn: random.get_word_pos() as u64,
+        }
+    }
+
+    /// A session that goes on from a saved state.
+    pub fn restore(
+        subject: &'a Subject,
+        plan: &'a Plan,
+        compactor: &'a dyn Compactor,
+        saved: SavedSession,
+    ) -> Result<Self, String> {
+        let mut session = Self::open(subject, plan, compactor)?;
+        session.context = Context::restore(subject.recording.clone(), saved.context);
+        session.shared = saved.shared;
+        session.reported = saved.reported;
+        session
+            .random
+            .get_mut()
+            .expect("nothing panics while drawing")
+            .set_word_pos(saved.drawn.into());
+        for (running, state) in session.stages.iter_mut().zip(saved.stages) {
+            running.mechanism.restore(state).map_err(|e| e.to_string())?;
+        }
+        session.loss = Loss::resumed(&session.context);
+        session.pairs.look_again(&session.context, 0..session.context.seen_count());
+        Ok(session)
+    }
+}

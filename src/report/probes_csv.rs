@@ -1,0 +1,131 @@
+//! `probes.csv`: every probe under every preset: what was asked, expected and
+//! answered, before and after, and where its evidence went.
+
+use super::sheet::{self, Field};
+use super::{Format, Source};
+use crate::model::{
+    Agreement, Answer, Cell, Expectation, ProbeFacts, ProbeRow, RIGHT, Report, Verdict,
+};
+
+pub(super) const FORMAT: Format = Format {
+    name: "csv",
+    file: "probes.csv",
+    about: "one row per probe and preset: asked, expected, answered before and after, graded",
+    render,
+};
+
+const COLUMNS: [&str; 17] = [
+    "probe",
+    "kind",
+    "asked_at",
+    "age_tokens",
+    "age_compactions",
+    "evidence_state",
+    "answerable",
+    "expected",
+    "answer",
+    "pre_answer",
+    "score",
+    "agreement",
+    "verdict",
+    "judge",
+    "unscored_reason",
+    "rationale",
+    "question",
+];
+
+/// The control that answers before compression.
+const BEFORE: &str = "full";
+
+fn render(source: &Source<'_>) -> Vec<u8> {
+    let header = sheet::ROW_KEY.iter().chain(&COLUMNS);
+    let rows =
+        sheet::cells(source.report).into_iter().flat_map(|cell| cell_rows(source.report, cell));
+    sheet::write(header, rows)
+}
+
+fn cell_rows(report: &Report, cell: &Cell) -> Vec<Vec<Field>> {
+    let (Some(rows), Some(facts)) = (cell.rows(), sheet::facts(report, &cell.key)) else {
+        return Vec::new();
+    };
+    let before = uncompressed(report, cell);
+    let row = |row: &ProbeRow| {
+        let asked = facts.probes.get(row.probe as usize)?;
+        let mut fields = sheet::row_key(&cell.key);
+        fields.extend(probe_fields(report, cell, asked, row, before));
+        Some(fields)
+    };
+    rows.probes.iter().filter_map(row).collect()
+}
+
+/// The cell that was asked before compression.
+pub(super) fn uncompressed<'a>(report: &'a Report, cell: &Cell) -> Option<&'a Cell> {
+    let key = &cell.key;
+    report.cells.iter().find(|other| {
+        other.key.strategy == BEFORE
+            && other.key.transcript == key.transcript
+            && other.key.dataset == key.dataset
+            && other.key.window == key.window
+    })
+}
+
+fn probe_fields(
+    report: &Report,
+    cell: &Cell,
+    asked: &ProbeFacts,
+    row: &ProbeRow,
+    before: Option<&Cell>,
+) -> Vec<Field> {
+    let probe = &asked.probe;
+    let pre = before.and_then(|cell| Some((cell, cell.rows()?.probes.get(row.probe as usize)?)));
+    let unscored = match &row.judgement.verdict {
+        Verdict::Unscored(reason) => Some(reason.as_str()),
+        _ => None,
+    };
+    let count = |n: Option<u64>| n.map_or(Field::Empty, Field::Count);
+    vec![
+        Field::text(&probe.id),
+        Field::text(probe.kind.as_str()),
+        Field::Count(u64::from(probe.asked_at)),
+        count(asked.age_tokens),
+        count(row.age_compactions.map(u64::from)),
+        Field::maybe_text(row.evidence.map(|state| state.as_str())),
+        row.answerable.map_or(Field::Empty, Field::Flag),
+        Field::text(&expected(&probe.expect)),
+        said(&row.answer),
+        pre.map_or(Field::Empty, |(_, pre)| said(&pre.answer)),
+        Field::maybe(cell.score(row)),
+        Field::maybe_text(agreement(cell, row, pre).map(Agreement::as_str)),
+        Field::text(row.judgement.verdict.as_str()),
+        Field::text(&report.manifest.judge),
+        Field::maybe_text(unscored),
+        Field::text(&row.judgement.rationale),
+        Field::text(&probe.question),
+    ]
+}
+
+/// What compression did to a probe; absent unless both answers were graded.
+pub(super) fn agreement(
+    cell: &Cell,
+    row: &ProbeRow,
+    pre: Option<(&Cell, &ProbeRow)>,
+) -> Option<Agreement> {
+    let (full, pre) = pre?;
+    Some(Agreement::of(full.score(pre)? >= RIGHT, cell.score(row)? >= RIGHT))
+}
+
+/// What would be right, in words.
+pub(super) fn expected(expect: &Expectation) -> String {
+    match expect {
+        Expectation::AnyOf(values) => values.join(" | "),
+        Expectation::Rubric(nuggets) => nuggets.join(" & "),
+        Expectation::Unanswerable => "that it is not known".to_owned(),
+    }
+}
+
+fn said(answer: &Answer) -> Field {
+    match answer {
+        Answer::Said(text) => Field::text(text),
+        Answer::Nothing(_) => Field::Empty,
+    }
+}
