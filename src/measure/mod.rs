@@ -70,4 +70,6 @@ pub fn measure(
 }
 
 #[cfg(test)]
+mod probe_tests;
+#[cfg(test)]
 mod tests;

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use super::spec::Sample;
 use crate::model::{
-    Cell, CellKey, CellOutcome, CellRows, CompactionRow, Exam, IdentifierClass, Manifest,
-    MessageFacts, ProbeKind, Reference, ReferenceOutcome, ReferenceState, RequestFacts, RequestRow,
-    Role, Source, Standing, TranscriptFacts,
+    Answer, Cell, CellKey, CellOutcome, CellRows, CompactionRow, Exam, Expectation,
+    IdentifierClass, Judgement, LedgerState, Manifest, MessageFacts, Probe, ProbeFacts, ProbeKind,
+    ProbeRow, Reference, ReferenceOutcome, ReferenceState, RequestFacts, RequestRow, Role,
+    Snapshot, Source, Standing, TranscriptFacts, Verdict,
 };
 
 /// A transcript of data set `d` with alternating user and assistant messages.
@@ -86,6 +87,28 @@ impl FactsBuilder {
             reread: false,
             support: Vec::new(),
         });
+        self
+    }
+
+    /// A probe of a kind about message 0, asked at `request`, `age` tokens later.
+    pub fn probe(mut self, kind: ProbeKind, request: u32, age: u64) -> Self {
+        let id = format!("p{:03}", self.0.probes.len());
+        let expect = match kind {
+            ProbeKind::Abstain => Expectation::Unanswerable,
+            _ => Expectation::AnyOf(vec!["it".into()]),
+        };
+        let probe = Probe {
+            id,
+            transcript: self.0.transcript.clone(),
+            asked_at: 0,
+            kind,
+            question: "Which?".into(),
+            expect,
+            evidence: vec!["m0".into()],
+            stale: Vec::new(),
+        };
+        let evidence = vec![0];
+        self.0.probes.push(ProbeFacts { probe, request, evidence, age_tokens: Some(age) });
         self
     }
 
@@ -206,6 +229,49 @@ impl CellBuilder {
                 other => panic!("no state is called `{other}`"),
             };
             self.rows.references.push(ReferenceOutcome { reference: at, state });
+        }
+        self
+    }
+
+    /// The context that probes from here on are put to, after so many compactions.
+    pub fn snapshot(mut self, request: u32, compactions: u32) -> Self {
+        let (tokens, overflow, parts) = (100, false, Vec::new());
+        self.rows.snapshots.push(Snapshot { request, tokens, overflow, compactions, parts });
+        self
+    }
+
+    /// The last snapshot is over the window.
+    pub fn over(mut self) -> Self {
+        self.rows.snapshots.last_mut().unwrap().overflow = true;
+        self
+    }
+
+    /// What came of each probe put to the last snapshot: `r`ight, `h`alf
+    /// right, `w`rong, `d`oes not know, `u`nscored. In capitals the value is in the
+    /// context and the evidence is verbatim; else the value is not and the
+    /// evidence is gone.
+    pub fn answers(mut self, outcomes: &str) -> Self {
+        let snapshot = self.rows.snapshots.len() as u32 - 1;
+        let compactions = self.rows.snapshots[snapshot as usize].compactions;
+        for outcome in outcomes.chars() {
+            let there = outcome.is_ascii_uppercase();
+            let (verdict, score) = match outcome.to_ascii_lowercase() {
+                'r' => (Verdict::Correct, Some(1.0)),
+                'h' => (Verdict::Partial(0.5), Some(0.5)),
+                'w' => (Verdict::Incorrect, Some(0.0)),
+                'd' => (Verdict::Abstained, Some(0.0)),
+                'u' => (Verdict::Unscored("no judge".into()), None),
+                other => panic!("no outcome is called `{other}`"),
+            };
+            self.rows.probes.push(ProbeRow {
+                probe: self.rows.probes.len() as u32,
+                snapshot,
+                evidence: Some(if there { LedgerState::Verbatim } else { LedgerState::Gone }),
+                age_compactions: Some(compactions),
+                answerable: Some(there),
+                answer: Answer::Said("it".into()),
+                judgement: Judgement { verdict, score, rationale: String::new() },
+            });
         }
         self
     }
