@@ -1,0 +1,284 @@
+//! The measures that rest on probes, on values worked out by hand.
+
+use super::testkit::{cell, facts, manifest};
+use super::*;
+use crate::model::{
+    AgainstFull, AgeUnit, CellOutcome, Interval, PresetRow, ProbeKind, Source, TranscriptFacts,
+    Value,
+};
+
+/// Three facts and an unanswerable one, all asked at request 1.
+fn four(id: &str) -> TranscriptFacts {
+    let mut builder = facts(id).requests(&[1_000, 2_000]);
+    for _ in 0..3 {
+        builder = builder.probe(ProbeKind::Fact, 1, 3_000);
+    }
+    builder.probe(ProbeKind::Abstain, 1, 3_000).build()
+}
+
+fn full(id: &str, outcomes: &str) -> Cell {
+    let cell = cell(id, "full").control().sent(&[1_000, 2_000]);
+    cell.snapshot(1, 0).answers(outcomes).build()
+}
+
+fn empty(id: &str, outcomes: &str) -> Cell {
+    let cell = cell(id, "empty").control().sent(&[10, 10]);
+    cell.snapshot(1, 1).answers(outcomes).build()
+}
+
+fn compacted(id: &str, outcomes: &str) -> Cell {
+    cell(id, "x").sent(&[1_000, 500]).snapshot(1, 1).answers(outcomes).build()
+}
+
+fn run(facts: Vec<TranscriptFacts>, cells: Vec<Cell>) -> Report {
+    let options = MeasureOptions { seed: 7, margin: 0.05 };
+    measure(manifest(&["25%"]), "d".into(), facts, cells, &options)
+}
+
+fn row<'a>(report: &'a Report, strategy: &str) -> &'a PresetRow {
+    report.rows.iter().find(|r| r.dataset == ALL && r.strategy == strategy).unwrap()
+}
+
+#[track_caller]
+fn close(row: &PresetRow, id: &str, expected: f64) {
+    let found = row.number(id).unwrap_or_else(|| panic!("{id}: {:?}", row.values.get(id)));
+    assert!((found - expected).abs() < 1e-9, "{id} is {found}, expected {expected}");
+}
+
+#[track_caller]
+fn absent(row: &PresetRow, id: &str, because: &str) {
+    match row.values.get(id) {
+        Some(Value::Absent(reason)) => assert!(reason.contains(because), "{id}: {reason}"),
+        other => panic!("{id} is {other:?}"),
+    }
+}
+
+#[test]
+fn recall_is_the_mean_score_and_abstain_probes_stand_alone() {
+    // Facts score 1, 0.5 and 0; the unanswerable one scores 1 by itself.
+    let report = run(vec![four("s")], vec![full("s", "RRRr"), compacted("s", "RhwR")]);
+    let x = row(&report, "x");
+    close(x, "probes", 4.0);
+    close(x, "recall", 0.5);
+    close(x, "recall_fact", 0.5);
+    close(x, "recall_abstain", 1.0);
+    close(x, "unscored", 0.0);
+    assert_eq!(report.primary, "continuity");
+}
+
+#[test]
+fn unscored_probes_are_counted_and_never_move_a_mean() {
+    let report = run(vec![four("s")], vec![full("s", "RRRr"), compacted("s", "RuwR")]);
+    let x = row(&report, "x");
+    close(x, "recall", 0.5);
+    close(x, "unscored", 1.0);
+    // Neither graded pair includes the unscored probe: one kept, one lost.
+    close(x, "continuity", 50.0);
+    close(x, "kept", 0.5);
+    let said = report.warnings.iter().any(|w| w == "1 of 4 probes are not graded: no judge");
+    assert!(said, "{:?}", report.warnings);
+}
+
+#[test]
+fn continuity_is_kept_over_kept_and_lost_and_its_four_outcomes_are_printed() {
+    // Before: right, right, wrong. After: right, wrong, right.
+    let report = run(vec![four("s")], vec![full("s", "RRWr"), compacted("s", "RwRR")]);
+    let x = row(&report, "x");
+    close(x, "continuity", 50.0);
+    let third = 1.0 / 3.0;
+    close(x, "kept", third);
+    close(x, "continuity_lost", third);
+    close(x, "gained", third);
+    close(x, "neither", 0.0);
+    close(x, "exposed", 1.0);
+    assert_eq!(x.values["continuity_source"], Value::Text("lexical".into()));
+    close(row(&report, "full"), "continuity", 100.0);
+}
+
+#[test]
+fn a_score_of_a_half_is_right() {
+    let report = run(vec![four("s")], vec![full("s", "hhWr"), compacted("s", "hwWR")]);
+    close(row(&report, "x"), "continuity", 50.0);
+}
+
+#[test]
+fn what_was_never_compacted_has_no_continuity() {
+    let idle = cell("s", "x").sent(&[1_000, 2_000]).snapshot(1, 0).answers("RRRR").build();
+    let report = run(vec![four("s")], vec![full("s", "RRRr"), idle]);
+    let x = row(&report, "x");
+    absent(x, "continuity", "nothing was compacted");
+    close(x, "exposed", 0.0);
+    close(x, "recall", 1.0);
+    assert_eq!((x.rank, x.verdict), (None, None));
+}
+
+#[test]
+fn continuity_is_the_mean_over_kinds_with_small_kinds_pooled() {
+    // Three transcripts with four facts and one update each: twelve facts
+    // stand alone, three updates are pooled with two plans of one transcript.
+    let session = |id: &str, plans: usize| {
+        let mut builder = facts(id).requests(&[1_000, 2_000]);
+        for _ in 0..4 {
+            builder = builder.probe(ProbeKind::Fact, 1, 3_000);
+        }
+        builder = builder.probe(ProbeKind::Update, 1, 3_000);
+        for _ in 0..plans {
+            builder = builder.probe(ProbeKind::Plan, 1, 3_000);
+        }
+        builder.build()
+    };
+    let transcripts = vec![session("a", 2), session("b", 0), session("c", 0)];
+    let cells = vec![
+        full("a", "RRRRRRR"),
+        full("b", "RRRRR"),
+        full("c", "RRRRR"),
+        // Facts 1/4; update and plans 2/3 together.
+        compacted("a", "RwwwRRw"),
+        // Facts 4/4, update 0/1.
+        compacted("b", "RRRRw"),
+        // Facts 2/4, update 1/1.
+        compacted("c", "RRwwR"),
+    ];
+    let report = run(transcripts, cells);
+    let a = (25.0 + 200.0 / 3.0) / 2.0;
+    let (b, c) = (50.0, 75.0);
+    let x = row(&report, "x");
+    close(x, "continuity", (a + b + c) / 3.0);
+    close(x, "continuity_fact", 100.0 * 7.0 / 12.0);
+    let dots = Interval::Dots { values: vec![a, b, c] };
+    assert_eq!(x.intervals["continuity"], dots);
+    assert_eq!(x.values["worst_kind"], Value::Text("fact".into()), "the only one with ten probes");
+    assert_eq!(x.verdict, Some(AgainstFull::Descriptive));
+}
+
+#[test]
+fn a_probe_at_a_refused_request_is_wrong_and_its_value_lost_except_for_controls() {
+    let over = cell("s", "x").sent(&[1_000, 9_000]).snapshot(1, 1).over().answers("RRRR").build();
+    let control = cell("s", "recorded").control().sent(&[1_000, 9_000]);
+    let control = control.snapshot(1, 1).over().answers("RRRR").build();
+    let report = run(vec![four("s")], vec![full("s", "RRRr"), over, control]);
+    let x = row(&report, "x");
+    close(x, "recall", 0.0);
+    close(x, "continuity", 0.0);
+    close(x, "answerable", 0.0);
+    close(x, "lost", 1.0);
+    // The ledger tells what the context holds, sent or not.
+    close(x, "evidence_verbatim", 1.0);
+    close(row(&report, "recorded"), "recall", 1.0);
+}
+
+#[test]
+fn a_wrong_answer_is_lost_garbled_or_unused() {
+    // Value gone; there and right before; there and wrong before too.
+    let report = run(vec![four("s")], vec![full("s", "RRWr"), compacted("s", "wWDR")]);
+    let x = row(&report, "x");
+    for id in ["lost", "garbled", "unused"] {
+        close(x, id, 1.0 / 3.0);
+    }
+    close(x, "abstention_rate", 1.0 / 3.0);
+    close(x, "answerable", 2.0 / 3.0);
+    close(x, "evidence_gone", 1.0 / 3.0);
+    close(x, "evidence_verbatim", 2.0 / 3.0);
+}
+
+#[test]
+fn retention_lies_between_floor_and_ceiling_and_is_never_clamped() {
+    // Floor 0, ceiling 1, own 2/3.
+    let cells =
+        |own: &str, floor: &str| vec![full("s", "RRRr"), empty("s", floor), compacted("s", own)];
+    let report = run(vec![four("s")], cells("RRwR", "wwwr"));
+    close(row(&report, "x"), "retention", 2.0 / 3.0);
+    // Floor 2/3, ceiling 1, own 0: worse than nothing, (0 − 2/3) / (1/3) = −2.
+    let report = run(vec![four("s")], cells("wwwR", "rrwr"));
+    close(row(&report, "x"), "retention", -2.0);
+    // Floor and ceiling are alike: there is no room to measure in.
+    let report = run(vec![four("s")], cells("wwwR", "rrrr"));
+    absent(row(&report, "x"), "retention", "less than 0.2 apart");
+}
+
+#[test]
+fn fabrication_is_counted_for_models_alone() {
+    // Tempting: the lost first fact and the unanswerable probe. One asserts.
+    let cells = || vec![full("s", "RRRr"), compacted("s", "wRRD")];
+    let report = run(vec![four("s")], cells());
+    absent(row(&report, "x"), "fabrication_rate", "the offline reader only copies");
+    let mut made = manifest(&["25%"]);
+    made.source = Source::Model;
+    let options = MeasureOptions::default();
+    let report = measure(made, "d".into(), vec![four("s")], cells(), &options);
+    close(row(&report, "x"), "fabrication_rate", 0.5);
+}
+
+#[test]
+fn a_reader_that_does_better_in_smaller_contexts_is_warned_of() {
+    // Two probes with all of their evidence: right under x, wrong under full.
+    let cells = vec![full("s", "WWRr"), compacted("s", "RRwR")];
+    let report = run(vec![four("s")], cells);
+    let x = row(&report, "x");
+    close(x, "recall_verbatim", 1.0);
+    close(x, "recall_verbatim_full", 0.0);
+    let said = |words: &str| report.warnings.iter().any(|w| w.contains(words));
+    assert!(said("x at 25 % (1.00 against 0.00)"), "{:?}", report.warnings);
+    assert!(said("answered and graded by words and dates"), "{:?}", report.warnings);
+}
+
+#[test]
+fn a_control_that_is_asked_only_has_no_sizes() {
+    let evidence = cell("s", "evidence").control().snapshot(1, 0).answers("RRRR").build();
+    let report = run(vec![four("s")], vec![full("s", "RRRr"), evidence]);
+    let control = row(&report, "evidence");
+    close(control, "recall", 1.0);
+    close(control, "continuity", 100.0);
+    absent(control, "tokens_sent", "asked and sends no requests");
+    absent(control, "peak_tokens", "asked and sends no requests");
+}
+
+#[test]
+fn compactions_for_the_probes_at_the_end_are_not_counted() {
+    let mut cell = cell("s", "x").sent(&[1_000, 500]).compaction(1_000, 500);
+    cell = cell.compaction(900, 1_900).snapshot(1, 2).answers("RRRR");
+    let mut cell = cell.build();
+    let CellOutcome::Done(rows) = &mut cell.outcome else { unreachable!() };
+    rows.compactions[1].at_end = true;
+    let report = run(vec![four("s")], vec![full("s", "RRRr"), cell]);
+    let x = row(&report, "x");
+    close(x, "compactions", 1.0);
+    close(x, "inflated", 0.0);
+    close(x, "compression_ratio", 0.5);
+}
+
+#[test]
+fn the_forgetting_curve_goes_by_compactions_and_by_tokens() {
+    let facts = facts("s")
+        .requests(&[1_000, 2_000])
+        .probe(ProbeKind::Fact, 0, 1_999)
+        .probe(ProbeKind::Fact, 1, 2_000)
+        .probe(ProbeKind::Update, 1, 70_000)
+        .probe(ProbeKind::Abstain, 1, 70_000)
+        .reference(1, 5_000, None)
+        .build();
+    let x = cell("s", "x").sent(&[1_000, 500]).compaction(1_000, 500).states("l");
+    let x = x.snapshot(0, 0).answers("R").snapshot(1, 1).answers("hwR").build();
+    let report = run(vec![facts], vec![x]);
+    let curve = |age: AgeUnit| report.forgetting.iter().find(|c| c.age == age).unwrap();
+    let bins = |age: AgeUnit| -> Vec<(u64, Option<u64>, u64, Option<f64>)> {
+        curve(age).bins.iter().map(|b| (b.from, b.to, b.probes, b.recall)).collect()
+    };
+    assert_eq!(
+        bins(AgeUnit::Compactions),
+        [(0, Some(1), 1, Some(1.0)), (1, Some(2), 2, Some(0.25))]
+    );
+    assert_eq!(
+        bins(AgeUnit::Tokens),
+        [
+            (0, Some(2_000), 1, Some(1.0)),
+            (2_000, Some(4_000), 1, Some(0.5)),
+            (4_000, Some(8_000), 0, None),
+            (64_000, None, 1, Some(0.0)),
+        ]
+    );
+    // The reference was last seen in message 0 and asked for at request 1: the
+    // compaction before request 1 lies between.
+    let one = &curve(AgeUnit::Compactions).bins[1];
+    assert_eq!((one.references, one.reference_recall), (1, Some(0.0)));
+}
