@@ -1,0 +1,240 @@
+//! Probes and the contexts that they are put to: when, to what, and how often
+//! somebody is asked.
+
+mod common;
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use common::{block_on, offline, plan, preset, small};
+use recap::model::{
+    Answer, Cell, CellRows, Expectation, Judgement, LedgerState, Manifest, NoAnswer, Part, Probe,
+    ProbeKind, Source, Verdict,
+};
+use recap::replay::{Probed, Replayed, Subject, replay};
+use recap::run::{Folder, RunSpec, Sample, Seats, prepare, run};
+use recap::seats::answerer::{Answerer, Shown};
+use recap::seats::judge::{Grading, Judge};
+use recap::strategy::builtin;
+use recap::tokens::Counter;
+
+/// A question that message `evidence` of `small` answers, asked after `asked_at`.
+fn probe(id: &str, asked_at: u32, evidence: &[u32]) -> Probe {
+    Probe {
+        id: id.into(),
+        transcript: "small".into(),
+        asked_at,
+        kind: ProbeKind::Fact,
+        question: format!("What about {id}?"),
+        expect: Expectation::AnyOf(vec!["read".into()]),
+        evidence: evidence.iter().map(|m| format!("m{m}")).collect(),
+        stale: Vec::new(),
+    }
+}
+
+fn asked(probes: Vec<Probe>) -> Subject {
+    Subject::new("test", small(), Arc::new(Counter::default())).with_probes(probes)
+}
+
+fn replayed(subject: &Subject, toml: &str, window: u64) -> (CellRows, Vec<Probed>) {
+    let Replayed { cell, probed, .. } =
+        block_on(replay(subject, &plan(preset(toml), window), &offline()));
+    (cell.rows().unwrap_or_else(|| panic!("{:?}", cell.outcome)).clone(), probed)
+}
+
+const LAST_TWO: &str = "[[stage]]\nmechanism = \"sliding-window\"\nat = \"request\"\n\
+                          when = \"always\"\nlast = 2\n";
+
+#[test]
+fn rule_28_a_probe_sees_the_context_of_the_first_request_after_it() {
+    // Message 5 makes the third request: it follows message 4.
+    let subject = asked(vec![probe("p", 4, &[0])]);
+    let facts = &subject.facts.probes[0];
+    assert_eq!((facts.request, facts.evidence.as_slice()), (2, [0].as_slice()));
+    // Messages 1 to 4 lie between: a call, 100, 10 and 10 tokens.
+    let call = subject.facts.messages[1].tokens;
+    assert_eq!(facts.age_tokens, Some(120 + call));
+
+    let (rows, probed) = replayed(&subject, "", 1_000);
+    assert_eq!(rows.snapshots.len(), 1);
+    assert_eq!(rows.snapshots[0].request, 2);
+    assert_eq!(rows.snapshots[0].parts, [Part::Messages { from: 0, to: 5 }]);
+    assert_eq!(rows.snapshots[0].tokens, rows.requests[2].tokens_sent);
+    assert_eq!(probed[0].evidence, Some(LedgerState::Verbatim));
+    assert_eq!(probed[0].age_compactions, Some(0));
+}
+
+#[test]
+fn rule_28_a_probe_on_an_assistant_message_waits_for_the_request_after_it() {
+    let subject = asked(vec![probe("p", 5, &[0]), probe("q", 3, &[0])]);
+    let requests: Vec<u32> = subject.facts.probes.iter().map(|p| p.request).collect();
+    assert_eq!(requests, [3, 2]);
+}
+
+#[test]
+fn rule_28_without_a_request_after_it_there_is_one_virtual_request_whose_compaction_is_set_apart() {
+    let subject = asked(vec![probe("p", 10, &[0]), probe("q", 10, &[9])]);
+    let (rows, probed) = replayed(&subject, LAST_TWO, 1_000);
+    assert_eq!(rows.requests.len(), 5, "no request is added");
+    let end = &rows.snapshots[0];
+    assert_eq!((rows.snapshots.len(), end.request), (1, 5));
+    assert_eq!(end.parts, [Part::Messages { from: 9, to: 11 }]);
+    let (at_end, before): (Vec<_>, Vec<_>) = rows.compactions.iter().partition(|c| c.at_end);
+    assert_eq!(at_end.len(), 1);
+    assert!(before.iter().all(|c| c.request < 5) && at_end[0].request == 5);
+    let states: Vec<Option<LedgerState>> = probed.iter().map(|p| p.evidence).collect();
+    assert_eq!(states, [Some(LedgerState::Gone), Some(LedgerState::Verbatim)]);
+
+    // Nobody asks at the end: nothing is done there.
+    let (rows, _) = replayed(&asked(vec![probe("p", 4, &[0])]), LAST_TWO, 1_000);
+    assert!(rows.compactions.iter().all(|c| !c.at_end));
+}
+
+#[test]
+fn rule_29_evidence_in_several_messages_is_in_the_worst_of_their_states() {
+    let subject = asked(vec![probe("p", 10, &[0, 9]), probe("q", 10, &[])]);
+    let (_, probed) = replayed(&subject, LAST_TWO, 1_000);
+    assert_eq!(probed[0].evidence, Some(LedgerState::Gone));
+    assert_eq!((probed[1].evidence, probed[1].age_compactions), (None, None));
+}
+
+#[test]
+fn compactions_count_from_when_the_evidence_was_last_said() {
+    let four = "[[stage]]\nmechanism = \"sliding-window\"\nat = \"request\"\nwhen = \"always\"\n\
+                 last = 4\n";
+    let subject = asked(vec![probe("old", 9, &[0]), probe("new", 9, &[9])]);
+    let (rows, probed) = replayed(&subject, four, 1_000);
+    let all = rows.compactions.iter().filter(|c| !c.at_end).count() as u32;
+    assert!(all > 0);
+    let ages: Vec<Option<u32>> = probed.iter().map(|p| p.age_compactions).collect();
+    // By id: `new` first. The request that asks hides messages after 9 came.
+    assert_eq!(ages, [Some(1), Some(all)]);
+}
+
+#[test]
+fn the_control_evidence_shows_the_evidence_and_two_messages_on_each_side() {
+    let subject = asked(vec![probe("p", 9, &[3]), probe("q", 9, &[0, 9]), probe("r", 9, &[])]);
+    let control = builtin("evidence", &[]).unwrap().unwrap();
+    let Replayed { cell, probed, .. } =
+        block_on(replay(&subject, &plan(control, 1_000), &offline()));
+    let rows = cell.rows().unwrap();
+    assert!(rows.requests.is_empty() && rows.compactions.is_empty());
+    let parts: Vec<&[Part]> = rows.snapshots.iter().map(|s| s.parts.as_slice()).collect();
+    let stretch = |from, to| Part::Messages { from, to };
+    // Nothing after 9, when they are asked.
+    assert_eq!(parts[0], [stretch(1, 6)]);
+    assert_eq!(parts[1], [stretch(0, 3), stretch(7, 10)]);
+    assert_eq!(parts[2], []);
+    assert_eq!(probed[2].evidence, None);
+}
+
+/// Answers with the number of passages that it was shown, and counts.
+#[derive(Default)]
+struct Counting {
+    asked: Mutex<Vec<usize>>,
+    graded: Mutex<usize>,
+}
+
+#[async_trait]
+impl Answerer for Counting {
+    async fn answer(&self, shown: &Shown, questions: &[&str]) -> Vec<Result<String, NoAnswer>> {
+        self.asked.lock().unwrap().push(questions.len());
+        questions.iter().map(|_| Ok(format!("{} passages", shown.passages.len()))).collect()
+    }
+
+    fn name(&self) -> &str {
+        "counting"
+    }
+
+    fn source(&self) -> Source {
+        Source::Model
+    }
+}
+
+#[async_trait]
+impl Judge for Counting {
+    async fn grade(&self, grading: &Grading<'_>) -> Judgement {
+        *self.graded.lock().unwrap() += 1;
+        assert_eq!(grading.kind, ProbeKind::Fact);
+        let right = grading.answer == "11 passages";
+        let verdict = if right { Verdict::Correct } else { Verdict::Incorrect };
+        let score = Some(f64::from(u8::from(right)));
+        Judgement { verdict, score, rationale: "counted".into() }
+    }
+
+    fn name(&self) -> &str {
+        "counting"
+    }
+
+    fn source(&self) -> Source {
+        Source::Model
+    }
+}
+
+fn manifest() -> Manifest {
+    Manifest {
+        title: "small".into(),
+        version: "0".into(),
+        instrument: 2,
+        seed: 1,
+        tokens: "o200k".into(),
+        windows: Vec::new(),
+        scaled: true,
+        replicates: 1,
+        transcripts: Vec::new(),
+        presets: Vec::new(),
+        compactor: "offline".into(),
+        answerer: "counting".into(),
+        judge: "counting".into(),
+        source: Source::Model,
+        warnings: Vec::new(),
+    }
+}
+
+#[test]
+fn one_context_is_asked_once_in_a_run_and_one_answer_graded_once() {
+    let seat = Arc::new(Counting::default());
+    let (answerer, judge) = (Arc::clone(&seat), Arc::clone(&seat));
+    let seats = Seats { compactor: Arc::new(offline()), offline: true, answerer, judge };
+    let presets = ["full", "fifo", "empty", "evidence"];
+    let preset = |name: &&str| Arc::new(builtin(name, &[]).unwrap().unwrap());
+    let spec = RunSpec {
+        presets: presets.iter().map(preset).collect(),
+        windows: vec!["100k".parse().unwrap(), "200k".parse().unwrap()],
+        replicates: 1,
+        seed: 1,
+        scaled: true,
+        jobs: 2,
+    };
+    let probes = vec![probe("p", 10, &[0]), probe("q", 10, &[9])];
+    let samples = vec![Sample { dataset: "d".into(), transcript: small(), probes }];
+    let folder = tempfile::tempdir().unwrap();
+    let mut folder = Folder::create(&folder.path().join("run"), &manifest()).unwrap();
+    let finished = block_on(async {
+        let prepared = prepare(&spec, samples, &seats, Arc::new(Counter::default())).await.unwrap();
+        run(&spec, prepared, &seats, &mut folder, &()).await.unwrap()
+    });
+
+    // Both probes to the whole conversation, which `fifo` leaves whole at both
+    // windows; both to the empty one; one each to its own evidence.
+    let mut asked = seat.asked.lock().unwrap().clone();
+    asked.sort_unstable();
+    assert_eq!(asked, [1, 1, 2, 2]);
+    // The whole, nothing, and its evidence: three answers a probe.
+    assert_eq!(*seat.graded.lock().unwrap(), 6);
+    let of = |strategy: &str| -> Vec<&Cell> {
+        finished.cells.iter().filter(|c| c.key.strategy == strategy).collect()
+    };
+    for cell in [of("full"), of("fifo")].concat() {
+        let rows = &cell.rows().unwrap().probes;
+        assert_eq!(rows.len(), 2);
+        for row in rows {
+            assert_eq!(row.answer, Answer::Said("11 passages".into()));
+            assert_eq!(row.judgement.score, Some(1.0));
+            assert_eq!(row.answerable, Some(true));
+        }
+    }
+    for cell in of("empty") {
+        assert!(cell.rows().unwrap().probes.iter().all(|row| row.answerable == Some(false)));
+    }
+}
