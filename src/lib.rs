@@ -16,6 +16,9 @@ pub mod tokens;
 /// Simulated time.
 pub mod clock;
 
+/// Price list, tiers and classes.
+pub mod pricing;
+
 /// Recorded sessions in: formats, detection, checks.
 pub mod dataset;
 

@@ -7,6 +7,7 @@ mod datasets;
 mod exit;
 mod import;
 mod inputs;
+mod models;
 mod probes;
 mod progress;
 mod report;
@@ -47,6 +48,8 @@ enum Command {
     Probes(probes::Arguments),
     /// List or show the bundled data sets
     Datasets(datasets::Arguments),
+    /// List or show what models cost
+    Models(models::Arguments),
     /// Print a completion script for a shell
     Completions(completions::Arguments),
 }
@@ -62,6 +65,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Strategies(arguments) => strategies::run(&arguments),
         Command::Probes(arguments) => probes::run(&arguments),
         Command::Datasets(arguments) => datasets::run(&arguments),
+        Command::Models(arguments) => models::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
     }
 }

@@ -1,0 +1,184 @@
+//! The price list: which models it knows, and under which names.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value as Json};
+
+use super::model::ModelPrices;
+
+/// The list that ships with the program.
+const BUNDLED: &str = include_str!("litellm.json");
+/// What the bundled list is.
+pub const BUNDLED_NAME: &str = "litellm 1.109.1, trimmed";
+/// When the bundled list was fetched.
+pub const BUNDLED_DATE: &str = "2026-11-21";
+
+/// Entries of the untrimmed list that are no models.
+const NO_MODELS: &[&str] = &["sample_spec", "fallback_generalizations"];
+/// Names offered where a model is not known.
+const OFFERED: usize = 5;
+
+/// What is wrong with a price list.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PriceError {
+    /// It is no JSON object.
+    #[error("{0}")]
+    Syntax(String),
+    /// An entry cannot be read.
+    #[error("model `{model}`: {problem}")]
+    Entry {
+        /// Its name.
+        model: String,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+/// A model that the list does not price.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no price is known for `{model}`")]
+pub struct Unpriced {
+    /// The name that was asked for.
+    pub model: String,
+    /// Names of the list that resemble it, at most five.
+    pub similar: Vec<String>,
+}
+
+/// Prices by model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PriceList {
+    /// What the list is, for manifests.
+    pub name: String,
+    /// BLAKE3 of its bytes, hex.
+    pub hash: String,
+    /// When it was fetched, where known: `YYYY-MM-DD`.
+    pub date: Option<String>,
+    models: BTreeMap<String, ModelPrices>,
+}
+
+impl PriceList {
+    /// The list that ships with the program.
+    pub fn bundled() -> Self {
+        let list = Self::parse(BUNDLED_NAME, BUNDLED).expect("the bundled list is tested");
+        Self { date: Some(BUNDLED_DATE.to_owned()), ..list }
+    }
+
+    /// Reads a list in litellm's field names. Entries without any price of
+    /// text tokens (images, embeddings) are kept but not priced.
+    ///
+    /// # Errors
+    /// What is no JSON object, and a price that is no number.
+    pub fn parse(name: &str, text: &str) -> Result<Self, PriceError> {
+        let entries: Map<String, Json> =
+            serde_json::from_str(text).map_err(|e| PriceError::Syntax(e.to_string()))?;
+        let entries = entries.iter().filter(|(id, _)| !NO_MODELS.contains(&id.as_str()));
+        let models = entries.map(|(id, entry)| match ModelPrices::read(id, entry) {
+            Ok(model) => Ok((id.clone(), model)),
+            Err(problem) => Err(PriceError::Entry { model: id.clone(), problem }),
+        });
+        Ok(Self {
+            name: name.to_owned(),
+            hash: blake3::hash(text.as_bytes()).to_hex().to_string(),
+            date: None,
+            models: models.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Every model, by name.
+    pub fn models(&self) -> impl Iterator<Item = &ModelPrices> {
+        self.models.values()
+    }
+
+    /// The model of that name: as written, or without a leading provider
+    /// (`openai/gpt-5.4`), or without a trailing marker of its context length
+    /// (`claude-sonnet-4-5[1m]`).
+    ///
+    /// # Errors
+    /// A model that is not listed, or has no price for input and output.
+    pub fn find(&self, name: &str) -> Result<&ModelPrices, Unpriced> {
+        let bare = name.split_once('[').map_or(name, |(bare, _)| bare).trim();
+        let unprefixed = bare.split_once('/').map_or(bare, |(_, model)| model);
+        let found = [name, bare, unprefixed].iter().find_map(|name| self.models.get(*name));
+        found.filter(|model| model.is_priced()).ok_or_else(|| self.unpriced(name, unprefixed))
+    }
+
+    /// Models whose name holds every word, in any order and case.
+    pub fn search<'a>(&'a self, words: &'a str) -> impl Iterator<Item = &'a ModelPrices> {
+        let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
+        self.models.values().filter(move |model| {
+            let id = model.id.to_lowercase();
+            words.iter().all(|word| id.contains(word))
+        })
+    }
+
+    fn unpriced(&self, name: &str, bare: &str) -> Unpriced {
+        let likeness = |id: &str| strsim::jaro_winkler(&id.to_lowercase(), &bare.to_lowercase());
+        let mut close: Vec<(f64, &str)> = (self.models.values())
+            .filter(|model| model.is_priced())
+            .map(|model| (likeness(&model.id), model.id.as_str()))
+            .filter(|(likeness, _)| *likeness > 0.85)
+            .collect();
+        close.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+        let similar = close.into_iter().take(OFFERED).map(|(_, id)| id.to_owned()).collect();
+        Unpriced { model: name.to_owned(), similar }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bundled_list_is_whole() {
+        let list = PriceList::bundled();
+        assert_eq!(list.models().count(), 3_418);
+        assert_eq!(list.date.as_deref(), Some("2026-11-21"));
+        assert_eq!(list.hash.len(), 64);
+    }
+
+    #[test]
+    fn a_model_is_found_with_its_provider_or_a_context_marker() {
+        let list = PriceList::bundled();
+        for name in ["claude-opus-4-5-20251101", "anthropic/claude-opus-4-5", "claude-opus-4-5[1m]"]
+        {
+            assert_eq!(list.find(name).unwrap().provider, "anthropic", "{name}");
+        }
+        assert_eq!(list.find("deepseek/deepseek-v4-pro").unwrap().id, "deepseek/deepseek-v4-pro");
+    }
+
+    #[test]
+    fn an_unknown_model_is_unknown_and_similar_ones_are_named() {
+        let list = PriceList::bundled();
+        let unknown = list.find("claude-opus-4-55").unwrap_err();
+        assert_eq!(unknown.to_string(), "no price is known for `claude-opus-4-55`");
+        assert!(unknown.similar.contains(&"claude-opus-4-5".to_owned()), "{unknown:?}");
+        assert!(list.find("").unwrap_err().similar.is_empty());
+    }
+
+    #[test]
+    fn the_untrimmed_list_drops_in() {
+        let text = r#"{"sample_spec": {"input_cost_per_token": "a number"},
+            "dall-e": {"mode": "image_generation", "output_cost_per_image": 0.04},
+            "m": {"input_cost_per_token": 1e-6, "output_cost_per_token": 2e-6}}"#;
+        let list = PriceList::parse("mine", text).unwrap();
+        assert!(list.find("m").is_ok());
+        assert!(list.find("dall-e").is_err());
+    }
+
+    #[test]
+    fn what_is_no_list_is_refused() {
+        assert!(matches!(PriceList::parse("x", "[]"), Err(PriceError::Syntax(_))));
+        let error = PriceList::parse("x", r#"{"m": {"input_cost_per_token": "1"}}"#).unwrap_err();
+        assert!(error.to_string().starts_with("model `m`: `input_cost_per_token`"), "{error}");
+        let error = PriceList::parse("x", r#"{"m": 3}"#).unwrap_err();
+        assert_eq!(error.to_string(), "model `m`: the entry is no object");
+    }
+
+    #[test]
+    fn a_search_takes_every_word() {
+        let list = PriceList::bundled();
+        let found: Vec<&str> = list.search("haiku CLAUDE-HAIKU-5").map(|m| m.id.as_str()).collect();
+        assert!(found.contains(&"claude-haiku-5-5"));
+        assert!(found.iter().all(|id| id.to_lowercase().contains("haiku-5")), "{found:?}");
+    }
+}

@@ -1,0 +1,19 @@
+//! What tokens cost: a price list and the rates of one request.
+//!
+//! The bundled list is litellm's, trimmed to priced text models
+//! (`litellm.json`; MIT, `LICENSE.litellm.txt`): package litellm 1.109.1,
+//! fetched 2026-11-21. Its field names are kept, so the untrimmed file of a
+//! later day drops in. Prices are that package's claims about the providers'
+//! list prices; it has no history, no storage prices and no life of a cache.
+//!
+//! Invariant: what the list does not say has no price. Nothing here is ever 0
+//! because it is unknown.
+
+mod list;
+mod model;
+mod off_peak;
+mod rates;
+
+pub use list::{BUNDLED_DATE, BUNDLED_NAME, PriceError, PriceList, Unpriced};
+pub use model::{ModelPrices, Moment};
+pub use rates::{Class, Rate, Rates};

@@ -1,0 +1,237 @@
+//! One model of the list.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde_json::Value as Json;
+
+use super::off_peak::OffPeak;
+use super::rates::{Class, Rate, Rates, read_field};
+
+/// What the rates of a request depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// Tokens of the whole prompt, cached ones included: they choose the tier.
+    pub prompt_tokens: u64,
+    /// How urgently it is served.
+    pub class: Class,
+    /// When it is made.
+    pub at: Timestamp,
+}
+
+/// A model's prices and limits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelPrices {
+    /// Its name in the list.
+    pub id: String,
+    /// Who serves it, as the list calls them (`anthropic`, `vertex_ai`).
+    pub provider: String,
+    /// Largest prompt in tokens.
+    pub max_input_tokens: Option<u64>,
+    /// Largest output in tokens.
+    pub max_output_tokens: Option<u64>,
+    /// Shortest prefix that its cache keeps, in tokens.
+    pub cache_min_tokens: Option<u64>,
+    /// Whether it caches at breakpoints that the request marks.
+    pub cache_breakpoints: bool,
+    /// When the provider retires it, as the list writes it.
+    pub deprecation_date: Option<String>,
+    /// Page that the prices were taken from.
+    pub source: Option<String>,
+    /// USD per token, by rate, by prompt length above which it holds, by class.
+    prices: BTreeMap<(Rate, u64, Class), f64>,
+    off_peak: Option<OffPeak>,
+}
+
+impl ModelPrices {
+    /// Reads an entry of the list. A price that is no number or is negative is
+    /// an error with its field.
+    pub(super) fn read(id: &str, entry: &Json) -> Result<Self, String> {
+        let object = entry.as_object().ok_or("the entry is no object")?;
+        let mut prices = BTreeMap::new();
+        for (field, value) in object {
+            if let Some(key) = read_field(field)
+                && let Some(price) = price(field, value)?
+            {
+                prices.insert(key, price);
+            }
+        }
+        if let Some(tiers) = object.get("tiered_pricing") {
+            read_tiers(tiers, &mut prices)?;
+        }
+        let text = |field: &str| object.get(field).and_then(Json::as_str).map(str::to_owned);
+        // Some limits are written as decimals.
+        let count = |field: &str| object.get(field).and_then(Json::as_f64).map(|x| x as u64);
+        let flag = |field: &str| object.get(field).and_then(Json::as_bool).unwrap_or(false);
+        Ok(Self {
+            id: id.to_owned(),
+            provider: text("litellm_provider").unwrap_or_default(),
+            max_input_tokens: count("max_input_tokens"),
+            max_output_tokens: count("max_output_tokens"),
+            cache_min_tokens: count("prompt_cache_min_tokens"),
+            cache_breakpoints: flag("supports_prompt_cache_breakpoint"),
+            deprecation_date: text("deprecation_date"),
+            source: text("source"),
+            prices,
+            off_peak: object.get("off_peak_pricing").map(OffPeak::read).transpose()?,
+        })
+    }
+
+    /// Whether input and output have a price.
+    pub fn is_priced(&self) -> bool {
+        let has = |rate| self.prices.keys().any(|(other, ..)| *other == rate);
+        has(Rate::Input) && has(Rate::Output)
+    }
+
+    /// The rates of a request.
+    pub fn rates(&self, moment: &Moment) -> Rates {
+        let rate = |rate| self.rate(rate, moment);
+        Rates {
+            input: rate(Rate::Input),
+            cache_read: rate(Rate::CacheRead),
+            cache_write: rate(Rate::CacheWrite),
+            cache_write_1h: rate(Rate::CacheWrite1h),
+            output: rate(Rate::Output),
+        }
+    }
+
+    /// The tier is the highest one that the prompt exceeds, and the whole
+    /// request is billed at it (Anthropic's and Google's long-context prices;
+    /// litellm). A rate without a price for that tier keeps the one below; a
+    /// class without a price of its own pays the standard one.
+    fn rate(&self, rate: Rate, moment: &Moment) -> Option<f64> {
+        let of_class = |class| {
+            let tiers = (rate, 0, class)..=(rate, u64::MAX, class);
+            let reached = self.prices.range(tiers).filter(|((r, above, c), _)| {
+                (*r, *c) == (rate, class) && (*above == 0 || moment.prompt_tokens > *above)
+            });
+            reached
+                .max_by_key(|((_, above, _), _)| *above)
+                .map(|((_, above, _), price)| (*above, *price))
+        };
+        let standard = of_class(Class::Standard);
+        // A discount on the first tier says nothing about a higher one.
+        let own =
+            of_class(moment.class).filter(|(above, _)| standard.is_none_or(|s| *above >= s.0));
+        let cheaper = self.off_peak.as_ref().filter(|_| moment.class == Class::Standard);
+        cheaper
+            .and_then(|hours| hours.rate(rate, moment.at))
+            .or_else(|| own.or(standard).map(|(_, price)| price))
+    }
+
+    /// Prompt lengths above which other rates hold, ascending.
+    pub fn tiers(&self) -> Vec<u64> {
+        let mut tiers: Vec<u64> =
+            self.prices.keys().map(|(_, above, _)| *above).filter(|above| *above > 0).collect();
+        tiers.sort_unstable();
+        tiers.dedup();
+        tiers
+    }
+
+    /// Classes that have prices of their own.
+    pub fn classes(&self) -> Vec<Class> {
+        let has = |class: &Class| self.prices.keys().any(|(_, _, other)| other == class);
+        Class::ALL.into_iter().filter(has).collect()
+    }
+
+    /// Whether some hours are cheaper.
+    pub fn has_off_peak(&self) -> bool {
+        self.off_peak.is_some()
+    }
+}
+
+/// A list of objects with `range` and the prices that hold within it.
+fn read_tiers(tiers: &Json, prices: &mut BTreeMap<(Rate, u64, Class), f64>) -> Result<(), String> {
+    for tier in tiers.as_array().ok_or("`tiered_pricing` is no list")? {
+        let from = tier.get("range").and_then(|range| range.get(0)).and_then(Json::as_f64);
+        let from = from.ok_or("a tier of `tiered_pricing` has no `range`")? as u64;
+        for (field, value) in tier.as_object().into_iter().flatten() {
+            if let Some((rate, 0, class)) = read_field(field)
+                && let Some(price) = price(field, value)?
+            {
+                prices.insert((rate, from, class), price);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A price in USD per token; absent where the list writes null.
+fn price(field: &str, value: &Json) -> Result<Option<f64>, String> {
+    match value.as_f64() {
+        Some(price) if price >= 0.0 => Ok(Some(price)),
+        None if value.is_null() => Ok(None),
+        _ => Err(format!("`{field}` is {value}, which is no price in USD per token")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pricing::PriceList;
+
+    fn model(id: &str) -> ModelPrices {
+        PriceList::bundled().find(id).unwrap().clone()
+    }
+
+    fn moment(prompt_tokens: u64, class: Class) -> Moment {
+        // A Friday at a peak hour of DeepSeek's.
+        Moment { prompt_tokens, class, at: "2026-11-20T02:00:00Z".parse().unwrap() }
+    }
+
+    #[test]
+    fn a_tier_holds_above_its_length_and_for_the_whole_prompt() {
+        // claude-haiku-5-5: 0.10 / 0.50 to 100k, five times that above.
+        let haiku = model("claude-haiku-5-5");
+        let below = haiku.rates(&moment(100_000, Class::Standard));
+        assert_eq!((below.input, below.output), (Some(1e-7), Some(5e-7)));
+        assert_eq!((below.cache_write, below.cache_write_1h), (Some(1.25e-7), Some(2e-7)));
+        let above = haiku.rates(&moment(100_001, Class::Standard));
+        assert_eq!((above.input, above.output), (Some(5e-7), Some(2.5e-6)));
+        assert_eq!((above.cache_read, above.cache_write_1h), (Some(5e-8), Some(1e-6)));
+        assert_eq!(haiku.tiers(), [100_000]);
+    }
+
+    #[test]
+    fn classes_have_their_own_rates_and_else_the_standard_ones() {
+        let gpt = model("gpt-5.4");
+        assert_eq!(gpt.rates(&moment(1_000, Class::Flex)).input, Some(1.25e-6));
+        assert_eq!(gpt.rates(&moment(300_000, Class::Flex)).input, Some(2.5e-6));
+        // There is no priority price above 272k: the standard one holds, not
+        // the priority price of short prompts.
+        assert_eq!(gpt.rates(&moment(300_000, Class::Priority)).input, Some(5e-6));
+        // gpt-5.4 writes its cache free of charge: the list has no such price.
+        assert_eq!(gpt.rates(&moment(1_000, Class::Standard)).cache_write, None);
+    }
+
+    #[test]
+    fn off_peak_hours_are_cheaper() {
+        let pro = model("deepseek-v4-pro");
+        assert_eq!(pro.rates(&moment(1_000, Class::Standard)).input, Some(1.32e-6));
+        let night = Moment {
+            at: "2026-11-20T05:00:00Z".parse().unwrap(),
+            ..moment(1_000, Class::Standard)
+        };
+        assert_eq!(pro.rates(&night).input, Some(6.6e-7));
+        assert_eq!(pro.rates(&night).cache_read, Some(2.2e-8));
+    }
+
+    #[test]
+    fn tiers_given_as_a_list_are_tiers() {
+        let flash = model("dashscope/qwen-flash");
+        assert_eq!(flash.rates(&moment(256_000, Class::Standard)).input, Some(5e-8));
+        assert_eq!(flash.rates(&moment(256_001, Class::Standard)).input, Some(2.5e-7));
+        assert!(flash.is_priced());
+    }
+
+    #[test]
+    fn a_price_that_is_no_number_is_refused_with_its_field() {
+        for bad in [serde_json::json!("free"), serde_json::json!(-1e-6), serde_json::json!([])] {
+            let entry = serde_json::json!({"input_cost_per_token": bad});
+            let error = ModelPrices::read("x", &entry).unwrap_err();
+            assert!(error.starts_with("`input_cost_per_token` is "), "{error}");
+        }
+        let absent = serde_json::json!({"input_cost_per_token": null});
+        assert!(!ModelPrices::read("x", &absent).unwrap().is_priced());
+    }
+}

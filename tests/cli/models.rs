@@ -1,0 +1,51 @@
+//! `recap models`: what the price list says.
+
+use crate::desk::Desk;
+
+#[test]
+fn models_are_searched_by_words_of_their_names() {
+    let desk = Desk::new();
+    let listed = desk.good(&["models", "list", "haiku", "claude", "5-5"]).out;
+    let line = listed.lines().find(|l| l.starts_with("claude-haiku-5-5 ")).unwrap();
+    let figures: Vec<&str> = line.split_whitespace().skip(1).collect();
+    assert_eq!(figures, ["0.10", "0.01", "0.125", "0.20", "0.50"]);
+    assert!(listed.lines().skip(1).all(|l| l.contains("haiku")), "{listed}");
+    assert!(desk.good(&["models"]).out.lines().count() > 3_000);
+}
+
+#[test]
+fn a_model_is_shown_with_its_tiers_classes_and_limits() {
+    let desk = Desk::new();
+    let shown = desk.good(&["models", "show", "anthropic/claude-haiku-5-5"]).out;
+    assert!(shown.contains("prices: litellm 1.109.1, trimmed of 2026-11-21"), "{shown}");
+    assert!(shown.contains("shortest cached prefix 512"), "{shown}");
+    let tier = shown.lines().find(|l| l.starts_with("standard, above 100000")).unwrap();
+    let figures: Vec<&str> = tier.split_whitespace().skip(3).collect();
+    assert_eq!(figures, ["0.50", "0.05", "0.625", "1.00", "2.50"]);
+    assert!(shown.contains("batch, above 100000"), "{shown}");
+}
+
+#[test]
+fn an_unknown_model_is_refused_with_names_that_resemble_it() {
+    let desk = Desk::new();
+    let error = desk.refused(&["models", "show", "claude-haiku-55"]);
+    assert!(error.contains("no price is known for `claude-haiku-55`"), "{error}");
+    assert!(error.contains("did you mean") && error.contains("claude-haiku-5-5"), "{error}");
+    let ran = desk.recap(&["models", "list", "no-such-model-anywhere"]);
+    assert_eq!(ran.code, 4, "{ran:?}");
+}
+
+#[test]
+fn a_price_list_of_ones_own_takes_the_place_of_the_bundled_one() {
+    let desk = Desk::new();
+    let entry = r#"{"mine": {"input_cost_per_token": 1e-6, "output_cost_per_token": 2e-6}}"#;
+    desk.file("prices.json", entry);
+    let listed = desk.good(&["models", "--prices", "prices.json"]).out;
+    assert!(listed.lines().nth(1).is_some_and(|l| l.starts_with("mine ")), "{listed}");
+    assert_eq!(listed.lines().count(), 2);
+    desk.file("broken.json", "[1]");
+    let error = desk.refused(&["models", "list", "--prices", "broken.json"]);
+    assert!(error.contains("broken.json: ") && error.contains("help: "), "{error}");
+    let error = desk.refused(&["models", "--prices", "absent.json"]);
+    assert!(error.contains("absent.json"), "{error}");
+}
