@@ -19,6 +19,9 @@ pub mod clock;
 /// Price list, tiers and classes.
 pub mod pricing;
 
+/// Providers' caches, simulated.
+pub mod prompt_cache;
+
 /// Recorded sessions in: formats, detection, checks.
 pub mod dataset;
 

@@ -1,0 +1,182 @@
+//! Anthropic's prompt cache: entries at marked breakpoints.
+//!
+//! Rules (platform.claude.com, prompt caching; figures of `prompt_cache_min_tokens`
+//! from the price list): the prefix must match exactly, in the order tools,
+//! system, messages; at most 4 breakpoints a request; a breakpoint finds the
+//! longest entry within the 20 blocks before it, itself included; a prefix
+//! below the model's minimum is silently not cached; an entry lives for five
+//! minutes or an hour after its last use, and a read renews it free of charge.
+//! Tokens up to the longest entry found are read; from there to the last
+//! breakpoint of an hour they are written for an hour, and to the last
+//! breakpoint for five minutes; the rest is billed in full.
+
+use jiff::Timestamp;
+use rustc_hash::FxHashMap;
+
+use super::PromptCache;
+use super::prompt::{Buckets, Life, Prompt};
+
+/// Most breakpoints of a request; the last ones count.
+const BREAKPOINTS: usize = 4;
+/// Blocks that a breakpoint looks at, its own included.
+const LOOKBACK: usize = 20;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Anthropic {
+    minimum: u64,
+    /// Last use and life of each entry, by the hash of its prefix.
+    entries: FxHashMap<u64, (Timestamp, Life)>,
+}
+
+impl Anthropic {
+    /// An empty cache of a model that caches prefixes of at least so many tokens.
+    pub fn new(minimum: u64) -> Self {
+        Self { minimum, entries: FxHashMap::default() }
+    }
+
+    /// The longest living entry that a breakpoint finds, as a number of blocks.
+    fn found(&self, prompt: &Prompt, breakpoint: usize, at: Timestamp) -> Option<usize> {
+        let oldest = (breakpoint + 1).saturating_sub(LOOKBACK);
+        (oldest..=breakpoint).rev().find_map(|block| {
+            let (used, life) = self.entries.get(&prompt.blocks()[block].prefix)?;
+            (at.duration_since(*used) <= life.duration()).then_some(block + 1)
+        })
+    }
+
+    fn keep(&mut self, prompt: &Prompt, block: usize, at: Timestamp, life: Life) {
+        let prefix = prompt.blocks()[block].prefix;
+        let entry = self.entries.entry(prefix).or_insert((at, life));
+        // A read renews an entry; it never shortens its life.
+        *entry = (at, entry.1.max(life));
+    }
+}
+
+impl PromptCache for Anthropic {
+    fn request(&mut self, prompt: &Prompt, at: Timestamp) -> Buckets {
+        let blocks = prompt.blocks();
+        let marks = blocks.iter().enumerate().rev();
+        let marks = marks.filter_map(|(at, block)| Some((at, block.mark?))).take(BREAKPOINTS);
+        // From the last to the first; what is too short is not cached.
+        let marks: Vec<(usize, Life)> =
+            marks.filter(|(block, _)| blocks[*block].end >= self.minimum).collect();
+        let found: Vec<usize> =
+            marks.iter().filter_map(|(block, _)| self.found(prompt, *block, at)).collect();
+        for block in &found {
+            let life = self.entries[&blocks[block - 1].prefix].1;
+            self.keep(prompt, block - 1, at, life);
+        }
+        let read = prompt.end(found.iter().copied().max().unwrap_or(0));
+        let last = |wanted: fn(Life) -> bool| {
+            let mark = marks.iter().find(|(_, life)| wanted(*life));
+            mark.map_or(0, |(block, _)| blocks[*block].end)
+        };
+        let hour = last(|life| life == Life::Hour).max(read);
+        let written = last(|_| true).max(hour);
+        for (block, life) in marks {
+            self.keep(prompt, block, at, life);
+        }
+        Buckets::up_to(prompt.tokens(), read, hour, written)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testkit::{marked, minutes, prompt, seconds};
+    use super::*;
+
+    fn buckets(uncached: u64, read: u64, write: u64) -> Buckets {
+        Buckets { uncached, read, write, ..Buckets::default() }
+    }
+
+    /// Blocks of 1,000 tokens; a breakpoint behind the preamble `p` and one
+    /// behind the newest block.
+    fn ask(cache: &mut Anthropic, blocks: &str, at: Timestamp) -> Buckets {
+        let last = blocks.len() - 1;
+        cache.request(&marked(blocks, &[(0, Life::Minutes5), (last, Life::Minutes5)]), at)
+    }
+
+    #[test]
+    fn ten_requests_by_hand() {
+        let mut cache = Anthropic::new(1_024);
+        let mut sent = |blocks: &str, at: Timestamp| ask(&mut cache, blocks, at);
+        // 1: the preamble alone is below the minimum; the whole prompt is written.
+        assert_eq!(sent("pa", minutes(0)), buckets(0, 0, 2_000));
+        // 2: grown by two blocks: the entry behind `a` is found.
+        assert_eq!(sent("pabc", minutes(1)), buckets(0, 2_000, 2_000));
+        // 3: five minutes after its last use an entry is still there.
+        assert_eq!(sent("pabcd", minutes(6)), buckets(0, 4_000, 1_000));
+        // 4: a second later than five minutes it is gone, and so is everything.
+        assert_eq!(sent("pabcde", seconds(11 * 60 + 1)), buckets(0, 0, 6_000));
+        // 5: a block in the middle was edited: entries are whole prefixes, and
+        // only the one behind `a`, of request 1, would fit; it is long gone.
+        assert_eq!(sent("pabXde", seconds(11 * 60 + 2)), buckets(0, 0, 6_000));
+        // 6: back to the prompt of request 4, one block longer.
+        assert_eq!(sent("pabcdef", seconds(11 * 60 + 3)), buckets(0, 6_000, 1_000));
+        // 7: the same prompt again: all of it is read.
+        assert_eq!(sent("pabcdef", seconds(11 * 60 + 4)), buckets(0, 7_000, 0));
+        // 8: everything but the preamble is replaced.
+        assert_eq!(sent("pxy", seconds(11 * 60 + 5)), buckets(0, 0, 3_000));
+        // 9: a prompt below the minimum is not cached at all.
+        assert_eq!(sent("q", seconds(11 * 60 + 6)), buckets(1_000, 0, 0));
+        // 10: nor was it at the request before.
+        assert_eq!(sent("qr", seconds(11 * 60 + 7)), buckets(0, 0, 2_000));
+    }
+
+    #[test]
+    fn an_entry_more_than_twenty_blocks_back_is_not_found() {
+        let long = |blocks: usize| -> String { "abcdefghijklmnopqrstuvwxyz"[..blocks].to_owned() };
+        let last_only = |cache: &mut Anthropic, blocks: usize| {
+            let text = long(blocks);
+            cache.request(&marked(&text, &[(blocks - 1, Life::Minutes5)]), minutes(0))
+        };
+        // The entry behind block 2 is the 20th that a breakpoint behind 21 sees.
+        let mut cache = Anthropic::new(0);
+        last_only(&mut cache, 2);
+        assert_eq!(last_only(&mut cache, 21), buckets(0, 2_000, 19_000));
+        let mut cache = Anthropic::new(0);
+        last_only(&mut cache, 2);
+        assert_eq!(last_only(&mut cache, 22), buckets(0, 0, 22_000));
+        // A second breakpoint on the way bridges the gap.
+        let mut cache = Anthropic::new(0);
+        last_only(&mut cache, 2);
+        let bridged = marked(&long(22), &[(9, Life::Minutes5), (21, Life::Minutes5)]);
+        assert_eq!(cache.request(&bridged, minutes(0)), buckets(0, 2_000, 20_000));
+    }
+
+    #[test]
+    fn only_the_last_four_breakpoints_count() {
+        let mut cache = Anthropic::new(0);
+        let marks: Vec<(usize, Life)> = (0..5).map(|block| (block, Life::Minutes5)).collect();
+        cache.request(&marked("abcde", &marks), minutes(0));
+        // The first of five was not kept, the second was.
+        let ask = |cache: &mut Anthropic, blocks: &str| {
+            cache.request(&marked(blocks, &[(blocks.len() - 1, Life::Minutes5)]), minutes(0)).read
+        };
+        assert_eq!(ask(&mut cache.clone(), "ax"), 0);
+        assert_eq!(ask(&mut cache, "abx"), 2_000);
+    }
+
+    #[test]
+    fn an_hour_is_written_before_five_minutes_and_lives_longer() {
+        let mut cache = Anthropic::new(0);
+        let plan = [(1, Life::Hour), (2, Life::Minutes5)];
+        let first = cache.request(&marked("abcd", &plan), minutes(0));
+        let expected =
+            Buckets { uncached: 1_000, write: 1_000, write_1h: 2_000, ..Buckets::default() };
+        assert_eq!(first, expected);
+        // After lunch only what was written for an hour is left.
+        let later = cache.request(&marked("abcd", &plan), minutes(50));
+        assert_eq!(later, buckets(1_000, 2_000, 1_000));
+        // The read renewed it for another hour.
+        assert_eq!(cache.request(&marked("abcd", &plan), minutes(109)).read, 2_000);
+    }
+
+    #[test]
+    fn without_a_breakpoint_nothing_is_cached() {
+        let mut cache = Anthropic::new(0);
+        for _ in 0..2 {
+            assert_eq!(cache.request(&prompt("abc"), minutes(0)), buckets(3_000, 0, 0));
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Gemini's prompt caches: the implicit one, and explicit cached content.
+//!
+//! Source: ai.google.dev, context caching; minimum lengths from the price list.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::PromptCache;
+use super::prefixes::Prefixes;
+use super::prompt::{Buckets, Prompt};
+
+/// On by default, without a fee and without a promise: the longest prefix that
+/// was sent lately, from the model's minimum on, is read.
+///
+/// No life is published; an hour without use is assumed, that of explicit
+/// content by default.
+#[derive(Clone, Debug)]
+pub struct GeminiImplicit {
+    minimum: u64,
+    sent: Prefixes,
+}
+
+/// Life of explicit content by default, and assumed for the implicit cache.
+const LIFE: SignedDuration = SignedDuration::from_hours(1);
+
+impl GeminiImplicit {
+    /// An empty cache of a model with this minimum in tokens.
+    pub fn new(minimum: u64) -> Self {
+        Self { minimum, sent: Prefixes::default() }
+    }
+}
+
+impl PromptCache for GeminiImplicit {
+    fn request(&mut self, prompt: &Prompt, at: Timestamp) -> Buckets {
+        let known = prompt.end(self.sent.known(prompt, at, Some(LIFE)));
+        self.sent.send(prompt, at);
+        let read = if known < self.minimum { 0 } else { known };
+        Buckets::up_to(prompt.tokens(), read, read, read)
+    }
+}
+
+/// Content that is cached explicitly: created at the last breakpoint of a
+/// request, at the full input price, and paid for by the hour until it
+/// expires; every prompt that begins with it reads it. It is made anew when
+/// it has expired or the prompt begins otherwise.
+#[derive(Clone, Debug)]
+pub struct GeminiExplicit {
+    minimum: u64,
+    content: Option<Content>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Content {
+    prefix: u64,
+    block: usize,
+    expires: Timestamp,
+}
+
+impl GeminiExplicit {
+    /// Nothing cached yet, for a model with this minimum in tokens.
+    pub fn new(minimum: u64) -> Self {
+        Self { minimum, content: None }
+    }
+}
+
+impl PromptCache for GeminiExplicit {
+    fn request(&mut self, prompt: &Prompt, at: Timestamp) -> Buckets {
+        let blocks = prompt.blocks();
+        let marked = blocks.iter().rposition(|block| block.mark.is_some());
+        let marked = marked.filter(|&block| blocks[block].end >= self.minimum);
+        let fits = |content: &Content| {
+            at < content.expires
+                && blocks.get(content.block).is_some_and(|block| block.prefix == content.prefix)
+        };
+        let tokens = prompt.tokens();
+        match (self.content.filter(fits), marked) {
+            (Some(content), _) => {
+                let read = blocks[content.block].end;
+                Buckets::up_to(tokens, read, read, read)
+            }
+            (None, Some(block)) => {
+                let (prefix, size) = (blocks[block].prefix, blocks[block].end);
+                self.content = Some(Content { prefix, block, expires: at + LIFE });
+                let stored_token_seconds = size * LIFE.as_secs().unsigned_abs();
+                Buckets { stored_token_seconds, ..Buckets::up_to(tokens, 0, 0, 0) }
+            }
+            (None, None) => Buckets::up_to(tokens, 0, 0, 0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Life;
+    use super::super::testkit::{marked, minutes, prompt};
+    use super::*;
+
+    #[test]
+    fn ten_requests_of_the_implicit_cache_by_hand() {
+        let mut cache = GeminiImplicit::new(4_096);
+        let mut read = |blocks: &str, at| cache.request(&prompt(blocks), minutes(at)).read;
+        assert_eq!(read("abcd", 0), 0);
+        assert_eq!(read("abcde", 1), 0, "4,000 common tokens are below 4,096");
+        assert_eq!(read("abcdef", 2), 5_000);
+        assert_eq!(read("abcdXf", 3), 0, "4,000 again");
+        assert_eq!(read("abcdefg", 4), 6_000);
+        assert_eq!(read("abcdefg", 64), 7_000, "an hour is not too long");
+        assert_eq!(read("abcdefgh", 125), 0, "61 minutes are");
+        assert_eq!(read("xyz", 126), 0);
+        assert_eq!(read("abcdefghi", 127), 8_000);
+        assert_eq!(read("abcdefghi", 128), 9_000);
+    }
+
+    #[test]
+    fn ten_requests_of_explicit_content_by_hand() {
+        let mut cache = GeminiExplicit::new(2_048);
+        // Preamble `pqr`, marked behind `r`; history at full price.
+        let mut sent = |blocks: &str, at| {
+            let b = cache.request(&marked(blocks, &[(2, Life::Hour)]), minutes(at));
+            assert_eq!(b.write + b.write_1h, 0);
+            (b.uncached, b.read, b.stored_token_seconds)
+        };
+        let hour = 3_000 * 3_600;
+        assert_eq!(sent("pqra", 0), (4_000, 0, hour), "created at the full price");
+        assert_eq!(sent("pqrab", 1), (2_000, 3_000, 0));
+        assert_eq!(sent("pqrabc", 2), (3_000, 3_000, 0));
+        assert_eq!(sent("pqrX", 3), (1_000, 3_000, 0), "an edited history costs nothing more");
+        assert_eq!(sent("pqrXY", 59), (2_000, 3_000, 0));
+        assert_eq!(sent("pqrXY", 60), (5_000, 0, hour), "expired, however often it was read");
+        assert_eq!(sent("pqrXYZ", 61), (3_000, 3_000, 0));
+        assert_eq!(sent("PqrX", 62), (4_000, 0, hour), "another preamble");
+        assert_eq!(sent("PqrX", 63), (1_000, 3_000, 0));
+        assert_eq!(sent("PqrXa", 64), (2_000, 3_000, 0));
+    }
+
+    #[test]
+    fn content_below_the_minimum_is_not_created() {
+        let mut cache = GeminiExplicit::new(4_096);
+        let buckets = cache.request(&marked("pqrs", &[(3, Life::Hour)]), minutes(0));
+        assert_eq!((buckets.uncached, buckets.stored_token_seconds), (4_000, 0));
+    }
+}

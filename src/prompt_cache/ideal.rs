@@ -1,0 +1,39 @@
+//! A cache that forgets nothing: every prefix that was ever sent is read.
+//!
+//! No provider has it. It tells what a strategy would cost if caches were
+//! perfect, beside what it costs with the one there is (`measures` §2).
+
+use jiff::Timestamp;
+
+use super::PromptCache;
+use super::prefixes::Prefixes;
+use super::prompt::{Buckets, Prompt};
+
+/// See the module. Writing is free.
+#[derive(Clone, Debug, Default)]
+pub struct Ideal(Prefixes);
+
+impl PromptCache for Ideal {
+    fn request(&mut self, prompt: &Prompt, at: Timestamp) -> Buckets {
+        let read = prompt.end(self.0.known(prompt, at, None));
+        self.0.send(prompt, at);
+        Buckets::up_to(prompt.tokens(), read, read, read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testkit::{minutes, prompt};
+    use super::*;
+
+    #[test]
+    fn every_earlier_prefix_is_read_however_old() {
+        let mut cache = Ideal::default();
+        let mut read = |blocks: &str, at| cache.request(&prompt(blocks), minutes(at)).read;
+        // Blocks have 1,000 tokens each.
+        assert_eq!(read("abc", 0), 0);
+        assert_eq!(read("abcd", 1), 3_000);
+        assert_eq!(read("ax", 2), 1_000);
+        assert_eq!(read("abcde", 100_000), 4_000);
+    }
+}

@@ -1,0 +1,38 @@
+//! Providers' prompt caches, simulated: which part of each prompt is read
+//! from a cache, written to one, or billed in full.
+//!
+//! Each provider's rules are one file and a pure function of the requests so
+//! far and the simulated clock. Sources are named there; where a provider
+//! publishes no rule, the assumption is.
+//!
+//! Invariant: the buckets of a request are disjoint and sum to its tokens.
+//! Work per request does not grow with the history: prompts carry a hash for
+//! each of their prefixes, and only what changed is looked at.
+
+mod anthropic;
+mod deepseek;
+mod gemini;
+mod ideal;
+mod openai;
+mod prefixes;
+mod prompt;
+
+pub use anthropic::Anthropic;
+pub use deepseek::DeepSeek;
+pub use gemini::{GeminiExplicit, GeminiImplicit};
+pub use ideal::Ideal;
+pub use openai::{OpenAiMarked, OpenAiSteps};
+pub use prompt::{Block, Buckets, Life, Prompt, Unit};
+
+use jiff::Timestamp;
+
+/// A provider's cache as one session meets it. Requests come one after the
+/// other: each may read what the ones before it wrote.
+pub trait PromptCache: Send {
+    /// What becomes of a prompt that is sent at this time. Times never run
+    /// backwards.
+    fn request(&mut self, prompt: &Prompt, at: Timestamp) -> Buckets;
+}
+
+#[cfg(test)]
+mod testkit;

@@ -1,0 +1,191 @@
+//! OpenAI's prompt caches: the automatic one of models up to GPT-5.5, and the
+//! one at breakpoints of GPT-5.6 and later.
+//!
+//! Sources: platform.openai.com, prompt caching; for the newer one also
+//! openai/codex#35300 and the API's generated clients, as marked.
+
+use std::collections::VecDeque;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::PromptCache;
+use super::prefixes::Prefixes;
+use super::prompt::{Buckets, Prompt, Unit};
+
+/// Shortest prompt, and shortest prefix, that is cached.
+const MINIMUM: u64 = 1_024;
+
+/// Up to GPT-5.5: the longest prefix that was sent lately, from 1,024 tokens
+/// on and in steps of 128, is read; nothing is charged for writing.
+///
+/// The documents give 5 to 10 minutes without use, an hour at most; ten
+/// minutes are assumed, counted from the last use.
+#[derive(Clone, Debug, Default)]
+pub struct OpenAiSteps(Prefixes);
+
+/// What a cached prefix grows by.
+const STEP: u64 = 128;
+/// Assumed life without use.
+const IDLE: SignedDuration = SignedDuration::from_mins(10);
+
+impl PromptCache for OpenAiSteps {
+    fn request(&mut self, prompt: &Prompt, at: Timestamp) -> Buckets {
+        let known = prompt.end(self.0.known(prompt, at, Some(IDLE)));
+        self.0.send(prompt, at);
+        let read = if known < MINIMUM { 0 } else { MINIMUM + (known - MINIMUM) / STEP * STEP };
+        Buckets::up_to(prompt.tokens(), read, read, read)
+    }
+}
+
+/// From GPT-5.6 on: entries at breakpoints, which cost to write. The newest
+/// message is a breakpoint by itself, beside at most three marked ones; a
+/// prompt matches exactly at an entry, anywhere among the 80 newest, without
+/// steps and without a limit of blocks; entries live for 30 minutes.
+#[derive(Clone, Debug, Default)]
+pub struct OpenAiMarked {
+    /// Newest last.
+    entries: VecDeque<Entry>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    prefix: u64,
+    /// Position of its last block.
+    block: usize,
+    used: Timestamp,
+}
+
+/// Explicit breakpoints beside the implicit one.
+const EXPLICIT: usize = 3;
+/// Breakpoints among which a match is looked for.
+const REMEMBERED: usize = 80;
+/// Life of an entry without use.
+const LIFE: SignedDuration = SignedDuration::from_mins(30);
+
+impl OpenAiMarked {
+    /// Positions of the blocks behind which entries are written, last first:
+    /// the newest input, and the latest explicit marks.
+    fn breakpoints(prompt: &Prompt) -> Vec<usize> {
+        let blocks = prompt.blocks();
+        let eligible = |block: &usize| blocks[*block].end >= MINIMUM;
+        let implicit = blocks.iter().rposition(|block| block.unit != Unit::Output);
+        let explicit = (0..blocks.len()).rev().filter(|&at| blocks[at].mark.is_some());
+        let explicit = explicit.filter(|at| Some(*at) != implicit).take(EXPLICIT);
+        let mut all: Vec<usize> = implicit.into_iter().chain(explicit).filter(eligible).collect();
+        all.sort_unstable_by(|a, b| b.cmp(a));
+        all
+    }
+
+    fn keep(&mut self, prompt: &Prompt, block: usize, at: Timestamp) {
+        let prefix = prompt.blocks()[block].prefix;
+        self.entries.retain(|entry| entry.prefix != prefix);
+        self.entries.push_back(Entry { prefix, block, used: at });
+        if self.entries.len() > REMEMBERED {
+            self.entries.pop_front();
+        }
+    }
+}
+
+impl PromptCache for OpenAiMarked {
+    fn request(&mut self, prompt: &Prompt, at: Timestamp) -> Buckets {
+        let blocks = prompt.blocks();
+        let fits = |entry: &&Entry| {
+            at.duration_since(entry.used) <= LIFE
+                && blocks.get(entry.block).is_some_and(|block| block.prefix == entry.prefix)
+        };
+        let found = self.entries.iter().filter(fits).map(|entry| entry.block).max();
+        let read = found.map_or(0, |block| blocks[block].end);
+        let breakpoints = Self::breakpoints(prompt);
+        let written = breakpoints.first().map_or(0, |&block| blocks[block].end).max(read);
+        for block in breakpoints.into_iter().rev().chain(found) {
+            self.keep(prompt, block, at);
+        }
+        Buckets::up_to(prompt.tokens(), read, read, written)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Life;
+    use super::super::testkit::{marked, minutes, prompt, prompt_of, seconds};
+    use super::*;
+
+    #[test]
+    fn ten_requests_of_the_older_cache_by_hand() {
+        let mut cache = OpenAiSteps::default();
+        let mut read = |blocks: &str, at: Timestamp| {
+            let buckets = cache.request(&prompt(blocks), at);
+            assert_eq!((buckets.write, buckets.write_1h), (0, 0), "writing is free");
+            buckets.read
+        };
+        // Steps above 1,024: 2,000 → 1,920; 3,000 → 2,944; 4,000 → 3,968.
+        assert_eq!(read("a", minutes(0)), 0);
+        assert_eq!(read("ab", minutes(1)), 0, "1,000 common tokens are below the minimum");
+        assert_eq!(read("abc", minutes(2)), 1_920);
+        assert_eq!(read("abcd", minutes(3)), 2_944);
+        assert_eq!(read("abXd", minutes(4)), 1_920, "an edit in the middle ends the prefix");
+        assert_eq!(read("abcde", minutes(5)), 3_968, "what was there before is there still");
+        assert_eq!(read("abcde", minutes(15)), 4_992, "ten minutes are not too long");
+        assert_eq!(read("abcde", seconds(25 * 60 + 1)), 0, "ten minutes and a second are");
+        assert_eq!(read("xabcde", minutes(26)), 0, "a changed start changes everything");
+        assert_eq!(read("xabcdef", minutes(27)), 5_888);
+    }
+
+    #[test]
+    fn ten_requests_of_the_newer_cache_by_hand() {
+        let mut cache = OpenAiMarked::default();
+        let mut sent = |blocks: &str, at: Timestamp| {
+            let b = cache.request(&prompt(blocks), at);
+            (b.uncached, b.read, b.write)
+        };
+        // No steps: what is common is read to the token, what is new is paid for.
+        assert_eq!(sent("a", minutes(0)), (1_000, 0, 0), "below 1,024 nothing is written");
+        assert_eq!(sent("ab", minutes(1)), (0, 0, 2_000));
+        assert_eq!(sent("abc", minutes(2)), (0, 2_000, 1_000));
+        assert_eq!(sent("abXd", minutes(3)), (0, 2_000, 2_000), "the entry behind `b`");
+        assert_eq!(sent("aYb", minutes(4)), (0, 0, 3_000), "no entry behind `a` alone");
+        assert_eq!(sent("abcd", minutes(5)), (0, 3_000, 1_000));
+        assert_eq!(sent("abcd", minutes(35)), (0, 4_000, 0), "thirty minutes are not too long");
+        assert_eq!(sent("abcde", seconds(65 * 60 + 1)), (0, 0, 5_000));
+        assert_eq!(sent("abcdef", minutes(66)), (0, 5_000, 1_000));
+        assert_eq!(sent("q", minutes(67)), (1_000, 0, 0));
+    }
+
+    #[test]
+    fn a_changing_last_message_reads_nothing_until_the_stable_part_is_marked() {
+        // openai/codex#35300: 9k of stable prefix, another question each time.
+        let mut cache = OpenAiMarked::default();
+        for question in ["x", "y"] {
+            let blocks = format!("abcdefghi{question}");
+            assert_eq!(cache.request(&prompt(&blocks), minutes(0)).read, 0);
+        }
+        let mut cache = OpenAiMarked::default();
+        let ask = |cache: &mut OpenAiMarked, question: &str| {
+            let blocks = format!("abcdefghi{question}");
+            cache.request(&marked(&blocks, &[(8, Life::Minutes5)]), minutes(0)).read
+        };
+        assert_eq!(ask(&mut cache, "x"), 0);
+        assert_eq!(ask(&mut cache, "y"), 9_000);
+    }
+
+    #[test]
+    fn what_the_model_wrote_last_is_no_breakpoint_of_its_own() {
+        let mut cache = OpenAiMarked::default();
+        let ends_with_output = prompt_of(&[(1, 2_000, Unit::Input), (2, 500, Unit::Output)]);
+        let buckets = cache.request(&ends_with_output, minutes(0));
+        assert_eq!((buckets.uncached, buckets.write), (500, 2_000));
+    }
+
+    #[test]
+    fn the_eighty_newest_breakpoints_are_remembered() {
+        let mut cache = OpenAiMarked::default();
+        let ask = |cache: &mut OpenAiMarked, content: u64| {
+            cache.request(&prompt_of(&[(content, 2_000, Unit::Input)]), minutes(0)).read
+        };
+        for content in 0..81 {
+            ask(&mut cache, content);
+        }
+        assert_eq!(ask(&mut cache.clone(), 0), 0);
+        assert_eq!(ask(&mut cache, 1), 2_000);
+    }
+}

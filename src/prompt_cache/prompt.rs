@@ -1,0 +1,175 @@
+//! A prompt as a cache sees it: blocks, each with the hash of everything up to
+//! its end.
+
+use std::hash::Hasher;
+
+use jiff::SignedDuration;
+use rustc_hash::FxHasher;
+
+/// How long an entry lives after it was last used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Life {
+    /// Five minutes (Anthropic's default).
+    Minutes5,
+    /// An hour, at a higher price to write.
+    Hour,
+}
+
+impl Life {
+    /// As a span of time.
+    pub fn duration(self) -> SignedDuration {
+        match self {
+            Life::Minutes5 => SignedDuration::from_mins(5),
+            Life::Hour => SignedDuration::from_hours(1),
+        }
+    }
+}
+
+/// What a block is part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Tool definitions, system prompt, notes.
+    Preamble,
+    /// What is sent to the model: a user's text, a tool's result, a summary.
+    Input,
+    /// What the model wrote before.
+    Output,
+}
+
+/// One block of a prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Hash of the prompt up to and including this block.
+    pub prefix: u64,
+    /// Tokens up to and including this block.
+    pub end: u64,
+    /// What it is part of.
+    pub unit: Unit,
+    /// The breakpoint behind it, if the request sets one there.
+    pub mark: Option<Life>,
+}
+
+/// The blocks of one request, in the order in which they are sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Prompt {
+    blocks: Vec<Block>,
+}
+
+impl Prompt {
+    /// Adds a block. `content` is a hash of its bytes and its role.
+    pub fn push(&mut self, content: u64, tokens: u64, unit: Unit) {
+        let (before, start) = self.blocks.last().map_or((0, 0), |last| (last.prefix, last.end));
+        let mut hasher = FxHasher::default();
+        hasher.write_u64(before);
+        hasher.write_u64(content);
+        // One bit tells an empty prefix from one that hashes to zero.
+        let prefix = hasher.finish() | 1;
+        self.blocks.push(Block { prefix, end: start + tokens, unit, mark: None });
+    }
+
+    /// Takes out every block from a position on.
+    pub fn truncate(&mut self, blocks: usize) {
+        self.blocks.truncate(blocks);
+    }
+
+    /// Sets a breakpoint behind a block, by its position.
+    pub fn mark(&mut self, block: usize, life: Life) {
+        self.blocks[block].mark = Some(life);
+    }
+
+    /// Takes every breakpoint away.
+    pub fn unmark(&mut self) {
+        self.blocks.iter_mut().for_each(|block| block.mark = None);
+    }
+
+    /// The blocks.
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    /// Tokens of the whole prompt.
+    pub fn tokens(&self) -> u64 {
+        self.blocks.last().map_or(0, |last| last.end)
+    }
+
+    /// Tokens of the first so many blocks.
+    pub fn end(&self, blocks: usize) -> u64 {
+        blocks.checked_sub(1).map_or(0, |last| self.blocks[last].end)
+    }
+}
+
+/// Where the tokens of one prompt are billed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Buckets {
+    /// At the full rate.
+    pub uncached: u64,
+    /// Read from the cache.
+    pub read: u64,
+    /// Written to the cache for its shorter life.
+    pub write: u64,
+    /// Written for an hour.
+    pub write_1h: u64,
+    /// Tokens newly stored, times the seconds for which that is paid
+    /// (explicit caches with a fee for storage).
+    pub stored_token_seconds: u64,
+}
+
+impl Buckets {
+    /// A prompt of so many tokens, of which the first `read` are read, those up
+    /// to `hour` written for an hour and those up to `written` for less.
+    ///
+    /// # Panics
+    /// If the bounds do not ascend to the prompt's size: the rules of a
+    /// provider are wrong then.
+    pub(super) fn up_to(tokens: u64, read: u64, hour: u64, written: u64) -> Self {
+        assert!(
+            read <= hour && hour <= written && written <= tokens,
+            "buckets overlap: {read}, {hour}, {written} of {tokens}"
+        );
+        let buckets = Self {
+            uncached: tokens - written,
+            read,
+            write: written - hour,
+            write_1h: hour - read,
+            stored_token_seconds: 0,
+        };
+        assert_eq!(buckets.prompt(), tokens, "buckets sum to the prompt");
+        buckets
+    }
+
+    /// Tokens of the whole prompt.
+    pub fn prompt(&self) -> u64 {
+        self.uncached + self.read + self.write + self.write_1h
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prompt(contents: &[u64]) -> Prompt {
+        let mut prompt = Prompt::default();
+        contents.iter().for_each(|&content| prompt.push(content, 10, Unit::Input));
+        prompt
+    }
+
+    #[test]
+    fn a_prefix_has_one_hash_and_another_prefix_another() {
+        let hash = |contents: &[u64]| prompt(contents).blocks().last().unwrap().prefix;
+        assert_eq!(hash(&[1, 2]), hash(&[1, 2]));
+        assert_ne!(hash(&[1, 2]), hash(&[2, 1]));
+        assert_ne!(hash(&[1, 2]), hash(&[2]));
+        assert_ne!(hash(&[0]), hash(&[0, 0]));
+        let mut cut = prompt(&[1, 2, 3]);
+        cut.truncate(1);
+        cut.push(9, 10, Unit::Input);
+        assert_eq!(cut, prompt(&[1, 9]));
+        assert_eq!((cut.tokens(), cut.end(0), cut.end(1)), (20, 0, 10));
+    }
+
+    #[test]
+    #[should_panic(expected = "buckets overlap")]
+    fn buckets_that_overlap_are_a_bug() {
+        Buckets::up_to(100, 60, 50, 80);
+    }
+}
