@@ -1,6 +1,5 @@
 use crate::model::*;
 use crate::seats::answerer::*;
-use crate::seats::judge::*;
 use crate::text::Normal;
 use async_trait::async_trait;
 
@@ -24,28 +23,6 @@ impl Answerer for Reader {
                 Ok(best.map_or("I don't know.".to_owned(), |(_, t)| t.chars().take(400).collect()))
             })
             .collect()
-    }
-    fn name(&self) -> &str {
-        "offline"
-    }
-    fn source(&self) -> Source {
-        Source::Lexical
-    }
-}
-pub struct Lexical;
-#[async_trait]
-impl Judge for Lexical {
-    async fn grade(&self, g: &Grading<'_>) -> Judgement {
-        let a = Normal::new(g.answer);
-        let (v, s) = match g.expect {
-            Expectation::AnyOf(x) if x.iter().any(|x| a.contains(&Normal::new(x))) => {
-                (Verdict::Correct, Some(1.0))
-            }
-            Expectation::AnyOf(_) => (Verdict::Incorrect, Some(0.0)),
-            Expectation::Rubric(_) => (Verdict::Unscored("rubric".into()), None),
-            Expectation::Unanswerable => (Verdict::Incorrect, Some(0.0)),
-        };
-        Judgement { verdict: v, score: s, rationale: "temporary".into() }
     }
     fn name(&self) -> &str {
         "offline"

@@ -10,6 +10,7 @@ use super::exit::Failure;
 use crate::replay::{WindowError, WindowSpec};
 use crate::run::Seats;
 use crate::seats::compactor::Offline;
+use crate::seats::judge;
 use crate::tokens::Counter;
 
 /// Columns assumed where the output is no terminal.
@@ -21,7 +22,7 @@ pub(super) fn seats(counter: &Arc<Counter>) -> Seats {
         compactor: Arc::new(Offline::new(Arc::clone(counter))),
         offline: true,
         answerer: Arc::new(super::temporary::Reader),
-        judge: Arc::new(super::temporary::Lexical),
+        judge: Arc::new(judge::Offline),
     }
 }
 

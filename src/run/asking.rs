@@ -17,10 +17,17 @@ use crate::model::{
 };
 use crate::replay::{Probed, Replayed, Subject};
 use crate::seats::answerer::{Passage, Shown};
-use crate::seats::judge::Grading;
+use crate::seats::judge::{Grading, Haystack, Sought};
 
 /// Something that is worked out once, however many cells wait for it.
 type Once<K, V> = Mutex<FxHashMap<K, Arc<OnceCell<V>>>>;
+
+/// What came of one question.
+#[derive(Clone)]
+struct Answered {
+    answer: Result<String, NoAnswer>,
+    answerable: Option<bool>,
+}
 
 /// Asks and grades for one transcript.
 pub(super) struct Asking {
@@ -28,7 +35,9 @@ pub(super) struct Asking {
     seats: Seats,
     /// The messages as a model would read them.
     messages: Vec<Arc<str>>,
-    answers: Once<blake3::Hash, Vec<Result<String, NoAnswer>>>,
+    /// What each probe expects to be said; absent where that is no value.
+    sought: Vec<Option<Vec<Sought>>>,
+    answers: Once<blake3::Hash, Vec<Answered>>,
     judgements: Once<(u32, String), Judgement>,
 }
 
@@ -38,7 +47,9 @@ impl Asking {
         let asked = !subject.facts.probes.is_empty();
         let messages = subject.facts.messages.iter().filter(|_| asked);
         let messages = messages.map(|m| Arc::from(subject.texts[&m.text].as_str())).collect();
-        Self { subject, seats, messages, answers: Once::default(), judgements: Once::default() }
+        let sought = subject.facts.probes.iter().map(|p| sought(&p.probe.expect)).collect();
+        let (answers, judgements) = (Once::default(), Once::default());
+        Self { subject, seats, messages, sought, answers, judgements }
     }
 
     /// Fills in the probe rows of a cell that was replayed.
@@ -50,22 +61,16 @@ impl Asking {
             let here: Vec<&Probed> = here.collect();
             let shown = self.shown(snapshot, &replayed.texts);
             let answers = self.answers(snapshot, &shown, &here).await;
-            for (probed, answer) in here.into_iter().zip(answers) {
-                asked.push(self.row(probed, &shown, answer).await);
+            for (probed, answered) in here.into_iter().zip(answers) {
+                asked.push(self.row(probed, answered).await);
             }
         }
         asked.sort_by_key(|row| row.probe);
         rows.probes = asked;
     }
 
-    async fn row(
-        &self,
-        probed: &Probed,
-        shown: &Shown,
-        answer: Result<String, NoAnswer>,
-    ) -> ProbeRow {
-        let probe = self.probe(probed.probe);
-        let (answer, judgement) = match answer {
+    async fn row(&self, probed: &Probed, answered: Answered) -> ProbeRow {
+        let (answer, judgement) = match answered.answer {
             Ok(text) => {
                 let judgement = self.judgement(probed.probe, &text).await;
                 (Answer::Said(text), judgement)
@@ -80,7 +85,7 @@ impl Asking {
             snapshot: probed.snapshot,
             evidence: probed.evidence,
             age_compactions: probed.age_compactions,
-            answerable: answerable(&probe.probe.expect, shown),
+            answerable: answered.answerable,
             answer,
             judgement,
         }
@@ -96,12 +101,26 @@ impl Asking {
         snapshot: &Snapshot,
         shown: &Shown,
         probed: &[&Probed],
-    ) -> Vec<Result<String, NoAnswer>> {
+    ) -> Vec<Answered> {
         let numbers: Vec<u32> = probed.iter().map(|p| p.probe).collect();
         let once = once(&self.answers, key(&snapshot.parts, &numbers));
         let questions: Vec<&str> =
             numbers.iter().map(|&n| self.probe(n).probe.question.as_str()).collect();
-        once.get_or_init(|| self.seats.answerer.answer(shown, &questions)).await.clone()
+        let ask = || async {
+            let answers = self.seats.answerer.answer(shown, &questions).await;
+            let answerable = self.answerable(shown, &numbers);
+            let answered = answers.into_iter().zip(answerable);
+            answered.map(|(answer, answerable)| Answered { answer, answerable }).collect()
+        };
+        once.get_or_init(ask).await.clone()
+    }
+
+    /// Whether the context says what each probe expects.
+    fn answerable(&self, shown: &Shown, probes: &[u32]) -> Vec<Option<bool>> {
+        let texts: Vec<&str> = shown.passages.iter().map(|passage| &*passage.text).collect();
+        let context = Haystack::new(&texts.join("\n\n"));
+        let states = |values: &Vec<Sought>| values.iter().any(|value| context.states(value));
+        probes.iter().map(|&probe| self.sought[probe as usize].as_ref().map(states)).collect()
     }
 
     async fn judgement(&self, number: u32, answer: &str) -> Judgement {
@@ -167,15 +186,10 @@ fn unscored(why: String) -> Judgement {
     Judgement { verdict: Verdict::Unscored(why.clone()), score: None, rationale: why }
 }
 
-/// Whether an expected value stands in the context.
-fn answerable(expect: &Expectation, shown: &Shown) -> Option<bool> {
-    let values: Vec<crate::text::Normal> =
-        expect.alternatives().iter().map(|v| crate::text::Normal::new(v)).collect();
-    if values.is_empty() {
-        return None;
-    }
-    Some(shown.passages.iter().any(|p| {
-        let text = crate::text::Normal::new(&p.text);
-        values.iter().any(|v| text.contains(v))
-    }))
+/// The values that a context can state; `None` for a rubric, for yes and no,
+/// and for what cannot be known (`semantics` 32).
+fn sought(expect: &Expectation) -> Option<Vec<Sought>> {
+    let values: Vec<Sought> = expect.alternatives().iter().map(|v| Sought::new(v)).collect();
+    let open = |value: &Sought| !value.is_yes_no() && !value.is_empty();
+    values.iter().any(open).then_some(values)
 }

@@ -4,12 +4,14 @@
 //! takes time linear in the text.
 
 pub mod bounded;
+pub mod calendar;
 pub mod generic;
 pub mod identifiers;
 pub mod normal;
 mod shapes;
 
 pub use bounded::{Needle, NeedleSet, contains_bounded};
+pub use calendar::{DateSpan, PartialDate, dates};
 pub use generic::{is_generic, recompiled, restyled};
 pub use identifiers::{Identifier, IdentifierOptions, identifiers};
 pub use normal::Normal;

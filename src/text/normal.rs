@@ -99,9 +99,24 @@ fn raw_words(text: &str) -> Vec<String> {
 }
 
 /// Han, hiragana, katakana: scripts that put no spaces between words.
-fn is_unspaced(c: char) -> bool {
+pub(crate) fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
         | '\u{20000}'..='\u{3134f}')
+}
+
+/// Whether a character belongs to a word: the small raised digits of footnotes
+/// do not.
+pub(crate) fn is_word(c: char) -> bool {
+    c.is_alphanumeric() && !matches!(c, '²' | '³' | '¹' | '\u{2070}'..='\u{209f}')
+}
+
+/// Whether the name that begins with `c` has lost the space before it, as in
+/// text copied from a page: `onMarch`, but not `iPhone` nor `LeBron`.
+pub(crate) fn runs_into_name(word: &str, c: char, after: char) -> bool {
+    c.is_ascii_uppercase()
+        && after.is_ascii_lowercase()
+        && word.len() >= 2
+        && word.bytes().all(|b| b.is_ascii_lowercase())
 }
 
 fn normal_word(word: &str) -> String {

@@ -3,6 +3,10 @@
 //! Invariant: it sees question, expectation and answer, never the context nor
 //! which strategy made it.
 
+mod offline;
+
+pub use offline::{Haystack, Offline, Sought};
+
 use async_trait::async_trait;
 
 use crate::model::{Expectation, Judgement, ProbeKind, Source};

@@ -1,0 +1,183 @@
+//! The judge without a model: words, numbers and dates.
+//!
+//! It is strict: an answer is right only if it says the expected value, as a
+//! value that holds. What only says it in other words is graded wrong; its
+//! error against human labels is measured in `tests/judge_real.rs`.
+
+mod answers;
+mod haystack;
+mod lexicon;
+mod numbers;
+mod page;
+mod periods;
+mod reading;
+mod refusal;
+mod sought;
+
+use async_trait::async_trait;
+
+pub use haystack::Haystack;
+pub use sought::Sought;
+
+use super::{Grading, Judge};
+use crate::model::{Expectation, Judgement, ProbeKind, Source, Verdict};
+use answers::{Tense, says, tense};
+use page::{Page, Question, Share};
+use refusal::abstains;
+use sought::polarity;
+
+/// The judge without a model. The rules, in this order:
+///
+/// 1. A rubric, a tone and a shared concept need a model: unscored.
+/// 2. An empty answer is wrong.
+/// 3. Where nothing can be known, only saying so is right.
+/// 4. Yes and no have to be said, or the question's content affirmed or denied.
+/// 5. Another value is right if one alternative is said: every number, every
+///    date at least as exactly, all of one or two words and most of more, near
+///    each other in a long text, none of them denied. What the question says
+///    already need not be said again. Of a list of two both have to be said, of
+///    a longer one two thirds.
+/// 6. With a stale value beside it, it is right only if the nearest cue says
+///    that the stale one is past (`it was X, now Y`, `from X to Y`) or that the
+///    expected one holds now; else the answer is stale.
+/// 7. An answer that says it does not know, and asserts nothing, abstains.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Offline;
+
+impl Offline {
+    /// Grades one answer.
+    pub fn judge(&self, grading: &Grading<'_>) -> Judgement {
+        if let ProbeKind::Tone | ProbeKind::SharedConcept = grading.kind {
+            let kind = grading.kind.as_str();
+            return unscored(format!("a model has to judge the kind {kind}"));
+        }
+        let values = match grading.expect {
+            Expectation::Rubric(_) => {
+                return unscored("a model has to judge a rubric".to_owned());
+            }
+            Expectation::Unanswerable => return unanswerable(grading.answer),
+            Expectation::AnyOf(values) => values,
+        };
+        if !grading.answer.contains(char::is_alphanumeric) {
+            return wrong("the answer is empty".to_owned());
+        }
+        Case::new(grading).verdict(values, grading.stale)
+    }
+}
+
+#[async_trait]
+impl Judge for Offline {
+    async fn grade(&self, grading: &Grading<'_>) -> Judgement {
+        self.judge(grading)
+    }
+
+    fn name(&self) -> &str {
+        "offline"
+    }
+
+    fn source(&self) -> Source {
+        Source::Lexical
+    }
+}
+
+fn judged(verdict: Verdict, score: f64, rationale: String) -> Judgement {
+    Judgement { verdict, score: Some(score), rationale }
+}
+
+fn wrong(rationale: String) -> Judgement {
+    judged(Verdict::Incorrect, 0.0, rationale)
+}
+
+fn unscored(rationale: String) -> Judgement {
+    Judgement { verdict: Verdict::Unscored(rationale.clone()), score: None, rationale }
+}
+
+fn unanswerable(answer: &str) -> Judgement {
+    if !answer.contains(char::is_alphanumeric) {
+        wrong("the answer is empty".to_owned())
+    } else if abstains(answer) {
+        judged(Verdict::Abstained, 1.0, "the answer says that it is not known".to_owned())
+    } else {
+        wrong("the answer asserts something that was never said".to_owned())
+    }
+}
+
+/// One answer on the bench.
+struct Case<'a> {
+    answer: &'a str,
+    page: Page,
+    question: Question,
+}
+
+impl<'a> Case<'a> {
+    fn new(grading: &Grading<'a>) -> Case<'a> {
+        let (page, question) = (Page::new(grading.answer), Question::new(grading.question));
+        Case { answer: grading.answer, page, question }
+    }
+
+    fn verdict(&self, values: &[String], stale: &[String]) -> Judgement {
+        let expected = self.first(values);
+        let outdated = stale.iter().find_map(|value| {
+            let places = self.find(value).ok()?;
+            Some((value, places))
+        });
+        match (expected, outdated) {
+            (Ok((value, places)), Some((old, old_places)))
+                if !old_places.iter().all(|place| places.contains(place)) =>
+            {
+                self.both((value, &places), (old, &old_places))
+            }
+            (Ok((value, _)), _) => judged(Verdict::Correct, 1.0, format!("it says `{value}`")),
+            (Err(_), Some((old, places))) if tense(&self.page, &places) != Some(Tense::Past) => {
+                judged(Verdict::Stale, 0.0, format!("it asserts `{old}`, which no longer holds"))
+            }
+            (Err(_), _) if abstains(self.answer) => {
+                judged(Verdict::Abstained, 0.0, "the answer says that it does not know".to_owned())
+            }
+            (Err(why), _) => wrong(why),
+        }
+    }
+
+    /// The first alternative that is said; else what the first one lacks.
+    fn first<'v>(&self, values: &'v [String]) -> Result<(&'v str, Vec<usize>), String> {
+        let mut lacks = None;
+        for value in values {
+            match self.find(value) {
+                Ok(places) => return Ok((value, places)),
+                Err(why) => lacks = lacks.or(Some(format!("`{value}` is not said: {why}"))),
+            }
+        }
+        Err(lacks.unwrap_or_else(|| "no value is expected".to_owned()))
+    }
+
+    fn find(&self, value: &str) -> Result<Vec<usize>, String> {
+        if let Some(expected) = polarity(value) {
+            return match says(&self.page, &self.question) {
+                Some(said) if said == expected => Ok(Vec::new()),
+                Some(_) => Err("it says the opposite".to_owned()),
+                None => Err("it says neither yes nor no".to_owned()),
+            };
+        }
+        let missing = |what: String| format!("it lacks {what}");
+        self.page.find(&Sought::new(value), &self.question, Share::Main).map_err(missing)
+    }
+
+    /// An answer that says an expected and a stale value.
+    fn both(
+        &self,
+        (value, places): (&str, &[usize]),
+        (old, old_places): (&str, &[usize]),
+    ) -> Judgement {
+        let (new, before) = (tense(&self.page, places), tense(&self.page, old_places));
+        let is_past = before == Some(Tense::Past) && new != Some(Tense::Past);
+        let is_now = new == Some(Tense::Now) && before != Some(Tense::Now);
+        if is_past || is_now {
+            judged(Verdict::Correct, 1.0, format!("it says `{value}`, and `{old}` as past"))
+        } else {
+            judged(Verdict::Stale, 0.0, format!("it asserts `{old}` beside `{value}`"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

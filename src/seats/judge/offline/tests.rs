@@ -1,0 +1,357 @@
+use super::*;
+
+fn verdict_of(question: &str, value: &str, stale: &str, answer: &str) -> Judgement {
+    let stale: Vec<String> =
+        [stale].iter().filter(|s| !s.is_empty()).map(|s| (*s).into()).collect();
+    Offline.judge(&Grading {
+        question,
+        kind: ProbeKind::Fact,
+        expect: &Expectation::AnyOf(vec![value.to_owned()]),
+        stale: &stale,
+        answer,
+    })
+}
+
+fn judged(question: &str, value: &str, answer: &str) -> &'static str {
+    verdict_of(question, value, "", answer).verdict.as_str()
+}
+
+fn is_right(value: &str, answer: &str) -> bool {
+    judged("", value, answer) == "correct"
+}
+
+#[track_caller]
+fn right(value: &str, answers: &[&str]) {
+    for answer in answers {
+        assert!(
+            is_right(value, answer),
+            "{value}: {answer}: {:?}",
+            verdict_of("", value, "", answer)
+        );
+    }
+}
+
+#[track_caller]
+fn wrong_for(value: &str, answers: &[&str]) {
+    for answer in answers {
+        assert!(!is_right(value, answer), "{value}: {answer}");
+    }
+}
+
+#[test]
+fn case_punctuation_articles_marks_and_inflection_do_not_count() {
+    right("The Müller tubes", &["muller TUBE!", "It was a “Müller” tube."]);
+    right("adopted a dog", &["She adopts dogs.", "adopting a dog"]);
+    right("Corn Mill", &["Cornmill"]);
+    right("the U.S. army", &["US Army", "the army of the USA", "the United States army"]);
+    right("Canada", &["a Canadian"]);
+}
+
+#[test]
+fn numbers_are_equal_however_they_are_written_and_a_different_one_is_wrong() {
+    right("25,000 users", &["25000 users", "twenty-five thousand users", "25k users"]);
+    right("3.50", &["3.5", "it is 3.50 exactly"]);
+    right("$2.5 million", &["2,500,000 dollars in all", "2.5 million"]);
+    right("the second season", &["season 2", "the 2nd season"]);
+    right("World War II", &["world war 2", "World War Two"]);
+    right("a week", &["one week", "1 week"]);
+    wrong_for("4 months", &["5 months", "4 years", "months", "40 months", "a few months"]);
+    wrong_for("two cats and a dog", &["a cat and two dogs"]);
+    wrong_for("2", &["once or twice"]);
+}
+
+#[test]
+fn a_date_is_right_if_it_says_at_least_as_much() {
+    right("7 May 2023", &["May 7th, 2023", "2023-05-07", "on the 7th of May, 2023, I think"]);
+    right("May 2023", &["7 May 2023", "in May of 2023"]);
+    wrong_for("7 May 2023", &["8 May 2023", "May 2023", "7 May", "7 June 2023", "in 2023"]);
+    right("Since around 2014", &["2014", "from 2014 on"]);
+    wrong_for("2022", &["2021", "some years back"]);
+}
+
+#[test]
+fn a_year_that_the_question_names_need_not_be_said_again() {
+    let question = "When in 2017 did the show begin?";
+    assert_eq!(judged(question, "4 November 2017", "On November 4."), "correct");
+    assert_eq!(judged(question, "4 November 2017", "On November 5."), "incorrect");
+    assert_eq!(judged("When did it begin?", "4 November 2017", "On November 4."), "incorrect");
+}
+
+#[test]
+fn a_day_told_from_another_day_is_that_day() {
+    // 16 March 2024 was a Saturday, 12 June 2024 a Wednesday, 8 March 2024 a Friday.
+    right("The Friday before 16 March 2024", &["15 March 2024", "the Friday before 16 March 2024"]);
+    wrong_for("The Friday before 16 March 2024", &["16 March 2024", "8 March 2024", "March 2024"]);
+    right("the weekend before 12 June 2024", &["8 June 2024", "Jun 9, 2024"]);
+    wrong_for(
+        "the weekend before 12 June 2024",
+        &["12 June 2024", "the weekend before 5 June 2024", "early June 2024"],
+    );
+    right("the week before 8 March 2024", &["1 March 2024", "on 27 February 2024"]);
+    wrong_for("the week before 8 March 2024", &["8 March 2024", "20 February 2024"]);
+    right("two days before 3 March 2024", &["1 March 2024"]);
+    right("between April 10 and 15, 2024", &["12 April 2024"]);
+    wrong_for("12 April 2024", &["between April 10 and 15, 2024"]);
+}
+
+#[test]
+fn what_is_denied_is_not_said() {
+    wrong_for("adopted a dog", &["She did not adopt a dog.", "She never adopted a dog"]);
+    right("adopted a dog", &["She did not move, but adopted a dog."]);
+    wrong_for("did not adopt a dog", &["She adopted a dog."]);
+    right("did not adopt a dog", &["She didn't adopt any dog."]);
+    wrong_for("Paris", &["Not Paris, but London.", "London instead of Paris"]);
+    let question = "Which city did she not visit?";
+    assert_eq!(judged(question, "Paris", "She did not visit Paris."), "correct");
+}
+
+#[test]
+fn a_vague_answer_on_the_topic_is_wrong() {
+    let question = "What book did Ana give to Ole?";
+    for answer in ["A well-known novel.", "A book that Ana gave to Ole", "Something he liked"] {
+        assert_eq!(judged(question, "The Silent Harbour by Mira Lund", answer), "incorrect");
+    }
+    wrong_for("yellow tulips", &["tulips", "a beautiful flowering plant"]);
+}
+
+#[test]
+fn what_the_question_says_need_not_be_said_again() {
+    let question = "How many months has she had the canoe?";
+    assert_eq!(judged(question, "4 months", "4"), "correct");
+    assert_eq!(judged(question, "4 months", "5"), "incorrect");
+    assert_eq!(judged("What sector is it?", "public sector", "It is the sector."), "incorrect");
+    assert_eq!(judged("Is the sector public?", "public sector", "It is a sector."), "incorrect");
+}
+
+#[test]
+fn of_a_list_both_of_two_and_two_thirds_of_more_are_needed() {
+    right("fishing, weaving", &["Weaving and fishing."]);
+    wrong_for("fishing, weaving", &["She fishes.", "weaving"]);
+    right("bakery, harbour, museum", &["the museum and the bakery"]);
+    wrong_for("bakery, harbour, museum", &["the museum"]);
+}
+
+#[test]
+fn a_person_is_known_by_surname_and_first_name_or_initial() {
+    right("Karen Anna Lena Holm", &["Karen Holm", "K. Holm"]);
+    right("David Karl Meyer", &["Dave Meyer played him.", "Meyer"]);
+    wrong_for("David Karl Meyer", &["David Karl Weber", "Steve Meyer", "John Meyer"]);
+}
+
+#[test]
+fn what_stands_in_parentheses_is_not_asked_for() {
+    right("3 (Rex, Mimi and Bo)", &["three"]);
+    right("(Pierre) Lambert", &["Lambert"]);
+    wrong_for("Anthology (Lund album)", &["an album by Lund"]);
+}
+
+#[test]
+fn in_a_long_text_the_words_stand_together() {
+    let filler = "and then we talked for a while about all the weather in town ".repeat(6);
+    let near = format!("{filler} she bought a red wooden boat yesterday {filler}");
+    let far = format!("a red {filler} wooden {filler} boat");
+    assert!(is_right("red wooden boat", &near));
+    assert!(!is_right("red wooden boat", &far));
+    let question = "How many canoes does Ole have?";
+    let other = format!("{filler} I paid 3 dollars {filler}");
+    assert_eq!(judged(question, "3", &other), "incorrect");
+    assert_eq!(judged(question, "3", &format!("{filler} Ole keeps 3 of them {filler}")), "correct");
+}
+
+#[test]
+fn one_wrong_letter_in_a_long_word_is_forgiven_but_not_in_a_short_one() {
+    right("Moonstone Legends", &["a Moonstone Legend", "Moonstne Legends"]);
+    wrong_for("Jean", &["Joan"]);
+    wrong_for("Iran", &["Iraq"]);
+}
+
+#[test]
+fn scripts_without_spaces_are_compared_by_character() {
+    right("南京大学", &["我在南京大学读书"]);
+    wrong_for("南京大学", &["我在北京大学读书"]);
+}
+
+#[test]
+fn yes_and_no_have_to_be_said_or_shown() {
+    let question = "Has Ana been to South Australia?";
+    for answer in ["Yes", "Yeah, twice.", "Ana has been to South Australia.", "Definitely"] {
+        assert_eq!(judged(question, "Yes", answer), "correct", "{answer}");
+        assert_eq!(judged(question, "Likely no, since it is far", answer), "incorrect", "{answer}");
+    }
+    for answer in ["No", "Probably not", "Ana has never been to South Australia.", "Unlikely"] {
+        assert_eq!(judged(question, "No", answer), "correct", "{answer}");
+        assert_eq!(judged(question, "Yes; for work", answer), "incorrect", "{answer}");
+    }
+    for answer in ["Maybe", "Ana might have been to South Australia", "She likes Australia"] {
+        assert_eq!(judged(question, "Yes", answer), "incorrect", "{answer}");
+    }
+    assert!(is_right("No Doubt", "the band No Doubt"));
+    assert_eq!(polarity("True Blood"), None);
+}
+
+#[test]
+fn in_a_long_text_a_yes_to_something_else_does_not_count() {
+    let other = "Yes, I love the new garden. ".repeat(10);
+    assert_eq!(judged("Has Ana been to South Australia?", "Yes", &other), "incorrect");
+}
+
+#[test]
+fn an_empty_answer_is_wrong_and_not_knowing_abstains() {
+    for answer in ["", "  \n", "?!…"] {
+        assert_eq!(judged("Where?", "Paris", answer), "incorrect", "{answer}");
+    }
+    for answer in [
+        "I don't know.",
+        "Unknown",
+        "The conversation does not mention it.",
+        "I’m sorry, but there is no information about that.",
+    ] {
+        let judgement = verdict_of("Where?", "Paris", "", answer);
+        assert_eq!(judgement.verdict, Verdict::Abstained, "{answer}");
+        assert_eq!(judgement.score, Some(0.0));
+    }
+    assert_eq!(judged("Where?", "Paris", "I'm not sure, but I think it was Paris."), "correct");
+    assert_eq!(judged("Where?", "Paris", "I don't know, probably London."), "incorrect");
+}
+
+#[test]
+fn where_nothing_can_be_known_only_saying_so_is_right() {
+    let grade = |answer| {
+        let (expect, kind) = (&Expectation::Unanswerable, ProbeKind::Abstain);
+        Offline.judge(&Grading { question: "Where?", kind, expect, stale: &[], answer })
+    };
+    let known = grade("That was never mentioned.");
+    assert_eq!((known.verdict, known.score), (Verdict::Abstained, Some(1.0)));
+    for answer in
+        ["Paris.", "", "I don't know, but it was probably Paris.", "In Paris. I am not sure."]
+    {
+        let judgement = grade(answer);
+        assert_eq!(
+            (judgement.verdict, judgement.score),
+            (Verdict::Incorrect, Some(0.0)),
+            "{answer}"
+        );
+    }
+}
+
+#[test]
+fn a_stale_value_is_stale_unless_it_is_told_as_past() {
+    let judged = |answer| verdict_of("What port is it?", "9090", "8080", answer).verdict;
+    for answer in [
+        "9090",
+        "It was 8080, now it is 9090.",
+        "It moved from 8080 to 9090.",
+        "9090, not 8080.",
+        "9090 (previously 8080)",
+        "It is 9090; it was 8080 before.",
+    ] {
+        assert_eq!(judged(answer), Verdict::Correct, "{answer}");
+    }
+    for answer in ["8080", "It is 8080 now.", "It was 9090, now it is 8080.", "8080 and 9090"] {
+        assert_eq!(judged(answer), Verdict::Stale, "{answer}");
+    }
+    assert_eq!(judged("7070"), Verdict::Incorrect);
+    assert_eq!(judged("It was 8080 before."), Verdict::Incorrect);
+    // A stale value within the expected one is not asserted.
+    let within =
+        verdict_of("Which car?", "the blue electric car", "blue car", "A blue electric car");
+    assert_eq!(within.verdict, Verdict::Correct);
+}
+
+#[test]
+fn rubrics_tone_and_shared_concepts_are_left_to_a_model() {
+    let one = Expectation::AnyOf(vec!["warm".to_owned()]);
+    let rubric = Expectation::Rubric(vec!["warm".to_owned()]);
+    let grade = |kind, expect| {
+        Offline.judge(&Grading { question: "How?", kind, expect, stale: &[], answer: "warm" })
+    };
+    for (kind, expect) in [
+        (ProbeKind::Tone, &one),
+        (ProbeKind::SharedConcept, &one),
+        (ProbeKind::Plan, &rubric),
+        (ProbeKind::Summary, &rubric),
+    ] {
+        let judgement = grade(kind, expect);
+        assert_eq!(judgement.score, None);
+        let Verdict::Unscored(why) = judgement.verdict else { panic!("{kind:?} was graded") };
+        assert!(why.contains("a model has to judge"), "{why}");
+    }
+    assert_eq!(grade(ProbeKind::Plan, &one).verdict, Verdict::Correct);
+}
+
+#[test]
+fn the_rationale_names_what_was_said_or_what_is_missing() {
+    let why = |value, answer| verdict_of("", value, "", answer).rationale;
+    assert_eq!(why("Paris", "in Paris"), "it says `Paris`");
+    assert_eq!(why("red boat", "a boat"), "`red boat` is not said: it lacks `red`");
+    assert_eq!(why("4 months", "5 months"), "`4 months` is not said: it lacks the number 4 month");
+    assert_eq!(why("7 May 2023", "2023"), "`7 May 2023` is not said: it lacks the date 2023-05-07");
+}
+
+#[test]
+fn any_alternative_will_do() {
+    let expect = Expectation::AnyOf(vec!["Roma".to_owned(), "Rome".to_owned()]);
+    let (kind, stale) = (ProbeKind::Fact, &[]);
+    let grading = Grading { question: "", kind, expect: &expect, stale, answer: "in Rome" };
+    assert_eq!(Offline.judge(&grading).rationale, "it says `Rome`");
+}
+
+#[test]
+fn hostile_texts_are_judged_without_a_panic() {
+    let long = "7 May 2023, one hundred and two or 3 not the cat's U.S. ".repeat(200);
+    let dates = "between 1 May 2023 and 2 May 2023 ".repeat(200);
+    let digits = "9".repeat(20_000);
+    let texts = [
+        "",
+        "\0\u{7f}\u{1b}[31m",
+        "שלום עולם 7 מאי",
+        "…—–()[]{}",
+        "🍐",
+        "1,2,,3..4",
+        "[4]",
+        "a",
+        "'’'",
+        "the",
+        "\u{301}e\u{301}",
+        "Ⅻ ² ½",
+        &long,
+        &dates,
+        &digits,
+    ];
+    for value in texts {
+        for answer in texts {
+            let judgement = verdict_of(value, value, answer, answer);
+            assert!(!judgement.rationale.is_empty());
+        }
+    }
+    assert!(!is_right("🍐", "a pear"), "a value without a word is said nowhere");
+    assert!(is_right(&digits, &digits));
+}
+
+#[test]
+fn a_haystack_states_what_stands_together_and_is_not_denied() {
+    let haystack = Haystack::new(
+        "user: The port is 8,080 now.\nassistant: Noted, on 7 May 2023.\n\
+         user: We did not adopt the blue parrot. The red cat came home.",
+    );
+    let states = |value: &str| haystack.states(&Sought::new(value));
+    for value in ["8080", "port 8080", "May 7, 2023", "May 2023", "red cats", "the cat"] {
+        assert!(states(value), "{value}");
+    }
+    for value in ["8081", "8 May 2023", "adopted a blue parrot", "red parrot cage", "Yes", "…", ""]
+    {
+        assert!(!states(value), "{value}");
+    }
+    assert!(Sought::new("Yes, twice").is_yes_no() && !Sought::new("Yesterday").is_yes_no());
+    assert!(Sought::new("…").is_empty());
+}
+
+#[tokio::test]
+async fn it_sits_in_the_judges_seat() {
+    let judge: &dyn Judge = &Offline;
+    let expect = Expectation::AnyOf(vec!["Rome".to_owned()]);
+    let (kind, stale) = (ProbeKind::Fact, &[]);
+    let grading = Grading { question: "", kind, expect: &expect, stale, answer: "Rome" };
+    assert_eq!(judge.grade(&grading).await.score, Some(1.0));
+    assert_eq!((judge.name(), judge.source()), ("offline", Source::Lexical));
+}

@@ -1,0 +1,103 @@
+//! Calendar dates in a text, whole or in part.
+
+mod reader;
+
+use std::ops::Range;
+
+use jiff::civil::Date;
+
+use reader::Reader;
+
+/// A day, a month or a year as a text names it: parts that it leaves open are
+/// absent. A year or a month is always there, and a day only with its month.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PartialDate {
+    /// The year.
+    pub year: Option<i16>,
+    /// The month, `1..=12`.
+    pub month: Option<i8>,
+    /// The day, `1..=31`.
+    pub day: Option<i8>,
+}
+
+impl PartialDate {
+    /// Whether no part of one contradicts the other: both may name one day.
+    pub fn agrees(self, other: PartialDate) -> bool {
+        let open = |a: Option<i16>, b: Option<i16>| a.is_none() || b.is_none() || a == b;
+        open(self.year, other.year)
+            && open(self.month.map(i16::from), other.month.map(i16::from))
+            && open(self.day.map(i16::from), other.day.map(i16::from))
+    }
+
+    /// Whether it says all that `other` says, and perhaps more.
+    pub fn covers(self, other: PartialDate) -> bool {
+        (other.year.is_none() || self.year == other.year)
+            && (other.month.is_none() || self.month == other.month)
+            && (other.day.is_none() || self.day == other.day)
+    }
+
+    /// The day of the calendar, where all parts are known.
+    pub fn civil(self) -> Option<Date> {
+        Date::new(self.year?, self.month?, self.day?).ok()
+    }
+
+    /// Whether the calendar has it; 29 February stands where the year is open.
+    fn exists(self) -> bool {
+        let (month, day) = (self.month.unwrap_or(1), self.day.unwrap_or(1));
+        Date::new(self.year.unwrap_or(2000), month, day).is_ok()
+    }
+}
+
+impl From<Date> for PartialDate {
+    fn from(date: Date) -> PartialDate {
+        PartialDate { year: Some(date.year()), month: Some(date.month()), day: Some(date.day()) }
+    }
+}
+
+/// A date and the bytes of the text that name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DateSpan {
+    /// What is named.
+    pub date: PartialDate,
+    /// Where.
+    pub span: Range<usize>,
+}
+
+/// The dates that `text` names, in order: `7 May 2023`, `May 7th, 2023`,
+/// `the 7th of May`, `May 2023`, `2023-05-07`, `13/5/2023`, `2023`, `in May`.
+///
+/// `5/7/2023` is read as its year, since the month may be either number; of
+/// `April 10 and 15, 2024` both days are found. A year on its own lies in
+/// `1700..=2199`: elsewhere a count is as likely.
+pub fn dates(text: &str) -> Vec<DateSpan> {
+    Reader::new(text).dates()
+}
+
+/// The month that a word names in full or shortened, `1..=12`.
+pub fn month(word: &str) -> Option<i8> {
+    let lower = word.to_lowercase();
+    let at = MONTHS.iter().position(|name| {
+        *name == lower
+            || lower.len() == 3 && name.starts_with(&lower)
+            || lower == "sept" && *name == "september"
+    })?;
+    i8::try_from(at + 1).ok()
+}
+
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+
+#[cfg(test)]
+mod tests;
