@@ -13,7 +13,6 @@ mod progress;
 mod report;
 mod show;
 mod strategies;
-mod temporary;
 mod wire;
 
 use bench::Ask;

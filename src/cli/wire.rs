@@ -9,8 +9,7 @@ use jiff::Timestamp;
 use super::exit::Failure;
 use crate::replay::{WindowError, WindowSpec};
 use crate::run::Seats;
-use crate::seats::compactor::Offline;
-use crate::seats::judge;
+use crate::seats::{answerer, compactor, judge};
 use crate::tokens::Counter;
 
 /// Columns assumed where the output is no terminal.
@@ -19,9 +18,9 @@ const DEFAULT_WIDTH: usize = 100;
 /// Who sits where: the embedded offline models.
 pub(super) fn seats(counter: &Arc<Counter>) -> Seats {
     Seats {
-        compactor: Arc::new(Offline::new(Arc::clone(counter))),
+        compactor: Arc::new(compactor::Offline::new(Arc::clone(counter))),
         offline: true,
-        answerer: Arc::new(super::temporary::Reader),
+        answerer: Arc::new(answerer::Offline::new(Arc::clone(counter))),
         judge: Arc::new(judge::Offline),
     }
 }

@@ -3,6 +3,10 @@
 //! Invariant: it sees the context and the questions, never what is expected,
 //! nor which strategy made the context.
 
+mod offline;
+
+pub use offline::Offline;
+
 use std::sync::Arc;
 
 use async_trait::async_trait;

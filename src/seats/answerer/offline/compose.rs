@@ -1,0 +1,153 @@
+//! Writing the answer: the sentences that fit best, with what their dates mean.
+
+use super::dates::{relative, written};
+use super::doubt::is_unknown;
+use super::index::Index;
+use super::question::{Ask, Question};
+use super::rank::{Ranked, rank};
+use super::span::between;
+use crate::seats::answerer::ANSWER_TOKENS;
+use crate::tokens::Counter;
+
+/// What is said when the context does not tell.
+pub(super) const UNKNOWN: &str = "I don't know.";
+
+/// Sentences that an answer is chosen from.
+const CANDIDATES: usize = 24;
+
+/// Tokens of an answer at most. Longer ones find more, and are right about
+/// other questions more often; see the table in `tests/reader_real.rs`.
+const BUDGET: u64 = 100;
+
+/// What the sentence after a chosen one gains: it may go on with it.
+const GOES_ON: f64 = 0.4;
+
+/// A line of the answer and the sentence that it is of.
+type Line = (usize, String);
+
+/// The answer to a question from a context.
+pub(super) fn answer(index: &Index, text: &str, counter: &Counter) -> String {
+    let question = Question::new(text, &index.speakers);
+    let mut ranked = rank(index, &question);
+    let between = if question.ask == Ask::HowLong { between(index, text) } else { None };
+    if between.is_none() && is_unknown(&ranked) {
+        return UNKNOWN.to_owned();
+    }
+    ranked.truncate(CANDIDATES);
+    if question.wants_newest() {
+        drop_superseded(index, &question, &mut ranked);
+    }
+    let mut lines = chosen(index, &question, ranked, between.as_deref(), counter);
+    lines.sort();
+    let mut lines: Vec<String> =
+        between.into_iter().chain(lines.into_iter().map(|l| l.1)).collect();
+    while counter.count(&lines.join("\n")) > ANSWER_TOKENS {
+        lines.pop();
+    }
+    if lines.is_empty() { UNKNOWN.to_owned() } else { lines.join("\n") }
+}
+
+/// The best sentences whose lines keep to the budget.
+fn chosen(
+    index: &Index,
+    question: &Question,
+    mut open: Vec<Ranked>,
+    opening: Option<&str>,
+    counter: &Counter,
+) -> Vec<Line> {
+    let mut lines: Vec<Line> = Vec::new();
+    let mut told = opening.unwrap_or("").to_owned();
+    let mut spent = counter.count(&told);
+    while let Some(at) = best(index, &lines, &open) {
+        let sentence = open.remove(at).sentence;
+        let line = line(index, question, sentence, &told);
+        if line.is_empty() || lines.iter().any(|(_, other)| *other == line) {
+            continue;
+        }
+        // The end of a line is a token.
+        let cost = counter.count(&line) + 1;
+        if spent + cost <= BUDGET {
+            spent += cost;
+            told.push_str(&line);
+            lines.push((sentence, line));
+        } else if lines.is_empty() {
+            lines.push((sentence, cut(&line, BUDGET.saturating_sub(spent), counter)));
+            break;
+        }
+    }
+    lines.retain(|(_, line)| !line.is_empty());
+    lines
+}
+
+/// The place of the best sentence, given those that are chosen.
+fn best(index: &Index, lines: &[Line], open: &[Ranked]) -> Option<usize> {
+    let goes_on = |one: &Ranked| {
+        let before = one.sentence.checked_sub(1);
+        before.is_some_and(|before| {
+            index.block_of(before) == index.block_of(one.sentence)
+                && lines.iter().any(|(at, _)| *at == before)
+        })
+    };
+    let value = |one: &Ranked| one.score + if goes_on(one) { GOES_ON } else { 0.0 };
+    let values = open.iter().map(value).enumerate();
+    values.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).map(|(at, _)| at)
+}
+
+/// Leaves out what a later sentence says anew: one with a number or a name
+/// that holds at least two terms of the question, where a later candidate
+/// holds the same ones and another value.
+fn drop_superseded(index: &Index, question: &Question, ranked: &mut Vec<Ranked>) {
+    let terms = |at: usize| {
+        let stands = |term| index.sentence(at).terms.binary_search_by_key(term, |e| e.0).is_ok();
+        let held = question.terms.iter().enumerate().filter(|(_, term)| stands(term));
+        held.fold(0u64, |mask, (number, _)| mask | 1 << number.min(63))
+    };
+    let valued = |at: usize| index.sentence(at).has_number || index.sentence(at).has_name;
+    let known: Vec<(usize, u64)> = ranked
+        .iter()
+        .map(|one| one.sentence)
+        .filter(|&at| valued(at) && !index.sentence(at).asks)
+        .map(|at| (at, terms(at)))
+        .collect();
+    ranked.retain(|one| {
+        let own = terms(one.sentence);
+        let anew = |&(at, mask): &(usize, u64)| {
+            at > one.sentence && mask & own == own && index.text(at) != index.text(one.sentence)
+        };
+        own.count_ones() < 2 || !known.iter().any(anew)
+    });
+}
+
+/// A sentence as a line of the answer, with what its relative dates mean. A
+/// question about a date also gets the day on which it was said, unless the
+/// answer has told it.
+fn line(index: &Index, question: &Question, at: usize, told: &str) -> String {
+    let mut text = index.text(at);
+    let label = index.entry(at).speaker.map(|speaker| index.speakers[speaker].as_str());
+    let label = label.filter(|_| question.ask != Ask::Who);
+    if let Some(rest) = label.and_then(|label| text.strip_prefix(label)) {
+        text = rest.trim_start_matches([':', '：', ' ']);
+    }
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let asks_date = matches!(question.ask, Ask::When | Ask::HowLong);
+    let Some(said) = index.entry(at).date.filter(|_| asks_date && !text.is_empty()) else {
+        return text;
+    };
+    let mut means: Vec<String> = relative(&text, said).into_iter().map(|one| one.means).collect();
+    if means.is_empty() && question.ask == Ask::When {
+        means.push(written(said));
+    }
+    means.retain(|means| !told.contains(means));
+    means.dedup();
+    if means.is_empty() { text } else { format!("{}: {text}", means.join("; ")) }
+}
+
+/// The longest beginning of a line that keeps to a budget, in whole words
+/// where the script has them.
+fn cut(line: &str, budget: u64, counter: &Counter) -> String {
+    let ends: Vec<usize> = line.char_indices().map(|(at, _)| at).chain([line.len()]).collect();
+    let fit = ends.partition_point(|&end| counter.count(&line[..end]) <= budget);
+    let kept = &line[..ends[fit.saturating_sub(1)]];
+    let whole = if kept.len() == line.len() { None } else { kept.rfind(' ') };
+    kept[..whole.unwrap_or(kept.len())].to_owned()
+}

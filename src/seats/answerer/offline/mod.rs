@@ -1,0 +1,95 @@
+//! The offline reader: retrieval and extraction, deterministic, without weights
+//! of a language model.
+//!
+//! It stands in for a model so that what a context still holds can be measured
+//! without one. A passage is taken apart once, a context indexed once; for each
+//! question the sentences are ranked by how rare the terms are that they share
+//! with it (BM25), by who speaks, when, and what was said just before, and the
+//! best are copied out in the order of the context. Relative dates are resolved
+//! against the day on which they were said. Where no sentence gives reason to
+//! answer, it says that it does not know. It never works an answer out, except
+//! for the time between two dated events, and knows no data set.
+
+mod compose;
+mod dates;
+mod doubt;
+mod index;
+mod passage;
+mod question;
+mod rank;
+mod signs;
+mod span;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use rustc_hash::FxHashMap;
+
+use self::index::Index;
+use self::passage::Analysed;
+use super::{Answerer, Passage, Shown};
+use crate::model::{NoAnswer, Source};
+use crate::tokens::Counter;
+
+/// Bytes of text whose analysis is kept at most.
+const KEPT: usize = 256 << 20;
+
+/// The stand-in for a model in the answerer's seat. Answers depend on the
+/// context and the question alone.
+#[derive(Debug)]
+pub struct Offline {
+    counter: Arc<Counter>,
+    memo: Mutex<Memo>,
+}
+
+#[derive(Debug, Default)]
+struct Memo {
+    texts: FxHashMap<Arc<str>, Arc<Analysed>>,
+    bytes: usize,
+}
+
+impl Offline {
+    /// A reader that keeps to its bound by this counter.
+    pub fn new(counter: Arc<Counter>) -> Self {
+        Self { counter, memo: Mutex::default() }
+    }
+
+    /// What was made of a passage, now or before: the same messages come back in
+    /// hundreds of contexts.
+    fn analysed(&self, passage: &Passage) -> Arc<Analysed> {
+        let known =
+            || self.memo.lock().expect("no holder panics").texts.get(&passage.text).cloned();
+        if let Some(known) = known() {
+            return known;
+        }
+        let analysed = Arc::new(Analysed::new(&passage.text));
+        let mut memo = self.memo.lock().expect("no holder panics");
+        if memo.bytes + passage.text.len() > KEPT {
+            *memo = Memo::default();
+        }
+        memo.bytes += passage.text.len();
+        memo.texts.insert(Arc::clone(&passage.text), Arc::clone(&analysed));
+        analysed
+    }
+}
+
+#[async_trait]
+impl Answerer for Offline {
+    async fn answer(&self, shown: &Shown, questions: &[&str]) -> Vec<Result<String, NoAnswer>> {
+        let analysed = shown.passages.iter().map(|passage| self.analysed(passage)).collect();
+        let index = Index::new(&shown.passages, analysed);
+        questions.iter().map(|text| Ok(compose::answer(&index, text, &self.counter))).collect()
+    }
+
+    fn name(&self) -> &str {
+        "offline"
+    }
+
+    fn source(&self) -> Source {
+        Source::Lexical
+    }
+}

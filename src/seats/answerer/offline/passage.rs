@@ -1,0 +1,234 @@
+//! A passage taken apart: who speaks, its sentences, their terms.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::words::{Term, Word, is_function_word, term, words};
+
+/// Longest sentence in bytes; a longer one is cut into windows.
+const SENTENCE: usize = 360;
+
+/// Sentences of one block at most: what is found together.
+const BLOCK_SENTENCES: usize = 12;
+
+/// Bytes of one block, roughly.
+const BLOCK: usize = 1200;
+
+/// Longest label of a speaker, in bytes.
+const LABEL: usize = 40;
+
+/// A sentence, a line, or a window of a long one.
+#[derive(Clone, Debug)]
+pub(super) struct Sentence {
+    /// Bytes of the passage, without surrounding space.
+    pub place: Range<usize>,
+    /// Terms with how often each stands here, ordered by term.
+    pub terms: Vec<(Term, u32)>,
+    /// Words that are no function words.
+    pub length: u32,
+    /// Whether it holds a digit or a number word.
+    pub has_number: bool,
+    /// Whether a word after the first begins with a capital.
+    pub has_name: bool,
+    /// Whether it asks.
+    pub asks: bool,
+    /// Whether it speaks of the speaker.
+    pub first_person: bool,
+    /// Whether it speaks to another.
+    pub second_person: bool,
+    /// Neighbouring terms, ordered.
+    pub pairs: Vec<Term>,
+}
+
+/// A passage taken apart.
+#[derive(Clone, Debug)]
+pub(super) struct Analysed {
+    /// The passage's text.
+    pub text: Arc<str>,
+    /// The name before the first colon, where there may be one.
+    pub label: Option<Range<usize>>,
+    /// Its sentences in order.
+    pub sentences: Vec<Sentence>,
+    /// Runs of sentences that are found together.
+    pub blocks: Vec<Range<usize>>,
+}
+
+impl Analysed {
+    /// Takes a text apart.
+    pub(super) fn new(text: &Arc<str>) -> Self {
+        let label = label(text);
+        let body = label.as_ref().map_or(0, |label| label.end + 1);
+        let mut sentences = Vec::new();
+        for place in places(text, 0) {
+            let sentence = sentence(text, place, body);
+            if sentence.length > 0 {
+                sentences.push(sentence);
+            }
+        }
+        let blocks = blocks(&sentences);
+        Self { text: Arc::clone(text), label, sentences, blocks }
+    }
+
+    /// The speaker's label.
+    pub(super) fn speaker(&self) -> Option<&str> {
+        self.label.clone().map(|label| &self.text[label])
+    }
+}
+
+/// A label such as `Ann: ` at the beginning: at most three words, the first
+/// with a capital or of an unspaced script.
+fn label(text: &str) -> Option<Range<usize>> {
+    let mut end = text.len().min(LABEL);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let colon = text[..end].find([':', '：'])?;
+    let name = &text[..colon];
+    let after = text[colon..].chars().nth(1);
+    let fits =
+        name.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '.' | '-' | '\'' | '_'))
+            && name.starts_with(|c: char| c.is_alphabetic() && !c.is_lowercase())
+            && name.split(' ').count() <= 3
+            && after.is_none_or(char::is_whitespace);
+    fits.then_some(0..colon)
+}
+
+fn blocks(sentences: &[Sentence]) -> Vec<Range<usize>> {
+    let mut blocks = Vec::new();
+    let mut start = 0;
+    for at in 0..sentences.len() {
+        let bytes = sentences[at].place.end - sentences[start].place.start;
+        if at > start && (at - start >= BLOCK_SENTENCES || bytes > BLOCK) {
+            blocks.push(start..at);
+            start = at;
+        }
+    }
+    if start < sentences.len() {
+        blocks.push(start..sentences.len());
+    }
+    blocks
+}
+
+fn sentence(text: &str, place: Range<usize>, body: usize) -> Sentence {
+    let spelt = &text[place.clone()];
+    let found = words(spelt);
+    let mut terms: Vec<Term> = Vec::with_capacity(found.len());
+    let mut seen_word = false;
+    let (mut has_number, mut has_name) = (false, false);
+    let (mut first_person, mut second_person) = (false, false);
+    for Word { place: within, lower } in &found {
+        let word = &spelt[within.clone()];
+        has_number |= word.contains(|c: char| c.is_numeric()) || is_number_word(lower);
+        has_name |= seen_word
+            && word != "I"
+            && !word.starts_with("I'")
+            && word.starts_with(char::is_uppercase);
+        seen_word |= place.start + within.start >= body;
+        first_person |= matches!(lower.as_str(), "i" | "me" | "my" | "mine" | "we" | "us" | "our");
+        second_person |= matches!(lower.as_str(), "you" | "your" | "yours");
+        if !is_function_word(lower) {
+            terms.push(term(lower));
+        }
+    }
+    let mut pairs = super::words::pairs(&terms);
+    pairs.sort_unstable();
+    let length = terms.len() as u32;
+    terms.sort_unstable();
+    let mut counted: Vec<(Term, u32)> = Vec::with_capacity(terms.len());
+    for term in terms {
+        match counted.last_mut() {
+            Some((last, count)) if *last == term => *count += 1,
+            _ => counted.push((term, 1)),
+        }
+    }
+    let asks = spelt.ends_with(['?', '？']);
+    Sentence {
+        place,
+        terms: counted,
+        length,
+        has_number,
+        has_name,
+        asks,
+        first_person,
+        second_person,
+        pairs,
+    }
+}
+
+/// Whether a lower-case word is a small number.
+pub(super) fn is_number_word(lower: &str) -> bool {
+    matches!(
+        lower,
+        "one"
+            | "two"
+            | "three"
+            | "four"
+            | "five"
+            | "six"
+            | "seven"
+            | "eight"
+            | "nine"
+            | "ten"
+            | "eleven"
+            | "twelve"
+            | "dozen"
+            | "twenty"
+            | "thirty"
+            | "hundred"
+            | "thousand"
+            | "once"
+            | "twice"
+            | "first"
+            | "second"
+            | "third"
+            | "couple"
+            | "few"
+    )
+}
+
+/// Where the sentences of a text stand: lines, cut after what ends a sentence.
+fn places(text: &str, from: usize) -> Vec<Range<usize>> {
+    let mut out = Vec::new();
+    let mut start = from;
+    let mut chars = text[from..].char_indices().map(|(at, c)| (from + at, c)).peekable();
+    while let Some((at, c)) = chars.next() {
+        let end = at + c.len_utf8();
+        let next = chars.peek().map(|(_, c)| *c);
+        let ends = match c {
+            '\n' | '\r' => true,
+            '。' | '！' | '？' => true,
+            '.' | '!' | '?' | '…' => {
+                next.is_none_or(char::is_whitespace)
+                    && !(c == '.' && is_abbreviation(&text[start..at]))
+            }
+            // A long line of JSON or of a list has no full stops.
+            ',' | ';' | '{' | '[' | '，' | '；' => {
+                at - start > SENTENCE / 2 && next.is_none_or(|c| c.is_whitespace() || c == '"')
+            }
+            c if c.is_whitespace() => at - start > SENTENCE,
+            _ => at - start > 2 * SENTENCE,
+        };
+        if ends {
+            push(text, start..end, &mut out);
+            start = end;
+        }
+    }
+    push(text, start..text.len(), &mut out);
+    out
+}
+
+fn push(text: &str, place: Range<usize>, out: &mut Vec<Range<usize>>) {
+    let spelt = &text[place.clone()];
+    let kept = spelt.trim();
+    if !kept.is_empty() {
+        let start = place.start + (spelt.len() - spelt.trim_start().len());
+        out.push(start..start + kept.len());
+    }
+}
+
+/// Whether a full stop after this ends a short form or a list's number.
+fn is_abbreviation(before: &str) -> bool {
+    let word = before.rsplit(char::is_whitespace).next().unwrap_or("");
+    let short = ["Mr", "Mrs", "Ms", "Dr", "Prof", "St", "vs", "e.g", "i.e", "etc", "No", "Jr"];
+    short.contains(&word) || before.trim().len() <= 3 && word.bytes().all(|b| b.is_ascii_digit())
+}

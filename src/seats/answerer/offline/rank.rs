@@ -1,0 +1,250 @@
+//! Which sentences of a context answer a question.
+
+use jiff::civil::Date;
+use rustc_hash::FxHashMap;
+
+use super::dates::{holds, relative};
+use super::index::{Block, Index};
+use super::question::{Ask, Question};
+use super::signs::{Signs, score};
+use crate::model::Role;
+use crate::text::dates;
+
+/// Blocks that are looked at sentence by sentence: more find no more answers.
+const BLOCKS: usize = 32;
+
+/// What a block's surroundings count for while blocks are chosen: its own
+/// terms, those of the two before it and of the one after.
+const AROUND: [f64; 4] = [1.0, 0.5, 0.2, 0.2];
+
+/// A sentence with how well it fits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Ranked {
+    pub sentence: usize,
+    pub score: f64,
+    pub signs: Signs,
+}
+
+/// Where the terms of a question stand, each weighed by how rare it is.
+/// Scores are shares of what a sentence with every term once would have.
+struct Found<'a> {
+    index: &'a Index,
+    question: &'a Question,
+    rarity: Vec<f64>,
+    total: f64,
+    rarest: f64,
+    sentences: FxHashMap<usize, f64>,
+    /// Score, and which terms stand there.
+    blocks: FxHashMap<usize, (f64, u64)>,
+}
+
+/// The sentences that fit best, best first.
+pub(super) fn rank(index: &Index, question: &Question) -> Vec<Ranked> {
+    let found = Found::new(index, question);
+    let mut out = Vec::new();
+    for block in found.best_blocks() {
+        found.weigh(block, &mut out);
+    }
+    // Of two that fit alike the later one holds.
+    out.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.sentence.cmp(&a.sentence)));
+    out
+}
+
+impl<'a> Found<'a> {
+    fn new(index: &'a Index, question: &'a Question) -> Self {
+        let rarity: Vec<f64> = question.terms.iter().map(|&term| index.rarity(term)).collect();
+        let mut found = Found {
+            index,
+            question,
+            total: rarity.iter().sum::<f64>().max(f64::MIN_POSITIVE),
+            rarest: rarity.iter().copied().fold(f64::MIN_POSITIVE, f64::max),
+            rarity,
+            sentences: FxHashMap::default(),
+            blocks: FxHashMap::default(),
+        };
+        for number in 0..question.terms.len() {
+            found.look_up(number);
+        }
+        found
+    }
+
+    fn look_up(&mut self, number: usize) {
+        let (index, weight) = (self.index, self.rarity[number] / self.total);
+        let mut places = index.postings(self.question.terms[number]).iter().peekable();
+        while let Some(&(sentence, count)) = places.next() {
+            let (sentence, count) = (sentence as usize, f64::from(count));
+            *self.sentences.entry(sentence).or_default() +=
+                weight * index.in_sentence(sentence, count);
+            let block = index.block_of(sentence);
+            let mut in_block = count;
+            // The rest of the block's sentences with this term.
+            let mut ahead = places.clone();
+            while let Some(&(other, count)) = ahead.next()
+                && index.block_of(other as usize) == block
+            {
+                in_block += f64::from(count);
+            }
+            let entry = self.blocks.entry(block).or_default();
+            if entry.1 & bit(number) == 0 {
+                entry.0 += weight * index.in_block(block, in_block);
+                entry.1 |= bit(number);
+            }
+        }
+    }
+
+    /// Blocks with terms of the question, and the two after each, since what
+    /// answers a turn need not repeat it; the best of them.
+    fn best_blocks(&self) -> Vec<usize> {
+        let mut near: Vec<usize> = self.blocks.keys().flat_map(|&at| at..at + 3).collect();
+        near.retain(|&at| at < self.index.blocks.len());
+        near.sort_unstable();
+        near.dedup();
+        let around = |at: usize| {
+            let places = [Some(at), at.checked_sub(1), at.checked_sub(2), Some(at + 1)];
+            places.into_iter().zip(AROUND).map(|(at, share)| share * self.block(at)).sum::<f64>()
+        };
+        let mut scored: Vec<(usize, f64)> =
+            near.into_iter().map(|at| (at, around(at) * self.bearing(at))).collect();
+        scored.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
+        scored.truncate(BLOCKS);
+        scored.into_iter().map(|(at, _)| at).collect()
+    }
+
+    /// How much a block's speaker, role and date speak for it before its
+    /// sentences are read.
+    fn bearing(&self, block: usize) -> f64 {
+        let entry = &self.index.entries[self.index.blocks[block].passage];
+        let speaks = entry.speaker.is_some_and(|s| self.question.speakers.contains(&s));
+        let speaker = if speaks { 1.4 } else { 1.0 };
+        let role = if self.asked_of(entry.role) { 1.2 } else { 1.0 };
+        speaker * role * if self.is_dated(entry.date) { 1.5 } else { 1.0 }
+    }
+
+    /// Whether a question in the user's voice is about what this role said.
+    fn asked_of(&self, role: Role) -> bool {
+        match role {
+            Role::User => self.question.of_user,
+            Role::Assistant => self.question.of_assistant && !self.question.of_user,
+            Role::System | Role::Tool => false,
+        }
+    }
+
+    fn is_dated(&self, date: Option<Date>) -> bool {
+        date.is_some_and(|day| self.question.dates.iter().any(|named| holds(*named, day)))
+    }
+
+    fn block(&self, at: Option<usize>) -> f64 {
+        at.and_then(|at| self.blocks.get(&at)).map_or(0.0, |found| found.0)
+    }
+
+    fn held(&self, at: Option<usize>) -> u64 {
+        at.and_then(|at| self.blocks.get(&at)).map_or(0, |found| found.1)
+    }
+
+    fn sentence(&self, at: usize) -> f64 {
+        self.sentences.get(&at).copied().unwrap_or(0.0)
+    }
+
+    /// Share of the question, by rarity, that these terms are.
+    fn share(&self, held: u64) -> f64 {
+        let held = (0..self.rarity.len()).filter(|&number| held & bit(number) != 0);
+        held.map(|number| self.rarity[number]).sum::<f64>() / self.total
+    }
+
+    /// The sentences of a block with their signs.
+    fn weigh(&self, at: usize, out: &mut Vec<Ranked>) {
+        let (index, question) = (self.index, self.question);
+        let block = &index.blocks[at];
+        let shared = self.signs_of_block(at, block);
+        let place = at as f64 / index.blocks.len().max(1) as f64;
+        for number in block.first..block.end {
+            let sentence = index.sentence(number);
+            let novel = sentence.terms.iter().filter(|(term, _)| !question.terms.contains(term));
+            let before = number.checked_sub(1).filter(|before| *before >= block.first);
+            let typed = if self.is_of_kind(number) { 1.0 } else { 0.0 };
+            let own = self.sentence(number);
+            let kind = match question.ask {
+                Ask::When => [typed, 0.0, 0.0],
+                Ask::Number | Ask::HowLong => [0.0, typed, 0.0],
+                _ => [0.0, 0.0, typed],
+            };
+            let signs = Signs {
+                own,
+                before: before.map_or(0.0, |before| self.sentence(before)),
+                asks: sentence.asks && sentence.length <= 12,
+                short: sentence.length <= 2,
+                length: f64::from(sentence.length.max(1)).ln(),
+                novel: novel.map(|&(term, _)| index.rarity(term)).sum::<f64>().ln_1p(),
+                exclaims: sentence.length <= 4 && index.text(number).ends_with('!'),
+                first_person: sentence.first_person,
+                second_person: sentence.second_person,
+                pairs: question.shared_pairs(&sentence.pairs),
+                rarest: self.rarest_in(number),
+                kind,
+                opens: 1.0 / (1.0 + (number - block.first) as f64),
+                lately: if question.now { place } else { 0.0 },
+                ..shared
+            };
+            out.push(Ranked { sentence: number, score: score(&signs), signs });
+        }
+    }
+
+    /// The signs that all sentences of a block share.
+    fn signs_of_block(&self, at: usize, block: &Block) -> Signs {
+        let (index, question) = (self.index, self.question);
+        let entry = &index.entries[block.passage];
+        let (before, earlier) = (at.checked_sub(1), at.checked_sub(2));
+        let asked = before.map_or(0.0, |before| {
+            let run = index.blocks[before].first..index.blocks[before].end;
+            let asked = run.filter(|&at| index.sentence(at).asks).map(|at| self.sentence(at));
+            asked.fold(0.0, f64::max)
+        });
+        let one = question.speakers.len() == 1;
+        let speaks = entry.speaker.map(|speaker| question.speakers.contains(&speaker));
+        let held = self.held(Some(at));
+        let with_before = held | self.held(before);
+        Signs {
+            block: self.block(Some(at)),
+            previous: self.block(before),
+            earlier: self.block(earlier),
+            next: self.block(Some(at + 1)),
+            asked,
+            speaker: one && speaks == Some(true),
+            other: one && speaks == Some(false),
+            date: self.is_dated(entry.date),
+            missing: 1.0 - self.share(held),
+            held: self.share(with_before),
+            held_wide: self.share(with_before | self.held(earlier)),
+            role: self.asked_of(entry.role),
+            ..Signs::default()
+        }
+    }
+
+    /// How rare the rarest term of the question is that stands in a sentence,
+    /// as a share of the rarest of all.
+    fn rarest_in(&self, at: usize) -> f64 {
+        let terms = &self.index.sentence(at).terms;
+        let stands = |term| terms.binary_search_by_key(term, |(term, _)| *term).is_ok();
+        let held = self.question.terms.iter().zip(&self.rarity).filter(|(term, _)| stands(term));
+        held.map(|(_, rarity)| *rarity).fold(0.0, f64::max) / self.rarest
+    }
+
+    /// Whether a sentence holds the kind of thing that is asked for.
+    fn is_of_kind(&self, at: usize) -> bool {
+        let (sentence, text) = (self.index.sentence(at), self.index.text(at));
+        match self.question.ask {
+            Ask::When => {
+                let said = self.index.entry(at).date;
+                said.is_some_and(|said| !relative(text, said).is_empty()) || !dates(text).is_empty()
+            }
+            Ask::HowLong | Ask::Number => sentence.has_number,
+            Ask::Several => text.contains([',', '"']) || sentence.has_name,
+            Ask::Who | Ask::Where | Ask::Other => sentence.has_name,
+        }
+    }
+}
+
+/// The bit of a term; a question of more than 64 terms shares the last one.
+fn bit(number: usize) -> u64 {
+    1 << number.min(63)
+}
