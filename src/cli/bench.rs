@@ -9,7 +9,8 @@ use clap::{Args, ValueEnum};
 use super::exit::{Exit, Failure};
 use super::progress::{Progress, Verbosity};
 use super::report::print;
-use super::{inputs, report, strategies, wire};
+use super::strategies::{self, Holds};
+use super::{inputs, report, wire};
 use crate::dataset::Dataset;
 use crate::model::{INSTRUMENT, Manifest, Probe, Provenance, Report, Source};
 use crate::replay::WindowSpec;
@@ -116,7 +117,11 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
         datasets.iter_mut().for_each(|dataset| dataset.probes.clear());
     }
     let samples = samples(&datasets, arguments.limit)?;
-    let presets = arguments.selection.presets(samples.iter().any(|s| !s.probes.is_empty()))?;
+    let holds = Holds {
+        probes: samples.iter().any(|s| !s.probes.is_empty()),
+        compactions: samples.iter().any(|s| !s.transcript.compactions.is_empty()),
+    };
+    let presets = arguments.selection.presets(holds)?;
     let spec = RunSpec {
         presets,
         windows,
@@ -283,9 +288,14 @@ fn plan(spec: &RunSpec, samples: &[Sample]) -> String {
         .map(|p| if p.uses_compactor() { spec.replicates } else { 1 })
         .sum::<u32>()
         * (spec.windows.len() * samples.len()) as u32;
+    let asked: usize = samples.iter().map(|s| s.probes.len()).sum();
+    let probes = match asked {
+        0 => String::new(),
+        n => format!("{n} probes, each put to one context a cell and graded\n"),
+    };
     format!(
         "{} transcripts with {requests} requests\n{} presets × {} windows: {cells} cells\n\
-         0 calls to a model: every seat is offline, nothing is spent\n",
+         {probes}0 calls to a model: every seat is offline, nothing is spent\n",
         samples.len(),
         spec.presets.len(),
         spec.windows.len(),

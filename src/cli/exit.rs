@@ -107,6 +107,7 @@ impl From<FolderError> for Failure {
             FolderError::Io { .. } => {
                 "give the folder of a run that `recap bench` wrote, and may write to"
             }
+            FolderError::Instrument { .. } => "run `recap bench` again on the same data",
             FolderError::Line { .. } => "delete that line, or run `recap bench` again",
         };
         Failure::usage(error.to_string()).help(help)

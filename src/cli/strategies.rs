@@ -27,10 +27,22 @@ const DEFAULT: &[&str] = &[
 ];
 
 /// Controls without which no row can be read.
-const ALWAYS: &[&str] = &["full", "empty", "id-list"];
+const ALWAYS: &[&str] = &["full", "empty", "id-list", WITH_PROBES];
 
 /// The control that only probes give a meaning.
 const WITH_PROBES: &str = "evidence";
+
+/// The control that is `full` where no vendor's compaction is on record.
+const WITH_COMPACTIONS: &str = "recorded";
+
+/// What the data of a run hold.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Holds {
+    /// Questions.
+    pub probes: bool,
+    /// Compactions of the recorded agent.
+    pub compactions: bool,
+}
 
 /// Which presets, with which overrides.
 #[derive(Debug, Args)]
@@ -47,25 +59,28 @@ pub struct Selection {
 
 impl Selection {
     /// The rows of the run, controls included, in the order in which they were named.
-    /// `evidence` runs where there are probes, and nowhere else.
-    pub(super) fn presets(&self, probes: bool) -> Result<Vec<Arc<Preset>>, Failure> {
+    /// `evidence` runs where there are probes, and nowhere else; `recorded`
+    /// without being named only where a vendor's compaction is on record.
+    pub(super) fn presets(&self, data: Holds) -> Result<Vec<Arc<Preset>>, Failure> {
+        let fits = |name: &str| match name {
+            WITH_PROBES => data.probes,
+            WITH_COMPACTIONS => data.compactions,
+            _ => true,
+        };
         let mut names: Vec<String> = Vec::new();
         let mut add = |name: &str| {
             if !names.iter().any(|n| n == name) {
                 names.push(name.to_owned());
             }
         };
-        ALWAYS.iter().for_each(|name| add(name));
-        if probes {
-            add(WITH_PROBES);
-        }
+        ALWAYS.iter().filter(|name| fits(name)).for_each(|name| add(name));
         if self.strategy.is_empty() {
-            DEFAULT.iter().for_each(|name| add(name));
+            DEFAULT.iter().filter(|name| fits(name)).for_each(|name| add(name));
         }
         for name in &self.strategy {
             match name.as_str() {
-                "all" => builtin_names().filter(|n| probes || *n != WITH_PROBES).for_each(&mut add),
-                WITH_PROBES if !probes => {
+                "all" => builtin_names().filter(|name| fits(name)).for_each(&mut add),
+                WITH_PROBES if !data.probes => {
                     return Err(Failure::usage("the control `evidence` needs probes")
                         .help("leave it out, or give a data set with a probes.jsonl"));
                 }

@@ -193,7 +193,25 @@ fn retention_lies_between_floor_and_ceiling_and_is_never_clamped() {
     close(row(&report, "x"), "retention", -2.0);
     // Floor and ceiling are alike: there is no room to measure in.
     let report = run(vec![four("s")], cells("wwwR", "rrrr"));
-    absent(row(&report, "x"), "retention", "less than 0.2 apart");
+    absent(row(&report, "x"), "retention", "are 0.00 apart, less than 0.2");
+}
+
+#[test]
+fn retention_has_an_interval_from_six_transcripts_on() {
+    // Floor 0 and ceiling 1 everywhere, so it is the mean of the own scores
+    // 0, 1/3, 2/3, 1, 1/3, 2/3: 0.5, with s² = 11/90 and t(5) = 2.5706.
+    let names = ["a", "b", "c", "d", "e", "f"];
+    let own = ["wwwR", "RwwR", "RRwR", "RRRR", "RwwR", "RRwR"];
+    let mut cells = Vec::new();
+    for (name, outcomes) in names.iter().zip(own) {
+        cells.extend([full(name, "RRRr"), empty(name, "wwwr"), compacted(name, outcomes)]);
+    }
+    let report = run(names.iter().map(|name| four(name)).collect(), cells);
+    let x = row(&report, "x");
+    close(x, "retention", 0.5);
+    let half = 2.570_581_835_636_314 * (11.0_f64 / 90.0 / 6.0).sqrt();
+    close(x, "retention_lo", 0.5 - half);
+    close(x, "retention_hi", 0.5 + half);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use super::aggregate::{Pooled, pool};
 use super::bootstrap::blocks;
 use super::gather::{Figures, Gathered, RowKey, gather};
 use super::measures::{MEASURES, RESAMPLED};
-use super::spec::{Basis, Support};
+use super::spec::{Basis, Support, mean};
 use super::statistics::{Bounds, Clusters, Confidence};
 
 /// The data set of rows over all transcripts of a run.
@@ -253,7 +253,7 @@ impl Builder<'_> {
 
     /// What is said of a row's probes as a whole.
     fn of_probes(&self, values: &mut BTreeMap<String, Value>) {
-        values.insert("retention".into(), self.retention());
+        self.retention(values);
         values.insert("continuity_source".into(), Value::Text(self.source.as_str().into()));
         // Leaks show as answers of a model without any history; words alone guess nothing.
         let reason = "finding leaked probes takes a model as answerer";
@@ -263,19 +263,39 @@ impl Builder<'_> {
     }
 
     /// (recall − floor) / (ceiling − floor), never clamped (`measures` §5).
-    fn retention(&self) -> Value {
-        let recall = |code: Option<usize>| self.pooled.row(code? as u32, "recall");
-        let rows = (recall(Some(self.code)), recall(self.floor), recall(self.baseline));
-        let (Some(own), Some(floor), Some(ceiling)) = rows else {
-            return Value::Absent("needs the recall of the row, of `empty` and of `full`".into());
+    ///
+    /// It is a ratio of means over transcripts; its interval is that of its
+    /// linearised values (Cochran, "Sampling Techniques", 6.3), in which own
+    /// score, floor and ceiling of a transcript vary together.
+    fn retention(&self, values: &mut BTreeMap<String, Value>) {
+        let recall = |code: Option<usize>| code.map(|code| self.each(code, "recall"));
+        let controls = recall(self.floor).zip(recall(self.baseline));
+        let own = self.each(self.code, "recall");
+        let score = |(unit, own): (&usize, &f64)| {
+            let (floor, ceiling) = controls.as_ref()?;
+            let floor = floor.get(unit)?;
+            Some((*unit, own - floor, ceiling.get(unit)? - floor))
         };
-        let room = ceiling - floor;
+        let scores: Vec<(usize, f64, f64)> = own.iter().filter_map(score).collect();
+        let Some(room) = mean(scores.iter().map(|(_, _, room)| *room)) else {
+            let reason = "needs the recall of the row, of `empty` and of `full`";
+            values.insert("retention".into(), Value::Absent(reason.into()));
+            return;
+        };
         if room < LEAST_ROOM {
-            return Value::Absent(format!(
-                "`full` scores {ceiling:.2} and `empty` {floor:.2}: less than {LEAST_ROOM} apart"
-            ));
+            let reason = format!("`full` and `empty` are {room:.2} apart, less than {LEAST_ROOM}");
+            values.insert("retention".into(), Value::Absent(reason));
+            return;
         }
-        Value::Known((own - floor) / room)
+        let gained = mean(scores.iter().map(|(_, gained, _)| *gained)).unwrap_or(0.0);
+        let retention = gained / room;
+        values.insert("retention".into(), Value::Known(retention));
+        let linear = |(unit, gained, own_room): &(usize, f64, f64)| {
+            (*unit, retention + (gained - retention * own_room) / room)
+        };
+        let linear: BTreeMap<usize, f64> = scores.iter().map(linear).collect();
+        let interval = self.clusters(&linear).confidence(self.options.seed).map(Confidence::bounds);
+        bounds("retention", interval.map(|b| (b.lo, b.hi)), values);
     }
 
     /// The kind with the lowest continuity, of those with enough probes.

@@ -43,7 +43,11 @@ pub(super) fn headline(report: &Report, dataset: &str, windows: &[&str]) -> Stri
     let requests: usize = facts.iter().map(|t| t.requests.len()).sum();
     let references: usize = facts.iter().map(|t| t.exam.references.len()).sum();
     let probes: usize = facts.iter().map(|t| t.probes.len()).sum();
-    let probes = if probes > 0 { format!("{}, ", counted(probes, "probe")) } else { String::new() };
+    let graded = ungraded(report, dataset).map(|n| format!(" ({} graded)", probes - n));
+    let probes = match probes {
+        0 => String::new(),
+        n => format!("{}{}, ", counted(n, "probe"), graded.unwrap_or_default()),
+    };
     let name = if dataset == ALL { "all data sets" } else { dataset };
     let labels: Vec<String> = windows.iter().map(|w| window(w)).collect();
     format!(
@@ -56,6 +60,14 @@ pub(super) fn headline(report: &Report, dataset: &str, windows: &[&str]) -> Stri
         labels.join(", "),
         models(&report.manifest.compactor),
     )
+}
+
+/// How many probes of a data set nobody could grade, if any: rows of one data
+/// set are asked the same.
+fn ungraded(report: &Report, dataset: &str) -> Option<usize> {
+    let rows = report.rows.iter().filter(|row| row.dataset == dataset);
+    let least = rows.filter_map(|row| row.number("unscored")).reduce(f64::min)?;
+    (least > 0.0).then_some(least as usize)
 }
 
 /// A count with its noun.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Cell, Manifest, TranscriptFacts};
+use crate::model::{Cell, INSTRUMENT, Manifest, TranscriptFacts};
 
 /// What went wrong with a run folder, and where.
 #[derive(Debug, thiserror::Error)]
@@ -19,6 +19,18 @@ pub enum FolderError {
         path: PathBuf,
         /// Why.
         source: std::io::Error,
+    },
+    /// The run was made by another version of the instrument.
+    #[error(
+        "{}: this run was made by version {instrument} of the instrument, this program is \
+         version {INSTRUMENT}: their figures cannot be mixed",
+        path.display()
+    )]
+    Instrument {
+        /// The manifest.
+        path: PathBuf,
+        /// Its version.
+        instrument: u32,
     },
     /// A line is not what this program wrote.
     #[error("{}, line {line}: {problem}", path.display())]
@@ -163,6 +175,7 @@ impl Loaded {
     pub fn read(path: &Path) -> Result<Self, FolderError> {
         let file = path.join("manifest.json");
         let manifest = fs::read_to_string(&file).map_err(io(&file))?;
+        same_instrument(&file, &manifest)?;
         let manifest = serde_json::from_str(&manifest).map_err(|e| FolderError::Line {
             path: file,
             line: e.line(),
@@ -182,6 +195,22 @@ impl Loaded {
             })?;
         }
         Ok(Self { manifest, transcripts, cells, texts })
+    }
+}
+
+/// Runs of another version of the instrument hold other rows, and their
+/// figures mean something else.
+fn same_instrument(file: &Path, manifest: &str) -> Result<(), FolderError> {
+    #[derive(Deserialize)]
+    struct Version {
+        instrument: u32,
+    }
+    match serde_json::from_str(manifest) {
+        Ok(Version { instrument }) if instrument != INSTRUMENT => {
+            Err(FolderError::Instrument { path: file.to_owned(), instrument })
+        }
+        // What is no manifest at all is told when it is read as one.
+        _ => Ok(()),
     }
 }
 

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use recap::dataset::{LoadOptions, bundled, load};
 use recap::model::{
-    CellOutcome, Expectation, Judgement, Manifest, NoAnswer, Probe, ProbeKind, Source, Verdict,
+    CellOutcome, Expectation, INSTRUMENT, Judgement, Manifest, NoAnswer, Probe, ProbeKind, Source,
+    Verdict,
 };
 use recap::replay::WindowSpec;
 use recap::run::{Event, Folder, Loaded, Observer, RunSpec, Sample, Seats, prepare, run};
@@ -78,7 +79,7 @@ fn manifest() -> Manifest {
     Manifest {
         title: "quickstart".into(),
         version: "0".into(),
-        instrument: 1,
+        instrument: INSTRUMENT,
         seed: 1,
         tokens: "o200k".into(),
         windows: vec!["25%".into()],

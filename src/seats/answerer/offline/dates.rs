@@ -1,7 +1,6 @@
 //! Dates in texts: calendar dates as they are named, and what expressions
 //! such as "last Friday" mean when they are said on a day.
 
-use std::ops::Range;
 use std::sync::LazyLock;
 
 use jiff::ToSpan;
@@ -43,18 +42,14 @@ static RELATIVE: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is valid")
 });
 
-/// The parts of a day that a date names, all the same.
+/// Whether a date, as far as it is named, is this day.
 pub(super) fn holds(named: PartialDate, day: Date) -> bool {
-    let year = i32::from(day.year());
-    named.year.is_none_or(|y| i32::from(y) == year)
-        && named.month.is_none_or(|m| m == day.month())
-        && named.day.is_none_or(|d| d == day.day())
+    PartialDate::from(day).covers(named)
 }
 
 /// A relative expression with what it means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Resolved {
-    pub place: Range<usize>,
     /// As calendar dates.
     pub means: String,
     /// The day, or one near it.
@@ -96,11 +91,7 @@ pub(super) fn relative(text: &str, said: Date) -> Vec<Resolved> {
             None
         };
         if let Some((means, day)) = told {
-            out.push(Resolved {
-                place: found.get(0).expect("the whole match").range(),
-                means,
-                day,
-            });
+            out.push(Resolved { means, day });
         }
     }
     out
@@ -217,8 +208,10 @@ fn which_unit(which: &str, unit: &str, said: Date) -> Option<Told> {
 fn shifted(n: i32, unit: &str, back: bool, said: Date) -> Option<Told> {
     let sign = if back { -n } else { n };
     let side = if back { "before" } else { "after" };
-    let words =
-        NUMBERS.get(n as usize - 1).map_or_else(|| n.to_string(), |name| (*name).to_owned());
+    let words = usize::try_from(n - 1)
+        .ok()
+        .and_then(|at| NUMBERS.get(at))
+        .map_or_else(|| n.to_string(), |name| (*name).to_owned());
     let plural = if n == 1 { "" } else { "s" };
     let told = format!("{words} {unit}{plural} {side} {}", written(said));
     match unit {
@@ -233,5 +226,48 @@ fn shifted(n: i32, unit: &str, back: bool, said: Date) -> Option<Told> {
         }
         "year" => Some(((i32::from(said.year()) + sign).to_string(), None)),
         _ => Some((told, None)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn means(text: &str) -> Vec<String> {
+        // A Saturday.
+        let said = Date::new(2023, 7, 15).unwrap();
+        relative(text, said).into_iter().map(|one| one.means).collect()
+    }
+
+    #[test]
+    fn days_are_exact() {
+        assert_eq!(
+            means("I met her Yesterday, she leaves tomorrow"),
+            ["14 July 2023", "16 July 2023"]
+        );
+        assert_eq!(means("three days ago"), ["12 July 2023"]);
+        assert_eq!(means("last Friday"), ["14 July 2023, the Friday before 15 July 2023"]);
+        assert_eq!(means("next tues"), ["18 July 2023, the Tuesday after 15 July 2023"]);
+        assert_eq!(means("we met on the 3rd"), ["3 July 2023"]);
+        assert_eq!(means("we met on the 28th"), ["28 June 2023"]);
+    }
+
+    #[test]
+    fn longer_units_name_what_they_are_counted_from() {
+        assert_eq!(means("last week"), ["the week before 15 July 2023"]);
+        assert_eq!(means("this weekend"), ["the weekend of 15 July 2023"]);
+        assert_eq!(means("2 weeks ago"), ["1 July 2023, two weeks before 15 July 2023"]);
+        assert_eq!(means("next month and last year"), ["August 2023", "2022"]);
+        assert_eq!(means("last summer, next March"), ["summer 2022", "March 2024"]);
+        assert_eq!(means("ten years ago; seven years now"), ["2013", "since 2016"]);
+    }
+
+    #[test]
+    fn nothing_is_made_of_what_tells_no_time() {
+        for text in ["recently", "the last one", "a week", "on the 45th", "", "0 weeks hence"] {
+            assert_eq!(means(text), [""; 0], "{text}");
+        }
+        assert_eq!(means("0 days ago"), ["15 July 2023"]);
+        means("0 weeks ago, 99 years ago, 0 months ago");
     }
 }

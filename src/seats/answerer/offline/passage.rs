@@ -232,3 +232,38 @@ fn is_abbreviation(before: &str) -> bool {
     let short = ["Mr", "Mrs", "Ms", "Dr", "Prof", "St", "vs", "e.g", "i.e", "etc", "No", "Jr"];
     short.contains(&word) || before.trim().len() <= 3 && word.bytes().all(|b| b.is_ascii_digit())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sentences(text: &str) -> Vec<&str> {
+        places(text, 0).into_iter().map(|place| &text[place]).collect()
+    }
+
+    #[test]
+    fn sentences_end_at_stops_and_lines_but_not_at_short_forms() {
+        assert_eq!(
+            sentences("Dr. Ann left. Why?\n1. v2.5 ran!"),
+            ["Dr. Ann left.", "Why?", "1. v2.5 ran!"]
+        );
+        assert_eq!(sentences("我在。你呢？"), ["我在。", "你呢？"]);
+        assert_eq!(sentences(" \n\n "), [""; 0]);
+    }
+
+    #[test]
+    fn a_line_without_stops_is_cut_into_windows() {
+        let json = format!("{{{}}}", r#""key": 12, "#.repeat(400));
+        assert!(sentences(&json).iter().all(|window| window.len() <= SENTENCE));
+        assert!(sentences(&"x".repeat(5000)).iter().all(|w| w.len() <= 2 * SENTENCE + 2));
+    }
+
+    #[test]
+    fn a_short_name_before_a_colon_is_a_label() {
+        let name = |text: &str| label(text).map(|place| text[place].to_owned());
+        assert_eq!(name("Ann Lee: Hi."), Some("Ann Lee".to_owned()));
+        for text in ["https://x", "note: later", "A b c d: e", "Ann", "", ": x", "Ann:x"] {
+            assert_eq!(name(text), None, "{text}");
+        }
+    }
+}

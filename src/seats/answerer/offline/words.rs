@@ -61,8 +61,9 @@ pub(super) fn term(lower: &str) -> Term {
 }
 
 /// The stem of a lower-case word: its irregular form's base, then steps 1a to
-/// 1c and 5a of Porter's algorithm (Program 14(3), 1980) and its commonest
-/// derivational endings.
+/// 1c and 5a of Porter's algorithm (Program 14(3), 1980), its commonest
+/// derivational endings, and six letters at most, so that `organizer` and
+/// `organization` meet.
 pub(super) fn stem(lower: &str) -> String {
     let base = GROUPS.get(lower).copied().unwrap_or(lower);
     if base.len() < 4 || !base.bytes().all(|b| b.is_ascii_lowercase()) {
@@ -233,4 +234,47 @@ fn is_unspaced(c: char) -> bool {
 /// Every two neighbouring terms as one.
 pub(super) fn pairs(terms: &[Term]) -> Vec<Term> {
     terms.windows(2).map(|pair| pair[0].rotate_left(21) ^ pair[1]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spelt(text: &str) -> Vec<String> {
+        words(text).into_iter().map(|word| word.lower).collect()
+    }
+
+    #[test]
+    fn forms_of_a_word_are_one_term() {
+        let forms = [
+            ("running", "ran"),
+            ("adopted", "adopting"),
+            ("hobbies", "hobby"),
+            ("bought", "buy"),
+            ("organizers", "organization"),
+            ("children", "kids"),
+            ("decided", "chose"),
+        ];
+        for (one, other) in forms {
+            assert_eq!(term(one), term(other), "{one} {other}");
+        }
+        for (one, other) in [("race", "rice"), ("port", "part"), ("1200", "120")] {
+            assert_ne!(term(one), term(other), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn identifiers_are_words_and_their_parts() {
+        assert_eq!(
+            spelt("src/retry_policy.rs"),
+            ["src", "retry_policy.rs", "retry", "policy", "rs"]
+        );
+        assert_eq!(spelt("maxRetries = 1,200.5"), ["maxretries", "max", "retries", "1200.5"]);
+        assert_eq!(spelt("Ann's dog. It isn’t"), ["ann", "dog", "it", "isn't"]);
+    }
+
+    #[test]
+    fn scripts_without_spaces_give_pairs_of_characters() {
+        assert_eq!(spelt("南京大学 x 中"), ["南京", "京大", "大学", "x", "中"]);
+    }
 }
