@@ -11,6 +11,7 @@ mod block;
 mod compactions_csv;
 mod html;
 mod number;
+mod packed;
 mod plain;
 mod probes_csv;
 mod references_csv;

@@ -36,7 +36,7 @@ const COLUMNS: [&str; 17] = [
 ];
 
 /// The control that answers before compression.
-const BEFORE: &str = "full";
+pub(super) const BEFORE: &str = "full";
 
 fn render(source: &Source<'_>) -> Vec<u8> {
     let header = sheet::ROW_KEY.iter().chain(&COLUMNS);
