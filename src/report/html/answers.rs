@@ -76,7 +76,10 @@ pub(super) static HEADS: [Head; 3] = [
         label: "why wrong answers are wrong",
         about: "of the questions that expect a value; what is left of the bar is right",
         pieces: &[
-            ("lost", "lost: the value is not in the context"),
+            (
+                "lost",
+                "lost: the value is not in the context, or the provider would have refused it",
+            ),
             ("garbled", "garbled: it is there, and the whole conversation gets it right"),
             ("unused", "unused: it is there, and the whole conversation gets it wrong too"),
         ],
@@ -126,8 +129,13 @@ fn bar(row: &PresetRow, head: &Head) -> Option<Bar> {
     let pieces = head.pieces.iter().zip(&shares).map(piece).collect();
     let words = head.pieces.iter().zip(&shares).filter(|(_, share)| **share > 0.0);
     let words: Vec<String> =
-        words.map(|((class, _), share)| format!("{class} {}", number::percent(*share))).collect();
+        words.map(|((class, _), share)| format!("{class} {}", part(*share))).collect();
     Some(Bar { pieces, words: words.join(", ") })
+}
+
+/// A share that is there; never `0 %`.
+fn part(share: f64) -> String {
+    if share < 0.005 { "<1 %".to_owned() } else { number::percent(share) }
 }
 
 /// The kind with the least continuity, of those with enough probes to say so.

@@ -2,7 +2,7 @@
 //! recording (`measures` §6). Each line says what was found, what it means and
 //! whether it is fine; nothing is graded here that the report does not hold.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::model::{
     Cell, DOUBTFUL_EXAM, PresetRow, Report, SPREAD, Source, Standing, VALID_WITHIN, Value, Verdict,
@@ -50,6 +50,12 @@ impl Check {
     }
 }
 
+/// The panel in one line.
+pub(super) fn summary(checks: &[Check]) -> String {
+    let count = |state| checks.iter().filter(|check| check.state == state).count();
+    format!("{} fine, {} to look at", count(State::Fine), count(State::Look))
+}
+
 /// What every line may rest on.
 struct Run<'a> {
     report: &'a Report,
@@ -94,7 +100,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The window, where there are several.
+/// Where a figure was found.
 fn at(row: &PresetRow) -> String {
     format!("window {}", block::window(&row.window))
 }
@@ -207,28 +213,24 @@ fn a_a(run: &Run<'_>) -> Check {
 }
 
 fn verbatim(run: &Run<'_>) -> Check {
-    let mut found = Vec::new();
-    let mut apart = false;
-    for row in run.judged() {
-        let figures = row.number("recall_verbatim").zip(row.number("recall_verbatim_full"));
-        let Some((own, full)) = figures else { continue };
-        let flagged = (own - full).abs() > VALID_WITHIN;
-        apart |= flagged;
-        found.push(format!(
-            "{}{} {} against {}, at {}",
-            if flagged { "! " } else { "" },
-            block::label(row),
-            number::share(own),
-            number::share(full),
-            at(row)
-        ));
-    }
-    // The flagged ones first.
-    found.sort_by_key(|line| !line.starts_with('!'));
-    let state = match (found.is_empty(), apart) {
-        (true, _) => State::Absent,
-        (_, true) => State::Look,
-        (_, false) => State::Fine,
+    let figures = run.judged().filter_map(|row| {
+        let own = row.number("recall_verbatim")?;
+        Some((row, own, row.number("recall_verbatim_full")?))
+    });
+    let mut figures: Vec<(&PresetRow, f64, f64)> = figures.collect();
+    // The farthest apart first.
+    figures.sort_by(|a, b| (b.1 - b.2).abs().total_cmp(&(a.1 - a.2).abs()));
+    let flagged = |own: f64, full: f64| (own - full).abs() > VALID_WITHIN;
+    let words = figures.iter().map(|(row, own, full)| {
+        let mark = if flagged(*own, *full) { "! " } else { "" };
+        let (own, full) = (number::share(*own), number::share(*full));
+        format!("{mark}{} {own} against {full}, at {}", block::label(row), at(row))
+    });
+    let mut found: Vec<String> = words.collect();
+    let state = match figures.first() {
+        None => State::Absent,
+        Some((_, own, full)) if flagged(*own, *full) => State::Look,
+        Some(_) => State::Fine,
     };
     if found.is_empty() {
         found.push("no strategy leaves all of the evidence of a graded question".to_owned());
@@ -304,16 +306,14 @@ fn judge(run: &Run<'_>) -> Check {
 }
 
 fn estimators(run: &Run<'_>) -> Check {
-    let figures = run.rows.iter().filter_map(|row| {
-        Some((plain::line(&row.strategy), at(row), row.number("estimator_error")?))
-    });
-    // The same at every window says nothing more.
-    let mut seen = BTreeSet::new();
-    let lines = figures.filter_map(|(name, at, error)| {
-        let words = number::gain(error);
-        seen.insert((name.clone(), words.clone())).then(|| format!("{name} {words}, at {at}"))
-    });
-    let mut found: Vec<String> = lines.collect();
+    let figures = run.judged().filter_map(|row| Some((row, row.number("estimator_error")?)));
+    let mut figures: Vec<(&PresetRow, f64)> = figures.collect();
+    // The farthest off first.
+    figures.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+    let words = |(row, error): &(&PresetRow, f64)| {
+        format!("{} {}, at {}", block::label(row), number::gain(*error), at(row))
+    };
+    let mut found: Vec<String> = figures.iter().map(words).collect();
     let state = if found.is_empty() { State::Absent } else { State::Scale };
     if found.is_empty() {
         found.push("no strategy makes an estimate of its own".to_owned());

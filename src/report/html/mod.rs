@@ -52,11 +52,13 @@ struct Page {
     probes: Option<probes::Probes>,
     contexts: Vec<sessions::Session>,
     more_contexts: Vec<sessions::Session>,
+    sessions_left_out: usize,
     losses: Vec<sessions::Session>,
     compactions: Vec<sessions::Compactions>,
     session: String,
     with_texts: bool,
     checks: Vec<checks::Check>,
+    check_summary: String,
     settings: Vec<(&'static str, String)>,
     transcripts: Vec<(String, String)>,
     presets: Vec<(String, String)>,
@@ -85,8 +87,10 @@ fn render(source: &Source<'_>) -> Vec<u8> {
     let blocks = block::blocks(report);
     let lead = comparison::lead(&report.primary);
     let colors = series::Colors::new(report);
+    let checks = checks::checks(report);
     let longest = sessions::longest(report);
     let others = report.transcripts.iter().filter(|t| longest.is_none_or(|l| !std::ptr::eq(l, *t)));
+    let (more_contexts, sessions_left_out) = sessions::other_contexts(report, others);
     let warnings = report.warnings.iter().map(|w| plain::line(w));
     let page = Page {
         title: plain::line(&report.title),
@@ -104,12 +108,14 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         forgetting: forgetting::windows(report, &colors),
         probes: probes::probes(source),
         contexts: longest.map_or_else(Vec::new, |t| sessions::contexts(report, t, true)),
-        more_contexts: others.flat_map(|t| sessions::contexts(report, t, false)).collect(),
+        more_contexts,
+        sessions_left_out,
         losses: longest.map_or_else(Vec::new, |t| sessions::losses(source, t)),
         compactions: longest.map_or_else(Vec::new, |t| sessions::compactions(source, t)),
         session: longest.map_or_else(String::new, |t| plain::line(&t.transcript)),
         with_texts: source.texts.is_some(),
-        checks: checks::checks(report),
+        check_summary: checks::summary(&checks),
+        checks,
         settings: settings(report),
         transcripts: provenance(&report.manifest.transcripts),
         presets: provenance(&report.manifest.presets),
@@ -200,5 +206,7 @@ fn provenance(all: &[crate::model::Provenance]) -> Vec<(String, String)> {
     all.iter().map(|p| (plain::line(&p.name), plain::line(&p.hash))).collect()
 }
 
+#[cfg(test)]
+mod probed_tests;
 #[cfg(test)]
 mod tests;

@@ -24,9 +24,9 @@ use crate::report::probes_csv::{BEFORE, agreement, expected};
 use crate::report::{Source, block, number, plain};
 
 /// Bytes of the packed data, at most.
-const BUDGET: usize = 1_200_000;
+const BUDGET: usize = 900_000;
 /// Characters of a text, the first that fits the budget.
-const LIMITS: [usize; 4] = [1_200, 400, 150, 60];
+const LIMITS: [usize; 6] = [1_200, 500, 250, 150, 100, 60];
 /// Lost questions that stand on the page itself.
 const STATIC: usize = 20;
 /// Characters of a text of those.
