@@ -24,7 +24,7 @@
     if (className) node.className = className;
     return node;
   };
-  const foreign = (name, text) => { const node = make(name, text); node.dir = "auto"; return node; };
+  const foreign = (name, text) => { const node = make(name, text, "words"); node.dir = "auto"; return node; };
   const form = make("form", undefined, "filters");
   form.addEventListener("submit", (event) => event.preventDefault());
   const choice = (label, options, chosen) => {
@@ -77,8 +77,11 @@
     const before = data.before === null ? null : read(probe, data.before, rows[0].window);
     if (before) say("before", [before.given[0], graded(before.given, before.refused)].filter(Boolean).join(" · "));
     const scroll = make("div", undefined, "scroll");
+    scroll.tabIndex = 0;
+    scroll.setAttribute("role", "region");
+    scroll.setAttribute("aria-label", `Answers to ${probe.id}`);
     const table = make("table"), body = make("tbody"), top = make("tr");
-    const columns = ["strategy", "window", "outcome", "evidence", "value in context", ...(data.words ? ["answer after"] : []), "graded"];
+    const columns = ["strategy", "window", "outcome", ...(data.words ? ["answer after"] : []), "graded", "evidence", "value in context"];
     columns.forEach((name) => { const th = make("th", name); th.scope = "col"; top.append(th); });
     const thead = make("thead");
     thead.append(top);
@@ -87,9 +90,10 @@
       const line = make("tr", undefined, className), th = make("th");
       th.scope = "row";
       th.append(make("bdi", name));
-      line.append(th, make("td", data.windows[row.window]), make("td", outcomes[row.outcome]), make("td", states[row.evidence]), make("td", ["–", "no", "yes"][row.there]));
+      line.append(th, make("td", data.windows[row.window]), make("td", outcomes[row.outcome]));
       if (data.words) line.append(foreign("td", row.given[0] || "–"));
       line.append(foreign("td", graded(row.given, row.refused)));
+      line.append(make("td", states[row.evidence]), make("td", ["–", "no", "yes"][row.there]));
       body.append(line);
     });
     table.append(thead, body);
@@ -117,5 +121,7 @@
     pager.replaceChildren(step("previous", from - PAGE, from > 0), " ", step("next", from + PAGE, to < found.length));
   };
   place.replaceChildren(form, count, cards, pager);
+  // Where nothing is lost the list opens with everything.
+  if (!data.probes.some((probe) => matching(probe).length)) outcome.value = "";
   show(0);
 })();
