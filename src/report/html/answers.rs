@@ -133,9 +133,10 @@ fn bar(row: &PresetRow, head: &Head) -> Option<Bar> {
     Some(Bar { pieces, words: words.join(", ") })
 }
 
-/// A share that is there; never `0 %`.
+/// A share that is there, never `0 %`, on one line.
 fn part(share: f64) -> String {
-    if share < 0.005 { "<1 %".to_owned() } else { number::percent(share) }
+    let words = if share < 0.005 { "<1 %".to_owned() } else { number::percent(share) };
+    words.replace(' ', "\u{A0}")
 }
 
 /// The kind with the least continuity, of those with enough probes to say so.

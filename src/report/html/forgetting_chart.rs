@@ -90,6 +90,8 @@ fn draw_line(area: &Area<'_>, chart: &mut Chart<'_, '_>, line: &Line) {
 /// The bins, and how many are in each: the fewest and the most of any line.
 fn foot(area: &Area<'_>, chart: &Chart<'_, '_>, bins: &[String], lines: &[Line]) {
     let style = |color| svg::font(FONT, color).pos(Pos::new(HPos::Center, VPos::Top));
+    let (left, y) = chart.backend_coord(&(-0.5, -0.04));
+    area.draw(&Text::new("n", (left - 14, y + 28), style(svg::MUTED))).expect(DRAWS);
     for (at, bin) in bins.iter().enumerate() {
         let (x, y) = chart.backend_coord(&(at as f64, -0.04));
         area.draw(&Text::new(bin.as_str(), (x, y + 8), style(svg::INK))).expect(DRAWS);
@@ -97,9 +99,9 @@ fn foot(area: &Area<'_>, chart: &Chart<'_, '_>, bins: &[String], lines: &[Line])
         let fewest = counts.clone().min().unwrap_or(0);
         let most = counts.max().unwrap_or(0);
         let words = if fewest == most {
-            format!("n {}", number::grouped(most))
+            number::grouped(most)
         } else {
-            format!("n {}–{}", number::grouped(fewest), number::grouped(most))
+            format!("{}–{}", number::grouped(fewest), number::grouped(most))
         };
         area.draw(&Text::new(words, (x, y + 28), style(svg::MUTED))).expect(DRAWS);
     }
@@ -167,6 +169,6 @@ mod tests {
         let hollow = |svg: &str| svg.contains("<circle") && svg.contains("fill=\"#FEFEFE\"");
         assert!(hollow(&svg(9)));
         assert!(!hollow(&svg(10)));
-        assert!(svg(1_234).contains("n 1,234"));
+        assert!(svg(1_234).contains(">1,234\n"), "{}", svg(1_234));
     }
 }
