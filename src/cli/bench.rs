@@ -70,8 +70,9 @@ pub struct Arguments {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "html,csv,json")]
     format: Vec<String>,
 
-    /// Leave the sessions' messages out of the page and the run folder; the identifiers in
-    /// references.csv and cells.jsonl stay
+    /// Leave the sessions' messages, and what was asked, expected and answered, out of the page
+    /// and the run folder: these fields of probes.csv are empty; the identifiers in references.csv
+    /// and cells.jsonl stay
     #[arg(long)]
     no_text: bool,
 
@@ -142,7 +143,8 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
     let manifest = manifest(&spec, &datasets, &counter, &seats);
     let runtime = wire::runtime(spec.jobs)?;
     let prepared = runtime.block_on(prepare(&spec, samples, &seats, counter))?;
-    let mut folder = Folder::create(&out(arguments, &manifest.title), &manifest)?;
+    let folder = Folder::create(&out(arguments, &manifest.title), &manifest)?;
+    let mut folder = if arguments.no_text { folder.without_words() } else { folder };
     report::clear(&folder)?;
     let progress = Progress::new(verbosity(arguments));
     let path = folder.path().to_owned();

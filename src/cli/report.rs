@@ -23,7 +23,8 @@ pub struct Arguments {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "html,csv,json")]
     format: Vec<String>,
 
-    /// Keep the sessions' text out of the page
+    /// Keep the sessions' text, and what was asked, expected and answered, out of the page and
+    /// probes.csv
     #[arg(long)]
     no_text: bool,
 }
@@ -43,12 +44,18 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         return Err(Failure::with_code(Exit::Nothing, "the run has no finished cell")
             .help("run `recap bench` again"));
     }
+    let worded = !texts.is_empty() || asks_in_words(&transcripts);
     let measured = measured(manifest, transcripts, cells);
     let folder = Folder::open(&arguments.run)?;
-    let texts = (!arguments.no_text && !texts.is_empty()).then_some(&texts);
+    let texts = (!arguments.no_text && worded).then_some(&texts);
     write(&folder, &measured, texts, &arguments.format)?;
     print(&table(&measured, &folder))?;
     Ok(Exit::Done)
+}
+
+/// Whether the questions are there: a run that was made without text has none.
+fn asks_in_words(transcripts: &[TranscriptFacts]) -> bool {
+    transcripts.iter().flat_map(|t| &t.probes).any(|asked| !asked.probe.question.is_empty())
 }
 
 /// Refuses a format that is not there before anything runs.

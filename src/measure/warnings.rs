@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{
-    AgainstFull, Cell, Manifest, Source, Standing, TranscriptFacts, Verdict as Grade,
+    AgainstFull, Cell, DOUBTFUL_EXAM, Manifest, Source, Standing, TranscriptFacts, VALID_WITHIN,
+    Verdict as Grade,
 };
 
 use super::rows::{ALL, BASELINE, Entry};
@@ -13,13 +14,6 @@ use super::spec::Support;
 /// Smallest context limit that agents of the field run with. Below it, single
 /// tool results loom larger than they ever did for the recorded agent.
 const NATIVE_WINDOW: u64 = 128_000;
-/// Share of references that the agent did without from which the exam itself
-/// is in doubt.
-const DOUBTFUL_EXAM: f64 = 0.1;
-
-/// How far apart the reader may be from itself under `full` (`measures` §6).
-const VALID_WITHIN: f64 = 0.05;
-
 /// What every part of the report may rest a warning on.
 struct Run<'a> {
     manifest: &'a Manifest,

@@ -22,8 +22,8 @@ pub use ledger::LedgerState;
 pub use probe::{Expectation, Probe, ProbeKind};
 pub use reference::{Exam, IdentifierClass, Reference};
 pub use report::{
-    Absent, AgainstFull, AgeBin, AgeUnit, Forgetting, INSTRUMENT, Interval, Manifest, PresetRow,
-    Provenance, Report, Sentence, Value,
+    Absent, AgainstFull, AgeBin, AgeUnit, DOUBTFUL_EXAM, Forgetting, INSTRUMENT, Interval,
+    Manifest, PresetRow, Provenance, Report, SPREAD, Sentence, VALID_WITHIN, Value,
 };
 pub use transcript::{
     Block, Call, CallId, Message, MessageIndex, Preamble, PreambleChange, RecordedCompaction,

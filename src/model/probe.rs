@@ -108,7 +108,7 @@ impl ProbeKind {
     }
 }
 
-/// What makes an answer right.
+/// What makes an answer right. A run folder without text keeps no values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Expectation {

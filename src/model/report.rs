@@ -10,6 +10,18 @@ use super::{Cell, Source, Standing, TranscriptFacts};
 /// Reports of different versions are never compared.
 pub const INSTRUMENT: u32 = 2;
 
+/// Share of references that the recorded agent did without from which the exam
+/// itself is in doubt.
+pub const DOUBTFUL_EXAM: f64 = 0.1;
+
+/// How far apart the reader may be from itself under `full` where all of the
+/// evidence is at hand (`measures` §6).
+pub const VALID_WITHIN: f64 = 0.05;
+
+/// How far the whole conversation must lie above an empty memory for a figure
+/// between the two to mean anything (`measures` §5, retention).
+pub const SPREAD: f64 = 0.2;
+
 /// Why a number is not there. Absence is never zero.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Absent(pub String);

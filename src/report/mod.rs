@@ -11,6 +11,7 @@ mod block;
 mod compactions_csv;
 mod html;
 mod number;
+mod packed;
 mod plain;
 mod probes_csv;
 mod references_csv;
@@ -38,7 +39,8 @@ pub trait Texts {
 pub struct Source<'a> {
     /// The comparison.
     pub report: &'a Report,
-    /// Texts of messages and summaries; `None` keeps them out of the page.
+    /// Texts of messages and summaries; `None` keeps them out of the page, and
+    /// with them what was asked, expected and answered.
     pub texts: Option<&'a dyn Texts>,
 }
 

@@ -1,5 +1,6 @@
 //! `probes.csv`: every probe under every preset: what was asked, expected and
-//! answered, before and after, and where its evidence went.
+//! answered, before and after, and where its evidence went. Without text
+//! (`--no-text`) these words are empty fields.
 
 use super::sheet::{self, Field};
 use super::{Format, Source};
@@ -35,16 +36,16 @@ const COLUMNS: [&str; 17] = [
 ];
 
 /// The control that answers before compression.
-const BEFORE: &str = "full";
+pub(super) const BEFORE: &str = "full";
 
 fn render(source: &Source<'_>) -> Vec<u8> {
     let header = sheet::ROW_KEY.iter().chain(&COLUMNS);
-    let rows =
-        sheet::cells(source.report).into_iter().flat_map(|cell| cell_rows(source.report, cell));
+    let rows = sheet::cells(source.report).into_iter().flat_map(|cell| cell_rows(source, cell));
     sheet::write(header, rows)
 }
 
-fn cell_rows(report: &Report, cell: &Cell) -> Vec<Vec<Field>> {
+fn cell_rows(source: &Source<'_>, cell: &Cell) -> Vec<Vec<Field>> {
+    let report = source.report;
     let (Some(rows), Some(facts)) = (cell.rows(), sheet::facts(report, &cell.key)) else {
         return Vec::new();
     };
@@ -52,7 +53,7 @@ fn cell_rows(report: &Report, cell: &Cell) -> Vec<Vec<Field>> {
     let row = |row: &ProbeRow| {
         let asked = facts.probes.get(row.probe as usize)?;
         let mut fields = sheet::row_key(&cell.key);
-        fields.extend(probe_fields(report, cell, asked, row, before));
+        fields.extend(probe_fields(source, cell, asked, row, before));
         Some(fields)
     };
     rows.probes.iter().filter_map(row).collect()
@@ -70,7 +71,7 @@ pub(super) fn uncompressed<'a>(report: &'a Report, cell: &Cell) -> Option<&'a Ce
 }
 
 fn probe_fields(
-    report: &Report,
+    source: &Source<'_>,
     cell: &Cell,
     asked: &ProbeFacts,
     row: &ProbeRow,
@@ -83,6 +84,7 @@ fn probe_fields(
         _ => None,
     };
     let count = |n: Option<u64>| n.map_or(Field::Empty, Field::Count);
+    let words = |field: Field| if source.texts.is_some() { field } else { Field::Empty };
     vec![
         Field::text(&probe.id),
         Field::text(probe.kind.as_str()),
@@ -91,16 +93,16 @@ fn probe_fields(
         count(row.age_compactions.map(u64::from)),
         Field::maybe_text(row.evidence.map(|state| state.as_str())),
         row.answerable.map_or(Field::Empty, Field::Flag),
-        Field::text(&expected(&probe.expect)),
-        said(&row.answer),
-        pre.map_or(Field::Empty, |(_, pre)| said(&pre.answer)),
+        words(Field::text(&expected(&probe.expect))),
+        words(said(&row.answer)),
+        words(pre.map_or(Field::Empty, |(_, pre)| said(&pre.answer))),
         Field::maybe(cell.score(row)),
         Field::maybe_text(agreement(cell, row, pre).map(Agreement::as_str)),
         Field::text(row.judgement.verdict.as_str()),
-        Field::text(&report.manifest.judge),
+        Field::text(&source.report.manifest.judge),
         Field::maybe_text(unscored),
-        Field::text(&row.judgement.rationale),
-        Field::text(&probe.question),
+        words(Field::text(&row.judgement.rationale)),
+        words(Field::text(&probe.question)),
     ]
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::wordless;
 use crate::model::{Cell, INSTRUMENT, Manifest, TranscriptFacts};
 
 /// What went wrong with a run folder, and where.
@@ -64,6 +65,8 @@ struct Text {
 pub struct Folder {
     path: PathBuf,
     journal: File,
+    /// Whether questions and answers stay out of the journal.
+    wordless: bool,
 }
 
 /// Everything that a finished or interrupted run left.
@@ -89,7 +92,7 @@ impl Folder {
         fs::create_dir_all(path).map_err(io(path))?;
         let journal_path = path.join("cells.jsonl");
         let journal = File::create(&journal_path).map_err(io(&journal_path))?;
-        let folder = Self { path: path.to_owned(), journal };
+        let folder = Self { path: path.to_owned(), journal, wordless: false };
         let json = serde_json::to_string_pretty(manifest).expect("plain data serialises");
         folder.write("manifest.json", format!("{json}\n").as_bytes())?;
         Ok(folder)
@@ -109,7 +112,15 @@ impl Folder {
         let journal_path = path.join("cells.jsonl");
         let journal =
             File::options().append(true).open(&journal_path).map_err(io(&journal_path))?;
-        Ok(Self { path: path.to_owned(), journal })
+        Ok(Self { path: path.to_owned(), journal, wordless: false })
+    }
+
+    /// Keeps questions, expectations and answers out of the journal: all that is
+    /// appended from here on is stripped of them.
+    #[must_use]
+    pub fn without_words(mut self) -> Self {
+        self.wordless = true;
+        self
     }
 
     /// Where it is.
@@ -119,12 +130,21 @@ impl Folder {
 
     /// Adds a transcript's facts to the journal.
     pub fn append_transcript(&mut self, facts: &TranscriptFacts) -> Result<(), FolderError> {
-        self.append(&Line::Transcript(facts.clone()))
+        self.append(&self.line(Line::Transcript(facts.clone())))
     }
 
     /// Adds a cell to the journal.
     pub fn append_cell(&mut self, cell: &Cell) -> Result<(), FolderError> {
-        self.append(&Line::Cell(cell.clone()))
+        self.append(&self.line(Line::Cell(cell.clone())))
+    }
+
+    /// A line as this folder keeps it.
+    fn line(&self, line: Line) -> Line {
+        match line {
+            line if !self.wordless => line,
+            Line::Transcript(facts) => Line::Transcript(wordless::facts(facts)),
+            Line::Cell(cell) => Line::Cell(wordless::cell(cell)),
+        }
     }
 
     fn append(&mut self, line: &Line) -> Result<(), FolderError> {
@@ -142,7 +162,7 @@ impl Folder {
         let mut sorted = Vec::new();
         let facts = transcripts.iter().cloned().map(Line::Transcript);
         for line in facts.chain(cells.iter().cloned().map(Line::Cell)) {
-            serde_json::to_writer(&mut sorted, &line).expect("plain data serialises");
+            serde_json::to_writer(&mut sorted, &self.line(line)).expect("plain data serialises");
             sorted.push(b'\n');
         }
         self.write("cells.jsonl", &sorted)

@@ -7,6 +7,7 @@ mod asking;
 mod folder;
 mod observer;
 mod pool;
+mod wordless;
 
 pub use folder::{Folder, FolderError, Loaded};
 pub use observer::{Event, Observer};

@@ -112,11 +112,17 @@ fn bench_asks_the_probes_of_a_data_set_and_replay_does_not() {
     assert_eq!(asked.len(), own, "one row per preset");
     assert!(asked.iter().all(|row| row["probe"] == "p" && row["expected"] == "this one"));
     assert!(presets.iter().any(|row| row["strategy"] == "evidence"));
+    let sections = ["What became of the answers</h2>", "Questions</h2>", "id=\"probe-data\""];
+    let page = desk.read("run/report.html");
+    assert!(sections.iter().all(|section| page.contains(section)), "the page shows them");
 
     desk.good(&["replay", "set", "--out", "replayed"]);
     assert!(desk.csv("replayed/probes.csv").is_empty());
     let presets = desk.csv("replayed/summary.csv");
     assert!(presets.iter().all(|row| row["strategy"] != "evidence" && row["recall"].is_empty()));
+    let page = desk.read("replayed/report.html");
+    assert!(!sections.iter().any(|section| page.contains(section)), "nothing was asked");
+    assert!(page.contains("Self-check</h2>"));
 }
 
 #[test]
@@ -191,6 +197,66 @@ fn without_text_no_message_of_the_session_is_in_the_run_folder() {
     for name in desk.list("run") {
         assert!(!desk.read(&format!("run/{name}")).contains("Restart that queue"), "{name}");
     }
+}
+
+/// A data set on the desk whose one probe asks for what pi's session says.
+fn set_with_probe(desk: &Desk) {
+    desk.good(&["import", "pi", "pi.jsonl", "-o", "set"]);
+    let probe = r#"{"id": "asked-1", "transcript": "pi", "asked_at": 3, "kind": "fact", "question": "What of the quokka queue?", "expect": {"any_of": ["wombat restart"]}, "stale": ["numbat restart"]}"#;
+    desk.file("set/probes.jsonl", format!("{probe}\n"));
+}
+
+#[test]
+fn without_text_nothing_asked_expected_or_answered_is_in_the_run_folder() {
+    let desk = Desk::with_sessions();
+    set_with_probe(&desk);
+    desk.good(&["bench", "set", "--out", "worded"]);
+    desk.good(&["bench", "set", "--no-text", "--out", "run"]);
+    let worded = desk.csv("worded/probes.csv");
+    let answers = worded.iter().map(|row| row["answer"].clone()).filter(|a| a.len() > 12);
+    let planted = ["quokka", "wombat", "numbat"].map(str::to_owned);
+    let mut told: Vec<String> = answers.chain(planted).collect();
+    told.extend(worded.iter().map(|row| row["rationale"].clone()).filter(|r| r.len() > 12));
+    for name in desk.list("run") {
+        let file = desk.read(&format!("run/{name}"));
+        for words in &told {
+            assert!(!file.contains(words.as_str()), "{name} tells `{words}`");
+        }
+    }
+    let bare = desk.csv("run/probes.csv");
+    assert_eq!(bare.len(), worded.len());
+    for (bare, worded) in bare.iter().zip(&worded) {
+        for (column, field) in worded {
+            let words = ["question", "expected", "answer", "pre_answer", "rationale"];
+            let kept = if words.contains(&column.as_str()) { "" } else { field.as_str() };
+            assert_eq!(bare[column], kept, "{column}");
+        }
+    }
+}
+
+#[test]
+fn a_run_with_probes_and_without_text_measures_and_renders_the_same_again() {
+    let desk = Desk::with_sessions();
+    set_with_probe(&desk);
+    desk.good(&["bench", "set", "--out", "worded"]);
+    desk.good(&["bench", "set", "--no-text", "--out", "run"]);
+    let files = |folder: &str| {
+        ["summary.json", "probes.csv", "report.html"].map(|n| desk.read(&format!("{folder}/{n}")))
+    };
+    let first = files("run");
+    assert_eq!(
+        without_time(&first[0]),
+        without_time(&desk.read("worded/summary.json")),
+        "no figure rests on the words"
+    );
+    desk.good(&["report", "run"]);
+    assert!(files("run") == first, "rendered again it differs");
+}
+
+/// Without the CPU time, which no two runs share.
+fn without_time(summary: &str) -> String {
+    let timed = |line: &&str| !line.contains("cpu_ms");
+    summary.lines().filter(timed).collect()
 }
 
 #[test]

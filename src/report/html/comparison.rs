@@ -11,7 +11,17 @@ pub(super) struct Head {
     pub(super) label: &'static str,
     /// What it means, for those who ask.
     pub(super) about: &'static str,
-    pub(super) numeric: bool,
+}
+
+/// The figure that leads the table.
+pub(super) struct Lead {
+    id: &'static str,
+    pub(super) label: &'static str,
+    pub(super) about: &'static str,
+    /// Its largest value.
+    most: f64,
+    show: fn(f64) -> String,
+    readings: &'static [&'static Reading],
 }
 
 /// A cell of the table.
@@ -19,7 +29,6 @@ pub(super) struct Shown {
     pub(super) text: String,
     /// What the column sorts by; empty sorts last.
     pub(super) sort: String,
-    pub(super) numeric: bool,
 }
 
 /// A row of the table.
@@ -27,10 +36,13 @@ pub(super) struct Row {
     pub(super) rank: String,
     pub(super) name: String,
     pub(super) class: &'static str,
-    /// Share kept, in percent, for the bar.
+    /// The leading figure in percent of its scale, for the bar.
     pub(super) bar: Option<String>,
-    pub(super) kept: String,
-    pub(super) interval: String,
+    pub(super) figure: String,
+    /// What is known of its spread; without a figure, why there is none.
+    pub(super) spread: String,
+    /// What it rests on.
+    pub(super) basis: String,
     pub(super) sort: String,
     pub(super) cells: Vec<Shown>,
     pub(super) verdict: String,
@@ -42,108 +54,194 @@ pub(super) struct Measure {
     pub(super) cells: Vec<String>,
 }
 
-type Reading = (&'static str, &'static str, fn(&PresetRow) -> Option<(f64, String)>);
+/// A column between the leading figure and the verdict.
+struct Reading {
+    label: &'static str,
+    about: &'static str,
+    read: fn(&PresetRow) -> Option<(f64, String)>,
+}
 
 fn read(row: &PresetRow, id: &str, show: fn(f64) -> String) -> Option<(f64, String)> {
     row.number(id).map(|x| (x, show(x)))
 }
 
-/// Columns between the share kept and the verdict.
-const READINGS: [Reading; 8] = [
-    (
-        "gain over recency",
-        "share kept beyond what the newest messages of the same mean size keep",
-        |r| read(r, "recency_gain", number::gain),
-    ),
-    (
-        "partly kept",
-        "only the last part of the identifier is left (a file name without its path), or the bare word without what gave it meaning",
-        |r| {
-            let partial = r.number("reference_partial")?;
-            let sum = partial + r.number("reference_bare")?;
-            Some((sum, number::share(sum)))
-        },
-    ),
-    (
-        "lost for good",
-        "share of the lost facts that never stood in a tool result, so that no tool can fetch them again",
-        |r| read(r, "irrecoverable", number::share),
-    ),
-    (
-        "tokens to refetch",
-        "tokens of the tool results that would have to be read again for the other lost facts",
-        |r| read(r, "refetch_tokens", number::tokens),
-    ),
-    ("tokens sent", "all tokens sent, as a multiple of what the whole conversation takes", |r| {
+const RECALL: Reading = Reading {
+    label: "recall",
+    about: "mean score of the questions, 0 to 1, whatever the whole conversation makes of them",
+    read: |r| read(r, "recall", number::share),
+};
+const GONE: Reading = Reading {
+    label: "evidence gone",
+    about: "share of the questions whose answer stood in messages that are no longer sent in any form",
+    read: |r| read(r, "evidence_gone", number::percent),
+};
+const FACTS: Reading = Reading {
+    label: "needed facts kept",
+    about: "of the specific things (paths, names, numbers) that the recorded agent went on to use, the share that is still there, 0 to 1",
+    read: |r| read(r, "reference_recall", number::share),
+};
+const GAIN: Reading = Reading {
+    label: "gain over recency",
+    about: "share kept beyond what the newest messages of the same mean size keep",
+    read: |r| read(r, "recency_gain", number::gain),
+};
+const PARTLY: Reading = Reading {
+    label: "partly kept",
+    about: "only the last part of the identifier is left (a file name without its path), or the bare word without what gave it meaning",
+    read: |r| {
+        let partial = r.number("reference_partial")?;
+        let sum = partial + r.number("reference_bare")?;
+        Some((sum, number::share(sum)))
+    },
+};
+const FOR_GOOD: Reading = Reading {
+    label: "lost for good",
+    about: "share of the lost facts that never stood in a tool result, so that no tool can fetch them again",
+    read: |r| read(r, "irrecoverable", number::share),
+};
+const REFETCH: Reading = Reading {
+    label: "tokens to refetch",
+    about: "tokens of the tool results that would have to be read again for the other lost facts",
+    read: |r| read(r, "refetch_tokens", number::tokens),
+};
+const SENT: Reading = Reading {
+    label: "tokens sent",
+    about: "all tokens sent, as a multiple of what the whole conversation takes",
+    read: |r| {
         let share = block::token_share(r)?;
         Some((share, number::multiple(share)))
-    }),
-    ("peak", "tokens of the largest request", |r| read(r, "peak_tokens", number::tokens)),
-    ("compac\u{AD}tions", "how often the context was compacted", |r| {
-        read(r, "compactions", number::any)
-    }),
-    (
-        "over the window",
-        "requests that the provider would have refused because they do not fit; nothing counts as kept there, controls apart",
-        |r| {
-            let n = r.number("overflows")?;
-            Some((n, if n > 0.0 { format!("{}×", number::any(n)) } else { "–".to_owned() }))
-        },
-    ),
-];
+    },
+};
+const PEAK: Reading = Reading {
+    label: "peak",
+    about: "tokens of the largest request",
+    read: |r| read(r, "peak_tokens", number::tokens),
+};
+const COMPACTIONS: Reading = Reading {
+    label: "compac\u{AD}tions",
+    about: "how often the context was compacted",
+    read: |r| read(r, "compactions", number::any),
+};
+const OVER: Reading = Reading {
+    label: "over the window",
+    about: "requests that the provider would have refused because they do not fit; nothing counts as kept there, controls apart",
+    read: |r| {
+        let n = r.number("overflows")?;
+        Some((n, if n > 0.0 { format!("{}×", number::any(n)) } else { "–".to_owned() }))
+    },
+};
 
-/// Headings between the share kept and the verdict.
-pub(super) fn heads() -> Vec<Head> {
-    READINGS.iter().map(|(label, about, _)| Head { label, about, numeric: true }).collect()
+/// Where rows are ranked by what can be answered.
+static BY_PROBES: Lead = Lead {
+    id: "continuity",
+    label: "continuity",
+    about: "0 to 100, more is better: of what the whole conversation answers right, the part that the strategy still answers right, among the questions asked after it had compacted (“exposed”). full stands against itself and is 100: the upper end of the scale. empty, which remembers nothing, is the lower end",
+    most: 100.0,
+    show: |points| format!("{points:.0}"),
+    readings: &[&RECALL, &GONE, &FACTS, &SENT, &PEAK, &COMPACTIONS, &OVER],
+};
+
+/// Where there are no probes.
+static BY_REFERENCES: Lead = Lead {
+    id: "reference_recall",
+    label: "needed facts kept",
+    about: "0 to 1, more is better; behind it what is known of its spread. full keeps everything by definition, empty nothing: they are the ends of the scale",
+    most: 1.0,
+    show: number::share,
+    readings: &[&GAIN, &PARTLY, &FOR_GOOD, &REFETCH, &SENT, &PEAK, &COMPACTIONS, &OVER],
+};
+
+/// What leads the tables of a report.
+pub(super) fn lead(primary: &str) -> &'static Lead {
+    if primary == BY_PROBES.id { &BY_PROBES } else { &BY_REFERENCES }
 }
 
-/// The rows of a table.
-pub(super) fn rows(rows: &[&PresetRow]) -> Vec<Row> {
-    rows.iter().map(|row| table_row(row)).collect()
+impl Lead {
+    /// Headings between the leading figure and the verdict.
+    pub(super) fn heads(&self) -> Vec<Head> {
+        self.readings.iter().map(|r| Head { label: r.label, about: r.about }).collect()
+    }
+
+    /// The rows of a table.
+    pub(super) fn rows(&self, rows: &[&PresetRow]) -> Vec<Row> {
+        // Said once, below the table.
+        let throughout = block::absent_throughout(rows, self.id).is_some();
+        rows.iter().map(|row| self.row(row, !throughout)).collect()
+    }
+
+    fn row(&self, row: &PresetRow, says_why: bool) -> Row {
+        let figure = row.number(self.id);
+        let spread = match (row.intervals.get(self.id), row.values.get(self.id)) {
+            (Some(interval), _) => self.interval(row, interval),
+            (None, Some(Value::Absent(reason))) if says_why => plain::line(reason),
+            _ => String::new(),
+        };
+        let cells = self.readings.iter().map(|reading| match (reading.read)(row) {
+            Some((x, text)) => Shown { text, sort: sort_key(Some(x)) },
+            None => Shown { text: "–".to_owned(), sort: String::new() },
+        });
+        Row {
+            rank: row.rank.map_or(String::new(), |rank| rank.to_string()),
+            name: plain::line(&row.strategy),
+            class: class(row.standing),
+            bar: figure.map(|x| format!("{:.1}", (x / self.most).clamp(0.0, 1.0) * 100.0)),
+            figure: figure.map_or_else(|| "–".to_owned(), self.show),
+            spread,
+            basis: self.basis(row),
+            sort: sort_key(figure),
+            cells: cells.collect(),
+            verdict: block::verdict(row),
+        }
+    }
+
+    /// How much was asked, and how much of it could show a loss.
+    fn basis(&self, row: &PresetRow) -> String {
+        let (Some(probes), Some(sessions)) = (row.number("probes"), row.number("transcripts"))
+        else {
+            return String::new();
+        };
+        if self.id != BY_PROBES.id {
+            return String::new();
+        }
+        let asked = block::counted(probes as usize, "probe");
+        let sessions = block::counted(sessions as usize, "session");
+        let exposed = row.number("exposed");
+        let exposed =
+            exposed.map_or(String::new(), |x| format!(", {} exposed", number::percent(x)));
+        format!("{asked}, {sessions}{exposed}")
+    }
+
+    fn interval(&self, row: &PresetRow, interval: &Interval) -> String {
+        let show = self.show;
+        match interval {
+            Interval::Dots { values } => {
+                let dots: Vec<String> = values.iter().map(|v| show(*v)).collect();
+                // One value per cluster: sessions of one project count once.
+                let alone = row.number("transcripts") == Some(values.len() as f64);
+                let unit = if alone { "sessions" } else { "projects" };
+                format!("{unit}: {}", dots.join(", "))
+            }
+            Interval::ThisSessionOnly { lo, hi } => {
+                format!("{}–{}, this session only", show(*lo), show(*hi))
+            }
+            Interval::Student { lo, hi } | Interval::Wider { lo, hi } => {
+                format!("{}–{}", show(*lo), show(*hi))
+            }
+        }
+    }
 }
 
-fn table_row(row: &PresetRow) -> Row {
-    let recall = row.number("reference_recall");
-    let cells = READINGS.iter().map(|(_, _, reading)| match reading(row) {
-        Some((x, text)) => Shown { text, sort: sort_key(Some(x)), numeric: true },
-        None => Shown { text: "–".to_owned(), sort: String::new(), numeric: true },
-    });
-    Row {
-        rank: row.rank.map_or(String::new(), |rank| rank.to_string()),
-        name: plain::line(&row.strategy),
-        class: match row.standing {
-            Standing::Ranked => "ranked",
-            Standing::Control => "control",
-            Standing::StandIn => "stand-in",
-        },
-        bar: recall.map(|x| format!("{:.1}", x.clamp(0.0, 1.0) * 100.0)),
-        kept: recall.map_or_else(|| "–".to_owned(), number::share),
-        interval: row
-            .intervals
-            .get("reference_recall")
-            .map_or_else(String::new, |i| interval(row, i)),
-        sort: sort_key(recall),
-        cells: cells.collect(),
-        verdict: block::verdict(row),
+/// How the style sheet calls a standing.
+pub(super) fn class(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Ranked => "ranked",
+        Standing::Control => "control",
+        Standing::StandIn => "stand-in",
     }
 }
 
 fn sort_key(x: Option<f64>) -> String {
     x.and_then(number::plain).unwrap_or_default()
-}
-
-fn interval(row: &PresetRow, interval: &Interval) -> String {
-    match interval {
-        Interval::Dots { values } => {
-            let dots: Vec<String> = values.iter().map(|v| number::share(*v)).collect();
-            // One value per cluster: sessions of one project count once.
-            let alone = row.number("transcripts") == Some(values.len() as f64);
-            let unit = if alone { "sessions" } else { "projects" };
-            format!("{unit}: {}", dots.join(", "))
-        }
-        Interval::ThisSessionOnly { lo, hi } => format!("{lo:.2}–{hi:.2}, this session only"),
-        Interval::Student { lo, hi } | Interval::Wider { lo, hi } => format!("{lo:.2}–{hi:.2}"),
-    }
 }
 
 /// Every measure that at least one preset of the table has.

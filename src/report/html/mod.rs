@@ -1,5 +1,5 @@
 //! `report.html`: the comparison for people, in one file that needs no network
-//! and no script.
+//! and no script. With a script tables can be sorted and questions listed.
 //!
 //! Everything that comes from recordings or presets reaches the page through the
 //! template's escaping, or through plotters' own inside drawings; only finished
@@ -10,10 +10,16 @@ use askama::Template;
 use super::{Format, Source, block, plain};
 use crate::model::{PresetRow, Report};
 
+mod answers;
+mod checks;
 mod comparison;
 mod context_chart;
+mod forgetting;
+mod forgetting_chart;
 mod labels;
 mod loss_map;
+mod probes;
+mod series;
 mod sessions;
 mod tradeoff_chart;
 
@@ -36,20 +42,28 @@ struct Page {
     limits: Vec<String>,
     more_limits: Vec<String>,
     failures: Vec<String>,
+    lead: &'static comparison::Lead,
     heads: Vec<comparison::Head>,
+    answer_heads: &'static [answers::Head],
+    probed: bool,
     tables: Vec<Table>,
     charts: Vec<Chart>,
+    forgetting: Vec<forgetting::Window>,
+    probes: Option<probes::Probes>,
     contexts: Vec<sessions::Session>,
     more_contexts: Vec<sessions::Session>,
+    sessions_left_out: usize,
     losses: Vec<sessions::Session>,
     compactions: Vec<sessions::Compactions>,
     session: String,
     with_texts: bool,
+    checks: Vec<checks::Check>,
+    check_summary: String,
     settings: Vec<(&'static str, String)>,
     transcripts: Vec<(String, String)>,
     presets: Vec<(String, String)>,
     style: &'static str,
-    script: &'static str,
+    scripts: [&'static str; 2],
 }
 
 struct Table {
@@ -57,6 +71,7 @@ struct Table {
     dataset: String,
     window: String,
     rows: Vec<comparison::Row>,
+    answers: Option<answers::Answers>,
     gaps: Vec<String>,
     measures: Vec<comparison::Measure>,
     reasons: Vec<(String, String)>,
@@ -70,8 +85,12 @@ struct Chart {
 fn render(source: &Source<'_>) -> Vec<u8> {
     let report = source.report;
     let blocks = block::blocks(report);
+    let lead = comparison::lead(&report.primary);
+    let colors = series::Colors::new(report);
+    let checks = checks::checks(report);
     let longest = sessions::longest(report);
     let others = report.transcripts.iter().filter(|t| longest.is_none_or(|l| !std::ptr::eq(l, *t)));
+    let (more_contexts, sessions_left_out) = sessions::other_contexts(report, others);
     let warnings = report.warnings.iter().map(|w| plain::line(w));
     let page = Page {
         title: plain::line(&report.title),
@@ -80,30 +99,39 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         limits: warnings.clone().take(LIMITS).collect(),
         more_limits: warnings.skip(LIMITS).collect(),
         failures: failures(report),
-        heads: comparison::heads(),
-        tables: blocks.iter().enumerate().map(|(at, b)| table(at, b)).collect(),
-        charts: charts(&blocks),
+        lead,
+        heads: lead.heads(),
+        answer_heads: &answers::HEADS,
+        probed: report.transcripts.iter().any(|t| !t.probes.is_empty()),
+        tables: blocks.iter().enumerate().map(|(at, b)| table(report, lead, at, b)).collect(),
+        charts: charts(report, &blocks, &colors),
+        forgetting: forgetting::windows(report, &colors),
+        probes: probes::probes(source),
         contexts: longest.map_or_else(Vec::new, |t| sessions::contexts(report, t, true)),
-        more_contexts: others.flat_map(|t| sessions::contexts(report, t, false)).collect(),
+        more_contexts,
+        sessions_left_out,
         losses: longest.map_or_else(Vec::new, |t| sessions::losses(source, t)),
         compactions: longest.map_or_else(Vec::new, |t| sessions::compactions(source, t)),
         session: longest.map_or_else(String::new, |t| plain::line(&t.transcript)),
         with_texts: source.texts.is_some(),
+        check_summary: checks::summary(&checks),
+        checks,
         settings: settings(report),
         transcripts: provenance(&report.manifest.transcripts),
         presets: provenance(&report.manifest.presets),
         style: include_str!("../templates/style.css"),
-        script: include_str!("../templates/script.js"),
+        scripts: [include_str!("../templates/script.js"), include_str!("../templates/probes.js")],
     };
     page.render().expect("writing to memory cannot fail").into_bytes()
 }
 
-fn table(at: usize, block: &block::Block<'_>) -> Table {
+fn table(report: &Report, lead: &comparison::Lead, at: usize, block: &block::Block<'_>) -> Table {
     Table {
         id: format!("table-{at}"),
         dataset: plain::line(block.dataset),
         window: block::window(block.window),
-        rows: comparison::rows(&block.rows),
+        rows: lead.rows(&block.rows),
+        answers: answers::answers(report, block),
         gaps: block::gaps(&block.rows),
         measures: comparison::measures(&block.rows),
         reasons: comparison::reasons(&block.rows),
@@ -133,13 +161,13 @@ fn headlines(report: &Report, blocks: &[block::Block<'_>]) -> Vec<String> {
 }
 
 /// One chart per data set, over all its windows.
-fn charts(blocks: &[block::Block<'_>]) -> Vec<Chart> {
+fn charts(report: &Report, blocks: &[block::Block<'_>], colors: &series::Colors) -> Vec<Chart> {
     datasets(blocks)
         .into_iter()
         .filter_map(|dataset| {
             let mine = blocks.iter().filter(|b| b.dataset == dataset);
             let rows: Vec<&PresetRow> = mine.flat_map(|b| b.rows.iter().copied()).collect();
-            let svg = tradeoff_chart::chart(&rows)?;
+            let svg = tradeoff_chart::chart(&rows, &report.primary, colors)?;
             Some(Chart { dataset: plain::line(dataset), svg })
         })
         .collect()
@@ -169,6 +197,8 @@ fn settings(report: &Report) -> Vec<(&'static str, String)> {
         ("replicates", manifest.replicates.to_string()),
         ("seed", manifest.seed.to_string()),
         ("compactor", plain::line(&manifest.compactor)),
+        ("answerer", plain::line(&manifest.answerer)),
+        ("judge", plain::line(&manifest.judge)),
     ]
 }
 
@@ -176,5 +206,7 @@ fn provenance(all: &[crate::model::Provenance]) -> Vec<(String, String)> {
     all.iter().map(|p| (plain::line(&p.name), plain::line(&p.hash))).collect()
 }
 
+#[cfg(test)]
+mod probed_tests;
 #[cfg(test)]
 mod tests;

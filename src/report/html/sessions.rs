@@ -2,7 +2,10 @@
 //! into and came out of compactions.
 //!
 //! Invariant: the page stays under its size whatever the run. Lines and maps
-//! have a finest grid, texts share a budget; nothing is left out of the CSVs.
+//! have a finest grid, texts share a budget, and the sessions that are folded away
+//! have a largest number; nothing is left out of the CSVs.
+
+use std::collections::BTreeSet;
 
 use super::context_chart;
 use super::loss_map::{self, LossMap};
@@ -21,6 +24,10 @@ const HOVER_BUDGET: usize = 600_000;
 const HOVER_ROWS: usize = 200;
 /// Bytes on hover per row at least: which message it is.
 const HOVER_LEAST: usize = 90;
+/// Panels of context size of the sessions that are folded away; fewer where
+/// questions take their room.
+const PANELS_FOLDED: usize = 280;
+const PANELS_FOLDED_PROBED: usize = 80;
 /// Compactions shown of a preset, messages shown of a compaction, characters of
 /// a message and of a summary.
 const COMPACTIONS: usize = 3;
@@ -86,16 +93,42 @@ pub(super) fn contexts(report: &Report, facts: &TranscriptFacts, open: bool) -> 
     })
 }
 
+/// Context size of the other sessions, as many as there is room for, and how
+/// many there are more.
+pub(super) fn other_contexts<'a>(
+    report: &Report,
+    others: impl Iterator<Item = &'a TranscriptFacts>,
+) -> (Vec<Session>, usize) {
+    let probed = report.transcripts.iter().any(|t| !t.probes.is_empty());
+    let room = if probed { PANELS_FOLDED_PROBED } else { PANELS_FOLDED };
+    let (mut shown, mut panels, mut more) = (Vec::new(), 0, 0);
+    for facts in others {
+        panels += report.cells.iter().filter(|cell| of(cell, facts)).count();
+        if panels > room {
+            more += 1;
+        } else {
+            shown.extend(contexts(report, facts, false));
+        }
+    }
+    (shown, more)
+}
+
 /// Loss maps at every window, for one session. `full` has nothing to show.
 pub(super) fn losses(source: &Source<'_>, facts: &TranscriptFacts) -> Vec<Session> {
-    let maps = source.report.cells.iter().filter(|c| of(c, facts) && loses(c)).count();
+    let maps: Vec<&Cell> =
+        source.report.cells.iter().filter(|c| of(c, facts) && loses(c)).collect();
+    let windows: BTreeSet<&str> = maps.iter().map(|c| c.key.window.as_str()).collect();
     let rows = facts.messages.len().min(HOVER_ROWS);
-    let bytes = (HOVER_BUDGET / (maps * rows).max(1)).max(HOVER_LEAST);
+    let bytes = |maps: usize| HOVER_BUDGET / (maps * rows).max(1);
+    // Where there is no room for all of them, the open ones have their words.
+    let everywhere = bytes(maps.len()) >= HOVER_LEAST;
+    let bytes = if everywhere { bytes(maps.len()) } else { bytes(windows.len()).max(HOVER_LEAST) };
     each_window(source.report, facts, |cells| {
         let mine: Vec<_> = cells.iter().filter(|(cell, _)| loses(cell)).collect();
         let best = mine.iter().position(|(cell, _)| cell.standing == Standing::Ranked).unwrap_or(0);
         let figures = mine.iter().enumerate().map(|(at, (cell, rows))| {
             let map = LossMap::new(facts, rows);
+            let bytes = (everywhere || at == best).then_some(bytes);
             let svg = map.svg(&name(cell), source.texts, bytes);
             Figure { open: at == best, ..figure(cell, map.caption(), svg) }
         });

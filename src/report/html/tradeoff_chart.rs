@@ -1,14 +1,15 @@
-//! Reference recall against tokens sent: a point per preset and window, named
-//! where it stands (`measures` §8).
+//! The leading figure (continuity, or reference recall) against tokens sent: a
+//! point per preset and window, named where it stands (`measures` §8).
 
 use std::collections::BTreeMap;
 
 use plotters::prelude::*;
 
 use super::labels::{self, Label};
+use super::series::{Colors, mark};
 use crate::model::{PresetRow, Standing};
 use crate::report::svg::{self, Area, Chart, DRAWS};
-use crate::report::{block, number, plain};
+use crate::report::{block, plain};
 
 const SIZE: (u32, u32) = (760, 460);
 const FONT: f64 = 13.0;
@@ -16,47 +17,58 @@ const RADIUS: i32 = 6;
 /// Characters of a name in the chart.
 const NAME: usize = 36;
 
-/// Okabe and Ito's palette, darkened where white paper needs it; lines are
-/// named beside them, so colour only tells neighbours apart.
-const PALETTE: [RGBColor; 8] = [
-    RGBColor(0x00, 0x6B, 0xA6),
-    RGBColor(0xB3, 0x54, 0x00),
-    RGBColor(0x00, 0x7A, 0x5A),
-    RGBColor(0xA2, 0x4A, 0x7C),
-    RGBColor(0x7A, 0x66, 0x00),
-    RGBColor(0x4B, 0x57, 0x9E),
-    RGBColor(0x99, 0x33, 0x33),
-    RGBColor(0x2F, 0x6F, 0x73),
-];
-
 struct Series<'a> {
     row: &'a PresetRow,
-    /// Share of `full`'s tokens, recall, whether requests overflow.
+    /// Share of `full`'s tokens, leading figure, whether requests overflow.
     points: Vec<(f64, f64, bool)>,
 }
 
+/// The figure that leads the table.
+struct Figure {
+    id: &'static str,
+    axis: &'static str,
+    label: &'static str,
+    /// Its largest value.
+    most: f64,
+    show: fn(f64) -> String,
+}
+
+const CONTINUITY: Figure = Figure {
+    id: "continuity",
+    axis: "continuity",
+    label: "Continuity of every preset against the share of tokens that it sends",
+    most: 100.0,
+    show: |points| format!("{points:.0}"),
+};
+const REFERENCES: Figure = Figure {
+    id: "reference_recall",
+    axis: "needed facts kept",
+    label: "Reference recall of every preset against the share of tokens that it sends",
+    most: 1.0,
+    show: |share| format!("{share:.1}"),
+};
+
 /// Draws the rows of one data set over all its windows; nothing where no row
 /// holds both figures.
-pub(super) fn chart(rows: &[&PresetRow]) -> Option<String> {
-    let series = series(rows);
+pub(super) fn chart(rows: &[&PresetRow], primary: &str, colors: &Colors) -> Option<String> {
+    let figure = if primary == CONTINUITY.id { CONTINUITY } else { REFERENCES };
+    let series = series(rows, figure.id);
     if !series.iter().any(|s| !is_scale(s.row)) {
         return None;
     }
     let right = series.iter().flat_map(|s| &s.points).map(|p| p.0).fold(1.0, f64::max) * 1.08;
-    let label = "Reference recall of every preset against the share of tokens that it sends";
-    Some(svg::draw(SIZE, label, |area| draw(area, &series, right)))
+    Some(svg::draw(SIZE, figure.label, |area| draw(area, &series, right, &figure, colors)))
 }
 
-fn series<'a>(rows: &[&'a PresetRow]) -> Vec<Series<'a>> {
+fn series<'a>(rows: &[&'a PresetRow], id: &str) -> Vec<Series<'a>> {
     let mut by_name: BTreeMap<&str, Series<'a>> = BTreeMap::new();
     for row in rows {
-        let (Some(share), Some(recall)) = (block::token_share(row), row.number("reference_recall"))
-        else {
+        let (Some(share), Some(kept)) = (block::token_share(row), row.number(id)) else {
             continue;
         };
         let over = block::overflows(row).is_some();
         let series = by_name.entry(&row.strategy).or_insert(Series { row, points: Vec::new() });
-        series.points.push((share, recall, over));
+        series.points.push((share, kept, over));
     }
     let mut all: Vec<Series<'a>> = by_name.into_values().collect();
     for series in &mut all {
@@ -70,26 +82,22 @@ fn is_scale(row: &PresetRow) -> bool {
     row.standing == Standing::Control && matches!(row.strategy.as_str(), "full" | "empty")
 }
 
-fn draw(area: &Area<'_>, all: &[Series<'_>], right: f64) {
+fn draw(area: &Area<'_>, all: &[Series<'_>], right: f64, figure: &Figure, colors: &Colors) {
     let mut chart = ChartBuilder::on(area)
         .margin(12)
         .margin_right(20)
         .x_label_area_size(48)
         .y_label_area_size(56)
-        .build_cartesian_2d(0.0..right, -0.06..1.12)
+        .build_cartesian_2d(0.0..right, -0.06 * figure.most..1.12 * figure.most)
         .expect(DRAWS);
-    axes(&mut chart);
+    axes(&mut chart, figure);
     let mut words = Words { labels: Vec::new(), taken: Vec::new() };
-    let mut colors = PALETTE.into_iter().cycle();
     for series in all {
         if is_scale(series.row) {
-            draw_scale(&mut chart, &mut words, series, right);
+            draw_scale(&mut chart, &mut words, series, right, figure);
             continue;
         }
-        let color = match series.row.standing {
-            Standing::Control => svg::LIMIT,
-            Standing::Ranked | Standing::StandIn => colors.next().expect("a cycle has no end"),
-        };
+        let color = colors.of(&series.row.strategy);
         draw_series(area, &mut chart, &mut words, series, color);
     }
     let plot = chart.plotting_area().get_pixel_range();
@@ -103,31 +111,38 @@ struct Words {
     taken: Vec<labels::Rectangle>,
 }
 
-fn axes(chart: &mut Chart<'_, '_>) {
+fn axes(chart: &mut Chart<'_, '_>, figure: &Figure) {
+    let show = figure.show;
     chart
         .configure_mesh()
         .light_line_style(TRANSPARENT)
         .bold_line_style(svg::GRID)
         .axis_style(svg::GRID)
         .x_desc("tokens sent, as a share of the whole conversation")
-        .y_desc("needed facts kept")
+        .y_desc(figure.axis)
         .x_labels(6)
         .y_labels(6)
         .x_label_formatter(&|x| format!("{:.0} %", x * 100.0))
-        .y_label_formatter(&|y| format!("{y:.1}"))
+        .y_label_formatter(&|y| show(*y))
         .label_style(svg::font(FONT, svg::MUTED))
         .axis_desc_style(svg::font(FONT, svg::INK))
         .draw()
         .expect(DRAWS);
 }
 
-fn draw_scale(chart: &mut Chart<'_, '_>, words: &mut Words, series: &Series<'_>, right: f64) {
+fn draw_scale(
+    chart: &mut Chart<'_, '_>,
+    words: &mut Words,
+    series: &Series<'_>,
+    right: f64,
+    figure: &Figure,
+) {
     let y = series.points[0].1;
     let line = [(0.0, y), (right, y)];
     chart.draw_series(LineSeries::new(line, svg::LIMIT.stroke_width(1))).expect(DRAWS);
     let ends = [0.0, right].map(|x| chart.backend_coord(&(x, y)));
     words.taken.extend(labels::along(ends[0], ends[1]));
-    let name = format!("{} ({})", block::label(series.row), number::share(y));
+    let name = format!("{} ({})", block::label(series.row), (figure.show)(y));
     words.labels.push(Label::on_line(name, (ends[0].0 + 4, ends[1].0 - 4), ends[0].1, FONT));
 }
 
@@ -144,20 +159,9 @@ fn draw_series(
     chart.draw_series(LineSeries::new(line, color.stroke_width(2))).expect(DRAWS);
     words.taken.extend(pixels.windows(2).flat_map(|ends| labels::along(ends[0], ends[1])));
     for (&pixel, point) in pixels.iter().zip(&series.points) {
-        mark(area, pixel, color, series.row.standing, point.2);
+        mark(area, pixel, RADIUS, color, series.row.standing, point.2);
         words.taken.push(labels::around(pixel, RADIUS + 1));
     }
     let name = plain::shortened(&block::label(series.row), NAME);
     words.labels.push(Label::beside(name, pixels.into_iter().rev().collect(), FONT));
-}
-
-/// Filled: ranked. Hollow: over the window. Hatched: stand-in. Grey: control.
-fn mark(area: &Area<'_>, at: (i32, i32), color: RGBColor, standing: Standing, over: bool) {
-    let fill = match standing {
-        _ if over => svg::PAPER,
-        Standing::StandIn => svg::HATCH,
-        Standing::Ranked | Standing::Control => color,
-    };
-    area.draw(&Circle::new(at, RADIUS, fill.filled())).expect(DRAWS);
-    area.draw(&Circle::new(at, RADIUS, color.stroke_width(2))).expect(DRAWS);
 }

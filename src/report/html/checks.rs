@@ -1,0 +1,329 @@
+//! The self-check panel: what proves the instrument on the reader's own
+//! recording (`measures` §6). Each line says what was found, what it means and
+//! whether it is fine; nothing is graded here that the report does not hold.
+
+use std::collections::BTreeMap;
+
+use crate::model::{
+    Cell, DOUBTFUL_EXAM, PresetRow, Report, SPREAD, Source, Standing, VALID_WITHIN, Value, Verdict,
+};
+use crate::report::{block, number, plain};
+
+/// Whether a line is fine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Fine,
+    /// Something to know before trusting the figures.
+    Look,
+    /// A yardstick: neither good nor bad.
+    Scale,
+    /// It cannot be checked on this run.
+    Absent,
+}
+
+/// One line of the panel.
+pub(super) struct Check {
+    pub(super) name: &'static str,
+    pub(super) found: Vec<String>,
+    pub(super) means: &'static str,
+    state: State,
+}
+
+impl Check {
+    /// Its state in words.
+    pub(super) fn word(&self) -> &'static str {
+        match self.state {
+            State::Fine => "✓ fine",
+            State::Look => "! look",
+            State::Scale => "= scale",
+            State::Absent => "– absent",
+        }
+    }
+
+    /// Its state for the style sheet.
+    pub(super) fn class(&self) -> &'static str {
+        match self.state {
+            State::Fine => "fine",
+            State::Look => "look",
+            State::Scale | State::Absent => "neutral",
+        }
+    }
+}
+
+/// The panel in one line.
+pub(super) fn summary(checks: &[Check]) -> String {
+    let count = |state| checks.iter().filter(|check| check.state == state).count();
+    format!("{} fine, {} to look at", count(State::Fine), count(State::Look))
+}
+
+/// What every line may rest on.
+struct Run<'a> {
+    report: &'a Report,
+    /// Rows over all data sets.
+    rows: Vec<&'a PresetRow>,
+}
+
+/// Every line that says something about this run.
+pub(super) fn checks(report: &Report) -> Vec<Check> {
+    let all: Vec<&PresetRow> = report.rows.iter().filter(|r| r.dataset == block::ALL).collect();
+    let rows = if all.is_empty() { report.rows.iter().collect() } else { all };
+    let run = Run { report, rows };
+    let probed = report.transcripts.iter().any(|t| !t.probes.is_empty());
+    let mut checks = vec![did_without(&run), id_list(&run)];
+    if probed {
+        let more = [empty, a_a, verbatim, unscored, judge];
+        checks.extend(more.iter().map(|check| check(&run)));
+        checks.extend((report.manifest.source == Source::Lexical).then(leaks));
+    }
+    checks.push(estimators(&run));
+    checks
+}
+
+impl<'a> Run<'a> {
+    /// Rows of a preset, one per window.
+    fn of(&self, name: &'a str) -> impl Iterator<Item = &'a PresetRow> {
+        self.rows.iter().copied().filter(move |row| row.strategy == name)
+    }
+
+    /// Rows that are judged.
+    fn judged(&self) -> impl Iterator<Item = &'a PresetRow> {
+        self.rows.iter().copied().filter(|row| row.standing != Standing::Control)
+    }
+
+    /// Why a measure of a preset is absent.
+    fn reason(&self, name: &'a str, id: &str) -> String {
+        let reason = self.of(name).find_map(|row| match row.values.get(id) {
+            Some(Value::Absent(reason)) => Some(plain::line(reason)),
+            _ => None,
+        });
+        reason.unwrap_or_else(|| format!("{name} was not run"))
+    }
+}
+
+/// Where a figure was found.
+fn at(row: &PresetRow) -> String {
+    format!("window {}", block::window(&row.window))
+}
+
+fn did_without(run: &Run<'_>) -> Check {
+    // It rests on the recording alone, so any row tells.
+    let share = run.rows.iter().find_map(|row| row.number("did_without"));
+    let found = share.map_or_else(|| run.reason("full", "did_without"), number::percent);
+    Check {
+        name: "needed, and done without",
+        found: vec![found],
+        means: "the instrument’s own error: facts that the recorded agent used again after its own \
+                compaction had removed them, so that “used later” did not mean “needed from the \
+                context”; doubtful above 10 %",
+        state: match share {
+            None => State::Absent,
+            Some(share) if share > DOUBTFUL_EXAM => State::Look,
+            Some(_) => State::Fine,
+        },
+    }
+}
+
+fn id_list(run: &Run<'_>) -> Check {
+    let figures: Vec<(&PresetRow, f64)> =
+        run.of("id-list").filter_map(|row| Some((row, row.number("reference_recall")?))).collect();
+    let found = figures.iter().map(|(list, floor)| {
+        let ranked = run.rows.iter().filter(|r| r.standing == Standing::Ranked);
+        let below: Vec<String> = ranked
+            .filter(|r| r.window == list.window)
+            .filter(|r| r.number("reference_recall").is_some_and(|x| x <= *floor))
+            .map(|r| plain::line(&r.strategy))
+            .collect();
+        let below = match below.is_empty() {
+            true => "every ranked strategy keeps more".to_owned(),
+            false => format!("no more is kept by {}", below.join(", ")),
+        };
+        format!("{} at {}; {below}", number::share(*floor), at(list))
+    });
+    let mut found: Vec<String> = found.collect();
+    let state = if found.is_empty() { State::Absent } else { State::Scale };
+    if found.is_empty() {
+        found.push(run.reason("id-list", "reference_recall"));
+    }
+    Check {
+        name: "what a bare list of names keeps",
+        found,
+        means: "needed facts kept by the control id-list: the last 20 messages and a list of all \
+                identifiers without a word of meaning; so much of that figure can be had by a trick",
+        state,
+    }
+}
+
+fn empty(run: &Run<'_>) -> Check {
+    let mut found = Vec::new();
+    let mut near = false;
+    for row in run.of("empty") {
+        let full = run.of("full").find(|full| full.window == row.window);
+        let recall = |row: &PresetRow| row.number("recall");
+        let (Some(floor), Some(ceiling)) = (recall(row), full.and_then(recall)) else { continue };
+        near |= ceiling - floor < SPREAD;
+        found.push(format!(
+            "recall {} against {} with the whole conversation, at {}",
+            number::share(floor),
+            number::share(ceiling),
+            at(row)
+        ));
+    }
+    let state = match (found.is_empty(), near) {
+        (true, _) => State::Absent,
+        (_, true) => State::Look,
+        (_, false) => State::Fine,
+    };
+    if found.is_empty() {
+        found.push(run.reason("empty", "recall"));
+    }
+    Check {
+        name: "what can be guessed",
+        found,
+        means: "an empty memory answers the same questions: what it gets right needs no memory. \
+                Less than 0.20 between it and the whole conversation leaves too little room to tell \
+                strategies apart",
+        state,
+    }
+}
+
+fn a_a(run: &Run<'_>) -> Check {
+    let figures: Vec<f64> = run.of("full").filter_map(|row| row.number("continuity")).collect();
+    let mut found: Vec<String> = figures.iter().map(|x| format!("continuity {x:.0}")).collect();
+    found.dedup();
+    let state = match figures.iter().copied().reduce(f64::min) {
+        None => State::Absent,
+        Some(least) if least < 100.0 => State::Look,
+        Some(_) => State::Fine,
+    };
+    if found.is_empty() {
+        found.push(run.reason("full", "continuity"));
+    }
+    let means = match run.report.manifest.source {
+        Source::Lexical => {
+            "A/A: the whole conversation against itself. The offline seats give the same answer to \
+             the same question every time, so it is 100 by construction: no difference between \
+             strategies is chance of the instrument"
+        }
+        Source::Model => {
+            "A/A: the whole conversation against itself. It is asked once and its answers stand for \
+             both, so the spread of the model’s own answers is not in this figure"
+        }
+    };
+    Check { name: "the same twice (A/A)", found, means, state }
+}
+
+fn verbatim(run: &Run<'_>) -> Check {
+    let figures = run.judged().filter_map(|row| {
+        let own = row.number("recall_verbatim")?;
+        Some((row, own, row.number("recall_verbatim_full")?))
+    });
+    let mut figures: Vec<(&PresetRow, f64, f64)> = figures.collect();
+    // The farthest apart first.
+    figures.sort_by(|a, b| (b.1 - b.2).abs().total_cmp(&(a.1 - a.2).abs()));
+    let flagged = |own: f64, full: f64| (own - full).abs() > VALID_WITHIN;
+    let words = figures.iter().map(|(row, own, full)| {
+        let mark = if flagged(*own, *full) { "! " } else { "" };
+        let (own, full) = (number::share(*own), number::share(*full));
+        format!("{mark}{} {own} against {full}, at {}", block::label(row), at(row))
+    });
+    let mut found: Vec<String> = words.collect();
+    let state = match figures.first() {
+        None => State::Absent,
+        Some((_, own, full)) if flagged(*own, *full) => State::Look,
+        Some(_) => State::Fine,
+    };
+    if found.is_empty() {
+        found.push("no strategy leaves all of the evidence of a graded question".to_owned());
+    }
+    Check {
+        name: "right where all the evidence is there",
+        found,
+        means: "mean score of the questions whose evidence is all sent as recorded, against the \
+                same questions with the whole conversation: more than 0.05 apart (marked “!”), and \
+                the strategy’s scores owe something to the size of its context alone",
+        state,
+    }
+}
+
+fn unscored(run: &Run<'_>) -> Check {
+    let rows = || run.report.cells.iter().filter_map(Cell::rows).flat_map(|rows| &rows.probes);
+    let all = rows().count();
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    for row in rows() {
+        if let Verdict::Unscored(reason) = &row.judgement.verdict {
+            *reasons.entry(reason).or_default() += 1;
+        }
+    }
+    let missing: usize = reasons.values().sum();
+    let share = number::percent(missing as f64 / all.max(1) as f64);
+    let mut found = vec![format!(
+        "{share}: {} of {}",
+        number::grouped(missing as u64),
+        block::counted(all, "answer")
+    )];
+    let reason = |(reason, n): (&&str, &usize)| {
+        format!("{}× {}", number::grouped(*n as u64), plain::line(reason))
+    };
+    found.extend(reasons.iter().map(reason));
+    Check {
+        name: "answers without a grade",
+        found,
+        means: "they are left out of every score, with the reason; none counts as wrong",
+        state: if missing == 0 { State::Fine } else { State::Look },
+    }
+}
+
+fn leaks() -> Check {
+    Check {
+        name: "leaked questions",
+        found: vec!["absent: needs a model".to_owned()],
+        means: "questions that a model answers without any memory, from what it learnt elsewhere; \
+                the offline reader knows nothing but the context, so it cannot tell",
+        state: State::Absent,
+    }
+}
+
+fn judge(run: &Run<'_>) -> Check {
+    let manifest = &run.report.manifest;
+    Check {
+        name: "who answers and who grades",
+        found: vec![format!(
+            "answerer {}, judge {}, recap {}, instrument {}",
+            plain::line(&manifest.answerer),
+            plain::line(&manifest.judge),
+            plain::line(&manifest.version),
+            manifest.instrument
+        )],
+        means: match manifest.source {
+            Source::Lexical => {
+                "words and dates, without a model: ranks of strategies that use no model are \
+                 supported, what a model would answer is not estimated"
+            }
+            Source::Model => "a model answers and a model grades",
+        },
+        state: State::Scale,
+    }
+}
+
+fn estimators(run: &Run<'_>) -> Check {
+    let figures = run.judged().filter_map(|row| Some((row, row.number("estimator_error")?)));
+    let mut figures: Vec<(&PresetRow, f64)> = figures.collect();
+    // The farthest off first.
+    figures.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+    let words = |(row, error): &(&PresetRow, f64)| {
+        format!("{} {}, at {}", block::label(row), number::gain(*error), at(row))
+    };
+    let mut found: Vec<String> = figures.iter().map(words).collect();
+    let state = if found.is_empty() { State::Absent } else { State::Scale };
+    if found.is_empty() {
+        found.push("no strategy makes an estimate of its own".to_owned());
+    }
+    Check {
+        name: "the strategies’ own counts",
+        found,
+        means: "a strategy’s own estimate of its tokens / the exact count − 1, in the median: below \
+                0 it compacts later than it means to, above 0 earlier. The figures of this report \
+                are exact counts",
+        state,
+    }
+}

@@ -1,0 +1,369 @@
+//! The questions: what was asked, expected, answered before and after, how it
+//! was graded, and where its evidence went.
+//!
+//! A run asks a thousand questions of a dozen strategies at several windows, and
+//! most strategies give most questions the same answer. So each answer stands
+//! once per question, rows refer to it, and the page's script makes a list of
+//! what the reader asks for. Without a script the page shows the first that the
+//! best strategy lost.
+//!
+//! Invariant: the packed data keep their size whatever the run; what has to be
+//! cut or left out for it is whole in `probes.csv`, and the page says so.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::comparison::class;
+use crate::model::{
+    Agreement, Answer, Cell, CellKey, LedgerState, ProbeFacts, ProbeKind, ProbeRow, Standing,
+    TranscriptFacts, Verdict,
+};
+use crate::report::packed::packed;
+use crate::report::probes_csv::{BEFORE, agreement, expected};
+use crate::report::{Source, block, number, plain};
+
+/// Bytes of the packed data, at most.
+const BUDGET: usize = 900_000;
+/// Characters of a text, the first that fits the budget.
+const LIMITS: [usize; 6] = [1_200, 500, 250, 150, 100, 60];
+/// Lost questions that stand on the page itself.
+const STATIC: usize = 20;
+/// Characters of a text of those.
+const STATIC_LIMIT: usize = 400;
+
+/// What the page shows of the questions.
+pub(super) struct Probes {
+    /// For the script; see [`Packed`].
+    pub(super) data: String,
+    /// What had to be cut.
+    pub(super) cut: Option<String>,
+    /// The strategy whose losses stand on the page, and how many there are.
+    pub(super) best: Option<Best>,
+}
+
+/// The first questions that a strategy lost.
+pub(super) struct Best {
+    pub(super) strategy: String,
+    pub(super) window: String,
+    pub(super) lost: usize,
+    pub(super) shown: Vec<Lost>,
+}
+
+/// One of them.
+pub(super) struct Lost {
+    pub(super) heading: String,
+    pub(super) words: Vec<(&'static str, String)>,
+}
+
+/// What the script reads. Names are short because they are said often.
+#[derive(Serialize)]
+struct Packed {
+    /// Whether questions and answers may be shown.
+    words: bool,
+    /// Name and class, in the order of the table.
+    presets: Vec<(String, &'static str)>,
+    windows: Vec<String>,
+    sessions: Vec<String>,
+    /// Position of `full`, the answer before.
+    before: Option<usize>,
+    /// Position of the strategy that the list opens with.
+    first: usize,
+    probes: Vec<PackedProbe>,
+}
+
+#[derive(Serialize)]
+struct PackedProbe {
+    id: String,
+    kind: &'static str,
+    /// Position among the sessions.
+    session: usize,
+    /// Message after which it is asked, from 1.
+    at: u32,
+    /// Tokens since its evidence was last said.
+    age: Option<u64>,
+    question: String,
+    expected: String,
+    stale: Vec<String>,
+    answers: Vec<Given>,
+    /// One number per preset and window, presets outermost; see [`code`].
+    rows: Vec<i64>,
+}
+
+/// An answer as it was graded: text, verdict, score, the judge's reason.
+#[derive(Clone, PartialEq, Serialize)]
+struct Given(String, &'static str, Option<f64>, String);
+
+/// Everything that stays the same from question to question.
+struct Board<'a> {
+    source: &'a Source<'a>,
+    presets: Vec<(&'a str, Standing)>,
+    windows: Vec<&'a str>,
+    cells: BTreeMap<&'a CellKey, &'a Cell>,
+}
+
+/// Nothing where no question was asked.
+pub(super) fn probes(source: &Source<'_>) -> Option<Probes> {
+    let report = source.report;
+    let all: usize = report.transcripts.iter().map(|t| t.probes.len()).sum();
+    if all == 0 {
+        return None;
+    }
+    let board = Board::new(source);
+    let mut shown = all;
+    let mut limits = LIMITS.into_iter();
+    let mut limit = limits.next().expect("there are limits");
+    loop {
+        let data = packed(&board.packed(limit, shown));
+        if data.len() <= BUDGET || shown == 0 {
+            let cut = cut(all, shown, limit, board.longest() > limit);
+            return Some(Probes { data, cut, best: board.best() });
+        }
+        match limits.next() {
+            Some(next) => limit = next,
+            None => shown /= 2,
+        }
+    }
+}
+
+fn cut(all: usize, shown: usize, limit: usize, shortened: bool) -> Option<String> {
+    let mut parts = Vec::new();
+    if shown < all {
+        let (shown, all) = (number::grouped(shown as u64), number::grouped(all as u64));
+        parts.push(format!("only the first {shown} of {all} questions are listed"));
+    }
+    if shortened {
+        parts.push(format!("texts are cut after {} characters", number::grouped(limit as u64)));
+    }
+    (!parts.is_empty()).then(|| format!("{}; all is in probes.csv", parts.join(", ")))
+}
+
+impl<'a> Board<'a> {
+    fn new(source: &'a Source<'a>) -> Self {
+        let (mut presets, mut windows) = (Vec::new(), Vec::new());
+        for row in &source.report.rows {
+            if !presets.contains(&(row.strategy.as_str(), row.standing)) {
+                presets.push((row.strategy.as_str(), row.standing));
+            }
+            if !windows.contains(&row.window.as_str()) {
+                windows.push(row.window.as_str());
+            }
+        }
+        let cells = source.report.cells.iter().map(|cell| (&cell.key, cell)).collect();
+        Board { source, presets, windows, cells }
+    }
+
+    fn cell(&self, facts: &TranscriptFacts, strategy: &str, window: &str) -> Option<&'a Cell> {
+        let key = CellKey {
+            dataset: facts.dataset.clone(),
+            transcript: facts.transcript.clone(),
+            strategy: strategy.to_owned(),
+            window: window.to_owned(),
+            replicate: 0,
+        };
+        self.cells.get(&key).copied()
+    }
+
+    /// The strategy that the list opens with: the first that is ranked.
+    fn first(&self) -> usize {
+        let place = |standing| self.presets.iter().position(|p| p.1 == standing);
+        place(Standing::Ranked).or_else(|| place(Standing::StandIn)).unwrap_or(0)
+    }
+
+    /// Characters of the longest answer.
+    fn longest(&self) -> usize {
+        let rows = self.source.report.cells.iter().filter_map(Cell::rows);
+        let said = rows.flat_map(|rows| &rows.probes).map(|row| match &row.answer {
+            Answer::Said(text) if self.source.texts.is_some() => text.chars().count(),
+            _ => 0,
+        });
+        said.max().unwrap_or(0)
+    }
+
+    fn packed(&self, limit: usize, shown: usize) -> Packed {
+        let transcripts = &self.source.report.transcripts;
+        let several = transcripts.iter().any(|t| t.dataset != transcripts[0].dataset);
+        let session = |t: &TranscriptFacts| match several {
+            true => plain::line(&format!("{}: {}", t.dataset, t.transcript)),
+            false => plain::line(&t.transcript),
+        };
+        let probes = transcripts.iter().enumerate().flat_map(|(at, facts)| {
+            let rows = Rows::of(self, facts);
+            let probes = facts.probes.iter().enumerate();
+            probes.map(move |(number, asked)| self.probe(at, number, asked, &rows, limit))
+        });
+        Packed {
+            words: self.source.texts.is_some(),
+            presets: self.presets.iter().map(|(n, s)| (plain::line(n), class(*s))).collect(),
+            windows: self.windows.iter().map(|w| block::window(w)).collect(),
+            sessions: transcripts.iter().map(session).collect(),
+            before: self.presets.iter().position(|(name, _)| *name == BEFORE),
+            first: self.first(),
+            probes: probes.take(shown).collect(),
+        }
+    }
+
+    /// A text of the recording, where texts are shown at all.
+    fn words(&self, text: &str, limit: usize) -> String {
+        match self.source.texts {
+            Some(_) => plain::lines(&plain::shortened(text.trim(), limit)),
+            None => String::new(),
+        }
+    }
+
+    fn probe(
+        &self,
+        session: usize,
+        number: usize,
+        asked: &ProbeFacts,
+        rows: &Rows<'_>,
+        limit: usize,
+    ) -> PackedProbe {
+        let probe = &asked.probe;
+        let mut answers: Vec<Given> = Vec::new();
+        let codes = rows.cells.iter().map(|pair| {
+            let Some((cell, row)) = pair.and_then(|cell| Some((cell, row(cell, number)?))) else {
+                return -1;
+            };
+            let given = self.given(row, limit);
+            let at = answers.iter().position(|a| *a == given).unwrap_or_else(|| {
+                answers.push(given);
+                answers.len() - 1
+            });
+            code(at, cell, row, rows.agreement(cell, row))
+        });
+        let codes = codes.collect();
+        PackedProbe {
+            id: plain::line(&probe.id),
+            kind: probe.kind.as_str(),
+            session,
+            at: probe.asked_at + 1,
+            age: asked.age_tokens,
+            question: self.words(&probe.question, limit),
+            expected: self.words(&expected(&probe.expect), limit),
+            stale: match self.source.texts {
+                Some(_) => probe.stale.iter().map(|s| self.words(s, limit)).collect(),
+                None => Vec::new(),
+            },
+            answers,
+            rows: codes,
+        }
+    }
+
+    fn given(&self, row: &ProbeRow, limit: usize) -> Given {
+        let said = match &row.answer {
+            Answer::Said(text) => self.words(text, limit),
+            Answer::Nothing(_) => String::new(),
+        };
+        let why = match &row.judgement.verdict {
+            Verdict::Unscored(reason) => plain::line(reason),
+            _ => self.words(&row.judgement.rationale, limit),
+        };
+        Given(said, row.judgement.verdict.as_str(), row.judgement.score, why)
+    }
+
+    /// What the best strategy lost, at the first window where it lost anything.
+    fn best(&self) -> Option<Best> {
+        let (strategy, _) = *self.presets.get(self.first())?;
+        self.windows.iter().find_map(|window| {
+            let lost: Vec<(&TranscriptFacts, usize)> = self.lost(strategy, window);
+            let shown = lost.iter().take(STATIC);
+            (!lost.is_empty()).then(|| Best {
+                strategy: plain::line(strategy),
+                window: block::window(window),
+                lost: lost.len(),
+                shown: shown.map(|(t, at)| self.told(t, *at, strategy, window)).collect(),
+            })
+        })
+    }
+
+    fn lost(&self, strategy: &str, window: &str) -> Vec<(&'a TranscriptFacts, usize)> {
+        let mut lost = Vec::new();
+        for facts in &self.source.report.transcripts {
+            let full = self.cell(facts, BEFORE, window);
+            let Some(cell) = self.cell(facts, strategy, window) else { continue };
+            for (number, asked) in facts.probes.iter().enumerate() {
+                let pre = full.and_then(|full| Some((full, row(full, number)?)));
+                let after = row(cell, number).and_then(|row| agreement(cell, row, pre));
+                if after == Some(Agreement::Lost) && asked.probe.kind != ProbeKind::Abstain {
+                    lost.push((facts, number));
+                }
+            }
+        }
+        lost
+    }
+
+    fn told(&self, facts: &TranscriptFacts, number: usize, strategy: &str, window: &str) -> Lost {
+        let probe = &facts.probes[number].probe;
+        let answer = |name: &str| {
+            let row = self.cell(facts, name, window).and_then(|cell| row(cell, number));
+            row.map_or_else(String::new, |row| {
+                let Given(said, verdict, _, why) = self.given(row, STATIC_LIMIT);
+                let parts = [said.as_str(), verdict, why.as_str()];
+                parts.into_iter().filter(|p| !p.is_empty()).collect::<Vec<_>>().join(" · ")
+            })
+        };
+        let state = self.cell(facts, strategy, window).and_then(|cell| row(cell, number)?.evidence);
+        let words = vec![
+            ("asked", self.words(&probe.question, STATIC_LIMIT)),
+            ("expected", self.words(&expected(&probe.expect), STATIC_LIMIT)),
+            ("before", answer(BEFORE)),
+            ("after", answer(strategy)),
+            ("evidence", state.map_or("none is named", LedgerState::as_str).to_owned()),
+        ];
+        Lost {
+            heading: format!(
+                "{}: {}, {}, after message {}",
+                plain::line(&probe.id),
+                probe.kind.as_str(),
+                plain::line(&facts.transcript),
+                number::grouped(u64::from(probe.asked_at) + 1)
+            ),
+            words: words.into_iter().filter(|(_, text)| !text.is_empty()).collect(),
+        }
+    }
+}
+
+/// The cells of one transcript, presets outermost, with what `full` answered.
+struct Rows<'a> {
+    cells: Vec<Option<&'a Cell>>,
+    full: Vec<Option<&'a Cell>>,
+}
+
+impl<'a> Rows<'a> {
+    fn of(board: &Board<'a>, facts: &TranscriptFacts) -> Self {
+        let at = |name: &str| {
+            board.windows.iter().map(|w| board.cell(facts, name, w)).collect::<Vec<_>>()
+        };
+        let cells = board.presets.iter().flat_map(|(name, _)| at(name)).collect();
+        Rows { cells, full: at(BEFORE) }
+    }
+
+    fn agreement(&self, cell: &Cell, after: &ProbeRow) -> Option<Agreement> {
+        let full = self.full.iter().flatten().find(|full| full.key.window == cell.key.window)?;
+        let pre = row(full, after.probe as usize)?;
+        agreement(cell, after, Some((full, pre)))
+    }
+}
+
+/// Rows stand in the order of the probes.
+fn row(cell: &Cell, number: usize) -> Option<&ProbeRow> {
+    cell.rows()?.probes.get(number)
+}
+
+/// Position of the answer, outcome, state of the evidence, whether the value is
+/// in the context and whether the provider would have refused, in one number
+/// that `probes.js` takes apart.
+fn code(answer: usize, cell: &Cell, row: &ProbeRow, agreement: Option<Agreement>) -> i64 {
+    let agreement = agreement.map_or(0, |a| a as i64 + 1);
+    let evidence = match row.evidence {
+        None => 0,
+        Some(LedgerState::Verbatim) => 1,
+        Some(LedgerState::Edited) => 2,
+        Some(LedgerState::Folded) => 3,
+        Some(LedgerState::Gone) => 4,
+    };
+    let there = row.answerable.map_or(0, |there| 1 + i64::from(there));
+    let refused = i64::from(cell.refuses(row));
+    (((answer as i64 * 5 + agreement) * 5 + evidence) * 3 + there) * 2 + refused
+}
