@@ -18,7 +18,11 @@ pub fn pattern(value: &str) -> Option<Regex> {
         && value.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
         && value.contains(|c: char| c.is_ascii_lowercase());
     let body = if is_hash { format!("[0-9a-f]{{{}}}", value.len()) } else { runs(value) };
-    Some(Regex::new(&format!(r"\b{body}\b")).expect("built from escaped runs"))
+    // A sign at an edge is its own boundary.
+    let bound = |c: Option<char>| if c.is_some_and(char::is_alphanumeric) { r"\b" } else { "" };
+    let (before, after) = (bound(value.chars().next()), bound(value.chars().next_back()));
+    let pattern = format!("{before}{body}{after}");
+    Some(Regex::new(&pattern).expect("built from escaped runs"))
 }
 
 fn runs(value: &str) -> String {
@@ -74,6 +78,7 @@ mod tests {
             ("2025-03-28", "on 2025-04-01 at 10:00", vec!["2025-04-01"]),
             ("stg-otter-4.test", "stg-vole-12.test, db-otter.test", vec!["stg-vole-12.test"]),
             ("340 ms", "120 ms, 340 s", vec!["120 ms"]),
+            ("[dp-4471]", "marks: [dp-980], [dp-4471]", vec!["[dp-980]"]),
             ("otter", "vole", vec![]),
         ] {
             let found = same_shape(value, &[value.to_owned()], [text]);

@@ -53,9 +53,13 @@ impl Phrases {
         Phrases { sections }
     }
 
-    /// Names of the sections that begin with `prefix`, in order.
-    pub fn names(&self, prefix: &str) -> Vec<&'static str> {
-        self.sections.keys().copied().filter(|name| name.starts_with(prefix)).collect()
+    /// The wordings of `section` as they stand in the file.
+    ///
+    /// # Panics
+    /// A section that there is not.
+    pub fn wordings(&self, section: &str) -> Vec<&'static str> {
+        let known = self.sections.get(section);
+        known.unwrap_or_else(|| panic!("no section [{section}]")).wordings.clone()
     }
 
     /// A wording of `section` with its gaps filled.
@@ -87,8 +91,7 @@ impl Phrases {
         section: &str,
         gaps: &[(&str, &str)],
     ) -> Vec<String> {
-        let known = self.sections.get(section);
-        let wordings = known.unwrap_or_else(|| panic!("no section [{section}]")).wordings.clone();
+        let wordings = self.wordings(section);
         let mut texts: Vec<String> = wordings.iter().map(|wording| fill(wording, gaps)).collect();
         random.shuffle(&mut texts);
         texts

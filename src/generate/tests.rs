@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::near::{FEWEST_NEAR_MISSES, same_shape};
 use super::*;
 use crate::dataset::LoadOptions;
-use crate::model::{Block, Expectation, Role};
+use crate::model::{Block, Expectation, ProbeKind, Role};
 use crate::tokens::{Counter, Encoding};
 
 /// Small, middle and large sizes of a kind.
@@ -76,10 +76,11 @@ fn every_session_of_every_kind_keeps_what_a_session_must_keep() {
         let written: u64 = transcript.messages.iter().map(|m| counter.count(&m.sent())).sum();
         let said = format!("{} of {tokens} tokens", kind.name);
         assert!(written.abs_diff(tokens) * 10 <= tokens, "{said}: {written}");
-        assert!(probes.len() >= 10, "{said}: {} probes", probes.len());
+        assert!(probes.len() >= 30, "{said}: {} probes", probes.len());
         times_ascend(transcript);
         calls_have_results(transcript);
         probes_hold(transcript, probes);
+        kinds_are_spread(&said, probes);
     });
 }
 
@@ -134,6 +135,13 @@ fn probes_hold(transcript: &Transcript, probes: &[Probe]) {
             Expectation::Unanswerable => assert!(places.is_empty()),
         }
     }
+}
+
+fn kinds_are_spread(said: &str, probes: &[Probe]) {
+    let kinds: BTreeSet<ProbeKind> = probes.iter().map(|probe| probe.kind).collect();
+    assert!(kinds.len() >= 8, "{said}: {kinds:?}");
+    let rubrics = probes.iter().filter(|p| matches!(p.expect, Expectation::Rubric(_))).count();
+    assert!(rubrics * 100 <= probes.len() * 16, "{said}: {rubrics} of {} rubrics", probes.len());
 }
 
 #[test]

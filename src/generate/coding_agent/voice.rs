@@ -16,10 +16,13 @@ impl Voice {
     }
 
     /// `text` as this user types it. Only plain lower-case words are ever
-    /// mistyped: names, numbers and code stay as they are.
-    pub fn typed(&self, random: &mut Stream, text: &str) -> String {
+    /// mistyped, and none of those in `keep`: names, numbers and code stay as
+    /// they are.
+    pub fn typed(&self, random: &mut Stream, text: &str, keep: &[String]) -> String {
         let words = text.split(' ').map(|word| {
-            let is_plain = word.len() > 5 && word.chars().all(|c| c.is_ascii_lowercase());
+            let is_plain = word.len() > 5
+                && word.chars().all(|c| c.is_ascii_lowercase())
+                && !keep.iter().any(|kept| kept.split(' ').any(|part| part == word));
             if is_plain && random.chance(self.slips) { slip(random, word) } else { word.to_owned() }
         });
         let mut typed = words.collect::<Vec<_>>().join(" ");
@@ -57,8 +60,11 @@ mod tests {
     fn slips_change_plain_words_and_leave_values_alone() {
         let mut random = Stream::new(3, "voice");
         let voice = Voice { lower: true, slips: 100 };
-        let typed = voice
-            .typed(&mut random, "Please restart exp-worker-03 before 21:40, always carefully.");
+        let typed = voice.typed(
+            &mut random,
+            "Please restart exp-worker-03 before 21:40, always carefully.",
+            &[],
+        );
         assert!(typed.starts_with("please "), "{typed}");
         assert!(typed.contains(" exp-worker-03 ") && typed.contains("21:40,"), "{typed}");
         assert!(!typed.contains("restart "), "{typed}");
@@ -69,6 +75,6 @@ mod tests {
     fn a_careful_user_types_as_written() {
         let voice = Voice { lower: false, slips: 0 };
         let text = "Please restart it carefully.";
-        assert_eq!(voice.typed(&mut Stream::new(3, "voice"), text), text);
+        assert_eq!(voice.typed(&mut Stream::new(3, "voice"), text, &[]), text);
     }
 }
