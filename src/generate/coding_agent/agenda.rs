@@ -1,5 +1,7 @@
 //! What the user mentions beside the tasks, and when.
 
+use std::collections::BTreeMap;
+
 use super::facts::{self, PREFERENCES, RULES, Rule, TOPICS, Topic};
 use super::work::Work;
 use crate::generate::{Fact, FactId, Phrases, Place, Question, Stream};
@@ -27,6 +29,7 @@ pub struct Agenda {
     beats: Vec<(u64, Beat)>,
     facts: Vec<(&'static str, FactId)>,
     plans: Vec<&'static str>,
+    known: BTreeMap<&'static str, String>,
     /// Whether the migrations must be left alone now.
     pub frozen: bool,
 }
@@ -89,7 +92,12 @@ impl Agenda {
         beats.reverse();
         let mut plans: Vec<&'static str> = rules.wordings("plan.things");
         random.shuffle(&mut plans);
-        Agenda { beats, facts: Vec::new(), plans, frozen: false }
+        Agenda { beats, facts: Vec::new(), known: BTreeMap::new(), plans, frozen: false }
+    }
+
+    /// The newest value of a fact or a rule, once it was mentioned.
+    pub fn known(&self, key: &str) -> Option<&str> {
+        self.known.get(key).map(String::as_str)
     }
 
     /// Beats that are still to come.
@@ -130,6 +138,7 @@ impl Work<'_> {
             Beat::Change(topic) => self.fact("change", topic),
             Beat::Rule(rule, kind) => {
                 let value = self.random.fresh(rule.value);
+                self.agenda.known.insert(rule.key, value.clone());
                 self.rule(rule.key, kind, &value)
             }
             Beat::Tone => {
@@ -197,6 +206,7 @@ impl Work<'_> {
                     id
                 });
                 self.script.state(id, &value, place);
+                self.agenda.known.insert(topic.key, value);
             }
             Note::Ask(question) => self.script.ask(question.from(&[place])),
             Note::Freeze => self.agenda.frozen = true,

@@ -9,7 +9,7 @@ use crate::model::ProbeKind;
 const ROW: u64 = 75;
 
 /// Tokens of a line of a log, about.
-const LOG_LINE: u64 = 37;
+const LOG_LINE: u64 = 48;
 
 impl Work<'_> {
     /// What comes up between two tasks.
@@ -19,7 +19,7 @@ impl Work<'_> {
                 1 => self.status(),
                 2 => {
                     let room = self.script.left() / ROW / 12;
-                    let n = self.random.number(9..=24) + room.min(16);
+                    let n = self.random.number(20..=38) + room.min(34);
                     self.rows(n as usize);
                 }
                 _ => {
@@ -29,9 +29,9 @@ impl Work<'_> {
                 }
             }
         }
-        // Whatever has piled up is said now, one or two at a time.
+        // Whatever has piled up is said now, a few things at a time.
         let mut waiting = self.agenda.due(self.script.progress());
-        while waiting > 2 {
+        while waiting > 3 {
             self.aside();
             waiting = self.agenda.due(self.script.progress());
         }
@@ -39,7 +39,7 @@ impl Work<'_> {
 
     /// The user mentions things and the agent takes note.
     fn aside(&mut self) {
-        let n = if self.random.chance(30) { 2 } else { 1 };
+        let n = self.random.number(1..=3) as usize;
         let text = if self.random.chance(12) { self.line("u.go", &[]) } else { String::new() };
         self.user(&text, n, &[]);
         let text = self.line("ack", &[]);
@@ -60,6 +60,9 @@ impl Work<'_> {
         self.seen[at].push(place);
         let snapshot = self.environments[at].clone();
         self.snapshots[at].push(snapshot);
+        if self.random.chance(50) {
+            self.use_something();
+        }
         let text = self.line("status_said", &[("env", env)]);
         self.script.say(text);
     }
@@ -79,7 +82,8 @@ impl Work<'_> {
         self.logged.push(service);
         let text = self.line("u.log", &[("service", service)]);
         self.user(&text, 1, &[]);
-        let log = ops::log(service, error, lines.max(14) as usize, &mut self.random);
+        let day = self.script.today().to_string();
+        let log = ops::log(service, error, &day, lines.max(14) as usize, &mut self.random);
         let act = self.shell(&format!("ops/log {service} --tail {lines}"), log.text).takes(3);
         let text = self.maybe("log", &[("service", service)]);
         let place = self.act(text, vec![act]).1[0];
@@ -158,8 +162,14 @@ impl Work<'_> {
         }
         let text = self.line("u.wrap", &[]);
         self.user(&text, 0, &[]);
-        let topics: Vec<String> = self.done.iter().map(|(topic, _)| topic.clone()).collect();
-        let text = self.line("summary", &[("done", &topics.join("; "))]);
+        let hash = |place| {
+            let said = self.script.text(place);
+            let tail = said.lines().last().and_then(|line| line.split_once(' '));
+            tail.map_or(String::new(), |(hash, _)| hash.to_owned())
+        };
+        let done = self.done.iter().map(|(topic, place)| format!("{topic} ({})", hash(*place)));
+        let done = done.collect::<Vec<_>>().join("; ");
+        let text = self.line("summary", &[("done", &done)]);
         self.script.say(text);
         self.ask_about_states();
         self.ask_about_order();

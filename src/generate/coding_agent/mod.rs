@@ -16,6 +16,7 @@ mod project;
 mod repo;
 mod runner;
 mod tasks;
+mod uses;
 mod voice;
 mod work;
 
@@ -69,6 +70,7 @@ fn write(script: &mut Script) {
         agenda,
         branch: "main".to_owned(),
         read: Vec::new(),
+        used: Vec::new(),
         logged: Vec::new(),
         seen: vec![Vec::new(); 2],
         snapshots: vec![Vec::new(); 2],

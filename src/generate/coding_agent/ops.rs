@@ -92,8 +92,8 @@ pub const ERRORS: &[&str] = &[
     "quota refused",
 ];
 
-/// `lines` lines of a service's log.
-pub fn log(service: &str, error: &str, lines: usize, random: &mut Stream) -> Log {
+/// `lines` lines of a service's log of one day.
+pub fn log(service: &str, error: &str, day: &str, lines: usize, random: &mut Stream) -> Log {
     let mut now = random.number(0..=DAY * 1000 * 3 / 4);
     let process = random.number(1_100..=29_000);
     let burst = lines / 3 + random.index(lines / 3 + 1);
@@ -118,7 +118,7 @@ pub fn log(service: &str, error: &str, lines: usize, random: &mut Stream) -> Log
             event(random)
         };
         text.push_str(&format!(
-            "{time}.{:03} {level:<5} {service}[{process}] req={request} {said}\n",
+            "{day}T{time}.{:03}Z {level:<5} depot.{service}.worker[{process}] req={request} {said}\n",
             now % 1000
         ));
     }
@@ -211,13 +211,13 @@ mod tests {
     #[test]
     fn a_log_has_one_burst_and_names_its_first_request() {
         for seed in 0..20 {
-            let log = log("intake", "short read", 24, &mut Stream::new(seed, "log"));
+            let log = log("intake", "short read", "2025-01-31", 24, &mut Stream::new(seed, "log"));
             let errors: Vec<&str> =
                 log.text.lines().filter(|line| line.contains("ERROR")).collect();
             assert!((3..=4).contains(&errors.len()), "{errors:?}");
-            assert!(errors[0].contains(&log.request) && errors[0].starts_with(&log.since));
+            assert!(errors[0].contains(&log.request) && errors[0][11..].starts_with(&log.since));
             assert_eq!(log.text.lines().count(), 24);
-            let times: Vec<&str> = log.text.lines().map(|line| &line[..12]).collect();
+            let times: Vec<&str> = log.text.lines().map(|line| &line[..23]).collect();
             assert!(times.is_sorted());
         }
     }

@@ -86,6 +86,7 @@ pub fn run_file(language: Language, repo: &Repo, task: &Task, random: &mut Strea
 pub fn run_all(language: Language, repo: &Repo, coverage: bool, random: &mut Stream) -> Run {
     let took = format!("{}.{:02}", random.number(3..=19), random.number(10..=99));
     let files: Vec<&str> = repo.paths().filter(|path| is_test_file(language, path)).collect();
+    let quiet = coverage || random.chance(50);
     let output = match language {
         Language::Python => {
             let n: usize = files.iter().map(|path| tests_in(language, repo.file(path))).sum();
@@ -94,6 +95,7 @@ pub fn run_all(language: Language, repo: &Repo, coverage: bool, random: &mut Str
                 if coverage { format!("{}\n", ".".repeat(n)) } else { passed(repo, &files) };
             format!("{listed}\n{table}{n} passed in {took}s")
         }
+        Language::Go if !quiet => verbose(repo, &files, random),
         Language::Go => packages(repo)
             .iter()
             .map(|package| {
@@ -101,7 +103,13 @@ pub fn run_all(language: Language, repo: &Repo, coverage: bool, random: &mut Str
                     .iter()
                     .any(|file| file.rsplit_once('/').is_some_and(|(folder, _)| folder == package));
                 let share = format!("{}.{}%", random.number(58..=97), random.number(0..=9));
-                let took = format!("0.{:03}s", random.number(4..=890));
+                // What did not change since the last run comes from the cache.
+                let cached = !coverage && random.chance(80);
+                let took = if cached {
+                    "(cached)".to_owned()
+                } else {
+                    format!("0.{:03}s", random.number(4..=890))
+                };
                 match (has_tests, coverage) {
                     (false, _) => format!("?   \t{package}\t[no test files]\n"),
                     (true, false) => format!("ok  \t{package}\t{took}\n"),
@@ -112,11 +120,13 @@ pub fn run_all(language: Language, repo: &Repo, coverage: bool, random: &mut Str
             })
             .collect(),
     };
-    let command = match (language, coverage) {
-        (Language::Python, false) => "python -m pytest -v",
-        (Language::Python, true) => "python -m pytest -q --cov --cov-report=term",
-        (Language::Go, false) => "go test ./...",
-        (Language::Go, true) => "go test -cover ./...",
+    let command = match (language, coverage, quiet) {
+        (Language::Python, true, _) => "python -m pytest -q --cov --cov-report=term",
+        (Language::Python, false, true) => "python -m pytest -q",
+        (Language::Python, false, false) => "python -m pytest -v",
+        (Language::Go, false, true) => "go test ./...",
+        (Language::Go, false, false) => "go test -v ./...",
+        (Language::Go, true, _) => "go test -cover ./...",
     };
     Run { command: command.to_owned(), output: output.trim_end().to_owned(), failed: false }
 }
@@ -131,6 +141,24 @@ fn passed(repo: &Repo, files: &[&str]) -> String {
     let share = |at: usize| format!("[{:>3}%]", (at + 1) * 100 / names.len());
     let line = |(at, name): (usize, &String)| format!("{name} PASSED {}\n", share(at));
     names.iter().enumerate().map(line).collect()
+}
+
+/// Two lines a test, as `go test -v` lists them.
+fn verbose(repo: &Repo, files: &[&str], random: &mut Stream) -> String {
+    let mut listed = String::new();
+    for path in files {
+        for line in repo.file(path).lines() {
+            let test = line.strip_prefix("func Test").and_then(|rest| rest.split('(').next());
+            if let Some(test) = test {
+                let took = format!("0.{:02}s", random.number(0..=40));
+                listed.push_str(&format!("=== RUN   Test{test}\n--- PASS: Test{test} ({took})\n"));
+            }
+        }
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let took = format!("0.{:03}s", random.number(4..=890));
+        listed.push_str(&format!("PASS\nok  \t{folder}\t{took}\n"));
+    }
+    listed
 }
 
 fn packages(repo: &Repo) -> Vec<String> {

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::project::Task;
 use super::repo::Commit;
-use super::runner::{self, Run};
+use super::runner;
 use super::work::Work;
 use crate::generate::{Act, Place, Question};
 use crate::model::ProbeKind;
@@ -29,7 +29,13 @@ impl Work<'_> {
         self.note(listed, &steps, 2);
         self.verify(task);
         let decision = self.random.chance(70).then(|| self.decide(task));
+        if self.random.chance(60) {
+            self.use_something();
+        }
         let commit = self.commit(task);
+        if self.random.chance(60) {
+            self.use_something();
+        }
         self.note(listed, &steps, 3);
         let text = self.line("done", &[("finding", &task.finding)]);
         self.script.say(text);
@@ -99,7 +105,12 @@ impl Work<'_> {
         let mut first: Vec<String> =
             also.filter(is_new).filter(is_known).map(str::to_owned).collect();
         first.dedup();
-        let mut rest: Vec<String> = repo.paths().filter(is_new).map(str::to_owned).collect();
+        let is_source = |path: &&str| {
+            let is_code = path.ends_with(".py") || path.ends_with(".go");
+            is_code && !path.contains("test") && !path.contains("__init__")
+        };
+        let mut rest: Vec<String> =
+            repo.paths().filter(is_new).filter(is_source).map(str::to_owned).collect();
         self.random.shuffle(&mut rest);
         rest.retain(|path| !first.contains(path));
         first.extend(rest);
@@ -166,18 +177,14 @@ impl Work<'_> {
             self.act(text, vec![act]);
         }
         let coverage = self.random.chance(30);
-        let all = |work: &mut Self| -> Run {
-            runner::run_all(language, &work.checkout.repo, coverage, &mut work.random)
-        };
+        let run = runner::run_all(language, &self.checkout.repo, coverage, &mut self.random);
         let mut text = self.maybe("suite", &[]);
         if self.random.chance(25) {
-            let command = all(self).command;
-            let run = runner::flaky(language, &command, &mut self.random);
-            let act = self.running(run);
+            let failed = runner::flaky(language, &run.command, &mut self.random);
+            let act = self.running(failed);
             self.act(text, vec![act]);
             text = self.line("flaky", &[]);
         }
-        let run = all(self);
         let act = self.running(run);
         self.act(text, vec![act]);
     }
@@ -212,14 +219,15 @@ impl Work<'_> {
         if text.is_empty() && self.random.chance(30) {
             text = self.line("commit", &[]);
         }
+        let ticket = self.agenda.known("ticket").map(|ticket| format!(" ({ticket})"));
+        let subject = format!("{}{}", task.subject, ticket.unwrap_or_default());
         let commit = Commit {
             hash: self.random.fresh(|random| random.hex(7)),
             day: self.script.today().to_string(),
-            subject: task.subject.clone(),
+            subject: subject.clone(),
         };
         let command = format!(
-            "git add -A && git commit -m {:?} && git log -1 --format='%h %ad' --date=short",
-            task.subject
+            "git add -A && git commit -m {subject:?} && git log -1 --format='%h %ad' --date=short"
         );
         let (hash, day) = (commit.hash.clone(), commit.day.clone());
         let output = self.checkout.repo.commit(&self.branch, commit);

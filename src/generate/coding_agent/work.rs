@@ -30,6 +30,8 @@ pub struct Work<'a> {
     pub branch: String,
     /// Files that were read.
     pub read: Vec<String>,
+    /// Facts and rules that were acted on, by key.
+    pub used: Vec<&'static str>,
     /// Services whose log was read.
     pub logged: Vec<&'static str>,
     /// Looks at each environment, and what was seen.
