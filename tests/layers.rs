@@ -14,7 +14,7 @@ const LAYERS: &[&[&str]] = &[
     &["text", "tokens", "clock", "pricing"],
     &["prompt_cache", "llm", "dataset"],
     &["strategy"],
-    &["probes", "seats"],
+    &["probes", "seats", "generate"],
     &["replay"],
     &["run"],
     &["measure"],

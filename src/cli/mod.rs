@@ -5,6 +5,7 @@ mod bench;
 mod completions;
 mod datasets;
 mod exit;
+mod generate;
 mod import;
 mod inputs;
 mod models;
@@ -39,6 +40,8 @@ enum Command {
     Report(report::Arguments),
     /// Convert foreign logs into a native data set
     Import(import::Arguments),
+    /// Write synthetic sessions with questions, from a seed
+    Generate(generate::Arguments),
     /// Print the exact context of one request, and what differs from the whole conversation
     Show(show::Arguments),
     /// List, show or check strategies
@@ -60,6 +63,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Replay(arguments) => bench::run(&arguments, Ask::Nothing),
         Command::Report(arguments) => report::run(&arguments),
         Command::Import(arguments) => import::run(&arguments),
+        Command::Generate(arguments) => generate::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
         Command::Strategies(arguments) => strategies::run(&arguments),
         Command::Probes(arguments) => probes::run(&arguments),

@@ -25,15 +25,21 @@ pub fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/cli").join(name)
 }
 
+/// A native data set of one session: 130 messages, 46 requests.
+pub fn session() -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/invoice-export");
+    folder.to_str().unwrap().to_owned()
+}
+
 impl Desk {
     pub fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
 
-    /// A desk with one run of `quickstart` in `run`.
+    /// A desk with one run of [`session`] in `run`.
     pub fn with_run(more: &[&str]) -> Self {
         let desk = Self::new();
-        desk.good(&[&["bench", "--quiet", "--out", "run"], more].concat());
+        desk.good(&[&["bench", &session(), "--quiet", "--out", "run"], more].concat());
         desk
     }
 

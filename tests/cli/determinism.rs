@@ -1,13 +1,13 @@
 //! Same input, same bytes, however many cells run at a time.
 
-use crate::desk::{Desk, drop_cpu, without_cpu};
+use crate::desk::{Desk, drop_cpu, session, without_cpu};
 
 const SWEEP: [&str; 6] = ["bench", "--quiet", "--window", "25%", "--window", "16k"];
 
 fn twice(first: &[&str], second: &[&str]) -> Desk {
-    let desk = Desk::new();
-    desk.good(&[&SWEEP[..], &["--out", "a"], first].concat());
-    desk.good(&[&SWEEP[..], &["--out", "b"], second].concat());
+    let (desk, session) = (Desk::new(), session());
+    desk.good(&[&SWEEP[..], &[session.as_str(), "--out", "a"], first].concat());
+    desk.good(&[&SWEEP[..], &[session.as_str(), "--out", "b"], second].concat());
     desk
 }
 

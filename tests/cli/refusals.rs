@@ -1,6 +1,6 @@
 //! Bad input and bad usage: exit 2, one clear error, nothing written.
 
-use crate::desk::Desk;
+use crate::desk::{Desk, session};
 
 const USER: &str = r#"{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"hello"}}"#;
 
@@ -106,9 +106,9 @@ fn an_unreadable_window_is_refused_with_what_is_allowed() {
 
 #[test]
 fn a_window_that_is_too_small_is_refused_before_anything_is_written() {
-    let error = Desk::new().refused(&["bench", "--window", "500"]);
+    let error = Desk::new().refused(&["bench", &session(), "--window", "500"]);
     assert_says(&error, &["500", "at least 2000", "invoice-export"]);
-    let show = ["show", "quickstart", "--strategy", "fifo", "--window", "500"];
+    let show = ["show", &session(), "--strategy", "fifo", "--window", "500"];
     assert_says(&Desk::new().refused(&show), &["at least 2000"]);
 }
 

@@ -1,6 +1,6 @@
 //! `recap show`: the exact context of one request.
 
-use crate::desk::Desk;
+use crate::desk::{Desk, session};
 
 /// What `show` prints below its last headline.
 fn differences(out: &str) -> &str {
@@ -33,7 +33,7 @@ fn the_last_request_is_the_default() {
 #[test]
 fn edited_folded_and_gone_messages_are_told_apart() {
     for (strategy, word) in [("prune", "edited"), ("chunked-summary", "folded"), ("fifo", "gone")] {
-        let out = show(&["quickstart", "--strategy", strategy, "--request", "44", "--diff"]);
+        let out = show(&[&session(), "--strategy", strategy, "--request", "44", "--diff"]);
         let lines: Vec<&str> = differences(&out).lines().collect();
         assert!(lines.len() > 20, "{strategy}: {out}");
         let first: Vec<&str> = lines.iter().filter_map(|l| l.split_whitespace().next()).collect();
@@ -43,7 +43,8 @@ fn edited_folded_and_gone_messages_are_told_apart() {
 
 #[test]
 fn a_diff_leaves_out_what_is_sent_as_recorded() {
-    let options = ["quickstart", "--strategy", "prune", "--request", "44"];
+    let session = session();
+    let options = [session.as_str(), "--strategy", "prune", "--request", "44"];
     let whole = show(&options);
     let diff = show(&[&options[..], &["--diff"]].concat());
     assert!(whole.len() > 3 * diff.len());

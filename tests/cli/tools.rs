@@ -95,7 +95,7 @@ fn data_sets_are_listed_and_shown() {
     let desk = Desk::new();
     assert!(desk.good(&["datasets"]).out.starts_with("quickstart"));
     let out = desk.good(&["datasets", "show", "quickstart"]).out;
-    assert!(out.contains("invoice-export: 130 messages, 46 requests"), "{out}");
+    assert!(out.contains("parcel-service: ") && out.contains(" requests"), "{out}");
     assert!(out.contains("licence: MIT OR Apache-2.0"), "{out}");
     let error = desk.refused(&["datasets", "show", "nothing"]);
     assert!(error.contains("`nothing`") && error.contains("quickstart"), "{error}");
@@ -145,4 +145,42 @@ fn usage_errors_end_with_exit_2_and_print_nothing_on_standard_output() {
         assert!(!ran.err.is_empty() && !ran.err.contains("panicked"), "{}", ran.err);
         assert!(desk.list(".").is_empty());
     }
+}
+
+#[test]
+fn generated_sessions_are_checked_and_can_be_benched_and_one_seed_gives_one_data_set() {
+    let desk = Desk::new();
+    let options = ["generate", "coding-agent", "--seed", "7", "--tokens", "12000", "-o"];
+    let out = desk.good(&[&options[..], &["one"]].concat()).out;
+    assert!(out.contains("coding-agent-7: ") && out.ends_with("1 sessions in one\n"), "{out}");
+    desk.good(&[&options[..], &["two"]].concat());
+    for name in ["transcripts.jsonl", "probes.jsonl"] {
+        assert_eq!(desk.read(&format!("one/{name}")), desk.read(&format!("two/{name}")));
+    }
+    assert!(desk.good(&["probes", "check", "one"]).out.ends_with(", 0 violations\n"));
+    desk.good(&["replay", "one", "--strategy", "fifo", "--quiet", "--out", "run"]);
+}
+
+#[test]
+fn orders_for_sessions_that_cannot_be_carried_out_are_refused() {
+    let desk = Desk::new();
+    desk.file("full/notes.txt", "mine").file("bad.toml", "name = 1");
+    for (arguments, said) in [
+        (&["opera", "-o", "x"][..], "coding-agent"),
+        (&["coding-agent", "--tokens", "11", "-o", "x"], "not 11"),
+        (&["coding-agent", "--tokens", "18446744073709551615", "-o", "x"], "give --tokens within"),
+        (
+            &["coding-agent", "--seed", "18446744073709551615", "--sessions", "2", "-o", "x"],
+            "--seed",
+        ),
+        (&["coding-agent", "-o", "full"], "not an empty folder"),
+        (&["coding-agent", "-o", "bad.toml"], "not an empty folder"),
+        (&["bad.toml", "-o", "x"], "not a recipe"),
+        (&["absent.toml", "-o", "x"], "cannot read absent.toml"),
+    ] {
+        let error = desk.refused(&[&["generate"], arguments].concat());
+        assert!(error.contains(said), "{arguments:?}: {error}");
+        assert!(!desk.path("x").exists());
+    }
+    assert_eq!(desk.read("full/notes.txt"), "mine");
 }
