@@ -1,0 +1,1 @@
+//! What the world of this kind keeps.
