@@ -106,10 +106,10 @@ impl Agenda {
         self.played += 1;
         let room = left.saturating_sub(self.reserve());
         let fits = |thread: &[Stage]| thread.last().is_some_and(|stage| stage.size() <= room);
-        if self.played.is_multiple_of(6) && Stage::Week.size() <= room {
+        if self.played.is_multiple_of(8) && Stage::Week.size() <= room {
             return Some(Stage::Week);
         }
-        if self.played % 5 == 2 && Stage::Money.size() <= room {
+        if self.played % 6 == 2 && Stage::Money.size() <= room {
             return Some(Stage::Money);
         }
         self.open.retain(|(_, thread)| !thread.is_empty());
@@ -197,7 +197,7 @@ fn beats(bank: &Bank, random: &mut Stream, tokens: u64) -> Vec<(u64, Beat)> {
             beats.push((said, Beat::Say(key, all[n].clone())));
         }
     }
-    beats.push((random.number(4..=22), Beat::Tone));
+    beats.push((random.number(35..=70), Beat::Tone));
     let clash = random.index(3);
     beats.push((random.number(10..=30), Beat::Clash(clash)));
     beats.push((random.number(52..=80), Beat::Clash(clash + 3)));

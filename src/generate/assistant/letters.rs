@@ -27,7 +27,8 @@ impl Session<'_> {
         let (told, value) = (&letter.told[0], &values[0]);
         let point = told.says[0].replace("{v}", value);
         let said = [("first", who.first()), ("about", letter.about.as_str()), ("point", &point)];
-        self.say("mail.read", &said);
+        let more = self.points(&letter, &values, 0);
+        self.say_more("mail.read", &said, &more);
         if letter.reply.is_empty() || self.random.chance(25) {
             return;
         }
@@ -42,7 +43,8 @@ impl Session<'_> {
         let result = json!({"ok": true, "draft": id, "to": who.mail, "status": "not sent"});
         let act = Act::new("draft_create", arguments, result.to_string());
         let places = self.act("entering", &gist, vec![act]);
-        self.say("drafted", &[("id", id.as_str()), ("first", who.first())]);
+        let more = self.detail("more.draft", &[("first", who.first())]);
+        self.say_more("drafted", &[("id", id.as_str()), ("first", who.first())], &more);
         let question = self.question(crate::model::ProbeKind::Artifact, "ask.draft", &gaps, &[&id]);
         self.asks.ask(question.from(&places));
     }
@@ -120,7 +122,25 @@ impl Session<'_> {
         self.tell(&format!("page.{n}"), &letter.told, &values, place);
         let which = self.random.index(letter.told.len());
         let point = letter.told[which].says[1].replace("{v}", &values[which]);
-        self.say("page.read", &[("point", &point), ("about", &letter.about)]);
+        let more = self.points(&letter, &values, which);
+        self.say_more("page.read", &[("point", &point), ("about", &letter.about)], &more);
+    }
+
+    /// What a letter tells beside what was said of it, sometimes only a part.
+    fn points(&mut self, letter: &Letter, values: &[String], said: usize) -> String {
+        let mut points = Vec::new();
+        for (at, (told, value)) in letter.told.iter().zip(values).enumerate() {
+            // Sentences that go on from another one make no sense by themselves.
+            let is_whole = told.says[2].starts_with(char::is_uppercase);
+            if at != said && is_whole && self.random.chance(55) {
+                points.push(format!("\"{}\"", told.says[2].replace("{v}", value)));
+            }
+        }
+        if points.is_empty() {
+            self.detail("more.nothing", &[])
+        } else {
+            self.detail("more.points", &[("points", &points.join(" And: "))])
+        }
     }
 
     /// A text with its facts, and their values.

@@ -43,7 +43,11 @@ impl Session<'_> {
         let result = json!({"ok": true, "note": shown}).to_string();
         let make = Act::new("note_create", json!({"title": title, "lines": said}), result);
         let places = self.act("entering", &gaps, vec![make]);
-        self.say("listed", &[("title", title), ("id", &list.id)]);
+        let count = list.lines.len().to_string();
+        let (number, thing) = list.lines.last().expect("a list has lines");
+        let last = format!("{number} {thing}");
+        let more = self.detail("more.list", &[("count", &count), ("last", &last)]);
+        self.say_more("listed", &[("title", title), ("id", &list.id)], &more);
         let question = self.question(ProbeKind::Artifact, "ask.list", &gaps[..1], &[&list.id]);
         self.asks.ask(question.from(&places));
         self.count(n, &list, title, places[0]);
@@ -91,7 +95,10 @@ impl Session<'_> {
         let result = json!({"ok": true, "note": shown}).to_string();
         let place =
             self.act("entering", &gaps, vec![Act::new("note_update", arguments, result)])[0];
-        self.say("relisted", &gaps);
+        let left: Vec<String> =
+            list.lines.iter().map(|(count, thing)| format!("{count} {thing}")).collect();
+        let more = self.detail("more.relist", &[("lines", &left.join(", "))]);
+        self.say_more("relisted", &gaps, &more);
         self.asks.forget(&format!("list.{n}.{gone}"));
         self.count(n, &list, &title, place);
     }
@@ -128,7 +135,10 @@ impl Session<'_> {
         let look = Act::new("budget_summary", json!({}), self.purse.shown());
         let shown = self.act("", &[], vec![look])[0];
         let spent = money(self.purse.envelopes[paid[0].0].spent);
-        self.say("money", &[("category", &category), ("spent", &spent)]);
+        let total = money(self.purse.total());
+        let of = money(self.purse.envelopes[paid[0].0].limit);
+        let more = self.detail("more.money", &[("total", &total), ("limit", &of)]);
+        self.say_more("money", &[("category", &category), ("spent", &spent)], &more);
         let question = self.question(ProbeKind::Fact, "ask.paid", &gaps[1..3], &[&amounts[0]]);
         self.asks.ask(question.from(&[place]));
         for envelope in self.purse.envelopes.clone() {
@@ -137,7 +147,6 @@ impl Session<'_> {
             let value = money(envelope.spent);
             self.state(&key, ProbeKind::Snapshot, ("ask.spent", &gaps), &value, shown);
         }
-        let total = money(self.purse.total());
         self.state("spent", ProbeKind::Snapshot, ("ask.total", &[]), &total, shown);
     }
 }

@@ -43,7 +43,7 @@ use crate::model::ToolDefinition;
 pub(super) static KIND: Kind = Kind {
     name: "assistant",
     about: "A personal assistant keeps calendar, mail, travel and money for a busy person.",
-    tokens: 12_000..=70_000,
+    tokens: 12_000..=60_000,
     write,
 };
 

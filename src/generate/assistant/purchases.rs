@@ -80,9 +80,12 @@ impl Session<'_> {
         let order = Act::new("order_place", arguments, result.to_string()).takes(2);
         let places = self.act("booking", &gaps, vec![order]);
         let days = day(due);
-        let said = self.say(
+        let more = self
+            .detail("more.buy", &[("price", prices[taken].as_str()), ("about", &items[taken][1])]);
+        let said = self.say_more(
             "buy.done",
             &[("what", what), ("name", &items[taken][0]), ("order", &number), ("day", &days)],
+            &more,
         );
         let mut rejected = vec![items[1][0].clone(), items[2][0].clone()];
         if taken > 0 {
@@ -113,15 +116,17 @@ impl Session<'_> {
         let gaps = [("what", what.as_str()), ("number", &order.number)];
         self.user("u.parcel", &gaps);
         let depot = self.person("depot", "Lathbury Parcels").address;
-        let events: Vec<Json> = ["order received", "packed", "handed to the carrier", "delayed in transit"]
+        let events: Vec<Json> = ["order received", "packed", "handed to the carrier", "delayed"]
             .iter()
-            .map(|step| json!({"status": step, "note": if *step == "delayed in transit" { depot.as_str() } else { "" }}))
+            .zip(["", "", "", depot.as_str()])
+            .map(|(status, at)| json!({"status": status, "at": at}))
             .collect();
         let result = json!({"order": order.number, "history": events, "delivery": due.to_string()});
         let track = Act::new("order_track", json!({"order": order.number}), result.to_string());
         self.act("looking", &gaps, vec![track]);
         let days = day(due);
-        let place = self.say("parcel", &[("what", what.as_str()), ("day", &days)]);
+        let more = self.detail("more.parcel", &[("depot", &depot)]);
+        let place = self.say_more("parcel", &[("what", what.as_str()), ("day", &days)], &more);
         let key = format!("due.{n}");
         self.state(&key, ProbeKind::Temporal, ("ask.due", &gaps[..1]), &days, place);
         self.orders[at].due = due;

@@ -108,13 +108,14 @@ impl Session<'_> {
             let tail = self.talk.say(&mut self.random, "u.tail", &[]);
             text = format!("{text} {tail}");
         }
+        let text = sentences(&text);
         let keep: Vec<&str> = gaps.iter().map(|(_, value)| *value).collect();
         let text = self.voice.typed(&mut self.random, &text, &keep);
         let Some(remark) = self.remark() else { return self.script.user(text) };
         let aside = self.voice.typed(&mut self.random, &remark.text, &remark.keep());
         let text = match self.random.number(0..=3) {
             0 => format!("{aside}\n\n{text}"),
-            1 => format!("{text} {aside}"),
+            1 if text.ends_with(['.', '?', '!']) => format!("{text} {aside}"),
             _ => format!("{text}\n\n{aside}"),
         };
         let place = self.script.user(text);
@@ -124,19 +125,33 @@ impl Session<'_> {
 
     /// A line of the assistant, in the tone that was asked for.
     pub fn line(&mut self, section: &str, gaps: &[(&str, &str)]) -> String {
-        let text = self.talk.say(&mut self.random, section, gaps);
+        let text = sentences(&self.talk.say(&mut self.random, section, gaps));
         if self.terse { text.replace("! ", ". ").replace('!', ".") } else { text }
     }
 
-    /// The assistant answers; unless it was asked to be short it may add what
-    /// it could do next.
+    /// The assistant answers.
     pub fn say(&mut self, section: &str, gaps: &[(&str, &str)]) -> Place {
+        self.say_more(section, gaps, "")
+    }
+
+    /// The assistant answers, and goes into detail with `more` unless it was
+    /// asked to be short; then it may also add what it could do next.
+    pub fn say_more(&mut self, section: &str, gaps: &[(&str, &str)], more: &str) -> Place {
         let mut text = self.line(section, gaps);
-        if !self.terse && self.random.chance(22) {
+        if !more.is_empty() && (!self.terse || self.random.chance(30)) {
+            let gap = if text.contains('\n') { "\n\n" } else { " " };
+            text = format!("{text}{gap}{more}");
+        }
+        if !self.terse && text.ends_with(['.', '!']) && self.random.chance(9) {
             let offer = self.talk.say(&mut self.random, "offer", &[]);
             text = format!("{text} {offer}");
         }
         self.script.say(text)
+    }
+
+    /// A sentence of the details that an answer may go into.
+    pub fn detail(&mut self, section: &str, gaps: &[(&str, &str)]) -> String {
+        sentences(&self.talk.say(&mut self.random, section, gaps))
     }
 
     /// The assistant uses tools, sometimes with a word of `section` before.
@@ -210,7 +225,10 @@ impl Session<'_> {
 
     /// The message at `place` turns `what` down.
     pub fn turned_down(&mut self, what: &str, reason: &str, place: Place) {
-        self.rejected.push((what.to_owned(), reason.to_owned(), place));
+        // A reason that begins the message has a capital there.
+        let said = self.script.text(place).contains(reason);
+        let reason = if said { reason.to_owned() } else { capital(reason) };
+        self.rejected.push((what.to_owned(), reason, place));
     }
 
     fn ask_for_reasons(&mut self) {
@@ -251,8 +269,37 @@ impl Session<'_> {
     }
 }
 
+/// `text` with a capital at the beginning of each sentence.
+pub fn sentences(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut begins = true;
+    let mut ended = false;
+    for c in text.chars() {
+        if begins && c.is_alphabetic() {
+            out.extend(c.to_uppercase());
+        } else {
+            out.push(c);
+        }
+        begins = (begins && !c.is_alphanumeric()) || (ended && c.is_whitespace());
+        ended = matches!(c, '.' | '?' | '!');
+    }
+    out
+}
+
 /// `text` with a capital at its beginning.
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |c| c.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_begin_with_a_capital_and_numbers_are_no_ends() {
+        let text = "moved. the boiler is on 1.5 l now! fine?\n\nyes, www.a.test is.";
+        let expected = "Moved. The boiler is on 1.5 l now! Fine?\n\nyes, www.a.test is.";
+        assert_eq!(sentences(text), expected);
+    }
 }

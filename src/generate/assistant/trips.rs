@@ -138,7 +138,15 @@ impl Session<'_> {
             ("ref", &reference),
             ("price", &price),
         ];
-        self.say("trip.booked", &said);
+        let numbers = (coach.to_string(), seat.to_string());
+        let seated = [
+            ("coach", numbers.0.as_str()),
+            ("seat", &numbers.1),
+            ("arrive", &train.arrive),
+            ("back", &days.1),
+        ];
+        let more = self.detail("more.trip", &seated);
+        self.say_more("trip.booked", &said, &more);
         let key = format!("train.{city}");
         self.state(&key, ProbeKind::Decision, ("ask.train", &gaps), &train.number, places[0]);
         self.asks.near(&key, others.map(|other| other.number.clone()));
@@ -174,8 +182,12 @@ impl Session<'_> {
         let prices: Vec<String> =
             (0..HOUSES).map(|_| money(cents(&mut self.random, 61, 189))).collect();
         let city = trip.city.as_str();
-        let nights = (trip.back - trip.out).get_days().to_string();
-        let gaps = [("city", city), ("nights", nights.as_str())];
+        let nights = match (trip.back - trip.out).get_days() {
+            1 => "one night",
+            2 => "two nights",
+            _ => "three nights",
+        };
+        let gaps = [("city", city), ("nights", nights)];
         self.user("u.stay", &gaps);
         let found: Vec<Json> = (0..HOUSES)
             .map(|at| json!({"name": names[at], "about": notes[at][0], "per_night": prices[at]}))
@@ -209,7 +221,12 @@ impl Session<'_> {
         let book = Act::new("stay_book", arguments, result.to_string()).takes(4);
         let places = self.act("booking", &chosen, vec![book]);
         let said = [("name", names[0].as_str()), ("ref", &reference), ("city", city)];
-        self.say("stay.booked", &said);
+        let dates = (day(trip.out), day(trip.back));
+        let more = self.detail(
+            "more.stay",
+            &[("from", dates.0.as_str()), ("to", &dates.1), ("price", &prices[0])],
+        );
+        self.say_more("stay.booked", &said, &more);
         let question = self.question(ProbeKind::Decision, "ask.stay", &chosen[5..], &[&names[0]]);
         let question = question.stale([&names[1], &names[2]]).near(&names[3..]);
         self.asks.ask(question.from(&[pick]));
@@ -263,7 +280,9 @@ impl Session<'_> {
             ("depart", &train.depart),
             ("fee", &fee),
         ];
-        self.say("rebooked", &said);
+        let more =
+            self.detail("more.rebooked", &[("arrive", &train.arrive), ("ref", &trip.reference)]);
+        self.say_more("rebooked", &said, &more);
         let key = format!("train.{}", trip.city);
         self.state(&key, ProbeKind::Decision, ("ask.train", &gaps), &train.number, places[0]);
         let key = format!("depart.{}", trip.city);

@@ -67,7 +67,8 @@ impl Session<'_> {
         let house = format!("{}, room {room}", text.org);
         let event = self.diary.add(&text.what, date, &time, text.minutes, &house, &mut self.random);
         self.enter("event_create", event, &gaps);
-        self.say("visit.made", &gaps);
+        let more = self.around(event);
+        self.say_more("visit.made", &gaps, &more);
         self.state(&format!("visit.{n}"), ProbeKind::Temporal, ("ask.visit", &gaps), &time, place);
         self.state(&format!("room.{n}"), ProbeKind::Fact, ("ask.room", &gaps), &room, place);
         self.visits.push(Visit { text: n, event });
@@ -99,8 +100,26 @@ impl Session<'_> {
         let place = self.user("u.move", &gaps);
         self.diary.shift(visit.event, date, &time);
         self.enter("event_update", visit.event, &gaps);
-        self.say("moved", &gaps);
+        let more = self.around(visit.event);
+        self.say_more("moved", &gaps, &more);
         self.state(&format!("visit.{n}"), ProbeKind::Temporal, ("ask.visit", &gaps), &time, place);
+    }
+
+    /// What else stands on the day of an entry, in a sentence.
+    fn around(&mut self, event: usize) -> String {
+        let (id, date) =
+            (self.diary.events[event].id.clone(), self.diary.events[event].start.date());
+        let week = self.diary.week(date).into_iter();
+        let others: Vec<String> = week
+            .filter(|other| other.start.date() == date && other.id != id)
+            .map(|other| format!("{} at {}", other.title, other.start.strftime("%H:%M")))
+            .collect();
+        let day = weekday(date);
+        if others.is_empty() {
+            self.detail("more.free_day", &[("weekday", day)])
+        } else {
+            self.detail("more.full_day", &[("weekday", day), ("others", &others.join(" and "))])
+        }
     }
 
     /// The calendar tool enters or changes an event.
@@ -183,7 +202,12 @@ impl Session<'_> {
             ("org", org),
             ("address", &who.address),
         ];
-        self.say("contact", &gaps);
+        let count = cards.len().to_string();
+        let more = self.detail(
+            "more.contact",
+            &[("mail", who.mail.as_str()), ("count", &count), ("org", org), ("first", who.first())],
+        );
+        self.say_more("contact", &gaps, &more);
         self.state(&format!("line.{n}"), ProbeKind::Fact, ("ask.line", &gaps), &who.line, place);
         let key = format!("address.{n}");
         self.state(&key, ProbeKind::Fact, ("ask.address", &gaps), &who.address, place);
@@ -242,7 +266,12 @@ impl Session<'_> {
         let result = json!({"query": text.org, "found": cards}).to_string();
         let look = Act::new("contact_find", json!({"query": text.org}), result);
         let place = self.act("looking", &gaps, vec![look])[0];
-        self.say("reach", &gaps);
+        let count = cards.len().to_string();
+        let more = self.detail(
+            "more.contact",
+            &[("mail", &who.mail), ("count", &count), ("org", &text.org), ("first", who.first())],
+        );
+        self.say_more("reach", &gaps, &more);
         let question = self.question(ProbeKind::MultiHop, "ask.reach", &gaps, &[&who.line]);
         self.asks.ask(question.from(&[made, place]));
     }
