@@ -34,8 +34,8 @@ impl Event {
     pub fn shown(&self) -> Json {
         let clock = |at: DateTime| at.strftime("%H:%M").to_string();
         json!({
-            "id": self.id, "title": self.title, "date": self.start.date().to_string(),
-            "start": clock(self.start), "end": clock(self.end()), "where": self.place,
+            "id": self.id, "date": self.start.date().to_string(), "start": clock(self.start),
+            "end": clock(self.end()), "title": self.title, "where": self.place,
         })
     }
 }

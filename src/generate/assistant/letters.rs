@@ -44,7 +44,8 @@ impl Session<'_> {
         let act = Act::new("draft_create", arguments, result.to_string());
         let places = self.act("entering", &gist, vec![act]);
         let more = self.detail("more.draft", &[("first", who.first())]);
-        self.say_more("drafted", &[("id", id.as_str()), ("first", who.first())], &more);
+        let said = [("id", id.as_str()), ("first", who.first()), ("about", &letter.about)];
+        self.say_more("drafted", &said, &more);
         let question = self.question(crate::model::ProbeKind::Artifact, "ask.draft", &gaps, &[&id]);
         self.asks.ask(question.from(&places));
     }

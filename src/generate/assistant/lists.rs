@@ -141,7 +141,13 @@ impl Session<'_> {
         self.say_more("money", &[("category", &category), ("spent", &spent)], &more);
         let question = self.question(ProbeKind::Fact, "ask.paid", &gaps[1..3], &[&amounts[0]]);
         self.asks.ask(question.from(&[place]));
-        for envelope in self.purse.envelopes.clone() {
+        let paid_for = |at: usize, purse: &super::purse::Purse| {
+            purse.entries.iter().any(|entry| entry.envelope == at)
+        };
+        for (at, envelope) in self.purse.envelopes.clone().iter().enumerate() {
+            if !paid_for(at, &self.purse) {
+                continue;
+            }
             let key = format!("spent.{}", envelope.category);
             let gaps = [("category", envelope.category.as_str())];
             let value = money(envelope.spent);

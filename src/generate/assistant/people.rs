@@ -32,8 +32,8 @@ impl Person {
     /// The card that an address book keeps.
     pub fn card(&self) -> Json {
         json!({
-            "name": self.name, "role": self.role, "company": self.org, "email": self.mail,
-            "extension": self.line, "address": self.address,
+            "name": self.name, "extension": self.line, "address": self.address,
+            "role": self.role, "company": self.org, "email": self.mail,
         })
     }
 }

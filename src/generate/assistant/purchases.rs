@@ -94,9 +94,9 @@ impl Session<'_> {
         let rest: Vec<&String> = items[4..].iter().map(|item| &item[0]).collect();
         let question =
             self.question(ProbeKind::Decision, "ask.buy", &gaps[..1], &[&items[taken][0]]);
-        self.asks.ask(question.from(&[pick]).stale(&rejected).near(rest));
-        for (item, reason) in [(&items[1], &items[1][2]), (&items[2], &items[2][2])] {
-            self.turned_down(&item[0], reason, first);
+        self.asks.ask(question.from(&[pick, said]).stale(&rejected).near(rest));
+        for item in &items[1..=2] {
+            self.turned_down(&item[0], &item[2], first);
         }
         let question =
             self.question(ProbeKind::Artifact, "ask.order_number", &gaps[..1], &[&number]);

@@ -220,7 +220,8 @@ impl Session<'_> {
         });
         let book = Act::new("stay_book", arguments, result.to_string()).takes(4);
         let places = self.act("booking", &chosen, vec![book]);
-        let said = [("name", names[0].as_str()), ("ref", &reference), ("city", city)];
+        let said =
+            [("name", names[0].as_str()), ("ref", &reference), ("code", &code), ("city", city)];
         let dates = (day(trip.out), day(trip.back));
         let more = self.detail(
             "more.stay",
