@@ -3,6 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::bank::{cents, money};
+use super::purse::Envelope;
 use super::session::Session;
 use crate::generate::{Act, Place};
 use crate::model::ProbeKind;
@@ -60,11 +61,8 @@ impl Session<'_> {
         for (count, thing) in &list.lines {
             let key = format!("list.{n}.{thing}");
             let gaps = [("title", title), ("thing", thing.as_str())];
-            // A number and its thing: "24 folding chairs".
-            let value = format!("{count} {thing}");
+            let value = count.to_string();
             self.state(&key, ProbeKind::Snapshot, ("ask.count", &gaps), &value, place);
-            let others = list.lines.iter().filter(|(_, other)| other != thing);
-            self.asks.near(&key, others.map(|(count, other)| format!("{count} {other}")));
         }
     }
 
@@ -134,24 +132,24 @@ impl Session<'_> {
         self.act("entering", &gaps, acts);
         let look = Act::new("budget_summary", json!({}), self.purse.shown());
         let shown = self.act("", &[], vec![look])[0];
-        let spent = money(self.purse.envelopes[paid[0].0].spent);
-        let total = money(self.purse.total());
-        let of = money(self.purse.envelopes[paid[0].0].limit);
-        let more = self.detail("more.money", &[("total", &total), ("limit", &of)]);
-        self.say_more("money", &[("category", &category), ("spent", &spent)], &more);
+        let touched = [paid[0].0, paid[1].0].map(|at| self.purse.envelopes[at].clone());
+        let gaps_of = |envelope: &Envelope| (envelope.category.clone(), money(envelope.spent));
+        let [(category, spent), (second, second_spent)] = touched.each_ref().map(gaps_of);
+        let mut text = self.line("money", &[("category", &category), ("spent", &spent)]);
+        if second != category {
+            let also = [("category", second.as_str()), ("spent", &second_spent)];
+            text = format!("{text} {}", self.line("money.second", &also));
+        }
+        let (total, limit) = (money(self.purse.total()), money(touched[0].limit));
+        let more = self.detail("more.money", &[("total", &total), ("limit", &limit)]);
+        let said = self.say_text(text, &more);
         let question = self.question(ProbeKind::Fact, "ask.paid", &gaps[1..3], &[&amounts[0]]);
         self.asks.ask(question.from(&[place]));
-        let paid_for = |at: usize, purse: &super::purse::Purse| {
-            purse.entries.iter().any(|entry| entry.envelope == at)
-        };
-        for (at, envelope) in self.purse.envelopes.clone().iter().enumerate() {
-            if !paid_for(at, &self.purse) {
-                continue;
-            }
+        for envelope in &touched {
             let key = format!("spent.{}", envelope.category);
             let gaps = [("category", envelope.category.as_str())];
             let value = money(envelope.spent);
-            self.state(&key, ProbeKind::Snapshot, ("ask.spent", &gaps), &value, shown);
+            self.state(&key, ProbeKind::Snapshot, ("ask.spent", &gaps), &value, said);
         }
         self.state("spent", ProbeKind::Snapshot, ("ask.total", &[]), &total, shown);
     }

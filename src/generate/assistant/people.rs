@@ -40,8 +40,9 @@ impl Person {
 
 /// A name as part of an address.
 fn host(org: &str) -> String {
-    let word = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
-    format!("{}.test", org.chars().map(word).collect::<String>().trim_matches('-'))
+    let org = org.to_lowercase().replace('\'', "");
+    let words: Vec<&str> = org.split(|c: char| !c.is_alphanumeric()).collect();
+    format!("{}.test", words.join("-"))
 }
 
 /// The host of a house's pages.

@@ -137,7 +137,12 @@ impl Session<'_> {
     /// The assistant answers, and goes into detail with `more` unless it was
     /// asked to be short; then it may also add what it could do next.
     pub fn say_more(&mut self, section: &str, gaps: &[(&str, &str)], more: &str) -> Place {
-        let mut text = self.line(section, gaps);
+        let text = self.line(section, gaps);
+        self.say_text(text, more)
+    }
+
+    /// As [`Session::say_more`], for a text that is ready.
+    pub fn say_text(&mut self, mut text: String, more: &str) -> Place {
         if !more.is_empty() && (!self.terse || self.random.chance(30)) {
             let gap = if text.contains('\n') { "\n\n" } else { " " };
             text = format!("{text}{gap}{more}");
@@ -299,7 +304,7 @@ mod tests {
     #[test]
     fn sentences_begin_with_a_capital_and_numbers_are_no_ends() {
         let text = "moved. the boiler is on 1.5 l now! fine?\n\nyes, www.a.test is.";
-        let expected = "Moved. The boiler is on 1.5 l now! Fine?\n\nyes, www.a.test is.";
+        let expected = "Moved. The boiler is on 1.5 l now! Fine?\n\nYes, www.a.test is.";
         assert_eq!(sentences(text), expected);
     }
 }
