@@ -268,8 +268,7 @@ impl Session<'_> {
     pub fn register(&mut self, remark: Remark, place: Place) {
         match remark.beat {
             Beat::Say(key, told) | Beat::Change(key, told) => {
-                let mut asks = told.asks;
-                self.random.shuffle(&mut asks);
+                let asks = told.questions(&mut self.random);
                 self.asks.state(&key, told.kind, || asks, &remark.value, place);
             }
             Beat::Tone => {

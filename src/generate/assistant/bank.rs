@@ -123,6 +123,23 @@ pub struct Told {
     pub asks: Vec<String>,
 }
 
+impl Told {
+    /// The questions in any order. Of what may change some ask for how it is
+    /// "now", as people do.
+    pub fn questions(&self, random: &mut Stream) -> Vec<String> {
+        let mut asks = self.asks.clone();
+        random.shuffle(&mut asks);
+        if !self.changes.is_empty() {
+            for ask in &mut asks {
+                if random.chance(65) {
+                    *ask = format!("{} now?", ask.trim_end_matches('?'));
+                }
+            }
+        }
+        asks
+    }
+}
+
 /// A mail or a page: paragraphs in which `{0}`, `{1}` … stand for what it tells.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

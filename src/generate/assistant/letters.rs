@@ -67,7 +67,8 @@ impl Session<'_> {
         self.user("u.mail_again", &gaps);
         let place = self.read_mail(&letter, &who, &format!("Re: {}", letter.subject), &body);
         let key = format!("mail.{n}.{at}");
-        self.asks.state(&key, told.kind, || told.asks.clone(), &value, place);
+        let random = &mut self.random;
+        self.asks.state(&key, told.kind, || told.questions(random), &value, place);
         self.say("mail.news", &[("first", who.first()), ("about", letter.about.as_str())]);
     }
 
@@ -169,8 +170,7 @@ impl Session<'_> {
     /// The message at `place` tells all of it.
     fn tell(&mut self, key: &str, told: &[Told], values: &[String], place: Place) {
         for (at, (told, value)) in told.iter().zip(values).enumerate() {
-            let mut asks = told.asks.clone();
-            self.random.shuffle(&mut asks);
+            let asks = told.questions(&mut self.random);
             self.asks.state(&format!("{key}.{at}"), told.kind, || asks, value, place);
         }
     }
