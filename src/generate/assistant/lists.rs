@@ -141,7 +141,8 @@ impl Session<'_> {
             text = format!("{text} {}", self.line("money.second", &also));
         }
         let (total, limit) = (money(self.purse.total()), money(touched[0].limit));
-        let more = self.detail("more.money", &[("total", &total), ("limit", &limit)]);
+        let sums = [("total", total.as_str()), ("limit", &limit), ("category", &category)];
+        let more = self.detail("more.money", &sums);
         let said = self.say_text(text, &more);
         let question = self.question(ProbeKind::Fact, "ask.paid", &gaps[1..3], &[&amounts[0]]);
         self.asks.ask(question.from(&[place]));
