@@ -39,6 +39,7 @@
 //!
 //! Invariant: one seed, one text, on every machine.
 
+mod assistant;
 mod calendar;
 mod coding_agent;
 mod finish;
@@ -76,7 +77,7 @@ pub struct Kind {
 }
 
 /// Every kind.
-pub static KINDS: &[&Kind] = &[&coding_agent::KIND];
+pub static KINDS: &[&Kind] = &[&coding_agent::KIND, &assistant::KIND];
 
 /// The kind of that name.
 pub fn kind(name: &str) -> Option<&'static Kind> {
