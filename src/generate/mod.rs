@@ -42,6 +42,7 @@
 mod calendar;
 mod coding_agent;
 mod finish;
+mod game_agent;
 pub mod near;
 mod phrases;
 mod question;
@@ -76,7 +77,7 @@ pub struct Kind {
 }
 
 /// Every kind.
-pub static KINDS: &[&Kind] = &[&coding_agent::KIND];
+pub static KINDS: &[&Kind] = &[&coding_agent::KIND, &game_agent::KIND];
 
 /// The kind of that name.
 pub fn kind(name: &str) -> Option<&'static Kind> {

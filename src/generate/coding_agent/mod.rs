@@ -1,7 +1,7 @@
 //! A coding agent at work in a simulated repository.
 
 mod facts;
-mod voice;
+pub(super) mod voice;
 
 use std::collections::BTreeMap;
 
