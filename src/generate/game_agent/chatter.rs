@@ -85,7 +85,7 @@ impl Chatter {
             name: callsigns[at],
             ship: ships[at],
             place: random.pick(&world.stations).name,
-            state: *random.pick::<&'static str>(STATES),
+            state: random.pick::<&'static str>(STATES),
             credits: random.number(11_200..=98_700),
             fuel: random.number(210..=1890),
         });
@@ -104,7 +104,7 @@ impl Chatter {
 
     /// Somebody who is no agent of the swarm.
     pub fn somebody(&mut self) -> &'static str {
-        *self.random.pick::<&'static str>(&self.callsigns)
+        self.random.pick::<&'static str>(&self.callsigns)
     }
 
     /// The others go on with what they do.
@@ -112,7 +112,7 @@ impl Chatter {
         let (random, fellows) = (&mut self.random, &mut self.fellows);
         for fellow in fellows {
             if random.chance(55) {
-                fellow.state = *random.pick::<&'static str>(STATES);
+                fellow.state = random.pick::<&'static str>(STATES);
                 fellow.credits =
                     fellow.credits * random.number(93..=109) / 100 + random.number(1..=90);
                 fellow.fuel = random.number(210..=1890);

@@ -379,30 +379,4 @@ impl Game<'_> {
         let text = self.line("a.recalled", &[("when", when), ("text", text)]);
         self.report(text);
     }
-
-    /// Sells what fills the hold most.
-    pub fn unload(&mut self) {
-        let world = &self.world;
-        let sellable =
-            |good: &usize| world.hold[*good] > 0 && world.place().quotes[*good].is_some();
-        let goods = (0..world.goods.len()).filter(sellable);
-        let Some(good) = goods.max_by_key(|good| world.hold[*good]) else { return self.status() };
-        let name = world.goods[good].name;
-        self.user("c.unload", &[("good", name)]);
-        self.board();
-        let units = self.world.hold[good];
-        let now = self.now();
-        let (sell, deal) = self.world.selling(&now, good, units);
-        let at = self.act(String::new(), vec![sell])[0];
-        self.booked("sold", good, self.world.here, &now, &deal.receipt, at);
-        let mut about = self.numbers();
-        about.extend([
-            ("good", name.to_owned()),
-            ("n", units.to_string()),
-            ("price", deal.price.to_string()),
-            ("sum", deal.sum.to_string()),
-        ]);
-        let text = self.line("a.unloaded", &gaps(&about));
-        self.report(text);
-    }
 }
