@@ -43,12 +43,14 @@ mod assistant;
 mod calendar;
 mod coding_agent;
 mod finish;
+mod game_agent;
 pub mod near;
 mod phrases;
 mod question;
 mod random;
 mod recipe;
 mod script;
+mod voice;
 
 use std::ops::RangeInclusive;
 
@@ -77,7 +79,7 @@ pub struct Kind {
 }
 
 /// Every kind.
-pub static KINDS: &[&Kind] = &[&coding_agent::KIND, &assistant::KIND];
+pub static KINDS: &[&Kind] = &[&coding_agent::KIND, &assistant::KIND, &game_agent::KIND];
 
 /// The kind of that name.
 pub fn kind(name: &str) -> Option<&'static Kind> {

@@ -17,7 +17,6 @@ mod repo;
 mod runner;
 mod tasks;
 mod uses;
-mod voice;
 mod work;
 
 use serde_json::json;
@@ -26,9 +25,9 @@ use self::agenda::Agenda;
 use self::facts::Shapes;
 use self::ops::Environment;
 use self::project::{Checkout, PROJECTS};
-use self::voice::Voice;
 use self::work::Work;
 use super::{Kind, Phrases, Script};
+use crate::generate::voice::Voice;
 use crate::model::ToolDefinition;
 
 /// The kind.

@@ -7,7 +7,7 @@ use super::facts::Shapes;
 use super::ops::Environment;
 use super::project::Checkout;
 use super::runner::Run;
-use super::voice::Voice;
+use crate::generate::voice::Voice;
 use crate::generate::{Act, Phrases, Place, Script, Stream};
 
 /// Lines that a long file is read in at a time.
