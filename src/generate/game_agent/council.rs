@@ -71,7 +71,7 @@ impl Game<'_> {
         let call = json!({"for": decision.matter});
         let view = View { text: listing(&call, "quotes", &rows), seen: Vec::new() };
         let text = self.reasons.say(&mut self.random, "lay", &[]);
-        let quoted = self.act(text, vec![look_with("get_quotes", call, view)])[0];
+        self.act(text, vec![look_with("get_quotes", call, view)]);
         let list: Vec<String> = choices
             .iter()
             .map(|c| {
@@ -90,12 +90,17 @@ impl Game<'_> {
         let gaps: &[(&str, &str)] =
             &[("pro", &chosen.pro), ("con", &refused.con), ("r", &refused.name)];
         let because = self.reasons.say(&mut self.random, "because", gaps);
-        let gaps: &[(&str, &str)] = &[("o", &chosen.name), ("because", &because)];
+        let matter = ("matter", decision.matter.as_str());
+        let gaps: &[(&str, &str)] = &[("o", &chosen.name), ("because", &because), matter];
         let text = self.reasons.say(&mut self.random, "choose", gaps);
         let settled = self.write_exactly(&text);
-        let text = self.line("a.ack", &[]);
-        self.report(text);
-        self.ask_decision(&decision, &choices, [&chosen, &refused], [quoted, offered, settled]);
+        let (figure, unit) = (chosen.figure.as_str(), decision.figure.as_str());
+        let gaps: &[(&str, &str)] =
+            &[("o", &chosen.name), ("figure", figure), ("unit", unit), matter];
+        let text = self.reasons.say(&mut self.random, "settle", gaps);
+        let booked = self.report(text);
+        let places = [offered, settled, booked];
+        self.ask_decision(&decision, &choices, [&chosen, &refused], places);
     }
 
     fn choices(&mut self, decision: &Decision) -> Vec<Choice> {
@@ -123,7 +128,7 @@ impl Game<'_> {
         decision: &Decision,
         choices: &[Choice],
         [chosen, refused]: [&Choice; 2],
-        [quoted, offered, settled]: [Place; 3],
+        [offered, settled, booked]: [Place; 3],
     ) {
         let others = || choices.iter().filter(|choice| choice.name != chosen.name);
         let text = self.random.pick(&decision.ask).clone();
@@ -132,7 +137,7 @@ impl Game<'_> {
         let text = self.random.pick(&decision.ask_figure).clone();
         let figure = Question::any_of(ProbeKind::MultiHop, text, [&chosen.figure]);
         let figures = others().map(|choice| &choice.figure);
-        self.script.ask(figure.from(&[quoted, offered, settled]).near(figures));
+        self.script.ask(figure.from(&[settled, booked]).near(figures));
         let why = self.reasons.say(&mut self.random, "ask.why", &[("matter", &decision.matter)]);
         let nuggets = [
             format!("{} was chosen", chosen.name),

@@ -259,7 +259,7 @@ impl Game<'_> {
             ("place", self.world.stations[to].name.to_owned()),
             ("code", deal.receipt.clone()),
         ];
-        if self.random.chance(60) {
+        if self.random.chance(15) {
             let text = self.asks.say(&mut self.random, "cost", &gaps(&question));
             let from = [trade.places[1], sold];
             let cost = trade.cost.to_string();
