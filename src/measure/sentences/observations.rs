@@ -275,8 +275,10 @@ fn grew_instead(window: &Window<'_>) -> Option<Candidate> {
     let worst = rows
         .filter(|row| share(row).is_some_and(|s| s > 0.0))
         .max_by(|a, b| share(a).unwrap_or(0.0).total_cmp(&share(b).unwrap_or(0.0)))?;
+    // A stand-in's summaries are ours: that they are too long says little.
+    let weight = if worst.standing == Standing::StandIn { 0.3 } else { 1.0 };
     Some(Candidate {
-        relevance: 0.25 + share(worst)?.min(1.0) / 2.0,
+        relevance: weight * (0.25 + share(worst)?.min(1.0) / 2.0),
         text: format!(
             "{} {:.0} of {:.0} compactions of {} made the context longer.",
             window.at(),
