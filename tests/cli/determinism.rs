@@ -62,3 +62,17 @@ fn the_seed_stands_in_the_manifest() {
     let desk = Desk::with_run(&["--seed", "99", "--strategy", "full"]);
     assert_eq!(desk.json("run/manifest.json")["seed"], 99);
 }
+
+#[test]
+fn answers_and_grades_are_the_same_to_the_byte_however_many_jobs() {
+    let desk = Desk::new();
+    for (out, jobs) in [("a", "1"), ("b", "4")] {
+        let strategies = ["--strategy", "fifo", "--strategy", "continuation"];
+        let options = ["--limit", "1", "--jobs", jobs, "--format", "csv", "--out", out];
+        desk.good(&[&["bench", "quickstart"][..], &strategies, &options].concat());
+    }
+    let [a, b] = ["a", "b"].map(|run| desk.read(&format!("{run}/probes.csv")));
+    assert!(a == b);
+    // Six presets, and nobody asked for nothing.
+    assert!(desk.csv("a/probes.csv").len() >= 6 * 30);
+}
