@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
 
 use recap::dataset::{LoadOptions, load};
 use recap::model::{Probe, ProbeKind, Role, Transcript, Verdict};
@@ -48,7 +47,6 @@ fn measure(name: &str) -> Rows {
     let reader = Offline::new(Arc::new(Counter::default()));
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let mut rows = Rows::new();
-    let verbose = std::env::var_os("VERBOSE").is_some();
     for (number, probe) in dataset.probes.iter().enumerate() {
         let transcript = dataset.transcripts.iter().find(|t| t.id == probe.transcript).unwrap();
         for full in [true, false] {
@@ -63,18 +61,6 @@ fn measure(name: &str) -> Rows {
                 answer: &answer,
             });
             let Some(score) = judged.score else { continue };
-            if verbose && score < 1.0 {
-                println!(
-                    "=== {} full={full} {} | {} | {:?} | stale {:?}\n{answer}\n--> {:?} {}",
-                    probe.id,
-                    probe.kind.as_str(),
-                    probe.question,
-                    probe.expect,
-                    probe.stale,
-                    judged.verdict,
-                    judged.rationale
-                );
-            }
             let row = rows.entry((full, number % 2 == 1, probe.kind)).or_default();
             row.n += 1.0;
             row.score += score;
@@ -91,9 +77,10 @@ fn mean(rows: &Rows, full: bool, held_out: Option<bool>) -> f64 {
     score / n
 }
 
+// Bounds lie a little below what was measured (0.61 and 0.80 held out; before
+// the rules for agents 0.30 and 0.48).
 #[test]
 fn sessions_of_agents_are_read() {
-    let start = Instant::now();
     let rows = measure("quickstart");
     let mut kinds: BTreeMap<ProbeKind, [Row; 2]> = BTreeMap::new();
     for ((full, _, kind), row) in &rows {
@@ -119,5 +106,7 @@ fn sessions_of_agents_are_read() {
             mean(&rows, full, Some(true))
         );
     }
-    println!("{:?}", start.elapsed());
+    let held_out = |full| mean(&rows, full, Some(true));
+    assert!(held_out(true) >= 0.55, "{}", held_out(true));
+    assert!(held_out(false) >= 0.73, "{}", held_out(false));
 }

@@ -6,7 +6,9 @@
 //! question the sentences are ranked by how rare the terms are that they share
 //! with it (BM25), by who speaks, when, and what was said just before, and the
 //! best are copied out in the order of the context. Relative dates are resolved
-//! against the day on which they were said. Where no sentence gives reason to
+//! against the day on which they were said. In sessions of agents, known by
+//! speakers without names, a value of the form that is asked for counts most,
+//! and of statements that differ the newest. Where no sentence gives reason to
 //! answer, it says that it does not know. It never works an answer out, except
 //! for the time between two dated events, and knows no data set.
 

@@ -204,7 +204,8 @@ impl<'a> Found<'a> {
         let block = &index.blocks[at];
         let shared = self.signs_of_block(at, block);
         let place = at as f64 / index.blocks.len().max(1) as f64;
-        let (hunts, nearby, entry) = (self.hunts(), self.nearby(at), &index.entries[block.passage]);
+        let (hunts, entry) = (self.hunts(), &index.entries[block.passage]);
+        let nearby = if hunts { self.nearby(at) } else { 0.0 };
         let silent = index.speakers.is_empty();
         for number in block.first..block.end {
             let sentence = index.sentence(number);
@@ -242,7 +243,7 @@ impl<'a> Found<'a> {
                 written,
                 formed,
                 formless: hunts && !formed,
-                nearby: if hunts { nearby } else { 0.0 },
+                nearby,
                 called: sentence.called,
                 offers: sentence.offers && entry.role == Role::Assistant && silent,
                 prompt: block.passage == 0 && entry.role == Role::System,

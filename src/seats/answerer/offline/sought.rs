@@ -216,7 +216,7 @@ const PASSED: &str = "is was are were the a an of its their his her our my short
 /// for a date, `test file` for a path.
 pub(super) fn sought(lower: &[&str]) -> Forms {
     let asking = |word: &&str| matches!(*word, "what" | "which" | "how" | "whose");
-    let Some(first) = lower.iter().position(|word| asking(word)) else { return 0 };
+    let Some(first) = lower.iter().position(asking) else { return 0 };
     let form = |word: &str| {
         CUES.iter().find(|(_, words)| words.split_whitespace().any(|w| w == word)).map(|(f, _)| *f)
     };
