@@ -6,7 +6,7 @@ use crate::generate::Question;
 use crate::model::ProbeKind;
 
 /// Tokens of a row of a table, about.
-const ROW: u64 = 62;
+const ROW: u64 = 75;
 
 /// Tokens of a line of a log, about.
 const LOG_LINE: u64 = 48;

@@ -145,7 +145,8 @@ pub fn rows(depot: &str, day: &str, n: usize, random: &mut Stream) -> Rows {
         let time = format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
         rows.push(format!(
             "{{\"id\": {id}, \"depot\": \"{depot}\", \"reference\": \"{reference}\", \
-             \"received_at\": \"{day}T{time}\", \"weight_grams\": {grams}, \"state\": \"{state}\"}}"
+             \"received_at\": \"{day}T{time}\", \"origin\": \"drop\", \"attempts\": 0, \
+             \"refused_because\": null, \"weight_grams\": {grams}, \"state\": \"{state}\"}}"
         ));
         if at == held {
             found = Some((reference, grams));

@@ -141,7 +141,7 @@ impl Work<'_> {
 
     /// Says what the test showed and changes the code.
     fn mend(&mut self, task: &Task) -> Place {
-        let shown = [("test", task.test.as_str()), ("value", &task.value)];
+        let shown = [("topic", task.topic.as_str()), ("value", &task.value)];
         let text = self.line("red", &[("file", task.old_file()), shown[0], shown[1]]);
         let mut acts = Vec::new();
         if let (Some(path), Some(text)) = (&task.create, &task.create_text) {
@@ -197,7 +197,7 @@ impl Work<'_> {
     fn decide(&mut self, task: &Task) -> (Place, Place, String) {
         let mut options = task.options.clone();
         self.random.shuffle(&mut options);
-        let listed: String = options.iter().map(|option| format!("\n- {option}")).collect();
+        let listed: String = options.iter().map(|option| format!("\n- {option}?")).collect();
         let listed = listed + "\n";
         let text = self.line("choose", &[("matter", &task.matter), ("options", &listed)]);
         let offered = self.script.say(text);
@@ -205,7 +205,7 @@ impl Work<'_> {
         let gaps =
             [("matter", task.matter.as_str()), ("option", &option), ("reason", &task.reason)];
         let text = self.line("u.choose", &gaps);
-        let keep = [option.clone(), task.reason.clone(), task.matter.clone()];
+        let keep = [&option, &task.reason, &task.matter].map(String::clone);
         let chosen = self.user(&text, 1, &keep);
         (offered, chosen, option)
     }
@@ -258,7 +258,7 @@ impl Work<'_> {
             (self.question("ask.commit_title", &[subject]), commit)
         };
         self.script.ask(Question::any_of(ProbeKind::Artifact, question, [hash]).from(&[place]));
-        let question = self.question("ask.failing", &[topic, test]);
+        let question = self.question("ask.failing", &[topic]);
         self.script.ask(Question::any_of(ProbeKind::Fact, question, [&task.value]).from(&red));
         if self.random.chance(60) {
             let question = self.question("ask.test", &[topic]);
