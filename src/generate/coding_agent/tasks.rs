@@ -265,7 +265,7 @@ impl Work<'_> {
             let question = Question::any_of(ProbeKind::Artifact, question, [&task.test]);
             self.script.ask(question.from(&[done]));
         }
-        if self.random.chance(30) {
+        if self.random.chance(15) {
             let question = self.question("ask.which_commit", &[test]);
             let question = Question::any_of(ProbeKind::MultiHop, question, [&day]);
             self.script.ask(question.from(&[done, commit]));
