@@ -1,11 +1,13 @@
 //! Writing the answer: the sentences that fit best, with what their dates mean.
 
+use super::cut::unescaped;
 use super::dates::{relative, written};
 use super::doubt::is_unknown;
 use super::index::Index;
 use super::question::{Ask, Question};
 use super::rank::{Ranked, rank};
 use super::span::between;
+use crate::model::Role;
 use crate::seats::answerer::ANSWER_TOKENS;
 use crate::tokens::Counter;
 
@@ -18,6 +20,9 @@ const CANDIDATES: usize = 24;
 /// Tokens of an answer at most. Longer ones find more, and are right about
 /// other questions more often; see the table in `tests/reader_real.rs`.
 const BUDGET: u64 = 100;
+
+/// Lines of an answer that names a value of a certain form.
+const LINES: usize = 4;
 
 /// What the sentence after a chosen one gains: it may go on with it.
 const GOES_ON: f64 = 0.4;
@@ -34,6 +39,14 @@ pub(super) fn answer(index: &Index, text: &str, counter: &Counter) -> String {
         return UNKNOWN.to_owned();
     }
     ranked.truncate(CANDIDATES);
+    if index.speakers.is_empty() {
+        ranked.retain(|one| !is_settled(index, one));
+        if question.first {
+            keep_first(&mut ranked);
+        } else if (question.now || !question.past) && question.sought != 0 {
+            keep_newest(index, &question, &mut ranked);
+        }
+    }
     if question.wants_newest() {
         drop_superseded(index, &question, &mut ranked);
     }
@@ -58,8 +71,13 @@ fn chosen(
     let mut lines: Vec<Line> = Vec::new();
     let mut told = opening.unwrap_or("").to_owned();
     let mut spent = counter.count(&told);
+    let formed = index.speakers.is_empty() && open.first().is_some_and(|one| one.signs.formed);
     while let Some(at) = best(index, &lines, &open) {
-        let sentence = open.remove(at).sentence;
+        let one = open.remove(at);
+        if formed && (!one.signs.formed || lines.len() >= LINES) {
+            continue;
+        }
+        let sentence = one.sentence;
         let line = line(index, question, sentence, &told);
         if line.is_empty() || lines.iter().any(|(_, other)| *other == line) {
             continue;
@@ -93,6 +111,48 @@ fn best(index: &Index, lines: &[Line], open: &[Ranked]) -> Option<usize> {
     values.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).map(|(at, _)| at)
 }
 
+/// Whether a sentence is an agent's list of alternatives that the user answered.
+fn is_settled(index: &Index, one: &Ranked) -> bool {
+    let next = index.blocks[index.block_of(one.sentence)].passage + 1;
+    one.signs.offers && index.entries.get(next).is_some_and(|entry| entry.role == Role::User)
+}
+
+/// Of the lines that fit as well as the best and name what is asked for, keeps
+/// the first: a log says the same many times.
+fn keep_first(ranked: &mut Vec<Ranked>) {
+    let Some(best) = ranked.iter().find(|one| one.signs.formed).copied() else { return };
+    let same = |one: &Ranked| one.signs.formed && one.signs.own >= ALIKE * best.signs.own;
+    let first = ranked.iter().filter(|one| same(one)).map(|one| one.sentence).min();
+    ranked.retain(|one| !same(one) || Some(one.sentence) == first);
+}
+
+/// Share of the best sentence's terms that makes another one fit as well.
+const ALIKE: f64 = 0.9;
+
+/// How far below the best a statement may stand and still be about the same.
+const SAME: f64 = 3.0;
+
+/// Share of the best one's terms that such a statement has to hold.
+const SHARED: f64 = 0.6;
+
+/// Of the statements that name a value of the form asked for, keeps the newest:
+/// a question about what holds is not answered by what held.
+fn keep_newest(index: &Index, question: &Question, ranked: &mut Vec<Ranked>) {
+    // Only who asks for the newest wants the newest of what was measured.
+    let stated = |one: &&Ranked| {
+        let told =
+            index.sentence(one.sentence).prose && index.entry(one.sentence).role == Role::User;
+        one.signs.formed && (told || question.now)
+    };
+    let Some(best) = ranked.iter().find(stated).copied() else { return };
+    let same = |one: &&Ranked| {
+        stated(one) && one.score >= best.score - SAME && one.signs.own >= SHARED * best.signs.own
+    };
+    let newest = ranked.iter().filter(same).map(|one| one.sentence).max().unwrap_or(best.sentence);
+    let dropped: Vec<usize> =
+        ranked.iter().filter(same).map(|one| one.sentence).filter(|at| *at < newest).collect();
+    ranked.retain(|one| !dropped.contains(&one.sentence));
+}
 /// Leaves out what a later sentence says anew: one with a number or a name
 /// that holds at least two terms of the question, where a later candidate
 /// holds the same ones and another value.
@@ -128,7 +188,8 @@ fn line(index: &Index, question: &Question, at: usize, told: &str) -> String {
     if let Some(rest) = label.and_then(|label| text.strip_prefix(label)) {
         text = rest.trim_start_matches([':', '：', ' ']);
     }
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let unescaped = if index.sentence(at).called { unescaped(text) } else { text.to_owned() };
+    let text = unescaped.split_whitespace().collect::<Vec<_>>().join(" ");
     let asks_date = matches!(question.ask, Ask::When | Ask::HowLong);
     let Some(said) = index.entry(at).date.filter(|_| asks_date && !text.is_empty()) else {
         return text;

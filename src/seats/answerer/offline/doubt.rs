@@ -23,9 +23,14 @@ const BOUND: f64 = 0.25;
 /// Gap between speakers beyond which more says nothing.
 const GAP: f64 = 3.0;
 
+/// Share of the question, by rarity, that an agent's session has to hold around
+/// the best sentence.
+const HELD: f64 = 0.22;
+
 /// Whether the best sentences give no reason to answer.
 pub(super) fn is_unknown(ranked: &[Ranked]) -> bool {
-    doubt(ranked).is_none_or(|doubt| doubt > BOUND)
+    let apart = |one: &Ranked| one.signs.agent && one.signs.held_wide.max(one.signs.nearby) < HELD;
+    ranked.first().is_some_and(apart) || doubt(ranked).is_none_or(|doubt| doubt > BOUND)
 }
 
 fn doubt(ranked: &[Ranked]) -> Option<f64> {

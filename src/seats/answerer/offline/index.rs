@@ -7,6 +7,7 @@ use jiff::tz::TimeZone;
 use rustc_hash::FxHashMap;
 
 use super::passage::{Analysed, Sentence};
+use super::sought::Forms;
 use super::words::Term;
 use crate::model::Role;
 use crate::seats::answerer::Passage;
@@ -19,6 +20,8 @@ pub(super) struct Block {
     /// First and one past the last of its sentences, in the whole context.
     pub first: usize,
     pub end: usize,
+    /// Forms of the values that stand in it.
+    pub forms: Forms,
     length: u32,
 }
 
@@ -94,6 +97,7 @@ impl Index {
         for run in &analysed.blocks {
             let first = self.sentences.len();
             let mut length = 0;
+            let mut forms = 0;
             for at in run.clone() {
                 let sentence = &analysed.sentences[at];
                 let id = self.sentences.len() as u32;
@@ -106,10 +110,11 @@ impl Index {
                     }
                 }
                 length += sentence.length;
+                forms |= sentence.values.iter().fold(0, |all, value| all | value.forms);
                 self.sentences.push((self.blocks.len(), at));
             }
             let end = self.sentences.len();
-            self.blocks.push(Block { passage: number, first, end, length });
+            self.blocks.push(Block { passage: number, first, end, forms, length });
         }
         let speaker =
             analysed.speaker().and_then(|name| self.speakers.iter().position(|s| s == name));

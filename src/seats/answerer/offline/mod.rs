@@ -11,6 +11,7 @@
 //! for the time between two dated events, and knows no data set.
 
 mod compose;
+mod cut;
 mod dates;
 mod doubt;
 mod index;
@@ -18,6 +19,7 @@ mod passage;
 mod question;
 mod rank;
 mod signs;
+mod sought;
 mod span;
 mod words;
 

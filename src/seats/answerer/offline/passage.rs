@@ -3,10 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::cut::{Piece, pieces};
+use super::sought::{Value, values};
 use super::words::{Term, Word, is_function_word, term, words};
-
-/// Longest sentence in bytes; a longer one is cut into windows.
-const SENTENCE: usize = 360;
 
 /// Sentences of one block at most: what is found together.
 const BLOCK_SENTENCES: usize = 12;
@@ -32,6 +31,14 @@ pub(super) struct Sentence {
     pub has_name: bool,
     /// Whether it asks.
     pub asks: bool,
+    /// Whether it lists things to choose from.
+    pub offers: bool,
+    /// Whether it is said in words: not code, a table, a log.
+    pub prose: bool,
+    /// Whether it stands in the arguments of a tool call.
+    pub called: bool,
+    /// Values that it names.
+    pub values: Vec<Value>,
     /// Whether it speaks of the speaker.
     pub first_person: bool,
     /// Whether it speaks to another.
@@ -59,8 +66,8 @@ impl Analysed {
         let label = label(text);
         let body = label.as_ref().map_or(0, |label| label.end + 1);
         let mut sentences = Vec::new();
-        for place in places(text, 0) {
-            let sentence = sentence(text, place, body);
+        for piece in pieces(text) {
+            let sentence = sentence(text, piece, body);
             if sentence.length > 0 {
                 sentences.push(sentence);
             }
@@ -109,7 +116,8 @@ fn blocks(sentences: &[Sentence]) -> Vec<Range<usize>> {
     blocks
 }
 
-fn sentence(text: &str, place: Range<usize>, body: usize) -> Sentence {
+fn sentence(text: &str, piece: Piece, body: usize) -> Sentence {
+    let Piece { place, called } = piece;
     let spelt = &text[place.clone()];
     let found = words(spelt);
     let mut terms: Vec<Term> = Vec::with_capacity(found.len());
@@ -142,7 +150,17 @@ fn sentence(text: &str, place: Range<usize>, body: usize) -> Sentence {
         }
     }
     let asks = spelt.ends_with(['?', '？']);
+    let mut values = values(spelt);
+    let functional = found.iter().filter(|word| is_function_word(&word.lower)).count();
+    let prose = !called && is_prose(spelt, found.len(), functional);
+    if !prose && is_numbered(spelt) {
+        values.remove(0);
+    }
     Sentence {
+        called,
+        offers: offers(spelt),
+        values,
+        prose,
         place,
         terms: counted,
         length,
@@ -153,6 +171,32 @@ fn sentence(text: &str, place: Range<usize>, body: usize) -> Sentence {
         second_person,
         pairs,
     }
+}
+
+/// Whether a sentence reads as such: it begins with a letter, one of eight
+/// words is a function word, and few characters are neither letters, digits,
+/// space nor common punctuation.
+fn is_prose(text: &str, words: usize, functional: usize) -> bool {
+    let odd = text.chars().filter(|c| {
+        !c.is_alphanumeric()
+            && !c.is_whitespace()
+            && !matches!(c, '.' | ',' | '?' | '!' | '\'' | '’' | '-' | ':' | '`' | '"')
+    });
+    let begins = text.trim_start_matches(['-', '*', '#', '`', '"', '>', ' ']);
+    begins.starts_with(char::is_alphabetic)
+        && functional * 8 >= words
+        && odd.count() * 16 <= text.len()
+}
+
+/// Whether a line begins with its number, which says nothing.
+fn is_numbered(text: &str) -> bool {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    digits > 0 && text[digits..].starts_with([' ', '\t'])
+}
+
+/// Whether a sentence lists alternatives: `A, B or C`.
+fn offers(text: &str) -> bool {
+    text.find(',').is_some_and(|comma| text[comma..].contains(" or "))
 }
 
 /// Whether a lower-case word is a small number.
@@ -186,77 +230,9 @@ pub(super) fn is_number_word(lower: &str) -> bool {
     )
 }
 
-/// Where the sentences of a text stand: lines, cut after what ends a sentence.
-fn places(text: &str, from: usize) -> Vec<Range<usize>> {
-    let mut out = Vec::new();
-    let mut start = from;
-    let mut chars = text[from..].char_indices().map(|(at, c)| (from + at, c)).peekable();
-    while let Some((at, c)) = chars.next() {
-        let end = at + c.len_utf8();
-        let next = chars.peek().map(|(_, c)| *c);
-        let ends = match c {
-            '\n' | '\r' => true,
-            '。' | '！' | '？' => true,
-            '.' | '!' | '?' | '…' => {
-                next.is_none_or(char::is_whitespace)
-                    && !(c == '.' && is_abbreviation(&text[start..at]))
-            }
-            // A long line of JSON or of a list has no full stops.
-            ',' | ';' | '{' | '[' | '，' | '；' => {
-                at - start > SENTENCE / 2 && next.is_none_or(|c| c.is_whitespace() || c == '"')
-            }
-            c if c.is_whitespace() => at - start > SENTENCE,
-            _ => at - start > 2 * SENTENCE,
-        };
-        if ends {
-            push(text, start..end, &mut out);
-            start = end;
-        }
-    }
-    push(text, start..text.len(), &mut out);
-    out
-}
-
-fn push(text: &str, place: Range<usize>, out: &mut Vec<Range<usize>>) {
-    let spelt = &text[place.clone()];
-    let kept = spelt.trim();
-    if !kept.is_empty() {
-        let start = place.start + (spelt.len() - spelt.trim_start().len());
-        out.push(start..start + kept.len());
-    }
-}
-
-/// Whether a full stop after this ends a short form or a list's number.
-fn is_abbreviation(before: &str) -> bool {
-    let word = before.rsplit(char::is_whitespace).next().unwrap_or("");
-    let short = ["Mr", "Mrs", "Ms", "Dr", "Prof", "St", "vs", "e.g", "i.e", "etc", "No", "Jr"];
-    short.contains(&word) || before.trim().len() <= 3 && word.bytes().all(|b| b.is_ascii_digit())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn sentences(text: &str) -> Vec<&str> {
-        places(text, 0).into_iter().map(|place| &text[place]).collect()
-    }
-
-    #[test]
-    fn sentences_end_at_stops_and_lines_but_not_at_short_forms() {
-        assert_eq!(
-            sentences("Dr. Ann left. Why?\n1. v2.5 ran!"),
-            ["Dr. Ann left.", "Why?", "1. v2.5 ran!"]
-        );
-        assert_eq!(sentences("我在。你呢？"), ["我在。", "你呢？"]);
-        assert_eq!(sentences(" \n\n "), [""; 0]);
-    }
-
-    #[test]
-    fn a_line_without_stops_is_cut_into_windows() {
-        let json = format!("{{{}}}", r#""key": 12, "#.repeat(400));
-        assert!(sentences(&json).iter().all(|window| window.len() <= SENTENCE));
-        assert!(sentences(&"x".repeat(5000)).iter().all(|w| w.len() <= 2 * SENTENCE + 2));
-    }
 
     #[test]
     fn a_short_name_before_a_colon_is_a_label() {

@@ -1,5 +1,6 @@
 //! What a question asks for.
 
+use super::sought::{Forms, Value, sought, values};
 use super::words::{Term, Word, is_function_word, term, words};
 use crate::text::{PartialDate, dates};
 
@@ -19,6 +20,14 @@ pub(super) enum Ask {
 #[derive(Clone, Debug)]
 pub(super) struct Question {
     pub ask: Ask,
+    /// Forms that its answer may have.
+    pub sought: Forms,
+    /// Values that it names itself.
+    values: Vec<u64>,
+    /// Whether it asks about what was.
+    pub past: bool,
+    /// Whether it asks for what came first.
+    pub first: bool,
     /// Terms in the order of the question, each once.
     pub terms: Vec<Term>,
     /// Its neighbouring terms.
@@ -77,6 +86,23 @@ impl Question {
         let any = |list: &[&str]| lower.iter().any(|word| list.contains(word));
         Self {
             ask,
+            sought: sought(&lower),
+            values: values(text).iter().map(|value| value.spelt).collect(),
+            first: any(&["first", "earliest"]),
+            past: any(&[
+                "was",
+                "were",
+                "did",
+                "had",
+                "first",
+                "before",
+                "previous",
+                "previously",
+                "earlier",
+                "originally",
+                "old",
+                "ago",
+            ]),
             pairs: super::words::pairs(&terms),
             terms,
             speakers: named_speakers,
@@ -102,6 +128,11 @@ impl Question {
     /// Whether of several values only the newest answers.
     pub(super) fn wants_newest(&self) -> bool {
         self.now || self.present && self.ask == Ask::Number
+    }
+
+    /// Whether a value has the form that is asked for and is not the question's own.
+    pub(super) fn seeks(&self, value: &Value) -> bool {
+        value.forms & self.sought != 0 && !self.values.contains(&value.spelt)
     }
 
     /// Share of its neighbouring terms that are neighbours in a sentence.

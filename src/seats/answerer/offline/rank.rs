@@ -17,6 +17,20 @@ const BLOCKS: usize = 32;
 /// terms, those of the two before it and of the one after.
 const AROUND: [f64; 4] = [1.0, 0.5, 0.2, 0.2];
 
+/// Blocks before and after one with terms of the question in which a value of
+/// the form asked for is looked for.
+const BEFORE: usize = 3;
+const AFTER: usize = 8;
+
+/// What code, logs and data say beside a question counts for no more than this:
+/// they are full of words that are rare and mean nothing.
+const WRITTEN: f64 = 3.0;
+
+/// What a value counts for while blocks are chosen, and what is left of a block's
+/// terms one step away.
+const FORM: f64 = 0.2;
+const FADES: f64 = 0.9;
+
 /// A sentence with how well it fits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Ranked {
@@ -45,8 +59,13 @@ pub(super) fn rank(index: &Index, question: &Question) -> Vec<Ranked> {
     for block in found.best_blocks() {
         found.weigh(block, &mut out);
     }
-    // Of two that fit alike the later one holds.
-    out.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.sentence.cmp(&a.sentence)));
+    // Of two that fit alike the later one holds, unless the first is asked for.
+    let order = |a: &Ranked, b: &Ranked| {
+        let later = b.sentence.cmp(&a.sentence);
+        let alike = if question.first { later.reverse() } else { later };
+        b.score.total_cmp(&a.score).then(alike)
+    };
+    out.sort_by(order);
     out
 }
 
@@ -96,18 +115,46 @@ impl<'a> Found<'a> {
     /// answers a turn need not repeat it; the best of them.
     fn best_blocks(&self) -> Vec<usize> {
         let mut near: Vec<usize> = self.blocks.keys().flat_map(|&at| at..at + 3).collect();
+        if self.hunts() {
+            let around = self.blocks.keys().flat_map(|&at| at.saturating_sub(BEFORE)..=at + AFTER);
+            near.extend(around.filter(|&at| self.has_form(at)));
+        }
         near.retain(|&at| at < self.index.blocks.len());
         near.sort_unstable();
         near.dedup();
         let around = |at: usize| {
             let places = [Some(at), at.checked_sub(1), at.checked_sub(2), Some(at + 1)];
-            places.into_iter().zip(AROUND).map(|(at, share)| share * self.block(at)).sum::<f64>()
+            let terms = places
+                .into_iter()
+                .zip(AROUND)
+                .map(|(at, share)| share * self.block(at))
+                .sum::<f64>();
+            terms + if self.hunts() && self.has_form(at) { FORM + self.nearby(at) } else { 0.0 }
         };
         let mut scored: Vec<(usize, f64)> =
             near.into_iter().map(|at| (at, around(at) * self.bearing(at))).collect();
         scored.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
         scored.truncate(BLOCKS);
         scored.into_iter().map(|(at, _)| at).collect()
+    }
+
+    /// Whether a value of a certain form is looked for in a session of an agent:
+    /// between people, values are said in full sentences.
+    fn hunts(&self) -> bool {
+        self.question.sought != 0 && self.index.speakers.is_empty()
+    }
+
+    fn has_form(&self, block: usize) -> bool {
+        self.index.blocks.get(block).is_some_and(|b| b.forms & self.question.sought != 0)
+    }
+
+    /// The best block some steps before or after a block, less with each step:
+    /// an agent tells what it works on, and the result comes later.
+    fn nearby(&self, block: usize) -> f64 {
+        let fading = |step: usize| FADES.powi(step as i32);
+        let before = (1..=AFTER).map(|step| self.block(block.checked_sub(step)) * fading(step));
+        let after = (1..=BEFORE).map(|step| self.block(Some(block + step)) * fading(step));
+        before.chain(after).fold(0.0, f64::max)
     }
 
     /// How much a block's speaker, role and date speak for it before its
@@ -157,12 +204,17 @@ impl<'a> Found<'a> {
         let block = &index.blocks[at];
         let shared = self.signs_of_block(at, block);
         let place = at as f64 / index.blocks.len().max(1) as f64;
+        let (hunts, nearby, entry) = (self.hunts(), self.nearby(at), &index.entries[block.passage]);
+        let silent = index.speakers.is_empty();
         for number in block.first..block.end {
             let sentence = index.sentence(number);
             let novel = sentence.terms.iter().filter(|(term, _)| !question.terms.contains(term));
             let before = number.checked_sub(1).filter(|before| *before >= block.first);
             let typed = if self.is_of_kind(number) { 1.0 } else { 0.0 };
             let own = self.sentence(number);
+            let novelty = novel.map(|&(term, _)| index.rarity(term)).sum::<f64>().ln_1p();
+            let formed = hunts && sentence.values.iter().any(|value| question.seeks(value));
+            let written = silent && !sentence.prose && !formed;
             let kind = match question.ask {
                 Ask::When => [typed, 0.0, 0.0],
                 Ask::Number | Ask::HowLong => [0.0, typed, 0.0],
@@ -174,14 +226,26 @@ impl<'a> Found<'a> {
                 asks: sentence.asks && sentence.length <= 12,
                 short: sentence.length <= 2,
                 length: f64::from(sentence.length.max(1)).ln(),
-                novel: novel.map(|&(term, _)| index.rarity(term)).sum::<f64>().ln_1p(),
+                novel: novelty.min(if written { WRITTEN } else { f64::INFINITY }),
                 exclaims: sentence.length <= 4 && index.text(number).ends_with('!'),
                 first_person: sentence.first_person,
                 second_person: sentence.second_person,
                 pairs: question.shared_pairs(&sentence.pairs),
                 rarest: self.rarest_in(number),
                 kind,
-                opens: 1.0 / (1.0 + (number - block.first) as f64),
+                opens: if silent && !sentence.prose {
+                    0.0
+                } else {
+                    1.0 / (1.0 + (number - block.first) as f64)
+                },
+                agent: silent,
+                written,
+                formed,
+                formless: hunts && !formed,
+                nearby: if hunts { nearby } else { 0.0 },
+                called: sentence.called,
+                offers: sentence.offers && entry.role == Role::Assistant && silent,
+                prompt: block.passage == 0 && entry.role == Role::System,
                 lately: if question.now { place } else { 0.0 },
                 ..shared
             };
@@ -194,11 +258,7 @@ impl<'a> Found<'a> {
         let (index, question) = (self.index, self.question);
         let entry = &index.entries[block.passage];
         let (before, earlier) = (at.checked_sub(1), at.checked_sub(2));
-        let asked = before.map_or(0.0, |before| {
-            let run = index.blocks[before].first..index.blocks[before].end;
-            let asked = run.filter(|&at| index.sentence(at).asks).map(|at| self.sentence(at));
-            asked.fold(0.0, f64::max)
-        });
+        let asked = before.map_or(0.0, |before| self.asked_in(before, entry.role));
         let one = question.speakers.len() == 1;
         let speaks = entry.speaker.map(|speaker| question.speakers.contains(&speaker));
         let held = self.held(Some(at));
@@ -218,6 +278,21 @@ impl<'a> Found<'a> {
             role: self.asked_of(entry.role),
             ..Signs::default()
         }
+    }
+
+    /// How well the questions of a block fit. An agent that lets its user choose
+    /// names the matter first: there every sentence of the block counts.
+    fn asked_in(&self, block: usize, answers: Role) -> f64 {
+        let index = self.index;
+        let run = index.blocks[block].first..index.blocks[block].end;
+        let role = index.entries[index.blocks[block].passage].role;
+        let chooses = index.speakers.is_empty()
+            && answers == Role::User
+            && role == Role::Assistant
+            && run.clone().any(|at| index.sentence(at).asks || index.sentence(at).offers);
+        let asked =
+            run.filter(|&at| chooses || index.sentence(at).asks).map(|at| self.sentence(at));
+        asked.fold(0.0, f64::max)
     }
 
     /// How rare the rarest term of the question is that stands in a sentence,

@@ -45,6 +45,20 @@ pub(super) struct Signs {
     pub kind: [f64; 3],
     /// 1 for the first sentence of a block, 1/2 for the second and so on.
     pub opens: f64,
+    /// In a session of an agent: it holds a value of the form that is asked for,
+    /// or none; the best block some steps away.
+    pub formed: bool,
+    pub formless: bool,
+    pub nearby: f64,
+    /// It is an argument of a tool call; an agent's list of alternatives; what
+    /// stands before the conversation.
+    pub called: bool,
+    pub offers: bool,
+    pub prompt: bool,
+    /// In such a session: code, a table, a log, data.
+    pub written: bool,
+    /// In such a session.
+    pub agent: bool,
     /// Place in the context, `0.0..1.0`, where the question is about the present.
     pub lately: f64,
     /// Said by the user where the question is in the user's voice.
@@ -53,13 +67,16 @@ pub(super) struct Signs {
 
 /// The terms of the score, each with its weight.
 ///
-/// All but the last two were fitted by a conditional logit over the candidate
+/// Those up to `opens` were fitted by a conditional logit over the candidate
 /// sentences of a question (McFadden 1974; Adam, 600 steps, L2 of 0.002) on one
 /// half of the conversations at hand, chats of two people and chats with an
 /// assistant; the other half was held out. What the fit left below 0.2 is out.
-/// The last two cannot be fitted on such chats and are set by hand: what is
-/// newest holds, and who is asked about is listened to.
-fn weighed(signs: &Signs) -> [(f64, f64); 33] {
+/// The others cannot be fitted on such chats and are set by hand: what is
+/// newest holds, and who is asked about is listened to. In sessions of agents,
+/// where one message has many lines, a line has to fit by itself, a value of the
+/// form asked for counts most, and calls and lists of alternatives little;
+/// `tests/reader_agent.rs` measures it.
+fn weighed(signs: &Signs) -> [(f64, f64); 41] {
     let s = signs;
     let flag = |is: bool| f64::from(u8::from(is));
     let (speaker, other) = (flag(s.speaker), flag(s.other));
@@ -93,8 +110,16 @@ fn weighed(signs: &Signs) -> [(f64, f64); 33] {
         (3.433, s.kind[0]),
         (3.026, s.kind[1]),
         (0.662, s.kind[2]),
-        (-1.851, s.own * s.held),
+        (-1.851 * flag(!s.agent), s.own * s.held),
+        (1.0 * flag(s.agent), s.own),
         (1.138, s.opens),
+        (3.0, flag(s.formed)),
+        (-3.0, flag(s.formless)),
+        (2.0, s.nearby),
+        (-1.5, flag(s.called)),
+        (-1.5, flag(s.offers)),
+        (-2.0, flag(s.prompt)),
+        (-1.5, flag(s.written)),
         (1.0, s.lately),
         (0.3, flag(s.role)),
     ]

@@ -247,3 +247,66 @@ fn answers_do_not_depend_on_one_another_nor_on_what_was_read_before() {
         .collect();
     assert_eq!(forth, after);
 }
+
+/// A short session of an agent: tools, a choice, a change of mind, data, a log.
+fn session() -> Shown {
+    let texts = [
+        (
+            Role::System,
+            "You are an agent.\n{\"name\":\"deploy\",\"description\":\"Deploy a release to a host.\",\"parameters\":{\"type\":\"object\"}}",
+        ),
+        (Role::User, "The canary flag is tall-oak-17 for now."),
+        (
+            Role::Assistant,
+            "The broken invoices are open. We could delete them, mend them by script or leave them alone.",
+        ),
+        (Role::User, "Mend them by script."),
+        (
+            Role::Assistant,
+            "Writing it.\n{\"name\":\"write_file\",\"arguments\":{\"path\":\"mend.py\",\"content\":\"rows = load()\\nfor row in rows:\\n    fix(row)\\n\"}}",
+        ),
+        (Role::Tool, "[trunk 7be20c4] Mend broken invoices\n 1 file changed"),
+        (
+            Role::Tool,
+            "[\n  {\n    \"invoice\": \"V-4410\",\n    \"state\": \"open\"\n  },\n  {\n    \"invoice\": \"V-4417\",\n    \"state\": \"frozen\"\n  }\n]",
+        ),
+        (Role::User, "The canary flag is now called low-elm-20."),
+        (
+            Role::Tool,
+            "09:01 req=a1c9 disk quota hit\n09:02 req=b2d8 disk quota hit\n09:03 req=c3e7 disk quota hit",
+        ),
+    ];
+    shown(texts.map(|(role, text)| said(role, None, text)).to_vec())
+}
+
+#[test]
+fn a_value_of_the_form_that_is_asked_for_answers() {
+    let told = answer(&session(), "Which commit mended the broken invoices?");
+    assert!(told.contains("7be20c4"), "{told}");
+    let told = answer(&session(), "Which invoice id is in state frozen?");
+    assert!(told.contains("V-4417"), "{told}");
+}
+
+#[test]
+fn of_two_statements_the_newer_value_answers_alone() {
+    let told = answer(&session(), "Which flag is the canary flag?");
+    assert!(told.contains("low-elm-20") && !told.contains("tall-oak-17"), "{told}");
+}
+
+#[test]
+fn what_an_agent_offers_gives_way_to_what_was_chosen() {
+    let told = answer(&session(), "What was decided about the broken invoices?");
+    assert!(told.contains("Mend them by script.") && !told.contains("delete them"), "{told}");
+}
+
+#[test]
+fn of_many_like_lines_the_first_answers_where_the_first_is_asked_for() {
+    let told = answer(&session(), "What is the id of the first request that hit the disk quota?");
+    assert!(told.contains("a1c9") && !told.contains("b2d8"), "{told}");
+}
+
+#[test]
+fn descriptions_of_tools_are_never_copied() {
+    let told = answer(&session(), "Which release will we deploy, and to which host?");
+    assert!(!told.contains("parameters"), "{told}");
+}

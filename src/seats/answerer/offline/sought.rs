@@ -1,0 +1,293 @@
+//! The form that an answer has: a hash, a version, a path, a number.
+
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::FxHasher;
+
+/// Forms of values, as bits: a value may have several.
+pub(super) type Forms = u16;
+
+pub(super) const HASH: Forms = 1;
+pub(super) const VERSION: Forms = 1 << 1;
+pub(super) const PATH: Forms = 1 << 2;
+pub(super) const HOST: Forms = 1 << 3;
+/// Letters and digits, or names joined by `_` or `-`.
+pub(super) const NAME: Forms = 1 << 4;
+pub(super) const TIME: Forms = 1 << 5;
+pub(super) const DATE: Forms = 1 << 6;
+pub(super) const NUMBER: Forms = 1 << 7;
+
+/// A value that stands in a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Value {
+    pub forms: Forms,
+    /// Hash of its spelling, so that two can be compared.
+    pub spelt: u64,
+}
+
+/// The values of a text, in order.
+pub(super) fn values(text: &str) -> Vec<Value> {
+    let outside = |c: char| {
+        c.is_whitespace()
+            || matches!(
+                c,
+                '"' | '\''
+                    | '`'
+                    | '('
+                    | ')'
+                    | '['
+                    | ']'
+                    | '{'
+                    | '}'
+                    | ','
+                    | ';'
+                    | '='
+                    | '<'
+                    | '>'
+                    | '|'
+                    | '\\'
+            )
+    };
+    let pieces = text.split(outside).map(|piece| {
+        piece
+            .trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '/' | '#' | '_' | '-'))
+            .trim_end_matches(['-', '#'])
+    });
+    let mut out = Vec::new();
+    for piece in pieces {
+        let forms = forms(piece);
+        if forms != 0 {
+            let mut hasher = FxHasher::default();
+            piece.hash(&mut hasher);
+            out.push(Value { forms, spelt: hasher.finish() });
+        }
+    }
+    out
+}
+
+/// The forms of one token without surrounding punctuation.
+fn forms(token: &str) -> Forms {
+    let bytes = token.as_bytes();
+    if bytes.len() < 2 {
+        return if bytes.first().is_some_and(u8::is_ascii_digit) { NUMBER } else { 0 };
+    }
+    if bytes.len() > 128 || !token.is_ascii() {
+        return 0;
+    }
+    let count = |of: fn(&u8) -> bool| bytes.iter().filter(|b| of(b)).count();
+    let (digits, letters) = (count(u8::is_ascii_digit), count(u8::is_ascii_alphabetic));
+    let has = |c: u8| bytes.contains(&c);
+    let mut forms = 0;
+    if digits == 0 && letters == 0 {
+        return 0;
+    }
+    if (7..=40).contains(&bytes.len())
+        && bytes.iter().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(b))
+        && digits > 0
+    {
+        forms |= HASH;
+    }
+    if is_date(bytes) {
+        forms |= DATE;
+    } else if is_time(bytes) {
+        forms |= TIME;
+    }
+    if is_number(token) {
+        forms |= NUMBER;
+    }
+    if is_version(token) {
+        forms |= VERSION;
+    }
+    if letters > 0 && has(b'/') || is_file(token) {
+        forms |= PATH;
+    }
+    if is_host(token) {
+        forms |= HOST;
+    }
+    let joined = bytes
+        .iter()
+        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'#' | b'/' | b'.' | b':'));
+    let inner = bytes[1..bytes.len() - 1].iter().any(|b| matches!(b, b'_'));
+    if joined
+        && forms & (DATE | TIME | VERSION) == 0
+        && letters > 0
+        && (digits > 0 && forms & NUMBER == 0 || inner)
+    {
+        forms |= NAME;
+    }
+    forms
+}
+
+/// `2025-10-21`, alone or before a time.
+fn is_date(b: &[u8]) -> bool {
+    b.len() >= 10
+        && b[..10].iter().enumerate().all(|(at, c)| match at {
+            4 | 7 => *c == b'-',
+            _ => c.is_ascii_digit(),
+        })
+}
+
+/// `9:30`, `09:30:12`.
+fn is_time(b: &[u8]) -> bool {
+    let mut parts = b.split(|c| *c == b':');
+    let two = |part: &[u8]| part.len() == 2 && part.iter().all(u8::is_ascii_digit);
+    parts.next().is_some_and(|h| (1..=2).contains(&h.len()) && h.iter().all(u8::is_ascii_digit))
+        && parts.next().is_some_and(two)
+        && parts.all(|part| part.len() >= 2)
+}
+
+/// Digits, grouped, with a decimal part, a sign, a unit of up to three letters.
+fn is_number(token: &str) -> bool {
+    let token = token.trim_start_matches(['-', '+', '$', '#']);
+    let end = token.bytes().position(|b| !(b.is_ascii_digit() || matches!(b, b'.' | b'_')));
+    let (digits, unit) = token.split_at(end.unwrap_or(token.len()));
+    digits.starts_with(|c: char| c.is_ascii_digit())
+        && digits.matches('.').count() <= 1
+        && unit.len() <= 3
+        && unit.bytes().all(|b| b.is_ascii_alphabetic() || b == b'%')
+}
+
+/// `2.0`, `v7.11.9`, `1.2.3-rc1`.
+fn is_version(token: &str) -> bool {
+    let token = token.strip_prefix(['v', 'V']).unwrap_or(token);
+    let core = token.split(['-', '+']).next().unwrap_or("");
+    let parts: Vec<&str> = core.split('.').collect();
+    (2..=4).contains(&parts.len())
+        && parts
+            .iter()
+            .all(|p| !p.is_empty() && p.len() <= 4 && p.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// A name and an extension that begins with a letter.
+fn is_file(token: &str) -> bool {
+    token.rsplit_once('.').is_some_and(|(name, end)| {
+        !name.is_empty()
+            && (1..=5).contains(&end.len())
+            && end.starts_with(|c: char| c.is_ascii_alphabetic())
+            && end.bytes().all(|b| b.is_ascii_alphanumeric())
+            && name.ends_with(|c: char| c.is_ascii_alphanumeric())
+    })
+}
+
+/// Names joined by full stops, the last of letters, perhaps behind a scheme or
+/// before a port; or an address of four numbers.
+fn is_host(token: &str) -> bool {
+    let rest = token.split_once("://").map_or(token, |(_, rest)| rest);
+    let name = rest.split(['/', ':']).next().unwrap_or("");
+    let parts: Vec<&str> = name.split('.').collect();
+    let sound = parts.iter().all(|p| {
+        !p.is_empty()
+            && p.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+    });
+    let last = parts.last().copied().unwrap_or("");
+    sound
+        && (parts.len() >= 2 && last.len() >= 2 && last.bytes().all(|b| b.is_ascii_alphabetic())
+            || parts.len() == 4 && parts.iter().all(|p| p.parse::<u8>().is_ok())
+            || name == "localhost")
+}
+
+/// Words that tell the form of what is asked for.
+const CUES: [(Forms, &str); 9] = [
+    (HASH, "commit hash sha revision commits"),
+    (VERSION, "version release tag"),
+    (PATH, "file path folder directory script module"),
+    (HOST, "host hostname address server domain url endpoint machine"),
+    (
+        NAME,
+        "id identifier ticket reference code flag key account request branch test function \
+        serial database issue",
+    ),
+    (TIME, "clock o'clock"),
+    (DATE, "date day"),
+    (
+        NUMBER,
+        "port number weight figure extension limit amount count percentage balance \
+        threshold size value many much long grams budget price",
+    ),
+    (0, "name short id's"),
+];
+
+/// Words between the asking word and what it asks for.
+const PASSED: &str = "is was are were the a an of its their his her our my short full exact new \
+    current latest newest odd unexpected first last";
+
+/// Forms that the answer to a question may have; none where it does not tell.
+/// The noun that ends the run after the asking word decides: `release date` asks
+/// for a date, `test file` for a path.
+pub(super) fn sought(lower: &[&str]) -> Forms {
+    let asking = |word: &&str| matches!(*word, "what" | "which" | "how" | "whose");
+    let Some(first) = lower.iter().position(|word| asking(word)) else { return 0 };
+    let form = |word: &str| {
+        CUES.iter().find(|(_, words)| words.split_whitespace().any(|w| w == word)).map(|(f, _)| *f)
+    };
+    if lower[first..].starts_with(&["what", "time"]) {
+        return TIME;
+    }
+    let mut found = 0;
+    let mut unknown = 0;
+    for word in lower[first + 1..].iter().take(8) {
+        match form(word) {
+            Some(0) => {}
+            Some(next) if next == NUMBER && found != 0 => {}
+            Some(next) => found = next,
+            None if found != 0 => break,
+            None if PASSED.split_whitespace().any(|passed| passed == *word) => {}
+            // An attribute may stand before the noun: `which feature flag`.
+            None if unknown < 1 && !ENDS.split_whitespace().any(|end| end == *word) => unknown += 1,
+            None => break,
+        }
+    }
+    found
+}
+
+/// Words that end the run after the asking word.
+const ENDS: &str = "did do does has have had will would can could should shall may might must i \
+    you we they he she it to in on at for with from by and or about one this that these those";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seats::answerer::offline::words::words;
+
+    fn asked(text: &str) -> Forms {
+        let found = words(text);
+        sought(&found.iter().map(|word| word.lower.as_str()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_noun_that_is_asked_for_tells_the_form() {
+        let table = [
+            ("Which commit fixed the parser?", HASH),
+            ("What is the short hash of that commit?", HASH),
+            ("Which release will have it?", VERSION),
+            ("What release date was set?", DATE),
+            ("What version number comes next?", VERSION),
+            ("Which feature flag guards it?", NAME),
+            ("What request id failed?", NAME),
+            ("Which test file was added?", PATH),
+            ("How many rows were lost?", NUMBER),
+            ("On which port does it listen?", NUMBER),
+            ("What time does it start?", TIME),
+            ("What did Ann say about the file?", 0),
+            ("What is the reason for the commit?", 0),
+            ("Who wrote the file?", 0),
+        ];
+        for (question, forms) in table {
+            assert_eq!(asked(question), forms, "{question}");
+        }
+    }
+
+    #[test]
+    fn values_have_the_forms_of_their_spelling() {
+        let of = |text: &str| values(text).iter().fold(0, |all, value| all | value.forms);
+        assert_eq!(of("[main 3f9c2ab] Close"), HASH | NAME);
+        assert_eq!(of("ship 7.11.9."), VERSION);
+        assert_eq!(of("on 2025-10-21,"), DATE);
+        assert_eq!(of("from 19:25 on"), TIME);
+        assert_eq!(of("see lib/net.rs") & PATH, PATH);
+        assert_eq!(of("ask heron-3.example.org") & HOST, HOST);
+        assert_eq!(of("under AB-123 please") & NAME, NAME);
+        assert_eq!(of("lost 1420 rows"), NUMBER);
+        assert_eq!(of("All is well, I think. Half-way there."), 0);
+    }
+}

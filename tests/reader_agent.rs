@@ -1,0 +1,123 @@
+//! How often the offline reader is right about sessions of agents: the bundled
+//! generated ones, asked of all that was said so far (`full`) and of the
+//! messages around the evidence alone (`evidence`). The strict offline judge
+//! grades. Every other question was looked at while the rules were made
+//! ("fitted"); the rest was not ("held out").
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use recap::dataset::{LoadOptions, load};
+use recap::model::{Probe, ProbeKind, Role, Transcript, Verdict};
+use recap::seats::answerer::{Answerer, Offline, Passage, Shown};
+use recap::seats::judge::{Grading, Offline as Judge};
+use recap::tokens::Counter;
+
+/// Messages on either side of the evidence.
+const AROUND: usize = 2;
+
+fn shown(transcript: &Transcript, probe: &Probe, full: bool) -> Shown {
+    let until = transcript.messages.len().min(probe.asked_at as usize + 1);
+    let place = |id: &String| transcript.messages.iter().position(|m| m.id == *id);
+    let evidence: Vec<usize> = probe.evidence.iter().filter_map(place).collect();
+    let near = |at: usize| evidence.iter().any(|place| at.abs_diff(*place) <= AROUND);
+    let preamble =
+        Passage { role: Role::System, at: None, text: transcript.preamble.sent().into() };
+    let messages = transcript.messages[..until].iter().enumerate();
+    let kept = messages.filter(|(at, _)| full || near(*at)).map(|(_, m)| m);
+    let passage =
+        |m: &recap::model::Message| Passage { role: m.role, at: m.at, text: m.sent().into() };
+    let now = transcript.messages[..until].iter().rev().find_map(|m| m.at);
+    Shown { passages: [preamble].into_iter().chain(kept.map(passage)).collect(), now }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Row {
+    n: f64,
+    score: f64,
+    silent: f64,
+}
+
+type Rows = BTreeMap<(bool, bool, ProbeKind), Row>;
+
+fn measure(name: &str) -> Rows {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("datasets").join(name);
+    let dataset = load(&path, &LoadOptions::default()).unwrap();
+    let reader = Offline::new(Arc::new(Counter::default()));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let mut rows = Rows::new();
+    let verbose = std::env::var_os("VERBOSE").is_some();
+    for (number, probe) in dataset.probes.iter().enumerate() {
+        let transcript = dataset.transcripts.iter().find(|t| t.id == probe.transcript).unwrap();
+        for full in [true, false] {
+            let shown = shown(transcript, probe, full);
+            let answers = runtime.block_on(reader.answer(&shown, &[&probe.question]));
+            let answer = answers.into_iter().next().unwrap().unwrap();
+            let judged = Judge.judge(&Grading {
+                question: &probe.question,
+                kind: probe.kind,
+                expect: &probe.expect,
+                stale: &probe.stale,
+                answer: &answer,
+            });
+            let Some(score) = judged.score else { continue };
+            if verbose && score < 1.0 {
+                println!(
+                    "=== {} full={full} {} | {} | {:?} | stale {:?}\n{answer}\n--> {:?} {}",
+                    probe.id,
+                    probe.kind.as_str(),
+                    probe.question,
+                    probe.expect,
+                    probe.stale,
+                    judged.verdict,
+                    judged.rationale
+                );
+            }
+            let row = rows.entry((full, number % 2 == 1, probe.kind)).or_default();
+            row.n += 1.0;
+            row.score += score;
+            row.silent += f64::from(u8::from(judged.verdict == Verdict::Abstained));
+        }
+    }
+    rows
+}
+
+fn mean(rows: &Rows, full: bool, held_out: Option<bool>) -> f64 {
+    let of =
+        rows.iter().filter(|((f, held, _), _)| *f == full && held_out.is_none_or(|h| h == *held));
+    let (score, n) = of.fold((0.0, 0.0), |(s, n), (_, row)| (s + row.score, n + row.n));
+    score / n
+}
+
+#[test]
+fn sessions_of_agents_are_read() {
+    let start = Instant::now();
+    let rows = measure("quickstart");
+    let mut kinds: BTreeMap<ProbeKind, [Row; 2]> = BTreeMap::new();
+    for ((full, _, kind), row) in &rows {
+        let sum = &mut kinds.entry(*kind).or_default()[usize::from(!full)];
+        *sum =
+            Row { n: sum.n + row.n, score: sum.score + row.score, silent: sum.silent + row.silent };
+    }
+    for (kind, [full, alone]) in kinds {
+        let (a, b) = (full.score / full.n, alone.score / alone.n);
+        println!(
+            "{:13} {:3} full {a:.2} evidence {b:.2} silent {} {}",
+            kind.as_str(),
+            full.n,
+            full.silent,
+            alone.silent
+        );
+    }
+    for full in [true, false] {
+        println!(
+            "full={full}: all {:.3} fitted {:.3} held out {:.3}",
+            mean(&rows, full, None),
+            mean(&rows, full, Some(false)),
+            mean(&rows, full, Some(true))
+        );
+    }
+    println!("{:?}", start.elapsed());
+}
