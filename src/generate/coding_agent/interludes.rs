@@ -87,14 +87,16 @@ impl Work<'_> {
         let act = self.shell(&format!("ops/log {service} --tail {lines}"), log.text).takes(3);
         let text = self.maybe("log", &[("service", service)]);
         let place = self.act(text, vec![act]).1[0];
-        let text = self.line("log_said", &[("error", error)]);
-        self.script.say(text);
         let gaps = [("service", service), ("error", error)];
+        let found = [gaps[0], gaps[1], ("since", &log.since), ("request", &log.request)];
+        let text = self.line("log_said", &found);
+        let said = self.script.say(text);
         let question = self.question("ask.request", &gaps);
-        self.script.ask(Question::any_of(ProbeKind::Fact, question, [log.request]).from(&[place]));
+        let question = Question::any_of(ProbeKind::Fact, question, [log.request]);
+        self.script.ask(question.from(&[place, said]));
         let question = self.question("ask.since", &gaps);
-        self.script
-            .ask(Question::any_of(ProbeKind::Temporal, question, [log.since]).from(&[place]));
+        let question = Question::any_of(ProbeKind::Temporal, question, [log.since]);
+        self.script.ask(question.from(&[place, said]));
     }
 
     /// The agent lists `n` rows of a depot.
@@ -110,9 +112,11 @@ impl Work<'_> {
         let act = self.shell(&command, rows.text).takes(2);
         let text = self.maybe("rows", &gaps);
         let place = self.act(text, vec![act]).1[0];
-        let text = self.line("rows_said", &gaps);
-        self.script.say(text);
-        for (section, value) in [("ask.held", rows.reference), ("ask.held_weight", rows.grams)] {
+        let text = self.line("rows_said", &[gaps[0], ("reference", &rows.reference)]);
+        let said = self.script.say(text);
+        // The weight stands in the table alone.
+        let asked = [("ask.held", rows.reference, said), ("ask.held_weight", rows.grams, place)];
+        for (section, value, place) in asked {
             let question = self.question(section, &gaps[..1]);
             self.script.ask(Question::any_of(ProbeKind::Fact, question, [value]).from(&[place]));
         }
@@ -162,12 +166,8 @@ impl Work<'_> {
         }
         let text = self.line("u.wrap", &[]);
         self.user(&text, 0, &[]);
-        let hash = |place| {
-            let said = self.script.text(place);
-            let tail = said.lines().last().and_then(|line| line.split_once(' '));
-            tail.map_or(String::new(), |(hash, _)| hash.to_owned())
-        };
-        let done = self.done.iter().map(|(topic, place)| format!("{topic} ({})", hash(*place)));
+        let done =
+            self.done.iter().map(|(topic, place)| format!("{topic} ({})", self.stamp(*place).0));
         let done = done.collect::<Vec<_>>().join("; ");
         let text = self.line("summary", &[("done", &done)]);
         self.script.say(text);

@@ -67,7 +67,6 @@ fn write(script: &mut Script) {
         lines: Phrases::new(include_str!("agent.txt")),
         asks: Phrases::new(include_str!("asks.txt")),
         agenda,
-        branch: "main".to_owned(),
         read: Vec::new(),
         used: Vec::new(),
         logged: Vec::new(),

@@ -54,15 +54,12 @@ impl Environment {
 
     /// What the status script prints.
     pub fn table(&self) -> String {
-        let mut text = format!(
-            "{:<10}{:<10}{:>8}{:>10}{:>10}{:>14}\n",
-            "service", "version", "queue", "p95", "errors/h", "up"
-        );
+        let mut text = String::new();
         for Service { name, queue, p95, errors, version, uptime } in &self.services {
             let (hours, minutes) = (uptime / 3600, uptime / 60 % 60);
-            let (up, p95) = (format!("{hours}h{minutes:02}m"), format!("{p95} ms"));
             text.push_str(&format!(
-                "{name:<10}{version:<10}{queue:>8}{p95:>10}{errors:>10}{up:>14}\n"
+                "{} {name:<8} {version:<8} queue {queue:<5} p95 {p95} ms  errors {errors}/h  up {hours}h{minutes:02}m\n",
+                self.name
             ));
         }
         text.trim_end().to_owned()
@@ -147,15 +144,16 @@ pub fn rows(depot: &str, day: &str, n: usize, random: &mut Stream) -> Rows {
         let state = if at == held { "held" } else { *random.pick(&["new", "sent", "sent"]) };
         let time = format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
         rows.push(format!(
-            "  {{\n    \"id\": {id},\n    \"depot\": \"{depot}\",\n    \"reference\": \"{reference}\",\n    \
-             \"received_at\": \"{day}T{time}\",\n    \"weight_g\": {grams},\n    \"state\": \"{state}\"\n  }}"
+            "{{\"id\": {id}, \"depot\": \"{depot}\", \"reference\": \"{reference}\", \
+             \"received_at\": \"{day}T{time}\", \"origin\": \"drop\", \"attempts\": 0, \
+             \"refused_because\": null, \"weight_grams\": {grams}, \"state\": \"{state}\"}}"
         ));
         if at == held {
             found = Some((reference, grams));
         }
     }
     let (reference, grams) = found.expect("one of the rows is held");
-    Rows { text: format!("[\n{}\n]", rows.join(",\n")), reference, grams }
+    Rows { text: rows.join("\n"), reference, grams }
 }
 
 /// A depot's code.

@@ -149,8 +149,9 @@ impl Repo {
         self.changed().iter().map(shown).collect::<String>().trim_end().to_owned()
     }
 
-    /// `git commit -am`: what git prints.
-    pub fn commit(&mut self, branch: &str, commit: Commit) -> String {
+    /// Commits everything; what `git log -1 --shortstat --summary` then prints,
+    /// with hash, day and subject in its first line.
+    pub fn commit(&mut self, commit: Commit) -> String {
         let changed: Vec<String> = self.changed().into_iter().map(str::to_owned).collect();
         let (mut added, mut removed) = (0, 0);
         for path in &changed {
@@ -161,8 +162,9 @@ impl Repo {
         let plural = |n: usize| if n == 1 { "" } else { "s" };
         let files = changed.len();
         let mut text = format!(
-            "[{branch} {}] {}\n {files} file{} changed, {added} insertion{}(+), {removed} deletion{}(-)",
+            "{} {} {}\n\n {files} file{} changed, {added} insertion{}(+), {removed} deletion{}(-)",
             commit.hash,
+            commit.day,
             commit.subject,
             plural(files),
             plural(added),
@@ -210,10 +212,10 @@ mod tests {
         assert!(repo.diff().contains("@@ -1,3 +1,4 @@\n one\n-two\n+2\n+2b\n three\n"));
         let commit =
             Commit { hash: "b96a83f".into(), day: "2025-01-07".into(), subject: "S".into() };
-        let said = repo.commit("main", commit);
+        let said = repo.commit(commit);
         assert_eq!(
             said,
-            "[main b96a83f] S\n 2 files changed, 3 insertions(+), 1 deletion(-)\n create mode 100644 d.py"
+            "b96a83f 2025-01-07 S\n\n 2 files changed, 3 insertions(+), 1 deletion(-)\n create mode 100644 d.py"
         );
         assert_eq!(repo.status(), "");
         assert_eq!(repo.log(5), "b96a83f 2025-01-07 S");

@@ -15,17 +15,17 @@ impl Work<'_> {
         let wish = self.random.pick(&task.ask).clone();
         let section = if opening { "u.start" } else { "u.next" };
         let text = self.line(section, &[("task", &wish)]);
-        let wished = self.user(&text, if opening { 2 } else { 1 }, &[]);
+        self.user(&text, if opening { 2 } else { 1 }, &[]);
         self.look(task, opening);
         let steps = [
-            format!("Test for {}", task.topic),
+            format!("Failing test in {}", task.test_file),
             format!("Change {}", task.old_file()),
             "Run everything and commit".to_owned(),
         ];
         let listed = self.random.chance(60);
         self.note(listed, &steps, 0);
         let test = self.reproduce(task);
-        self.mend(task);
+        let red = self.mend(task);
         self.note(listed, &steps, 2);
         self.verify(task);
         let decision = self.random.chance(70).then(|| self.decide(task));
@@ -37,9 +37,11 @@ impl Work<'_> {
             self.use_something();
         }
         self.note(listed, &steps, 3);
-        let text = self.line("done", &[("finding", &task.finding)]);
-        self.script.say(text);
-        self.ask_about(task, wished, test, commit);
+        let (hash, _) = self.stamp(commit);
+        let gaps = [("finding", task.finding.as_str()), ("topic", &task.topic)];
+        let text = self.line("done", &[gaps[0], gaps[1], ("hash", &hash), ("test", &task.test)]);
+        let done = self.script.say(text);
+        self.ask_about(task, [test, red], commit, done);
         if let Some((offered, chosen, option)) = decision {
             self.ask_about_decision(task, offered, chosen, &option);
         }
@@ -137,9 +139,10 @@ impl Work<'_> {
         self.act(text, vec![act]).1[0]
     }
 
-    /// Changes the code.
-    fn mend(&mut self, task: &Task) {
-        let text = self.line("red", &[("file", task.old_file())]);
+    /// Says what the test showed and changes the code.
+    fn mend(&mut self, task: &Task) -> Place {
+        let shown = [("topic", task.topic.as_str()), ("value", &task.value)];
+        let text = self.line("red", &[("file", task.old_file()), shown[0], shown[1]]);
         let mut acts = Vec::new();
         if let (Some(path), Some(text)) = (&task.create, &task.create_text) {
             acts.push(self.writing(path, text));
@@ -152,12 +155,13 @@ impl Work<'_> {
         if acts.len() > 1 && self.random.chance(50) {
             let mut acts = acts.into_iter();
             let first: Vec<Act> = acts.by_ref().take(1).collect();
-            self.act(text, first);
+            let (red, _) = self.act(text, first);
             for act in acts {
                 self.act(String::new(), vec![act]);
             }
+            red
         } else {
-            self.act(text, acts);
+            self.act(text, acts).0
         }
     }
 
@@ -193,14 +197,16 @@ impl Work<'_> {
     fn decide(&mut self, task: &Task) -> (Place, Place, String) {
         let mut options = task.options.clone();
         self.random.shuffle(&mut options);
-        let (last, first) = options.split_last().expect("a task has four options");
-        let listed = format!("{} or {last}", first.join(", "));
+        let listed: String = options.iter().map(|option| format!("\n- {option}?")).collect();
+        let listed = listed + "\n";
         let text = self.line("choose", &[("matter", &task.matter), ("options", &listed)]);
         let offered = self.script.say(text);
         let option = self.random.pick(&options).clone();
-        let gaps = [("option", option.as_str()), ("reason", &task.reason)];
+        let gaps =
+            [("matter", task.matter.as_str()), ("option", &option), ("reason", &task.reason)];
         let text = self.line("u.choose", &gaps);
-        let chosen = self.user(&text, 1, &[option.clone(), task.reason.clone()]);
+        let keep = [&option, &task.reason, &task.matter].map(String::clone);
+        let chosen = self.user(&text, 1, &keep);
         (offered, chosen, option)
     }
 
@@ -227,39 +233,49 @@ impl Work<'_> {
             subject: subject.clone(),
         };
         let command = format!(
-            "git add -A && git commit -m {subject:?} && git log -1 --format='%h %ad' --date=short"
+            "git add -A && git commit -q -m {subject:?} && git log -1 --format='%h %ad %s' --date=short --shortstat --summary"
         );
-        let (hash, day) = (commit.hash.clone(), commit.day.clone());
-        let output = self.checkout.repo.commit(&self.branch, commit);
-        acts.push(self.shell(&command, format!("{output}\n{hash} {day}")));
+        let output = self.checkout.repo.commit(commit);
+        acts.push(self.shell(&command, output));
         *self.act(text, acts).1.last().expect("the commit is a call")
     }
 
-    fn ask_about(&mut self, task: &Task, wished: Place, test: Place, commit: Place) {
-        let topic = ("topic", task.topic.as_str());
+    /// Hash and day of a commit, as git printed them.
+    pub fn stamp(&self, commit: Place) -> (String, String) {
         let said = self.script.text(commit);
-        let tail = said.lines().last().expect("the commit ends with hash and day");
-        let (hash, day) = tail.split_once(' ').expect("hash and day");
-        let question = self.question("ask.commit", &[topic]);
-        self.script.ask(Question::any_of(ProbeKind::Artifact, question, [hash]).from(&[commit]));
+        let mut words = said.split(' ').map(str::to_owned);
+        (words.next().unwrap_or_default(), words.next().unwrap_or_default())
+    }
+
+    fn ask_about(&mut self, task: &Task, red: [Place; 2], commit: Place, done: Place) {
+        let (topic, test) = (("topic", task.topic.as_str()), ("test", task.test.as_str()));
+        let subject = ("subject", task.subject.as_str());
+        let (hash, day) = self.stamp(commit);
+        // A commit is known by what was said of it, or by its title.
+        let (question, place) = if self.random.chance(50) {
+            (self.question("ask.commit", &[topic]), done)
+        } else {
+            (self.question("ask.commit_title", &[subject]), commit)
+        };
+        self.script.ask(Question::any_of(ProbeKind::Artifact, question, [hash]).from(&[place]));
         let question = self.question("ask.failing", &[topic]);
-        self.script.ask(Question::any_of(ProbeKind::Fact, question, [&task.value]).from(&[test]));
+        self.script.ask(Question::any_of(ProbeKind::Fact, question, [&task.value]).from(&red));
         if self.random.chance(60) {
             let question = self.question("ask.test", &[topic]);
-            self.script
-                .ask(Question::any_of(ProbeKind::Artifact, question, [&task.test]).from(&[test]));
+            let question = Question::any_of(ProbeKind::Artifact, question, [&task.test]);
+            self.script.ask(question.from(&[done]));
         }
-        if self.random.chance(40) {
-            let question = self.question("ask.which_commit", &[topic, ("test", &task.test)]);
-            let question = Question::any_of(ProbeKind::MultiHop, question, [hash]);
-            self.script.ask(question.from(&[wished, test, commit]));
+        if self.random.chance(15) {
+            let question = self.question("ask.which_commit", &[test]);
+            let question = Question::any_of(ProbeKind::MultiHop, question, [&day]);
+            self.script.ask(question.from(&[done, commit]));
         }
         if self.random.chance(30) {
-            let question = self.question("ask.days", &[topic]);
+            let question = self.question("ask.days", &[subject]);
             self.script.ask(Question::any_of(ProbeKind::Temporal, question, [day]).from(&[commit]));
         }
         if let Some(path) = &task.create {
-            let question = self.question("ask.created", &[topic]);
+            let question = self.question("ask.created", &[subject]);
             let question = Question::any_of(ProbeKind::Artifact, question, [path]);
             self.script.ask(question.from(&[commit]));
         }

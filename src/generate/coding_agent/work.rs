@@ -26,8 +26,6 @@ pub struct Work<'a> {
     pub lines: Phrases,
     pub asks: Phrases,
     pub agenda: Agenda,
-    /// The branch that is worked on.
-    pub branch: String,
     /// Files that were read.
     pub read: Vec<String>,
     /// Facts and rules that were acted on, by key.
