@@ -4,6 +4,8 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::FxHasher;
 
+use crate::text::calendar::month;
+
 /// Forms of values, as bits: a value may have several.
 pub(super) type Forms = u16;
 
@@ -54,8 +56,15 @@ pub(super) fn values(text: &str) -> Vec<Value> {
             .trim_end_matches(['-', '#'])
     });
     let mut out = Vec::new();
+    let mut before = "";
     for piece in pieces {
-        let forms = forms(piece);
+        let written_out = is_weekday(piece)
+            || month(piece).is_some() && is_day(before)
+            || month(before).is_some() && is_day(piece);
+        if !piece.is_empty() {
+            before = piece;
+        }
+        let forms = forms(piece) | if written_out { DATE } else { 0 };
         if forms != 0 {
             let mut hasher = FxHasher::default();
             piece.hash(&mut hasher);
@@ -127,6 +136,18 @@ fn is_date(b: &[u8]) -> bool {
         })
 }
 
+/// `21`, `3rd`: the day of a month that is written out beside it.
+fn is_day(token: &str) -> bool {
+    let digits = token.trim_end_matches(|c: char| c.is_ascii_lowercase());
+    (1..=2).contains(&digits.len()) && digits.parse::<u8>().is_ok_and(|day| (1..=31).contains(&day))
+}
+
+fn is_weekday(token: &str) -> bool {
+    const DAYS: [&str; 7] =
+        ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+    DAYS.iter().any(|day| token.eq_ignore_ascii_case(day))
+}
+
 /// `9:30`, `09:30:12`.
 fn is_time(b: &[u8]) -> bool {
     let mut parts = b.split(|c| *c == b':');
@@ -187,21 +208,23 @@ fn is_host(token: &str) -> bool {
 }
 
 /// Words that tell the form of what is asked for.
-const CUES: [(Forms, &str); 9] = [
+const CUES: [(Forms, &str); 10] = [
     (HASH, "commit hash sha revision commits"),
     (VERSION, "version release tag"),
     (PATH, "file path folder directory script module"),
     (HOST, "host hostname address server domain url endpoint machine"),
     (
         NAME,
-        "id identifier ticket reference code flag key account request branch test function \
-        serial database issue",
+        "id identifier ticket reference flag key request branch test function serial database \
+        issue",
     ),
-    (TIME, "clock o'clock"),
-    (DATE, "date day"),
+    // What is called a number is often letters and digits.
+    (NAME | NUMBER, "number account code room desk berth locker policy permit"),
+    (TIME, "clock o'clock time"),
+    (DATE, "date day deadline"),
     (
         NUMBER,
-        "port number weight figure extension limit amount count percentage balance \
+        "port weight figure extension limit amount count percentage balance \
         threshold size value many much long grams budget price",
     ),
     (0, "name short id's"),
@@ -228,7 +251,7 @@ pub(super) fn sought(lower: &[&str]) -> Forms {
     for word in lower[first + 1..].iter().take(8) {
         match form(word) {
             Some(0) => {}
-            Some(next) if next == NUMBER && found != 0 => {}
+            Some(next) if next & NUMBER != 0 && found != 0 => {}
             Some(next) => found = next,
             None if found != 0 => break,
             None if PASSED.split_whitespace().any(|passed| passed == *word) => {}
@@ -268,6 +291,8 @@ mod tests {
             ("How many rows were lost?", NUMBER),
             ("On which port does it listen?", NUMBER),
             ("What time does it start?", TIME),
+            ("What is the new departure time?", TIME),
+            ("Under which policy number is it insured?", NAME | NUMBER),
             ("What did Ann say about the file?", 0),
             ("What is the reason for the commit?", 0),
             ("Who wrote the file?", 0),
@@ -283,6 +308,9 @@ mod tests {
         assert_eq!(of("[main 3f9c2ab] Close"), HASH | NAME);
         assert_eq!(of("ship 7.11.9."), VERSION);
         assert_eq!(of("on 2025-10-21,"), DATE);
+        assert_eq!(of("on the 3rd May, a Tuesday") & DATE, DATE);
+        assert_eq!(of("by July 21"), DATE | NUMBER);
+        assert_eq!(of("in May the 400 crates") & DATE, 0);
         assert_eq!(of("from 19:25 on"), TIME);
         assert_eq!(of("see lib/net.rs") & PATH, PATH);
         assert_eq!(of("ask heron-3.example.org") & HOST, HOST);
