@@ -210,6 +210,7 @@ impl Game<'_> {
         about.retain(|(key, _)| *key != "a");
         about.extend(names.iter().cloned());
         about.extend([("n", count), ("price", price), ("sum", deal.sum.to_string())]);
+        about.push(("receipt", deal.receipt.clone()));
         let think = self.line("a.think", &gaps(&about));
         about.push(("think", think));
         let text = self.line("a.bought", &gaps(&about));
@@ -247,6 +248,7 @@ impl Game<'_> {
             ("price", deal.price.to_string()),
             ("sum", deal.sum.to_string()),
             ("margin", deal.price.abs_diff(trade.cost).to_string()),
+            ("receipt", deal.receipt.clone()),
         ]);
         let section = if deal.price >= trade.cost { "a.gain" } else { "a.loss" };
         let gain = self.line(section, &gaps(&about));
