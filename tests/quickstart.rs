@@ -258,6 +258,21 @@ fn the_coding_sessions_lie_within_the_quartiles_of_real_ones() {
     sessions.iter().for_each(|transcript| holds(transcript, &CODING));
 }
 
+/// No recordings of their kind are at hand, and the chats of tau-bench are
+/// shorter in every way: they lie between those and the coding sessions.
+#[test]
+fn the_other_sessions_lie_within_the_span_of_both_kinds_of_real_ones() {
+    let span: Quartiles = std::array::from_fn(|row| {
+        (CODING[row].0.min(ASSISTANT[row].0), CODING[row].1.max(ASSISTANT[row].1))
+    });
+    let sessions = [of_kind("assistant"), of_kind("game-agent")].concat();
+    assert_eq!(sessions.len(), 4);
+    for transcript in &sessions {
+        println!("{}: {:.3?}", transcript.id, Texture::of(transcript).values());
+    }
+    sessions.iter().for_each(|transcript| holds(transcript, &span));
+}
+
 /// The recordings are not part of the repository.
 #[test]
 fn the_quartiles_are_those_of_the_recordings() {
