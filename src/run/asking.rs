@@ -10,14 +10,14 @@ use std::sync::{Arc, Mutex};
 use rustc_hash::FxHashMap;
 use tokio::sync::OnceCell;
 
+use super::answerable::Stated;
 use super::pool::Seats;
 use crate::model::{
-    Answer, CellOutcome, Expectation, Judgement, NoAnswer, Part, ProbeFacts, ProbeRow, Snapshot,
-    Verdict,
+    Answer, CellOutcome, Judgement, NoAnswer, Part, ProbeFacts, ProbeRow, Snapshot, Verdict,
 };
 use crate::replay::{Probed, Replayed, Subject};
 use crate::seats::answerer::{Passage, Shown};
-use crate::seats::judge::{Grading, Haystack, Sought};
+use crate::seats::judge::Grading;
 
 /// Something that is worked out once, however many cells wait for it.
 type Once<K, V> = Mutex<FxHashMap<K, Arc<OnceCell<V>>>>;
@@ -35,8 +35,7 @@ pub(super) struct Asking {
     seats: Seats,
     /// The messages as a model would read them.
     messages: Vec<Arc<str>>,
-    /// What each probe expects to be said; absent where that is no value.
-    sought: Vec<Option<Vec<Sought>>>,
+    stated: Stated,
     answers: Once<blake3::Hash, Vec<Answered>>,
     judgements: Once<(u32, String), Judgement>,
 }
@@ -46,10 +45,11 @@ impl Asking {
     pub fn new(subject: Arc<Subject>, seats: Seats) -> Self {
         let asked = !subject.facts.probes.is_empty();
         let messages = subject.facts.messages.iter().filter(|_| asked);
-        let messages = messages.map(|m| Arc::from(subject.texts[&m.text].as_str())).collect();
-        let sought = subject.facts.probes.iter().map(|p| sought(&p.probe.expect)).collect();
+        let messages: Vec<Arc<str>> =
+            messages.map(|m| Arc::from(subject.texts[&m.text].as_str())).collect();
+        let stated = Stated::new(messages.clone(), &subject.facts.probes);
         let (answers, judgements) = (Once::default(), Once::default());
-        Self { subject, seats, messages, sought, answers, judgements }
+        Self { subject, seats, messages, stated, answers, judgements }
     }
 
     /// Fills in the probe rows of a cell that was replayed.
@@ -59,8 +59,7 @@ impl Asking {
         for (number, snapshot) in (0u32..).zip(&rows.snapshots) {
             let here = replayed.probed.iter().filter(|p| p.snapshot == number);
             let here: Vec<&Probed> = here.collect();
-            let shown = self.shown(snapshot, &replayed.texts);
-            let answers = self.answers(snapshot, &shown, &here).await;
+            let answers = self.answers(snapshot, &replayed.texts, &here).await;
             for (probed, answered) in here.into_iter().zip(answers) {
                 asked.push(self.row(probed, answered).await);
             }
@@ -99,7 +98,7 @@ impl Asking {
     async fn answers(
         &self,
         snapshot: &Snapshot,
-        shown: &Shown,
+        texts: &BTreeMap<String, String>,
         probed: &[&Probed],
     ) -> Vec<Answered> {
         let numbers: Vec<u32> = probed.iter().map(|p| p.probe).collect();
@@ -107,20 +106,15 @@ impl Asking {
         let questions: Vec<&str> =
             numbers.iter().map(|&n| self.probe(n).probe.question.as_str()).collect();
         let ask = || async {
-            let answers = self.seats.answerer.answer(shown, &questions).await;
-            let answerable = self.answerable(shown, &numbers);
-            let answered = answers.into_iter().zip(answerable);
-            answered.map(|(answer, answerable)| Answered { answer, answerable }).collect()
+            let shown = self.shown(snapshot, texts);
+            let answers = self.seats.answerer.answer(&shown, &questions).await;
+            let answered = answers.into_iter().zip(&numbers).map(|(answer, &probe)| {
+                let answerable = self.stated.answerable(probe, snapshot, texts);
+                Answered { answer, answerable }
+            });
+            answered.collect()
         };
         once.get_or_init(ask).await.clone()
-    }
-
-    /// Whether the context says what each probe expects.
-    fn answerable(&self, shown: &Shown, probes: &[u32]) -> Vec<Option<bool>> {
-        let texts: Vec<&str> = shown.passages.iter().map(|passage| &*passage.text).collect();
-        let context = Haystack::new(&texts.join("\n\n"));
-        let states = |values: &Vec<Sought>| values.iter().any(|value| context.states(value));
-        probes.iter().map(|&probe| self.sought[probe as usize].as_ref().map(states)).collect()
     }
 
     async fn judgement(&self, number: u32, answer: &str) -> Judgement {
@@ -184,12 +178,4 @@ fn key(parts: &[Part], probes: &[u32]) -> blake3::Hash {
 
 fn unscored(why: String) -> Judgement {
     Judgement { verdict: Verdict::Unscored(why.clone()), score: None, rationale: why }
-}
-
-/// The values that a context can state; `None` for a rubric, for yes and no,
-/// and for what cannot be known (`semantics` 32).
-fn sought(expect: &Expectation) -> Option<Vec<Sought>> {
-    let values: Vec<Sought> = expect.alternatives().iter().map(|v| Sought::new(v)).collect();
-    let open = |value: &Sought| !value.is_yes_no() && !value.is_empty();
-    values.iter().any(open).then_some(values)
 }

@@ -3,6 +3,7 @@
 //! Invariant: a cell that fails stops nothing but itself, and what finished is
 //! on disk before the next event is shown.
 
+mod answerable;
 mod asking;
 mod folder;
 mod observer;

@@ -62,6 +62,32 @@ impl Sought {
         self.is_yes_no
     }
 
+    /// What can be looked for text by text: the parts of a list, each by
+    /// itself, or the value as a whole.
+    pub fn parts(&self) -> Vec<Sought> {
+        match &self.form {
+            Some(form) if form.items.len() > 1 && form.times.is_empty() => {
+                let part = |item: &Item| Form {
+                    items: vec![item.clone()],
+                    times: Vec::new(),
+                    is_denied: form.is_denied,
+                    joined: None,
+                    unspaced: None,
+                    name: None,
+                };
+                let parts = form.items.iter().map(part);
+                parts.map(|form| Sought { form: Some(form), is_yes_no: false }).collect()
+            }
+            _ => vec![self.clone()],
+        }
+    }
+
+    /// How many of so many parts have to be said: both of two, two thirds of
+    /// more, as an answer has to.
+    pub fn needed(parts: usize) -> usize {
+        if parts <= 2 { parts } else { (2 * parts).div_ceil(3) }
+    }
+
     /// Whether nothing can be looked for: the value is punctuation.
     pub fn is_empty(&self) -> bool {
         self.form.is_none()
