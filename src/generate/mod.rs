@@ -38,6 +38,27 @@
 //! out; anything else is [`GenerateError::Flawed`], a bug of the kind.
 //!
 //! Invariant: one seed, one text, on every machine.
+//!
+//! [`Act`]: crate::generate::Act
+//! [`Fact`]: crate::generate::Fact
+//! [`GenerateError::Flawed`]: crate::generate::GenerateError::Flawed
+//! [`KINDS`]: crate::generate::KINDS
+//! [`Phrases`]: crate::generate::Phrases
+//! [`Place`]: crate::generate::Place
+//! [`Question`]: crate::generate::Question
+//! [`Question::unanswerable`]: crate::generate::Question::unanswerable
+//! [`Script`]: crate::generate::Script
+//! [`Script::act`]: crate::generate::Script::act
+//! [`Script::ask`]: crate::generate::Script::ask
+//! [`Script::fact`]: crate::generate::Script::fact
+//! [`Script::left`]: crate::generate::Script::left
+//! [`Script::open`]: crate::generate::Script::open
+//! [`Script::random`]: crate::generate::Script::random
+//! [`Script::say`]: crate::generate::Script::say
+//! [`Script::state`]: crate::generate::Script::state
+//! [`Script::user`]: crate::generate::Script::user
+//! [`Stream::fresh`]: crate::generate::Stream::fresh
+//! [`generate`]: crate::generate::generate
 
 mod assistant;
 mod calendar;
