@@ -48,7 +48,7 @@ pub(super) struct Holds {
 #[derive(Debug, Args)]
 pub struct Selection {
     /// A preset by name, or a TOML file of your own; repeat for several, `all` for every built-in
-    /// one; full, empty and id-list always run [default: the controls and the seven mechanisms]
+    /// one; full, empty and id-list always run, evidence where there are probes [default: the controls and the seven mechanisms]
     #[arg(long, value_name = "NAME|FILE")]
     strategy: Vec<String>,
 

@@ -41,7 +41,7 @@ impl Voice {
 }
 
 /// Two letters change places, or one is left out.
-fn slip(random: &mut Stream, word: &str) -> String {
+pub(super) fn slip(random: &mut Stream, word: &str) -> String {
     let mut letters: Vec<char> = word.chars().collect();
     let at = 1 + random.index(letters.len() - 3);
     if random.chance(60) && letters[at] != letters[at + 1] {

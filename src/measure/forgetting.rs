@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use super::rows::BASELINE;
 use crate::model::{
-    AgeBin, AgeUnit, Cell, CellRows, Forgetting, ProbeKind, ReferenceState, TranscriptFacts,
+    AgeBin, AgeUnit, Cell, CellRows, Forgetting, ProbeKind, ReferenceState, Standing,
+    TranscriptFacts,
 };
 
 /// Where bins of compactions begin.
@@ -74,7 +75,10 @@ impl Curve {
             let Some(reference) = facts.exam.references.get(outcome.reference as usize) else {
                 continue;
             };
-            let kept = u64::from(outcome.state == ReferenceState::Kept);
+            // A refused request keeps nothing, controls apart (`measures` §1).
+            let refused = cell.standing != Standing::Control
+                && rows.requests.get(reference.request as usize).is_some_and(|r| r.overflow);
+            let kept = u64::from(outcome.state == ReferenceState::Kept && !refused);
             let count = |tally: &mut Tally| {
                 tally.references += 1;
                 tally.kept += kept;

@@ -1,6 +1,6 @@
 //! The measures that rest on probes, on values worked out by hand.
 
-use super::testkit::{cell, facts, manifest};
+use super::testkit::{absent, cell, close, facts, manifest, run};
 use super::*;
 use crate::model::{
     AgainstFull, AgeUnit, CellOutcome, Interval, PresetRow, ProbeKind, Source, TranscriptFacts,
@@ -30,27 +30,8 @@ fn compacted(id: &str, outcomes: &str) -> Cell {
     cell(id, "x").sent(&[1_000, 500]).snapshot(1, 1).answers(outcomes).build()
 }
 
-fn run(facts: Vec<TranscriptFacts>, cells: Vec<Cell>) -> Report {
-    let options = MeasureOptions { seed: 7, margin: 0.05 };
-    measure(manifest(&["25%"]), "d".into(), facts, cells, &options)
-}
-
 fn row<'a>(report: &'a Report, strategy: &str) -> &'a PresetRow {
     report.rows.iter().find(|r| r.dataset == ALL && r.strategy == strategy).unwrap()
-}
-
-#[track_caller]
-fn close(row: &PresetRow, id: &str, expected: f64) {
-    let found = row.number(id).unwrap_or_else(|| panic!("{id}: {:?}", row.values.get(id)));
-    assert!((found - expected).abs() < 1e-9, "{id} is {found}, expected {expected}");
-}
-
-#[track_caller]
-fn absent(row: &PresetRow, id: &str, because: &str) {
-    match row.values.get(id) {
-        Some(Value::Absent(reason)) => assert!(reason.contains(because), "{id}: {reason}"),
-        other => panic!("{id} is {other:?}"),
-    }
 }
 
 #[test]
@@ -299,4 +280,17 @@ fn the_forgetting_curve_goes_by_compactions_and_by_tokens() {
     // compaction before request 1 lies between.
     let one = &curve(AgeUnit::Compactions).bins[1];
     assert_eq!((one.references, one.reference_recall), (1, Some(0.0)));
+}
+
+#[test]
+fn a_forgetting_curve_keeps_nothing_at_a_refused_request_except_for_controls() {
+    let transcript = || facts("s").requests(&[1_000, 2_000]).reference(1, 5_000, None).build();
+    let over = || cell("s", "x").sent(&[1_000, 9_000]).overflow(1).states("k");
+    let kept = |cell: Cell| {
+        let report = run(vec![transcript()], vec![cell]);
+        let curve = report.forgetting.iter().find(|c| c.age == AgeUnit::Tokens).unwrap();
+        curve.bins[0].reference_recall
+    };
+    assert_eq!(kept(over().build()), Some(0.0));
+    assert_eq!(kept(over().control().build()), Some(1.0));
 }

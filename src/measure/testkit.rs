@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::spec::Sample;
+use super::{MeasureOptions, measure};
 use crate::model::{
     Answer, Cell, CellKey, CellOutcome, CellRows, CompactionRow, Exam, Expectation,
-    IdentifierClass, Judgement, LedgerState, Manifest, MessageFacts, Probe, ProbeFacts, ProbeKind,
-    ProbeRow, Reference, ReferenceOutcome, ReferenceState, RequestFacts, RequestRow, Role,
-    Snapshot, Source, Standing, TranscriptFacts, Verdict,
+    IdentifierClass, Judgement, LedgerState, Manifest, MessageFacts, PresetRow, Probe, ProbeFacts,
+    ProbeKind, ProbeRow, Reference, ReferenceOutcome, ReferenceState, Report, RequestFacts,
+    RequestRow, Role, Snapshot, Source, Standing, TranscriptFacts, Value, Verdict,
 };
 
 /// A transcript of data set `d` with alternating user and assistant messages.
@@ -331,5 +332,30 @@ pub fn manifest(windows: &[&str]) -> Manifest {
         judge: "offline".into(),
         source: Source::Lexical,
         warnings: Vec::new(),
+    }
+}
+
+/// A measured run at the window `25%`.
+pub fn run(facts: Vec<TranscriptFacts>, cells: Vec<Cell>) -> Report {
+    run_at(&["25%"], facts, cells)
+}
+
+/// A measured run over these windows.
+pub fn run_at(windows: &[&str], facts: Vec<TranscriptFacts>, cells: Vec<Cell>) -> Report {
+    let options = MeasureOptions { seed: 7, margin: 0.05 };
+    measure(manifest(windows), "d".into(), facts, cells, &options)
+}
+
+#[track_caller]
+pub fn close(row: &PresetRow, id: &str, expected: f64) {
+    let found = row.number(id).unwrap_or_else(|| panic!("{id}: {:?}", row.values.get(id)));
+    assert!((found - expected).abs() < 1e-9, "{id} is {found}, expected {expected}");
+}
+
+#[track_caller]
+pub fn absent(row: &PresetRow, id: &str, because: &str) {
+    match row.values.get(id) {
+        Some(Value::Absent(reason)) => assert!(reason.contains(because), "{id}: {reason}"),
+        other => panic!("{id} is {other:?}"),
     }
 }

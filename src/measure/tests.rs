@@ -1,34 +1,11 @@
 use std::collections::BTreeSet;
 
-use super::testkit::{cell, facts, manifest, sample};
+use super::testkit::{absent, cell, close, facts, run, run_at, sample};
 use super::*;
 use crate::model::{AgainstFull, CellOutcome, Interval, PresetRow, Value};
 
-fn run(facts: Vec<TranscriptFacts>, cells: Vec<Cell>) -> Report {
-    run_at(&["25%"], facts, cells)
-}
-
-fn run_at(windows: &[&str], facts: Vec<TranscriptFacts>, cells: Vec<Cell>) -> Report {
-    let options = MeasureOptions { seed: 7, margin: 0.05 };
-    measure(manifest(windows), "d".into(), facts, cells, &options)
-}
-
 fn row<'a>(report: &'a Report, dataset: &str, strategy: &str) -> &'a PresetRow {
     report.rows.iter().find(|r| r.dataset == dataset && r.strategy == strategy).unwrap()
-}
-
-#[track_caller]
-fn close(row: &PresetRow, id: &str, expected: f64) {
-    let found = row.number(id).unwrap_or_else(|| panic!("{id}: {:?}", row.values.get(id)));
-    assert!((found - expected).abs() < 1e-9, "{id} is {found}, expected {expected}");
-}
-
-#[track_caller]
-fn absent(row: &PresetRow, id: &str, because: &str) {
-    match row.values.get(id) {
-        Some(Value::Absent(reason)) => assert!(reason.contains(because), "{id}: {reason}"),
-        other => panic!("{id} is {other:?}"),
-    }
 }
 
 /// Ten requests of 1,000 to 10,000 tokens (55,000 in all) that ask for two

@@ -108,6 +108,7 @@ impl Asking {
         let ask = || async {
             let shown = self.shown(snapshot, texts);
             let answers = self.seats.answerer.answer(&shown, &questions).await;
+            assert_eq!(answers.len(), questions.len(), "an answerer answers every question");
             let answered = answers.into_iter().zip(&numbers).map(|(answer, &probe)| {
                 let answerable = self.stated.answerable(probe, snapshot, texts);
                 Answered { answer, answerable }

@@ -1,5 +1,6 @@
 //! The texts that a session is made of, and the values that fill them.
 
+use crate::text::calendar::MONTHS;
 use jiff::ToSpan;
 use jiff::civil::{Date, Weekday};
 use serde::Deserialize;
@@ -71,21 +72,6 @@ pub fn ahead(random: &mut Stream, today: Date, least: i64, most: i64) -> Date {
         _ => date,
     }
 }
-
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
 
 /// A day as people write it: `12 June`.
 pub fn day(date: Date) -> String {

@@ -1,6 +1,7 @@
 //! How the user writes to the assistant.
 
 use crate::generate::Stream;
+use crate::generate::voice::slip;
 
 /// Habits of one user, the same all session long.
 #[derive(Clone, Debug)]
@@ -41,18 +42,6 @@ impl Voice {
             _ => typed,
         }
     }
-}
-
-/// Two letters change places, or one is left out.
-fn slip(random: &mut Stream, word: &str) -> String {
-    let mut letters: Vec<char> = word.chars().collect();
-    let at = 1 + random.index(letters.len() - 3);
-    if random.chance(60) && letters[at] != letters[at + 1] {
-        letters.swap(at, at + 1);
-    } else {
-        letters.remove(at);
-    }
-    letters.into_iter().collect()
 }
 
 #[cfg(test)]

@@ -75,28 +75,28 @@ pub fn dates(text: &str) -> Vec<DateSpan> {
 
 /// The month that a word names in full or shortened, `1..=12`.
 pub fn month(word: &str) -> Option<i8> {
-    let lower = word.to_lowercase();
     let at = MONTHS.iter().position(|name| {
-        *name == lower
-            || lower.len() == 3 && name.starts_with(&lower)
-            || lower == "sept" && *name == "september"
+        name.eq_ignore_ascii_case(word)
+            || name[..3].eq_ignore_ascii_case(word)
+            || *name == "September" && word.eq_ignore_ascii_case("sept")
     })?;
     i8::try_from(at + 1).ok()
 }
 
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
+/// The English months, January first.
+pub const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
 ];
 
 #[cfg(test)]

@@ -132,7 +132,7 @@ impl<'a> Reader<'a> {
         let word = self.word(at);
         month(word).or_else(|| {
             let near = |name: &str| name.len() >= 7 && one_edit_apart(name, &word.to_lowercase());
-            let at = MONTHS.iter().position(|name| near(name))?;
+            let at = MONTHS.iter().position(|name| near(&name.to_lowercase()))?;
             i8::try_from(at + 1).ok()
         })
     }
@@ -253,7 +253,7 @@ impl<'a> Reader<'a> {
                 && before.is_some_and(|before| BEFORE_MONTH.contains(&before.as_str()))
         };
         let capital = word.starts_with(char::is_uppercase);
-        let is_full = MONTHS.contains(&lower.as_str());
+        let is_full = MONTHS.iter().any(|name| name.eq_ignore_ascii_case(&lower));
         let is_word = matches!(lower.as_str(), "may" | "march");
         whole || capital && led() || is_full && !is_word && (capital || lower != "august")
     }

@@ -8,22 +8,8 @@ use jiff::civil::{Date, Weekday};
 use regex::Regex;
 
 use crate::text::PartialDate;
-use crate::text::calendar::month;
+use crate::text::calendar::{MONTHS, month};
 
-pub(super) const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
 const WEEKDAYS: [&str; 7] =
     ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 const NUMBERS: [&str; 12] = [
