@@ -4,7 +4,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::model::Transcript;
+use crate::model::{TimeProfile, Transcript};
 
 /// Gap assumed between messages that carry no time of their own. Only its
 /// order of magnitude matters: it is shorter than any cache's life.
@@ -12,6 +12,15 @@ const ASSUMED_GAP: SignedDuration = SignedDuration::from_secs(10);
 
 /// Start assumed for a recording without any time: 2026-01-01T00:00:00Z.
 const ASSUMED_START: i64 = 1_767_225_600;
+
+/// How fast everyone is taken to be unless the run says otherwise.
+pub const PROFILE: TimeProfile = TimeProfile {
+    user_ms: 60_000.0,
+    tool_ms: 1_000.0,
+    first_token_ms: 1_500.0,
+    prefill_per_s: 10_000.0,
+    decode_per_s: 60.0,
+};
 
 /// The time of each message.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use common::{block_on, offline, plan, preset, small};
+use recap::clock::PROFILE;
 use recap::model::{
-    Answer, Cell, CellRows, Expectation, Judgement, LedgerState, Manifest, NoAnswer, Part, Probe,
-    ProbeKind, Source, Verdict,
+    Answer, Cell, CellRows, Expectation, Judgement, LedgerState, Manifest, NoAnswer, Part, Prices,
+    Probe, ProbeKind, Source, Verdict,
 };
 use recap::replay::{Probed, Replayed, Subject, replay};
 use recap::run::{Folder, RunSpec, Sample, Seats, prepare, run};
@@ -175,7 +176,7 @@ fn manifest() -> Manifest {
     Manifest {
         title: "small".into(),
         version: "0".into(),
-        instrument: 2,
+        instrument: recap::model::INSTRUMENT,
         seed: 1,
         tokens: "o200k".into(),
         windows: Vec::new(),
@@ -187,6 +188,9 @@ fn manifest() -> Manifest {
         answerer: "counting".into(),
         judge: "counting".into(),
         source: Source::Model,
+        agent_models: Vec::new(),
+        prices: Prices::default(),
+        profile: PROFILE,
         warnings: Vec::new(),
     }
 }

@@ -11,8 +11,9 @@ use super::progress::{Progress, Verbosity};
 use super::report::print;
 use super::strategies::{self, Holds};
 use super::{inputs, report, wire};
+use crate::clock::PROFILE;
 use crate::dataset::Dataset;
-use crate::model::{INSTRUMENT, Manifest, Probe, Provenance, Report, Source};
+use crate::model::{INSTRUMENT, Manifest, Prices, Probe, Provenance, RECORDED, Report, Source};
 use crate::replay::WindowSpec;
 use crate::run::{Finished, Folder, RunSpec, Sample, Seats, prepare, run as run_cells};
 use crate::strategy::Preset;
@@ -255,6 +256,9 @@ fn manifest(spec: &RunSpec, datasets: &[Dataset], counter: &Counter, seats: &Sea
             (Source::Model, Source::Model) => Source::Model,
             _ => Source::Lexical,
         },
+        agent_models: vec![RECORDED.to_owned()],
+        prices: Prices::default(),
+        profile: PROFILE,
         warnings: datasets.iter().flat_map(|d| d.warnings.clone()).collect(),
     }
 }

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{
-    AgainstFull, Cell, Interval, PresetRow, ProbeKind, Source, Standing, TranscriptFacts, Value,
+    AgainstFull, Cell, Interval, PresetRow, ProbeKind, RECORDED, Source, Standing, TranscriptFacts,
+    Value,
 };
 
 use super::MeasureOptions;
@@ -120,6 +121,7 @@ impl Builder<'_> {
             dataset: self.row.key.dataset.to_owned(),
             strategy: self.row.key.strategy.to_owned(),
             window: self.row.key.window.to_owned(),
+            agent_model: RECORDED.to_owned(),
             standing: self.row.standing,
             rank: None,
             values,

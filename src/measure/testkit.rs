@@ -2,13 +2,25 @@
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
+
 use super::spec::Sample;
 use super::{MeasureOptions, measure};
 use crate::model::{
     Answer, Cell, CellKey, CellOutcome, CellRows, CompactionRow, Exam, Expectation,
-    IdentifierClass, Judgement, LedgerState, Manifest, MessageFacts, PresetRow, Probe, ProbeFacts,
-    ProbeKind, ProbeRow, Reference, ReferenceOutcome, ReferenceState, Report, RequestFacts,
-    RequestRow, Role, Snapshot, Source, Standing, TranscriptFacts, Value, Verdict,
+    IdentifierClass, Judgement, LedgerState, Manifest, MessageFacts, PresetRow, Prices, Probe,
+    ProbeFacts, ProbeKind, ProbeRow, RECORDED, Reference, ReferenceOutcome, ReferenceState, Report,
+    RequestFacts, RequestRow, Role, Snapshot, Source, Standing, TimeProfile, TokensSource,
+    TranscriptFacts, Value, Verdict,
+};
+
+/// Round figures.
+pub const PROFILE: TimeProfile = TimeProfile {
+    user_ms: 60_000.0,
+    tool_ms: 1_000.0,
+    first_token_ms: 1_000.0,
+    prefill_per_s: 10_000.0,
+    decode_per_s: 50.0,
 };
 
 /// A transcript of data set `d` with alternating user and assistant messages.
@@ -24,6 +36,12 @@ pub fn facts(id: &str) -> FactsBuilder {
         exam: Exam::default(),
         probes: Vec::new(),
         recorded_compactions: 0,
+        model: None,
+        tokens_source: TokensSource::Exact,
+        calibration: None,
+        validation: None,
+        clock_modelled: false,
+        sidechains: Vec::new(),
         left_out: Vec::new(),
     })
 }
@@ -61,7 +79,10 @@ impl FactsBuilder {
                 tokens_full: *tokens_full,
                 output: 10,
                 output_recorded: false,
-                recorded_prompt: None,
+                at: Timestamp::UNIX_EPOCH,
+                recorded: None,
+                billed: true,
+                exogenous: None,
             });
         }
         for at in 0..2 * full.len() {
@@ -158,6 +179,7 @@ pub fn cell(id: &str, strategy: &str) -> CellBuilder {
             loss: Vec::new(),
             cpu_ms: 1.5,
             notices: Vec::new(),
+            bills: Vec::new(),
         },
     }
 }
@@ -203,6 +225,8 @@ impl CellBuilder {
             messages: 2,
             overflow: false,
             valid: true,
+            common_prefix: 0,
+            cache_break: false,
         }));
         self
     }
@@ -295,6 +319,7 @@ impl CellBuilder {
             output_tokens: 0,
             cpu_ms: 0.1,
             latency_ms: None,
+            latency_source: None,
             background: false,
             fallback: None,
             error: None,
@@ -331,6 +356,9 @@ pub fn manifest(windows: &[&str]) -> Manifest {
         answerer: "offline".into(),
         judge: "offline".into(),
         source: Source::Lexical,
+        agent_models: vec![RECORDED.into()],
+        prices: Prices::default(),
+        profile: PROFILE,
         warnings: Vec::new(),
     }
 }

@@ -4,7 +4,10 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Exam, LedgerState, MessageIndex, ProbeFacts, ProbeRow, Role, Snapshot};
+use super::{
+    Bill, Calibration, Exam, Exogenous, LedgerState, MessageIndex, ProbeFacts, ProbeRow, Role,
+    Snapshot, TokensSource, Usage, Validation,
+};
 
 /// One transcript × preset × window × replicate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -50,6 +53,51 @@ pub struct RequestRow {
     pub overflow: bool,
     /// Whether tool call and result are whole, as providers demand.
     pub valid: bool,
+    /// Tokens that the prompt begins with like the one before; 0 at the first.
+    pub common_prefix: u64,
+    /// Whether that ends before the end of the prompt before: the strategy
+    /// edited or removed something.
+    pub cache_break: bool,
+}
+
+/// How a time came about. Times of different sources are never mixed in one
+/// mean (`measures` §3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LatencySource {
+    /// Measured while a model answered.
+    Live,
+    /// Measured then, and read from a recording of the calls.
+    Recorded,
+    /// Worked out from a [`TimeProfile`].
+    Modelled,
+}
+
+impl LatencySource {
+    /// The lower-case name used in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            LatencySource::Live => "live",
+            LatencySource::Recorded => "recorded",
+            LatencySource::Modelled => "modelled",
+        }
+    }
+}
+
+/// How fast people, tools and models are taken to be where nothing was timed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TimeProfile {
+    /// Milliseconds before a user's message.
+    pub user_ms: f64,
+    /// Milliseconds that a tool takes.
+    pub tool_ms: f64,
+    /// Milliseconds to a model's first token, prefill apart.
+    pub first_token_ms: f64,
+    /// Prompt tokens a second that are not read from a cache.
+    pub prefill_per_s: f64,
+    /// Tokens a second that are written.
+    pub decode_per_s: f64,
 }
 
 /// One compaction.
@@ -87,9 +135,10 @@ pub struct CompactionRow {
     pub output_tokens: u64,
     /// The mechanism's own CPU time.
     pub cpu_ms: f64,
-    /// Latency of the model calls; absent with the offline compactor, which
-    /// has none worth reporting.
+    /// Latency of the model calls; absent where there were none.
     pub latency_ms: Option<f64>,
+    /// How it came about.
+    pub latency_source: Option<LatencySource>,
     /// Whether it ran while the conversation went on.
     pub background: bool,
     /// What it fell back to, and why.
@@ -173,6 +222,8 @@ pub struct CellRows {
     pub cpu_ms: f64,
     /// Lines that the strategy would have shown to its user.
     pub notices: Vec<String>,
+    /// What the session is billed for, one for each agent model of the run.
+    pub bills: Vec<Bill>,
 }
 
 /// How a cell ended.
@@ -242,7 +293,7 @@ pub struct MessageFacts {
 }
 
 /// A request of the recording.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequestFacts {
     /// The assistant message that it produced.
@@ -254,8 +305,14 @@ pub struct RequestFacts {
     pub output: u64,
     /// Whether `output` is the provider's figure.
     pub output_recorded: bool,
-    /// Prompt tokens that the provider reported for the recorded request.
-    pub recorded_prompt: Option<u64>,
+    /// When it was made, on the simulated clock.
+    pub at: Timestamp,
+    /// What the provider reported for the recorded request.
+    pub recorded: Option<Usage>,
+    /// Whether it was billed: aborted requests report no tokens.
+    pub billed: bool,
+    /// What befell the recording's cache before it, against the provider's rules.
+    pub exogenous: Option<Exogenous>,
 }
 
 /// What every preset of one transcript shares.
@@ -282,6 +339,19 @@ pub struct TranscriptFacts {
     pub probes: Vec<ProbeFacts>,
     /// Compactions in the recording.
     pub recorded_compactions: u32,
+    /// Model that answered most requests, as the recording names it.
+    pub model: Option<String>,
+    /// How the tokens of this transcript are counted.
+    pub tokens_source: TokensSource,
+    /// What recorded usage tells about the provider's count; absent without usage.
+    pub calibration: Option<Calibration>,
+    /// The simulated bill against the recorded one; absent without usage.
+    pub validation: Option<Validation>,
+    /// Whether some time of the simulated clock is modelled.
+    pub clock_modelled: bool,
+    /// Requests of sidechains (subagents), each on its own prefix, with the
+    /// model that answered it where it is named.
+    pub sidechains: Vec<(Timestamp, Option<String>, Usage)>,
     /// Records left out on import, by reason.
     pub left_out: Vec<(String, u64)>,
 }

@@ -5,6 +5,8 @@
 
 mod answer;
 mod asked;
+mod bill;
+mod calibration;
 mod cell;
 mod ledger;
 mod probe;
@@ -14,16 +16,19 @@ mod transcript;
 
 pub use answer::{Judgement, NoAnswer, Source, Verdict};
 pub use asked::{Agreement, Answer, Part, ProbeFacts, ProbeRow, RIGHT, Snapshot};
+pub use bill::{Bill, BreakEven, Buckets, CallBill, PromptBill, RECORDED, RequestBill};
+pub use calibration::{Calibration, Exogenous, Fit, TokensSource, Validation};
 pub use cell::{
-    Cell, CellKey, CellOutcome, CellRows, CompactionRow, LossRow, MessageFacts, Quantiles,
-    ReferenceOutcome, ReferenceState, RequestFacts, RequestRow, Standing, TranscriptFacts,
+    Cell, CellKey, CellOutcome, CellRows, CompactionRow, LatencySource, LossRow, MessageFacts,
+    Quantiles, ReferenceOutcome, ReferenceState, RequestFacts, RequestRow, Standing, TimeProfile,
+    TranscriptFacts,
 };
 pub use ledger::LedgerState;
 pub use probe::{Expectation, Probe, ProbeKind};
 pub use reference::{Exam, IdentifierClass, Reference};
 pub use report::{
     Absent, AgainstFull, AgeBin, AgeUnit, DOUBTFUL_EXAM, Forgetting, INSTRUMENT, Interval,
-    Manifest, PresetRow, Provenance, Report, SPREAD, Sentence, VALID_WITHIN, Value,
+    Manifest, PresetRow, Prices, Provenance, Report, SPREAD, Sentence, VALID_WITHIN, Value,
 };
 pub use transcript::{
     Block, Call, CallId, Message, MessageIndex, Preamble, PreambleChange, RecordedCompaction,

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 
-use super::{Cell, Source, Standing, TranscriptFacts};
+use super::{Cell, Source, Standing, TimeProfile, TranscriptFacts};
 
 /// Version of the instrument: mining rules, offline seats, judge prompts.
 /// Reports of different versions are never compared.
-pub const INSTRUMENT: u32 = 2;
+pub const INSTRUMENT: u32 = 3;
 
 /// Share of references that the recorded agent did without from which the exam
 /// itself is in doubt.
@@ -121,7 +122,7 @@ impl AgainstFull {
     }
 }
 
-/// One row of the comparison: data set × strategy × window.
+/// One row of the comparison: data set × strategy × window × agent model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PresetRow {
     /// Data set, or `ALL`.
@@ -130,6 +131,8 @@ pub struct PresetRow {
     pub strategy: String,
     /// Window label as typed.
     pub window: String,
+    /// Whose prices and cache rules bill it: [`super::Bill::billed_as`].
+    pub agent_model: String,
     /// Whether the row is ranked.
     pub standing: Standing,
     /// Place among the ranked rows of its window, from 1.
@@ -166,6 +169,22 @@ pub struct Provenance {
     pub hash: String,
 }
 
+/// The price list of a run, and what of it the run needs: so that a report is
+/// made again without the list.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Prices {
+    /// What it is, or its file name.
+    pub name: String,
+    /// When it was fetched, where known (`YYYY-MM-DD`).
+    pub date: Option<String>,
+    /// BLAKE3 of its content, hex.
+    pub hash: String,
+    /// Its entries for the models that bill the run or were recorded, as the
+    /// list writes them.
+    pub models: BTreeMap<String, Json>,
+}
+
 /// What a run was made of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -198,6 +217,12 @@ pub struct Manifest {
     /// How the scores came about: `Model` only where answerer and judge both
     /// are models.
     pub source: Source,
+    /// Whose prices and cache rules bill the sessions, as asked for.
+    pub agent_models: Vec<String>,
+    /// The prices.
+    pub prices: Prices,
+    /// How fast everyone is taken to be where nothing was timed.
+    pub profile: TimeProfile,
     /// What reading the data had to leave out or doubted.
     pub warnings: Vec<String>,
 }

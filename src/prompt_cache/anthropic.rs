@@ -14,7 +14,8 @@ use jiff::Timestamp;
 use rustc_hash::FxHashMap;
 
 use super::PromptCache;
-use super::prompt::{Buckets, Life, Prompt};
+use super::prompt::{Life, Prompt};
+use crate::model::Buckets;
 
 /// Most breakpoints of a request; the last ones count.
 const BREAKPOINTS: usize = 4;

@@ -10,7 +10,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::PromptCache;
 use super::prefixes::Prefixes;
-use super::prompt::{Buckets, Prompt};
+use super::prompt::Prompt;
+use crate::model::Buckets;
 
 /// Assumed life without use.
 const LIFE: SignedDuration = SignedDuration::from_hours(4);

@@ -6,7 +6,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::PromptCache;
 use super::prefixes::Prefixes;
-use super::prompt::{Buckets, Prompt};
+use super::prompt::Prompt;
+use crate::model::Buckets;
 
 /// On by default, without a fee and without a promise: the longest prefix that
 /// was sent lately, from the model's minimum on, is read.

@@ -7,7 +7,8 @@ use jiff::Timestamp;
 
 use super::PromptCache;
 use super::prefixes::Prefixes;
-use super::prompt::{Buckets, Prompt};
+use super::prompt::Prompt;
+use crate::model::Buckets;
 
 /// See the module. Writing is free.
 #[derive(Clone, Debug, Default)]

@@ -22,9 +22,11 @@ pub use deepseek::DeepSeek;
 pub use gemini::{GeminiExplicit, GeminiImplicit};
 pub use ideal::Ideal;
 pub use openai::{OpenAiMarked, OpenAiSteps};
-pub use prompt::{Block, Buckets, Life, Prompt, Unit};
+pub use prompt::{Block, Life, Prompt, Unit};
 
 use jiff::Timestamp;
+
+use crate::model::Buckets;
 
 /// A provider's cache as one session meets it. Requests come one after the
 /// other: each may read what the ones before it wrote.

@@ -10,7 +10,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::PromptCache;
 use super::prefixes::Prefixes;
-use super::prompt::{Buckets, Prompt, Unit};
+use super::prompt::{Prompt, Unit};
+use crate::model::Buckets;
 
 /// Shortest prompt, and shortest prefix, that is cached.
 const MINIMUM: u64 = 1_024;

@@ -98,54 +98,10 @@ impl Prompt {
     }
 }
 
-/// Where the tokens of one prompt are billed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Buckets {
-    /// At the full rate.
-    pub uncached: u64,
-    /// Read from the cache.
-    pub read: u64,
-    /// Written to the cache for its shorter life.
-    pub write: u64,
-    /// Written for an hour.
-    pub write_1h: u64,
-    /// Tokens newly stored, times the seconds for which that is paid
-    /// (explicit caches with a fee for storage).
-    pub stored_token_seconds: u64,
-}
-
-impl Buckets {
-    /// A prompt of so many tokens, of which the first `read` are read, those up
-    /// to `hour` written for an hour and those up to `written` for less.
-    ///
-    /// # Panics
-    /// If the bounds do not ascend to the prompt's size: the rules of a
-    /// provider are wrong then.
-    pub(super) fn up_to(tokens: u64, read: u64, hour: u64, written: u64) -> Self {
-        assert!(
-            read <= hour && hour <= written && written <= tokens,
-            "buckets overlap: {read}, {hour}, {written} of {tokens}"
-        );
-        let buckets = Self {
-            uncached: tokens - written,
-            read,
-            write: written - hour,
-            write_1h: hour - read,
-            stored_token_seconds: 0,
-        };
-        assert_eq!(buckets.prompt(), tokens, "buckets sum to the prompt");
-        buckets
-    }
-
-    /// Tokens of the whole prompt.
-    pub fn prompt(&self) -> u64 {
-        self.uncached + self.read + self.write + self.write_1h
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Buckets;
 
     fn prompt(contents: &[u64]) -> Prompt {
         let mut prompt = Prompt::default();

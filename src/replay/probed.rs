@@ -130,6 +130,7 @@ pub(super) fn evidence_alone(subject: &Subject, plan: &Plan) -> Ran {
         loss: Vec::new(),
         cpu_ms: 0.0,
         notices: Vec::new(),
+        bills: Vec::new(),
     };
     (rows, texts, probed)
 }

@@ -307,6 +307,8 @@ impl<'a> Session<'a> {
             messages: self.context.message_count(),
             overflow: weight.tokens + output > self.window,
             valid,
+            common_prefix: 0,
+            cache_break: false,
         });
         self.reported = Some(Reported { input: weight.tokens, output });
         Ok(())
@@ -358,6 +360,7 @@ impl<'a> Session<'a> {
             loss: self.loss.into_rows(),
             cpu_ms: self.cpu_ms,
             notices: self.notices,
+            bills: Vec::new(),
         };
         (rows, self.texts, self.probed)
     }

@@ -139,6 +139,7 @@ impl Session<'_> {
             output_tokens: calls.iter().map(|c| c.usage.output).sum(),
             cpu_ms: 0.0,
             latency_ms: calls.iter().map(|c| c.latency_ms).sum(),
+            latency_source: None,
             background: false,
             fallback: outcome.fallback.as_ref().map(|f| format!("{}: {}", f.to, f.reason)),
             error: None,

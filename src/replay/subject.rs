@@ -7,7 +7,8 @@ use rustc_hash::FxHashMap;
 
 use crate::clock::Timeline;
 use crate::model::{
-    Block, MessageFacts, MessageIndex, Probe, ProbeFacts, RequestFacts, Transcript, TranscriptFacts,
+    Block, MessageFacts, MessageIndex, Probe, ProbeFacts, RequestFacts, TokensSource, Transcript,
+    TranscriptFacts,
 };
 use crate::probes::{MiningRules, Survival, mine};
 use crate::strategy::Recording;
@@ -39,6 +40,7 @@ impl Subject {
     pub fn new(dataset: &str, transcript: Transcript, counter: Arc<Counter>) -> Self {
         let transcript = Arc::new(transcript);
         let recording = Recording::new(Arc::clone(&transcript), counter);
+        let timeline = Arc::new(Timeline::of(&transcript));
         let sizes: Vec<u64> = recording.sizes.messages.iter().map(|w| w.tokens).collect();
         let exam = mine(&transcript, &sizes, &MiningRules::default());
         let survival = Survival::new(&transcript, &exam);
@@ -65,19 +67,19 @@ impl Subject {
             preamble_tokens: recording.sizes.preamble_tokens(),
             hidden_tokens: recording.sizes.hidden_tokens,
             messages,
-            requests: requests(&recording),
+            requests: requests(&recording, &timeline),
             exam,
             probes: Vec::new(),
             recorded_compactions: transcript.compactions.len() as u32,
+            model: transcript.model.clone(),
+            tokens_source: TokensSource::Exact,
+            calibration: None,
+            validation: None,
+            clock_modelled: timeline.is_modelled(),
+            sidechains: Vec::new(),
             left_out: transcript.left_out.iter().map(|(k, v)| (k.clone(), *v)).collect(),
         };
-        Self {
-            timeline: Arc::new(Timeline::of(&transcript)),
-            recording,
-            survival,
-            facts: Arc::new(facts),
-            texts: Arc::new(texts),
-        }
+        Self { timeline, recording, survival, facts: Arc::new(facts), texts: Arc::new(texts) }
     }
 
     /// The same with the probes of its transcript, whose evidence is known to
@@ -130,7 +132,7 @@ fn name_tools(recording: &Recording, messages: &mut [MessageFacts]) {
     }
 }
 
-fn requests(recording: &Recording) -> Vec<RequestFacts> {
+fn requests(recording: &Recording, timeline: &Timeline) -> Vec<RequestFacts> {
     let sizes = &recording.sizes;
     let changes = &recording.transcript.preamble_changes;
     let mut preamble = sizes.preamble.tokens;
@@ -149,7 +151,10 @@ fn requests(recording: &Recording) -> Vec<RequestFacts> {
                 tokens_full: preamble + sizes.hidden_tokens + history,
                 output: sizes.output[index as usize],
                 output_recorded: usage.is_some_and(|u| u.output_final && u.output > 0),
-                recorded_prompt: usage.map(|u| u.prompt()).filter(|&p| p > 0),
+                at: timeline.at(index),
+                recorded: usage,
+                billed: usage.is_none_or(|u| u.prompt() > 0),
+                exogenous: None,
             });
         }
         history += sizes.messages[index as usize].tokens;

@@ -128,7 +128,7 @@ fn render(source: &Source<'_>) -> Vec<u8> {
             Field::text(&row.dataset),
             Field::text(&row.strategy),
             Field::text(&row.window),
-            field(row, "agent_model"),
+            Field::text(&row.agent_model),
         ];
         fields.extend(columns.iter().map(|column| field(row, column)));
         fields

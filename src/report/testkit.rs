@@ -3,13 +3,15 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
+
 use super::Texts;
 use crate::model::{
     AgainstFull, Answer, Cell, CellKey, CellOutcome, CellRows, CompactionRow, Exam, Expectation,
     IdentifierClass, Interval, Judgement, LedgerState, LossRow, Manifest, MessageFacts, Part,
-    PresetRow, Probe, ProbeFacts, ProbeKind, ProbeRow, Provenance, Reference, ReferenceOutcome,
-    ReferenceState, Report, RequestFacts, RequestRow, Role, Sentence, Snapshot, Source, Standing,
-    TranscriptFacts, Value, Verdict,
+    PresetRow, Prices, Probe, ProbeFacts, ProbeKind, ProbeRow, Provenance, RECORDED, Reference,
+    ReferenceOutcome, ReferenceState, Report, RequestFacts, RequestRow, Role, Sentence, Snapshot,
+    Source, Standing, TimeProfile, TokensSource, TranscriptFacts, Value, Verdict,
 };
 
 /// What a report is made of.
@@ -122,6 +124,15 @@ impl Kit {
             answerer: "offline".to_owned(),
             judge: "offline".to_owned(),
             source: Source::Lexical,
+            agent_models: vec![RECORDED.to_owned()],
+            prices: Prices::default(),
+            profile: TimeProfile {
+                user_ms: 60_000.0,
+                tool_ms: 1_000.0,
+                first_token_ms: 1_000.0,
+                prefill_per_s: 10_000.0,
+                decode_per_s: 50.0,
+            },
             warnings: Vec::new(),
         }
     }
@@ -160,13 +171,22 @@ impl Kit {
                     tokens_full,
                     output: 120,
                     output_recorded: false,
-                    recorded_prompt: None,
+                    at: Timestamp::UNIX_EPOCH,
+                    recorded: None,
+                    billed: true,
+                    exogenous: None,
                 })
                 .collect(),
             messages,
             exam: Exam { references: vec![reference(requests as u32 - 1)], did_without: 0 },
             probes: vec![probe(n, requests as u32 - 1)],
             recorded_compactions: 0,
+            model: None,
+            tokens_source: TokensSource::Exact,
+            calibration: None,
+            validation: None,
+            clock_modelled: false,
+            sidechains: Vec::new(),
             left_out: Vec::new(),
         }
     }
@@ -287,6 +307,8 @@ fn rows(facts: &TranscriptFacts, name: &str, window: &str) -> CellRows {
             messages: request.message,
             overflow: tokens_sent + request.output > limit,
             valid: true,
+            common_prefix: 0,
+            cache_break: false,
         });
     }
     let reference = if name == "full" { ReferenceState::Kept } else { ReferenceState::Lost };
@@ -301,6 +323,7 @@ fn rows(facts: &TranscriptFacts, name: &str, window: &str) -> CellRows {
         loss,
         cpu_ms: 1.25,
         notices: Vec::new(),
+        bills: Vec::new(),
     }
 }
 
@@ -322,6 +345,7 @@ fn compaction(request: u32, tokens_before: u64, tokens_after: u64) -> Compaction
         output_tokens: 200,
         cpu_ms: 0.5,
         latency_ms: None,
+        latency_source: None,
         background: false,
         fallback: None,
         error: None,
@@ -359,7 +383,6 @@ fn preset_row(
         ("compactions".to_owned(), known(if name == "full" { 0.0 } else { 12.0 })),
         ("overflows".to_owned(), known(if name == "full" && at == 0 { 37.0 } else { 0.0 })),
         ("cost_usd".to_owned(), Value::Absent("no price list was given".to_owned())),
-        ("agent_model".to_owned(), Value::Text("offline".to_owned())),
         ("reference_recall_4_8k".to_owned(), known(recall)),
         ("cpu_ms".to_owned(), known(1.25)),
     ]);
@@ -369,6 +392,7 @@ fn preset_row(
         dataset: "my-sessions".to_owned(),
         strategy: name.to_owned(),
         window: window.to_owned(),
+        agent_model: RECORDED.to_owned(),
         standing,
         rank,
         values,

@@ -195,7 +195,7 @@ fn csv_rows_carry_ids_states_and_empty_fields() {
         "my-sessions,session-0,prune,25%,0,4,0,summary,tokens > 80%,7932,6950,3,0,0,1,7932,200,,\
          0.5,,,false,,,false"
     );
-    let summary = row("summary.csv", "my-sessions,continuation,25%,offline,3,39,,,,");
+    let summary = row("summary.csv", "my-sessions,continuation,25%,recorded,3,39,,,,");
     assert!(summary.contains(",0.64,") && summary.contains(",true,"), "{summary}");
 }
 
@@ -216,7 +216,7 @@ fn summary_json_gives_values_reasons_and_intervals() {
     let row = &json["rows"][0];
     assert_eq!(row["strategy"], "full");
     assert_eq!(row["values"]["reference_recall"], 1);
-    assert_eq!(row["values"]["agent_model"], "offline");
+    assert_eq!(row["agent_model"], "recorded");
     assert_eq!(row["absent"]["cost_usd"], "no price list was given");
     assert_eq!(row["standing"], "control");
     assert_eq!(json["rows"][2]["intervals"]["reference_recall"]["kind"], "dots");

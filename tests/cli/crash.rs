@@ -4,10 +4,11 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use recap::clock::PROFILE;
 use recap::dataset::{LoadOptions, bundled, load};
 use recap::model::{
-    CellOutcome, Expectation, INSTRUMENT, Judgement, Manifest, NoAnswer, Probe, ProbeKind, Source,
-    Verdict,
+    CellOutcome, Expectation, INSTRUMENT, Judgement, Manifest, NoAnswer, Prices, Probe, ProbeKind,
+    Source, Verdict,
 };
 use recap::replay::WindowSpec;
 use recap::run::{Event, Folder, Loaded, Observer, RunSpec, Sample, Seats, prepare, run};
@@ -91,6 +92,9 @@ fn manifest() -> Manifest {
         answerer: "mute".into(),
         judge: "mute".into(),
         source: Source::Lexical,
+        agent_models: Vec::new(),
+        prices: Prices::default(),
+        profile: PROFILE,
         warnings: Vec::new(),
     }
 }

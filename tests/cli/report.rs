@@ -118,10 +118,10 @@ fn a_run_of_another_version_of_the_instrument_is_refused() {
     let desk = Desk::with_sessions();
     desk.good(&["bench", "pi.jsonl", "--out", "run"]);
     let manifest = desk.read("run/manifest.json");
-    let old = manifest.replacen("\"instrument\": 2", "\"instrument\": 1", 1);
+    let old = manifest.replacen("\"instrument\": 3", "\"instrument\": 1", 1);
     assert_ne!(old, manifest);
     // An old manifest lacks what was added since; that is not what is wrong with it.
     desk.file("run/manifest.json", old.replacen("\"answerer\"", "\"nobody\"", 1));
     let error = desk.refused(&["report", "run"]);
-    assert!(error.contains("version 1 of the instrument, this program is version 2"), "{error}");
+    assert!(error.contains("version 1 of the instrument, this program is version 3"), "{error}");
 }

@@ -18,6 +18,7 @@ fn row_at(
     values: &[(&str, f64)],
 ) -> Entry {
     let row = PresetRow {
+        agent_model: "recorded".into(),
         dataset: ALL.into(),
         strategy: strategy.into(),
         window: window.into(),

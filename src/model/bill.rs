@@ -1,0 +1,170 @@
+//! What a session is billed for: tokens by bucket, before any price.
+
+use serde::{Deserialize, Serialize};
+
+use super::Usage;
+
+/// Where the tokens of one prompt are billed. Disjoint: they sum to the prompt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Buckets {
+    /// At the full rate.
+    pub uncached: u64,
+    /// Read from the cache.
+    pub read: u64,
+    /// Written to the cache for its shorter life.
+    pub write: u64,
+    /// Written for an hour.
+    pub write_1h: u64,
+    /// Tokens newly stored, times the seconds for which that is paid
+    /// (explicit caches with a fee for storage).
+    pub stored_token_seconds: u64,
+}
+
+impl Buckets {
+    /// A prompt of so many tokens, of which the first `read` are read, those up
+    /// to `hour` written for an hour and those up to `written` for less.
+    ///
+    /// # Panics
+    /// If the bounds do not ascend to the prompt's size: the rules of a
+    /// provider are wrong then.
+    pub fn up_to(tokens: u64, read: u64, hour: u64, written: u64) -> Self {
+        assert!(
+            read <= hour && hour <= written && written <= tokens,
+            "buckets overlap: {read}, {hour}, {written} of {tokens}"
+        );
+        let buckets = Self {
+            uncached: tokens - written,
+            read,
+            write: written - hour,
+            write_1h: hour - read,
+            stored_token_seconds: 0,
+        };
+        assert_eq!(buckets.prompt(), tokens, "buckets sum to the prompt");
+        buckets
+    }
+
+    /// Tokens of the whole prompt.
+    pub fn prompt(&self) -> u64 {
+        self.uncached + self.read + self.write + self.write_1h
+    }
+
+    /// Tokens written, for however long.
+    pub fn written(&self) -> u64 {
+        self.write + self.write_1h
+    }
+}
+
+impl std::ops::AddAssign for Buckets {
+    fn add_assign(&mut self, other: Self) {
+        self.uncached += other.uncached;
+        self.read += other.read;
+        self.write += other.write;
+        self.write_1h += other.write_1h;
+        self.stored_token_seconds += other.stored_token_seconds;
+    }
+}
+
+impl From<&Usage> for Buckets {
+    fn from(usage: &Usage) -> Self {
+        Buckets {
+            uncached: usage.input,
+            read: usage.cache_read,
+            write: usage.cache_write_5m,
+            write_1h: usage.cache_write_1h,
+            stored_token_seconds: 0,
+        }
+    }
+}
+
+/// One prompt under each of the caches that a bill is made for (`measures` §2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PromptBill {
+    /// As billed: the provider's rules, and what befell the recording's cache.
+    pub billed: Buckets,
+    /// By the provider's rules alone; `None` where that is the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rules_only: Option<Buckets>,
+    /// Tokens that a cache would read that forgets nothing and charges nothing
+    /// for writing.
+    pub ideal_read: u64,
+}
+
+impl PromptBill {
+    /// By the provider's rules, without what befell the recording's cache.
+    pub fn rules_only(&self) -> Buckets {
+        self.rules_only.unwrap_or(self.billed)
+    }
+
+    /// Under a cache that forgets nothing.
+    pub fn ideal(&self) -> Buckets {
+        let uncached = self.billed.prompt() - self.ideal_read;
+        Buckets { uncached, read: self.ideal_read, ..Buckets::default() }
+    }
+
+    /// Without any cache.
+    pub fn uncached(&self) -> Buckets {
+        Buckets { uncached: self.billed.prompt(), ..Buckets::default() }
+    }
+}
+
+/// One request of the session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RequestBill {
+    /// Its prompt.
+    pub prompt: PromptBill,
+    /// Tokens that were sent before and are billed as new, because what stood
+    /// before them was edited or removed while the cache was warm.
+    pub rewritten: u64,
+}
+
+/// One call of the compactor's model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CallBill {
+    /// Position of its compaction among the cell's.
+    pub compaction: u32,
+    /// Its prompt.
+    pub prompt: PromptBill,
+    /// Tokens that it wrote.
+    pub output: u64,
+}
+
+/// After how many requests a compaction has paid for itself.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BreakEven {
+    /// Position of the compaction among the cell's.
+    pub compaction: u32,
+    /// The first request at which the bill with it is no higher than without,
+    /// from 1; `None`: not before the session ended.
+    pub requests: Option<u32>,
+    /// What `R·c_eff·H > I·(q − c) + K` says; `None` where it never holds.
+    pub formula: Option<f64>,
+    /// Requests that were left.
+    pub left: u32,
+}
+
+/// A cell's bill under the cache rules of one model. Prices come later.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bill {
+    /// Whose bill it is, as asked for: a model's name, or [`RECORDED`].
+    pub billed_as: String,
+    /// The model of the price list whose rules and prices hold.
+    pub model: String,
+    /// Those rules, by name.
+    pub rules: String,
+    /// One for each request of the transcript, in order; `None` for requests
+    /// that the recording shows were not billed (aborted).
+    pub requests: Vec<Option<RequestBill>>,
+    /// Calls of the compactor's model, in order.
+    pub calls: Vec<CallBill>,
+    /// One for each compaction that is part of the session, in order.
+    pub break_even: Vec<BreakEven>,
+}
+
+/// [`Bill::billed_as`] where each session is billed as the model that it names.
+pub const RECORDED: &str = "recorded";

@@ -1,0 +1,105 @@
+//! What recorded usage tells about the provider's count and its cache.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Buckets, MessageIndex};
+
+/// How the tokens of a transcript are counted (`measures` §0).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TokensSource {
+    /// With a public vocabulary.
+    Exact,
+    /// The same, scaled to what the provider reported.
+    Calibrated,
+}
+
+impl TokensSource {
+    /// The lower-case name used in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            TokensSource::Exact => "exact",
+            TokensSource::Calibrated => "calibrated",
+        }
+    }
+}
+
+/// `prompt ≈ hidden + factor × counted`, over the requests between two
+/// recorded boundaries (`measures` §0).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fit {
+    /// First message of the stretch.
+    pub from: MessageIndex,
+    /// Tokens that the recording does not show: system prompt, tools, and what
+    /// the harness adds.
+    pub hidden: f64,
+    /// Provider's tokens for one of ours.
+    pub factor: f64,
+    /// Requests with usage that it rests on.
+    pub requests: u32,
+}
+
+/// How the provider's count follows from ours, and how well.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Calibration {
+    /// One for each stretch between recorded boundaries; the first one scales
+    /// the counts of the run.
+    pub fits: Vec<Fit>,
+    /// Tokens of the preamble's global part: what is still read from the cache
+    /// after a restart. `None` where no restart was seen.
+    pub global: Option<u64>,
+    /// Median relative error of the first stretch.
+    pub in_sample: Option<f64>,
+    /// Median relative error on the second half of the first stretch when only
+    /// its first half is fitted.
+    pub forward: Option<f64>,
+    /// Median relative error of the first fit behind the first boundary.
+    pub after_boundary: Option<f64>,
+}
+
+/// What befell the recording's cache, against the provider's published rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Exogenous {
+    /// A cold start (restart, eviction): nothing was read.
+    Cold,
+    /// A cold start that left the global part of the preamble.
+    Restart,
+    /// The prefix was read although its life was over: a request that is not
+    /// in the recording had renewed it.
+    Renewed,
+}
+
+/// The simulated bill of the preset `recorded` against what was billed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Validation {
+    /// The model of the price list whose rules and prices hold.
+    pub model: String,
+    /// Requests compared.
+    pub requests: u32,
+    /// Sum of what the provider reported.
+    pub recorded: Buckets,
+    /// Sum of what was simulated, with prompts sized by each stretch's own fit.
+    pub simulated: Buckets,
+    /// The same with prompts of the recorded size: the error of the cache
+    /// rules alone.
+    pub rules: Buckets,
+    /// Input side of what was reported, in USD; absent without a price.
+    pub recorded_usd: Option<f64>,
+    /// Input side of what was simulated, in USD.
+    pub simulated_usd: Option<f64>,
+    /// Input side by the cache rules alone, in USD.
+    pub rules_usd: Option<f64>,
+    /// Cold starts and restarts that were found and replayed.
+    pub cold_starts: u32,
+    /// Of those, the ones that the rules foresee (the cache's life was over).
+    pub expired: u32,
+    /// Requests at which the cache had been renewed out of sight.
+    pub renewed: u32,
+    /// Requests that read more than everything sent before could explain, or
+    /// whose prompt jumped by what the recording does not show, with the tokens.
+    pub unexplained: Vec<(u32, i64)>,
+}
