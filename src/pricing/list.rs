@@ -54,6 +54,7 @@ pub struct PriceList {
     /// When it was fetched, where known: `YYYY-MM-DD`.
     pub date: Option<String>,
     models: BTreeMap<String, ModelPrices>,
+    entries: Map<String, Json>,
 }
 
 impl PriceList {
@@ -69,10 +70,10 @@ impl PriceList {
     /// # Errors
     /// What is no JSON object, and a price that is no number.
     pub fn parse(name: &str, text: &str) -> Result<Self, PriceError> {
-        let entries: Map<String, Json> =
+        let mut entries: Map<String, Json> =
             serde_json::from_str(text).map_err(|e| PriceError::Syntax(e.to_string()))?;
-        let entries = entries.iter().filter(|(id, _)| !NO_MODELS.contains(&id.as_str()));
-        let models = entries.map(|(id, entry)| match ModelPrices::read(id, entry) {
+        entries.retain(|id, _| !NO_MODELS.contains(&id.as_str()));
+        let models = entries.iter().map(|(id, entry)| match ModelPrices::read(id, entry) {
             Ok(model) => Ok((id.clone(), model)),
             Err(problem) => Err(PriceError::Entry { model: id.clone(), problem }),
         });
@@ -81,7 +82,13 @@ impl PriceList {
             hash: blake3::hash(text.as_bytes()).to_hex().to_string(),
             date: None,
             models: models.collect::<Result<_, _>>()?,
+            entries,
         })
+    }
+
+    /// A model's entry as the list writes it, by its name there.
+    pub fn entry(&self, id: &str) -> Option<&Json> {
+        self.entries.get(id)
     }
 
     /// Every model, by name.

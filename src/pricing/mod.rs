@@ -9,11 +9,14 @@
 //! Invariant: what the list does not say has no price. Nothing here is ever 0
 //! because it is unknown.
 
+mod agents;
+mod bill;
 mod list;
 mod model;
 mod off_peak;
 mod rates;
 
+pub use agents::{Agent, Agents, DEFAULT_AGENT_MODEL};
 pub use list::{BUNDLED_DATE, BUNDLED_NAME, PriceError, PriceList, Unpriced};
 pub use model::{ModelPrices, Moment};
 pub use rates::{Class, Rate, Rates};

@@ -46,7 +46,10 @@ pub struct ModelPrices {
 impl ModelPrices {
     /// Reads an entry of the list. A price that is no number or is negative is
     /// an error with its field.
-    pub(super) fn read(id: &str, entry: &Json) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn read(id: &str, entry: &Json) -> Result<Self, String> {
         let object = entry.as_object().ok_or("the entry is no object")?;
         let mut prices = BTreeMap::new();
         for (field, value) in object {

@@ -1,0 +1,101 @@
+//! Whose prices and cache rules bill a session.
+
+use std::sync::Arc;
+
+use super::list::PriceList;
+use super::model::ModelPrices;
+use crate::model::RECORDED;
+
+/// Bills a recording that names no model with a price (`semantics` 39).
+pub const DEFAULT_AGENT_MODEL: &str = "claude-sonnet-5-5";
+
+/// One payer of a session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Agent {
+    /// As asked for: a model's name, or [`RECORDED`].
+    pub billed_as: String,
+    /// Name of the model, in the list where it is listed.
+    pub model: String,
+    /// Its prices; `None`: unknown, and so is what the session costs.
+    pub prices: Option<Arc<ModelPrices>>,
+}
+
+/// Who pays in a run.
+#[derive(Clone, Debug)]
+pub struct Agents {
+    list: Arc<PriceList>,
+    asked: Vec<String>,
+}
+
+impl Agents {
+    /// The models asked for; none: each session is billed as the model that it
+    /// names, or where that has no price as [`DEFAULT_AGENT_MODEL`].
+    pub fn new(list: Arc<PriceList>, asked: Vec<String>) -> Self {
+        Self { list, asked }
+    }
+
+    /// The price list.
+    pub fn list(&self) -> &PriceList {
+        &self.list
+    }
+
+    /// Names of the payers, as asked for.
+    pub fn names(&self) -> Vec<String> {
+        if self.asked.is_empty() { vec![RECORDED.to_owned()] } else { self.asked.clone() }
+    }
+
+    /// The payers of a session whose recording names this model.
+    pub fn of(&self, recorded: Option<&str>) -> Vec<Agent> {
+        if self.asked.is_empty() {
+            return vec![Agent { billed_as: RECORDED.to_owned(), ..self.recorded(recorded) }];
+        }
+        self.asked.iter().map(|name| self.named(name)).collect()
+    }
+
+    /// The recorded model where it is priced, else the default one.
+    pub fn recorded(&self, recorded: Option<&str>) -> Agent {
+        let own = recorded.map(|name| self.named(name)).filter(|agent| agent.prices.is_some());
+        own.unwrap_or_else(|| self.named(DEFAULT_AGENT_MODEL))
+    }
+
+    fn named(&self, name: &str) -> Agent {
+        let found = self.list.find(name).ok();
+        Agent {
+            billed_as: name.to_owned(),
+            model: found.map_or_else(|| name.to_owned(), |model| model.id.clone()),
+            prices: found.map(|model| Arc::new(model.clone())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agents(asked: &[&str]) -> Agents {
+        let asked = asked.iter().map(|name| (*name).to_owned()).collect();
+        Agents::new(Arc::new(PriceList::bundled()), asked)
+    }
+
+    #[test]
+    fn a_session_is_billed_as_its_own_model_where_that_is_priced() {
+        let of = |recorded| agents(&[]).of(recorded).remove(0);
+        assert_eq!(of(Some("claude-opus-4-6")).model, "claude-opus-4-6");
+        for recorded in [None, Some("some-local-model")] {
+            assert_eq!(of(recorded).model, DEFAULT_AGENT_MODEL);
+            assert_eq!(of(recorded).billed_as, "recorded");
+            assert!(of(recorded).prices.is_some());
+        }
+    }
+
+    #[test]
+    fn models_asked_for_pay_each_and_an_unknown_one_has_no_price() {
+        let payers = agents(&["openai/gpt-5.4", "some-local-model"]).of(Some("claude-opus-4-6"));
+        assert_eq!(payers.len(), 2);
+        assert_eq!(
+            (payers[0].billed_as.as_str(), payers[0].model.as_str()),
+            ("openai/gpt-5.4", "gpt-5.4")
+        );
+        assert_eq!(payers[1].prices, None);
+    }
+}
