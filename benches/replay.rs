@@ -42,6 +42,7 @@ fn plan(subject: &Subject, preset: &Arc<Preset>) -> Plan {
         scaled: true,
         seed: 1,
         offline: true,
+        agents: Arc::new([]),
     }
 }
 

@@ -12,6 +12,7 @@ use recap::model::{
     Answer, Cell, CellRows, Expectation, Judgement, LedgerState, Manifest, NoAnswer, Part, Prices,
     Probe, ProbeKind, Source, Verdict,
 };
+use recap::pricing::{Agents, PriceList};
 use recap::replay::{Probed, Replayed, Subject, replay};
 use recap::run::{Folder, RunSpec, Sample, Seats, prepare, run};
 use recap::seats::answerer::{Answerer, Shown};
@@ -209,6 +210,7 @@ fn one_context_is_asked_once_in_a_run_and_one_answer_graded_once() {
         seed: 1,
         scaled: true,
         jobs: 2,
+        agents: Arc::new(Agents::new(Arc::new(PriceList::bundled()), Vec::new())),
     };
     let probes = vec![probe("p", 10, &[0]), probe("q", 10, &[9])];
     let samples = vec![Sample { dataset: "d".into(), transcript: small(), probes }];

@@ -10,10 +10,11 @@ use super::exit::{Exit, Failure};
 use super::progress::{Progress, Verbosity};
 use super::report::print;
 use super::strategies::{self, Holds};
-use super::{inputs, report, wire};
+use super::{inputs, models, report, wire};
 use crate::clock::PROFILE;
 use crate::dataset::Dataset;
-use crate::model::{INSTRUMENT, Manifest, Prices, Probe, Provenance, RECORDED, Report, Source};
+use crate::model::{INSTRUMENT, Manifest, Prices, Probe, Provenance, Report, Source};
+use crate::pricing::Agents;
 use crate::replay::WindowSpec;
 use crate::run::{Finished, Folder, RunSpec, Sample, Seats, prepare, run as run_cells};
 use crate::strategy::Preset;
@@ -50,6 +51,15 @@ pub struct Arguments {
     /// Cells at a time [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
+
+    /// Model whose prices and cache rules bill the sessions; repeat for a row each [default: the
+    /// model that each recording names]
+    #[arg(long, value_name = "MODEL")]
+    agent_model: Vec<String>,
+
+    /// Price list in litellm's field names to read instead of the bundled one
+    #[arg(long, value_name = "FILE")]
+    prices: Option<PathBuf>,
 
     /// Vocabulary of the token counts
     #[arg(long, value_enum, default_value_t = Tokens::Exact)]
@@ -124,7 +134,9 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
         compactions: samples.iter().any(|s| !s.transcript.compactions.is_empty()),
     };
     let presets = arguments.selection.presets(holds)?;
+    let prices = Arc::new(models::prices(arguments.prices.as_deref())?);
     let spec = RunSpec {
+        agents: Arc::new(Agents::new(prices, unique(&arguments.agent_model))),
         presets,
         windows,
         replicates: arguments.replicates,
@@ -193,9 +205,33 @@ fn show(arguments: &Arguments, measured: &Report, folder: &Folder) -> Result<(),
 }
 
 fn windows(typed: &[String]) -> Result<Vec<WindowSpec>, Failure> {
+    unique(typed).iter().map(|t| wire::window(t)).collect()
+}
+
+/// Each word once, in the order typed.
+fn unique(typed: &[String]) -> Vec<String> {
     let mut seen = BTreeSet::new();
-    let unique = typed.iter().filter(|t| seen.insert(t.trim().to_owned()));
-    unique.map(|t| wire::window(t)).collect()
+    let words = typed.iter().map(|t| t.trim().to_owned());
+    words.filter(|t| seen.insert(t.clone())).collect()
+}
+
+/// What of the price list the run needs: the models that pay, and those that
+/// the recordings name.
+fn priced(agents: &Agents, datasets: &[Dataset]) -> Prices {
+    let list = agents.list();
+    let transcripts = datasets.iter().flat_map(|d| &d.transcripts);
+    let payers = transcripts.flat_map(|t| {
+        let recorded = t.model.as_deref();
+        agents.of(recorded).into_iter().chain([agents.recorded(recorded)])
+    });
+    let models =
+        payers.filter_map(|agent| Some((agent.model.clone(), list.entry(&agent.model)?.clone())));
+    Prices {
+        name: list.name.clone(),
+        date: list.date.clone(),
+        hash: list.hash.clone(),
+        models: models.collect(),
+    }
 }
 
 fn samples(datasets: &[Dataset], limit: Option<usize>) -> Result<Vec<Sample>, Failure> {
@@ -256,8 +292,8 @@ fn manifest(spec: &RunSpec, datasets: &[Dataset], counter: &Counter, seats: &Sea
             (Source::Model, Source::Model) => Source::Model,
             _ => Source::Lexical,
         },
-        agent_models: vec![RECORDED.to_owned()],
-        prices: Prices::default(),
+        agent_models: spec.agents.names(),
+        prices: priced(&spec.agents, datasets),
         profile: PROFILE,
         warnings: datasets.iter().flat_map(|d| d.warnings.clone()).collect(),
     }

@@ -132,6 +132,8 @@ fn plan(
         scaled: !arguments.no_scale,
         seed: arguments.seed,
         offline,
+        // What is shown has no bill.
+        agents: Arc::new([]),
     })
 }
 

@@ -15,6 +15,7 @@ use crate::model::{
     Cell, CellKey, CellOutcome, CellRows, CompactionRow, MessageIndex, RecordedCompaction,
     ReferenceOutcome, RequestRow, Snapshot, Standing,
 };
+use crate::pricing::Agent;
 use crate::probes::Survival;
 use crate::strategy::{
     AskedFrom, At, Compactor, Context, Host, Metered, Pairs, Preset, PresetState, Record, When,
@@ -36,6 +37,8 @@ pub struct Plan {
     pub seed: u64,
     /// Whether the compactor is the offline stand-in.
     pub offline: bool,
+    /// Who pays for the session: one bill each.
+    pub agents: Arc<[Agent]>,
 }
 
 impl Plan {

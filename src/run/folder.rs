@@ -49,7 +49,7 @@ pub enum FolderError {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Line {
-    Transcript(TranscriptFacts),
+    Transcript(Box<TranscriptFacts>),
     Cell(Cell),
 }
 
@@ -130,7 +130,7 @@ impl Folder {
 
     /// Adds a transcript's facts to the journal.
     pub fn append_transcript(&mut self, facts: &TranscriptFacts) -> Result<(), FolderError> {
-        self.append(&self.line(Line::Transcript(facts.clone())))
+        self.append(&self.line(Line::Transcript(Box::new(facts.clone()))))
     }
 
     /// Adds a cell to the journal.
@@ -142,7 +142,7 @@ impl Folder {
     fn line(&self, line: Line) -> Line {
         match line {
             line if !self.wordless => line,
-            Line::Transcript(facts) => Line::Transcript(wordless::facts(facts)),
+            Line::Transcript(facts) => Line::Transcript(Box::new(wordless::facts(*facts))),
             Line::Cell(cell) => Line::Cell(wordless::cell(cell)),
         }
     }
@@ -160,7 +160,7 @@ impl Folder {
         cells: &[Cell],
     ) -> Result<(), FolderError> {
         let mut sorted = Vec::new();
-        let facts = transcripts.iter().cloned().map(Line::Transcript);
+        let facts = transcripts.iter().cloned().map(|facts| Line::Transcript(Box::new(facts)));
         for line in facts.chain(cells.iter().cloned().map(Line::Cell)) {
             serde_json::to_writer(&mut sorted, &self.line(line)).expect("plain data serialises");
             sorted.push(b'\n');
@@ -204,7 +204,7 @@ impl Loaded {
         let mut transcripts = Vec::new();
         let mut cells = Vec::new();
         read_lines(&path.join("cells.jsonl"), |line: Line| match line {
-            Line::Transcript(facts) => transcripts.push(facts),
+            Line::Transcript(facts) => transcripts.push(*facts),
             Line::Cell(cell) => cells.push(cell),
         })?;
         let mut texts = BTreeMap::new();

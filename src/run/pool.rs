@@ -11,6 +11,7 @@ use super::asking::Asking;
 use super::folder::{Folder, FolderError};
 use super::observer::{Event, Observer};
 use crate::model::{Cell, CellKey, CellOutcome, Probe, Standing, Transcript, TranscriptFacts};
+use crate::pricing::{Agent, Agents};
 use crate::replay::{Plan, Replayed, Subject, WindowError, WindowSpec, replay};
 use crate::seats::answerer::Answerer;
 use crate::seats::judge::Judge;
@@ -32,6 +33,8 @@ pub struct RunSpec {
     pub scaled: bool,
     /// Cells at a time.
     pub jobs: usize,
+    /// Who pays.
+    pub agents: Arc<Agents>,
 }
 
 /// A transcript and the data set that it belongs to.
@@ -91,6 +94,7 @@ pub enum RunError {
 /// The cells of a subject, in the order of their keys.
 pub fn plan(spec: &RunSpec, seats: &Seats, subject: &Subject) -> Result<Vec<Plan>, RunError> {
     let mut plans = Vec::new();
+    let agents: Arc<[Agent]> = spec.agents.of(subject.facts.model.as_deref()).into();
     for window in &spec.windows {
         let tokens = window.tokens(&subject.recording.sizes).map_err(|source| {
             RunError::Window { transcript: subject.facts.transcript.clone(), source }
@@ -112,6 +116,7 @@ pub fn plan(spec: &RunSpec, seats: &Seats, subject: &Subject) -> Result<Vec<Plan
                     scaled: spec.scaled,
                     seed: spec.seed,
                     offline: seats.offline,
+                    agents: Arc::clone(&agents),
                 });
             }
         }

@@ -10,6 +10,7 @@ use recap::model::{
     CellOutcome, Expectation, INSTRUMENT, Judgement, Manifest, NoAnswer, Prices, Probe, ProbeKind,
     Source, Verdict,
 };
+use recap::pricing::{Agents, PriceList};
 use recap::replay::WindowSpec;
 use recap::run::{Event, Folder, Loaded, Observer, RunSpec, Sample, Seats, prepare, run};
 use recap::seats::answerer::{Answerer, Shown};
@@ -108,6 +109,7 @@ fn spec(window: &str, presets: &[&str]) -> RunSpec {
         seed: 1,
         scaled: true,
         jobs: 2,
+        agents: Arc::new(Agents::new(Arc::new(PriceList::bundled()), Vec::new())),
     }
 }
 

@@ -90,6 +90,7 @@ pub fn plan(preset: Preset, window: u64) -> Plan {
         scaled: true,
         seed: 1,
         offline: true,
+        agents: Arc::new([]),
     }
 }
 
