@@ -97,6 +97,12 @@ impl PromptBill {
         self.rules_only.unwrap_or(self.billed)
     }
 
+    /// The same, without what says nothing new.
+    pub fn settled(mut self) -> Self {
+        self.rules_only = self.rules_only.filter(|rules| *rules != self.billed);
+        self
+    }
+
     /// Under a cache that forgets nothing.
     pub fn ideal(&self) -> Buckets {
         let uncached = self.billed.prompt() - self.ideal_read;

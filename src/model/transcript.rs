@@ -118,6 +118,11 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Prompt tokens written to the cache, for however long.
+    pub fn written(&self) -> u64 {
+        self.cache_write_5m + self.cache_write_1h
+    }
+
     /// Tokens of the whole prompt, however they were billed.
     pub fn prompt(&self) -> u64 {
         self.input + self.cache_read + self.cache_write_5m + self.cache_write_1h

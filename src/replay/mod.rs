@@ -5,6 +5,9 @@
 //! history; what depends on the transcript alone (`Subject`) is shared by
 //! all presets, windows and replicates.
 
+mod bill;
+mod break_even;
+mod exogenous;
 mod loss;
 mod probed;
 mod saved;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::exogenous;
 use crate::clock::Timeline;
 use crate::model::{
     Block, MessageFacts, MessageIndex, Probe, ProbeFacts, RequestFacts, TokensSource, Transcript,
@@ -60,6 +61,8 @@ impl Subject {
         });
         let mut messages: Vec<MessageFacts> = messages.collect();
         name_tools(&recording, &mut messages);
+        let mut requests = requests(&recording, &timeline);
+        exogenous::mark(&mut requests, &transcript.compactions, None);
         let facts = TranscriptFacts {
             dataset: dataset.to_owned(),
             transcript: transcript.id.clone(),
@@ -67,7 +70,7 @@ impl Subject {
             preamble_tokens: recording.sizes.preamble_tokens(),
             hidden_tokens: recording.sizes.hidden_tokens,
             messages,
-            requests: requests(&recording, &timeline),
+            requests,
             exam,
             probes: Vec::new(),
             recorded_compactions: transcript.compactions.len() as u32,

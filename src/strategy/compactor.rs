@@ -108,6 +108,11 @@ impl Task {
         }
     }
 
+    /// Whether the call is appended to the live conversation (`semantics` 26).
+    pub fn is_live(&self) -> bool {
+        matches!(self, Task::Continuation { live: Some(_), .. })
+    }
+
     /// What is to be folded.
     pub fn messages(&self) -> &[TaskMessage] {
         match self {
@@ -181,6 +186,8 @@ pub struct ModelCall {
     pub usage: CallUsage,
     /// Time that the model took.
     pub latency_ms: Option<f64>,
+    /// Whether it was appended to the live conversation, whose cache it reads.
+    pub live: bool,
 }
 
 /// Passes tasks on and keeps count of them.
@@ -205,9 +212,10 @@ impl<'a> Metered<'a> {
 impl Compactor for Metered<'_> {
     async fn run(&self, task: &Task) -> Result<Reply, CompactorError> {
         let reply = self.inner.run(task).await;
+        let live = task.is_live();
         let call = match &reply {
-            Ok(reply) => ModelCall { usage: reply.usage, latency_ms: reply.latency_ms },
-            Err(_) => ModelCall::default(),
+            Ok(reply) => ModelCall { usage: reply.usage, latency_ms: reply.latency_ms, live },
+            Err(_) => ModelCall { live, ..ModelCall::default() },
         };
         self.calls.lock().expect("no call panics while metering").push(call);
         reply
