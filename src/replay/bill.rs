@@ -128,6 +128,11 @@ impl Biller {
         }
     }
 
+    /// The prompt of the last request.
+    pub fn prompt(&self) -> &Prompt {
+        self.sent.prompt()
+    }
+
     /// Notes a compaction, to find out later when it has paid for itself.
     pub fn compacted(&mut self, compacted: Compacted) {
         self.compacted.push(compacted);

@@ -18,6 +18,7 @@ use crate::model::{
 };
 use crate::pricing::Agent;
 use crate::probes::Survival;
+use crate::prompt_cache::Prompt;
 use crate::strategy::{
     AskedFrom, At, Compactor, Context, Host, Metered, Pairs, Preset, PresetState, Record, When,
 };
@@ -348,6 +349,16 @@ impl<'a> Session<'a> {
     /// The context as it is now.
     pub fn context(&self) -> &Context {
         &self.context
+    }
+
+    /// The prompt of the last request.
+    pub fn prompt(&self) -> &Prompt {
+        self.biller.prompt()
+    }
+
+    /// The last request's row.
+    pub fn last_request(&self) -> Option<&RequestRow> {
+        self.requests.last()
     }
 
     /// Requests made so far.
