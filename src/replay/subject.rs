@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::clock::Timeline;
+use crate::clock::{PROFILE, Timeline};
 use crate::model::{
     Block, MessageFacts, MessageIndex, Probe, ProbeFacts, RequestFacts, TokensSource, Transcript,
     TranscriptFacts,
@@ -40,7 +40,7 @@ impl Subject {
     pub fn new(dataset: &str, transcript: Transcript, counter: Arc<Counter>) -> Self {
         let transcript = Arc::new(transcript);
         let recording = Recording::new(Arc::clone(&transcript), counter);
-        let timeline = Arc::new(Timeline::of(&transcript));
+        let timeline = Arc::new(Timeline::of(&transcript, &PROFILE, &recording.sizes.output));
         let sizes: Vec<u64> = recording.sizes.messages.iter().map(|w| w.tokens).collect();
         let exam = mine(&transcript, &sizes, &MiningRules::default());
         let survival = Survival::new(&transcript, &exam);
@@ -151,7 +151,7 @@ fn requests(recording: &Recording, timeline: &Timeline) -> Vec<RequestFacts> {
                 tokens_full: preamble + sizes.hidden_tokens + history,
                 output: sizes.output[index as usize],
                 output_recorded: usage.is_some_and(|u| u.output_final && u.output > 0),
-                at: timeline.at(index),
+                at: timeline.sent_at(index),
                 recorded: usage,
                 billed: usage.is_none_or(|u| u.prompt() > 0),
                 exogenous: None,
