@@ -14,6 +14,7 @@ mod saved;
 mod session;
 mod stage;
 mod subject;
+mod validate;
 mod view;
 mod window;
 
@@ -21,4 +22,5 @@ pub use probed::Probed;
 pub use saved::SavedSession;
 pub use session::{Plan, Replayed, Session, replay};
 pub use subject::Subject;
+pub use validate::validate;
 pub use window::{WindowError, WindowSpec};

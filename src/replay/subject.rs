@@ -10,7 +10,7 @@ use super::exogenous;
 use crate::clock::{PROFILE, Timeline};
 use crate::model::{
     Block, MessageFacts, MessageIndex, Probe, ProbeFacts, RequestFacts, TokensSource, Transcript,
-    TranscriptFacts, Usage,
+    TranscriptFacts, Usage, Validation,
 };
 use crate::probes::{MiningRules, Survival, mine};
 use crate::strategy::Recording;
@@ -84,6 +84,13 @@ impl Subject {
             left_out: transcript.left_out.iter().map(|(k, v)| (k.clone(), *v)).collect(),
         };
         Self { timeline, recording, survival, facts: Arc::new(facts), texts: Arc::new(texts) }
+    }
+
+    /// The same with what the simulated bill says beside the recorded one.
+    #[must_use]
+    pub fn with_validation(mut self, validation: Option<Validation>) -> Self {
+        Arc::make_mut(&mut self.facts).validation = validation;
+        self
     }
 
     /// The same with the probes of its transcript, whose evidence is known to
