@@ -120,7 +120,9 @@ pub struct Usage {
 impl Usage {
     /// Tokens of the whole prompt, however they were billed.
     pub fn prompt(&self) -> u64 {
-        self.input + self.cache_read + self.cache_write_5m + self.cache_write_1h
+        let cached = [self.cache_read, self.cache_write_5m, self.cache_write_1h];
+        // A log may claim anything: an absurd sum must not end the program.
+        cached.into_iter().fold(self.input, u64::saturating_add)
     }
 }
 
