@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use super::spec::Sample;
 use super::{MeasureOptions, measure};
 use crate::model::{
-    Answer, Cell, CellKey, CellOutcome, CellRows, CompactionRow, Exam, Expectation,
-    IdentifierClass, Judgement, LedgerState, Manifest, MessageFacts, PresetRow, Prices, Probe,
+    Answer, Calibration, Cell, CellKey, CellOutcome, CellRows, CompactionRow, Exam, Expectation,
+    Fit, IdentifierClass, Judgement, LedgerState, Manifest, MessageFacts, PresetRow, Prices, Probe,
     ProbeFacts, ProbeKind, ProbeRow, RECORDED, Reference, ReferenceOutcome, ReferenceState, Report,
     RequestFacts, RequestRow, Role, Snapshot, Source, Standing, TimeProfile, TokensSource,
     TranscriptFacts, Value, Verdict,
@@ -143,6 +143,27 @@ impl FactsBuilder {
     pub fn boundary(mut self, did_without: u32) -> Self {
         self.0.recorded_compactions = 1;
         self.0.exam.did_without = did_without;
+        self
+    }
+
+    /// Its tokens are scaled by a factor, with this error of forecasting.
+    pub fn calibrated(self, factor: f64, forward: Option<f64>) -> Self {
+        let mut scaled = self.reported(forward);
+        scaled.0.tokens_source = TokensSource::Calibrated;
+        scaled.0.calibration.as_mut().unwrap().fits[0].factor = factor;
+        scaled
+    }
+
+    /// The recording has usage, with this error of forecasting it.
+    pub fn reported(mut self, forward: Option<f64>) -> Self {
+        let fit = Fit { from: 0, hidden: 0.0, factor: 1.0, requests: 10 };
+        self.0.calibration = Some(Calibration {
+            fits: vec![fit],
+            global: None,
+            in_sample: forward,
+            forward,
+            after_boundary: None,
+        });
         self
     }
 

@@ -34,14 +34,15 @@ pub struct Usage {
 impl Usage {
     /// Prompt tokens written to the cache, for however long.
     pub fn written(&self) -> u64 {
-        self.cache_write_5m + self.cache_write_1h
+        self.cache_write_5m.saturating_add(self.cache_write_1h)
     }
 
     /// Tokens of the whole prompt, however they were billed; absurd figures stop
     /// at the largest number.
     pub fn prompt(&self) -> u64 {
-        let written = self.cache_write_5m.saturating_add(self.cache_write_1h);
-        self.input.saturating_add(self.cache_read).saturating_add(written)
+        let cached = [self.cache_read, self.cache_write_5m, self.cache_write_1h];
+        // A log may claim anything: an absurd sum must not end the program.
+        cached.into_iter().fold(self.input, u64::saturating_add)
     }
 }
 

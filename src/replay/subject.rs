@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::exogenous;
 use crate::clock::{PROFILE, Timeline};
 use crate::model::{
-    Block, MessageFacts, MessageIndex, Probe, ProbeFacts, RequestFacts, TokensSource, Transcript,
+    Block, MessageFacts, MessageIndex, Probe, ProbeFacts, RequestFacts, Transcript,
     TranscriptFacts, Usage, Validation,
 };
 use crate::probes::{MiningRules, Survival, mine};
@@ -43,11 +43,12 @@ impl Subject {
         let transcript = Arc::new(transcript);
         let recording = Recording::new(Arc::clone(&transcript), counter);
         let timeline = Arc::new(Timeline::of(&transcript, &PROFILE, &recording.sizes.output));
-        let sizes: Vec<u64> = recording.sizes.messages.iter().map(|w| w.tokens).collect();
-        let exam = mine(&transcript, &sizes, &MiningRules::default());
+        let exact: Vec<u64> = recording.exact.messages.iter().map(|w| w.tokens).collect();
+        let exam = mine(&transcript, &exact, &MiningRules::default());
         let survival = Survival::new(&transcript, &exam);
         let mut texts = BTreeMap::new();
-        let messages = transcript.messages.iter().zip(&sizes).map(|(message, &tokens)| {
+        let sized = transcript.messages.iter().zip(&recording.sizes.messages);
+        let messages = sized.map(|(message, weight)| {
             let text = message.sent();
             let hash = text_hash(&text);
             texts.insert(hash.clone(), text);
@@ -55,7 +56,7 @@ impl Subject {
                 id: message.id.clone(),
                 role: message.role,
                 at: message.at,
-                tokens,
+                tokens: weight.tokens,
                 tool: None,
                 text: hash,
             }
@@ -63,7 +64,8 @@ impl Subject {
         let mut messages: Vec<MessageFacts> = messages.collect();
         name_tools(&recording, &mut messages);
         let mut requests = requests(&recording, &timeline);
-        exogenous::mark(&mut requests, &transcript.compactions, None);
+        let global = recording.calibration.as_ref().and_then(|c| c.global);
+        exogenous::mark(&mut requests, &transcript.compactions, global);
         let facts = TranscriptFacts {
             dataset: dataset.to_owned(),
             transcript: transcript.id.clone(),
@@ -76,8 +78,8 @@ impl Subject {
             probes: Vec::new(),
             recorded_compactions: transcript.compactions.len() as u32,
             model: transcript.model.clone(),
-            tokens_source: TokensSource::Exact,
-            calibration: None,
+            tokens_source: recording.tokens_source,
+            calibration: recording.calibration.as_deref().cloned(),
             validation: None,
             clock_modelled: timeline.is_modelled(),
             sidechains: sidechains(&transcript, &timeline),
@@ -115,7 +117,8 @@ fn probe_facts(mut probes: Vec<Probe>, recording: &Recording) -> Vec<ProbeFacts>
         let request = requests.partition_point(|&message| message <= probe.asked_at);
         let end = requests.get(request).map_or(transcript.messages.len(), |&m| m as usize);
         let age = |&last: &MessageIndex| {
-            let since = &recording.sizes.messages[last as usize + 1..end];
+            // Like a reference's distance: by the vocabulary alone.
+            let since = &recording.exact.messages[last as usize + 1..end];
             since.iter().map(|weight| weight.tokens).sum()
         };
         ProbeFacts {

@@ -238,7 +238,9 @@ async fn replay_all(
             _ => Arc::new(Asking::new(Arc::clone(&subject), seats.clone())),
         };
         current = Some((Arc::clone(&subject), Arc::clone(&asking)));
-        let (gate, compactor) = (Arc::clone(&gate), Arc::clone(&seats.compactor));
+        let gate = Arc::clone(&gate);
+        let own = seats.compactor.counting(&subject.recording.counter);
+        let compactor = own.unwrap_or_else(|| Arc::clone(&seats.compactor));
         let task = tasks.spawn(async move {
             let _turn = gate.acquire_owned().await.expect("the gate is never closed");
             let mut replayed = replay(&subject, &plan, compactor.as_ref()).await;

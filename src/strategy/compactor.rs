@@ -3,12 +3,13 @@
 //! It lives with the strategies and is implemented by the seats, so that a
 //! mechanism can reach neither answerer nor judge nor probe.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use crate::model::Role;
+use crate::tokens::Counter;
 
 /// A message as the compactor is shown it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -177,6 +178,12 @@ pub trait Compactor: Send + Sync {
 
     /// `offline`, or `provider/model`.
     fn name(&self) -> &str;
+
+    /// The same for a transcript whose tokens are counted so; `None` where it
+    /// does not count by itself, as a model does not.
+    fn counting(&self, _counter: &Arc<Counter>) -> Option<Arc<dyn Compactor>> {
+        None
+    }
 }
 
 /// One call as the meter saw it.
