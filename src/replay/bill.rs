@@ -160,11 +160,12 @@ impl Payer {
         match facts.exogenous {
             Some(Exogenous::Cold) => self.billed.reset(prompt, 0, at),
             Some(Exogenous::Restart) => self.billed.reset(prompt, sent.base(), at),
+            Some(Exogenous::Primed) => self.billed.reset(prompt, sent.head(), at),
             Some(Exogenous::Renewed) => self.billed.renew(at),
             None => {}
         }
-        let cold = matches!(facts.exogenous, Some(Exogenous::Cold | Exogenous::Restart));
-        let warm = !cold && self.billed.is_warm(at);
+        let reset = facts.exogenous.is_some_and(|e| e != Exogenous::Renewed);
+        let warm = !reset && self.billed.is_warm(at);
         let billed = self.billed.request(prompt, at);
         assert_eq!(billed.prompt(), prompt.tokens(), "buckets sum to the prompt");
         let rules_only = self.rules_only.as_mut().map(|cache| cache.request(prompt, at));
