@@ -55,6 +55,28 @@ fn bench_reads_each_foreign_format_directly() {
 }
 
 #[test]
+fn tokens_are_counted_as_asked_and_the_manifest_says_how() {
+    // Six requests in two halves: too few to be sure of, so calibrated only if asked.
+    let unasked = "o200k, calibrated where the forward error is at most 3 %";
+    for (typed, told, source) in [
+        (&[][..], unasked, "exact"),
+        (&["--tokens", "exact"], "o200k", "exact"),
+        (&["--tokens", "calibrated"], "o200k, calibrated wherever there is usage", "calibrated"),
+        (&["--tokens", "cl100k"], "cl100k", "exact"),
+    ] {
+        let desk = Desk::with_sessions();
+        desk.good(&[&["bench", "claude-code.jsonl", "--out", "run"], typed].concat());
+        let manifest = desk.json("run/manifest.json");
+        assert_eq!(manifest["tokens"], told, "{typed:?}");
+        let journal = desk.read("run/cells.jsonl");
+        let facts: Json = serde_json::from_str(journal.lines().next().unwrap()).unwrap();
+        assert_eq!(facts["transcript"]["tokens_source"], source, "{typed:?}");
+        // What usage tells stands there however tokens are counted.
+        assert_eq!(facts["transcript"]["calibration"]["fits"][0]["from"], 0, "{typed:?}");
+    }
+}
+
+#[test]
 fn replay_is_bench_without_questions() {
     let desk = Desk::with_sessions();
     desk.good(&["replay", "pi.jsonl", "--out", "run"]);
