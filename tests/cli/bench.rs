@@ -43,7 +43,9 @@ fn bench_writes_every_contracted_file_and_no_other() {
 #[test]
 fn bench_reads_each_foreign_format_directly() {
     // Requests and messages counted by hand in the fixtures.
-    for (file, requests) in [("claude-code.jsonl", 6), ("pi.jsonl", 4), ("openai-chat.json", 4)] {
+    for (file, requests) in
+        [("claude-code.jsonl", 6), ("pi.jsonl", 4), ("codex.jsonl", 5), ("openai-chat.json", 4)]
+    {
         let desk = Desk::new();
         let input = fixture(file).display().to_string();
         desk.good(&["bench", &input, "--out", "run"]);
