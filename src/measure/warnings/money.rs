@@ -229,12 +229,12 @@ mod tests {
             };
             facts(id).requests(&[100]).with(|f| f.validation = Some(validation)).build()
         };
-        let sessions = vec![off("s", 1_040, 0.9), off("t", 1_000, 1.05), off("u", 940, 1.0)];
+        let sessions = vec![off("s", 1_040, 0.9), off("t", 1_000, 1.04), off("u", 940, 1.0)];
         assert_eq!(
             said(sessions, Vec::new(), "the simulated bill").unwrap(),
             "the simulated bill is more than 5 % off the recorded one in 2 of 3 sessions with \
              reported usage (worst s: reads +4.0 %, dollars −10.0 %)"
         );
-        assert_eq!(said(vec![off("s", 1_010, 1.05)], Vec::new(), "the simulated bill"), None);
+        assert_eq!(said(vec![off("s", 1_010, 1.04)], Vec::new(), "the simulated bill"), None);
     }
 }
