@@ -188,7 +188,7 @@ impl<'a> Scene<'a> {
             rows,
             full: beside(&self.full, facts, cell),
             recorded: beside(&self.recorded, facts, cell),
-            payer: *payer,
+            payer,
             terms: self.terms,
             kinds: &self.kinds[&facts.dataset],
             source: self.source,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Run, listed};
-use crate::model::{Bill, BillErrors, RECORDED, TranscriptFacts};
+use crate::model::{Bill, BillErrors, RECORDED, TranscriptFacts, Value};
 use crate::pricing::PriceList;
 
 /// Errors of the simulated bill above this are said.
@@ -97,12 +97,11 @@ pub fn modelled_clock(run: &Run<'_>) -> Vec<String> {
 
 /// Waits that nobody measured.
 pub fn modelled_waits(run: &Run<'_>) -> Vec<String> {
-    let modelled = |word: &str| matches!(word, "modelled" | "mixed");
-    let source = |entry: &&super::Entry| match entry.row.values.get("latency_source") {
-        Some(crate::model::Value::Text(word)) => modelled(word),
-        _ => false,
+    let modelled = |entry: &&super::Entry| {
+        let source = entry.row.values.get("latency_source");
+        matches!(source, Some(Value::Text(word)) if word == "modelled" || word == "mixed")
     };
-    if !run.rows.iter().any(|entry| source(entry)) {
+    if !run.rows.iter().any(modelled) {
         return Vec::new();
     }
     let profile = &run.manifest.profile;
