@@ -6,7 +6,7 @@ use common::{any_transcript, block_on, ledger, offline, plan, preset, sent, subj
 use proptest::prelude::*;
 use recap::model::{CellOutcome, LedgerState};
 use recap::replay::{Plan, Session, Subject, WindowSpec, replay};
-use recap::strategy::{Preset, builtin, builtin_names, pairs_are_whole};
+use recap::strategy::{Preset, Sent, builtin, builtin_names, pairs_are_whole};
 
 /// Every preset but the control that is asked and never replayed.
 fn replayed() -> impl Iterator<Item = &'static str> {
@@ -74,6 +74,17 @@ proptest! {
     }
 
     #[test]
+    fn the_prompt_kept_up_to_date_is_the_one_made_afresh(transcript in any_transcript()) {
+        let subject = subject(transcript);
+        let window: WindowSpec = "30%".parse().unwrap();
+        let tokens = window.tokens(&subject.recording.sizes).unwrap();
+        for name in replayed() {
+            let plan = plan(builtin(name, &[]).unwrap().unwrap(), tokens);
+            prompts_follow_the_context(&subject, &plan);
+        }
+    }
+
+    #[test]
     fn saved_and_restored_at_every_request_the_contexts_are_identical(transcript in any_transcript()) {
         let subject = subject(transcript);
         let window: WindowSpec = "30%".parse().unwrap();
@@ -82,6 +93,31 @@ proptest! {
             let plan = plan(builtin(name, &[]).unwrap().unwrap(), tokens);
             saved_and_restored_everywhere(&subject, &plan);
         }
+    }
+}
+
+/// At every request: the prompt is that of the context, and what it has in
+/// common with the one before is what one sees by comparing them.
+fn prompts_follow_the_context(subject: &Subject, plan: &Plan) {
+    let name = &plan.preset.name;
+    let compactor = offline();
+    let mut before = Vec::new();
+    for request in 0..subject.facts.requests.len() as u32 {
+        let mut session = Session::open(subject, plan, &compactor).unwrap();
+        block_on(session.run_to_request(request)).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let mut afresh = Sent::new(None);
+        afresh.look(&mut session.context().clone());
+        let blocks = session.prompt().blocks();
+        assert_eq!(blocks, afresh.prompt().blocks(), "{name} at request {request}");
+        assert_eq!(session.prompt().tokens(), session.context().weight().tokens, "{name}");
+        let row = session.last_request().unwrap();
+        let same = blocks.iter().zip(&before).take_while(|(now, then)| now == then).count();
+        assert_eq!(row.common_prefix, session.prompt().end(same), "{name} at request {request}");
+        let (system, changes) = (&subject.recording.transcript.preamble_changes, request > 0);
+        if system.is_empty() {
+            assert_eq!(row.cache_break, changes && same < before.len(), "{name} at {request}");
+        }
+        before = blocks.to_vec();
     }
 }
 

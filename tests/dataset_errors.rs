@@ -57,6 +57,22 @@ fn a_value_of_the_wrong_type_is_named_by_its_path() {
 }
 
 #[test]
+fn a_subagents_record_is_read_as_strictly_as_the_others() {
+    let line = |usage: &str| {
+        format!(
+            r#"{{"type":"assistant","uuid":"s2","parentUuid":"u1","sessionId":"s","isSidechain":true,"message":{{"role":"assistant","id":"m","content":[],"usage":{usage}}}}}"#
+        )
+    };
+    for usage in [r#"{"input_tokens":-1}"#, r#"{"input_tokens":1e30}"#, r#""many""#, "[1]"] {
+        let error = second(&line(usage));
+        assert!(matches!(error.problem, Problem::Shape { .. }), "{usage}: {error}");
+    }
+    let most = r#"{"input_tokens":18446744073709551615,"cache_read_input_tokens":9}"#;
+    let whole = read(format!("{USER}\n{}\n", line(most))).unwrap();
+    assert_eq!(whole.transcripts[0].sidechains[0].usage.prompt(), u64::MAX);
+}
+
+#[test]
 fn an_unknown_role_is_an_error_in_every_format() {
     let claude = second(&USER.replace("u1", "u2").replace(r#""role":"user""#, r#""role":"robot""#));
     assert!(

@@ -71,6 +71,8 @@ fn what_the_schema_refuses_the_reader_refuses_too() {
         json!({"id": "t", "messages": [message], "surplus": 1}),
         json!({"id": "t", "messages": [message], "compactions": [{"after": 1}]}),
         json!({"id": "t", "messages": [message], "preamble_changes": [{"before": -1, "system": []}]}),
+        json!({"id": "t", "messages": [message], "sidechains": [{"model": "m"}]}),
+        json!({"id": "t", "messages": [message], "sidechains": [{"usage": {"input": -1}}]}),
         changed("role", json!("robot")),
         changed("role", json!("tool")),
         changed("id", json!(7)),

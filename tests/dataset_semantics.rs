@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use recap::dataset::{Dataset, DatasetError, LoadOptions, load, load_reader};
-use recap::model::{Block, Message, RecordedTrigger, Role, Transcript};
+use recap::model::{Block, Message, RecordedTrigger, Role, Transcript, Usage};
 use serde_json::{Value as Json, json};
 
 /// A Claude Code record with everything that all of them carry.
@@ -201,6 +201,47 @@ fn rule_3_a_dropped_parent_is_bridged_and_warned_of() {
         "{:?}",
         dataset.warnings
     );
+}
+
+/// A line of a subagent's response that reports `usage`.
+fn billed(uuid: &str, response: Option<&str>, model: &str, usage: Json) -> Json {
+    let message = json!({
+        "role": "assistant", "id": response, "model": model, "content": [text("done")],
+        "usage": usage,
+    });
+    record("assistant", uuid, Some("u1"), json!({"isSidechain": true, "message": message}))
+}
+
+#[test]
+fn what_a_subagent_asked_is_billed_once_for_each_response() {
+    let records = [
+        user("u1", None, json!("hello")),
+        billed("s2", Some("msg_1"), "small", json!({"input_tokens": 9, "output_tokens": 1})),
+        billed("s3", Some("msg_2"), "large", json!({"cache_read_input_tokens": 4})),
+        billed("s4", Some("msg_1"), "small", json!({"input_tokens": 9, "output_tokens": 6})),
+        // Neither an error of the harness nor a refused request is billed.
+        billed("s5", Some("msg_3"), "<synthetic>", json!({"input_tokens": 8})),
+        billed("s6", Some("msg_4"), "small", json!({"input_tokens": 0, "output_tokens": 0})),
+        billed("s7", Some("msg_5"), "small", json!(null)),
+        // Without an id, each line is a response.
+        billed("s8", None, "small", json!({"input_tokens": 1})),
+        billed("s9", None, "small", json!({"input_tokens": 2})),
+        assistant("a10", Some("u1"), "msg_9", text("hi")),
+    ];
+    let transcript = read(&records);
+    let found = transcript.sidechains.iter();
+    let found: Vec<_> = found.map(|r| (r.model.as_deref().unwrap(), r.usage)).collect();
+    let usage = |input, cache_read, output| Usage { input, cache_read, output, ..Usage::default() };
+    let expected = [
+        ("small", usage(9, 0, 6)),
+        ("large", usage(0, 4, 0)),
+        ("small", usage(1, 0, 0)),
+        ("small", usage(2, 0, 0)),
+    ];
+    assert_eq!(found, expected);
+    let first = transcript.sidechains[0].at.expect("the record has a time");
+    assert_eq!(first.to_string(), "2026-01-05T09:00:02Z");
+    assert_eq!(transcript.messages.len(), 2);
 }
 
 #[test]

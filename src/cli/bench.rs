@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::exit::{Exit, Failure};
 use super::progress::{Progress, Verbosity};
@@ -18,7 +18,7 @@ use crate::pricing::Agents;
 use crate::replay::WindowSpec;
 use crate::run::{Finished, Folder, RunSpec, Sample, Seats, prepare, run as run_cells};
 use crate::strategy::Preset;
-use crate::tokens::{Counter, Encoding};
+use crate::tokens::Counter;
 
 /// Options of `recap bench` and `recap replay`.
 #[derive(Debug, Args)]
@@ -61,9 +61,10 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     prices: Option<PathBuf>,
 
-    /// Vocabulary of the token counts
-    #[arg(long, value_enum, default_value_t = Tokens::Exact)]
-    tokens: Tokens,
+    /// How tokens are counted [default: each transcript calibrated where its own usage shows an
+    /// error of at most 3 %, else exact]
+    #[arg(long, value_enum)]
+    tokens: Option<wire::Tokens>,
 
     /// Use only the first N transcripts of each input
     #[arg(long, value_name = "N")]
@@ -104,14 +105,6 @@ pub struct Arguments {
     verbose: bool,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Tokens {
-    /// o200k
-    Exact,
-    /// cl100k
-    Cl100k,
-}
-
 /// Whether probes are put to the contexts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ask {
@@ -148,10 +141,7 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
         print(&plan(&spec, &samples))?;
         return Ok(Exit::Done);
     }
-    let counter = Arc::new(Counter::new(match arguments.tokens {
-        Tokens::Exact => Encoding::O200k,
-        Tokens::Cl100k => Encoding::Cl100k,
-    }));
+    let counter = wire::counter(arguments.tokens);
     let seats = wire::seats(&counter);
     let manifest = manifest(&spec, &datasets, &counter, &seats);
     let runtime = wire::runtime(spec.jobs)?;
@@ -277,7 +267,7 @@ fn manifest(spec: &RunSpec, datasets: &[Dataset], counter: &Counter, seats: &Sea
         version: env!("CARGO_PKG_VERSION").to_owned(),
         instrument: INSTRUMENT,
         seed: spec.seed,
-        tokens: counter.encoding().as_str().to_owned(),
+        tokens: counter.describe(),
         windows: spec.windows.iter().map(|w| w.label().to_owned()).collect(),
         scaled: spec.scaled,
         replicates: spec.replicates,

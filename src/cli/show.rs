@@ -11,7 +11,6 @@ use super::{inputs, strategies, wire};
 use crate::model::{CellKey, LedgerState, Transcript};
 use crate::replay::{Plan, Session, Subject, WindowSpec};
 use crate::strategy::{AskedFrom, Context, Preset};
-use crate::tokens::Counter;
 
 /// Options of `recap show`.
 #[derive(Debug, Args)]
@@ -39,6 +38,11 @@ pub struct Arguments {
     #[arg(long)]
     no_scale: bool,
 
+    /// How tokens are counted [default: calibrated where the session's own usage shows an error of
+    /// at most 3 %, else exact]
+    #[arg(long, value_enum)]
+    tokens: Option<wire::Tokens>,
+
     /// Seed of every random stream
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -61,7 +65,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut datasets = inputs::load(std::slice::from_ref(&arguments.session), false)?;
     let dataset = datasets.remove(0);
     let transcript = pick(dataset.transcripts, arguments.transcript.as_deref())?;
-    let counter = Arc::new(Counter::default());
+    let counter = wire::counter(arguments.tokens);
     let seats = wire::seats(&counter);
     let subject = Subject::new(&dataset.name, transcript, counter);
     let last = subject.facts.requests.len() as u32;
@@ -73,7 +77,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         .help("give an ordinal below that number to --request"));
     }
     let plan = plan(arguments, &subject, &window, preset, seats.offline)?;
-    let mut session = Session::open(&subject, &plan, seats.compactor.as_ref())
+    let own = seats.compactor.counting(&subject.recording.counter);
+    let compactor = own.unwrap_or(seats.compactor);
+    let mut session = Session::open(&subject, &plan, compactor.as_ref())
         .map_err(|e| Failure::with_code(Exit::Incomplete, e))?;
     let runtime = wire::runtime(1)?;
     runtime

@@ -4,16 +4,40 @@ use std::ffi::OsStr;
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 
+use clap::ValueEnum;
 use jiff::Timestamp;
 
 use super::exit::Failure;
 use crate::replay::{WindowError, WindowSpec};
 use crate::run::Seats;
 use crate::seats::{answerer, compactor, judge};
-use crate::tokens::Counter;
+use crate::tokens::{Calibrate, Counter, Encoding};
 
 /// Columns assumed where the output is no terminal.
 const DEFAULT_WIDTH: usize = 100;
+
+/// How tokens are counted, as typed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum Tokens {
+    /// o200k
+    Exact,
+    /// o200k, scaled to the usage that a recording reports
+    Calibrated,
+    /// cl100k
+    Cl100k,
+}
+
+/// The counter of a run. Unasked, a transcript is calibrated where its own
+/// usage shows that this foretells the provider's count.
+pub(super) fn counter(tokens: Option<Tokens>) -> Arc<Counter> {
+    let o200k = Counter::new(Encoding::O200k);
+    Arc::new(match tokens {
+        None => o200k.calibrating(Calibrate::WhereSure),
+        Some(Tokens::Exact) => o200k,
+        Some(Tokens::Calibrated) => o200k.calibrating(Calibrate::WhereReported),
+        Some(Tokens::Cl100k) => Counter::new(Encoding::Cl100k),
+    })
+}
 
 /// Who sits where: the embedded offline models.
 pub(super) fn seats(counter: &Arc<Counter>) -> Seats {

@@ -32,7 +32,8 @@ use crate::model::{Probe, Transcript};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LoadOptions {
     /// Make every sidechain (subagent) a transcript of its own. Otherwise its
-    /// records are left out and counted.
+    /// records are left out and counted, and what they cost is kept
+    /// (`Transcript::sidechains`).
     pub sidechains: bool,
     /// Read this format alone, by name; otherwise it is detected.
     pub only: Option<&'static str>,

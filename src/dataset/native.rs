@@ -19,7 +19,8 @@ use super::formats::Format;
 use super::source::{Source, parse};
 use super::{Dataset, LoadOptions, probes};
 use crate::model::{
-    Message, Preamble, PreambleChange, RecordedCompaction, ToolDefinition, Transcript,
+    Message, Preamble, PreambleChange, RecordedCompaction, SidechainRequest, ToolDefinition,
+    Transcript,
 };
 
 /// Describes the data set.
@@ -108,6 +109,8 @@ struct WireTranscript {
     compactions: Vec<RecordedCompaction>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     metadata: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    sidechains: Vec<SidechainRequest>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     left_out: BTreeMap<String, u64>,
 }
@@ -123,6 +126,7 @@ impl From<WireTranscript> for Transcript {
             model: wire.model,
             project: wire.project,
             metadata: wire.metadata,
+            sidechains: wire.sidechains,
             left_out: wire.left_out,
         }
     }
@@ -142,6 +146,7 @@ impl From<&Transcript> for WireTranscript {
             preamble_changes: transcript.preamble_changes,
             compactions: transcript.compactions,
             metadata: transcript.metadata,
+            sidechains: transcript.sidechains,
             left_out: transcript.left_out,
         }
     }

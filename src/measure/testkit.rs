@@ -9,11 +9,11 @@ use super::money::Terms;
 use super::spec::Sample;
 use super::{MeasureOptions, measure};
 use crate::model::{
-    Answer, Bill, Buckets, Cell, CellKey, CellOutcome, CellRows, CompactionRow, Exam, Expectation,
-    IdentifierClass, Judgement, LatencySource, LedgerState, Manifest, MessageFacts, PresetRow,
-    Prices, Probe, ProbeFacts, ProbeKind, ProbeRow, PromptBill, RECORDED, Reference,
-    ReferenceOutcome, ReferenceState, Report, RequestBill, RequestFacts, RequestRow, Role,
-    Snapshot, Source, Standing, TimeProfile, TokensSource, TranscriptFacts, Value, Verdict,
+    Answer, Bill, Buckets, Calibration, Cell, CellKey, CellOutcome, CellRows, CompactionRow, Exam,
+    Expectation, Fit, IdentifierClass, Judgement, LatencySource, LedgerState, Manifest,
+    MessageFacts, PresetRow, Prices, Probe, ProbeFacts, ProbeKind, ProbeRow, PromptBill, RECORDED,
+    Reference, ReferenceOutcome, ReferenceState, Report, RequestBill, RequestFacts, RequestRow,
+    Role, Snapshot, Source, Standing, TimeProfile, TokensSource, TranscriptFacts, Value, Verdict,
 };
 
 /// Round figures.
@@ -162,6 +162,27 @@ impl FactsBuilder {
     /// Changes anything else.
     pub fn with(mut self, change: impl FnOnce(&mut TranscriptFacts)) -> Self {
         change(&mut self.0);
+        self
+    }
+
+    /// Its tokens are scaled by a factor, with this error of forecasting.
+    pub fn calibrated(self, factor: f64, forward: Option<f64>) -> Self {
+        let mut scaled = self.reported(forward);
+        scaled.0.tokens_source = TokensSource::Calibrated;
+        scaled.0.calibration.as_mut().unwrap().fits[0].factor = factor;
+        scaled
+    }
+
+    /// The recording has usage, with this error of forecasting it.
+    pub fn reported(mut self, forward: Option<f64>) -> Self {
+        let fit = Fit { from: 0, hidden: 0.0, factor: 1.0, requests: 10 };
+        self.0.calibration = Some(Calibration {
+            fits: vec![fit],
+            global: None,
+            in_sample: forward,
+            forward,
+            after_boundary: None,
+        });
         self
     }
 

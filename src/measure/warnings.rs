@@ -5,8 +5,8 @@ mod money;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{
-    AgainstFull, Cell, DOUBTFUL_EXAM, Manifest, Source, Standing, TranscriptFacts, VALID_WITHIN,
-    Verdict as Grade,
+    AgainstFull, Calibration, Cell, DOUBTFUL_EXAM, Manifest, Source, Standing, TokensSource,
+    TranscriptFacts, VALID_WITHIN, Verdict as Grade,
 };
 
 use super::rows::{ALL, BASELINE, Entry};
@@ -37,8 +37,9 @@ pub fn collect(
     let payer = all().next().map(|e| &e.row.agent_model);
     let rows = all().filter(|e| Some(&e.row.agent_model) == payer).collect();
     let run = Run { manifest, rows, facts, cells };
-    let checks: [fn(&Run<'_>) -> Vec<String>; 19] = [
+    let checks: [fn(&Run<'_>) -> Vec<String>; 20] = [
         open_loop,
+        counts,
         failed_cells,
         nothing_compacts,
         stand_ins,
@@ -67,6 +68,54 @@ fn open_loop(_: &Run<'_>) -> Vec<String> {
          measures memory and size, not task success"
             .to_owned(),
     ]
+}
+
+/// Whose tokens are the provider's and whose the vocabulary's, and why
+/// (`measures` §0). Silent where no recording has usage.
+fn counts(run: &Run<'_>) -> Vec<String> {
+    if run.facts.iter().all(|f| f.calibration.is_none()) {
+        return Vec::new();
+    }
+    let scaled: Vec<_> =
+        run.facts.iter().filter(|f| f.tokens_source == TokensSource::Calibrated).collect();
+    let mut exact: BTreeMap<&str, usize> = BTreeMap::new();
+    for facts in run.facts.iter().filter(|f| f.tokens_source == TokensSource::Exact) {
+        *exact.entry(why_exact(facts.calibration.as_ref())).or_default() += 1;
+    }
+    let mut text = format!(
+        "tokens of {} of {} transcripts are calibrated to the provider's usage",
+        scaled.len(),
+        run.facts.len()
+    );
+    if !exact.is_empty() {
+        let reasons = exact.iter().map(|(why, n)| format!("{n} {why}"));
+        let reasons = reasons.collect::<Vec<_>>().join(", ");
+        text += &format!("; the others are counted by the vocabulary alone: {reasons}");
+    }
+    let known = || scaled.iter().filter_map(|f| f.calibration.as_ref());
+    let unsure = known().filter(|c| !c.is_sure()).count();
+    if unsure > 0 {
+        text += &format!("; {unsure} of them without being sure of it");
+    }
+    let behind = known().filter_map(|c| c.after_boundary).fold(0.0, f64::max);
+    if behind > 0.0 {
+        text += &format!(
+            "; sizes of compressed contexts are modelled: behind recorded compactions they were \
+             off by up to {:.0} % in the median",
+            behind * 100.0
+        );
+    }
+    vec![text]
+}
+
+fn why_exact(known: Option<&Calibration>) -> &'static str {
+    match known.map(|c| (c.is_sure(), c.forward)) {
+        None => "have no usage",
+        Some((true, _)) => "as asked",
+        Some((false, None)) => "have too few requests with usage",
+        // As `Calibration::FORWARD_ERROR` sets it.
+        Some((false, Some(_))) => "have a forward error above 3 %",
+    }
 }
 
 fn failed_cells(run: &Run<'_>) -> Vec<String> {
@@ -313,6 +362,38 @@ mod tests {
         let one = facts("s").requests(&[100]).build();
         let warnings = warned(vec![one], vec![cell("s", "x").sent(&[100]).build()]);
         assert!(warnings[0].starts_with("replay is open loop"), "{warnings:#?}");
+    }
+
+    #[test]
+    fn calibrated_and_exact_counts_are_told_apart_with_the_reasons() {
+        let of = |id: &str| facts(id).requests(&[100]);
+        let all = vec![
+            of("a").calibrated(1.2, Some(0.01)).build(),
+            of("b").calibrated(1.2, Some(0.2)).build(),
+            of("c").reported(Some(0.01)).build(),
+            of("d").reported(Some(0.04)).build(),
+            of("e").reported(None).build(),
+            of("f").build(),
+            of("g").build(),
+        ];
+        says(
+            &warned(all, Vec::new()),
+            "tokens of 2 of 7 transcripts are calibrated to the provider's usage; the others are \
+             counted by the vocabulary alone: 1 as asked, 1 have a forward error above 3 %, 2 have \
+             no usage, 1 have too few requests with usage; 1 of them without being sure of it",
+        );
+        silent(&warned(vec![of("f").build()], Vec::new()), "calibrated");
+    }
+
+    #[test]
+    fn the_largest_error_behind_a_boundary_is_named() {
+        let mut one = facts("s").requests(&[100]).calibrated(1.2, Some(0.01)).build();
+        one.calibration.as_mut().unwrap().after_boundary = Some(0.153);
+        says(
+            &warned(vec![one], Vec::new()),
+            "are calibrated to the provider's usage; sizes of compressed contexts are modelled: \
+             behind recorded compactions they were off by up to 15 % in the median",
+        );
     }
 
     #[test]

@@ -46,22 +46,28 @@ impl Buckets {
 
     /// Tokens of the whole prompt.
     pub fn prompt(&self) -> u64 {
-        self.uncached + self.read + self.write + self.write_1h
+        // Recorded figures may be absurd: a sum must not end the program.
+        [self.read, self.write, self.write_1h].into_iter().fold(self.uncached, u64::saturating_add)
     }
 
     /// Tokens written, for however long.
     pub fn written(&self) -> u64 {
-        self.write + self.write_1h
+        self.write.saturating_add(self.write_1h)
     }
 }
 
 impl std::ops::AddAssign for Buckets {
     fn add_assign(&mut self, other: Self) {
-        self.uncached += other.uncached;
-        self.read += other.read;
-        self.write += other.write;
-        self.write_1h += other.write_1h;
-        self.stored_token_seconds += other.stored_token_seconds;
+        let pairs = [
+            (&mut self.uncached, other.uncached),
+            (&mut self.read, other.read),
+            (&mut self.write, other.write),
+            (&mut self.write_1h, other.write_1h),
+            (&mut self.stored_token_seconds, other.stored_token_seconds),
+        ];
+        for (sum, more) in pairs {
+            *sum = sum.saturating_add(more);
+        }
     }
 }
 
@@ -95,6 +101,12 @@ impl PromptBill {
     /// By the provider's rules, without what befell the recording's cache.
     pub fn rules_only(&self) -> Buckets {
         self.rules_only.unwrap_or(self.billed)
+    }
+
+    /// The same, without what says nothing new.
+    pub fn settled(mut self) -> Self {
+        self.rules_only = self.rules_only.filter(|rules| *rules != self.billed);
+        self
     }
 
     /// Under a cache that forgets nothing.

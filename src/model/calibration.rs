@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Buckets, MessageIndex};
+use super::{Buckets, MessageIndex, TranscriptFacts};
 
 /// How the tokens of a transcript are counted (`measures` §0).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -57,6 +57,27 @@ pub struct Calibration {
     pub forward: Option<f64>,
     /// Median relative error of the first fit behind the first boundary.
     pub after_boundary: Option<f64>,
+}
+
+impl Calibration {
+    /// Largest forward error at which counts are calibrated unasked (`measures` §0).
+    pub const FORWARD_ERROR: f64 = 0.03;
+
+    /// Whether the recording shows that its fit foretells the provider's count.
+    pub fn is_sure(&self) -> bool {
+        self.forward.is_some_and(|error| error <= Self::FORWARD_ERROR)
+    }
+}
+
+impl TranscriptFacts {
+    /// Tokens of the run for one token of the exam, whose distances are exact
+    /// counts, so that they depend on the transcript alone.
+    pub fn factor(&self) -> f64 {
+        match (self.tokens_source, &self.calibration) {
+            (TokensSource::Calibrated, Some(known)) => known.fits.first().map_or(1.0, |f| f.factor),
+            _ => 1.0,
+        }
+    }
 }
 
 /// What befell the recording's cache, against the provider's published rules.

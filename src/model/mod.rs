@@ -13,6 +13,7 @@ mod probe;
 mod reference;
 mod report;
 mod transcript;
+mod usage;
 
 pub use answer::{Judgement, NoAnswer, Source, Verdict};
 pub use asked::{Agreement, Answer, Part, ProbeFacts, ProbeRow, RIGHT, Snapshot};
@@ -32,5 +33,6 @@ pub use report::{
 };
 pub use transcript::{
     Block, Call, CallId, Message, MessageIndex, Preamble, PreambleChange, RecordedCompaction,
-    RecordedTrigger, Role, ToolDefinition, Transcript, Usage, sent,
+    RecordedTrigger, Role, ToolDefinition, Transcript, sent,
 };
+pub use usage::{SidechainRequest, Usage};

@@ -7,6 +7,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use super::{SidechainRequest, Usage};
+
 /// Position of a message in [`Transcript::messages`], from 0.
 pub type MessageIndex = u32;
 
@@ -87,41 +89,6 @@ fn is_zero(n: &u32) -> bool {
 
 fn is_false(b: &bool) -> bool {
     !*b
-}
-
-/// Tokens that a provider reported for one response, in disjoint buckets.
-///
-/// The size of the prompt is `input + cache_read + cache_write_5m +
-/// cache_write_1h`. Importers normalise: OpenAI counts cached tokens inside
-/// its prompt figure, Anthropic beside it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Usage {
-    /// Prompt tokens billed at the full rate.
-    pub input: u64,
-    /// Prompt tokens read from the provider's cache.
-    #[serde(default)]
-    pub cache_read: u64,
-    /// Prompt tokens written to the cache for five minutes.
-    #[serde(default)]
-    pub cache_write_5m: u64,
-    /// Prompt tokens written to the cache for one hour.
-    #[serde(default)]
-    pub cache_write_1h: u64,
-    /// Tokens that the model wrote, reasoning included.
-    #[serde(default)]
-    pub output: u64,
-    /// Whether `output` is the final figure. Claude Code logs a streaming
-    /// placeholder until `stop_reason` is set, low by 4–144×.
-    #[serde(default)]
-    pub output_final: bool,
-}
-
-impl Usage {
-    /// Tokens of the whole prompt, however they were billed.
-    pub fn prompt(&self) -> u64 {
-        self.input + self.cache_read + self.cache_write_5m + self.cache_write_1h
-    }
 }
 
 /// One message: an assistant response, one tool result, or one user text
@@ -345,6 +312,8 @@ pub struct Transcript {
     /// Values that the record itself carries (working directory, home, branch,
     /// session id, version): never references, since no context has to keep them.
     pub metadata: Vec<String>,
+    /// Requests of subagents that are no transcripts of their own, in order.
+    pub sidechains: Vec<SidechainRequest>,
     /// Records that were left out on import, by reason.
     pub left_out: BTreeMap<String, u64>,
 }

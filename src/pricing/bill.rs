@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::model::{ModelPrices, Moment};
-use super::rates::Class;
+use super::rates::{Class, Rates};
 use crate::model::Buckets;
 
 /// USD per token and second that an explicit cache is kept, by the beginning
@@ -15,27 +15,73 @@ const STORAGE: &[(&str, f64)] = &[
     ("gemini-3.8-flash", 0.5 / 1e6 / 3_600.0),
 ];
 
-impl ModelPrices {
-    /// The input side of one request in USD: prompt and storage. All rates are
-    /// those of the whole prompt's tier. `None` where a rate is unknown.
+/// A model's prices for many requests of one class: rates are looked up once
+/// for each tier, unless they change by the hour.
+#[derive(Clone, Debug)]
+pub struct Tariff<'a> {
+    model: &'a ModelPrices,
+    class: Class,
+    tiers: Vec<u64>,
+    known: Vec<Option<Rates>>,
+}
+
+impl<'a> Tariff<'a> {
+    /// The prices of a model for a class.
+    pub fn new(model: &'a ModelPrices, class: Class) -> Self {
+        let tiers = model.tiers();
+        let known = vec![None; tiers.len() + 1];
+        Self { model, class, tiers, known }
+    }
+
+    /// The rates of a request: those of the whole prompt's tier.
+    pub fn rates(&mut self, prompt_tokens: u64, at: Timestamp) -> Rates {
+        let moment = Moment { prompt_tokens, class: self.class, at };
+        if self.model.has_off_peak() {
+            return self.model.rates(&moment);
+        }
+        let tier = self.tiers.partition_point(|above| *above < prompt_tokens);
+        *self.known[tier].get_or_insert_with(|| self.model.rates(&moment))
+    }
+
+    /// The input side of one request in USD: prompt and storage. `None` where
+    /// a rate is unknown.
     ///
     /// A provider without a price for reading or writing its cache bills such
     /// tokens like any others: writing is free of a surcharge then.
-    pub fn prompt_usd(&self, buckets: &Buckets, at: Timestamp, class: Class) -> Option<f64> {
-        let rates = self.rates(&Moment { prompt_tokens: buckets.prompt(), class, at });
+    pub fn prompt_usd(&mut self, buckets: &Buckets, at: Timestamp) -> Option<f64> {
+        let rates = self.rates(buckets.prompt(), at);
         let input = rates.input?;
-        let write = rates.cache_write.filter(|rate| *rate > 0.0).unwrap_or(input);
+        let write = rates.written()?;
         let tokens = buckets.uncached as f64 * input
             + buckets.read as f64 * rates.cache_read.unwrap_or(input)
             + buckets.write as f64 * write
             + buckets.write_1h as f64 * rates.cache_write_1h.unwrap_or(write);
         match buckets.stored_token_seconds {
             0 => Some(tokens),
-            stored => Some(tokens + stored as f64 * self.storage()?),
+            stored => Some(tokens + stored as f64 * self.model.storage()?),
         }
     }
 
     /// What the model writes in answer to a prompt of so many tokens, in USD.
+    pub fn output_usd(&mut self, prompt_tokens: u64, output: u64, at: Timestamp) -> Option<f64> {
+        Some(output as f64 * self.rates(prompt_tokens, at).output?)
+    }
+}
+
+impl Rates {
+    /// USD for a token written to the cache: the input rate where that is free.
+    pub fn written(&self) -> Option<f64> {
+        self.cache_write.filter(|rate| *rate > 0.0).or(self.input)
+    }
+}
+
+impl ModelPrices {
+    /// See [`Tariff::prompt_usd`].
+    pub fn prompt_usd(&self, buckets: &Buckets, at: Timestamp, class: Class) -> Option<f64> {
+        Tariff::new(self, class).prompt_usd(buckets, at)
+    }
+
+    /// See [`Tariff::output_usd`].
     pub fn output_usd(
         &self,
         prompt_tokens: u64,
@@ -43,8 +89,7 @@ impl ModelPrices {
         at: Timestamp,
         class: Class,
     ) -> Option<f64> {
-        let rate = self.rates(&Moment { prompt_tokens, class, at }).output?;
-        Some(output as f64 * rate)
+        Tariff::new(self, class).output_usd(prompt_tokens, output, at)
     }
 
     fn storage(&self) -> Option<f64> {
@@ -89,6 +134,18 @@ mod tests {
         let read = |read| usd("claude-haiku-5-5", Buckets { read, ..Buckets::default() });
         close(read(100_000), 0.001);
         close(read(100_001), 100_001.0 * 5e-8);
+    }
+
+    #[test]
+    fn a_tariff_remembers_the_rates_of_each_tier() {
+        let list = PriceList::bundled();
+        let haiku = list.find("claude-haiku-5-5").unwrap();
+        let mut tariff = Tariff::new(haiku, Class::Standard);
+        let at = "2026-11-20T02:00:00Z".parse().unwrap();
+        for tokens in [1, 100_001, 100_000, 500_000, 2] {
+            let read = Buckets { read: tokens, ..Buckets::default() };
+            assert_eq!(tariff.prompt_usd(&read, at), haiku.prompt_usd(&read, at, Class::Standard));
+        }
     }
 
     #[test]

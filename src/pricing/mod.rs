@@ -18,6 +18,7 @@ mod rates;
 mod run;
 
 pub use agents::{Agent, Agents, DEFAULT_AGENT_MODEL};
+pub use bill::Tariff;
 pub use list::{BUNDLED_DATE, BUNDLED_NAME, PriceError, PriceList, Unpriced};
 pub use model::{ModelPrices, Moment};
 pub use rates::{Class, Rate, Rates};

@@ -86,6 +86,11 @@ impl ModelPrices {
         has(Rate::Input) && has(Rate::Output)
     }
 
+    /// Whether reading its cache has a price.
+    pub fn reads_cache(&self) -> bool {
+        self.prices.keys().any(|(rate, ..)| *rate == Rate::CacheRead)
+    }
+
     /// The rates of a request.
     pub fn rates(&self, moment: &Moment) -> Rates {
         let rate = |rate| self.rate(rate, moment);

@@ -20,7 +20,7 @@ use crate::model::Buckets;
 /// Most breakpoints of a request; the last ones count.
 const BREAKPOINTS: usize = 4;
 /// Blocks that a breakpoint looks at, its own included.
-const LOOKBACK: usize = 20;
+const LOOKBACK: u32 = 20;
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -28,19 +28,23 @@ pub struct Anthropic {
     minimum: u64,
     /// Last use and life of each entry, by the hash of its prefix.
     entries: FxHashMap<u64, (Timestamp, Life)>,
+    /// The last breakpoint of the last request that had one.
+    newest: Option<u64>,
 }
 
 impl Anthropic {
     /// An empty cache of a model that caches prefixes of at least so many tokens.
     pub fn new(minimum: u64) -> Self {
-        Self { minimum, entries: FxHashMap::default() }
+        Self { minimum, entries: FxHashMap::default(), newest: None }
     }
 
     /// The longest living entry that a breakpoint finds, as a number of blocks.
     fn found(&self, prompt: &Prompt, breakpoint: usize, at: Timestamp) -> Option<usize> {
-        let oldest = (breakpoint + 1).saturating_sub(LOOKBACK);
-        (oldest..=breakpoint).rev().find_map(|block| {
-            let (used, life) = self.entries.get(&prompt.blocks()[block].prefix)?;
+        let blocks = &prompt.blocks()[..=breakpoint];
+        let reach = blocks[breakpoint].parts.saturating_sub(LOOKBACK);
+        let mut seen = (0..=breakpoint).rev().take_while(|&block| blocks[block].parts > reach);
+        seen.find_map(|block| {
+            let (used, life) = self.entries.get(&blocks[block].prefix)?;
             (at.duration_since(*used) <= life.duration()).then_some(block + 1)
         })
     }
@@ -56,9 +60,8 @@ impl Anthropic {
 impl PromptCache for Anthropic {
     fn request(&mut self, prompt: &Prompt, at: Timestamp) -> Buckets {
         let blocks = prompt.blocks();
-        let marks = blocks.iter().enumerate().rev();
-        let marks = marks.filter_map(|(at, block)| Some((at, block.mark?))).take(BREAKPOINTS);
         // From the last to the first; what is too short is not cached.
+        let marks = prompt.marks().iter().rev().take(BREAKPOINTS).copied();
         let marks: Vec<(usize, Life)> =
             marks.filter(|(block, _)| blocks[*block].end >= self.minimum).collect();
         let found: Vec<usize> =
@@ -74,10 +77,32 @@ impl PromptCache for Anthropic {
         };
         let hour = last(|life| life == Life::Hour).max(read);
         let written = last(|_| true).max(hour);
+        if let Some((block, _)) = marks.first() {
+            self.newest = Some(blocks[*block].prefix);
+        }
         for (block, life) in marks {
             self.keep(prompt, block, at, life);
         }
         Buckets::up_to(prompt.tokens(), read, hour, written)
+    }
+
+    fn is_warm(&self, at: Timestamp) -> bool {
+        let newest = self.newest.and_then(|prefix| self.entries.get(&prefix));
+        newest.is_some_and(|(used, life)| at.duration_since(*used) <= life.duration())
+    }
+
+    fn reset(&mut self, prompt: &Prompt, kept: usize, at: Timestamp) {
+        self.entries.clear();
+        self.newest = None;
+        if let Some(block) = kept.checked_sub(1) {
+            self.keep(prompt, block, at, Life::Minutes5);
+        }
+    }
+
+    fn renew(&mut self, at: Timestamp) {
+        if let Some(entry) = self.newest.and_then(|prefix| self.entries.get_mut(&prefix)) {
+            entry.0 = at;
+        }
     }
 }
 

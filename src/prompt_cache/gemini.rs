@@ -37,6 +37,18 @@ impl PromptCache for GeminiImplicit {
         let read = if known < self.minimum { 0 } else { known };
         Buckets::up_to(prompt.tokens(), read, read, read)
     }
+
+    fn is_warm(&self, at: Timestamp) -> bool {
+        self.sent.is_warm(at, Some(LIFE))
+    }
+
+    fn reset(&mut self, prompt: &Prompt, kept: usize, at: Timestamp) {
+        self.sent.reset(prompt, kept, at);
+    }
+
+    fn renew(&mut self, at: Timestamp) {
+        self.sent.renew(at);
+    }
 }
 
 /// Content that is cached explicitly: created at the last breakpoint of a
@@ -66,7 +78,7 @@ impl GeminiExplicit {
 impl PromptCache for GeminiExplicit {
     fn request(&mut self, prompt: &Prompt, at: Timestamp) -> Buckets {
         let blocks = prompt.blocks();
-        let marked = blocks.iter().rposition(|block| block.mark.is_some());
+        let marked = prompt.marks().last().map(|(block, _)| *block);
         let marked = marked.filter(|&block| blocks[block].end >= self.minimum);
         let fits = |content: &Content| {
             at < content.expires
@@ -87,6 +99,17 @@ impl PromptCache for GeminiExplicit {
             (None, None) => Buckets::up_to(tokens, 0, 0, 0),
         }
     }
+
+    fn is_warm(&self, at: Timestamp) -> bool {
+        self.content.is_some_and(|content| at < content.expires)
+    }
+
+    /// Explicit content is guaranteed until it expires: no restart of the
+    /// agent and no pressure on the cache takes it away.
+    fn reset(&mut self, _prompt: &Prompt, _kept: usize, _at: Timestamp) {}
+
+    /// Use does not lengthen its life.
+    fn renew(&mut self, _at: Timestamp) {}
 }
 
 #[cfg(test)]

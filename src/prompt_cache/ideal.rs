@@ -20,6 +20,18 @@ impl PromptCache for Ideal {
         self.0.send(prompt, at);
         Buckets::up_to(prompt.tokens(), read, read, read)
     }
+
+    fn is_warm(&self, at: Timestamp) -> bool {
+        self.0.is_warm(at, None)
+    }
+
+    fn reset(&mut self, prompt: &Prompt, kept: usize, at: Timestamp) {
+        self.0.reset(prompt, kept, at);
+    }
+
+    fn renew(&mut self, at: Timestamp) {
+        self.0.renew(at);
+    }
 }
 
 #[cfg(test)]

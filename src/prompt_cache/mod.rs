@@ -16,6 +16,7 @@ mod ideal;
 mod openai;
 mod prefixes;
 mod prompt;
+mod rules;
 
 pub use anthropic::Anthropic;
 pub use deepseek::DeepSeek;
@@ -23,6 +24,7 @@ pub use gemini::{GeminiExplicit, GeminiImplicit};
 pub use ideal::Ideal;
 pub use openai::{OpenAiMarked, OpenAiSteps};
 pub use prompt::{Block, Life, Prompt, Unit};
+pub use rules::{NoCache, Rules};
 
 use jiff::Timestamp;
 
@@ -34,6 +36,16 @@ pub trait PromptCache: Send {
     /// What becomes of a prompt that is sent at this time. Times never run
     /// backwards.
     fn request(&mut self, prompt: &Prompt, at: Timestamp) -> Buckets;
+
+    /// Whether what the last request left there can still be read.
+    fn is_warm(&self, at: Timestamp) -> bool;
+
+    /// Forgets everything but the first blocks of a prompt, which somebody
+    /// else's requests keep alive: a restart, or an eviction.
+    fn reset(&mut self, prompt: &Prompt, kept: usize, at: Timestamp);
+
+    /// What the last request left was used just now by a request that is not seen.
+    fn renew(&mut self, at: Timestamp);
 }
 
 #[cfg(test)]

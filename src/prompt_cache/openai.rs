@@ -36,6 +36,18 @@ impl PromptCache for OpenAiSteps {
         let read = if known < MINIMUM { 0 } else { MINIMUM + (known - MINIMUM) / STEP * STEP };
         Buckets::up_to(prompt.tokens(), read, read, read)
     }
+
+    fn is_warm(&self, at: Timestamp) -> bool {
+        self.0.is_warm(at, Some(IDLE))
+    }
+
+    fn reset(&mut self, prompt: &Prompt, kept: usize, at: Timestamp) {
+        self.0.reset(prompt, kept, at);
+    }
+
+    fn renew(&mut self, at: Timestamp) {
+        self.0.renew(at);
+    }
 }
 
 /// From GPT-5.6 on: entries at breakpoints, which cost to write. The newest
@@ -70,7 +82,7 @@ impl OpenAiMarked {
         let blocks = prompt.blocks();
         let eligible = |block: &usize| blocks[*block].end >= MINIMUM;
         let implicit = blocks.iter().rposition(|block| block.unit != Unit::Output);
-        let explicit = (0..blocks.len()).rev().filter(|&at| blocks[at].mark.is_some());
+        let explicit = prompt.marks().iter().rev().map(|(block, _)| *block);
         let explicit = explicit.filter(|at| Some(*at) != implicit).take(EXPLICIT);
         let mut all: Vec<usize> = implicit.into_iter().chain(explicit).filter(eligible).collect();
         all.sort_unstable_by(|a, b| b.cmp(a));
@@ -102,6 +114,21 @@ impl PromptCache for OpenAiMarked {
             self.keep(prompt, block, at);
         }
         Buckets::up_to(prompt.tokens(), read, read, written)
+    }
+
+    fn is_warm(&self, at: Timestamp) -> bool {
+        self.entries.back().is_some_and(|entry| at.duration_since(entry.used) <= LIFE)
+    }
+
+    fn reset(&mut self, prompt: &Prompt, kept: usize, at: Timestamp) {
+        self.entries.clear();
+        if let Some(block) = kept.checked_sub(1) {
+            self.keep(prompt, block, at);
+        }
+    }
+
+    fn renew(&mut self, at: Timestamp) {
+        self.entries.iter_mut().for_each(|entry| entry.used = at);
     }
 }
 

@@ -48,6 +48,24 @@ impl Prefixes {
         self.newest_at = Some(at);
     }
 
+    /// Whether the newest prompt was used within `life`.
+    pub fn is_warm(&self, at: Timestamp, life: Option<SignedDuration>) -> bool {
+        let lives = |used: Timestamp| life.is_none_or(|life| at.duration_since(used) <= life);
+        !self.newest.is_empty() && self.newest_at.is_some_and(lives)
+    }
+
+    /// Forgets everything but the first blocks of a prompt, used now.
+    pub fn reset(&mut self, prompt: &Prompt, kept: usize, at: Timestamp) {
+        self.left.clear();
+        self.newest = prompt.blocks()[..kept].to_vec();
+        self.newest_at = Some(at);
+    }
+
+    /// The newest prompt was used now.
+    pub fn renew(&mut self, at: Timestamp) {
+        self.newest_at = Some(at);
+    }
+
     /// Leading blocks that the newest prompt has as well. Hashes are of whole
     /// prefixes, so they agree up to one point and nowhere behind it.
     fn shared(&self, blocks: &[Block]) -> usize {

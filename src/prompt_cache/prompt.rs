@@ -43,43 +43,61 @@ pub struct Block {
     pub prefix: u64,
     /// Tokens up to and including this block.
     pub end: u64,
+    /// Content blocks, as a provider counts them, up to and including this one.
+    pub parts: u32,
     /// What it is part of.
     pub unit: Unit,
-    /// The breakpoint behind it, if the request sets one there.
-    pub mark: Option<Life>,
 }
 
 /// The blocks of one request, in the order in which they are sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prompt {
     blocks: Vec<Block>,
+    /// Breakpoints: behind which blocks, ascending.
+    marks: Vec<(usize, Life)>,
 }
 
 impl Prompt {
-    /// Adds a block. `content` is a hash of its bytes and its role.
-    pub fn push(&mut self, content: u64, tokens: u64, unit: Unit) {
-        let (before, start) = self.blocks.last().map_or((0, 0), |last| (last.prefix, last.end));
+    /// Adds a block of so many content blocks in the provider's sense.
+    /// `content` is a hash of its bytes and its role.
+    pub fn push(&mut self, content: u64, tokens: u64, parts: u32, unit: Unit) {
+        let last = self.blocks.last();
+        let (before, start, count) = last.map_or((0, 0, 0), |b| (b.prefix, b.end, b.parts));
         let mut hasher = FxHasher::default();
         hasher.write_u64(before);
         hasher.write_u64(content);
         // One bit tells an empty prefix from one that hashes to zero.
         let prefix = hasher.finish() | 1;
-        self.blocks.push(Block { prefix, end: start + tokens, unit, mark: None });
+        let (end, parts) = (start + tokens, count + parts);
+        self.blocks.push(Block { prefix, end, parts, unit });
     }
 
     /// Takes out every block from a position on.
     pub fn truncate(&mut self, blocks: usize) {
         self.blocks.truncate(blocks);
+        self.marks.retain(|(block, _)| *block < blocks);
     }
 
     /// Sets a breakpoint behind a block, by its position.
+    ///
+    /// # Panics
+    /// If there is no such block.
     pub fn mark(&mut self, block: usize, life: Life) {
-        self.blocks[block].mark = Some(life);
+        assert!(block < self.blocks.len(), "a breakpoint stands behind a block");
+        match self.marks.binary_search_by_key(&block, |(at, _)| *at) {
+            Ok(at) => self.marks[at].1 = life,
+            Err(at) => self.marks.insert(at, (block, life)),
+        }
     }
 
     /// Takes every breakpoint away.
     pub fn unmark(&mut self) {
-        self.blocks.iter_mut().for_each(|block| block.mark = None);
+        self.marks.clear();
+    }
+
+    /// The breakpoints: behind which blocks, ascending, and for how long.
+    pub fn marks(&self) -> &[(usize, Life)] {
+        &self.marks
     }
 
     /// The blocks.
@@ -105,7 +123,7 @@ mod tests {
 
     fn prompt(contents: &[u64]) -> Prompt {
         let mut prompt = Prompt::default();
-        contents.iter().for_each(|&content| prompt.push(content, 10, Unit::Input));
+        contents.iter().for_each(|&content| prompt.push(content, 10, 1, Unit::Input));
         prompt
     }
 
@@ -118,7 +136,7 @@ mod tests {
         assert_ne!(hash(&[0]), hash(&[0, 0]));
         let mut cut = prompt(&[1, 2, 3]);
         cut.truncate(1);
-        cut.push(9, 10, Unit::Input);
+        cut.push(9, 10, 1, Unit::Input);
         assert_eq!(cut, prompt(&[1, 9]));
         assert_eq!((cut.tokens(), cut.end(0), cut.end(1)), (20, 0, 10));
     }

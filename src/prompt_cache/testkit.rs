@@ -7,7 +7,7 @@ use super::prompt::{Life, Prompt, Unit};
 /// A prompt of blocks with content, tokens and unit.
 pub fn prompt_of(blocks: &[(u64, u64, Unit)]) -> Prompt {
     let mut prompt = Prompt::default();
-    blocks.iter().for_each(|&(content, tokens, unit)| prompt.push(content, tokens, unit));
+    blocks.iter().for_each(|&(content, tokens, unit)| prompt.push(content, tokens, 1, unit));
     prompt
 }
 

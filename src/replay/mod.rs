@@ -5,12 +5,16 @@
 //! history; what depends on the transcript alone (`Subject`) is shared by
 //! all presets, windows and replicates.
 
+mod bill;
+mod break_even;
+mod exogenous;
 mod loss;
 mod probed;
 mod saved;
 mod session;
 mod stage;
 mod subject;
+mod validate;
 mod view;
 mod window;
 
@@ -18,4 +22,5 @@ pub use probed::Probed;
 pub use saved::SavedSession;
 pub use session::{Plan, Replayed, Session, replay};
 pub use subject::Subject;
+pub use validate::validate;
 pub use window::{WindowError, WindowSpec};

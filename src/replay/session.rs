@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
+use super::bill::Biller;
 use super::loss::Loss;
 use super::probed::{Probed, evidence_alone};
 use super::stage::Running;
@@ -17,6 +18,7 @@ use crate::model::{
 };
 use crate::pricing::Agent;
 use crate::probes::Survival;
+use crate::prompt_cache::Prompt;
 use crate::strategy::{
     AskedFrom, At, Compactor, Context, Host, Metered, Pairs, Preset, PresetState, Record, When,
 };
@@ -103,6 +105,9 @@ pub struct Session<'a> {
     survival: Survival,
     references: Vec<ReferenceOutcome>,
     preamble_added: u64,
+    pub(super) biller: Biller,
+    /// Tokens of the messages that arrived since the last request.
+    pub(super) arrived: u64,
 }
 
 /// Replays a transcript through a preset. A failure is the cell's own: it is
@@ -163,6 +168,8 @@ impl<'a> Session<'a> {
             survival: subject.survival.fresh(),
             references: Vec::new(),
             preamble_added: 0,
+            biller: Biller::new(&plan.preset, &subject.facts, &plan.agents),
+            arrived: 0,
         })
     }
 
@@ -304,14 +311,17 @@ impl<'a> Session<'a> {
             let state = self.survival.state(number, &self.context);
             self.references.push(ReferenceOutcome { reference: number as u32, state });
         }
+        let facts = &self.subject.facts.requests[ordinal as usize];
+        let step = self.biller.request(&mut self.context, facts, self.shared.pruned_through);
+        self.arrived = 0;
         self.requests.push(RequestRow {
             tokens_sent: weight.tokens,
             estimated: self.plan.preset.estimator.total(weight, self.reported),
             messages: self.context.message_count(),
             overflow: weight.tokens + output > self.window,
             valid,
-            common_prefix: 0,
-            cache_break: false,
+            common_prefix: step.common_prefix,
+            cache_break: step.broken,
         });
         self.reported = Some(Reported { input: weight.tokens, output });
         Ok(())
@@ -320,6 +330,7 @@ impl<'a> Session<'a> {
     /// Appends the next recorded message and looks at the stages that follow it.
     async fn arrive(&mut self, message: MessageIndex) -> Result<(), String> {
         self.context.append();
+        self.arrived += self.subject.recording.sizes.messages[message as usize].tokens;
         let transcript = &self.subject.recording.transcript;
         let arrived = &transcript.messages[message as usize];
         self.pairs.look_again(&self.context, [message]);
@@ -338,6 +349,16 @@ impl<'a> Session<'a> {
     /// The context as it is now.
     pub fn context(&self) -> &Context {
         &self.context
+    }
+
+    /// The prompt of the last request.
+    pub fn prompt(&self) -> &Prompt {
+        self.biller.prompt()
+    }
+
+    /// The last request's row.
+    pub fn last_request(&self) -> Option<&RequestRow> {
+        self.requests.last()
     }
 
     /// Requests made so far.
@@ -363,7 +384,7 @@ impl<'a> Session<'a> {
             loss: self.loss.into_rows(),
             cpu_ms: self.cpu_ms,
             notices: self.notices,
-            bills: Vec::new(),
+            bills: self.biller.into_bills(&self.subject.facts),
         };
         (rows, self.texts, self.probed)
     }

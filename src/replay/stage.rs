@@ -13,6 +13,7 @@ use crate::strategy::{
 };
 use crate::tokens::Weight;
 
+use super::break_even::Compacted;
 use super::loss::Changes;
 use super::session::Session;
 use super::subject::text_hash;
@@ -50,6 +51,8 @@ async fn on_cpu<F: Future>(future: F) -> (F::Output, Duration) {
 struct Ran {
     outcome: Outcome,
     row: CompactionRow,
+    calls: Vec<ModelCall>,
+    is_view: bool,
 }
 
 impl Session<'_> {
@@ -92,14 +95,16 @@ impl Session<'_> {
         let outcome = result.map_err(|e: StrategyError| format!("{name}: {e}"))?;
         let cpu_ms = spent.as_secs_f64() * 1e3;
         self.cpu_ms += cpu_ms;
-        let row = CompactionRow { cpu_ms, ..self.row(number, before, &meter.take(), &outcome) };
+        let is_view = running.stage.mechanism.is_view;
+        let calls = meter.take();
+        let row = CompactionRow { cpu_ms, ..self.row(number, before, &calls, &outcome) };
         let texts = self.context.synthetic_texts(synthetic);
         let texts = texts.map(|text| (text_hash(text), text.to_owned())).collect::<Vec<_>>();
         let row =
             CompactionRow { texts: texts.iter().map(|(hash, _)| hash.clone()).collect(), ..row };
         self.texts.extend(texts);
         self.adjust_reported(before);
-        Ok(Ran { outcome, row })
+        Ok(Ran { outcome, row, calls, is_view })
     }
 
     /// What a reported figure becomes after the context changed: reported −
@@ -150,7 +155,7 @@ impl Session<'_> {
     /// A row for a stage that did something: changed the ledger, called a
     /// model, or fell back.
     fn keep(&mut self, ran: Ran, changes: Changes) {
-        let Ran { outcome, mut row } = ran;
+        let Ran { outcome, mut row, calls, is_view } = ran;
         self.notices.extend(outcome.notices);
         self.records.extend(outcome.records);
         row.messages_folded = changes.folded;
@@ -158,8 +163,29 @@ impl Session<'_> {
         row.messages_edited = changes.edited;
         let acted = changes != Changes::default() || row.model_calls > 0 || row.fallback.is_some();
         if acted {
+            if !self.at_end {
+                self.charge(&row, &calls, is_view);
+            }
             self.compactions.push(row);
         }
+    }
+
+    /// Puts a compaction on the bill. A view hides anew what it hid before:
+    /// without it, the prompt would have been the last one and what came since.
+    fn charge(&mut self, row: &CompactionRow, calls: &[ModelCall], is_view: bool) {
+        let compaction = self.compactions.len() as u32;
+        self.biller.calls(compaction, calls, self.now);
+        let before = match self.requests.last() {
+            Some(last) if is_view => last.tokens_sent + self.arrived,
+            _ => row.tokens_before,
+        };
+        self.biller.compacted(Compacted {
+            compaction,
+            request: row.request,
+            messages_seen: row.messages_seen,
+            before,
+            after: row.tokens_after,
+        });
     }
 
     /// Calls and results must be whole wherever a preset does not declare

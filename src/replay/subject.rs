@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use rustc_hash::FxHashMap;
 
-use crate::clock::Timeline;
+use super::exogenous;
+use crate::clock::{PROFILE, Timeline};
 use crate::model::{
-    Block, MessageFacts, MessageIndex, Probe, ProbeFacts, RequestFacts, TokensSource, Transcript,
-    TranscriptFacts,
+    Block, MessageFacts, MessageIndex, Probe, ProbeFacts, RequestFacts, Transcript,
+    TranscriptFacts, Usage, Validation,
 };
 use crate::probes::{MiningRules, Survival, mine};
 use crate::strategy::Recording;
@@ -40,12 +42,13 @@ impl Subject {
     pub fn new(dataset: &str, transcript: Transcript, counter: Arc<Counter>) -> Self {
         let transcript = Arc::new(transcript);
         let recording = Recording::new(Arc::clone(&transcript), counter);
-        let timeline = Arc::new(Timeline::of(&transcript));
-        let sizes: Vec<u64> = recording.sizes.messages.iter().map(|w| w.tokens).collect();
-        let exam = mine(&transcript, &sizes, &MiningRules::default());
+        let timeline = Arc::new(Timeline::of(&transcript, &PROFILE, &recording.sizes.output));
+        let exact: Vec<u64> = recording.exact.messages.iter().map(|w| w.tokens).collect();
+        let exam = mine(&transcript, &exact, &MiningRules::default());
         let survival = Survival::new(&transcript, &exam);
         let mut texts = BTreeMap::new();
-        let messages = transcript.messages.iter().zip(&sizes).map(|(message, &tokens)| {
+        let sized = transcript.messages.iter().zip(&recording.sizes.messages);
+        let messages = sized.map(|(message, weight)| {
             let text = message.sent();
             let hash = text_hash(&text);
             texts.insert(hash.clone(), text);
@@ -53,13 +56,16 @@ impl Subject {
                 id: message.id.clone(),
                 role: message.role,
                 at: message.at,
-                tokens,
+                tokens: weight.tokens,
                 tool: None,
                 text: hash,
             }
         });
         let mut messages: Vec<MessageFacts> = messages.collect();
         name_tools(&recording, &mut messages);
+        let mut requests = requests(&recording, &timeline);
+        let global = recording.calibration.as_ref().and_then(|c| c.global);
+        exogenous::mark(&mut requests, &transcript.compactions, global);
         let facts = TranscriptFacts {
             dataset: dataset.to_owned(),
             transcript: transcript.id.clone(),
@@ -67,19 +73,26 @@ impl Subject {
             preamble_tokens: recording.sizes.preamble_tokens(),
             hidden_tokens: recording.sizes.hidden_tokens,
             messages,
-            requests: requests(&recording, &timeline),
+            requests,
             exam,
             probes: Vec::new(),
             recorded_compactions: transcript.compactions.len() as u32,
             model: transcript.model.clone(),
-            tokens_source: TokensSource::Exact,
-            calibration: None,
+            tokens_source: recording.tokens_source,
+            calibration: recording.calibration.as_deref().cloned(),
             validation: None,
             clock_modelled: timeline.is_modelled(),
-            sidechains: Vec::new(),
+            sidechains: sidechains(&transcript, &timeline),
             left_out: transcript.left_out.iter().map(|(k, v)| (k.clone(), *v)).collect(),
         };
         Self { timeline, recording, survival, facts: Arc::new(facts), texts: Arc::new(texts) }
+    }
+
+    /// The same with what the simulated bill says beside the recorded one.
+    #[must_use]
+    pub fn with_validation(mut self, validation: Option<Validation>) -> Self {
+        Arc::make_mut(&mut self.facts).validation = validation;
+        self
     }
 
     /// The same with the probes of its transcript, whose evidence is known to
@@ -104,7 +117,8 @@ fn probe_facts(mut probes: Vec<Probe>, recording: &Recording) -> Vec<ProbeFacts>
         let request = requests.partition_point(|&message| message <= probe.asked_at);
         let end = requests.get(request).map_or(transcript.messages.len(), |&m| m as usize);
         let age = |&last: &MessageIndex| {
-            let since = &recording.sizes.messages[last as usize + 1..end];
+            // Like a reference's distance: by the vocabulary alone.
+            let since = &recording.exact.messages[last as usize + 1..end];
             since.iter().map(|weight| weight.tokens).sum()
         };
         ProbeFacts {
@@ -132,6 +146,16 @@ fn name_tools(recording: &Recording, messages: &mut [MessageFacts]) {
     }
 }
 
+/// What subagents cost. Where no time is recorded, the session's first will do:
+/// it only says which prices held.
+fn sidechains(
+    transcript: &Transcript,
+    timeline: &Timeline,
+) -> Vec<(Timestamp, Option<String>, Usage)> {
+    let requests = transcript.sidechains.iter();
+    requests.map(|r| (r.at.unwrap_or(timeline.at(0)), r.model.clone(), r.usage)).collect()
+}
+
 fn requests(recording: &Recording, timeline: &Timeline) -> Vec<RequestFacts> {
     let sizes = &recording.sizes;
     let changes = &recording.transcript.preamble_changes;
@@ -151,7 +175,7 @@ fn requests(recording: &Recording, timeline: &Timeline) -> Vec<RequestFacts> {
                 tokens_full: preamble + sizes.hidden_tokens + history,
                 output: sizes.output[index as usize],
                 output_recorded: usage.is_some_and(|u| u.output_final && u.output > 0),
-                at: timeline.at(index),
+                at: timeline.sent_at(index),
                 recorded: usage,
                 billed: usage.is_none_or(|u| u.prompt() > 0),
                 exogenous: None,
@@ -160,4 +184,49 @@ fn requests(recording: &Recording, timeline: &Timeline) -> Vec<RequestFacts> {
         history += sizes.messages[index as usize].tokens;
     }
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Message, Role, SidechainRequest};
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn subject() -> Subject {
+        let roles = [(Role::User, 100), (Role::Assistant, 130), (Role::User, 5_000)];
+        let roles = [roles.as_slice(), &[(Role::Assistant, 5_004)]].concat();
+        let message = |(n, (role, second)): (usize, (Role, i64))| Message {
+            id: format!("m{n}"),
+            role,
+            at: Some(at(second)),
+            blocks: vec![Block::Text { text: "words".to_owned() }],
+            usage: None,
+            synthetic: false,
+        };
+        let usage = Usage { input: 7, ..Usage::default() };
+        let timed = SidechainRequest { at: Some(at(110)), model: Some("small".to_owned()), usage };
+        let untimed = SidechainRequest { at: None, model: None, usage };
+        let transcript = Transcript {
+            messages: roles.into_iter().enumerate().map(message).collect(),
+            sidechains: vec![timed, untimed],
+            ..Transcript::default()
+        };
+        Subject::new("d", transcript, Arc::new(Counter::default()))
+    }
+
+    #[test]
+    fn a_request_stands_at_the_time_when_it_was_sent() {
+        let sent = subject().facts.requests.iter().map(|r| r.at).collect::<Vec<_>>();
+        assert_eq!(sent, [at(100), at(5_000)]);
+    }
+
+    #[test]
+    fn what_subagents_cost_is_among_the_facts() {
+        let usage = Usage { input: 7, ..Usage::default() };
+        let expected = [(at(110), Some("small".to_owned()), usage), (at(100), None, usage)];
+        assert_eq!(subject().facts.sidechains, expected);
+    }
 }

@@ -12,7 +12,7 @@ use super::folder::{Folder, FolderError};
 use super::observer::{Event, Observer};
 use crate::model::{Cell, CellKey, CellOutcome, Probe, Standing, Transcript, TranscriptFacts};
 use crate::pricing::{Agent, Agents};
-use crate::replay::{Plan, Replayed, Subject, WindowError, WindowSpec, replay};
+use crate::replay::{Plan, Replayed, Subject, WindowError, WindowSpec, replay, validate};
 use crate::seats::answerer::Answerer;
 use crate::seats::judge::Judge;
 use crate::strategy::{Compactor, Preset};
@@ -142,7 +142,7 @@ pub async fn prepare(
     seats: &Seats,
     counter: Arc<Counter>,
 ) -> Result<Prepared, RunError> {
-    let subjects = subjects(spec, transcripts, counter).await?;
+    let subjects = subjects(spec, transcripts, seats, counter).await?;
     let mut plans = Vec::new();
     for subject in &subjects {
         let planned = plan(spec, seats, subject)?;
@@ -194,17 +194,20 @@ fn failed(
 async fn subjects(
     spec: &RunSpec,
     transcripts: Vec<Sample>,
+    seats: &Seats,
     counter: Arc<Counter>,
 ) -> Result<Vec<Arc<Subject>>, RunError> {
     let gate = Arc::new(Semaphore::new(spec.jobs.max(1)));
     let mut tasks = JoinSet::new();
     for (at, sample) in transcripts.into_iter().enumerate() {
         let (gate, counter) = (Arc::clone(&gate), Arc::clone(&counter));
+        let (agents, compactor) = (Arc::clone(&spec.agents), Arc::clone(&seats.compactor));
         tasks.spawn(async move {
             let _turn = gate.acquire_owned().await.expect("the gate is never closed");
             let Sample { dataset, transcript, probes } = sample;
-            let subject = Subject::new(&dataset, transcript, counter).with_probes(probes);
-            (at, Arc::new(subject))
+            let subject = Subject::new(&dataset, transcript, counter);
+            let validation = validate(&subject, &agents, compactor.as_ref()).await;
+            (at, Arc::new(subject.with_validation(validation).with_probes(probes)))
         });
     }
     let mut subjects = Vec::new();
@@ -235,7 +238,9 @@ async fn replay_all(
             _ => Arc::new(Asking::new(Arc::clone(&subject), seats.clone())),
         };
         current = Some((Arc::clone(&subject), Arc::clone(&asking)));
-        let (gate, compactor) = (Arc::clone(&gate), Arc::clone(&seats.compactor));
+        let gate = Arc::clone(&gate);
+        let own = seats.compactor.counting(&subject.recording.counter);
+        let compactor = own.unwrap_or_else(|| Arc::clone(&seats.compactor));
         let task = tasks.spawn(async move {
             let _turn = gate.acquire_owned().await.expect("the gate is never closed");
             let mut replayed = replay(&subject, &plan, compactor.as_ref()).await;

@@ -3,12 +3,13 @@
 //! It lives with the strategies and is implemented by the seats, so that a
 //! mechanism can reach neither answerer nor judge nor probe.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use crate::model::Role;
+use crate::tokens::Counter;
 
 /// A message as the compactor is shown it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,6 +109,11 @@ impl Task {
         }
     }
 
+    /// Whether the call is appended to the live conversation (`semantics` 26).
+    pub fn is_live(&self) -> bool {
+        matches!(self, Task::Continuation { live: Some(_), .. })
+    }
+
     /// What is to be folded.
     pub fn messages(&self) -> &[TaskMessage] {
         match self {
@@ -172,6 +178,12 @@ pub trait Compactor: Send + Sync {
 
     /// `offline`, or `provider/model`.
     fn name(&self) -> &str;
+
+    /// The same for a transcript whose tokens are counted so; `None` where it
+    /// does not count by itself, as a model does not.
+    fn counting(&self, _counter: &Arc<Counter>) -> Option<Arc<dyn Compactor>> {
+        None
+    }
 }
 
 /// One call as the meter saw it.
@@ -181,6 +193,8 @@ pub struct ModelCall {
     pub usage: CallUsage,
     /// Time that the model took.
     pub latency_ms: Option<f64>,
+    /// Whether it was appended to the live conversation, whose cache it reads.
+    pub live: bool,
 }
 
 /// Passes tasks on and keeps count of them.
@@ -205,9 +219,10 @@ impl<'a> Metered<'a> {
 impl Compactor for Metered<'_> {
     async fn run(&self, task: &Task) -> Result<Reply, CompactorError> {
         let reply = self.inner.run(task).await;
+        let live = task.is_live();
         let call = match &reply {
-            Ok(reply) => ModelCall { usage: reply.usage, latency_ms: reply.latency_ms },
-            Err(_) => ModelCall::default(),
+            Ok(reply) => ModelCall { usage: reply.usage, latency_ms: reply.latency_ms, live },
+            Err(_) => ModelCall { live, ..ModelCall::default() },
         };
         self.calls.lock().expect("no call panics while metering").push(call);
         reply

@@ -21,12 +21,14 @@ pub use compactor::{
     CallUsage, Compactor, CompactorError, Digest, MESSAGES, Metered, ModelCall, Produced, Reply,
     SessionState, Task, TaskMessage,
 };
-pub use context::{Context, Entry, EntryId, Op, OpError, Place, Recording, Saved};
+pub use context::{
+    Context, Entry, EntryId, Marks, Op, OpError, Place, Recording, Saved, Sent, Step,
+};
 pub use host::{Fallback, Host, Outcome, PresetState, Record, Strategy, StrategyError};
 pub use mechanisms::MECHANISMS;
 pub use preset::{
-    AskedFrom, Budget, Build, BuiltStage, MechanismSpec, Preset, PresetError, Scale, Stage,
-    builtin, builtin_names,
+    AskedFrom, Breakpoint, Budget, Build, BuiltStage, MechanismSpec, Preset, PresetError, Scale,
+    Stage, builtin, builtin_names,
 };
 pub use prompt::Prompt;
 pub use trigger::{At, Gauge, Of, When};

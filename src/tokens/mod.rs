@@ -3,13 +3,18 @@
 //! Invariant: a transcript's messages are counted once per run, whatever the
 //! number of presets, windows and replicates ([`Sizes::of`](crate::tokens::Sizes::of)).
 
+mod calibration;
 mod estimator;
 mod weight;
 
+pub use calibration::{Reading, calibrate, readings};
 pub use estimator::{Estimator, Reported};
 pub use weight::{Sizes, Weight, WeightTree};
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::model::Calibration;
 
 /// A byte-pair vocabulary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,22 +36,79 @@ impl Encoding {
     }
 }
 
-/// Counts tokens exactly, and counts how often it was asked.
-#[derive(Debug, Default)]
+/// Which transcripts' counts are scaled to what the provider reported
+/// (`measures` §0).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Calibrate {
+    /// None: every count is the vocabulary's own.
+    #[default]
+    Never,
+    /// Those whose fit foretells the provider's count ([`Calibration::is_sure`]).
+    WhereSure,
+    /// Every transcript with usage.
+    WhereReported,
+}
+
+/// How a run counts tokens: by a vocabulary, and scaled or not. It also counts
+/// how often it was asked.
+#[derive(Clone, Debug)]
 pub struct Counter {
     encoding: Encoding,
-    texts: AtomicU64,
+    calibrate: Calibrate,
+    factor: f64,
+    texts: Arc<AtomicU64>,
+}
+
+impl Default for Counter {
+    fn default() -> Self {
+        Self::new(Encoding::default())
+    }
 }
 
 impl Counter {
-    /// A counter for one vocabulary.
+    /// A counter for one vocabulary, never scaled.
     pub fn new(encoding: Encoding) -> Self {
-        Self { encoding, texts: AtomicU64::new(0) }
+        Self { encoding, calibrate: Calibrate::Never, factor: 1.0, texts: Arc::default() }
+    }
+
+    /// The same, which scales the counts of these transcripts.
+    #[must_use]
+    pub fn calibrating(self, calibrate: Calibrate) -> Self {
+        Self { calibrate, ..self }
+    }
+
+    /// The same for a transcript whose provider counts `factor` tokens for one
+    /// of ours. Texts are summed over both.
+    #[must_use]
+    pub fn scaled(&self, factor: f64) -> Self {
+        Self { factor, ..self.clone() }
     }
 
     /// The vocabulary.
     pub fn encoding(&self) -> Encoding {
         self.encoding
+    }
+
+    /// Whether a transcript's counts are to be scaled.
+    pub fn calibrates(&self, known: &Calibration) -> bool {
+        match self.calibrate {
+            Calibrate::Never => false,
+            Calibrate::WhereSure => known.is_sure(),
+            Calibrate::WhereReported => true,
+        }
+    }
+
+    /// The vocabulary and how it was chosen, for the manifest.
+    pub fn describe(&self) -> String {
+        let vocabulary = self.encoding.as_str();
+        match self.calibrate {
+            Calibrate::Never => vocabulary.to_owned(),
+            Calibrate::WhereSure => format!(
+                "{vocabulary}, calibrated where the forward error is at most {:.0} %",
+                Calibration::FORWARD_ERROR * 100.0
+            ),
+            Calibrate::WhereReported => format!("{vocabulary}, calibrated wherever there is usage"),
+        }
     }
 
     /// Tokens of a text, without any chat framing (`semantics` 9).
@@ -56,13 +118,18 @@ impl Counter {
             Encoding::O200k => bpe_openai::o200k_base(),
             Encoding::Cl100k => bpe_openai::cl100k_base(),
         };
-        tokenizer.count(text) as u64
+        scale(tokenizer.count(text) as u64, self.factor)
     }
 
     /// Texts counted so far.
     pub fn texts(&self) -> u64 {
         self.texts.load(Ordering::Relaxed)
     }
+}
+
+/// The provider's tokens for so many of ours.
+fn scale(tokens: u64, factor: f64) -> u64 {
+    (tokens as f64 * factor).round() as u64
 }
 
 #[cfg(test)]
@@ -83,5 +150,27 @@ mod tests {
         let counter = Counter::new(Encoding::Cl100k);
         assert_eq!(counter.count("hello world"), 2);
         assert_eq!(counter.count("tiktoken is great!"), 6);
+    }
+
+    #[test]
+    fn a_scaled_counter_rounds_and_shares_the_number_of_texts() {
+        let counter = Counter::new(Encoding::O200k);
+        let scaled = counter.scaled(1.25);
+        // 2 × 1.25 = 2.5 and 6 × 1.25 = 7.5: halves go up.
+        assert_eq!(scaled.count("hello world"), 3);
+        assert_eq!(scaled.count("[Old tool result cleared]"), 8);
+        assert_eq!(counter.count("hello world"), 2);
+        assert_eq!((counter.texts(), scaled.texts()), (3, 3));
+    }
+
+    #[test]
+    fn the_manifest_is_told_the_vocabulary_and_how_it_was_chosen() {
+        let told = |calibrate| Counter::default().calibrating(calibrate).describe();
+        assert_eq!(told(Calibrate::Never), "o200k");
+        assert_eq!(
+            told(Calibrate::WhereSure),
+            "o200k, calibrated where the forward error is at most 3 %"
+        );
+        assert_eq!(told(Calibrate::WhereReported), "o200k, calibrated wherever there is usage");
     }
 }

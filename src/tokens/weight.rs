@@ -5,8 +5,9 @@ use std::ops::{Add, AddAssign, Sub, SubAssign};
 
 use serde::{Deserialize, Serialize};
 
-use super::Counter;
-use crate::model::{Message, Preamble, Transcript};
+use super::calibration::{is_believable, reported_prompt};
+use super::{Counter, scale};
+use crate::model::{Fit, Message, Preamble, Transcript};
 
 /// The size of a text in every unit at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,6 +85,15 @@ impl Weight {
             messages: 1,
         }
     }
+
+    /// The same in the provider's tokens; lengths in characters stay.
+    fn scaled(self, factor: f64) -> Self {
+        Self {
+            tokens: scale(self.tokens, factor),
+            tool_tokens: scale(self.tool_tokens, factor),
+            ..self
+        }
+    }
 }
 
 fn units(text: &str) -> u64 {
@@ -143,6 +153,23 @@ impl Sizes {
         Self { messages, preamble, preamble_changes, hidden_tokens, output }
     }
 
+    /// The same in the provider's tokens: what is counted is scaled, what the
+    /// provider reported stays, and the hidden preamble is the fitted one.
+    #[must_use]
+    pub fn scaled(&self, transcript: &Transcript, fit: &Fit) -> Self {
+        let scaled = |weights: &[Weight]| weights.iter().map(|w| w.scaled(fit.factor)).collect();
+        let output = transcript.messages.iter().zip(&self.output).map(|(message, &counted)| {
+            reported_output(message).unwrap_or_else(|| scale(counted, fit.factor))
+        });
+        Self {
+            messages: scaled(&self.messages),
+            preamble: self.preamble.scaled(fit.factor),
+            preamble_changes: scaled(&self.preamble_changes),
+            hidden_tokens: fit.hidden.round() as u64,
+            output: output.collect(),
+        }
+    }
+
     /// Tokens of every message together.
     pub fn all_messages(&self) -> u64 {
         self.messages.iter().map(|w| w.tokens).sum()
@@ -165,10 +192,13 @@ fn output_tokens(message: &Message, weight: &Weight, counter: &Counter) -> u64 {
     if !message.is_request() {
         return 0;
     }
-    match message.usage {
-        Some(usage) if usage.output_final && usage.output > 0 => usage.output,
-        _ => weight.tokens + counter.count(&message.reasoning()),
-    }
+    reported_output(message).unwrap_or_else(|| weight.tokens + counter.count(&message.reasoning()))
+}
+
+/// The provider's own figure of a response, where it is final.
+fn reported_output(message: &Message) -> Option<u64> {
+    let usage = message.usage.filter(|usage| message.is_request() && usage.output_final)?;
+    Some(usage.output).filter(|&output| output > 0 && is_believable(output))
 }
 
 fn preamble_weight(preamble: &Preamble, counter: &Counter) -> Weight {
@@ -182,8 +212,8 @@ fn preamble_weight(preamble: &Preamble, counter: &Counter) -> Weight {
 fn hidden_tokens(transcript: &Transcript, preamble: u64, messages: &[Weight]) -> u64 {
     let mut before = preamble;
     for (message, weight) in transcript.messages.iter().zip(messages) {
-        if let Some(usage) = message.usage.filter(|u| message.is_request() && u.prompt() > 0) {
-            return usage.prompt().saturating_sub(before);
+        if let Some(prompt) = reported_prompt(message) {
+            return prompt.saturating_sub(before);
         }
         before += weight.tokens;
     }

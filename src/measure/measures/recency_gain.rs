@@ -37,7 +37,9 @@ pub fn less_plain_recency(sample: &Sample<'_>, own: impl Fn(&Asked<'_>) -> f64) 
     let newest = newest_tokens(sample);
     let asked = sample.asked(|_| true);
     let own = mean(asked.iter().map(own));
-    let plain = mean(asked.iter().map(|a| a.share(|r, _| newest.reaches(r.distance_tokens))));
+    // Distances are exact counts, sizes may be calibrated.
+    let far = |distance: u64| distance as f64 * sample.facts.factor();
+    let plain = mean(asked.iter().map(|a| a.share(|r, _| newest.reaches(far(r.distance_tokens)))));
     Parts::one(own.zip(plain).map(|(own, plain)| own - plain), "no references")
 }
 
@@ -51,9 +53,9 @@ enum Reach {
 }
 
 impl Reach {
-    fn reaches(self, distance: u64) -> bool {
+    fn reaches(self, distance: f64) -> bool {
         match self {
-            Reach::Tokens(tokens) => (distance as f64) < tokens,
+            Reach::Tokens(tokens) => distance < tokens,
             Reach::Everything => true,
         }
     }
@@ -106,6 +108,19 @@ mod tests {
         let cell = cell("s", "x").sent(&[900, 900]).build();
         let sample = sample(&facts, &cell);
         let reach = newest_tokens(&sample);
-        assert!(!reach.reaches(1), "{reach:?}");
+        assert!(!reach.reaches(1.0), "{reach:?}");
+    }
+
+    #[test]
+    fn distances_are_brought_to_the_unit_of_calibrated_sizes() {
+        // B = 1,500 as above. The one reference is 1,300 exact tokens back: within
+        // it; at 1.2 of the provider's for one of ours it is 1,560 back: beyond.
+        let gain = |factor| {
+            let facts = facts("s").preamble(100).requests(&[1_100, 2_100, 3_100]);
+            let facts = facts.reference(2, 1_300, None).calibrated(factor, Some(0.01)).build();
+            let cell = cell("s", "x").sent(&[1_400, 1_400, 1_500]).states("k").build();
+            compute(&sample(&facts, &cell))
+        };
+        assert_eq!((gain(1.0), gain(1.2)), (Parts::One(0.0), Parts::One(1.0)));
     }
 }

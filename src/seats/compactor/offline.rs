@@ -63,6 +63,10 @@ impl Compactor for Offline {
     fn name(&self) -> &str {
         "offline"
     }
+
+    fn counting(&self, counter: &Arc<Counter>) -> Option<Arc<dyn Compactor>> {
+        Some(Arc::new(Offline::new(Arc::clone(counter))))
+    }
 }
 
 impl Offline {

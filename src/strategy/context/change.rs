@@ -82,6 +82,7 @@ impl Context {
         edit.text = sent(&blocks);
         edit.weight = Weight::of_text(source.role.as_str(), &edit.text, &self.recording.counter);
         let position = self.positions[&EntryId(message)];
+        self.stale_from = self.stale_from.min(position);
         self.weights.change(position, old, edit.weight);
         self.total = self.total + edit.weight - old;
         self.edits.insert(message, edit);
@@ -97,6 +98,7 @@ impl Context {
             self.settle(id, None);
             let weight = self.weight_of(id);
             if let Some(slot) = self.positions.remove(&id) {
+                self.stale_from = self.stale_from.min(slot);
                 self.weights.change(slot, weight, Weight::default());
                 self.total -= weight;
             }
@@ -127,6 +129,7 @@ impl Context {
 
     /// Sets or removes a note, and what it stands for.
     pub(super) fn note(&mut self, key: String, text: Option<String>, cover: Option<u32>) {
+        self.preamble_changes += 1;
         let old = match text {
             Some(text) => {
                 let weight = Weight::of_text("system", &text, &self.recording.counter);

@@ -9,7 +9,7 @@
 //! One file each: the vocabulary ([`op`], [`entry`]), what every context of a
 //! transcript shares ([`recording`]), what changes a context ([`change`],
 //! [`fold`]), what asks it ([`view`], [`weigh`], [`ledger`]), and saving
-//! ([`saved`]).
+//! ([`saved`]), and being sent ([`sent`]).
 
 mod change;
 mod entry;
@@ -18,6 +18,7 @@ mod ledger;
 mod op;
 mod recording;
 mod saved;
+mod sent;
 mod view;
 mod weigh;
 
@@ -33,6 +34,7 @@ pub use entry::Entry;
 pub use op::{EntryId, Op, OpError, Place};
 pub use recording::Recording;
 pub use saved::Saved;
+pub use sent::{Marks, Sent, Step};
 
 use crate::model::MessageIndex;
 use crate::tokens::{Weight, WeightTree};
@@ -70,6 +72,10 @@ pub struct Context {
     /// Entries that were ever edited or left: caches over entries compare it.
     changes: u64,
     stage: u32,
+    /// First slot that changed since the prompt was last brought up to date.
+    stale_from: usize,
+    /// Grows whenever the preamble or a note changes.
+    preamble_changes: u64,
 }
 
 impl Context {
@@ -101,6 +107,8 @@ impl Context {
             touched: Vec::new(),
             changes: 0,
             stage: 0,
+            stale_from: 0,
+            preamble_changes: 0,
         }
     }
 
@@ -127,6 +135,7 @@ impl Context {
         while changes.get(self.next_preamble).is_some_and(|c| c.before <= message) {
             self.preamble = self.recording.sizes.preamble_changes[self.next_preamble];
             self.next_preamble += 1;
+            self.preamble_changes += 1;
         }
     }
 

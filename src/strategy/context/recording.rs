@@ -3,16 +3,22 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::model::{Call, CallId, MessageIndex, Transcript};
-use crate::tokens::{Counter, Sizes};
+use crate::model::{Calibration, Call, CallId, MessageIndex, TokensSource, Transcript};
+use crate::tokens::{Counter, Sizes, calibrate};
 
 /// What a context shares with every other context of its transcript.
 #[derive(Clone, Debug)]
 pub struct Recording {
     /// The session.
     pub transcript: Arc<Transcript>,
-    /// Its sizes, counted once.
+    /// Its sizes as the run counts them.
     pub sizes: Arc<Sizes>,
+    /// Its sizes by the vocabulary alone, counted once: what an exam rests on.
+    pub exact: Arc<Sizes>,
+    /// Whether `sizes` and `counter` are scaled to what the provider reported.
+    pub tokens_source: TokensSource,
+    /// What recorded usage tells about the provider's count; absent without usage.
+    pub calibration: Option<Arc<Calibration>>,
     /// Its calls and their results.
     pub calls: Arc<Vec<Call>>,
     /// The counter for texts that a strategy writes.
@@ -21,15 +27,35 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Counts and indexes a transcript.
+    /// Counts and indexes a transcript. The counter is not scaled yet; where
+    /// it calibrates, the one that is kept for texts is.
     pub fn new(transcript: Arc<Transcript>, counter: Arc<Counter>) -> Self {
-        let sizes = Arc::new(Sizes::of(&transcript, &counter));
+        let exact = Arc::new(Sizes::of(&transcript, &counter));
+        let calibration = calibrate(&transcript, &exact, &counter).map(Arc::new);
+        let used = calibration.iter().filter(|known| counter.calibrates(known));
+        let (sizes, counter, tokens_source) = match used.flat_map(|c| c.fits.first()).next() {
+            Some(fit) => (
+                Arc::new(exact.scaled(&transcript, fit)),
+                Arc::new(counter.scaled(fit.factor)),
+                TokensSource::Calibrated,
+            ),
+            None => (Arc::clone(&exact), counter, TokensSource::Exact),
+        };
         let calls = Arc::new(transcript.calls());
         let by_result = (0u32..)
             .zip(calls.iter())
             .filter_map(|(at, call)| call.result.map(|result| (result, CallId(at))));
         let call_of_result = Arc::new(by_result.collect());
-        Self { transcript, sizes, calls, counter, call_of_result }
+        Self {
+            transcript,
+            sizes,
+            exact,
+            tokens_source,
+            calibration,
+            calls,
+            counter,
+            call_of_result,
+        }
     }
 
     /// The calls that an assistant message makes, in order.

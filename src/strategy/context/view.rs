@@ -67,7 +67,7 @@ impl Context {
     }
 
     /// Slot before which every recorded message is hidden.
-    fn cut(&self) -> usize {
+    pub(super) fn cut(&self) -> usize {
         match self.hidden_before() {
             0 => 0,
             before => self.position_of_first_from(before),

@@ -39,6 +39,27 @@ pub enum Budget {
     Usable,
 }
 
+/// Where a request sets a cache breakpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Breakpoint {
+    /// Behind tools and system prompt, and behind the notes in it.
+    Preamble,
+    /// Behind the summaries at the head of the history.
+    Summary,
+    /// Behind the last entry whose tool output was considered for pruning.
+    PruneBoundary,
+    /// Where the newest breakpoint of the request before stood, so that a turn
+    /// of more blocks than the provider looks back over finds it.
+    Previous,
+    /// Behind the newest message: it moves on with every request.
+    Newest,
+}
+
+/// Where breakpoints stand unless a preset says otherwise.
+const BREAKPOINTS: [Breakpoint; 3] =
+    [Breakpoint::Preamble, Breakpoint::Previous, Breakpoint::Newest];
+
 /// Which context probes are put to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -88,6 +109,11 @@ pub struct Preset {
     pub estimator: Estimator,
     /// What it lets itself use.
     pub budget: Budget,
+    /// Where its requests set cache breakpoints.
+    pub breakpoints: Vec<Breakpoint>,
+    /// Whether it caches its preamble explicitly where a provider offers that
+    /// (Gemini), and nothing else.
+    pub explicit_cache: bool,
     /// Its stages in order.
     pub stages: Vec<Stage>,
     /// Hash of file, prompts and overrides.

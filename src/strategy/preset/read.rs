@@ -8,7 +8,7 @@ use toml::{Table, Value};
 
 use super::overrides::set;
 use super::stage::{prompt_names, read_stage};
-use super::{AskedFrom, Budget, Preset, PresetError, Stage};
+use super::{AskedFrom, BREAKPOINTS, Breakpoint, Budget, Preset, PresetError, Stage};
 use crate::tokens::Estimator;
 
 #[derive(Deserialize)]
@@ -28,6 +28,9 @@ struct Wire {
     #[serde(default)]
     estimator: Estimator,
     budget: Option<Value>,
+    cache_breakpoints: Option<Vec<Breakpoint>>,
+    #[serde(default)]
+    explicit_cache: bool,
     #[serde(default)]
     stage: Vec<Table>,
 }
@@ -87,6 +90,8 @@ impl Preset {
             output_limit: wire.output_limit,
             estimator: wire.estimator,
             budget,
+            breakpoints: wire.cache_breakpoints.unwrap_or_else(|| BREAKPOINTS.to_vec()),
+            explicit_cache: wire.explicit_cache,
             stages,
             hash: hash(&canonical, &prompts),
             prompts,

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::parts::merge_usage;
 use super::wire::{Body, Record};
 use crate::dataset::formats::content::{Tally, home_of, project_of};
-use crate::model::Transcript;
+use crate::model::{SidechainRequest, Transcript};
 
 /// Model, project and the values that the records carry about themselves.
 pub(super) fn facts(records: &[Record], chain: &[usize], transcript: &mut Transcript) {
@@ -34,6 +35,31 @@ pub(super) fn facts(records: &[Record], chain: &[usize], transcript: &mut Transc
     }
     transcript.model = models.most_frequent();
     transcript.metadata = values.into_iter().collect();
+}
+
+/// What subagents asked their models, by merged response (`semantics` 2), in
+/// the order of the file. Responses without usage were not billed.
+pub(super) fn sidechain_requests(records: &[Record]) -> Vec<SidechainRequest> {
+    let mut requests: Vec<(Option<SidechainRequest>, Option<&str>)> = Vec::new();
+    let mut known: FxHashMap<&str, usize> = FxHashMap::default();
+    for record in records.iter().filter(|r| r.is_sidechain() && !is_synthetic(r)) {
+        let Body::Assistant(response) = &record.body else {
+            continue;
+        };
+        let next = requests.len();
+        let place = response.id.as_deref().map_or(next, |id| *known.entry(id).or_insert(next));
+        if place == next {
+            requests.push((None, response.model.as_deref()));
+        }
+        let (request, model) = &mut requests[place];
+        let before = request.as_ref().map(|r| r.usage);
+        if let Some(usage) = merge_usage(before, response) {
+            let at = request.as_ref().map_or(record.header.timestamp, |r| r.at);
+            *request = Some(SidechainRequest { at, model: model.map(str::to_owned), usage });
+        }
+    }
+    let requests = requests.into_iter().filter_map(|(request, _)| request);
+    requests.filter(|r| r.usage.prompt() > 0 || r.usage.output > 0).collect()
 }
 
 /// Whether the harness wrote the message in the agent's name (`semantics` 4).

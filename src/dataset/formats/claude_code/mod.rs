@@ -80,6 +80,9 @@ impl Format for ClaudeCode {
             first.leave_out("record written twice", repeated);
             first.leave_out("torn last line", source.torn());
             first.leave_out("sidechain record", skipped);
+            if skipped > 0 {
+                first.transcript.sidechains = facts::sidechain_requests(&records);
+            }
         } else if skipped > 0 {
             source.warn(format!("nothing but sidechain records ({skipped})"));
         }

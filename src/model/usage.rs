@@ -1,0 +1,62 @@
+//! Tokens that providers reported.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// Tokens that a provider reported for one response, in disjoint buckets.
+///
+/// The size of the prompt is `input + cache_read + cache_write_5m +
+/// cache_write_1h`. Importers normalise: OpenAI counts cached tokens inside
+/// its prompt figure, Anthropic beside it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Usage {
+    /// Prompt tokens billed at the full rate.
+    pub input: u64,
+    /// Prompt tokens read from the provider's cache.
+    #[serde(default)]
+    pub cache_read: u64,
+    /// Prompt tokens written to the cache for five minutes.
+    #[serde(default)]
+    pub cache_write_5m: u64,
+    /// Prompt tokens written to the cache for one hour.
+    #[serde(default)]
+    pub cache_write_1h: u64,
+    /// Tokens that the model wrote, reasoning included.
+    #[serde(default)]
+    pub output: u64,
+    /// Whether `output` is the final figure. Claude Code logs a streaming
+    /// placeholder until `stop_reason` is set, low by 4–144×.
+    #[serde(default)]
+    pub output_final: bool,
+}
+
+impl Usage {
+    /// Prompt tokens written to the cache, for however long.
+    pub fn written(&self) -> u64 {
+        self.cache_write_5m.saturating_add(self.cache_write_1h)
+    }
+
+    /// Tokens of the whole prompt, however they were billed; absurd figures stop
+    /// at the largest number.
+    pub fn prompt(&self) -> u64 {
+        let cached = [self.cache_read, self.cache_write_5m, self.cache_write_1h];
+        // A log may claim anything: an absurd sum must not end the program.
+        cached.into_iter().fold(self.input, u64::saturating_add)
+    }
+}
+
+/// A request that a subagent made on a conversation of its own: what it cost
+/// is part of the session, what it said is not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SidechainRequest {
+    /// When its response was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    /// Model that answered it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What the provider reported; never nothing.
+    pub usage: Usage,
+}

@@ -1,0 +1,198 @@
+//! The bill of a cell: every prompt it sends, as each payer's cache sees it.
+//!
+//! Each payer has the cache as the recording found it (with its cold starts)
+//! and, where those differ, one that knows the provider's rules only; a cache
+//! that forgets nothing serves all of them.
+
+use jiff::Timestamp;
+
+use super::break_even::{Compacted, Weather, break_even};
+use crate::model::{
+    Bill, Buckets, CallBill, Exogenous, PromptBill, RequestBill, RequestFacts, TranscriptFacts,
+};
+use crate::pricing::Agent;
+use crate::prompt_cache::{Ideal, Life, Prompt, PromptCache, Rules, Unit};
+use crate::strategy::{Breakpoint, Context, EntryId, Marks, ModelCall, Preset, Sent, Step};
+
+/// Keeps the books of one cell.
+pub(super) struct Biller {
+    sent: Sent,
+    breakpoints: Vec<Breakpoint>,
+    life: Life,
+    ideal: Ideal,
+    payers: Vec<Payer>,
+    /// Calls so far: each fresh one has a prompt of its own.
+    calls: u64,
+    compacted: Vec<Compacted>,
+}
+
+/// Who pays, and the caches of that provider.
+struct Payer {
+    agent: Agent,
+    /// Only the preamble is marked, for content that is cached explicitly.
+    explicit: bool,
+    billed: Box<dyn PromptCache>,
+    /// Where the recording's cache fared otherwise than by the rules.
+    rules_only: Option<Box<dyn PromptCache>>,
+    bill: Bill,
+    /// How each request found the cache.
+    weather: Vec<Weather>,
+}
+
+impl Biller {
+    /// Books for a preset on a transcript.
+    pub fn new(preset: &Preset, facts: &TranscriptFacts, agents: &[Agent]) -> Self {
+        let eventful = facts.requests.iter().any(|r| r.exogenous.is_some());
+        let payer = |agent: &Agent| {
+            let prices = agent.prices.as_deref();
+            let rules = prices.map_or(Rules::None, |m| Rules::of(m, preset.explicit_cache));
+            Payer {
+                agent: agent.clone(),
+                explicit: matches!(rules, Rules::GeminiExplicit(_)),
+                billed: rules.cache(),
+                rules_only: eventful.then(|| rules.cache()),
+                bill: Bill {
+                    billed_as: agent.billed_as.clone(),
+                    model: agent.model.clone(),
+                    rules: rules.as_str().to_owned(),
+                    requests: Vec::with_capacity(facts.requests.len()),
+                    calls: Vec::new(),
+                    break_even: Vec::new(),
+                },
+                weather: Vec::with_capacity(facts.requests.len()),
+            }
+        };
+        Self {
+            sent: Sent::new(facts.calibration.as_ref().and_then(|c| c.global)),
+            breakpoints: preset.breakpoints.clone(),
+            life: life(&facts.requests),
+            ideal: Ideal::default(),
+            payers: agents.iter().map(payer).collect(),
+            calls: 0,
+            compacted: Vec::new(),
+        }
+    }
+
+    /// Bills the next request of the session.
+    pub fn request(
+        &mut self,
+        context: &mut Context,
+        facts: &RequestFacts,
+        pruned: Option<EntryId>,
+    ) -> Step {
+        self.sent.look(context);
+        let marks = Marks { pruned, life: self.life };
+        let ideal_read = self.ideal_read(facts);
+        let mut bills = Vec::with_capacity(self.payers.len());
+        for at in 0..self.payers.len() {
+            self.mark(context, at, marks);
+            bills.push(facts.billed.then(|| self.payers[at].send(&self.sent, facts, ideal_read)));
+        }
+        let step = self.sent.step(facts.billed);
+        for (payer, sent) in self.payers.iter_mut().zip(bills) {
+            payer.keep(sent, &step);
+        }
+        step
+    }
+
+    fn mark(&mut self, context: &Context, payer: usize, marks: Marks) {
+        let fixed = [Breakpoint::Preamble];
+        let plan = if self.payers[payer].explicit { &fixed } else { &self.breakpoints[..] };
+        self.sent.mark(context, plan, marks);
+    }
+
+    fn ideal_read(&mut self, facts: &RequestFacts) -> u64 {
+        if facts.billed { self.ideal.request(self.sent.prompt(), facts.at).read } else { 0 }
+    }
+
+    /// Bills the calls that a compaction made. Those on the live conversation
+    /// begin with the prompt of the last request and read its cache; what came
+    /// since and the instruction are new.
+    pub fn calls(&mut self, compaction: u32, calls: &[ModelCall], at: Timestamp) {
+        for call in calls.iter().filter(|call| call.usage.input > 0) {
+            self.calls += 1;
+            let live = call.live && self.sent.prompt().tokens() <= call.usage.input;
+            let mut prompt = if live { self.sent.prompt().clone() } else { Prompt::default() };
+            let new = call.usage.input - prompt.tokens();
+            prompt.push(!self.calls, new, 1, Unit::Input);
+            let ideal_read = self.ideal.request(&prompt, at).read;
+            for payer in &mut self.payers {
+                let bill = PromptBill {
+                    billed: payer.billed.request(&prompt, at),
+                    rules_only: payer.rules_only.as_mut().map(|cache| cache.request(&prompt, at)),
+                    ideal_read,
+                };
+                let output = call.usage.output;
+                payer.bill.calls.push(CallBill { compaction, prompt: bill.settled(), output });
+            }
+        }
+    }
+
+    /// The prompt of the last request.
+    pub fn prompt(&self) -> &Prompt {
+        self.sent.prompt()
+    }
+
+    /// Notes a compaction, to find out later when it has paid for itself.
+    pub fn compacted(&mut self, compacted: Compacted) {
+        self.compacted.push(compacted);
+    }
+
+    /// The bills, once the session is over.
+    pub fn into_bills(self, facts: &TranscriptFacts) -> Vec<Bill> {
+        let Self { payers, compacted, life, .. } = self;
+        let finish = |payer: Payer| {
+            let mut bill = payer.bill;
+            if let Some(prices) = &payer.agent.prices {
+                let crossing = |c| break_even(c, facts, &payer.weather, &bill, prices, life);
+                bill.break_even = compacted.iter().map(crossing).collect();
+            }
+            bill
+        };
+        payers.into_iter().map(finish).collect()
+    }
+}
+
+impl Payer {
+    /// Sends the prompt, after what befell the recording's cache.
+    fn send(&mut self, sent: &Sent, facts: &RequestFacts, ideal_read: u64) -> RequestBill {
+        let (prompt, at) = (sent.prompt(), facts.at);
+        match facts.exogenous {
+            Some(Exogenous::Cold) => self.billed.reset(prompt, 0, at),
+            Some(Exogenous::Restart) => self.billed.reset(prompt, sent.base(), at),
+            Some(Exogenous::Renewed) => self.billed.renew(at),
+            None => {}
+        }
+        let cold = matches!(facts.exogenous, Some(Exogenous::Cold | Exogenous::Restart));
+        let warm = !cold && self.billed.is_warm(at);
+        let billed = self.billed.request(prompt, at);
+        assert_eq!(billed.prompt(), prompt.tokens(), "buckets sum to the prompt");
+        let rules_only = self.rules_only.as_mut().map(|cache| cache.request(prompt, at));
+        self.weather.push(if warm { Weather::Warm } else { Weather::Cold { read: billed.read } });
+        RequestBill {
+            prompt: PromptBill { billed, rules_only, ideal_read }.settled(),
+            rewritten: 0,
+        }
+    }
+
+    fn keep(&mut self, sent: Option<RequestBill>, step: &Step) {
+        let Some(mut bill) = sent else {
+            self.weather.push(Weather::NotBilled);
+            return self.bill.requests.push(None);
+        };
+        if step.broken && self.weather.last() == Some(&Weather::Warm) {
+            bill.rewritten = step.carried.saturating_sub(bill.prompt.billed.read);
+        }
+        self.bill.requests.push(Some(bill));
+    }
+}
+
+/// How long the recorded agent asked its cache to live: for an hour, if that
+/// is what it wrote most for.
+pub(super) fn life(requests: &[RequestFacts]) -> Life {
+    let mut written = Buckets::default();
+    for usage in requests.iter().filter_map(|r| r.recorded.as_ref()) {
+        written += Buckets::from(usage);
+    }
+    if written.write_1h > written.write { Life::Hour } else { Life::Minutes5 }
+}

@@ -1,0 +1,292 @@
+//! What recorded usage tells about the provider's count (`measures` §0).
+//!
+//! A provider counts with a vocabulary of its own and in front of more than a
+//! recording shows. Both follow from the prompts that it reported: prompt ≈
+//! hidden + factor × counted, a least-squares line over the requests between
+//! two recorded boundaries. Least squares, and not a robust line, since its
+//! errors sum to zero: sums of simulated reads and writes stay right.
+
+use std::collections::BTreeMap;
+
+use super::{Counter, Sizes};
+use crate::model::{
+    Block, Calibration, Fit, Message, MessageIndex, RecordedCompaction, Transcript, sent,
+};
+
+/// What stands for a result that the recorded agent cleared: Claude Code's
+/// words, as in the preset `recorded`.
+const CLEARED: &str = "[Old tool result content cleared]";
+
+/// Largest figure that is taken for a count of tokens: a hundred times the
+/// longest context window sold (ten million, Llama 4 Scout, 2025-04-05).
+const MOST_TOKENS: u64 = 1_000_000_000;
+
+/// Factors that two vocabularies can differ by. The widest gap that OpenAI
+/// names is 4.4 (o200k against cl100k on Gujarati, "Hello GPT-4o", 2024-05-13).
+/// Outside, prompts followed something else than the messages.
+const FACTORS: std::ops::RangeInclusive<f64> = 0.2..=5.0;
+
+/// Readings that make an error worth its name: a line goes through two exactly.
+const FEWEST_FITTED: usize = 3;
+/// Readings of which each half can be a line.
+const FEWEST_HALVED: usize = 4;
+
+/// A prompt that reads less than this share of what was read and written
+/// before has lost its cache (`measures` §2).
+const COLD_BELOW: f64 = 0.9;
+/// Reads that differ by less than this share are of one prefix.
+const SAME_READ: f64 = 0.01;
+/// How far a read may exceed the fitted hidden part, which is an estimate.
+const HIDDEN_SLACK: f64 = 0.05;
+
+/// A recorded request: what the provider counted, and what we count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// The response.
+    pub message: MessageIndex,
+    /// First message of its stretch: 0, or where a recorded boundary stands.
+    pub from: MessageIndex,
+    /// Tokens of the context that the recorded agent had, by the vocabulary:
+    /// visible preamble and messages.
+    pub counted: u64,
+    /// Tokens of the prompt that the provider reported.
+    pub prompt: u64,
+    /// Of those, read from its cache.
+    pub read: u64,
+    /// Of those, written to it.
+    pub written: u64,
+}
+
+/// Whether a reported figure can be a count of tokens.
+pub(super) fn is_believable(tokens: u64) -> bool {
+    tokens <= MOST_TOKENS
+}
+
+/// The prompt that the provider reported for a request. Aborted requests
+/// report none.
+pub(super) fn reported_prompt(message: &Message) -> Option<u64> {
+    let usage = message.usage.filter(|_| message.is_request())?;
+    Some(usage.prompt()).filter(|&prompt| prompt > 0 && is_believable(prompt))
+}
+
+/// Compares what the provider counted with what we count. `sizes` are exact.
+/// `None` without usage.
+pub fn calibrate(transcript: &Transcript, sizes: &Sizes, counter: &Counter) -> Option<Calibration> {
+    let readings = readings(transcript, sizes, counter);
+    let stretches: Vec<&[Reading]> = readings.chunk_by(|a, b| a.from == b.from).collect();
+    let first = stretches.first()?;
+    let line = Line::through(first);
+    let halved = first.split_at(first.len() / 2);
+    let fit = |stretch: &&[Reading]| {
+        let Line { hidden, factor } = Line::through(stretch);
+        Fit { from: stretch[0].from, hidden, factor, requests: stretch.len() as u32 }
+    };
+    let enough = |fewest: usize| first.len() >= fewest;
+    Some(Calibration {
+        fits: stretches.iter().map(fit).collect(),
+        global: global_part(&readings, line.hidden),
+        in_sample: enough(FEWEST_FITTED).then(|| line.error_on(first)).flatten(),
+        forward: enough(FEWEST_HALVED)
+            .then(|| Line::through(halved.0).error_on(halved.1))
+            .flatten(),
+        after_boundary: line.error_on(&readings[first.len()..]),
+    })
+}
+
+/// Every request with usage. The context is what the recorded agent had, as
+/// the preset `recorded` sends it.
+pub fn readings(transcript: &Transcript, sizes: &Sizes, counter: &Counter) -> Vec<Reading> {
+    if transcript.messages.iter().all(|message| reported_prompt(message).is_none()) {
+        return Vec::new();
+    }
+    let mut had = Had::new(transcript, sizes, counter);
+    let mut boundaries = transcript.compactions.iter().peekable();
+    let mut changes = transcript.preamble_changes.iter().zip(&sizes.preamble_changes).peekable();
+    let mut preamble = sizes.preamble.tokens;
+    let mut from = 0;
+    let mut readings = Vec::new();
+    for (index, message) in (0..).zip(&transcript.messages) {
+        while let Some(boundary) = boundaries.next_if(|boundary| boundary.after <= index) {
+            // Nothing can have been compacted before the first message.
+            if boundary.after > 0 {
+                from = boundary.after;
+                had.compact(boundary);
+            }
+        }
+        while let Some((_, weight)) = changes.next_if(|(change, _)| change.before <= index) {
+            preamble = weight.tokens;
+        }
+        if let (Some(usage), Some(prompt)) = (message.usage, reported_prompt(message)) {
+            readings.push(Reading {
+                message: index,
+                from,
+                counted: preamble + had.tokens,
+                prompt,
+                read: usage.cache_read,
+                written: usage.cache_write_5m + usage.cache_write_1h,
+            });
+        }
+        had.append();
+    }
+    readings
+}
+
+/// The messages that the recorded agent had, as the walk goes on.
+struct Had<'a> {
+    transcript: &'a Transcript,
+    sizes: &'a Sizes,
+    counter: &'a Counter,
+    /// Message of each call's result.
+    results: BTreeMap<String, MessageIndex>,
+    /// Recorded messages `from..seen` are there.
+    from: MessageIndex,
+    seen: MessageIndex,
+    /// Size of the vendor's summary in front of them.
+    summary: Option<u64>,
+    /// Sizes of messages whose result was cleared.
+    cleared: BTreeMap<MessageIndex, u64>,
+    /// All of it.
+    tokens: u64,
+}
+
+impl<'a> Had<'a> {
+    fn new(transcript: &'a Transcript, sizes: &'a Sizes, counter: &'a Counter) -> Self {
+        let calls = transcript.calls().into_iter();
+        Self {
+            transcript,
+            sizes,
+            counter,
+            results: calls.filter_map(|call| Some((call.id, call.result?))).collect(),
+            from: 0,
+            seen: 0,
+            summary: None,
+            cleared: BTreeMap::new(),
+            tokens: 0,
+        }
+    }
+
+    fn append(&mut self) {
+        self.tokens += self.size(self.seen);
+        self.seen += 1;
+    }
+
+    fn size(&self, message: MessageIndex) -> u64 {
+        let whole = self.sizes.messages[message as usize].tokens;
+        self.cleared.get(&message).copied().unwrap_or(whole)
+    }
+
+    fn compact(&mut self, boundary: &RecordedCompaction) {
+        for call in &boundary.cleared {
+            let result = self.results.get(call).copied();
+            if let Some(result) = result.filter(|r| (self.from..self.seen).contains(r)) {
+                self.clear(result);
+            }
+        }
+        let covers = self.summary.is_some() || self.from < boundary.kept_from.min(self.seen);
+        let drops = boundary.summary.is_some() || boundary.cleared.is_empty();
+        if !(covers && drops) {
+            return;
+        }
+        while self.from < boundary.kept_from.min(self.seen) {
+            self.tokens -= self.size(self.from);
+            self.from += 1;
+        }
+        self.tokens -= self.summary.take().unwrap_or(0);
+        self.summary = boundary.summary.as_deref().map(|text| self.counter.count(text));
+        self.tokens += self.summary.unwrap_or(0);
+    }
+
+    fn clear(&mut self, result: MessageIndex) {
+        let blocks = self.transcript.messages[result as usize].blocks.iter().cloned();
+        let blocks: Vec<Block> = blocks
+            .map(|mut block| {
+                if let Block::ToolResult { text, .. } = &mut block {
+                    CLEARED.clone_into(text);
+                }
+                block
+            })
+            .collect();
+        let left = self.counter.count(&sent(&blocks));
+        self.tokens = self.tokens - self.size(result) + left;
+        self.cleared.insert(result, left);
+    }
+}
+
+/// `prompt = hidden + factor × counted`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Line {
+    hidden: f64,
+    factor: f64,
+}
+
+impl Line {
+    /// The least-squares line with no negative hidden part: through the origin
+    /// where it would be negative. With factor 1 where the readings do not tell
+    /// one: a single size, or a slope that no vocabulary has.
+    fn through(readings: &[Reading]) -> Self {
+        let points = || readings.iter().map(|r| (r.counted as f64, r.prompt as f64));
+        let mean = |value: fn((f64, f64)) -> f64| {
+            points().map(value).sum::<f64>() / readings.len().max(1) as f64
+        };
+        let (counted, prompt) = (mean(|p| p.0), mean(|p| p.1));
+        let squares: f64 = points().map(|(x, _)| (x - counted).powi(2)).sum();
+        let products: f64 = points().map(|(x, y)| (x - counted) * (y - prompt)).sum();
+        let factor = if squares > 0.0 { products / squares } else { 1.0 };
+        let free = Self { hidden: prompt - factor * counted, factor };
+        let line = if free.hidden < 0.0 { Self::through_origin(points()) } else { free };
+        if FACTORS.contains(&line.factor) {
+            line
+        } else {
+            Self { hidden: (prompt - counted).max(0.0), factor: 1.0 }
+        }
+    }
+
+    fn through_origin(points: impl Iterator<Item = (f64, f64)>) -> Self {
+        let (products, squares) =
+            points.fold((0.0, 0.0), |(xy, xx), (x, y)| (xy + x * y, xx + x * x));
+        Self { hidden: 0.0, factor: products / squares }
+    }
+
+    /// Median relative error; `None` on no readings.
+    fn error_on(self, readings: &[Reading]) -> Option<f64> {
+        let error = |r: &Reading| {
+            let prompt = r.prompt as f64;
+            (self.hidden + self.factor * r.counted as f64 - prompt).abs() / prompt
+        };
+        median(readings.iter().map(error).collect())
+    }
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    let upper = *values.get(middle)?;
+    Some(if values.len() % 2 == 1 { upper } else { f64::midpoint(values[middle - 1], upper) })
+}
+
+/// The part of the hidden preamble that sessions share and a restart leaves in
+/// the cache: the most frequent read where the cache was lost or the context
+/// was compacted, the smallest of several. Without one, what the very first
+/// request read. It cannot be more than is hidden.
+fn global_part(readings: &[Reading], hidden: f64) -> Option<u64> {
+    let restarted = readings.windows(2).filter(|pair| {
+        let before = (pair[0].read + pair[0].written) as f64;
+        pair[1].from != pair[0].from || (pair[1].read as f64) < COLD_BELOW * before
+    });
+    let most = hidden * (1.0 + HIDDEN_SLACK);
+    let reads = restarted.map(|pair| pair[1].read);
+    let mut reads: Vec<u64> = reads.filter(|&r| r > 0 && r as f64 <= most).collect();
+    reads.sort_unstable();
+    let like = |read: u64| {
+        let near = read as f64 * SAME_READ;
+        let from = reads.partition_point(|&other| (other as f64) < read as f64 - near);
+        reads.partition_point(|&other| other as f64 <= read as f64 + near) - from
+    };
+    let most_frequent = reads.iter().copied().max_by_key(|&r| (like(r), std::cmp::Reverse(r)));
+    let first = readings.first().map(|r| r.read);
+    most_frequent.or_else(|| first.filter(|&r| r > 0 && r as f64 <= hidden))
+}
+
+#[cfg(test)]
+#[path = "calibration_tests.rs"]
+mod tests;
