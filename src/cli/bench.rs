@@ -212,7 +212,9 @@ fn priced(agents: &Agents, datasets: &[Dataset]) -> Prices {
     let transcripts = datasets.iter().flat_map(|d| &d.transcripts);
     let payers = transcripts.flat_map(|t| {
         let recorded = t.model.as_deref();
-        agents.of(recorded).into_iter().chain([agents.recorded(recorded)])
+        let aside = t.sidechains.iter().filter_map(|request| request.model.as_deref());
+        let aside = aside.map(|model| agents.recorded(Some(model)));
+        agents.of(recorded).into_iter().chain([agents.recorded(recorded)]).chain(aside)
     });
     let models =
         payers.filter_map(|agent| Some((agent.model.clone(), list.entry(&agent.model)?.clone())));

@@ -9,7 +9,7 @@ use super::spec::{Parts, Sample};
 use crate::model::{
     Bill, Buckets, Cell, CellRows, Manifest, PromptBill, TimeProfile, TranscriptFacts,
 };
-use crate::pricing::{ModelPrices, PriceList};
+use crate::pricing::{PriceList, Tariff};
 
 /// What a run takes for granted of prices and speeds.
 pub struct Terms {
@@ -33,11 +33,10 @@ pub type Cached = fn(&PromptBill) -> Buckets;
 pub const AS_BILLED: Cached = |prompt| prompt.billed;
 
 /// A bill with the prices that hold for it.
-#[derive(Clone, Copy)]
 pub struct Account<'a> {
     /// Tokens by bucket.
     pub bill: &'a Bill,
-    prices: &'a ModelPrices,
+    tariff: Tariff<'a>,
     facts: &'a TranscriptFacts,
     rows: &'a CellRows,
 }
@@ -45,30 +44,32 @@ pub struct Account<'a> {
 impl Account<'_> {
     /// The session in USD: prompts, recorded outputs and the calls of
     /// compactions.
-    pub fn session(&self, cached: Cached) -> Result<f64, String> {
-        let requests = self.bill.requests.iter().zip(&self.facts.requests);
-        let each = requests.filter_map(|(billed, request)| {
-            let prompt = cached(&billed.as_ref()?.prompt);
-            Some(self.price(&prompt, request.output, request.at))
-        });
-        Ok(each.sum::<Result<f64, String>>()? + self.compactions(cached)?)
+    pub fn session(&mut self, cached: Cached) -> Result<f64, String> {
+        let mut usd = self.compactions(cached)?;
+        for (billed, request) in self.bill.requests.iter().zip(&self.facts.requests) {
+            if let Some(billed) = billed {
+                usd += self.price(&cached(&billed.prompt), request.output, request.at)?;
+            }
+        }
+        Ok(usd)
     }
 
     /// The calls of compactions in USD, each at the time of the request that
     /// first saw its result.
-    pub fn compactions(&self, cached: Cached) -> Result<f64, String> {
-        let calls = self.bill.calls.iter().map(|call| {
+    pub fn compactions(&mut self, cached: Cached) -> Result<f64, String> {
+        let mut usd = 0.0;
+        for call in &self.bill.calls {
             let request = self.rows.compactions[call.compaction as usize].request as usize;
             let at = self.facts.requests.get(request).or(self.facts.requests.last());
             let at = at.map_or(Timestamp::UNIX_EPOCH, |request| request.at);
-            self.price(&cached(&call.prompt), call.output, at)
-        });
-        calls.sum()
+            usd += self.price(&cached(&call.prompt), call.output, at)?;
+        }
+        Ok(usd)
     }
 
     /// One call in USD.
-    pub fn price(&self, prompt: &Buckets, output: u64, at: Timestamp) -> Result<f64, String> {
-        self.prices.request_usd(prompt, output, at).ok_or_else(|| unknown(&self.bill.model))
+    pub fn price(&mut self, prompt: &Buckets, output: u64, at: Timestamp) -> Result<f64, String> {
+        self.tariff.request_usd(prompt, output, at).ok_or_else(|| unknown(&self.bill.model))
     }
 }
 
@@ -96,7 +97,7 @@ impl<'a> Sample<'a> {
     fn account_of(&self, rows: &'a CellRows) -> Result<Account<'a>, String> {
         let bill = bill_of(rows, self.payer)?;
         let prices = self.terms.prices.find(&bill.model).map_err(|_| unknown(&bill.model))?;
-        Ok(Account { bill, prices, facts: self.facts, rows })
+        Ok(Account { bill, tariff: prices.standard(), facts: self.facts, rows })
     }
 }
 

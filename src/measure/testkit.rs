@@ -159,6 +159,12 @@ impl FactsBuilder {
         self
     }
 
+    /// Changes anything else.
+    pub fn with(mut self, change: impl FnOnce(&mut TranscriptFacts)) -> Self {
+        change(&mut self.0);
+        self
+    }
+
     /// Its tokens are scaled by a factor, with this error of forecasting.
     pub fn calibrated(self, factor: f64, forward: Option<f64>) -> Self {
         let mut scaled = self.reported(forward);
@@ -177,12 +183,6 @@ impl FactsBuilder {
             forward,
             after_boundary: None,
         });
-        self
-    }
-
-    /// Changes anything else.
-    pub fn with(mut self, change: impl FnOnce(&mut TranscriptFacts)) -> Self {
-        change(&mut self.0);
         self
     }
 

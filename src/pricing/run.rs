@@ -4,6 +4,7 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value as Json};
 
+use super::bill::Tariff;
 use super::list::PriceList;
 use super::model::ModelPrices;
 use super::rates::Class;
@@ -24,13 +25,18 @@ impl From<&Prices> for PriceList {
     }
 }
 
+impl Tariff<'_> {
+    /// One request in USD, its answer included. `None` where a rate is unknown.
+    pub fn request_usd(&mut self, prompt: &Buckets, output: u64, at: Timestamp) -> Option<f64> {
+        let answer = self.output_usd(prompt.prompt(), output, at)?;
+        Some(self.prompt_usd(prompt, at)? + answer)
+    }
+}
+
 impl ModelPrices {
-    /// One request at the standard rates of its moment, its answer included, in
-    /// USD. `None` where a rate is unknown.
-    pub fn request_usd(&self, prompt: &Buckets, output: u64, at: Timestamp) -> Option<f64> {
-        let class = Class::Standard;
-        let answer = self.output_usd(prompt.prompt(), output, at, class)?;
-        Some(self.prompt_usd(prompt, at, class)? + answer)
+    /// What this model takes for requests that are served as they come.
+    pub fn standard(&self) -> Tariff<'_> {
+        Tariff::new(self, Class::Standard)
     }
 }
 
@@ -49,7 +55,11 @@ mod tests {
         assert!(list.find("broken").is_err());
         let prompt = Buckets { uncached: 1_000, ..Buckets::default() };
         // 1,000 × $2 and 100 × $10 per million.
-        let usd = list.find("provider/m").unwrap().request_usd(&prompt, 100, Timestamp::UNIX_EPOCH);
+        let usd = list.find("provider/m").unwrap().standard().request_usd(
+            &prompt,
+            100,
+            Timestamp::UNIX_EPOCH,
+        );
         assert!((usd.unwrap() - 0.003).abs() < 1e-12, "{usd:?}");
     }
 }

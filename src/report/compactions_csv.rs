@@ -77,9 +77,9 @@ impl<'a> Billed<'a> {
         let usd = session.and_then(|bill| {
             let requests = &facts?.requests;
             let moment = requests.get(row.request as usize).or(requests.last())?.at;
-            let model = prices.find(&bill.model).ok()?;
+            let mut tariff = prices.find(&bill.model).ok()?.standard();
             let calls = bill.calls.iter().filter(|call| call.compaction == at);
-            calls.map(|c| model.request_usd(&c.prompt.billed, c.output, moment)).sum()
+            calls.map(|c| tariff.request_usd(&c.prompt.billed, c.output, moment)).sum()
         });
         let even = bill.and_then(|b| b.break_even.iter().find(|even| even.compaction == at));
         Billed { bill, usd, even }

@@ -89,7 +89,8 @@ fn billed(
     let Some((bill, billed)) = found else { return [const { Field::Empty }; 4] };
     let prompt = &billed.prompt.billed;
     let usd = prices.find(&bill.model).ok();
-    let usd = usd.and_then(|model| model.request_usd(prompt, request.output, request.at));
+    let usd =
+        usd.and_then(|model| model.standard().request_usd(prompt, request.output, request.at));
     [
         Field::Count(prompt.read),
         Field::Count(prompt.written()),

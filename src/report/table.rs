@@ -160,9 +160,13 @@ fn cost(row: &PresetRow) -> String {
 
 /// Standing or verdict, and what the star of the bill stands for.
 fn verdict(row: &PresetRow) -> String {
-    let over = block::overflows(row).map(|n| format!("* over the window {}×", number::any(n)));
     // Everyone knows that the whole conversation is a control.
-    let plain = over.is_some() && row.strategy == BASELINE;
+    let plain = row.strategy == BASELINE;
+    let over = block::overflows(row).map(|n| {
+        let what = if plain { "over the window" } else { "over" };
+        format!("* {what} {}×", number::any(n))
+    });
+    let plain = plain && over.is_some();
     let own = Some(block::verdict(row)).filter(|words| !plain && *words != absent());
     let parts = [own, over];
     let parts: Vec<String> = parts.into_iter().flatten().collect();

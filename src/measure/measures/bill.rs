@@ -22,7 +22,7 @@ const fn spec(id: &'static str, summary: &'static str, compute: fn(&Sample<'_>) 
 }
 
 fn session(sample: &Sample<'_>, cached: Cached) -> Parts {
-    known(sample.account().and_then(|account| account.session(cached)))
+    known(sample.account().and_then(|mut account| account.session(cached)))
 }
 
 /// As billed, what befell the recording's cache included. Ranking uses this one.
@@ -55,5 +55,5 @@ pub const NO_CACHE: Spec =
 /// The part that compactions are billed.
 pub const COMPACTIONS: Spec =
     spec("compaction_cost_usd", "what the calls of compactions are billed", |sample| {
-        known(sample.account().and_then(|account| account.compactions(AS_BILLED)))
+        known(sample.account().and_then(|mut account| account.compactions(AS_BILLED)))
     });

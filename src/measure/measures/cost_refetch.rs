@@ -29,16 +29,17 @@ pub const SPEC: Spec = Spec {
 };
 
 fn cost(sample: &Sample<'_>) -> Result<f64, String> {
-    let account = sample.account()?;
+    let mut account = sample.account()?;
+    let mut usd = account.session(AS_BILLED)?;
     let mut fetched: BTreeMap<u32, u64> = BTreeMap::new();
     for (request, tokens) in refetch_tokens::reads(sample) {
         *fetched.entry(request).or_default() += tokens;
     }
-    let again = fetched.into_iter().filter_map(|(request, tokens)| {
-        let billed = account.bill.requests[request as usize].as_ref()?;
+    for (request, tokens) in fetched {
+        let Some(billed) = account.bill.requests[request as usize] else { continue };
         let read = billed.prompt.billed.prompt();
         let prompt = Buckets { read, write: tokens, ..Buckets::default() };
-        Some(account.price(&prompt, ASKING, sample.facts.requests[request as usize].at))
-    });
-    Ok(account.session(AS_BILLED)? + again.sum::<Result<f64, String>>()?)
+        usd += account.price(&prompt, ASKING, sample.facts.requests[request as usize].at)?;
+    }
+    Ok(usd)
 }

@@ -27,7 +27,8 @@ fn cost(sample: &Sample<'_>) -> Result<f64, String> {
             None => &sample.bill()?.model,
         };
         let prices = sample.terms.prices.find(model).map_err(|_| unknown(model))?;
-        prices.request_usd(&Buckets::from(usage), usage.output, *at).ok_or_else(|| unknown(model))
+        let usd = prices.standard().request_usd(&Buckets::from(usage), usage.output, *at);
+        usd.ok_or_else(|| unknown(model))
     });
     requests.sum()
 }

@@ -23,8 +23,13 @@ pub fn less_sent_more_billed(window: &Window<'_>) -> Option<Candidate> {
     let ranked = window.ranked();
     let dear = ranked.iter().filter_map(|row| Some((*row, figures(row)?)));
     let (row, (tokens, more)) = dear.max_by(|a, b| a.1.1.total_cmp(&b.1.1))?;
+    let than = if window.is_hypothetical() {
+        " than the whole conversation would if its requests over the window were taken"
+    } else {
+        ""
+    };
     let mut text = format!(
-        "{} {} sends {} fewer tokens and costs {} more",
+        "{} {} sends {} fewer tokens and costs {} more{than}",
         window.at_price(),
         row.strategy,
         percent(tokens),
@@ -32,10 +37,6 @@ pub fn less_sent_more_billed(window: &Window<'_>) -> Option<Candidate> {
     );
     if let Some(why) = why_dear(row) {
         text += &format!(": {why}");
-    }
-    if window.is_hypothetical() {
-        text += " (than a whole conversation that is over the window, so that nobody would be \
-                 billed for it)";
     }
     text.push('.');
     Some(Candidate { relevance: 0.75 + more.min(1.0) * 0.25, text })

@@ -224,6 +224,17 @@ fn fewer_tokens_for_more_money_are_explained() {
 }
 
 #[test]
+fn more_than_a_conversation_that_was_never_billed_is_said_so() {
+    let table = [whole(37.0), row("sliding-window", Some(1), &billed(-0.22, -0.3))];
+    assert_eq!(
+        of_money(&table),
+        ["At 25 % sliding-window sends 79 % fewer tokens and costs 22 % more than the whole \
+             conversation would if its requests over the window were taken: it breaks the prompt \
+             cache at 2,398 of 2,412 requests."]
+    );
+}
+
+#[test]
 fn a_dear_compactor_explains_a_bill_that_breaks_do_not() {
     let mut figures = billed(-0.25, -0.3);
     figures.extend([("cache_breaks", 12.0), ("compaction_cost_usd", 0.5)]);

@@ -19,11 +19,11 @@ pub fn what_bills_assume(run: &Run<'_>) -> Vec<String> {
         return Vec::new();
     }
     let prices = &run.manifest.prices;
-    let of = prices.date.as_ref().map(|date| format!(" of {date}")).unwrap_or_default();
+    let of = prices.date.as_ref().map(|date| format!("{date}, ")).unwrap_or_default();
     let hash: String = prices.hash.chars().take(12).collect();
     vec![format!(
         "bills take every output as recorded, whatever was forgotten before it; prices are those \
-         of {}{of} (BLAKE3 {hash}…), at the standard service class",
+         of {} ({of}BLAKE3 {hash}…), at the standard service class",
         prices.name
     )]
 }
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(
             said(vec![billed("s", RECORDED, "dear")]).unwrap(),
             "bills take every output as recorded, whatever was forgotten before it; prices are \
-             those of a list of 2026-11-21 (BLAKE3 0123456789ab…), at the standard service class"
+             those of a list (2026-11-21, BLAKE3 0123456789ab…), at the standard service class"
         );
         assert_eq!(said(vec![cell("s", "x").sent(&[100]).build()]), None);
     }
