@@ -69,7 +69,29 @@ fn tables(observations: &[Observation], pooled: &mut Pooled) -> PolarsResult<()>
     read_sums(&sums, &units, pooled)?;
     read(&maxima(cells.group_by_stable(["row"])?, &of_pool(&[Pool::Max]))?, pooled)?;
     let items = item_table(observations)?;
-    read_items(&medians(items.group_by_stable(["row", "measure"])?)?, pooled)
+    read_items(&medians(items.group_by_stable(["row", "measure"])?)?, pooled)?;
+    percentiles(observations, pooled);
+    Ok(())
+}
+
+/// Nearest ranks, for which polars would have to sort each group as well.
+fn percentiles(observations: &[Observation], pooled: &mut Pooled) {
+    let mut listed: BTreeMap<(u32, &'static str, u8), Vec<f64>> = BTreeMap::new();
+    for observation in observations {
+        for (spec, parts) in MEASURES.iter().zip(&observation.parts) {
+            if let (Pool::Percentile(percent), Parts::Many(values)) = (spec.pool, parts) {
+                let key = (observation.row, spec.id, percent);
+                listed.entry(key).or_default().extend(values);
+            }
+        }
+    }
+    for ((row, id, percent), mut values) in listed {
+        values.sort_by(f64::total_cmp);
+        let rank = (values.len() * usize::from(percent)).div_ceil(100).max(1);
+        if let Some(value) = values.get(rank - 1) {
+            pooled.rows.insert((row, id), *value);
+        }
+    }
 }
 
 /// Ids of the measures that are pooled in one of these ways.
@@ -95,10 +117,11 @@ fn cell_table(observations: &[Observation]) -> PolarsResult<DataFrame> {
         codes("row", observations.iter().map(|o| o.row)),
         codes("unit", observations.iter().map(|o| o.unit)),
     ];
-    for (at, spec) in MEASURES.iter().enumerate().filter(|(_, s)| s.pool != Pool::Median) {
+    let lists = |pool| matches!(pool, Pool::Median | Pool::Percentile(_));
+    for (at, spec) in MEASURES.iter().enumerate().filter(|(_, s)| !lists(s.pool)) {
         let figures = observations.iter().map(|o| match &o.parts[at] {
             Parts::One(value) | Parts::Fraction { of: value, .. } => Some(*value),
-            Parts::Many(_) | Parts::Absent(_) => None,
+            Parts::Many(_) | Parts::Absent(_) | Parts::Unknown(_) => None,
         });
         columns.push(numbers(spec.id, figures));
         if spec.pool == Pool::RatioOfSums {
@@ -116,8 +139,8 @@ fn cell_table(observations: &[Observation]) -> PolarsResult<DataFrame> {
 fn item_table(observations: &[Observation]) -> PolarsResult<DataFrame> {
     let mut lines: Vec<(u32, u32, f64)> = Vec::new();
     for observation in observations {
-        for (at, parts) in (0u32..).zip(&observation.parts) {
-            if let Parts::Many(values) = parts {
+        for (at, (spec, parts)) in (0u32..).zip(MEASURES.iter().zip(&observation.parts)) {
+            if let (Pool::Median, Parts::Many(values)) = (spec.pool, parts) {
                 lines.extend(values.iter().map(|value| (observation.row, at, *value)));
             }
         }
@@ -298,6 +321,20 @@ mod tests {
         ]);
         assert_eq!(pooled.row(0, id), Some(0.2));
         assert_eq!(pooled.row(1, "peak_tokens"), Some(9.0));
+    }
+
+    #[test]
+    fn a_percentile_is_the_figure_at_the_nearest_rank_over_every_cell() {
+        // Of 21 waits 0…20 the 95th percentile is the 20th (0.95 · 21 = 19.95),
+        // the 50th the 11th (10.5).
+        let waits = |from: u32, to| (from..to).map(f64::from).collect();
+        let pooled = pool(&[
+            observation(0, 0, "blocking_ms_p95", Parts::Many(waits(10, 21))),
+            observation(0, 1, "blocking_ms_p95", Parts::Many(waits(0, 10))),
+            observation(0, 0, "blocking_ms_p50", Parts::Many(waits(0, 21))),
+        ]);
+        assert_eq!(pooled.row(0, "blocking_ms_p95"), Some(19.0));
+        assert_eq!(pooled.row(0, "blocking_ms_p50"), Some(10.0));
     }
 
     #[test]

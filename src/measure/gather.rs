@@ -2,18 +2,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Cell, CellOutcome, ProbeKind, Source, Standing, TranscriptFacts};
+use crate::model::{
+    Cell, CellOutcome, CellRows, LatencySource, Manifest, ProbeKind, Source, Standing,
+    TranscriptFacts,
+};
 
 use super::aggregate::Observation;
 use super::measures::{MEASURES, RESAMPLED};
+use super::money::{self, Terms};
+use super::payers::Payers;
 use super::probed::kinds_by_dataset;
-use super::rows::{ALL, BASELINE};
-use super::spec::{Parts, Sample};
+use super::rows::{ALL, BASELINE, RECORDED};
+use super::spec::{Basis, Parts, Sample};
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RowKey<'a> {
     pub dataset: &'a str,
     pub window: &'a str,
+    pub payer: &'a str,
     pub strategy: &'a str,
 }
 
@@ -26,6 +32,10 @@ pub struct Gathered<'a> {
     pub series: BTreeMap<usize, Vec<Series>>,
     /// First reason met for each measure without a figure.
     pub reasons: BTreeMap<&'static str, &'static str>,
+    /// First reason met for each measure of which some cell's figure is unknown.
+    pub unknown: BTreeMap<&'static str, String>,
+    /// How the times of its compactions came about.
+    pub latencies: BTreeSet<LatencySource>,
     pub failed: Vec<String>,
     /// Window of every cell that ran through.
     pub windows: Vec<u64>,
@@ -33,34 +43,37 @@ pub struct Gathered<'a> {
     pub key: RowKey<'a>,
 }
 
-/// Sorts cells into rows: one for the data set, one for all.
+/// Sorts cells into rows: for each payer one for the data set, one for all.
 pub fn gather<'a>(
     facts: &[TranscriptFacts],
     cells: &'a [Cell],
-    source: Source,
+    payers: &Payers<'a>,
+    manifest: &Manifest,
 ) -> (Vec<Gathered<'a>>, Vec<Observation>) {
     let units: BTreeMap<(&str, &str), usize> = (facts.iter().enumerate())
         .map(|(at, f)| ((f.dataset.as_str(), f.transcript.as_str()), at))
         .collect();
-    let keyed: BTreeSet<RowKey<'a>> = cells.iter().flat_map(keys).collect();
+    let keys = |cell: &'a Cell| keys(cell, payers);
+    let keyed: BTreeSet<RowKey<'a>> = cells.iter().flat_map(keys).map(|(_, key)| key).collect();
     let codes: BTreeMap<RowKey<'a>, usize> =
         keyed.iter().enumerate().map(|(code, key)| (key.clone(), code)).collect();
     let mut rows: Vec<Gathered<'a>> = keyed.into_iter().map(Gathered::new).collect();
     let mut observations = Vec::new();
-    let scene = Scene::new(facts, cells, source);
+    let terms = Terms::of(manifest);
+    let scene = Scene::new(facts, cells, payers, &terms, manifest.source);
     for cell in cells {
         let unit = units.get(&(cell.key.dataset.as_str(), cell.key.transcript.as_str())).copied();
         let taken = match unit {
-            Some(unit) => scene.sample(&facts[unit], cell).map(|sample| Taken::new(unit, &sample)),
+            Some(unit) => scene.taken(unit, &facts[unit], cell),
             None => Err("its transcript is not among the facts of the run".to_owned()),
         };
-        for key in keys(cell) {
+        for (payer, key) in keys(cell) {
             let code = codes[&key];
             rows[code].standing = cell.standing;
             match &taken {
                 Ok(taken) => {
-                    rows[code].take(taken);
-                    observations.push(taken.observation(code));
+                    rows[code].take(taken, payer);
+                    observations.push(taken.observation(code, payer));
                 }
                 Err(error) => rows[code].failed.push(failure(cell, error)),
             }
@@ -80,72 +93,125 @@ struct Taken<'a> {
     unit: usize,
     cell: &'a Cell,
     series: Series,
-    parts: Vec<Parts>,
+    /// By payer.
+    parts: Vec<Vec<Parts>>,
 }
 
 impl<'a> Taken<'a> {
-    fn new(unit: usize, sample: &Sample<'a>) -> Self {
-        let series = RESAMPLED.each_ref().map(|resampled| (resampled.series)(sample));
-        let parts = MEASURES.iter().map(|spec| spec.of(sample)).collect();
-        Taken { unit, cell: sample.cell, series, parts }
+    /// Measures a cell as its payers see it: the bill for each, all else once.
+    fn new(unit: usize, samples: &[Sample<'a>]) -> Self {
+        let first = &samples[0];
+        let series = RESAMPLED.each_ref().map(|resampled| (resampled.series)(first));
+        let shared: Vec<Parts> = MEASURES.iter().map(|spec| spec.of(first)).collect();
+        let others = samples[1..].iter().map(|sample| {
+            let billed = MEASURES.iter().zip(&shared).map(|(spec, part)| match spec.basis {
+                Basis::Bill => spec.of(sample),
+                _ => part.clone(),
+            });
+            billed.collect()
+        });
+        let others: Vec<Vec<Parts>> = others.collect();
+        Taken { unit, cell: first.cell, series, parts: [vec![shared], others].concat() }
     }
 
-    fn observation(&self, row: usize) -> Observation {
-        Observation { row: row as u32, unit: self.unit as u32, parts: self.parts.clone() }
+    fn observation(&self, row: usize, payer: usize) -> Observation {
+        Observation { row: row as u32, unit: self.unit as u32, parts: self.parts[payer].clone() }
     }
 }
 
-fn keys(cell: &Cell) -> [RowKey<'_>; 2] {
-    [cell.key.dataset.as_str(), ALL].map(|dataset| RowKey {
+/// The rows of a cell, each with the position of its payer.
+fn keys<'a>(cell: &'a Cell, payers: &Payers<'a>) -> Vec<(usize, RowKey<'a>)> {
+    let row = |dataset, payer| RowKey {
         dataset,
         window: &cell.key.window,
+        payer,
         strategy: &cell.key.strategy,
-    })
+    };
+    let each = payers.names().iter().enumerate();
+    each.flat_map(|(at, payer)| [&*cell.key.dataset, ALL].map(|d| (at, row(d, *payer)))).collect()
 }
 
 fn failure(cell: &Cell, error: &str) -> String {
     format!("{} (replicate {}): {error}", cell.key.transcript, cell.key.replicate)
 }
 
+/// Cells of one control, by data set, transcript and window.
+type Beside<'a> = BTreeMap<(&'a str, &'a str, &'a str), &'a Cell>;
+
 /// What cells are looked at beside.
 struct Scene<'a> {
-    /// The cells of `full`, by data set, transcript and window.
-    full: BTreeMap<(&'a str, &'a str, &'a str), &'a Cell>,
+    full: Beside<'a>,
+    recorded: Beside<'a>,
     kinds: BTreeMap<String, BTreeSet<ProbeKind>>,
+    payers: &'a [&'a str],
+    terms: &'a Terms,
     source: Source,
 }
 
 impl<'a> Scene<'a> {
-    fn new(facts: &[TranscriptFacts], cells: &'a [Cell], source: Source) -> Self {
-        let full = cells.iter().filter(|c| c.key.strategy == BASELINE && c.rows().is_some());
-        let key = |c: &'a Cell| (&*c.key.dataset, &*c.key.transcript, &*c.key.window);
-        let full = full.map(|cell| (key(cell), cell)).collect();
-        Scene { full, kinds: kinds_by_dataset(facts), source }
+    fn new(
+        facts: &[TranscriptFacts],
+        cells: &'a [Cell],
+        payers: &'a Payers<'_>,
+        terms: &'a Terms,
+        source: Source,
+    ) -> Self {
+        let beside = |strategy: &str| -> Beside<'a> {
+            let those = cells.iter().filter(|c| c.key.strategy == strategy && c.rows().is_some());
+            those.map(|cell| (place(cell), cell)).collect()
+        };
+        Scene {
+            full: beside(BASELINE),
+            recorded: beside(RECORDED),
+            kinds: kinds_by_dataset(facts),
+            payers: payers.names(),
+            terms,
+            source,
+        }
     }
 
-    /// The cell with its facts, if it ran through and fits them.
-    fn sample<'s>(
+    /// The cell with its facts, if it ran through and fits them, measured for
+    /// each payer.
+    fn taken<'s>(
         &'s self,
+        unit: usize,
         facts: &'s TranscriptFacts,
         cell: &'s Cell,
-    ) -> Result<Sample<'s>, String> {
+    ) -> Result<Taken<'s>, String> {
         let rows = match &cell.outcome {
             CellOutcome::Done(rows) => rows,
             CellOutcome::Failed { error } => return Err(error.clone()),
         };
-        let key = (&*cell.key.dataset, &*cell.key.transcript, &*cell.key.window);
-        let kinds = &self.kinds[&facts.dataset];
-        let full = self.full.get(&key).copied();
-        let sample = Sample { facts, cell, rows, full, kinds, source: self.source };
-        fits(&sample)?;
-        Ok(sample)
+        let sample = |payer: &&'s str| Sample {
+            facts,
+            cell,
+            rows,
+            full: beside(&self.full, facts, cell),
+            recorded: beside(&self.recorded, facts, cell),
+            payer: *payer,
+            terms: self.terms,
+            kinds: &self.kinds[&facts.dataset],
+            source: self.source,
+        };
+        fits(facts, rows)?;
+        let samples: Vec<Sample<'s>> = self.payers.iter().map(sample).collect();
+        Ok(Taken::new(unit, &samples))
     }
+}
+
+fn place(cell: &Cell) -> (&str, &str, &str) {
+    (&cell.key.dataset, &cell.key.transcript, &cell.key.window)
+}
+
+/// The cell of a control beside this one, if it fits the transcript as well.
+fn beside<'a>(cells: &Beside<'a>, facts: &TranscriptFacts, cell: &Cell) -> Option<&'a Cell> {
+    let found = cells.get(&place(cell)).copied()?;
+    fits(facts, found.rows()?).is_ok().then_some(found)
 }
 
 /// Whether a cell has the rows that its transcript asks for: a run folder is a
 /// file that somebody may have edited.
-fn fits(sample: &Sample<'_>) -> Result<(), String> {
-    let Sample { facts, rows, .. } = sample;
+fn fits(facts: &TranscriptFacts, rows: &CellRows) -> Result<(), String> {
     let counts = |requests, references, probes| {
         format!("{requests} requests, {references} references and {probes} probes")
     };
@@ -163,7 +229,8 @@ fn fits(sample: &Sample<'_>) -> Result<(), String> {
         ));
     }
     let snapshots = rows.snapshots.len();
-    if !sound(facts) || rows.probes.iter().any(|p| p.snapshot as usize >= snapshots) {
+    let bills = rows.bills.iter().all(|bill| money::sound(bill, rows));
+    if !bills || !sound(facts) || rows.probes.iter().any(|p| p.snapshot as usize >= snapshots) {
         return Err("a row of its transcript points outside it: run it again".to_owned());
     }
     Ok(())
@@ -187,6 +254,8 @@ impl<'a> Gathered<'a> {
             units: BTreeSet::new(),
             series: BTreeMap::new(),
             reasons: BTreeMap::new(),
+            unknown: BTreeMap::new(),
+            latencies: BTreeSet::new(),
             failed: Vec::new(),
             windows: Vec::new(),
             acted: false,
@@ -194,15 +263,23 @@ impl<'a> Gathered<'a> {
         }
     }
 
-    fn take(&mut self, taken: &Taken<'_>) {
+    fn take(&mut self, taken: &Taken<'_>, payer: usize) {
         let Some(rows) = taken.cell.rows() else { return };
         self.units.insert(taken.unit);
         self.series.entry(taken.unit).or_default().push(taken.series.clone());
         self.windows.push(rows.window);
         self.acted |= !rows.compactions.is_empty() || !rows.loss.is_empty();
-        for (spec, part) in MEASURES.iter().zip(&taken.parts) {
-            if let Parts::Absent(reason) = part {
-                self.reasons.entry(spec.id).or_insert(reason);
+        let session = rows.compactions.iter().filter(|compaction| !compaction.at_end);
+        self.latencies.extend(session.filter_map(|compaction| compaction.latency_source));
+        for (spec, part) in MEASURES.iter().zip(&taken.parts[payer]) {
+            match part {
+                Parts::Absent(reason) => {
+                    self.reasons.entry(spec.id).or_insert(reason);
+                }
+                Parts::Unknown(reason) => {
+                    self.unknown.entry(spec.id).or_insert_with(|| reason.clone());
+                }
+                Parts::One(_) | Parts::Fraction { .. } | Parts::Many(_) => {}
             }
         }
     }

@@ -11,10 +11,13 @@ mod bootstrap;
 mod forgetting;
 mod gather;
 mod measures;
+mod money;
+mod payers;
 mod probed;
 mod ranking;
 mod rows;
 mod sentences;
+mod sources;
 mod spec;
 mod statistics;
 #[cfg(test)]
@@ -58,8 +61,8 @@ pub fn measure(
     transcripts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
     cells.sort_by(|a, b| a.key.cmp(&b.key));
     let primary = rows::primary(&transcripts);
-    let mut table = rows::table(&transcripts, &cells, manifest.source, options);
-    ranking::arrange(&mut table, &manifest.windows, primary);
+    let mut table = rows::table(&transcripts, &cells, &manifest, options);
+    ranking::arrange(&mut table, &manifest, primary);
     let scene = sentences::Scene { table: &table, primary };
     let sentences = sentences::choose(&scene);
     let warnings = warnings::collect(&manifest, &table, &transcripts, &cells);
@@ -69,6 +72,8 @@ pub fn measure(
     Report { manifest, title, primary, rows, forgetting, sentences, warnings, transcripts, cells }
 }
 
+#[cfg(test)]
+mod money_tests;
 #[cfg(test)]
 mod probe_tests;
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{
-    AgainstFull, Cell, Interval, PresetRow, ProbeKind, RECORDED, Source, Standing, TranscriptFacts,
+    AgainstFull, Cell, Interval, Manifest, PresetRow, ProbeKind, Source, Standing, TranscriptFacts,
     Value,
 };
 
@@ -13,6 +13,8 @@ use super::aggregate::{Pooled, pool};
 use super::bootstrap::blocks;
 use super::gather::{Figures, Gathered, RowKey, gather};
 use super::measures::{MEASURES, RESAMPLED};
+use super::payers::Payers;
+use super::sources;
 use super::spec::{Basis, Support, mean};
 use super::statistics::{Bounds, Clusters, Confidence};
 
@@ -20,6 +22,8 @@ use super::statistics::{Bounds, Clusters, Confidence};
 pub const ALL: &str = "ALL";
 /// The control that presets are compared with: the ceiling.
 pub const BASELINE: &str = "full";
+/// The control that repeats what the vendor's agent really sent.
+pub const RECORDED: &str = "recorded";
 /// The control without any history: the floor.
 pub const FLOOR: &str = "empty";
 /// Least distance of ceiling and floor on which a retention rests
@@ -52,10 +56,11 @@ pub struct Entry {
 pub fn table(
     facts: &[TranscriptFacts],
     cells: &[Cell],
-    source: Source,
+    manifest: &Manifest,
     options: &MeasureOptions,
 ) -> Vec<Entry> {
-    let (gathered, observations) = gather(facts, cells, source);
+    let payers = Payers::of(manifest, cells);
+    let (gathered, observations) = gather(facts, cells, &payers, manifest);
     let pooled = pool(&observations);
     let primary = primary(facts);
     let named = |row: &Gathered<'_>, strategy: &'static str| {
@@ -64,8 +69,10 @@ pub fn table(
     };
     let entry = |(code, row): (usize, &Gathered<'_>)| {
         let (baseline, floor) = (named(row, BASELINE), named(row, FLOOR));
-        let pooled = &pooled;
-        Builder { facts, row, code, baseline, floor, pooled, primary, source, options }.entry()
+        let (pooled, payers) = (&pooled, &payers);
+        let source = manifest.source;
+        Builder { facts, row, code, baseline, floor, pooled, payers, primary, source, options }
+            .entry()
     };
     gathered.iter().enumerate().map(entry).collect()
 }
@@ -75,11 +82,12 @@ struct Builder<'a> {
     facts: &'a [TranscriptFacts],
     row: &'a Gathered<'a>,
     code: usize,
-    /// Row of the baseline on the same data set and window.
+    /// Row of the baseline on the same data set and window, for the same payer.
     baseline: Option<usize>,
     /// Row of the floor.
     floor: Option<usize>,
     pooled: &'a Pooled,
+    payers: &'a Payers<'a>,
     /// The measure that ranks.
     primary: &'static str,
     source: Source,
@@ -121,7 +129,7 @@ impl Builder<'_> {
             dataset: self.row.key.dataset.to_owned(),
             strategy: self.row.key.strategy.to_owned(),
             window: self.row.key.window.to_owned(),
-            agent_model: RECORDED.to_owned(),
+            agent_model: self.payers.shown(self.row.key.dataset, self.row.key.payer).to_owned(),
             standing: self.row.standing,
             rank: None,
             values,
@@ -138,6 +146,9 @@ impl Builder<'_> {
     fn value(&self, spec: &super::Spec) -> Value {
         if self.row.units.is_empty() {
             return Value::Absent("every cell failed".into());
+        }
+        if let Some(reason) = self.row.unknown.get(spec.id) {
+            return Value::Absent(reason.clone());
         }
         let Some(figure) = self.pooled.row(self.code as u32, spec.id) else {
             let reason = self.row.reasons.get(spec.id).copied();
@@ -248,9 +259,9 @@ impl Builder<'_> {
         values.insert("transcripts".into(), Value::Known(units.len() as f64));
         values.insert("n_clusters".into(), Value::Known(self.clusters(counted).n() as f64));
         values.insert("stand_in".into(), Value::Text(stand_in.to_string()));
-        if let Some(source) = output_source(units.iter().map(|unit| &self.facts[*unit])) {
-            values.insert("output_source".into(), Value::Text(source.into()));
-        }
+        let full = self.baseline.and_then(|row| self.pooled.row(row as u32, "overflows"));
+        let facts: Vec<&TranscriptFacts> = units.iter().map(|unit| &self.facts[*unit]).collect();
+        sources::complete(self.row, &facts, full, values);
     }
 
     /// What is said of a row's probes as a whole.
@@ -314,18 +325,6 @@ impl Builder<'_> {
             Some((kind, _)) => Value::Text(kind.as_str().into()),
             None => Value::Absent(format!("no kind has {WORST_OF} probes with a continuity")),
         }
-    }
-}
-
-/// Where the recorded outputs behind `overflows` come from (`measures` §0).
-fn output_source<'a>(facts: impl Iterator<Item = &'a TranscriptFacts>) -> Option<&'static str> {
-    let sources: BTreeSet<bool> =
-        facts.flat_map(|f| &f.requests).map(|r| r.output_recorded).collect();
-    match (sources.contains(&true), sources.contains(&false)) {
-        (true, true) => Some("mixed"),
-        (true, false) => Some("recorded"),
-        (false, true) => Some("counted"),
-        (false, false) => None,
     }
 }
 

@@ -1,13 +1,14 @@
 //! One to three sentences that a careful colleague would say about the table.
 //!
-//! Every observation looks at the rows over all transcripts at one window and
-//! says how much it matters, `0.0..=1.0`; the most telling ones are kept.
+//! Every observation looks at the rows over all transcripts at one window, as
+//! one agent model is billed, and says how much it matters, `0.0..=1.0`; the most telling ones are kept.
 
+mod money;
 mod observations;
 
 use crate::model::{PresetRow, Sentence, Standing};
 
-use super::rows::{ALL, Entry};
+use super::rows::{ALL, BASELINE, Entry};
 
 /// Most sentences under a table.
 const MOST: usize = 3;
@@ -32,9 +33,12 @@ pub struct Candidate {
     text: String,
 }
 
-/// The rows over all transcripts at one window.
+/// The rows over all transcripts at one window for one agent model.
 pub struct Window<'a> {
     label: &'a str,
+    agent_model: &'a str,
+    /// Whether there are others.
+    among_payers: bool,
     rows: Vec<&'a Entry>,
     primary: &'static str,
 }
@@ -52,7 +56,11 @@ pub fn choose(scene: &Scene<'_>) -> Vec<Sentence> {
     };
     let mut candidates: Vec<Candidate> =
         observations::AT_A_WINDOW.iter().filter_map(best_of).collect();
-    candidates.extend(observations::across_windows(&windows));
+    // What windows do to memory is the same for every payer.
+    let payer = windows.first().map(|window| window.agent_model);
+    let of_one: Vec<&Window<'_>> =
+        windows.iter().filter(|window| Some(window.agent_model) == payer).collect();
+    candidates.extend(observations::across_windows(&of_one));
     candidates.retain(|c| c.relevance >= LEAST_RELEVANCE);
     candidates.sort_by(|a, b| b.relevance.total_cmp(&a.relevance));
     candidates.truncate(MOST);
@@ -61,9 +69,13 @@ pub fn choose(scene: &Scene<'_>) -> Vec<Sentence> {
 
 fn windows<'a>(scene: &Scene<'a>) -> Vec<Window<'a>> {
     let all: Vec<&Entry> = scene.table.iter().filter(|e| e.row.dataset == ALL).collect();
-    all.chunk_by(|a, b| a.row.window == b.row.window)
+    let payer = |entry: &Entry| entry.row.agent_model.clone();
+    let among_payers = all.windows(2).any(|pair| payer(pair[0]) != payer(pair[1]));
+    all.chunk_by(|a, b| a.row.window == b.row.window && payer(a) == payer(b))
         .map(|rows| Window {
             label: &rows[0].row.window,
+            agent_model: &rows[0].row.agent_model,
+            among_payers,
             rows: rows.to_vec(),
             primary: scene.primary,
         })
@@ -117,6 +129,18 @@ impl<'a> Window<'a> {
 
     fn at(&self) -> String {
         format!("At {}", label(self.label))
+    }
+
+    /// The same, with whose bill is talked of where there are several.
+    fn at_price(&self) -> String {
+        let payer = self.among_payers.then(|| format!(", billed as {},", self.agent_model));
+        self.at() + &payer.unwrap_or_default()
+    }
+
+    /// Whether the bill of the whole conversation is one that no provider would
+    /// have made out, because it is over the window.
+    fn is_hypothetical(&self) -> bool {
+        self.named(BASELINE).is_some_and(|full| full.number("overflows") != Some(0.0))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::money::Terms;
 use crate::model::{
     Cell, CellRows, CompactionRow, ProbeKind, Reference, ReferenceState, Source, Standing,
     TranscriptFacts,
@@ -24,6 +25,8 @@ pub enum Unit {
     Count,
     /// Milliseconds.
     Milliseconds,
+    /// US dollars at list prices.
+    Dollars,
 }
 
 /// Which way is better.
@@ -39,8 +42,8 @@ pub enum Direction {
 
 /// How the values of cells become the value of a row (`measures` §7).
 ///
-/// Replicates of one transcript are averaged first, except under [`Pool::Max`]
-/// and [`Pool::Median`].
+/// Replicates of one transcript are averaged first, except under [`Pool::Max`],
+/// [`Pool::Median`] and [`Pool::Percentile`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pool {
     /// Mean over transcripts: every transcript weighs the same.
@@ -53,6 +56,8 @@ pub enum Pool {
     RatioOfSums,
     /// Median of everything that the cells list.
     Median,
+    /// That percentile, by nearest rank, of everything that the cells list.
+    Percentile(u8),
 }
 
 /// What one cell contributes to a measure.
@@ -67,10 +72,13 @@ pub enum Parts {
         /// Denominator.
         to: f64,
     },
-    /// Several figures, for [`Pool::Median`].
+    /// Several figures, for [`Pool::Median`] and [`Pool::Percentile`].
     Many(Vec<f64>),
-    /// Nothing, and why: never zero.
+    /// Nothing, and why: never zero. The row is made of the other cells.
     Absent(&'static str),
+    /// There is a figure and nobody knows it (a price, a time): the row has
+    /// none either, for a sum over the rest would pass for the whole.
+    Unknown(String),
 }
 
 impl Parts {
@@ -173,6 +181,8 @@ pub enum Basis {
     References(SupportOf),
     /// The probes of the data set.
     Probes,
+    /// The bill: the only figures that differ between agent models.
+    Bill,
 }
 
 impl Spec {
@@ -181,7 +191,7 @@ impl Spec {
     pub fn of(&self, sample: &Sample<'_>) -> Parts {
         match self.basis {
             Basis::Probes if sample.facts.probes.is_empty() => Parts::Absent(NO_PROBES),
-            Basis::Requests | Basis::References(_) if sample.is_asked_only() => {
+            Basis::Requests | Basis::References(_) | Basis::Bill if sample.is_asked_only() => {
                 Parts::Absent(ASKED_ONLY)
             }
             Basis::References(_) if !Support::whole(sample.facts).suffices() => {
@@ -213,6 +223,12 @@ pub struct Sample<'a> {
     pub rows: &'a CellRows,
     /// The cell of `full` on the same transcript at the same window.
     pub full: Option<&'a Cell>,
+    /// That of the control `recorded`.
+    pub recorded: Option<&'a Cell>,
+    /// Whose bill is looked at: [`crate::model::Bill::billed_as`].
+    pub payer: &'a str,
+    /// Prices and speeds of the run.
+    pub terms: &'a Terms,
     /// Kinds of probes with enough of them to stand alone.
     pub kinds: &'a BTreeSet<ProbeKind>,
     /// How answers came about and were graded.

@@ -1,17 +1,19 @@
 //! Small transcripts and cells for tests, built by hand.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use jiff::Timestamp;
 
+use super::money::Terms;
 use super::spec::Sample;
 use super::{MeasureOptions, measure};
 use crate::model::{
-    Answer, Calibration, Cell, CellKey, CellOutcome, CellRows, CompactionRow, Exam, Expectation,
-    Fit, IdentifierClass, Judgement, LedgerState, Manifest, MessageFacts, PresetRow, Prices, Probe,
-    ProbeFacts, ProbeKind, ProbeRow, RECORDED, Reference, ReferenceOutcome, ReferenceState, Report,
-    RequestFacts, RequestRow, Role, Snapshot, Source, Standing, TimeProfile, TokensSource,
-    TranscriptFacts, Value, Verdict,
+    Answer, Bill, Buckets, Calibration, Cell, CellKey, CellOutcome, CellRows, CompactionRow, Exam,
+    Expectation, Fit, IdentifierClass, Judgement, LatencySource, LedgerState, Manifest,
+    MessageFacts, PresetRow, Prices, Probe, ProbeFacts, ProbeKind, ProbeRow, PromptBill, RECORDED,
+    Reference, ReferenceOutcome, ReferenceState, Report, RequestBill, RequestFacts, RequestRow,
+    Role, Snapshot, Source, Standing, TimeProfile, TokensSource, TranscriptFacts, Value, Verdict,
 };
 
 /// Round figures.
@@ -49,8 +51,19 @@ pub fn facts(id: &str) -> FactsBuilder {
 /// A cell as measures see it, without `full` beside it.
 pub fn sample<'a>(facts: &'a TranscriptFacts, cell: &'a Cell) -> Sample<'a> {
     static NO_KINDS: BTreeSet<ProbeKind> = BTreeSet::new();
+    static TERMS: LazyLock<Terms> = LazyLock::new(|| Terms::of(&manifest(&[])));
     let rows = cell.rows().unwrap();
-    Sample { facts, cell, rows, full: None, kinds: &NO_KINDS, source: Source::Lexical }
+    Sample {
+        facts,
+        cell,
+        rows,
+        full: None,
+        recorded: None,
+        payer: RECORDED,
+        terms: &TERMS,
+        kinds: &NO_KINDS,
+        source: Source::Lexical,
+    }
 }
 
 pub struct FactsBuilder(TranscriptFacts);
@@ -164,6 +177,12 @@ impl FactsBuilder {
             forward,
             after_boundary: None,
         });
+        self
+    }
+
+    /// Changes anything else.
+    pub fn with(mut self, change: impl FnOnce(&mut TranscriptFacts)) -> Self {
+        change(&mut self.0);
         self
     }
 
@@ -349,6 +368,55 @@ impl CellBuilder {
         self
     }
 
+    /// The last compaction called a model: for so long, and timed how.
+    pub fn called(mut self, latency_ms: f64, source: LatencySource) -> Self {
+        let compaction = self.rows.compactions.last_mut().unwrap();
+        compaction.model_calls = 1;
+        compaction.latency_ms = Some(latency_ms);
+        compaction.latency_source = Some(source);
+        self
+    }
+
+    /// The last compaction ran while the conversation went on.
+    pub fn background(mut self) -> Self {
+        self.rows.compactions.last_mut().unwrap().background = true;
+        self
+    }
+
+    /// The last compaction ran before that request.
+    pub fn before(mut self, request: u32) -> Self {
+        self.rows.compactions.last_mut().unwrap().request = request;
+        self
+    }
+
+    /// A bill of each request's uncached, read and written tokens.
+    pub fn bill(mut self, payer: &str, model: &str, requests: &[(u64, u64, u64)]) -> Self {
+        let billed = |&(uncached, read, write): &(u64, u64, u64)| {
+            Some(RequestBill { prompt: prompt(uncached, read, write), rewritten: 0 })
+        };
+        self.rows.bills.push(Bill {
+            billed_as: payer.into(),
+            model: model.into(),
+            rules: "test".into(),
+            requests: requests.iter().map(billed).collect(),
+            calls: Vec::new(),
+            break_even: Vec::new(),
+        });
+        self
+    }
+
+    /// Changes the last bill.
+    pub fn with_bill(mut self, change: impl FnOnce(&mut Bill)) -> Self {
+        change(self.rows.bills.last_mut().unwrap());
+        self
+    }
+
+    /// Breaks the prompt cache at a request.
+    pub fn breaks(mut self, request: usize) -> Self {
+        self.rows.requests[request].cache_break = true;
+        self
+    }
+
     pub fn build(self) -> Cell {
         let outcome = CellOutcome::Done(Box::new(self.rows));
         Cell { key: self.key, standing: self.standing, outcome }
@@ -378,10 +446,39 @@ pub fn manifest(windows: &[&str]) -> Manifest {
         judge: "offline".into(),
         source: Source::Lexical,
         agent_models: vec![RECORDED.into()],
-        prices: Prices::default(),
+        prices: prices(),
         profile: PROFILE,
         warnings: Vec::new(),
     }
+}
+
+/// Two models, in USD per million tokens: `dear` at 4 (read 0.4, write 5, output
+/// 20), above 1,000 tokens of prompt at 8; `cheap` at 1 (0.1, 1.25, 5).
+fn prices() -> Prices {
+    let entry = |input: f64| {
+        serde_json::json!({
+            "input_cost_per_token": input / 1e6,
+            "cache_read_input_token_cost": input / 1e7,
+            "cache_creation_input_token_cost": input * 1.25 / 1e6,
+            "output_cost_per_token": input * 5.0 / 1e6,
+        })
+    };
+    let mut dear = entry(4.0);
+    dear["input_cost_per_token_above_1k_tokens"] = 8e-6.into();
+    let models = [("dear".to_owned(), dear), ("cheap".to_owned(), entry(1.0))].into();
+    let (name, date) = ("a list".to_owned(), Some("2026-11-21".to_owned()));
+    Prices { name, date, hash: "0123456789abcdef".into(), models }
+}
+
+/// A prompt of so many uncached, read and written tokens.
+pub fn buckets(uncached: u64, read: u64, write: u64) -> Buckets {
+    Buckets { uncached, read, write, ..Buckets::default() }
+}
+
+/// The same as a bill has it; an ideal cache would read what this one does.
+pub fn prompt(uncached: u64, read: u64, write: u64) -> PromptBill {
+    let billed = buckets(uncached, read, write);
+    PromptBill { billed, rules_only: None, ideal_read: read }
 }
 
 /// A measured run at the window `25%`.

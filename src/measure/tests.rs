@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use super::testkit::{absent, cell, close, facts, run, run_at, sample};
 use super::*;
-use crate::model::{AgainstFull, CellOutcome, Interval, PresetRow, Value};
+use crate::model::{AgainstFull, BreakEven, CellOutcome, Interval, PresetRow, Value};
 
 fn row<'a>(report: &'a Report, dataset: &str, strategy: &str) -> &'a PresetRow {
     report.rows.iter().find(|r| r.dataset == dataset && r.strategy == strategy).unwrap()
@@ -467,10 +467,10 @@ fn projects_are_the_unit_where_there_are_several() {
 }
 
 #[test]
-fn columns_of_later_issues_are_not_there_at_all() {
+fn columns_of_probes_are_not_there_at_all_without_any() {
     let report = run(vec![ten_requests("s")], vec![preset("s", "x", HALF).build()]);
     let x = row(&report, "d", "x");
-    for id in ["recall", "cost_usd", "continuity", "blocking_ms_p50", "lost"] {
+    for id in ["recall", "continuity", "lost"] {
         assert_eq!(x.values.get(id), None, "{id}");
     }
     assert_eq!(x.values.get("stand_in"), Some(&Value::Text("false".into())));
@@ -496,17 +496,27 @@ fn every_measure_yields_what_its_pooling_takes() {
     let mut facts = ten_requests("s");
     facts.recorded_compactions = 1;
     facts.requests.iter_mut().for_each(|r| r.output_recorded = true);
-    let cell =
-        preset("s", "x", HALF).estimates(&[Some(1_000); 10]).compaction(2_000, 1_000).build();
-    let sample = sample(&facts, &cell);
+    let cell = preset("s", "x", HALF)
+        .estimates(&[Some(1_000); 10])
+        .compaction(2_000, 1_000)
+        .bill("recorded", "dear", &[(1_000, 0, 0); 10])
+        .with_bill(|bill| {
+            let (compaction, left) = (0, 8);
+            let even = BreakEven { compaction, requests: Some(3), formula: None, left };
+            bill.break_even.push(even);
+        })
+        .build();
+    let (full, recorded) = (Some(&cell), Some(&cell));
+    let sample = spec::Sample { full, recorded, ..sample(&facts, &cell) };
     for spec in MEASURES {
         let fits = match spec.of(&sample) {
             Parts::One(_) => matches!(spec.pool, Pool::Mean | Pool::Sum | Pool::Max),
             Parts::Fraction { .. } => spec.pool == Pool::RatioOfSums,
-            Parts::Many(_) => spec.pool == Pool::Median,
+            Parts::Many(_) => matches!(spec.pool, Pool::Median | Pool::Percentile(_)),
             Parts::Absent(_) => {
                 spec.id.starts_with("reference_recall_") || matches!(spec.basis, Basis::Probes)
             }
+            Parts::Unknown(_) => false,
         };
         assert!(fits, "{}", spec.id);
     }

@@ -1,5 +1,7 @@
 //! Limits and doubts that a reader must know before the numbers.
 
+mod money;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{
@@ -17,7 +19,8 @@ const NATIVE_WINDOW: u64 = 128_000;
 /// What every part of the report may rest a warning on.
 struct Run<'a> {
     manifest: &'a Manifest,
-    /// Rows over all transcripts.
+    /// Rows over all transcripts, as the first agent model is billed: what is
+    /// true of every payer is said once.
     rows: Vec<&'a Entry>,
     facts: &'a [TranscriptFacts],
     cells: &'a [Cell],
@@ -30,9 +33,11 @@ pub fn collect(
     facts: &[TranscriptFacts],
     cells: &[Cell],
 ) -> Vec<String> {
-    let rows = table.iter().filter(|e| e.row.dataset == ALL).collect();
+    let all = || table.iter().filter(|e| e.row.dataset == ALL);
+    let payer = all().next().map(|e| &e.row.agent_model);
+    let rows = all().filter(|e| Some(&e.row.agent_model) == payer).collect();
     let run = Run { manifest, rows, facts, cells };
-    let checks: [fn(&Run<'_>) -> Vec<String>; 14] = [
+    let checks: [fn(&Run<'_>) -> Vec<String>; 20] = [
         open_loop,
         counts,
         failed_cells,
@@ -46,6 +51,12 @@ pub fn collect(
         one_project,
         small_windows,
         exam_in_doubt,
+        money::what_bills_assume,
+        money::default_model,
+        money::unpriced,
+        money::modelled_clock,
+        money::modelled_waits,
+        money::simulation_off,
         left_out,
     ];
     checks.iter().flat_map(|check| check(&run)).collect()

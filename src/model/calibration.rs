@@ -124,3 +124,44 @@ pub struct Validation {
     /// whose prompt jumped by what the recording does not show, with the tokens.
     pub unexplained: Vec<(u32, i64)>,
 }
+
+/// How far a simulated bill is from the recorded one: `simulated / recorded − 1`,
+/// each absent where nothing was recorded to compare with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BillErrors {
+    /// Of the tokens read from the cache.
+    pub reads: Option<f64>,
+    /// Of the tokens written to it, for however long.
+    pub writes: Option<f64>,
+    /// Of the input side in USD.
+    pub usd: Option<f64>,
+}
+
+impl BillErrors {
+    /// The largest one, by size.
+    pub fn worst(&self) -> Option<f64> {
+        let known = [self.reads, self.writes, self.usd].into_iter().flatten();
+        known.max_by(|a, b| a.abs().total_cmp(&b.abs()))
+    }
+}
+
+impl Validation {
+    /// Of the whole simulation: counting and cache rules.
+    pub fn errors(&self) -> BillErrors {
+        self.errors_of(&self.simulated, self.simulated_usd)
+    }
+
+    /// Of the cache rules alone.
+    pub fn rule_errors(&self) -> BillErrors {
+        self.errors_of(&self.rules, self.rules_usd)
+    }
+
+    fn errors_of(&self, found: &Buckets, usd: Option<f64>) -> BillErrors {
+        let relative = |found: f64, recorded: f64| (recorded > 0.0).then(|| found / recorded - 1.0);
+        BillErrors {
+            reads: relative(found.read as f64, self.recorded.read as f64),
+            writes: relative(found.written() as f64, self.recorded.written() as f64),
+            usd: usd.zip(self.recorded_usd).and_then(|(usd, recorded)| relative(usd, recorded)),
+        }
+    }
+}

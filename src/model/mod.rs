@@ -18,7 +18,7 @@ mod usage;
 pub use answer::{Judgement, NoAnswer, Source, Verdict};
 pub use asked::{Agreement, Answer, Part, ProbeFacts, ProbeRow, RIGHT, Snapshot};
 pub use bill::{Bill, BreakEven, Buckets, CallBill, PromptBill, RECORDED, RequestBill};
-pub use calibration::{Calibration, Exogenous, Fit, TokensSource, Validation};
+pub use calibration::{BillErrors, Calibration, Exogenous, Fit, TokensSource, Validation};
 pub use cell::{
     Cell, CellKey, CellOutcome, CellRows, CompactionRow, LatencySource, LossRow, MessageFacts,
     Quantiles, ReferenceOutcome, ReferenceState, RequestFacts, RequestRow, Standing, TimeProfile,

@@ -15,6 +15,7 @@ mod list;
 mod model;
 mod off_peak;
 mod rates;
+mod run;
 
 pub use agents::{Agent, Agents, DEFAULT_AGENT_MODEL};
 pub use bill::Tariff;

@@ -1,8 +1,8 @@
-//! The rows that are compared with each other: one data set at one window. The
-//! terminal and the page show them alike.
+//! The rows that are compared with each other: one data set at one window, as
+//! one agent model is billed. The terminal and the page show them alike.
 
 use super::{number, plain};
-use crate::model::{PresetRow, Report, Standing, TranscriptFacts, Value};
+use crate::model::{Cell, PresetRow, RECORDED, Report, Standing, TranscriptFacts, Value};
 
 /// Data set name of the rows over all data sets.
 pub(super) const ALL: &str = "ALL";
@@ -11,6 +11,7 @@ pub(super) const ALL: &str = "ALL";
 pub(super) struct Block<'a> {
     pub(super) dataset: &'a str,
     pub(super) window: &'a str,
+    pub(super) agent_model: &'a str,
     pub(super) rows: Vec<&'a PresetRow>,
 }
 
@@ -26,10 +27,12 @@ pub(super) fn blocks(report: &Report) -> Vec<Block<'_>> {
         if row.dataset == ALL && datasets.len() == 1 {
             continue;
         }
-        match blocks.iter_mut().find(|b| b.dataset == row.dataset && b.window == row.window) {
+        let key = (&*row.dataset, &*row.window, &*row.agent_model);
+        match blocks.iter_mut().find(|b| (b.dataset, b.window, b.agent_model) == key) {
             Some(block) => block.rows.push(row),
             None => {
-                blocks.push(Block { dataset: &row.dataset, window: &row.window, rows: vec![row] })
+                let (dataset, window, agent_model) = key;
+                blocks.push(Block { dataset, window, agent_model, rows: vec![row] });
             }
         }
     }
@@ -60,6 +63,15 @@ pub(super) fn headline(report: &Report, dataset: &str, windows: &[&str]) -> Stri
         labels.join(", "),
         models(&report.manifest.compactor),
     )
+}
+
+/// Who is billed in a block; `None` in a run without bills.
+pub(super) fn payer(report: &Report, block: &Block<'_>) -> Option<String> {
+    let billed = report.cells.iter().filter_map(Cell::rows).any(|rows| !rows.bills.is_empty());
+    billed.then(|| match block.agent_model {
+        RECORDED => "each session billed as its own model".to_owned(),
+        model => format!("billed as {}", plain::line(model)),
+    })
 }
 
 /// How many probes of a data set nobody could grade, if any: rows of one data
@@ -123,11 +135,12 @@ pub(super) fn verdict(row: &PresetRow) -> String {
 
 /// Why a column of the table is empty throughout.
 pub(super) fn gaps(rows: &[&PresetRow]) -> Vec<String> {
-    const LEADING: [(&str, &str); 4] = [
+    const LEADING: [(&str, &str); 5] = [
         ("continuity", "continuity"),
         ("recall", "recall"),
         ("reference_recall", "needed facts kept"),
         ("recency_gain", "gain over recency"),
+        ("cost_usd", "session cost"),
     ];
     LEADING
         .iter()

@@ -9,6 +9,7 @@ use crate::model::Report;
 
 mod block;
 mod compactions_csv;
+mod grid;
 mod html;
 mod number;
 mod packed;
@@ -21,6 +22,8 @@ mod summary_csv;
 mod summary_json;
 mod svg;
 mod table;
+mod validation;
+mod validation_csv;
 
 #[cfg(test)]
 mod testkit;
@@ -72,6 +75,7 @@ pub static FORMATS: &[Format] = &[
     requests_csv::FORMAT,
     references_csv::FORMAT,
     probes_csv::FORMAT,
+    validation_csv::FORMAT,
     summary_json::FORMAT,
     html::FORMAT,
 ];

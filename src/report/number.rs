@@ -5,10 +5,20 @@
 /// so that the same value is the same bytes everywhere. Absent where it is not
 /// finite: a file holds no `NaN`.
 pub(super) fn plain(x: f64) -> Option<String> {
+    decimals(x, 6)
+}
+
+/// Dollars for a file: nine decimals, so that the requests of a long session
+/// add up to its bill.
+pub(super) fn exact_dollars(x: f64) -> Option<String> {
+    decimals(x, 9)
+}
+
+fn decimals(x: f64, digits: usize) -> Option<String> {
     if !x.is_finite() {
         return None;
     }
-    let text = format!("{x:.6}");
+    let text = format!("{x:.digits$}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     Some(if text == "-0" { "0".to_owned() } else { text.to_owned() })
 }
@@ -68,6 +78,50 @@ pub(super) fn multiple(x: f64) -> String {
     format!("{x:.2}×")
 }
 
+/// Dollars in few digits: `$41.20`, `$0.0123`, `$1,234`.
+pub(super) fn dollars(x: f64) -> String {
+    let sign = if x < 0.0 { "−" } else { "" };
+    let x = x.abs();
+    let text = if x >= 999.995 {
+        grouped(x.round() as u64)
+    } else if x >= 0.9995 || x == 0.0 {
+        format!("{x:.2}")
+    } else if x >= 0.099_95 {
+        format!("{x:.3}")
+    } else if x >= 0.000_05 {
+        format!("{x:.4}")
+    } else {
+        return format!("{sign}<$0.0001");
+    };
+    format!("{sign}${text}")
+}
+
+/// A difference in whole per cent with its sign; a true minus sign.
+pub(super) fn change(x: f64) -> String {
+    let text = format!("{:+.0} %", x * 100.0);
+    if text == "-0 %" { "+0 %".to_owned() } else { text.replace('-', "−") }
+}
+
+/// An error in per cent with its sign and one decimal.
+pub(super) fn error(x: f64) -> String {
+    let text = format!("{:+.1} %", x * 100.0);
+    if text == "-0.0 %" { "+0.0 %".to_owned() } else { text.replace('-', "−") }
+}
+
+/// A time in few characters: `0 ms`, `850 ms`, `4.2 s`, `75 s`, `12 min`.
+pub(super) fn time(ms: f64) -> String {
+    let ms = ms.max(0.0);
+    if ms < 999.5 {
+        format!("{ms:.0} ms")
+    } else if ms < 9_950.0 {
+        format!("{:.1} s", ms / 1e3)
+    } else if ms < 99_500.0 {
+        format!("{:.0} s", ms / 1e3)
+    } else {
+        format!("{:.0} min", ms / 6e4)
+    }
+}
+
 /// A measure of any unit, for the list of all measures.
 pub(super) fn any(x: f64) -> String {
     if (x.fract() == 0.0 || x.abs() >= 10_000.0) && x.abs() < 1e15 {
@@ -96,6 +150,7 @@ mod tests {
         assert_eq!(plain(-0.5).as_deref(), Some("-0.5"));
         assert_eq!(plain(1e20).as_deref(), Some("100000000000000000000"));
         assert_eq!(plain(200_000.0).as_deref(), Some("200000"));
+        assert_eq!(exact_dollars(0.000_000_35).as_deref(), Some("0.00000035"));
         assert_eq!(plain(f64::NAN), None);
         assert_eq!(plain(f64::INFINITY), None);
     }
@@ -113,6 +168,21 @@ mod tests {
         assert_eq!(gain(0.266), "+0.27");
         assert_eq!(gain(-0.012), "−0.01");
         assert_eq!(gain(-0.001), "+0.00");
+        assert_eq!(dollars(41.2), "$41.20");
+        assert_eq!(dollars(1_234.5), "$1,235");
+        assert_eq!(dollars(0.012_34), "$0.0123");
+        assert_eq!(dollars(0.5), "$0.500");
+        assert_eq!(dollars(0.0), "$0.00");
+        assert_eq!(dollars(0.000_01), "<$0.0001");
+        assert_eq!(dollars(-3.0), "−$3.00");
+        assert_eq!(change(-0.443), "−44 %");
+        assert_eq!(change(0.22), "+22 %");
+        assert_eq!(change(-0.001), "+0 %");
+        assert_eq!(error(-0.012), "−1.2 %");
+        assert_eq!(time(0.0), "0 ms");
+        assert_eq!(time(4_210.0), "4.2 s");
+        assert_eq!(time(75_300.0), "75 s");
+        assert_eq!(time(720_000.0), "12 min");
         assert_eq!(any(-0.0001), "0.000");
         assert_eq!(any(-1234.0), "−1,234");
         assert_eq!(any(0.5), "0.500");

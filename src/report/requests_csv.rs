@@ -1,18 +1,20 @@
-//! `requests.csv`: every request as every preset would have sent it.
+//! `requests.csv`: every request as every preset would have sent it, as each
+//! agent model would be billed.
 
 use super::sheet::{self, Field};
 use super::{Format, Source};
-use crate::model::{Cell, CellRows, ReferenceState, Report, TranscriptFacts};
+use crate::model::{Bill, Cell, CellRows, ReferenceState, Report, RequestFacts, TranscriptFacts};
+use crate::pricing::PriceList;
 
 pub(super) const FORMAT: Format = Format {
     name: "csv",
     file: "requests.csv",
-    about: "one row per request: what was sent, billed and needed",
+    about: "one row per request and agent model: what was sent, billed and needed",
     render,
 };
 
 /// Contracted columns, then those added since.
-const COLUMNS: [&str; 15] = [
+const COLUMNS: [&str; 16] = [
     "request",
     "message",
     "tokens_full",
@@ -28,44 +30,72 @@ const COLUMNS: [&str; 15] = [
     "messages",
     "valid",
     "estimated",
+    "agent_model",
 ];
 
 fn render(source: &Source<'_>) -> Vec<u8> {
     let header = sheet::ROW_KEY.iter().chain(&COLUMNS);
-    let rows =
-        sheet::cells(source.report).into_iter().flat_map(|cell| cell_rows(source.report, cell));
+    let prices = PriceList::from(&source.report.manifest.prices);
+    let cells = sheet::cells(source.report).into_iter();
+    let rows = cells.flat_map(|cell| cell_rows(source.report, &prices, cell));
     sheet::write(header, rows)
 }
 
-fn cell_rows(report: &Report, cell: &Cell) -> Vec<Vec<Field>> {
+fn cell_rows(report: &Report, prices: &PriceList, cell: &Cell) -> Vec<Vec<Field>> {
     let (Some(rows), Some(facts)) = (cell.rows(), sheet::facts(report, &cell.key)) else {
         return Vec::new();
     };
     let asked = asked_and_kept(rows, facts);
+    let bills = sheet::bills(rows);
     let sent = rows.requests.iter().zip(&facts.requests).zip(asked).enumerate();
-    sent.map(|(at, ((row, request), (references, kept)))| {
+    let each = sent.flat_map(|(at, ((row, request), (references, kept)))| {
         let message = facts.messages.get(request.message as usize);
-        let mut fields = sheet::row_key(&cell.key);
-        fields.extend([
-            Field::Count(at as u64),
-            Field::maybe_text(message.map(|m| m.id.as_str())),
-            Field::Count(request.tokens_full),
-            Field::Count(row.tokens_sent),
-            Field::Empty,
-            Field::Empty,
-            Field::Empty,
-            Field::Count(request.output),
-            Field::Empty,
-            Field::Flag(row.overflow),
-            Field::Count(references),
-            Field::Count(kept),
-            Field::Count(u64::from(row.messages)),
-            Field::Flag(row.valid),
-            row.estimated.map_or(Field::Empty, Field::Count),
-        ]);
-        fields
-    })
-    .collect()
+        bills.iter().map(move |bill| {
+            let [read, write, uncached, cost] = billed(*bill, at, request, prices);
+            let mut fields = sheet::row_key(&cell.key);
+            fields.extend([
+                Field::Count(at as u64),
+                Field::maybe_text(message.map(|m| m.id.as_str())),
+                Field::Count(request.tokens_full),
+                Field::Count(row.tokens_sent),
+                read,
+                write,
+                uncached,
+                Field::Count(request.output),
+                cost,
+                Field::Flag(row.overflow),
+                Field::Count(references),
+                Field::Count(kept),
+                Field::Count(u64::from(row.messages)),
+                Field::Flag(row.valid),
+                row.estimated.map_or(Field::Empty, Field::Count),
+                Field::maybe_text(bill.map(sheet::agent_model)),
+            ]);
+            fields
+        })
+    });
+    each.collect()
+}
+
+/// Tokens read, written and uncached, and dollars, the output included; empty
+/// where the request was not billed.
+fn billed(
+    bill: Option<&Bill>,
+    at: usize,
+    request: &RequestFacts,
+    prices: &PriceList,
+) -> [Field; 4] {
+    let found = bill.and_then(|bill| Some((bill, bill.requests.get(at)?.as_ref()?)));
+    let Some((bill, billed)) = found else { return [const { Field::Empty }; 4] };
+    let prompt = &billed.prompt.billed;
+    let usd = prices.find(&bill.model).ok();
+    let usd = usd.and_then(|model| model.request_usd(prompt, request.output, request.at));
+    [
+        Field::Count(prompt.read),
+        Field::Count(prompt.written()),
+        Field::Count(prompt.uncached),
+        Field::maybe_dollars(usd),
+    ]
 }
 
 /// References asked at each request, and how many of them survive.

@@ -4,7 +4,7 @@
 use csv::{QuoteStyle, Terminator, WriterBuilder};
 
 use super::number;
-use crate::model::{Cell, CellKey, Report, TranscriptFacts};
+use crate::model::{Bill, Cell, CellKey, CellRows, RECORDED, Report, TranscriptFacts};
 
 /// Columns that stand first in every table of rows (`interface`, Run folder).
 pub(super) const ROW_KEY: [&str; 5] = ["dataset", "transcript", "strategy", "window", "replicate"];
@@ -18,6 +18,8 @@ pub(super) enum Field {
     Text(String),
     /// A number, never defused: `-0.5` stays a number.
     Number(f64),
+    /// US dollars.
+    Dollars(f64),
     /// A count.
     Count(u64),
     /// `true` or `false`.
@@ -40,11 +42,17 @@ impl Field {
         number.map_or(Field::Empty, Field::Number)
     }
 
+    /// Dollars, or nothing.
+    pub(super) fn maybe_dollars(usd: Option<f64>) -> Field {
+        usd.map_or(Field::Empty, Field::Dollars)
+    }
+
     fn into_csv(self) -> String {
         match self {
             Field::Empty => String::new(),
             Field::Text(text) => defused(text),
             Field::Number(x) => number::plain(x).unwrap_or_default(),
+            Field::Dollars(x) => number::exact_dollars(x).unwrap_or_default(),
             Field::Count(n) => n.to_string(),
             Field::Flag(flag) => flag.to_string(),
         }
@@ -76,6 +84,20 @@ pub(super) fn cells(report: &Report) -> Vec<&Cell> {
 /// Facts of a cell's transcript.
 pub(super) fn facts<'a>(report: &'a Report, key: &CellKey) -> Option<&'a TranscriptFacts> {
     report.transcripts.iter().find(|t| t.transcript == key.transcript && t.dataset == key.dataset)
+}
+
+/// Who is billed, as rows of one cell say it: a model's name as asked for, or
+/// where each session is billed as the model that it names that model.
+pub(super) fn agent_model(bill: &Bill) -> &str {
+    if bill.billed_as == RECORDED { &bill.model } else { &bill.billed_as }
+}
+
+/// The bills of a cell in the order of that name; one `None` without any, so
+/// that what needs no bill has its row.
+pub(super) fn bills(rows: &CellRows) -> Vec<Option<&Bill>> {
+    let mut bills: Vec<&Bill> = rows.bills.iter().collect();
+    bills.sort_by_key(|bill| agent_model(bill));
+    if bills.is_empty() { vec![None] } else { bills.into_iter().map(Some).collect() }
 }
 
 /// Writes a file. Every row must have as many fields as the header.

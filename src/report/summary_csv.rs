@@ -1,4 +1,4 @@
-//! `summary.csv`: one row per data set, strategy and window, with every measure.
+//! `summary.csv`: one row per data set, strategy, window and agent model, with every measure.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::model::{PresetRow, Report, Standing, Value};
 pub(super) const FORMAT: Format = Format {
     name: "csv",
     file: "summary.csv",
-    about: "one row per data set, strategy and window: every measure",
+    about: "one row per data set, strategy, window and agent model: every measure",
     render,
 };
 
@@ -122,7 +122,7 @@ fn render(source: &Source<'_>) -> Vec<u8> {
     let report = source.report;
     let columns = columns(report);
     let mut rows: Vec<&PresetRow> = report.rows.iter().collect();
-    rows.sort_by_key(|row| (&row.dataset, &row.strategy, &row.window));
+    rows.sort_by_key(|row| (&row.dataset, &row.strategy, &row.window, &row.agent_model));
     let fields = rows.into_iter().map(|row| {
         let mut fields = vec![
             Field::text(&row.dataset),
@@ -157,6 +157,7 @@ fn field(row: &PresetRow, column: &str) -> Field {
         "rank" => row.rank.map_or(Field::Empty, |rank| Field::Count(u64::from(rank))),
         "verdict_vs_full" => Field::maybe_text(row.verdict.map(|v| v.as_str())),
         _ => match row.values.get(column) {
+            Some(Value::Known(x)) if column.contains("_usd") => Field::Dollars(*x),
             Some(Value::Known(x)) => Field::Number(*x),
             Some(Value::Text(text)) => Field::text(text),
             Some(Value::Absent(_)) | None => Field::Empty,

@@ -87,7 +87,7 @@ fn row(row: &PresetRow) -> Row<'_> {
     let mut absent = BTreeMap::new();
     for (id, value) in &row.values {
         match value {
-            Value::Known(x) => match number::rounded(*x) {
+            Value::Known(x) => match rounded(id, *x) {
                 Some(x) => drop(values.insert(id.as_str(), Shown::Number(x))),
                 None => drop(absent.insert(id.as_str(), "not a finite number")),
             },
@@ -108,4 +108,9 @@ fn row(row: &PresetRow) -> Row<'_> {
         absent,
         failed: &row.failed,
     }
+}
+
+/// As many decimals as in `summary.csv`.
+fn rounded(id: &str, x: f64) -> Option<f64> {
+    if id.contains("_usd") { number::exact_dollars(x)?.parse().ok() } else { number::rounded(x) }
 }

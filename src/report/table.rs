@@ -1,26 +1,30 @@
 //! The ranked table on a terminal (`interface`, Output on a terminal).
 
-use std::fmt::Write as _;
-
 use unicode_width::UnicodeWidthStr;
 
-use super::{block, number, plain};
-use crate::model::{Interval, PresetRow, Report, Standing};
+use super::grid::{GAP, paragraph, push_line, wrapped};
+use super::{block, number, plain, validation};
+use crate::model::{Interval, PresetRow, Report, Standing, Value};
 
 /// Narrower than this the cells would be cut beyond use.
 const NARROWEST: usize = 80;
 /// Columns of the last column at least, so that a verdict's words stay whole.
-const VERDICT_WIDTH: usize = 17;
-const GAP: &str = "  ";
+const VERDICT_WIDTH: usize = 14;
+/// The control that others are set against.
+const BASELINE: &str = "full";
 
 /// Renders the comparison for a terminal of `width` columns: what was run, one
-/// table per data set and window, footnotes, then sentences and warnings.
+/// table per data set, window and agent model, footnotes, sentences, how far
+/// the simulated bill is from the recorded one, and warnings.
 pub fn table(report: &Report, width: usize, color: bool) -> String {
     let width = width.max(NARROWEST);
     let mut out = String::new();
     let columns = if report.primary == "continuity" { BY_PROBES } else { BY_REFERENCES };
     for block in block::blocks(report) {
-        let headline = block::headline(report, block.dataset, &[block.window]);
+        let mut headline = block::headline(report, block.dataset, &[block.window]);
+        if let Some(payer) = block::payer(report, &block) {
+            headline += &format!(" · {payer}");
+        }
         paragraph(&mut out, &format!("recap · {headline}"), width, "");
         out.push('\n');
         rows(&mut out, &block.rows, columns, width, color);
@@ -32,6 +36,7 @@ pub fn table(report: &Report, width: usize, color: bool) -> String {
     for sentence in &report.sentences {
         paragraph(&mut out, &plain::line(&sentence.0), width, " ");
     }
+    validation::section(&mut out, report, width, color);
     for warning in &report.warnings {
         let head = if color { "\u{1b}[33mwarning:\u{1b}[0m " } else { "warning: " };
         let mut text = String::new();
@@ -62,7 +67,7 @@ const RECALL: Column = Column {
 const GONE: Column = Column {
     head: ["evidence", "gone"],
     right: true,
-    dispensable: 0,
+    dispensable: 4,
     cell: |row| row.number("evidence_gone").map_or_else(absent, number::percent),
 };
 const KEPT: Column =
@@ -70,7 +75,7 @@ const KEPT: Column =
 const KEPT_BESIDE: Column = Column {
     head: ["needed", "facts"],
     right: true,
-    dispensable: 1,
+    dispensable: 2,
     cell: |row| row.number("reference_recall").map_or_else(absent, number::share),
 };
 const GAIN: Column = Column {
@@ -79,32 +84,34 @@ const GAIN: Column = Column {
     dispensable: 0,
     cell: |row| row.number("recency_gain").map_or_else(absent, number::gain),
 };
+const COST: Column =
+    Column { head: ["session cost", ""], right: false, dispensable: 0, cell: cost };
 const TOKENS: Column = Column {
     head: ["tokens", ""],
     right: true,
-    dispensable: 0,
+    dispensable: 1,
     cell: |row| block::token_share(row).map_or_else(absent, number::multiple),
+};
+const WAIT: Column = Column {
+    head: ["wait", "p95"],
+    right: true,
+    dispensable: 3,
+    cell: |row| row.number("blocking_ms_p95").map_or_else(absent, number::time),
 };
 const PEAK: Column = Column {
     head: ["peak", ""],
     right: true,
-    dispensable: 2,
+    dispensable: 5,
     cell: |row| row.number("peak_tokens").map_or_else(absent, number::tokens),
 };
 const COMPACTIONS: Column = Column {
     head: ["compac-", "tions"],
     right: true,
-    dispensable: 3,
+    dispensable: 6,
     cell: |row| row.number("compactions").map_or_else(absent, number::any),
 };
-const OVER: Column = Column {
-    head: ["over the", "window"],
-    right: true,
-    dispensable: 0,
-    cell: |row| block::overflows(row).map_or_else(absent, |n| format!("{}×", number::any(n))),
-};
 const VERDICT: Column =
-    Column { head: ["verdict", ""], right: false, dispensable: 0, cell: block::verdict };
+    Column { head: ["verdict", ""], right: false, dispensable: 0, cell: verdict };
 
 /// Columns where rows are ranked by what can be answered.
 const BY_PROBES: &[&Column] = &[
@@ -113,16 +120,17 @@ const BY_PROBES: &[&Column] = &[
     &RECALL,
     &GONE,
     &KEPT_BESIDE,
+    &COST,
     &TOKENS,
+    &WAIT,
     &PEAK,
     &COMPACTIONS,
-    &OVER,
     &VERDICT,
 ];
 
 /// Columns where there are no probes.
 const BY_REFERENCES: &[&Column] =
-    &[&STRATEGY, &KEPT, &GAIN, &TOKENS, &PEAK, &COMPACTIONS, &OVER, &VERDICT];
+    &[&STRATEGY, &KEPT, &GAIN, &COST, &TOKENS, &WAIT, &PEAK, &COMPACTIONS, &VERDICT];
 
 fn absent() -> String {
     "–".to_owned()
@@ -134,6 +142,31 @@ fn kept(row: &PresetRow) -> String {
 
 fn continuity(row: &PresetRow) -> String {
     measured(row, "continuity", |points| format!("{points:.0}"))
+}
+
+/// The bill and what it is more or less than that of `full`. The star marks a
+/// bill that no provider would have made out.
+fn cost(row: &PresetRow) -> String {
+    let usd = match row.values.get("cost_usd") {
+        Some(Value::Known(usd)) => number::dollars(*usd),
+        Some(Value::Absent(reason)) if reason.starts_with("the price of ") => "unknown".to_owned(),
+        _ => return absent(),
+    };
+    let star = if block::overflows(row).is_some() { " *" } else { "" };
+    let savings = row.number("cost_savings").filter(|_| row.strategy != BASELINE);
+    let change = savings.map(|savings| format!("  {}", number::change(-savings)));
+    format!("{usd}{star}{}", change.unwrap_or_default())
+}
+
+/// Standing or verdict, and what the star of the bill stands for.
+fn verdict(row: &PresetRow) -> String {
+    let over = block::overflows(row).map(|n| format!("* over the window {}×", number::any(n)));
+    // Everyone knows that the whole conversation is a control.
+    let plain = over.is_some() && row.strategy == BASELINE;
+    let own = Some(block::verdict(row)).filter(|words| !plain && *words != absent());
+    let parts = [own, over];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() { absent() } else { parts.join("; ") }
 }
 
 /// A figure with what its interval allows to be printed.
@@ -181,11 +214,28 @@ fn notes(rows: &[&PresetRow], primary: &str) -> Vec<String> {
         notes.push("[a–b]: 95 % interval over sessions or projects.".to_owned());
     }
     if rows.iter().any(|row| block::overflows(row).is_some()) {
-        let words = "over the window: a provider would have refused these requests";
-        notes.push(format!("{words}; they keep nothing, controls apart."));
+        notes.push(
+            "* over the window: a provider would have refused these requests, so this bill is \
+             hypothetical; they keep nothing, controls apart."
+                .to_owned(),
+        );
     }
+    notes.extend(against_recorded(rows));
     notes.extend(block::gaps(rows));
     notes
+}
+
+/// Savings against what was really sent, where the bill of `full` is hypothetical.
+fn against_recorded(rows: &[&PresetRow]) -> Option<String> {
+    let ranked = rows.iter().filter(|row| row.standing == Standing::Ranked);
+    let each = ranked.filter_map(|row| {
+        let savings = row.number("cost_savings_vs_recorded")?;
+        Some(format!("{} {}", block::label(row), number::change(-savings)))
+    });
+    let each: Vec<String> = each.collect();
+    (!each.is_empty()).then(|| {
+        format!("session cost against that of what the recorded agent sent: {}.", each.join(", "))
+    })
 }
 
 fn rows(out: &mut String, rows: &[&PresetRow], columns: &[&Column], width: usize, color: bool) {
@@ -210,12 +260,16 @@ fn rows(out: &mut String, rows: &[&PresetRow], columns: &[&Column], width: usize
     let over = (taken(&widths) + VERDICT_WIDTH).saturating_sub(width);
     widths[0] = widths[0].saturating_sub(over).max(8);
     widths[last] = width.saturating_sub(taken(&widths)).max(VERDICT_WIDTH);
+    let right: Vec<bool> = columns.iter().map(|c| c.right).collect();
     for line in 0..2 {
         let cells: Vec<String> = columns.iter().map(|c| c.head[line].to_owned()).collect();
-        push_line(out, &columns, &widths, &cells, color.then_some("1"));
+        if cells.iter().all(String::is_empty) {
+            continue;
+        }
+        push_line(out, &right, &widths, &cells, color.then_some("1"));
     }
     for (row, cells) in rows.iter().zip(body) {
-        push_row(out, &columns, &widths, cells, style(row, color));
+        push_row(out, &right, &widths, cells, style(row, color));
     }
 }
 
@@ -241,7 +295,7 @@ fn taken(widths: &[usize]) -> usize {
 /// A row whose verdict runs over several lines where it must.
 fn push_row(
     out: &mut String,
-    columns: &[&Column],
+    right: &[bool],
     widths: &[usize],
     mut cells: Vec<String>,
     style: Option<&str>,
@@ -249,70 +303,10 @@ fn push_row(
     let verdict = cells.pop().unwrap_or_default();
     let mut lines = wrapped(&verdict, widths[widths.len() - 1]).into_iter();
     cells.push(lines.next().unwrap_or_default());
-    push_line(out, columns, widths, &cells, style);
+    push_line(out, right, widths, &cells, style);
     for more in lines {
-        let mut cells = vec![String::new(); columns.len() - 1];
+        let mut cells = vec![String::new(); right.len() - 1];
         cells.push(more);
-        push_line(out, columns, widths, &cells, style);
-    }
-}
-
-fn push_line(
-    out: &mut String,
-    columns: &[&Column],
-    widths: &[usize],
-    cells: &[String],
-    style: Option<&str>,
-) {
-    let mut line = String::new();
-    for ((cell, column), &width) in cells.iter().zip(columns).zip(widths) {
-        let cell = cut(cell, width);
-        let space = " ".repeat(width - cell.width());
-        let gap = if line.is_empty() { " " } else { GAP };
-        let (left, right) = if column.right { (space.as_str(), "") } else { ("", space.as_str()) };
-        write!(line, "{gap}{left}{cell}{right}").expect("a string takes everything");
-    }
-    let line = line.trim_end();
-    match style {
-        Some(code) => writeln!(out, "\u{1b}[{code}m{line}\u{1b}[0m"),
-        None => writeln!(out, "{line}"),
-    }
-    .expect("a string takes everything");
-}
-
-/// At most `width` columns, with an ellipsis where something is missing.
-fn cut(text: &str, width: usize) -> String {
-    if text.width() <= width {
-        return text.to_owned();
-    }
-    let mut out = String::new();
-    for c in text.chars() {
-        if format!("{out}{c}").width() + 1 > width {
-            break;
-        }
-        out.push(c);
-    }
-    out.push('…');
-    out
-}
-
-/// Lines of at most `width` columns, broken between words.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ').filter(|w| !w.is_empty()) {
-        match lines.last_mut() {
-            Some(line) if line.width() + 1 + word.width() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
-}
-
-fn paragraph(out: &mut String, text: &str, width: usize, indent: &str) {
-    for line in wrapped(text, width - indent.len()) {
-        writeln!(out, "{indent}{line}").expect("a string takes everything");
+        push_line(out, right, widths, &cells, style);
     }
 }

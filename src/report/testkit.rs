@@ -7,12 +7,28 @@ use jiff::Timestamp;
 
 use super::Texts;
 use crate::model::{
-    AgainstFull, Answer, Cell, CellKey, CellOutcome, CellRows, CompactionRow, Exam, Expectation,
-    IdentifierClass, Interval, Judgement, LedgerState, LossRow, Manifest, MessageFacts, Part,
-    PresetRow, Prices, Probe, ProbeFacts, ProbeKind, ProbeRow, Provenance, RECORDED, Reference,
-    ReferenceOutcome, ReferenceState, Report, RequestFacts, RequestRow, Role, Sentence, Snapshot,
-    Source, Standing, TimeProfile, TokensSource, TranscriptFacts, Value, Verdict,
+    AgainstFull, Answer, Bill, BreakEven, Buckets, CallBill, Cell, CellKey, CellOutcome, CellRows,
+    CompactionRow, Exam, Expectation, IdentifierClass, Interval, Judgement, LatencySource,
+    LedgerState, LossRow, Manifest, MessageFacts, Part, PresetRow, Prices, Probe, ProbeFacts,
+    ProbeKind, ProbeRow, PromptBill, Provenance, RECORDED, Reference, ReferenceOutcome,
+    ReferenceState, Report, RequestBill, RequestFacts, RequestRow, Role, Sentence, Snapshot,
+    Source, Standing, TimeProfile, TokensSource, TranscriptFacts, Validation, Value, Verdict,
 };
+
+/// Bills every session, at $3 a million tokens, $0.30 read, $3.75 written and
+/// $15 of output.
+pub(super) const AGENT_MODEL: &str = "claude-sonnet-5-5";
+
+fn prices() -> Prices {
+    let entry = serde_json::json!({
+        "input_cost_per_token": 3e-6,
+        "cache_read_input_token_cost": 3e-7,
+        "cache_creation_input_token_cost": 3.75e-6,
+        "output_cost_per_token": 1.5e-5,
+    });
+    let models = [(AGENT_MODEL.to_owned(), entry)].into();
+    Prices { name: "a list".to_owned(), date: None, hash: "00ff".repeat(16), models }
+}
 
 /// What a report is made of.
 pub(super) struct Kit {
@@ -125,7 +141,7 @@ impl Kit {
             judge: "offline".to_owned(),
             source: Source::Lexical,
             agent_models: vec![RECORDED.to_owned()],
-            prices: Prices::default(),
+            prices: prices(),
             profile: TimeProfile {
                 user_ms: 60_000.0,
                 tool_ms: 1_000.0,
@@ -312,6 +328,7 @@ fn rows(facts: &TranscriptFacts, name: &str, window: &str) -> CellRows {
         });
     }
     let reference = if name == "full" { ReferenceState::Kept } else { ReferenceState::Lost };
+    let bills = vec![bill(&requests, &compactions)];
     CellRows {
         window: limit,
         preamble_added: 0,
@@ -323,7 +340,70 @@ fn rows(facts: &TranscriptFacts, name: &str, window: &str) -> CellRows {
         loss,
         cpu_ms: 1.25,
         notices: Vec::new(),
-        bills: Vec::new(),
+        bills,
+    }
+}
+
+/// Each request reads what the one before sent and writes the rest; after a
+/// compaction, which sends 1,000 tokens anew and is answered with 200, it reads
+/// the preamble only.
+fn bill(requests: &[RequestRow], compactions: &[CompactionRow]) -> Bill {
+    let mut before = 0;
+    let billed = (0u32..).zip(requests).map(|(at, row)| {
+        let compacted = compactions.iter().any(|compaction| compaction.request == at);
+        let read = if compacted { 3_000 } else { before };
+        before = row.tokens_sent;
+        let billed = Buckets { read, write: before - read, ..Buckets::default() };
+        let prompt = PromptBill { billed, rules_only: None, ideal_read: read };
+        Some(RequestBill { prompt, rewritten: 0 })
+    });
+    let billed = billed.collect();
+    let call = |(compaction, _)| CallBill {
+        compaction,
+        prompt: PromptBill {
+            billed: Buckets { uncached: 1_000, ..Buckets::default() },
+            ..PromptBill::default()
+        },
+        output: 200,
+    };
+    let even = |(compaction, row): (u32, &CompactionRow)| BreakEven {
+        compaction,
+        requests: (compaction == 0).then_some(3),
+        formula: Some(2.5),
+        left: requests.len() as u32 - row.request,
+    };
+    Bill {
+        billed_as: RECORDED.to_owned(),
+        model: AGENT_MODEL.to_owned(),
+        rules: "test".to_owned(),
+        requests: billed,
+        calls: (0u32..).zip(compactions).map(call).collect(),
+        break_even: (0u32..).zip(compactions).map(even).collect(),
+    }
+}
+
+/// A session of 100 requests whose simulation is off by this in reads, writes
+/// and dollars.
+pub(super) fn validation(off: f64) -> Validation {
+    let buckets = |factor: f64| Buckets {
+        uncached: 100,
+        read: (1e6 * factor).round() as u64,
+        write: (1e5 * factor).round() as u64,
+        ..Buckets::default()
+    };
+    Validation {
+        model: AGENT_MODEL.to_owned(),
+        requests: 100,
+        recorded: buckets(1.0),
+        simulated: buckets(1.0 + off),
+        rules: buckets(1.0),
+        recorded_usd: Some(2.0),
+        simulated_usd: Some(2.0 * (1.0 + off)),
+        rules_usd: Some(2.0),
+        cold_starts: 2,
+        expired: 1,
+        renewed: 0,
+        unexplained: vec![(7, 1_200), (9, -200)],
     }
 }
 
@@ -344,8 +424,8 @@ fn compaction(request: u32, tokens_before: u64, tokens_after: u64) -> Compaction
         input_tokens: tokens_before,
         output_tokens: 200,
         cpu_ms: 0.5,
-        latency_ms: None,
-        latency_source: None,
+        latency_ms: Some(4_200.0),
+        latency_source: Some(LatencySource::Modelled),
         background: false,
         fallback: None,
         error: None,
@@ -361,13 +441,13 @@ fn preset_row(
     rank: Option<u32>,
 ) -> PresetRow {
     let wide = at as f64 * 0.1;
-    let (recall, gain, share): (f64, Option<f64>, f64) = match name {
-        "full" => (1.0, None, 1.0),
-        "empty" => (0.0, Some(-0.02), 0.06),
-        "prune" => (0.86, Some(0.27), 0.46 + wide),
-        "sliding-window" => (0.21, Some(0.11), 0.21 + wide),
-        "continuation" => (0.64, Some(0.2), 0.3 + wide),
-        _ => (0.4 + wide, Some(-0.004), 0.5 + wide),
+    let (recall, gain, share, savings): (f64, Option<f64>, f64, f64) = match name {
+        "full" => (1.0, None, 1.0, 0.0),
+        "empty" => (0.0, Some(-0.02), 0.06, 0.91),
+        "prune" => (0.86, Some(0.27), 0.46 + wide, 0.44),
+        "sliding-window" => (0.21, Some(0.11), 0.21 + wide, -0.22),
+        "continuation" => (0.64, Some(0.2), 0.3 + wide, 0.12),
+        _ => (0.4 + wide, Some(-0.004), 0.5 + wide, -0.03),
     };
     let known = Value::Known;
     let mut values = BTreeMap::from([
@@ -382,17 +462,26 @@ fn preset_row(
         ("peak_tokens".to_owned(), known(18_230.0 * share)),
         ("compactions".to_owned(), known(if name == "full" { 0.0 } else { 12.0 })),
         ("overflows".to_owned(), known(if name == "full" && at == 0 { 37.0 } else { 0.0 })),
-        ("cost_usd".to_owned(), Value::Absent("no price list was given".to_owned())),
+        ("cost_usd".to_owned(), known(41.2 * (1.0 - savings))),
+        ("cost_savings".to_owned(), known(savings)),
+        ("cost_usd_refetch".to_owned(), Value::Absent("no price list was given".to_owned())),
+        ("blocking_ms_sum".to_owned(), known(0.0)),
         ("reference_recall_4_8k".to_owned(), known(recall)),
         ("cpu_ms".to_owned(), known(1.25)),
     ]);
+    let wait = match name {
+        "full" | "empty" => Value::Absent("nothing was compacted".to_owned()),
+        "continuation" => known(4_200.0),
+        _ => known(0.0),
+    };
+    values.insert("blocking_ms_p95".to_owned(), wait);
     let reason = "a control has no size of its own to compare at".to_owned();
     values.insert("recency_gain".to_owned(), gain.map_or(Value::Absent(reason), known));
     PresetRow {
         dataset: "my-sessions".to_owned(),
         strategy: name.to_owned(),
         window: window.to_owned(),
-        agent_model: RECORDED.to_owned(),
+        agent_model: AGENT_MODEL.to_owned(),
         standing,
         rank,
         values,

@@ -1,6 +1,6 @@
-use super::testkit::Kit;
+use super::testkit::{Kit, validation};
 use super::*;
-use crate::model::{Interval, Value};
+use crate::model::{Bill, Calibration, CellOutcome, Interval, Value};
 use unicode_width::UnicodeWidthStr;
 
 fn file(report: &Report, name: &str) -> String {
@@ -17,31 +17,35 @@ fn small() -> Kit {
 fn the_table_shows_ranks_controls_stand_ins_overflows_and_failures() {
     insta::assert_snapshot!(table(&Kit::default().report(), 100, false), @r"
     recap · my-sessions · 3 sessions, 39 requests, 3 probes, 3 references · window 25 % · offline models
+    · billed as claude-sonnet-5-5
 
-     strategy                 needed facts     gain over  tokens  peak  over the  verdict
-                              kept             recency                    window
-     full                     1.00             –           1.00×   18k       37×  control
-     empty                    0.00  0.00…0.00  −0.02       0.06×  1.1k         –  control
-     prune                    0.86  0.77…0.95  +0.27       0.46×  8.4k         –  descriptive
-     sliding-window           0.21  0.19…0.23  +0.11       0.21×  3.8k         –  descriptive
-     fifo                     0.40  0.36…0.44  +0.00       0.50×  9.1k         –  descriptive
-     continuation (stand-in)  0.64  0.58…0.70  +0.20       0.30×  5.5k         –  not ranked: offline
-                                                                                  stand-in
+     strategy                 needed facts     gain over  session cost   tokens   wait  verdict
+                              kept             recency                             p95
+     full                     1.00             –          $41.20 *        1.00×      –  * over the
+                                                                                        window 37×
+     empty                    0.00  0.00…0.00  −0.02      $3.71  −91 %    0.06×      –  control
+     prune                    0.86  0.77…0.95  +0.27      $23.07  −44 %   0.46×   0 ms  descriptive
+     sliding-window           0.21  0.19…0.23  +0.11      $50.26  +22 %   0.21×   0 ms  descriptive
+     fifo                     0.40  0.36…0.44  +0.00      $42.44  +3 %    0.50×   0 ms  descriptive
+     continuation (stand-in)  0.64  0.58…0.70  +0.20      $36.26  −12 %   0.30×  4.2 s  not ranked:
+                                                                                        offline stand-in
      a…b: lowest and highest session or project; too few for an interval.
-     over the window: a provider would have refused these requests; they keep nothing, controls apart.
+     * over the window: a provider would have refused these requests, so this bill is hypothetical; they
+     keep nothing, controls apart.
 
     recap · my-sessions · 3 sessions, 39 requests, 3 probes, 3 references · window 200k · offline models
+    · billed as claude-sonnet-5-5
 
-     strategy                 needed facts     gain over  tokens  peak  over the  verdict
-                              kept             recency                    window
-     full                     1.00             –           1.00×   18k         –  control
-     empty                    0.00  0.00…0.00  −0.02       0.06×  1.1k         –  control
-     prune                    0.86  0.77…0.95  +0.27       0.56×   10k         –  descriptive
-     sliding-window           0.21  0.19…0.23  +0.11       0.31×  5.7k         –  descriptive
-     fifo                     0.50  0.45…0.55  +0.00       0.60×   11k         –  descriptive; 1 cell
-                                                                                  failed
-     continuation (stand-in)  0.64  0.58…0.70  +0.20       0.40×  7.3k         –  not ranked: offline
-                                                                                  stand-in
+     strategy                 needed facts     gain over  session cost   tokens   wait  verdict
+                              kept             recency                             p95
+     full                     1.00             –          $41.20          1.00×      –  control
+     empty                    0.00  0.00…0.00  −0.02      $3.71  −91 %    0.06×      –  control
+     prune                    0.86  0.77…0.95  +0.27      $23.07  −44 %   0.56×   0 ms  descriptive
+     sliding-window           0.21  0.19…0.23  +0.11      $50.26  +22 %   0.31×   0 ms  descriptive
+     fifo                     0.50  0.45…0.55  +0.00      $42.44  +3 %    0.60×   0 ms  descriptive; 1
+                                                                                        cell failed
+     continuation (stand-in)  0.64  0.58…0.70  +0.20      $36.26  −12 %   0.40×  4.2 s  not ranked:
+                                                                                        offline stand-in
      a…b: lowest and highest session or project; too few for an interval.
 
      sliding-window sends 79 % fewer tokens and keeps 21 % of what was needed.
@@ -134,14 +138,15 @@ fn csv_headers_are_those_of_the_contract() {
         header("requests.csv"),
         key.to_owned()
             + "request,message,tokens_full,tokens_sent,cache_read,cache_write,uncached,output,\
-               cost_usd,overflow,references,references_kept,messages,valid,estimated"
+               cost_usd,overflow,references,references_kept,messages,valid,estimated,agent_model"
     );
     assert_eq!(
         header("compactions.csv"),
         key.to_owned()
             + "request,stage,mechanism,trigger,tokens_before,tokens_after,messages_folded,\
                messages_evicted,messages_edited,model_calls,input_tokens,output_tokens,cost_usd,\
-               cpu_ms,latency_ms,latency_source,background,fallback,error,at_end"
+               cpu_ms,latency_ms,latency_source,background,fallback,error,at_end,\
+               break_even_requests,break_even_formula,agent_model"
     );
     assert_eq!(
         header("probes.csv"),
@@ -171,7 +176,7 @@ fn csv_headers_are_those_of_the_contract() {
          recall_decision,recall_artifact,recall_plan,recall_update,recall_temporal,\
          recall_multi-hop,recall_constraint,recall_preference,recall_tone,recall_shared-concept,\
          recall_snapshot,recall_ordering,recall_summary,recall_contradiction,rank,\
-         reference_recall_4_8k"
+         blocking_ms_sum,reference_recall_4_8k"
     );
 }
 
@@ -182,9 +187,11 @@ fn csv_rows_carry_ids_states_and_empty_fields() {
         let text = file(&report, name);
         text.lines().find(|line| line.starts_with(start)).unwrap().to_owned()
     };
+    // 6,950 read at $0.30 a million, 1,503 written at $3.75, 120 of output at $15.
     assert_eq!(
         row("requests.csv", "my-sessions,session-0,fifo,25%,0,5,"),
-        "my-sessions,session-0,fifo,25%,0,5,s0-m11,9435,8453,,,,120,,true,1,0,11,true,7607"
+        "my-sessions,session-0,fifo,25%,0,5,s0-m11,9435,8453,6950,1503,0,120,0.00952125,\
+         true,1,0,11,true,7607,claude-sonnet-5-5"
     );
     assert_eq!(
         row("references.csv", "my-sessions,session-0,full"),
@@ -192,10 +199,10 @@ fn csv_rows_carry_ids_states_and_empty_fields() {
     );
     assert_eq!(
         row("compactions.csv", "my-sessions,session-0,prune"),
-        "my-sessions,session-0,prune,25%,0,4,0,summary,tokens > 80%,7932,6950,3,0,0,1,7932,200,,\
-         0.5,,,false,,,false"
+        "my-sessions,session-0,prune,25%,0,4,0,summary,tokens > 80%,7932,6950,3,0,0,1,7932,200,\
+         0.006,0.5,4200,modelled,false,,,false,3,2.5,claude-sonnet-5-5"
     );
-    let summary = row("summary.csv", "my-sessions,continuation,25%,recorded,3,39,,,,");
+    let summary = row("summary.csv", "my-sessions,continuation,25%,claude-sonnet-5-5,3,39,,,,");
     assert!(summary.contains(",0.64,") && summary.contains(",true,"), "{summary}");
 }
 
@@ -216,8 +223,8 @@ fn summary_json_gives_values_reasons_and_intervals() {
     let row = &json["rows"][0];
     assert_eq!(row["strategy"], "full");
     assert_eq!(row["values"]["reference_recall"], 1);
-    assert_eq!(row["agent_model"], "recorded");
-    assert_eq!(row["absent"]["cost_usd"], "no price list was given");
+    assert_eq!(row["agent_model"], "claude-sonnet-5-5");
+    assert_eq!(row["absent"]["cost_usd_refetch"], "no price list was given");
     assert_eq!(row["standing"], "control");
     assert_eq!(json["rows"][2]["intervals"]["reference_recall"]["kind"], "dots");
     assert_eq!(json["rows"][4]["values"]["recency_gain"], -0.004);
@@ -245,9 +252,220 @@ fn a_preset_named_like_a_formula_is_defused_in_every_csv() {
     for cell in &mut report.cells {
         cell.key.strategy = format!("=cmd|{}", cell.key.strategy);
     }
-    for format in FORMATS.iter().filter(|f| f.name == "csv") {
+    // Validation is of sessions, whatever the preset.
+    for format in FORMATS.iter().filter(|f| f.name == "csv" && f.file != "validation.csv") {
         let text = file(&report, format.file);
         assert!(text.contains(",'=cmd|prune,"), "{}: {text}", format.file);
         assert!(!text.contains(",=cmd"), "{}", format.file);
     }
+}
+
+/// A session with validation per error.
+fn validated(errors: &[f64]) -> Report {
+    let mut report = Kit { sessions: errors.len(), requests: 6, ..small() }.report();
+    for (facts, off) in report.transcripts.iter_mut().zip(errors) {
+        facts.validation = Some(validation(*off));
+        facts.calibration = Some(Calibration {
+            fits: Vec::new(),
+            global: None,
+            in_sample: Some(0.004),
+            forward: Some(0.021),
+            after_boundary: None,
+        });
+    }
+    report
+}
+
+#[test]
+fn the_simulated_bill_stands_against_the_recorded_one_worst_first() {
+    let mut report = validated(&[0.01, -0.124]);
+    report.warnings.clear();
+    let shown = table(&report, 80, false);
+    let section = &shown[shown.find(" simulated against").unwrap()..];
+    insta::assert_snapshot!(section, @r"
+    simulated against recorded bill of what was really sent, 2 sessions with
+    reported usage:
+    session      reads   writes  dollars   count  count   count    cold
+                                          fitted  ahead  behind  starts
+    session-1  −12.4 %  −12.4 %  −12.4 %   0.4 %  2.1 %       –       2
+    session-0   +1.0 %   +1.0 %   +1.0 %   0.4 %  2.1 %       –       2
+    count: median error of our token count on the requests it was fitted to, on
+    those ahead of a fit to their first half, and behind a recorded compaction.
+    ");
+}
+
+#[test]
+fn many_sessions_are_cut_to_the_worst() {
+    let errors: Vec<f64> = (0..15).map(|n| f64::from(n) / 100.0).collect();
+    let shown = table(&validated(&errors), 100, false);
+    assert!(shown.contains("and 3 more: validation.csv."), "{shown}");
+    assert!(shown.contains("session-14  +14.0 %") && !shown.contains("session-2  "), "{shown}");
+}
+
+#[test]
+fn validation_csv_has_sums_errors_and_counts() {
+    let text = file(&validated(&[0.1]), "validation.csv");
+    let mut lines = text.lines();
+    assert_eq!(
+        lines.next().unwrap(),
+        "dataset,transcript,model,requests,recorded_uncached,recorded_read,recorded_write,\
+         recorded_write_1h,simulated_uncached,simulated_read,simulated_write,simulated_write_1h,\
+         rules_uncached,rules_read,rules_write,rules_write_1h,recorded_usd,simulated_usd,\
+         rules_usd,reads_error,writes_error,usd_error,rules_reads_error,rules_writes_error,\
+         rules_usd_error,count_error_in_sample,count_error_forward,count_error_after_boundary,\
+         tokens_source,cold_starts,expired,renewed,unexplained,unexplained_tokens"
+    );
+    assert_eq!(
+        lines.next().unwrap(),
+        "my-sessions,session-0,claude-sonnet-5-5,100,100,1000000,100000,0,100,1100000,110000,0,\
+         100,1000000,100000,0,2,2.2,2,0.1,0.1,0.1,0,0,0,0.004,0.021,,exact,2,1,0,2,1000"
+    );
+    assert_eq!(file(&small().report(), "validation.csv").lines().count(), 1, "no usage, no row");
+}
+
+#[test]
+fn every_agent_model_has_its_table_and_its_rows() {
+    let mut report = small().report();
+    let dearer: Vec<_> = report
+        .rows
+        .iter()
+        .cloned()
+        .map(|mut row| {
+            row.agent_model = "another".to_owned();
+            row.values.insert(
+                "cost_usd".to_owned(),
+                Value::Absent("the price of another is unknown".to_owned()),
+            );
+            row.values.remove("cost_savings");
+            row
+        })
+        .collect();
+    report.rows.extend(dearer);
+    for cell in &mut report.cells {
+        if let CellOutcome::Done(rows) = &mut cell.outcome {
+            let other = Bill {
+                billed_as: "another".into(),
+                model: "another".into(),
+                ..rows.bills[0].clone()
+            };
+            rows.bills.push(other);
+        }
+    }
+    let shown = table(&report, 100, false);
+    assert_eq!(shown.matches("billed as claude-sonnet-5-5").count(), 1, "{shown}");
+    assert_eq!(shown.matches("billed as another").count(), 1, "{shown}");
+    assert!(shown.contains("+0.27      unknown "), "{shown}");
+    let requests = file(&report, "requests.csv");
+    let of: Vec<&str> = requests.lines().filter(|l| l.contains(",fifo,25%,0,5,")).collect();
+    assert_eq!(of.len(), 2, "{of:?}");
+    // Read and written alike; without a price there are no dollars.
+    assert!(of[0].contains(",6950,1503,0,120,,true,") && of[0].ends_with(",another"), "{of:?}");
+    assert!(of[1].ends_with(",claude-sonnet-5-5"), "{of:?}");
+    let compactions = file(&report, "compactions.csv");
+    assert_eq!(compactions.lines().filter(|l| l.contains(",prune,25%,0,4,")).count(), 2);
+}
+
+#[test]
+fn savings_against_the_recording_are_noted_where_the_whole_conversation_does_not_fit() {
+    let mut report = small().report();
+    report.rows[2].values.insert("cost_savings_vs_recorded".to_owned(), Value::Known(0.125));
+    let shown = table(&report, 100, false);
+    assert!(
+        shown.contains("session cost against that of what the recorded agent sent: prune −12 %."),
+        "{shown}"
+    );
+    assert!(shown.contains("$41.20 * "), "{shown}");
+    assert!(shown.contains("so this bill is hypothetical"), "{shown}");
+}
+
+/// The table of a run with probes.
+fn probed_report() -> Report {
+    let mut report = small().report();
+    report.primary = "continuity".to_owned();
+    for row in &mut report.rows {
+        let recall = row.number("reference_recall").unwrap();
+        for (id, value) in [
+            ("continuity", recall * 100.0),
+            ("recall", recall),
+            ("evidence_gone", 1.0 - recall),
+            ("probes", 3.0),
+        ] {
+            row.values.insert(id.to_owned(), Value::Known(value));
+        }
+        let interval = Interval::ThisSessionOnly { lo: recall * 90.0, hi: 100.0 };
+        row.intervals.insert("continuity".to_owned(), interval);
+    }
+    report.sentences.clear();
+    report.warnings.clear();
+    report
+}
+
+#[test]
+fn a_narrow_terminal_keeps_the_figure_the_bill_and_the_verdict() {
+    insta::assert_snapshot!(table(&probed_report(), 80, false), @r"
+    recap · my-sessions · 1 session, 6 requests, 1 probe, 1 reference · window 25 %
+    · offline models · billed as claude-sonnet-5-5
+
+     strategy                 continuity      recall  session cost   verdict
+     full                     100  [90–100]†    1.00  $41.20 *       * over the
+                                                                     window 37×
+     empty                    0  [0–100]†       0.00  $3.71  −91 %   control
+     prune                    86  [77–100]†     0.86  $23.07  −44 %  descriptive
+     sliding-window           21  [19–100]†     0.21  $50.26  +22 %  descriptive
+     fifo                     40  [36–100]†     0.40  $42.44  +3 %   descriptive
+     continuation (stand-in)  64  [58–100]†     0.64  $36.26  −12 %  not ranked:
+                                                                     offline
+                                                                     stand-in
+     continuity: of what the whole conversation answers right, what the preset still
+     does, in per cent.
+     †: over what was asked in this session only; says nothing of others.
+     * over the window: a provider would have refused these requests, so this bill
+     is hypothetical; they keep nothing, controls apart.
+    ");
+}
+
+#[test]
+fn a_wide_terminal_has_every_column() {
+    insta::assert_snapshot!(table(&probed_report(), 140, false), @r"
+    recap · my-sessions · 1 session, 6 requests, 1 probe, 1 reference · window 25 % · offline models · billed as claude-sonnet-5-5
+
+     strategy                 continuity      recall  evidence  needed  session cost   tokens   wait  peak  compac-  verdict
+                                                          gone   facts                           p95          tions
+     full                     100  [90–100]†    1.00       0 %    1.00  $41.20 *        1.00×      –   18k        0  * over the window 37×
+     empty                    0  [0–100]†       0.00     100 %    0.00  $3.71  −91 %    0.06×      –  1.1k       12  control
+     prune                    86  [77–100]†     0.86      14 %    0.86  $23.07  −44 %   0.46×   0 ms  8.4k       12  descriptive
+     sliding-window           21  [19–100]†     0.21      79 %    0.21  $50.26  +22 %   0.21×   0 ms  3.8k       12  descriptive
+     fifo                     40  [36–100]†     0.40      60 %    0.40  $42.44  +3 %    0.50×   0 ms  9.1k       12  descriptive
+     continuation (stand-in)  64  [58–100]†     0.64      36 %    0.64  $36.26  −12 %   0.30×  4.2 s  5.5k       12  not ranked: offline
+                                                                                                                     stand-in
+     continuity: of what the whole conversation answers right, what the preset still does, in per cent.
+     †: over what was asked in this session only; says nothing of others.
+     * over the window: a provider would have refused these requests, so this bill is hypothetical; they keep nothing, controls apart.
+    ");
+}
+
+#[test]
+fn references_alone_fit_a_narrow_terminal_too() {
+    let mut report = small().report();
+    report.sentences.clear();
+    report.warnings.clear();
+    insta::assert_snapshot!(table(&report, 80, false), @r"
+    recap · my-sessions · 1 session, 6 requests, 1 probe, 1 reference · window 25 %
+    · offline models · billed as claude-sonnet-5-5
+
+     strategy              needed facts     gain over  session cost   verdict
+                           kept             recency
+     full                  1.00             –          $41.20 *       * over the
+                                                                      window 37×
+     empty                 0.00  0.00…0.00  −0.02      $3.71  −91 %   control
+     prune                 0.86  0.77…0.95  +0.27      $23.07  −44 %  descriptive
+     sliding-window        0.21  0.19…0.23  +0.11      $50.26  +22 %  descriptive
+     fifo                  0.40  0.36…0.44  +0.00      $42.44  +3 %   descriptive
+     continuation (stand…  0.64  0.58…0.70  +0.20      $36.26  −12 %  not ranked:
+                                                                      offline
+                                                                      stand-in
+     a…b: lowest and highest session or project; too few for an interval.
+     * over the window: a provider would have refused these requests, so this bill
+     is hypothetical; they keep nothing, controls apart.
+    ");
 }

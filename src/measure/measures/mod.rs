@@ -1,9 +1,14 @@
 //! One measure per file. Every table, column and test iterates over [`MEASURES`].
 
 mod abstention;
+mod bill;
+mod break_even;
+mod cache;
 mod compactions;
 mod compression_ratio;
 mod continuity;
+mod cost_refetch;
+mod cost_savings;
 mod cpu_ms;
 mod did_without;
 mod estimator_error;
@@ -14,6 +19,7 @@ mod mean_tokens;
 mod message_ratio;
 mod overflows;
 mod peak_tokens;
+mod prefill_saved;
 mod probe_counts;
 mod recall;
 mod recency_gain;
@@ -26,10 +32,12 @@ mod reference_recall;
 mod references;
 mod refetch_tokens;
 mod requests;
+mod sidechain_cost;
 mod token_savings;
 mod tokens_full;
 mod tokens_sent;
 mod verbatim_recall;
+pub mod waits;
 mod wrong_answers;
 
 use super::spec::{Sample, Spec};
@@ -82,6 +90,26 @@ pub static MEASURES: &[&Spec] = &[
     &refetch_tokens::SPEC,
     &did_without::SPEC,
     &cpu_ms::SPEC,
+    &waits::P50,
+    &waits::P95,
+    &waits::MAX,
+    &waits::SUM,
+    &waits::BACKGROUND,
+    &prefill_saved::SPEC,
+    &bill::COST,
+    &bill::TTL_ONLY,
+    &bill::IDEAL,
+    &bill::NO_CACHE,
+    &bill::COMPACTIONS,
+    &cost_refetch::SPEC,
+    &cost_savings::AGAINST_FULL,
+    &cost_savings::AGAINST_RECORDED,
+    &sidechain_cost::SPEC,
+    &cache::HIT_RATE,
+    &cache::BREAKS,
+    &cache::REWRITTEN,
+    &break_even::REQUESTS,
+    &break_even::NEVER,
     &probe_counts::PROBES,
     &probe_counts::UNSCORED,
     &probe_counts::EXPOSED,

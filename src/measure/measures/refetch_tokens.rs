@@ -24,8 +24,13 @@ fn compute(sample: &Sample<'_>) -> Parts {
     if sample.facts.exam.references.is_empty() {
         return Parts::Absent("no references");
     }
+    Parts::One(reads(sample).iter().map(|(_, tokens)| tokens).sum::<u64>() as f64)
+}
+
+/// Each result to be read again: the request that needs it, and its tokens.
+pub fn reads(sample: &Sample<'_>) -> Vec<(u32, u64)> {
     let reads: BTreeSet<(u32, u32)> =
         sample.lost().filter(|r| !r.reread).filter_map(|r| Some((r.request, r.refetch?))).collect();
-    let tokens = |&(_, message): &(u32, u32)| sample.facts.messages[message as usize].tokens;
-    Parts::One(reads.iter().map(tokens).sum::<u64>() as f64)
+    let tokens = |message: u32| sample.facts.messages[message as usize].tokens;
+    reads.into_iter().map(|(request, message)| (request, tokens(message))).collect()
 }

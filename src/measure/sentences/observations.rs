@@ -1,6 +1,7 @@
 //! What can be observed. Relevance is a judgement: the size of the effect on
 //! what a reader would choose, and 0 where there is none.
 
+use super::money::{less_sent_more_billed, saves_money};
 use super::{Candidate, Observation, PresetRow, Standing, Window, label, percent, sends, signed};
 
 /// Gains this small are no better than plain recency.
@@ -11,6 +12,8 @@ const FAR_OFF: f64 = 0.15;
 /// Observations at one window.
 pub const AT_A_WINDOW: &[Observation] = &[
     kept_and_saved,
+    less_sent_more_billed,
+    saves_money,
     refused_requests,
     beyond_recency,
     cannot_be_fetched,
@@ -290,8 +293,8 @@ fn grew_instead(window: &Window<'_>) -> Option<Candidate> {
 }
 
 /// What more room buys the best preset of the smallest window.
-pub fn across_windows(windows: &[Window<'_>]) -> Option<Candidate> {
-    let mut sized: Vec<&Window<'_>> = windows.iter().collect();
+pub fn across_windows(windows: &[&Window<'_>]) -> Option<Candidate> {
+    let mut sized = windows.to_vec();
     sized.sort_by(|a, b| a.tokens().total_cmp(&b.tokens()));
     let (small, large) = (*sized.first()?, *sized.last()?);
     let best = *small.ranked().first()?;

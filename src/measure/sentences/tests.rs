@@ -188,3 +188,102 @@ fn rows_of_single_data_sets_are_not_talked_about() {
     one.row.dataset = "d".into();
     assert!(said(&[one]).is_empty());
 }
+
+/// Half of the tokens for so much of the bill, as billed and with everything
+/// lost fetched again.
+fn billed(savings: f64, refetched: f64) -> Vec<(&'static str, f64)> {
+    vec![
+        ("token_savings", 0.79),
+        ("cost_savings", savings),
+        ("cost_usd", 1.0 - savings),
+        ("cost_usd_refetch", 1.0 - refetched),
+        ("compaction_cost_usd", 0.0),
+        ("cache_breaks", 2_398.0),
+        ("requests", 2_412.0),
+        ("overflows", 0.0),
+    ]
+}
+
+fn whole(overflows: f64) -> Entry {
+    row("full", None, &[("overflows", overflows), ("cost_usd", 1.0)])
+}
+
+fn of_money(table: &[Entry]) -> Vec<String> {
+    let sentences = said(table).into_iter();
+    sentences.filter(|s| s.contains("costs") || s.contains("bill")).collect()
+}
+
+#[test]
+fn fewer_tokens_for_more_money_are_explained() {
+    let table = [whole(0.0), row("sliding-window", Some(1), &billed(-0.22, -0.3))];
+    assert_eq!(
+        of_money(&table),
+        ["At 25 % sliding-window sends 79 % fewer tokens and costs 22 % more: it breaks the \
+             prompt cache at 2,398 of 2,412 requests."]
+    );
+}
+
+#[test]
+fn a_dear_compactor_explains_a_bill_that_breaks_do_not() {
+    let mut figures = billed(-0.25, -0.3);
+    figures.extend([("cache_breaks", 12.0), ("compaction_cost_usd", 0.5)]);
+    let table = [whole(0.0), row("continuation", Some(1), &figures)];
+    let said = of_money(&table);
+    assert!(said[0].ends_with("the calls of its compactions are 40 % of its bill."), "{said:?}");
+}
+
+#[test]
+fn saving_money_is_said_only_where_both_ends_save() {
+    let table = [whole(0.0), row("prune", Some(1), &billed(0.44, 0.39))];
+    assert_eq!(
+        of_money(&table),
+        ["At 25 % prune saves money: its bill is 44 % below that of the whole conversation, and \
+             39 % below it if everything lost is fetched again."]
+    );
+    let table = [whole(0.0), row("prune", Some(1), &billed(0.12, -0.05))];
+    assert_eq!(
+        of_money(&table),
+        ["At 25 % the bill of prune is 12 % below that of the whole conversation only while \
+             nothing it lost is needed: with everything lost fetched again it is 5 % above it."]
+    );
+    let mut unknown = billed(0.44, 0.0);
+    unknown.retain(|(id, _)| *id != "cost_usd_refetch");
+    assert_eq!(of_money(&[whole(0.0), row("prune", Some(1), &unknown)]), Vec::<String>::new());
+}
+
+#[test]
+fn nothing_is_cheaper_than_a_conversation_that_no_provider_would_have_taken() {
+    let table = [whole(37.0), row("prune", Some(1), &billed(0.44, 0.39))];
+    assert_eq!(of_money(&table), Vec::<String>::new());
+    let mut figures = billed(0.44, 0.37);
+    figures.push(("cost_savings_vs_recorded", 0.2));
+    let table = [whole(37.0), row("prune", Some(1), &figures)];
+    // 1 − 0.8 · 0.63 / 0.56 = 0.1.
+    assert_eq!(
+        of_money(&table),
+        ["At 25 % prune saves money: its bill is 20 % below that of what the recorded agent \
+             really sent, and 10 % below it if everything lost is fetched again."]
+    );
+    figures.push(("overflows", 3.0));
+    let table = [whole(37.0), row("prune", Some(1), &figures)];
+    assert!(!of_money(&table).iter().any(|s| s.contains("saves money")), "its own is hypothetical");
+}
+
+#[test]
+fn several_payers_are_named_in_money_and_memory_is_told_once() {
+    let table: Vec<Entry> = ["dear", "cheap"]
+        .into_iter()
+        .flat_map(|payer| {
+            let mut figures = billed(if payer == "dear" { 0.1 } else { 0.6 }, 0.05);
+            figures.push((PRIMARY, 0.9));
+            [whole(0.0), row("prune", Some(1), &figures)].map(|mut entry| {
+                entry.row.agent_model = payer.to_owned();
+                entry
+            })
+        })
+        .collect();
+    let said = said(&table);
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(said[0].starts_with("At 25 % prune keeps 0.90"), "{said:?}");
+    assert!(said[1].starts_with("At 25 %, billed as dear, prune saves money"), "{said:?}");
+}

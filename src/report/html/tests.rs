@@ -219,7 +219,7 @@ fn what_a_newcomer_must_not_miss_is_on_the_page() {
         "data-sort=\"37\">37×</td>",
         "failed: fifo at window 200k: session-0: result `call-9` has no call",
         "2 lines of session-1 were left out: torn last line",
-        "cost_usd: no price list was given",
+        "cost_usd_refetch: no price list was given",
     ] {
         assert!(page.contains(words), "{words}");
     }

@@ -1,0 +1,44 @@
+//! `cost_usd_refetch`: the other end of the bill (`measures` §2).
+//!
+//! The recorded agent does not notice what a preset lost, so nobody pays for
+//! looking it up. Here it is looked up each time: per request with a lost
+//! reference that stood in a tool result, one more request that reads its
+//! context again from the cache, is given the smallest such results anew (once
+//! per source, those left out that the recording read again anyway, as
+//! `refetch_tokens` counts) and writes 150 tokens to ask for them.
+
+use std::collections::BTreeMap;
+
+use super::refetch_tokens;
+use crate::measure::money::{AS_BILLED, known};
+use crate::measure::spec::{Basis, Direction, Pool, Sample, Spec, Unit};
+use crate::model::Buckets;
+
+/// Tokens that the agent writes to ask for it (`measures` §2).
+const ASKING: u64 = 150;
+
+/// See the module.
+pub const SPEC: Spec = Spec {
+    id: "cost_usd_refetch",
+    unit: Unit::Dollars,
+    direction: Direction::Lower,
+    summary: "the bill if everything lost that stood in a tool result is fetched again where it is needed",
+    pool: Pool::Sum,
+    basis: Basis::Bill,
+    compute: |sample| known(cost(sample)),
+};
+
+fn cost(sample: &Sample<'_>) -> Result<f64, String> {
+    let account = sample.account()?;
+    let mut fetched: BTreeMap<u32, u64> = BTreeMap::new();
+    for (request, tokens) in refetch_tokens::reads(sample) {
+        *fetched.entry(request).or_default() += tokens;
+    }
+    let again = fetched.into_iter().filter_map(|(request, tokens)| {
+        let billed = account.bill.requests[request as usize].as_ref()?;
+        let read = billed.prompt.billed.prompt();
+        let prompt = Buckets { read, write: tokens, ..Buckets::default() };
+        Some(account.price(&prompt, ASKING, sample.facts.requests[request as usize].at))
+    });
+    Ok(account.session(AS_BILLED)? + again.sum::<Result<f64, String>>()?)
+}

@@ -1,0 +1,40 @@
+//! `prefill_ms_saved`: time that providers spend less on reading prompts than
+//! under `full` (`measures` §3), modelled from the profile's speed: tokens that
+//! no cache held take time, tokens read from it none. Negative where a preset
+//! breaks the cache more than it saves.
+
+use crate::measure::money::bill_of;
+use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::model::{Bill, Cell};
+
+/// See the module.
+pub const SPEC: Spec = Spec {
+    id: "prefill_ms_saved",
+    unit: Unit::Milliseconds,
+    direction: Direction::Higher,
+    summary: "modelled time that reading the prompts takes less than under the whole conversation; negative where it takes more",
+    pool: Pool::Sum,
+    basis: Basis::Bill,
+    compute,
+};
+
+fn compute(sample: &Sample<'_>) -> Parts {
+    let Some(full) = sample.full.and_then(Cell::rows) else {
+        return Parts::Absent("needs the bill of `full`");
+    };
+    let per_second = sample.terms.profile.prefill_per_s;
+    if per_second <= 0.0 {
+        return Parts::Absent("the profile gives no speed of reading");
+    }
+    let bills = sample.bill().and_then(|own| Ok((own, bill_of(full, sample.payer)?)));
+    match bills {
+        Ok((own, full)) => Parts::One((fresh(full) - fresh(own)) / per_second * 1_000.0),
+        Err(reason) => Parts::Unknown(reason),
+    }
+}
+
+/// Tokens that no cache held.
+fn fresh(bill: &Bill) -> f64 {
+    let billed = bill.requests.iter().flatten().map(|request| request.prompt.billed);
+    billed.map(|prompt| (prompt.uncached + prompt.written()) as f64).sum()
+}

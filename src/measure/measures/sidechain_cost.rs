@@ -1,0 +1,33 @@
+//! `sidechain_cost_usd`: what the requests of subagents were billed
+//! (`measures` §2). Each runs on a prefix of its own that no preset touches, so
+//! it is a constant, outside `cost_usd` and the savings.
+//!
+//! Priced as recorded: by the usage that was reported, at the model that it
+//! names, else at the agent model.
+
+use crate::measure::money::{known, unknown};
+use crate::measure::spec::{Basis, Direction, Pool, Sample, Spec, Unit};
+use crate::model::Buckets;
+
+/// See the module.
+pub const SPEC: Spec = Spec {
+    id: "sidechain_cost_usd",
+    unit: Unit::Dollars,
+    direction: Direction::Neutral,
+    summary: "what the recorded requests of subagents are billed: the same under every preset, and part of no other figure",
+    pool: Pool::Sum,
+    basis: Basis::Bill,
+    compute: |sample| known(cost(sample)),
+};
+
+fn cost(sample: &Sample<'_>) -> Result<f64, String> {
+    let requests = sample.facts.sidechains.iter().map(|(at, named, usage)| {
+        let model = match named {
+            Some(model) => model,
+            None => &sample.bill()?.model,
+        };
+        let prices = sample.terms.prices.find(model).map_err(|_| unknown(model))?;
+        prices.request_usd(&Buckets::from(usage), usage.output, *at).ok_or_else(|| unknown(model))
+    });
+    requests.sum()
+}

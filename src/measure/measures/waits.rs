@@ -1,0 +1,103 @@
+//! How long the user waits for compactions (`measures` §3): latency of the
+//! compactor's model only.
+//!
+//! A wait belongs to a request before which something was compacted: the sum
+//! over what ran in the foreground, 0 where no model was called. What ran in
+//! the background costs no wait and is summed apart. Where the sources of a
+//! row's times differ, none of these is printed (`sources`).
+
+use std::collections::BTreeMap;
+
+use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::model::CompactionRow;
+
+const fn spec(
+    id: &'static str,
+    summary: &'static str,
+    pool: Pool,
+    compute: fn(&Sample<'_>) -> Parts,
+) -> Spec {
+    Spec {
+        id,
+        unit: Unit::Milliseconds,
+        direction: Direction::Lower,
+        summary,
+        pool,
+        basis: Basis::Requests,
+        compute,
+    }
+}
+
+/// Median.
+pub const P50: Spec = spec(
+    "blocking_ms_p50",
+    "median time that the user waits where something is compacted",
+    Pool::Percentile(50),
+    listed,
+);
+
+/// 95th percentile.
+pub const P95: Spec = spec(
+    "blocking_ms_p95",
+    "95th percentile of the time that the user waits where something is compacted",
+    Pool::Percentile(95),
+    listed,
+);
+
+/// Longest.
+pub const MAX: Spec = spec(
+    "blocking_ms_max",
+    "longest time that the user waits for a compaction",
+    Pool::Max,
+    |sample| match listed(sample) {
+        Parts::Many(waits) => Parts::One(waits.into_iter().fold(0.0, f64::max)),
+        other => other,
+    },
+);
+
+/// All of it.
+pub const SUM: Spec = spec(
+    "blocking_ms_sum",
+    "time that the user waits for compactions in all",
+    Pool::Sum,
+    |sample| total(sample, |compaction| !compaction.background),
+);
+
+/// What the user does not wait for.
+pub const BACKGROUND: Spec = spec(
+    "background_ms",
+    "time of compactions that run while the conversation goes on",
+    Pool::Sum,
+    |sample| total(sample, |compaction| compaction.background),
+);
+
+/// Every column of times that rest on the latency of models.
+pub const IDS: [&str; 5] = [P50.id, P95.id, MAX.id, SUM.id, BACKGROUND.id];
+
+fn listed(sample: &Sample<'_>) -> Parts {
+    let mut waits: BTreeMap<u32, f64> = BTreeMap::new();
+    for compaction in sample.compactions() {
+        let Some(latency) = latency(compaction) else { return not_timed() };
+        let wait = waits.entry(compaction.request).or_default();
+        *wait += if compaction.background { 0.0 } else { latency };
+    }
+    if waits.is_empty() {
+        return Parts::Absent("nothing was compacted");
+    }
+    Parts::Many(waits.into_values().collect())
+}
+
+fn total(sample: &Sample<'_>, counts: fn(&CompactionRow) -> bool) -> Parts {
+    let times: Option<Vec<f64>> =
+        sample.compactions().filter(|compaction| counts(compaction)).map(latency).collect();
+    times.map_or_else(not_timed, |times| Parts::One(times.iter().sum()))
+}
+
+/// Nothing was waited for where no model was called.
+fn latency(compaction: &CompactionRow) -> Option<f64> {
+    compaction.latency_ms.or((compaction.model_calls == 0).then_some(0.0))
+}
+
+fn not_timed() -> Parts {
+    Parts::Unknown("the latency of the compactor's calls is unknown".to_owned())
+}

@@ -1,0 +1,124 @@
+//! A cell's bill with its prices: what the measures of money are made of.
+//!
+//! Invariant: an unknown price leaves the whole bill unknown. Nothing here
+//! takes it for 0, and nothing leaves it out of a sum.
+
+use jiff::Timestamp;
+
+use super::spec::{Parts, Sample};
+use crate::model::{
+    Bill, Buckets, Cell, CellRows, Manifest, PromptBill, TimeProfile, TranscriptFacts,
+};
+use crate::pricing::{ModelPrices, PriceList};
+
+/// What a run takes for granted of prices and speeds.
+pub struct Terms {
+    /// The prices that the manifest keeps.
+    pub prices: PriceList,
+    /// How fast everyone is.
+    pub profile: TimeProfile,
+}
+
+impl Terms {
+    /// Those of the run.
+    pub fn of(manifest: &Manifest) -> Self {
+        Terms { prices: PriceList::from(&manifest.prices), profile: manifest.profile }
+    }
+}
+
+/// Under which cache a prompt is billed.
+pub type Cached = fn(&PromptBill) -> Buckets;
+
+/// As billed: the rules, and what befell the recording's cache.
+pub const AS_BILLED: Cached = |prompt| prompt.billed;
+
+/// A bill with the prices that hold for it.
+#[derive(Clone, Copy)]
+pub struct Account<'a> {
+    /// Tokens by bucket.
+    pub bill: &'a Bill,
+    prices: &'a ModelPrices,
+    facts: &'a TranscriptFacts,
+    rows: &'a CellRows,
+}
+
+impl Account<'_> {
+    /// The session in USD: prompts, recorded outputs and the calls of
+    /// compactions.
+    pub fn session(&self, cached: Cached) -> Result<f64, String> {
+        let requests = self.bill.requests.iter().zip(&self.facts.requests);
+        let each = requests.filter_map(|(billed, request)| {
+            let prompt = cached(&billed.as_ref()?.prompt);
+            Some(self.price(&prompt, request.output, request.at))
+        });
+        Ok(each.sum::<Result<f64, String>>()? + self.compactions(cached)?)
+    }
+
+    /// The calls of compactions in USD, each at the time of the request that
+    /// first saw its result.
+    pub fn compactions(&self, cached: Cached) -> Result<f64, String> {
+        let calls = self.bill.calls.iter().map(|call| {
+            let request = self.rows.compactions[call.compaction as usize].request as usize;
+            let at = self.facts.requests.get(request).or(self.facts.requests.last());
+            let at = at.map_or(Timestamp::UNIX_EPOCH, |request| request.at);
+            self.price(&cached(&call.prompt), call.output, at)
+        });
+        calls.sum()
+    }
+
+    /// One call in USD.
+    pub fn price(&self, prompt: &Buckets, output: u64, at: Timestamp) -> Result<f64, String> {
+        self.prices.request_usd(prompt, output, at).ok_or_else(|| unknown(&self.bill.model))
+    }
+}
+
+/// Why a bill has no dollars.
+pub fn unknown(model: &str) -> String {
+    format!("the price of {model} is unknown")
+}
+
+impl<'a> Sample<'a> {
+    /// The cell's bill under the payer.
+    pub fn bill(&self) -> Result<&'a Bill, String> {
+        bill_of(self.rows, self.payer)
+    }
+
+    /// The same with prices.
+    pub fn account(&self) -> Result<Account<'a>, String> {
+        self.account_of(self.rows)
+    }
+
+    /// That of another cell of the transcript.
+    pub fn account_beside(&self, other: &'a Cell) -> Result<Account<'a>, String> {
+        self.account_of(other.rows().ok_or(NO_BILL)?)
+    }
+
+    fn account_of(&self, rows: &'a CellRows) -> Result<Account<'a>, String> {
+        let bill = bill_of(rows, self.payer)?;
+        let prices = self.terms.prices.find(&bill.model).map_err(|_| unknown(&bill.model))?;
+        Ok(Account { bill, prices, facts: self.facts, rows })
+    }
+}
+
+const NO_BILL: &str = "the run has no bill";
+
+/// A cell's bill under one payer.
+pub fn bill_of<'a>(rows: &'a CellRows, payer: &str) -> Result<&'a Bill, String> {
+    rows.bills.iter().find(|bill| bill.billed_as == payer).ok_or_else(|| NO_BILL.to_owned())
+}
+
+/// Whether a bill fits the rows beside it: a run folder is a file that somebody
+/// may have edited.
+pub fn sound(bill: &Bill, rows: &CellRows) -> bool {
+    let mut prompts = (bill.requests.iter().flatten().map(|request| &request.prompt))
+        .chain(bill.calls.iter().map(|call| &call.prompt));
+    let compactions = rows.compactions.len();
+    bill.requests.len() == rows.requests.len()
+        && prompts.all(|prompt| prompt.ideal_read <= prompt.billed.prompt())
+        && bill.calls.iter().all(|call| (call.compaction as usize) < compactions)
+}
+
+/// A figure of the bill, or that nobody knows it.
+pub fn known(usd: Result<f64, String>) -> Parts {
+    usd.map_or_else(Parts::Unknown, Parts::One)
+}

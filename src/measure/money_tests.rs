@@ -1,0 +1,382 @@
+//! Money and time, worked out by hand. Prices are those of the testkit, in USD
+//! per million tokens: `dear` 4 uncached, 0.4 read, 5 written, 20 output, and 8
+//! uncached above 1,000 tokens of prompt; `cheap` a quarter. Every request of
+//! the testkit has 10 tokens of output.
+
+use super::testkit::{CellBuilder, absent, cell, close, facts, manifest, prompt, run};
+use super::*;
+use crate::model::{
+    BreakEven, CallBill, LatencySource, PresetRow, RECORDED, TokensSource, Usage, Value,
+};
+
+fn row<'a>(report: &'a Report, strategy: &str) -> &'a PresetRow {
+    let mut rows = report.rows.iter().filter(|r| r.dataset == "d" && r.strategy == strategy);
+    rows.next().unwrap_or_else(|| panic!("no row of {strategy}"))
+}
+
+#[track_caller]
+fn word(row: &PresetRow, id: &str, expected: &str) {
+    assert_eq!(row.values.get(id), Some(&Value::Text(expected.into())), "{id}");
+}
+
+/// Two requests of 300 and 600 tokens.
+fn two(id: &str) -> TranscriptFacts {
+    facts(id).requests(&[300, 600]).build()
+}
+
+/// `full` writes 300, then reads them and writes 300:
+/// 1.5 + 0.2 and 0.12 + 1.5 + 0.2 thousandths of a dollar, 3.52 in all.
+fn full(id: &str) -> CellBuilder {
+    let requests = [(0, 0, 300), (0, 300, 300)];
+    cell(id, "full").control().sent(&[300, 600]).bill(RECORDED, "dear", &requests)
+}
+
+/// Sends 300 and 400, and reads nothing at the second: 1.7 + 2.0 + 0.2
+/// thousandths, 3.9 in all.
+fn breaking(id: &str) -> CellBuilder {
+    let requests = [(0, 0, 300), (0, 0, 400)];
+    let built = cell(id, "x").sent(&[300, 400]).bill(RECORDED, "dear", &requests).breaks(1);
+    built.with_bill(|bill| {
+        let second = bill.requests[1].as_mut().unwrap();
+        second.rewritten = 200;
+        second.prompt.ideal_read = 200;
+    })
+}
+
+#[test]
+fn a_session_is_billed_by_bucket_and_against_full() {
+    let report = run(vec![two("s")], vec![full("s").build(), breaking("s").build()]);
+    let (full, own) = (row(&report, "full"), row(&report, "x"));
+    close(full, "cost_usd", 0.003_52);
+    close(full, "cost_savings", 0.0);
+    close(full, "cache_hit_rate", 300.0 / 900.0);
+    close(full, "cache_breaks", 0.0);
+    close(own, "cost_usd", 0.003_9);
+    close(own, "cost_savings", 1.0 - 3.9 / 3.52);
+    close(own, "cache_hit_rate", 0.0);
+    close(own, "cache_breaks", 1.0);
+    close(own, "rewritten_tokens", 200.0);
+    // 300 uncached, then 200 read and 200 uncached: 1.2 + 0.08 + 0.8, and 0.4.
+    close(own, "cost_ideal_cache_usd", 0.002_48);
+    // 700 uncached and 20 of output.
+    close(own, "cost_no_cache_usd", 0.003_2);
+    close(own, "cost_ttl_only_usd", 0.003_9);
+    close(own, "compaction_cost_usd", 0.0);
+    close(own, "sidechain_cost_usd", 0.0);
+    // It computes 700 tokens anew, `full` 600, at 10,000 a second.
+    close(own, "prefill_ms_saved", -10.0);
+    absent(own, "cost_savings_vs_recorded", "fits the window");
+    absent(own, "break_even_requests", "nothing was compacted");
+    assert_eq!(full.agent_model, "dear", "all are billed as one model");
+}
+
+#[test]
+fn cold_starts_of_the_recording_are_in_the_bill_and_not_in_that_of_the_rules() {
+    let cold = full("s").with_bill(|bill| {
+        let second = &mut bill.requests[1].as_mut().unwrap().prompt;
+        second.rules_only = Some(second.billed);
+        second.billed = prompt(0, 0, 600).billed;
+    });
+    let report = run(vec![two("s")], vec![cold.build()]);
+    let full = row(&report, "full");
+    // 1.7 and 3.0 + 0.2.
+    close(full, "cost_usd", 0.004_9);
+    close(full, "cost_ttl_only_usd", 0.003_52);
+}
+
+#[test]
+fn a_request_that_was_not_billed_costs_nothing() {
+    let aborted = full("s").with_bill(|bill| bill.requests[0] = None);
+    let report = run(vec![two("s")], vec![aborted.build()]);
+    close(row(&report, "full"), "cost_usd", 0.001_82);
+}
+
+#[test]
+fn rates_are_those_of_the_length_of_each_prompt() {
+    let one = facts("s").requests(&[1_000, 1_001]).build();
+    let requests = [(1_000, 0, 0), (1_001, 0, 0)];
+    let sent = cell("s", "x").sent(&[1_000, 1_001]).bill(RECORDED, "dear", &requests).build();
+    let report = run(vec![one], vec![sent]);
+    // 4.0 and 8.008 thousandths, and 0.4 of output.
+    close(row(&report, "x"), "cost_usd", 0.012_408);
+}
+
+#[test]
+fn compactions_are_part_of_the_bill_and_shown_apart() {
+    let sent = breaking("s").compaction(300, 100).with_bill(|bill| {
+        bill.calls.push(CallBill { compaction: 0, prompt: prompt(500, 0, 0), output: 50 });
+        let at = |compaction, requests| BreakEven { compaction, requests, formula: None, left: 9 };
+        bill.break_even = vec![at(0, Some(4)), at(0, None), at(0, Some(8)), at(0, None)];
+    });
+    let report = run(vec![two("s")], vec![full("s").build(), sent.build()]);
+    let own = row(&report, "x");
+    // 500 uncached at 4 and 50 of output at 20.
+    close(own, "compaction_cost_usd", 0.003);
+    close(own, "cost_usd", 0.006_9);
+    close(own, "break_even_requests", 6.0);
+    close(own, "never_even", 0.5);
+}
+
+#[test]
+fn dollars_are_summed_over_transcripts_and_savings_are_a_ratio_of_sums() {
+    // Session t is billed ten times as much and saves nothing.
+    let large = [(0, 0, 3_000), (0, 3_000, 3_000)];
+    let of_t = |name| cell("t", name).sent(&[3_000, 6_000]).bill(RECORDED, "cheap", &large);
+    let cells = vec![
+        full("s").build(),
+        breaking("s").build(),
+        of_t("full").control().build(),
+        of_t("x").build(),
+    ];
+    let report = run(vec![two("s"), two("t")], cells);
+    // 3.75 + 0.3 + 3.75 and 0.1 of output: 7.9.
+    close(row(&report, "full"), "cost_usd", 0.003_52 + 0.007_9);
+    close(row(&report, "x"), "cost_usd", 0.003_9 + 0.007_9);
+    close(row(&report, "x"), "cost_savings", (3.52 - 3.9) / (3.52 + 7.9));
+    assert_eq!(row(&report, "x").agent_model, RECORDED, "they are billed as different models");
+}
+
+#[test]
+fn replicates_are_averaged_before_dollars_are_summed() {
+    let again = cell("s", "x").replicate(1).sent(&[300, 400]);
+    let again = again.bill(RECORDED, "dear", &[(0, 0, 300), (0, 300, 100)]).build();
+    let report = run(vec![two("s")], vec![breaking("s").build(), again]);
+    // 3.9 and 1.7 + 0.12 + 0.5 + 0.2 = 2.52.
+    close(row(&report, "x"), "cost_usd", 0.003_21);
+}
+
+#[test]
+fn an_unknown_price_leaves_the_whole_row_unknown_and_is_never_zero() {
+    let local = cell("t", "x").sent(&[300, 600]).bill(RECORDED, "local", &[(300, 0, 0); 2]);
+    let cells = vec![full("s").build(), breaking("s").build(), local.build()];
+    let report = run(vec![two("s"), two("t")], cells);
+    let own = row(&report, "x");
+    for id in ["cost_usd", "cost_ideal_cache_usd", "compaction_cost_usd"] {
+        absent(own, id, "the price of local is unknown");
+    }
+    // Session t has no `full` to be compared with: savings leave it out.
+    close(own, "cost_savings", 1.0 - 3.9 / 3.52);
+    // What needs no price is known.
+    close(own, "cache_hit_rate", 0.0);
+    close(row(&report, "full"), "cost_usd", 0.003_52);
+}
+
+#[test]
+fn a_run_without_bills_has_no_dollars_and_says_so() {
+    let report = run(vec![two("s")], vec![cell("s", "x").sent(&[300, 400]).breaks(1).build()]);
+    absent(row(&report, "x"), "cost_usd", "the run has no bill");
+    absent(row(&report, "x"), "cache_hit_rate", "the run has no bill");
+    close(row(&report, "x"), "cache_breaks", 1.0);
+    assert_eq!(row(&report, "x").agent_model, RECORDED);
+}
+
+#[test]
+fn each_agent_model_has_rows_of_its_own_that_differ_in_money_only() {
+    let billed = |name: &str, requests: &[(u64, u64, u64)]| {
+        let cell = cell("s", name).sent(&[300, 600]);
+        cell.bill("dear", "dear", requests).bill("provider/cheap", "cheap", requests)
+    };
+    let cells = vec![
+        billed("full", &[(0, 0, 300), (0, 300, 300)]).control().build(),
+        billed("x", &[(300, 0, 0), (600, 0, 0)]).build(),
+        cell("s", "y").failed("no"),
+    ];
+    let mut manifest = manifest(&["25%"]);
+    manifest.agent_models = vec!["provider/cheap".into(), "dear".into()];
+    let options = MeasureOptions::default();
+    let report = measure(manifest, "d".into(), vec![two("s")], cells, &options);
+    let named = |r: &PresetRow| (r.dataset.clone(), r.agent_model.clone(), r.strategy.clone());
+    let rows: Vec<_> = report.rows.iter().map(named).collect();
+    let mut expected = Vec::new();
+    for dataset in ["d", "ALL"] {
+        for payer in ["provider/cheap", "dear"] {
+            let key = |name: &str| (dataset.to_owned(), payer.to_owned(), name.to_owned());
+            expected.extend(["full", "x", "y"].map(key));
+        }
+    }
+    assert_eq!(rows, expected, "as typed, and a failed cell for each");
+    for of_dear in &report.rows[3..6] {
+        let of_cheap = report.rows[..3].iter().find(|r| r.strategy == of_dear.strategy).unwrap();
+        let four = of_dear.number("cost_usd").zip(of_cheap.number("cost_usd"));
+        assert!(four.is_none_or(|(dear, cheap)| (dear / cheap - 4.0).abs() < 1e-9), "{four:?}");
+        assert_eq!(of_dear.number("tokens_sent"), of_cheap.number("tokens_sent"));
+        assert_eq!(of_dear.failed, of_cheap.failed);
+    }
+    let failed: Vec<_> = report.warnings.iter().filter(|w| w.contains("cells failed")).collect();
+    assert_eq!(failed.len(), 1, "{failed:?}");
+    assert!(failed[0].starts_with("1 of 3 cells failed"), "{failed:?}");
+}
+
+#[test]
+fn among_equals_the_cheaper_one_ranks_first() {
+    let references = |id: &str| {
+        let mut built = facts(id).requests(&[300; 10]);
+        for request in 0..10 {
+            built = built.reference(request, 5_000, None).reference(request, 5_000, None);
+        }
+        built.build()
+    };
+    // b sends less and costs more.
+    let billed = |name: &str, sent: u64, requests: (u64, u64, u64)| {
+        let cell = cell("s", name).sent(&[sent; 10]).states(&"k".repeat(20));
+        cell.bill(RECORDED, "dear", &[requests; 10]).build()
+    };
+    let cells = vec![billed("a", 300, (0, 300, 0)), billed("b", 200, (200, 0, 0))];
+    let report = run(vec![references("s")], cells);
+    assert_eq!((row(&report, "a").rank, row(&report, "b").rank), (Some(1), Some(2)));
+}
+
+#[test]
+fn what_is_lost_may_have_to_be_fetched_again() {
+    // Message 2 has 30 tokens. At request 1 two references stood in it, at
+    // request 0 one that the recording read again, and one that no tool held.
+    let exam = || {
+        facts("s")
+            .requests(&[300, 600])
+            .reference(0, 5_000, Some(2))
+            .reread()
+            .reference(0, 5_000, None)
+            .reference(1, 5_000, Some(2))
+            .reference(1, 5_000, Some(2))
+            .build()
+    };
+    let report = run(vec![exam()], vec![breaking("s").states("llll").build()]);
+    // Once more: 400 read, 30 written, 150 of output: 0.16 + 0.15 + 3.
+    close(row(&report, "x"), "cost_usd_refetch", 0.003_9 + 0.003_31);
+    let report = run(vec![exam()], vec![breaking("s").states("kkkk").build()]);
+    close(row(&report, "x"), "cost_usd_refetch", 0.003_9);
+    // A session without references adds its bill, lest the sum pass for less.
+    let cells = vec![breaking("s").states("llll").build(), breaking("t").build()];
+    let report = run(vec![exam(), two("t")], cells);
+    close(row(&report, "x"), "cost_usd_refetch", 0.007_8 + 0.003_31);
+    let report = run(vec![two("s")], vec![breaking("s").build()]);
+    absent(row(&report, "x"), "cost_usd_refetch", "no references");
+}
+
+#[test]
+fn where_full_is_over_the_window_savings_are_given_against_the_recording() {
+    let recorded = cell("s", "recorded").control().sent(&[300, 500]);
+    let recorded = recorded.bill(RECORDED, "dear", &[(300, 0, 0), (500, 0, 0)]);
+    let cells = vec![full("s").overflow(1).build(), breaking("s").build(), recorded.build()];
+    let report = run(vec![two("s")], cells);
+    // 800 uncached and 0.4 of output: 3.6.
+    close(row(&report, "x"), "cost_savings_vs_recorded", 1.0 - 3.9 / 3.6);
+    let cells = vec![full("s").overflow(1).build(), breaking("s").build()];
+    let report = run(vec![two("s")], cells);
+    absent(row(&report, "x"), "cost_savings_vs_recorded", "needs the bill of the control");
+}
+
+#[test]
+fn sidechains_are_priced_as_recorded_and_stay_out_of_the_bill() {
+    let usage = |output| Usage {
+        input: 100,
+        cache_read: 1_000,
+        cache_write_5m: 0,
+        cache_write_1h: 0,
+        output,
+        output_final: true,
+    };
+    let at = jiff::Timestamp::UNIX_EPOCH;
+    let with = |sidechains: Vec<(Option<&str>, u64)>| {
+        let chain =
+            |(model, output): (Option<&str>, u64)| (at, model.map(str::to_owned), usage(output));
+        let sidechains = sidechains.into_iter().map(chain).collect();
+        let built = facts("s").requests(&[300, 600]).with(|facts| facts.sidechains = sidechains);
+        run(vec![built.build()], vec![full("s").build()])
+    };
+    // cheap: 0.1 + 0.1 + 0.5; dear, above 1,000 tokens: 0.8 + 0.4 + 2.
+    let report = with(vec![(Some("cheap"), 100), (None, 100)]);
+    close(row(&report, "full"), "sidechain_cost_usd", 0.000_7 + 0.003_2);
+    close(row(&report, "full"), "cost_usd", 0.003_52);
+    let report = with(vec![(Some("local"), 100), (None, 100)]);
+    absent(row(&report, "full"), "sidechain_cost_usd", "the price of local is unknown");
+}
+
+#[test]
+fn waits_are_those_for_compactions_in_the_foreground() {
+    let timed = |cell: CellBuilder, ms| cell.called(ms, LatencySource::Recorded);
+    let sent = cell("s", "x").sent(&[300, 400]);
+    // Before request 0 two compactions, 300 ms together; before request 1 one
+    // without a model and one in the background.
+    let sent = timed(sent.compaction(9, 1).before(0), 100.0);
+    let sent = timed(sent.compaction(9, 1).before(0), 200.0);
+    let sent = sent.compaction(9, 1).before(1);
+    let sent = timed(sent.compaction(9, 1).before(1), 5_000.0).background();
+    let report = run(vec![two("s")], vec![sent.build(), full("s").build()]);
+    let own = row(&report, "x");
+    close(own, "blocking_ms_p50", 0.0);
+    close(own, "blocking_ms_p95", 300.0);
+    close(own, "blocking_ms_max", 300.0);
+    close(own, "blocking_ms_sum", 300.0);
+    close(own, "background_ms", 5_000.0);
+    word(own, "latency_source", "recorded");
+    absent(row(&report, "full"), "blocking_ms_p95", "nothing was compacted");
+    close(row(&report, "full"), "blocking_ms_sum", 0.0);
+}
+
+#[test]
+fn without_a_model_nobody_waits_and_there_is_no_source() {
+    let sent = cell("s", "x").sent(&[300, 400]).compaction(9, 1).build();
+    let report = run(vec![two("s")], vec![sent]);
+    close(row(&report, "x"), "blocking_ms_p95", 0.0);
+    absent(row(&report, "x"), "latency_source", "no model was called");
+}
+
+#[test]
+fn times_of_two_sources_are_never_mixed() {
+    let timed = |id: &str, source| {
+        let cell = cell(id, "x").sent(&[300, 400]).compaction(9, 1).called(100.0, source);
+        cell.build()
+    };
+    let cells = vec![timed("s", LatencySource::Live), timed("t", LatencySource::Modelled)];
+    let report = run(vec![two("s"), two("t")], cells);
+    let own = row(&report, "x");
+    absent(own, "blocking_ms_p95", "live and modelled times do not mix");
+    absent(own, "blocking_ms_sum", "do not mix");
+    word(own, "latency_source", "mixed");
+}
+
+#[test]
+fn a_call_that_was_not_timed_leaves_the_waits_unknown() {
+    let mut sent = cell("s", "x").sent(&[300, 400]).compaction(9, 1).build();
+    if let crate::model::CellOutcome::Done(rows) = &mut sent.outcome {
+        rows.compactions[0].model_calls = 1;
+    }
+    let report = run(vec![two("s")], vec![sent]);
+    absent(row(&report, "x"), "blocking_ms_max", "latency of the compactor's calls is unknown");
+}
+
+#[test]
+fn sources_of_counts_and_outputs_are_named() {
+    let sent = |id: &str| cell(id, "x").sent(&[300, 400]).build();
+    let calibrated = facts("t").requests(&[300, 600]).with(|facts| {
+        facts.tokens_source = TokensSource::Calibrated;
+        facts.requests[0].output_recorded = true;
+        facts.requests[1].billed = false;
+    });
+    let report = run(vec![calibrated.build()], vec![sent("t")]);
+    word(row(&report, "x"), "tokens_source", "calibrated");
+    word(row(&report, "x"), "output_source", "recorded");
+    let mixed = facts("t").requests(&[300, 600]).with(|facts| {
+        facts.tokens_source = TokensSource::Calibrated;
+        facts.requests[0].output_recorded = true;
+    });
+    let report = run(vec![two("s"), mixed.build()], vec![sent("s"), sent("t")]);
+    word(row(&report, "x"), "tokens_source", "mixed");
+    word(row(&report, "x"), "output_source", "mixed");
+}
+
+#[test]
+fn a_bill_that_does_not_fit_its_requests_fails_the_cell() {
+    let short = full("s").with_bill(|bill| bill.requests.truncate(1));
+    let much = full("s").with_bill(|bill| {
+        bill.requests[0].as_mut().unwrap().prompt.ideal_read = 301;
+    });
+    let stray = full("s").with_bill(|bill| {
+        bill.calls.push(CallBill { compaction: 0, prompt: prompt(1, 0, 0), output: 1 });
+    });
+    for edited in [short, much, stray] {
+        let report = run(vec![two("s")], vec![edited.build()]);
+        assert_eq!(row(&report, "full").failed.len(), 1);
+    }
+}

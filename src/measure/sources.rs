@@ -1,0 +1,58 @@
+//! How the figures of a row came about, and which of them must not be printed
+//! for that reason.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::gather::Gathered;
+use super::measures::waits;
+use crate::model::{TranscriptFacts, Value};
+
+/// Adds the columns of sources. `full` is how many requests of the whole
+/// conversation are over the window.
+pub fn complete(
+    row: &Gathered<'_>,
+    facts: &[&TranscriptFacts],
+    full: Option<f64>,
+    values: &mut BTreeMap<String, Value>,
+) {
+    let requests = facts.iter().flat_map(|f| &f.requests).filter(|r| r.billed);
+    let outputs = requests.map(|r| if r.output_recorded { "recorded" } else { "counted" });
+    let counts = facts.iter().map(|f| f.tokens_source.as_str());
+    let latencies: BTreeSet<&str> = row.latencies.iter().map(|source| source.as_str()).collect();
+    if latencies.len() > 1 {
+        let mixed: Vec<&str> = latencies.iter().copied().collect();
+        let reason = format!("{} times do not mix in one figure", mixed.join(" and "));
+        waits::IDS.iter().for_each(|id| withhold(id, &reason, values));
+    }
+    if full == Some(0.0) {
+        let reason = "the whole conversation fits the window: see cost_savings";
+        values.insert("cost_savings_vs_recorded".into(), Value::Absent(reason.into()));
+    }
+    if facts.iter().all(|f| f.exam.references.is_empty()) {
+        let reason = "no references: nobody knows what would have to be fetched again";
+        withhold("cost_usd_refetch", reason, values);
+    }
+    // Without a model there is no latency, and no source of one.
+    let sources = [
+        ("output_source", one_word(outputs.collect(), "no request is billed")),
+        ("tokens_source", one_word(counts.collect(), "every cell failed")),
+        ("latency_source", one_word(latencies, "no model was called")),
+    ];
+    values.extend(sources.map(|(id, source)| (id.to_owned(), source)));
+}
+
+/// Takes a figure back. One that is absent anyway keeps its own reason.
+fn withhold(id: &str, reason: &str, values: &mut BTreeMap<String, Value>) {
+    if let Some(value @ Value::Known(_)) = values.get_mut(id) {
+        *value = Value::Absent(reason.to_owned());
+    }
+}
+
+/// The word, `mixed` where there are several.
+fn one_word(words: BTreeSet<&str>, without: &str) -> Value {
+    match (words.len(), words.first()) {
+        (0, _) | (_, None) => Value::Absent(without.to_owned()),
+        (1, Some(word)) => Value::Text((*word).to_owned()),
+        _ => Value::Text("mixed".to_owned()),
+    }
+}

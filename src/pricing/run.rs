@@ -1,0 +1,55 @@
+//! The prices that a run kept in its manifest: what it cost can be worked out
+//! again without the list.
+
+use jiff::Timestamp;
+use serde_json::{Map, Value as Json};
+
+use super::list::PriceList;
+use super::model::ModelPrices;
+use super::rates::Class;
+use crate::model::{Buckets, Prices};
+
+impl From<&Prices> for PriceList {
+    /// The models that the manifest keeps, found by the same names as in the
+    /// list that they come from. An entry that cannot be read (a manifest is a
+    /// file that somebody may have edited) has no price.
+    fn from(prices: &Prices) -> Self {
+        let sound = prices.models.iter().filter(|(id, entry)| ModelPrices::read(id, entry).is_ok());
+        let entries: Map<String, Json> = sound.map(|(id, e)| (id.clone(), e.clone())).collect();
+        let text = Json::Object(entries).to_string();
+        let mut list = PriceList::parse(&prices.name, &text).expect("every entry was read before");
+        list.hash.clone_from(&prices.hash);
+        list.date.clone_from(&prices.date);
+        list
+    }
+}
+
+impl ModelPrices {
+    /// One request at the standard rates of its moment, its answer included, in
+    /// USD. `None` where a rate is unknown.
+    pub fn request_usd(&self, prompt: &Buckets, output: u64, at: Timestamp) -> Option<f64> {
+        let class = Class::Standard;
+        let answer = self.output_usd(prompt.prompt(), output, at, class)?;
+        Some(self.prompt_usd(prompt, at, class)? + answer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_run_finds_its_prices_and_an_entry_that_makes_no_sense_has_none() {
+        let entry = json!({"input_cost_per_token": 2e-6, "output_cost_per_token": 1e-5});
+        let broken = json!({"input_cost_per_token": "2", "output_cost_per_token": 1e-5});
+        let models = [("m".to_owned(), entry), ("broken".to_owned(), broken)].into();
+        let prices = Prices { name: "mine".into(), models, ..Prices::default() };
+        let list = PriceList::from(&prices);
+        assert!(list.find("broken").is_err());
+        let prompt = Buckets { uncached: 1_000, ..Buckets::default() };
+        // 1,000 × $2 and 100 × $10 per million.
+        let usd = list.find("provider/m").unwrap().request_usd(&prompt, 100, Timestamp::UNIX_EPOCH);
+        assert!((usd.unwrap() - 0.003).abs() < 1e-12, "{usd:?}");
+    }
+}

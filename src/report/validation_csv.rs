@@ -1,0 +1,90 @@
+//! `validation.csv`: what sessions with reported usage were billed, and what the
+//! simulation makes of the same prompts. Reads alone validate nothing: a rule
+//! with reads within 3 % was 10–22 % off in dollars (`measures` §2).
+
+use super::sheet::{self, Field};
+use super::{Format, Source};
+use crate::model::{BillErrors, Buckets, TranscriptFacts, Validation};
+
+pub(super) const FORMAT: Format = Format {
+    name: "csv",
+    file: "validation.csv",
+    about: "one row per session with reported usage: the simulated bill against the recorded one",
+    render,
+};
+
+/// Three sums of buckets: as reported, as simulated with sizes of our own
+/// count, and as simulated with the reported sizes (the cache rules alone).
+const SUMS: [&str; 3] = ["recorded", "simulated", "rules"];
+const BUCKETS: [&str; 4] = ["uncached", "read", "write", "write_1h"];
+const ERRORS: [&str; 3] = ["reads_error", "writes_error", "usd_error"];
+
+const AFTER: [&str; 9] = [
+    "count_error_in_sample",
+    "count_error_forward",
+    "count_error_after_boundary",
+    "tokens_source",
+    "cold_starts",
+    "expired",
+    "renewed",
+    "unexplained",
+    "unexplained_tokens",
+];
+
+fn header() -> Vec<String> {
+    let mut header: Vec<String> =
+        ["dataset", "transcript", "model", "requests"].map(str::to_owned).to_vec();
+    for sum in SUMS {
+        header.extend(BUCKETS.iter().map(|bucket| format!("{sum}_{bucket}")));
+    }
+    header.extend(SUMS.iter().map(|sum| format!("{sum}_usd")));
+    header.extend(ERRORS.map(str::to_owned));
+    header.extend(ERRORS.iter().map(|error| format!("rules_{error}")));
+    header.extend(AFTER.map(str::to_owned));
+    header
+}
+
+fn render(source: &Source<'_>) -> Vec<u8> {
+    let mut sessions: Vec<&TranscriptFacts> = source.report.transcripts.iter().collect();
+    sessions.sort_by_key(|facts| (&facts.dataset, &facts.transcript));
+    let rows = sessions.into_iter().filter_map(|f| Some(fields(f, f.validation.as_ref()?)));
+    sheet::write(header(), rows)
+}
+
+fn fields(facts: &TranscriptFacts, validation: &Validation) -> Vec<Field> {
+    let count = |n: u32| Field::Count(u64::from(n));
+    let mut fields = vec![
+        Field::text(&facts.dataset),
+        Field::text(&facts.transcript),
+        Field::text(&validation.model),
+        count(validation.requests),
+    ];
+    for sum in [&validation.recorded, &validation.simulated, &validation.rules] {
+        fields.extend(buckets(sum));
+    }
+    let usd = [validation.recorded_usd, validation.simulated_usd, validation.rules_usd];
+    fields.extend(usd.map(Field::maybe_dollars));
+    fields.extend(errors(&validation.errors()));
+    fields.extend(errors(&validation.rule_errors()));
+    let calibration = facts.calibration.as_ref();
+    fields.extend([
+        Field::maybe(calibration.and_then(|c| c.in_sample)),
+        Field::maybe(calibration.and_then(|c| c.forward)),
+        Field::maybe(calibration.and_then(|c| c.after_boundary)),
+        Field::text(facts.tokens_source.as_str()),
+        count(validation.cold_starts),
+        count(validation.expired),
+        count(validation.renewed),
+        Field::Count(validation.unexplained.len() as u64),
+        Field::Number(validation.unexplained.iter().map(|(_, tokens)| *tokens as f64).sum()),
+    ]);
+    fields
+}
+
+fn buckets(sum: &Buckets) -> [Field; 4] {
+    [sum.uncached, sum.read, sum.write, sum.write_1h].map(Field::Count)
+}
+
+fn errors(errors: &BillErrors) -> [Field; 3] {
+    [errors.reads, errors.writes, errors.usd].map(Field::maybe)
+}
