@@ -35,6 +35,8 @@ pub(super) const WHOLE: RGBColor = RGBColor(0xD3, 0xD8, 0xDF);
 pub(super) const LINE: RGBColor = RGBColor(0x0B, 0x5A, 0x8F);
 /// Refused by the provider.
 pub(super) const OVER: RGBColor = RGBColor(0xB3, 0x26, 0x1E);
+/// Another one is as good for less.
+pub(super) const BEATEN: RGBColor = RGBColor(0xA3, 0xAB, 0xB5);
 /// Hatched by the style sheet: a stand-in.
 pub(super) const HATCH: RGBColor = RGBColor(0x7A, 0x7A, 0x7B);
 /// The page behind the drawing.

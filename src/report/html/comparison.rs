@@ -29,6 +29,8 @@ pub(super) struct Shown {
     pub(super) text: String,
     /// What the column sorts by; empty sorts last.
     pub(super) sort: String,
+    /// Why there is no figure.
+    pub(super) reason: Option<String>,
 }
 
 /// A row of the table.
@@ -58,6 +60,8 @@ pub(super) struct Measure {
 struct Reading {
     label: &'static str,
     about: &'static str,
+    /// The measure whose absence says why there is nothing to read.
+    id: &'static str,
     read: fn(&PresetRow) -> Option<(f64, String)>,
 }
 
@@ -68,26 +72,31 @@ fn read(row: &PresetRow, id: &str, show: fn(f64) -> String) -> Option<(f64, Stri
 const RECALL: Reading = Reading {
     label: "recall",
     about: "mean score of the questions, 0 to 1, whatever the whole conversation makes of them",
+    id: "recall",
     read: |r| read(r, "recall", number::share),
 };
 const GONE: Reading = Reading {
     label: "evidence gone",
     about: "share of the questions whose answer stood in messages that are no longer sent in any form",
+    id: "evidence_gone",
     read: |r| read(r, "evidence_gone", number::percent),
 };
 const FACTS: Reading = Reading {
     label: "needed facts kept",
     about: "of the specific things (paths, names, numbers) that the recorded agent went on to use, the share that is still there, 0 to 1",
+    id: "reference_recall",
     read: |r| read(r, "reference_recall", number::share),
 };
 const GAIN: Reading = Reading {
     label: "gain over recency",
     about: "share kept beyond what the newest messages of the same mean size keep",
+    id: "recency_gain",
     read: |r| read(r, "recency_gain", number::gain),
 };
 const PARTLY: Reading = Reading {
     label: "partly kept",
     about: "only the last part of the identifier is left (a file name without its path), or the bare word without what gave it meaning",
+    id: "reference_partial",
     read: |r| {
         let partial = r.number("reference_partial")?;
         let sum = partial + r.number("reference_bare")?;
@@ -97,34 +106,58 @@ const PARTLY: Reading = Reading {
 const FOR_GOOD: Reading = Reading {
     label: "lost for good",
     about: "share of the lost facts that never stood in a tool result, so that no tool can fetch them again",
+    id: "irrecoverable",
     read: |r| read(r, "irrecoverable", number::share),
 };
 const REFETCH: Reading = Reading {
     label: "tokens to refetch",
     about: "tokens of the tool results that would have to be read again for the other lost facts",
+    id: "refetch_tokens",
     read: |r| read(r, "refetch_tokens", number::tokens),
 };
 const SENT: Reading = Reading {
     label: "tokens sent",
     about: "all tokens sent, as a multiple of what the whole conversation takes",
+    id: "token_savings",
     read: |r| {
         let share = block::token_share(r)?;
         Some((share, number::multiple(share)))
     },
 };
+const COST: Reading = Reading {
+    label: "session cost",
+    about: "what the sessions cost with the provider’s prompt cache as it was, compactions included; behind it more or less than with the whole conversation. A star: the provider would refuse some of the requests, so nobody would get this bill",
+    id: "cost_usd",
+    read: |row| {
+        let usd = row.number("cost_usd")?;
+        let star = if block::overflows(row).is_some() { " *" } else { "" };
+        let savings = row.number("cost_savings").filter(|_| row.strategy != "full");
+        let change = savings.map_or(String::new(), |x| format!(" {}", number::change(-x)));
+        Some((usd, format!("{}{star}{change}", number::dollars(usd))))
+    },
+};
+const WAIT: Reading = Reading {
+    label: "wait p95",
+    about: "how long the user waits for a compaction, the longest but one of twenty; the model’s time only",
+    id: "blocking_ms_p95",
+    read: |r| read(r, "blocking_ms_p95", number::time),
+};
 const PEAK: Reading = Reading {
     label: "peak",
     about: "tokens of the largest request",
+    id: "peak_tokens",
     read: |r| read(r, "peak_tokens", number::tokens),
 };
 const COMPACTIONS: Reading = Reading {
     label: "compac\u{AD}tions",
     about: "how often the context was compacted",
+    id: "compactions",
     read: |r| read(r, "compactions", number::any),
 };
 const OVER: Reading = Reading {
     label: "over the window",
     about: "requests that the provider would have refused because they do not fit; nothing counts as kept there, controls apart",
+    id: "overflows",
     read: |r| {
         let n = r.number("overflows")?;
         Some((n, if n > 0.0 { format!("{}×", number::any(n)) } else { "–".to_owned() }))
@@ -138,7 +171,7 @@ static BY_PROBES: Lead = Lead {
     about: "0 to 100, more is better: of what the whole conversation answers right, the part that the strategy still answers right, among the questions asked after it had compacted (“exposed”). full stands against itself and is 100: the upper end of the scale. empty, which remembers nothing, is the lower end",
     most: 100.0,
     show: |points| format!("{points:.0}"),
-    readings: &[&RECALL, &GONE, &FACTS, &SENT, &PEAK, &COMPACTIONS, &OVER],
+    readings: &[&RECALL, &GONE, &FACTS, &COST, &SENT, &WAIT, &PEAK, &COMPACTIONS, &OVER],
 };
 
 /// Where there are no probes.
@@ -148,7 +181,18 @@ static BY_REFERENCES: Lead = Lead {
     about: "0 to 1, more is better; behind it what is known of its spread. full keeps everything by definition, empty nothing: they are the ends of the scale",
     most: 1.0,
     show: number::share,
-    readings: &[&GAIN, &PARTLY, &FOR_GOOD, &REFETCH, &SENT, &PEAK, &COMPACTIONS, &OVER],
+    readings: &[
+        &GAIN,
+        &PARTLY,
+        &FOR_GOOD,
+        &REFETCH,
+        &COST,
+        &SENT,
+        &WAIT,
+        &PEAK,
+        &COMPACTIONS,
+        &OVER,
+    ],
 };
 
 /// What leads the tables of a report.
@@ -177,8 +221,8 @@ impl Lead {
             _ => String::new(),
         };
         let cells = self.readings.iter().map(|reading| match (reading.read)(row) {
-            Some((x, text)) => Shown { text, sort: sort_key(Some(x)) },
-            None => Shown { text: "–".to_owned(), sort: String::new() },
+            Some((x, text)) => Shown { text, sort: sort_key(Some(x)), reason: None },
+            None => unread(row, reading.id),
         });
         Row {
             rank: row.rank.map_or(String::new(), |rank| rank.to_string()),
@@ -229,6 +273,17 @@ impl Lead {
             }
         }
     }
+}
+
+/// A cell without a figure: why. What somebody knows and we do not is unknown.
+fn unread(row: &PresetRow, id: &str) -> Shown {
+    let reason = match row.values.get(id) {
+        Some(Value::Absent(reason)) => Some(plain::line(reason)),
+        _ => None,
+    };
+    let unknown = reason.as_ref().is_some_and(|reason| reason.starts_with("the price of "));
+    let text = if unknown { "unknown" } else { "–" }.to_owned();
+    Shown { text, sort: String::new(), reason }
 }
 
 /// How the style sheet calls a standing.

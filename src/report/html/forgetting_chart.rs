@@ -131,7 +131,7 @@ fn margin(area: &Area<'_>, chart: &Chart<'_, '_>, lines: &[Line]) {
 }
 
 /// Heights at least a name apart, in order, and inside where there is room.
-fn spread(heights: &[i32], top: i32, bottom: i32) -> Vec<i32> {
+pub(super) fn spread(heights: &[i32], top: i32, bottom: i32) -> Vec<i32> {
     let mut out = heights.to_vec();
     let mut least = top;
     for height in &mut out {

@@ -8,20 +8,26 @@
 use askama::Template;
 
 use super::{Format, Source, block, plain};
-use crate::model::{PresetRow, Report};
+use crate::model::{PresetRow, Prices, Report, Value};
+use crate::pricing::PriceList;
 
 mod answers;
+mod bills;
 mod checks;
 mod comparison;
 mod context_chart;
+mod cost_chart;
 mod forgetting;
 mod forgetting_chart;
 mod labels;
 mod loss_map;
+mod placements;
 mod probes;
 mod series;
+mod session_bills;
 mod sessions;
 mod tradeoff_chart;
+mod validation;
 
 pub(super) const FORMAT: Format = Format {
     name: "html",
@@ -50,6 +56,9 @@ struct Page {
     charts: Vec<Chart>,
     forgetting: Vec<forgetting::Window>,
     probes: Option<probes::Probes>,
+    bills: Option<session_bills::Bills>,
+    placements: Vec<placements::Placements>,
+    validation: Option<validation::Table>,
     contexts: Vec<sessions::Session>,
     more_contexts: Vec<sessions::Session>,
     sessions_left_out: usize,
@@ -70,6 +79,7 @@ struct Table {
     id: String,
     dataset: String,
     window: String,
+    payer: Option<String>,
     rows: Vec<comparison::Row>,
     answers: Option<answers::Answers>,
     gaps: Vec<String>,
@@ -78,8 +88,11 @@ struct Table {
 }
 
 struct Chart {
-    dataset: String,
-    svg: String,
+    id: String,
+    name: String,
+    /// Against dollars, or why there are none.
+    dollars: Result<String, String>,
+    tokens: String,
 }
 
 fn render(source: &Source<'_>) -> Vec<u8> {
@@ -88,6 +101,7 @@ fn render(source: &Source<'_>) -> Vec<u8> {
     let lead = comparison::lead(&report.primary);
     let colors = series::Colors::new(report);
     let checks = checks::checks(report);
+    let prices = PriceList::from(&report.manifest.prices);
     let longest = sessions::longest(report);
     let others = report.transcripts.iter().filter(|t| longest.is_none_or(|l| !std::ptr::eq(l, *t)));
     let (more_contexts, sessions_left_out) = sessions::other_contexts(report, others);
@@ -107,6 +121,9 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         charts: charts(report, &blocks, &colors),
         forgetting: forgetting::windows(report, &colors),
         probes: probes::probes(source),
+        bills: longest.and_then(|t| session_bills::bills(report, t, &prices, &colors)),
+        placements: placements::placements(report, &prices),
+        validation: validation::table(report),
         contexts: longest.map_or_else(Vec::new, |t| sessions::contexts(report, t, true)),
         more_contexts,
         sessions_left_out,
@@ -130,6 +147,7 @@ fn table(report: &Report, lead: &comparison::Lead, at: usize, block: &block::Blo
         id: format!("table-{at}"),
         dataset: plain::line(block.dataset),
         window: block::window(block.window),
+        payer: block::payer(report, block),
         rows: lead.rows(&block.rows),
         answers: answers::answers(report, block),
         gaps: block::gaps(&block.rows),
@@ -160,17 +178,38 @@ fn headlines(report: &Report, blocks: &[block::Block<'_>]) -> Vec<String> {
         .collect()
 }
 
-/// One chart per data set, over all its windows.
+/// One chart per data set and payer, over all windows.
 fn charts(report: &Report, blocks: &[block::Block<'_>], colors: &series::Colors) -> Vec<Chart> {
-    datasets(blocks)
-        .into_iter()
-        .filter_map(|dataset| {
-            let mine = blocks.iter().filter(|b| b.dataset == dataset);
-            let rows: Vec<&PresetRow> = mine.flat_map(|b| b.rows.iter().copied()).collect();
-            let svg = tradeoff_chart::chart(&rows, &report.primary, colors)?;
-            Some(Chart { dataset: plain::line(dataset), svg })
+    let mut keys: Vec<(&str, &str)> = Vec::new();
+    for block in blocks {
+        if !keys.contains(&(block.dataset, block.agent_model)) {
+            keys.push((block.dataset, block.agent_model));
+        }
+    }
+    let each = keys.into_iter().enumerate().filter_map(|(at, key)| {
+        let mine: Vec<_> = blocks.iter().filter(|b| (b.dataset, b.agent_model) == key).collect();
+        let rows: Vec<&PresetRow> = mine.iter().flat_map(|b| b.rows.iter().copied()).collect();
+        let chart = |against| tradeoff_chart::chart(&rows, &report.primary, against, colors);
+        let tokens = chart(&tradeoff_chart::TOKENS)?;
+        let payer = mine.first().and_then(|block| block::payer(report, block));
+        let payer = payer.map_or(String::new(), |payer| format!(", {payer}"));
+        Some(Chart {
+            id: format!("tradeoff-{at}"),
+            name: format!("{}{payer}", plain::line(key.0)),
+            dollars: chart(&tradeoff_chart::DOLLARS).ok_or_else(|| no_dollars(&rows)),
+            tokens,
         })
-        .collect()
+    });
+    each.collect()
+}
+
+/// Why sessions have no cost.
+fn no_dollars(rows: &[&PresetRow]) -> String {
+    let reason = rows.iter().find_map(|row| match row.values.get("cost_usd") {
+        Some(Value::Absent(reason)) => Some(plain::line(reason)),
+        _ => None,
+    });
+    reason.unwrap_or_else(|| "the run has no bill".to_owned())
 }
 
 fn failures(report: &Report) -> Vec<String> {
@@ -199,7 +238,19 @@ fn settings(report: &Report) -> Vec<(&'static str, String)> {
         ("compactor", plain::line(&manifest.compactor)),
         ("answerer", plain::line(&manifest.answerer)),
         ("judge", plain::line(&manifest.judge)),
+        ("billed as", agent_models(&manifest.agent_models)),
+        ("prices", price_list(&manifest.prices)),
     ]
+}
+
+fn agent_models(asked: &[String]) -> String {
+    asked.iter().map(|model| plain::line(model)).collect::<Vec<String>>().join(", ")
+}
+
+fn price_list(prices: &Prices) -> String {
+    let date =
+        prices.date.as_ref().map_or(String::new(), |date| format!(", {}", plain::line(date)));
+    format!("{}{date}", plain::line(&prices.name))
 }
 
 fn provenance(all: &[crate::model::Provenance]) -> Vec<(String, String)> {

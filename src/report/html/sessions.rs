@@ -7,10 +7,11 @@
 
 use std::collections::BTreeSet;
 
+use super::bills::payer;
 use super::context_chart;
 use super::loss_map::{self, LossMap};
 use crate::model::{
-    Cell, CellRows, CompactionRow, LedgerState, PresetRow, Report, Standing, TranscriptFacts,
+    Bill, Cell, CellRows, CompactionRow, LedgerState, PresetRow, Report, Standing, TranscriptFacts,
 };
 use crate::report::{Source, block, number, plain};
 
@@ -59,6 +60,8 @@ pub(super) struct Compaction {
     pub(super) more: Option<String>,
     pub(super) came_out: Vec<String>,
     pub(super) note: Option<String>,
+    /// After how many requests it had paid for itself.
+    pub(super) paid: Option<String>,
 }
 
 /// Compactions of one preset.
@@ -144,12 +147,18 @@ pub(super) fn compactions(source: &Source<'_>, facts: &TranscriptFacts) -> Vec<C
         .filter(|(_, rows)| !rows.compactions.is_empty())
         .map(|(cell, rows)| {
             let all = rows.compactions.len();
-            let shown = rows.compactions.iter().take(COMPACTIONS);
+            let shown = rows.compactions.iter().enumerate().take(COMPACTIONS);
+            let bill = rows.bills.iter().find(|b| b.billed_as == payer(source.report));
             Compactions {
                 name: name(cell),
-                caption: block::counted(all, "compaction"),
+                caption: format!("{}{}", block::counted(all, "compaction"), paid(bill)),
                 window: block::window(&cell.key.window),
-                shown: shown.map(|row| compaction(source, facts, rows, row)).collect(),
+                shown: shown
+                    .map(|(at, row)| Compaction {
+                        paid: bill.and_then(|bill| paid_for_itself(bill, at)),
+                        ..compaction(source, facts, rows, row)
+                    })
+                    .collect(),
                 more: (all > COMPACTIONS).then(|| {
                     format!(
                         "{} more in compactions.csv",
@@ -192,7 +201,38 @@ fn compaction(
             .map(|n| format!("and {}", block::counted(n + 1, "more message"))),
         came_out: row.texts.iter().filter_map(|hash| excerpt(source, hash, SUMMARY)).collect(),
         note: note(source, row, &touched),
+        paid: None,
     }
+}
+
+/// How many compactions of a preset paid for themselves.
+fn paid(bill: Option<&Bill>) -> String {
+    let Some(bill) = bill.filter(|bill| !bill.break_even.is_empty()) else { return String::new() };
+    let paid = bill.break_even.iter().filter(|even| even.requests.is_some()).count();
+    let all = bill.break_even.len();
+    format!(
+        ", {} of {} paid for themselves",
+        number::grouped(paid as u64),
+        number::grouped(all as u64)
+    )
+}
+
+/// When the bill with a compaction was first no higher than without.
+fn paid_for_itself(bill: &Bill, at: usize) -> Option<String> {
+    let even = bill.break_even.iter().find(|even| even.compaction as usize == at)?;
+    let formula = match even.formula {
+        Some(n) => format!("formula: {n:.1}"),
+        None => "formula: never".to_owned(),
+    };
+    Some(match even.requests {
+        Some(n) => {
+            format!("paid for itself after {} ({formula})", block::counted(n as usize, "request"))
+        }
+        None => format!(
+            "not paid for before the session ended ({} left; {formula})",
+            block::counted(even.left as usize, "request"),
+        ),
+    })
 }
 
 fn went_in_words(
@@ -292,7 +332,10 @@ fn each_window(
 }
 
 /// Cells of a session that ran through, in the order of the table's rows.
-fn ordered<'a>(report: &'a Report, facts: &TranscriptFacts) -> Vec<(&'a Cell, &'a CellRows)> {
+pub(super) fn ordered<'a>(
+    report: &'a Report,
+    facts: &TranscriptFacts,
+) -> Vec<(&'a Cell, &'a CellRows)> {
     let place = |cell: &Cell| {
         let same = |row: &PresetRow| {
             row.strategy == cell.key.strategy
@@ -309,4 +352,28 @@ fn ordered<'a>(report: &'a Report, facts: &TranscriptFacts) -> Vec<(&'a Cell, &'
         .collect();
     cells.sort_by(|a, b| (a.0, &a.1.key).cmp(&(b.0, &b.1.key)));
     cells.into_iter().map(|(_, cell, rows)| (cell, rows)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::testkit::Kit;
+
+    #[test]
+    fn a_compaction_says_when_it_had_paid_for_itself() {
+        let report = Kit::default().report();
+        let rows = report.cells.iter().filter(|c| c.key.strategy == "prune").find_map(Cell::rows);
+        let bill = &rows.unwrap().bills[0];
+        let words = |at| paid_for_itself(bill, at);
+        assert_eq!(words(0).as_deref(), Some("paid for itself after 3 requests (formula: 2.5)"));
+        let left = bill.break_even[1].left;
+        assert_eq!(
+            words(1),
+            Some(format!(
+                "not paid for before the session ended ({left} requests left; formula: 2.5)"
+            ))
+        );
+        assert_eq!(words(99), None);
+        assert!(paid(Some(bill)).starts_with(", 1 of "), "{}", paid(Some(bill)));
+    }
 }

@@ -1,0 +1,203 @@
+//! What the longest session costs: so far at every request, and what for.
+
+use super::bills::{AS_BILLED, Account, NO_CACHE, Part, Parts, payer};
+use super::cost_chart;
+use super::series::Colors;
+use super::sessions::ordered;
+use crate::model::{Cell, RECORDED, Report, Standing, TranscriptFacts};
+use crate::pricing::PriceList;
+use crate::report::{block, number, plain};
+
+/// Why there is nothing to draw, or what there is.
+pub(super) enum Bills {
+    Unknown(String),
+    Known { payer: String, windows: Vec<Window> },
+}
+
+/// One window.
+pub(super) struct Window {
+    /// For the controls of this window.
+    pub(super) id: String,
+    pub(super) window: String,
+    pub(super) billed: String,
+    pub(super) uncached: Option<String>,
+    /// What stands on the time line, in words.
+    pub(super) marks: String,
+    pub(super) waterfalls: Vec<Waterfall>,
+}
+
+/// The bill of one preset in its parts.
+pub(super) struct Waterfall {
+    pub(super) name: String,
+    pub(super) total: String,
+    pub(super) uncached: String,
+    pub(super) steps: Vec<Step>,
+    pub(super) open: bool,
+}
+
+/// One part, and where its bar begins and how long it is, in per cent.
+pub(super) struct Step {
+    pub(super) label: &'static str,
+    pub(super) kind: &'static str,
+    pub(super) tokens: String,
+    pub(super) usd: String,
+    pub(super) share: String,
+    pub(super) from: String,
+    pub(super) width: String,
+}
+
+/// The bills of one session; nothing in a run without any.
+pub(super) fn bills(
+    report: &Report,
+    facts: &TranscriptFacts,
+    prices: &PriceList,
+    colors: &Colors,
+) -> Option<Bills> {
+    let billed = report.cells.iter().filter_map(Cell::rows).any(|rows| !rows.bills.is_empty());
+    if !billed {
+        return None;
+    }
+    let cells = ordered(report, facts);
+    let mut windows: Vec<&str> = Vec::new();
+    for (cell, _) in &cells {
+        if !windows.contains(&cell.key.window.as_str()) {
+            windows.push(&cell.key.window);
+        }
+    }
+    let payer = payer(report);
+    let known: Vec<Window> = windows
+        .into_iter()
+        .enumerate()
+        .filter_map(|(at, label)| {
+            let mine = cells.iter().filter(|(cell, _)| cell.key.window == label);
+            let accounts: Vec<Account<'_>> =
+                mine.filter_map(|(cell, _)| Account::new(cell, facts, prices, payer)).collect();
+            window(at, label, &accounts, colors)
+        })
+        .collect();
+    Some(match known.is_empty() {
+        true => Bills::Unknown(unknown(&cells, payer)),
+        false => Bills::Known { payer: paying(&cells, payer), windows: known },
+    })
+}
+
+fn model<'a>(cells: &[(&'a Cell, &'a crate::model::CellRows)], payer: &str) -> Option<&'a str> {
+    let mut bills = cells.iter().flat_map(|(_, rows)| &rows.bills);
+    bills.find(|bill| bill.billed_as == payer).map(|bill| bill.model.as_str())
+}
+
+fn unknown(cells: &[(&Cell, &crate::model::CellRows)], payer: &str) -> String {
+    match model(cells, payer) {
+        Some(model) => format!("the price of {} is unknown", plain::line(model)),
+        None => "this session has no bill".to_owned(),
+    }
+}
+
+fn paying(cells: &[(&Cell, &crate::model::CellRows)], payer: &str) -> String {
+    let name = plain::line(model(cells, payer).unwrap_or(payer));
+    if payer == RECORDED { format!("{name}, its own model or the default") } else { name }
+}
+
+fn window(at: usize, label: &str, accounts: &[Account<'_>], colors: &Colors) -> Option<Window> {
+    let words = format!("Cost of the session so far at window {}", block::window(label));
+    let billed = cost_chart::chart(accounts, AS_BILLED, &words, colors)?;
+    let words = format!("{words}, without a cache");
+    let best = accounts.iter().position(|a| a.cell.standing == Standing::Ranked).unwrap_or(0);
+    let waterfalls = accounts.iter().enumerate();
+    Some(Window {
+        id: format!("bill-{at}"),
+        window: block::window(label),
+        billed,
+        uncached: cost_chart::chart(accounts, NO_CACHE, &words, colors),
+        marks: marks(&accounts[0]),
+        waterfalls: waterfalls.filter_map(|(at, a)| waterfall(a, at == best)).collect(),
+    })
+}
+
+fn marks(account: &Account<'_>) -> String {
+    let pauses = block::counted(account.pauses().len(), "pause");
+    let cold = block::counted(account.cold_starts().len(), "cold start");
+    format!("{pauses} longer than the cache lives, {cold} in the recording")
+}
+
+fn waterfall(account: &Account<'_>, open: bool) -> Option<Waterfall> {
+    let parts = account.parts()?;
+    let uncached: f64 = account.steps(NO_CACHE)?.iter().sum();
+    let name = plain::line(&account.cell.key.strategy);
+    let stand_in = account.cell.standing == Standing::StandIn;
+    Some(Waterfall {
+        name: if stand_in { format!("{name} (stand-in)") } else { name },
+        total: number::dollars(parts.total()),
+        uncached: number::dollars(uncached),
+        steps: steps(&parts),
+        open,
+    })
+}
+
+/// The parts in the order of the waterfall; those of nothing are left out.
+fn steps(parts: &Parts) -> Vec<Step> {
+    let storage = Part { tokens: 0, usd: parts.storage };
+    let rows = [
+        ("read from the cache", "read", parts.read),
+        ("written to the cache, new", "new", parts.written),
+        ("sent again, because an edit broke the prefix", "again", parts.rewritten),
+        ("billed in full", "full", parts.uncached),
+        ("keeping the cache", "read", storage),
+        ("what the agent wrote", "output", parts.output),
+        ("the compactor", "compactor", parts.compactor),
+    ];
+    let total = parts.total().max(f64::MIN_POSITIVE);
+    let mut from = 0.0;
+    let rows = rows.into_iter().filter(|(.., part)| part.tokens > 0 || part.usd > 1e-9);
+    rows.map(|(label, kind, part)| {
+        let share = part.usd / total;
+        let start = from;
+        from += share;
+        Step {
+            label,
+            kind,
+            tokens: if part.tokens == 0 {
+                "–".to_owned()
+            } else {
+                number::tokens(part.tokens as f64)
+            },
+            usd: number::dollars(part.usd),
+            share: number::percent(share),
+            from: format!("{:.1}", start * 100.0),
+            width: format!("{:.1}", share * 100.0),
+        }
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::testkit::Kit;
+
+    #[test]
+    fn the_bars_of_a_waterfall_follow_each_other_to_the_total() {
+        let part = |usd| Part { tokens: 10, usd };
+        let parts =
+            Parts { read: part(1.0), written: part(2.0), output: part(1.0), ..Parts::default() };
+        let steps = steps(&parts);
+        let bars: Vec<(&str, &str)> =
+            steps.iter().map(|s| (s.from.as_str(), s.width.as_str())).collect();
+        assert_eq!(bars, [("0.0", "25.0"), ("25.0", "50.0"), ("75.0", "25.0")]);
+        assert_eq!(steps[1].usd, "$2.00");
+    }
+
+    #[test]
+    fn an_unknown_price_is_said_and_not_drawn() {
+        let mut report = Kit::default().report();
+        let colors = Colors::new(&report);
+        let facts = report.transcripts[2].clone();
+        let draw = |report: &Report| {
+            bills(report, &facts, &PriceList::from(&report.manifest.prices), &colors)
+        };
+        assert!(matches!(draw(&report), Some(Bills::Known { windows, .. }) if windows.len() == 2));
+        report.manifest.prices.models.clear();
+        let Some(Bills::Unknown(reason)) = draw(&report) else { panic!("it is unknown") };
+        assert_eq!(reason, "the price of claude-sonnet-5-5 is unknown");
+    }
+}

@@ -1,0 +1,124 @@
+//! The simulated bill against the recorded one, session by session
+//! (`measures` §2): part of the self-check.
+
+use crate::model::{Buckets, Report, TranscriptFacts, Validation};
+use crate::report::{number, plain};
+
+/// Errors above which a figure is marked: reads, writes, dollars. Set by the
+/// project's own plan.
+const MOST: [f64; 3] = [0.03, 0.05, 0.03];
+/// Sessions on the page; the others are in `validation.csv`.
+const SESSIONS: usize = 50;
+
+/// A figure that may have to be looked at.
+pub(super) struct Figure {
+    pub(super) text: String,
+    pub(super) look: bool,
+}
+
+/// One session.
+pub(super) struct Row {
+    pub(super) name: String,
+    pub(super) requests: String,
+    /// Reads, writes, dollars: recorded, simulated, error, error of the rules.
+    pub(super) pairs: Vec<(String, String, Figure, Figure)>,
+    /// Median error of the count: fitted, ahead, behind a compaction.
+    pub(super) counts: [String; 3],
+    pub(super) cold: String,
+    pub(super) hidden: String,
+}
+
+/// The table.
+pub(super) struct Table {
+    pub(super) rows: Vec<Row>,
+    pub(super) more: usize,
+    /// How many sessions are within the limits, in words.
+    pub(super) summary: String,
+}
+
+/// Every session with reported usage, the worst first; nothing without any.
+pub(super) fn table(report: &Report) -> Option<Table> {
+    let mut all: Vec<(&TranscriptFacts, &Validation)> =
+        report.transcripts.iter().filter_map(|t| Some((t, t.validation.as_ref()?))).collect();
+    if all.is_empty() {
+        return None;
+    }
+    let worst = |v: &Validation| v.errors().worst().map_or(0.0, f64::abs);
+    // Stable: equals stay in the order of their names.
+    all.sort_by(|a, b| worst(b.1).total_cmp(&worst(a.1)));
+    let fine = all.iter().filter(|(_, v)| errors(v, false).iter().all(|e| !e.look)).count();
+    let rows: Vec<Row> = all.iter().take(SESSIONS).map(|(t, v)| row(t, v)).collect();
+    Some(Table {
+        more: all.len() - rows.len(),
+        rows,
+        summary: format!("{fine} of {} sessions are within the limits", all.len()),
+    })
+}
+
+fn errors(validation: &Validation, rules: bool) -> [Figure; 3] {
+    let errors = if rules { validation.rule_errors() } else { validation.errors() };
+    let each = [errors.reads, errors.writes, errors.usd];
+    let mut most = MOST.into_iter();
+    each.map(|error| {
+        let most = most.next().expect("as many limits as errors");
+        let look = error.is_some_and(|error| error.abs() > most);
+        let text = error.map_or_else(|| "–".to_owned(), number::error);
+        Figure { text, look }
+    })
+}
+
+fn row(facts: &TranscriptFacts, v: &Validation) -> Row {
+    let tokens = |of: fn(&Buckets) -> u64| {
+        (number::grouped(of(&v.recorded)), number::grouped(of(&v.simulated)))
+    };
+    let usd = |usd: Option<f64>| usd.map_or_else(|| "unknown".to_owned(), number::dollars);
+    let sums =
+        [tokens(|b| b.read), tokens(|b| b.written()), (usd(v.recorded_usd), usd(v.simulated_usd))];
+    let errors = errors(v, false).into_iter().zip(errors(v, true));
+    let pairs = sums.into_iter().zip(errors).map(|((a, b), (whole, rules))| (a, b, whole, rules));
+    let known = facts.calibration.as_ref();
+    let count = |error: Option<f64>| {
+        error.map_or_else(|| "–".to_owned(), |e| number::error(e.abs()).replace('+', ""))
+    };
+    let hidden: i64 = v.unexplained.iter().fold(0, |sum, (_, n)| sum.saturating_add(*n));
+    let sign = if hidden < 0 { "−" } else { "+" };
+    Row {
+        name: plain::line(&facts.transcript),
+        requests: number::grouped(u64::from(v.requests)),
+        pairs: pairs.collect(),
+        counts: [
+            count(known.and_then(|c| c.in_sample)),
+            count(known.and_then(|c| c.forward)),
+            count(known.and_then(|c| c.after_boundary)),
+        ],
+        cold: format!("{} ({} foreseen)", v.cold_starts, v.expired),
+        hidden: match v.unexplained.len() {
+            0 => "nothing".to_owned(),
+            n => format!("{n}×, {sign}{} tokens", number::grouped(hidden.unsigned_abs())),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::testkit::{Kit, validation};
+
+    #[test]
+    fn the_worst_session_stands_first_and_what_is_beyond_the_limits_is_marked() {
+        let mut report = Kit::default().report();
+        assert!(table(&report).is_none());
+        report.transcripts[0].validation = Some(validation(0.01));
+        report.transcripts[1].validation = Some(validation(-0.04));
+        let table = table(&report).unwrap();
+        assert_eq!(table.summary, "1 of 2 sessions are within the limits");
+        let worst = &table.rows[0];
+        assert_eq!(worst.name, "session-1");
+        let marked: Vec<bool> = worst.pairs.iter().map(|p| p.2.look).collect();
+        // 4 % is beyond 3 % of reads and dollars, within 5 % of writes.
+        assert_eq!(marked, [true, false, true]);
+        assert_eq!(worst.pairs[0].2.text, "−4.0 %");
+        assert_eq!(worst.pairs[0].3.text, "+0.0 %", "the rules alone");
+        assert_eq!(worst.hidden, "2×, +1,000 tokens");
+    }
+}
