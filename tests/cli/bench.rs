@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use crate::desk::{Desk, fixture};
 
 /// What interface.md contracts for a run without probes.
-const CONTRACTED: [&str; 10] = [
+const CONTRACTED: [&str; 11] = [
     "cells.jsonl",
     "compactions.csv",
     "manifest.json",
@@ -16,6 +16,7 @@ const CONTRACTED: [&str; 10] = [
     "summary.csv",
     "summary.json",
     "texts.jsonl",
+    "validation.csv",
 ];
 
 #[test]
@@ -201,6 +202,29 @@ fn a_limit_of_nothing_selects_nothing() {
     assert_eq!((ran.code, ran.out.as_str()), (4, ""));
     assert!(ran.err.contains("no transcript is selected\nhelp: "), "{}", ran.err);
     assert_eq!(desk.list("."), before);
+}
+
+#[test]
+fn dollars_of_requests_and_compactions_add_up_to_the_bill_of_each_agent_model() {
+    let desk = Desk::with_sessions();
+    let payers = ["--agent-model", "claude-opus-4-6", "--agent-model", "a-local-model"];
+    let common = ["replay", "claude-code.jsonl", "--out", "run"];
+    let ran = desk.good(&[&common[..], &payers[..]].concat());
+    assert!(ran.out.contains("billed as claude-opus-4-6"), "{}", ran.out);
+    assert!(ran.out.contains(" unknown "), "{}", ran.out);
+    let usd = |text: &str| text.parse::<f64>().unwrap_or(0.0);
+    let sum = |file: &str, of: &[&str; 2]| -> f64 {
+        let rows = desk.csv(file).into_iter();
+        let mine = rows.filter(|r| [&*r["strategy"], &*r["agent_model"]] == *of);
+        mine.map(|r| usd(&r["cost_usd"])).sum()
+    };
+    for row in desk.csv("run/summary.csv") {
+        let of = [row["strategy"].as_str(), row["agent_model"].as_str()];
+        let parts = sum("run/requests.csv", &of) + sum("run/compactions.csv", &of);
+        assert!((usd(&row["cost_usd"]) - parts).abs() < 1e-6, "{of:?}: {row:?}");
+        let priced = of[1] == "claude-opus-4-6" && row["requests"] != "";
+        assert_eq!(!row["cost_usd"].is_empty(), priced, "{of:?}: {row:?}");
+    }
 }
 
 #[test]
