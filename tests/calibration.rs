@@ -88,6 +88,9 @@ fn the_size_of_a_stretch_is_what_the_preset_recorded_sends() {
     let subject = counted(session(), Calibrate::Never);
     let recording = &subject.recording;
     let found = readings(&recording.transcript, &recording.exact, &recording.counter);
+    // A counter that is scaled already changes nothing.
+    let scaled = recording.counter.scaled(1.25);
+    assert_eq!(found, readings(&recording.transcript, &recording.exact, &scaled));
     let hidden = subject.facts.hidden_tokens;
     let sent = rows(&subject, "recorded").requests;
     assert_eq!(found.len(), 120);

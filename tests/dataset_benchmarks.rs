@@ -237,7 +237,8 @@ fn the_shorter_chat_is_read_instead_and_questions_may_have_their_own_folder() {
 
 #[test]
 fn any_format_may_be_packed_and_a_broken_pack_is_an_error() {
-    for name in ["claude-code.jsonl", "pi.jsonl", "openai-chat.json", "locomo.json"] {
+    for name in ["claude-code.jsonl", "pi.jsonl", "codex.jsonl", "openai-chat.json", "locomo.json"]
+    {
         let bytes = packed(&std::fs::read(fixture(name)).unwrap());
         let stream =
             |bytes: &[u8]| load_reader(&format!("{name}.gz"), bytes, &LoadOptions::default());

@@ -268,6 +268,7 @@ fn samples() -> Vec<(&'static str, Vec<u8>)> {
         ("native", read("native/transcripts.jsonl")),
         ("claude-code", read("claude-code.jsonl")),
         ("pi", read("pi.jsonl")),
+        ("codex", read("codex.jsonl")),
         ("locomo", read("locomo.json")),
         ("beam", read("beam/7/chat.json")),
         ("openai-chat", read("openai-chat.json")),

@@ -23,7 +23,7 @@ fn fixture(name: &str) -> Dataset {
 
 #[test]
 fn a_written_data_set_reads_back_with_equal_transcripts() {
-    for name in ["claude-code.jsonl", "pi.jsonl", "openai-chat.json", "native"] {
+    for name in ["claude-code.jsonl", "pi.jsonl", "codex.jsonl", "openai-chat.json", "native"] {
         let mut dataset = fixture(name);
         dataset.licence = Some("MIT".to_owned());
         let folder = tempfile::tempdir().unwrap();
@@ -39,7 +39,7 @@ fn a_written_data_set_reads_back_with_equal_transcripts() {
 #[test]
 fn what_is_written_validates_against_the_published_schemas() {
     let (transcript, card) = (schema("transcript.schema.json"), schema("dataset.schema.json"));
-    for name in ["claude-code.jsonl", "pi.jsonl", "openai-chat.json", "native"] {
+    for name in ["claude-code.jsonl", "pi.jsonl", "codex.jsonl", "openai-chat.json", "native"] {
         let folder = tempfile::tempdir().unwrap();
         write_native(&fixture(name), folder.path()).unwrap();
         let lines = std::fs::read_to_string(folder.path().join("transcripts.jsonl")).unwrap();

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use jiff::Timestamp;
+use recap::clock::{PROFILE, Timeline};
 use recap::dataset::{Dataset, LoadOptions, load, write_native};
 use recap::model::{RecordedTrigger, Role, Transcript};
 
@@ -93,6 +95,72 @@ fn the_pi_session_keeps_every_message_and_what_its_compactions_kept() {
 }
 
 #[test]
+fn codex_rollouts_keep_every_call_response_and_count() {
+    let Some(dataset) = data("codex-rollouts") else {
+        return;
+    };
+    // Tool calls with their results, web searches (the provider keeps what
+    // they found), responses, largest prompt, compactions, and the totals of
+    // prompts and outputs that the last event of each file reports.
+    type Row = (&'static str, usize, usize, usize, u64, usize, [u64; 2]);
+    let expected: [Row; 4] = [
+        ("agentcmd-rollout-2025-09-24T19-22-20", 123, 0, 132, 96_338, 0, [7_494_343, 99_678]),
+        ("agentcmd-rollout-2025-09-24T20-12-23", 16, 0, 18, 16_579, 0, [149_449, 4_808]),
+        ("localpush-redacted-2026-02-23T12-54-34", 365, 7, 286, 209_950, 1, [33_810_485, 133_999]),
+        ("vibecodingtracker-codex", 19, 0, 19, 22_279, 0, [270_530, 12_551]),
+    ];
+    assert_eq!(dataset.transcripts.len(), expected.len());
+    for (transcript, (id, called, searches, requests, largest, compactions, totals)) in
+        dataset.transcripts.iter().zip(expected)
+    {
+        assert_eq!(transcript.id, id);
+        assert_eq!(results(transcript), called, "{id}");
+        let calls = transcript.calls();
+        assert_eq!(calls.len(), called + searches, "{id}");
+        let open = calls.iter().filter(|c| c.result.is_none());
+        assert!(open.clone().all(|c| c.tool == "web_search"), "{id}");
+        assert_eq!(open.count(), searches, "{id}");
+        assert_eq!(transcript.requests().count(), requests, "{id}");
+        let usage = transcript.requests().map(|at| transcript.messages[at as usize].usage);
+        let usage: Option<Vec<_>> = usage.collect();
+        let usage = usage.unwrap_or_else(|| panic!("{id}: a response was not counted"));
+        assert!(usage.iter().all(|u| u.output_final && u.output > 0), "{id}");
+        assert_eq!(usage.iter().map(|u| u.prompt()).max(), Some(largest), "{id}");
+        let sums: [u64; 2] =
+            [usage.iter().map(|u| u.prompt()).sum(), usage.iter().map(|u| u.output).sum()];
+        assert_eq!(sums, totals, "{id}");
+        assert_eq!(transcript.compactions.len(), compactions, "{id}");
+    }
+    let redacted = &dataset.transcripts[2];
+    let last = redacted.requests().last().expect("it has requests");
+    assert_eq!(redacted.messages[last as usize].usage.map(|u| u.prompt()), Some(162_073));
+    assert_eq!(redacted.compactions[0].summary, None);
+    assert_eq!(redacted.left_out["encrypted summary"], 1);
+    assert_eq!(redacted.compactions[0].tokens_before, Some(209_950));
+    assert!(dataset.warnings.iter().any(|w| w.contains("encrypted")), "{:?}", dataset.warnings);
+}
+
+#[test]
+fn a_resumed_response_was_sent_before_the_break() {
+    let path = "claude-code-sessions/other-sources/vibecodingtracker-claude_code.jsonl";
+    let Some(dataset) = data(path) else {
+        return;
+    };
+    // The last response of the first sitting is stamped with the time at which
+    // the session was resumed, 376 s after its request. It read all that was
+    // stored for five minutes: the request came 10 s after the one before.
+    let transcript = &dataset.transcripts[0];
+    let timeline = Timeline::of(transcript, &PROFILE, &[]);
+    let requests: Vec<u32> = transcript.requests().collect();
+    let whole = |at: &u32| transcript.messages[*at as usize].usage.map(|u| u.cache_read);
+    let resumed = requests.iter().position(|at| whole(at) == Some(40_088)).expect("it is there");
+    let [before, at] = [requests[resumed - 1], requests[resumed]];
+    let seconds = |a: Timestamp, b: Timestamp| b.duration_since(a).as_secs();
+    assert_eq!(seconds(timeline.at(before), timeline.at(at)), 375);
+    assert_eq!(seconds(timeline.sent_at(before), timeline.sent_at(at)), 10);
+}
+
+#[test]
 fn tau_bench_runs_become_one_transcript_each() {
     let Some(dataset) = data("tau-bench") else {
         return;
@@ -133,7 +201,7 @@ fn sidechains_become_transcripts_on_request_and_lose_no_result() {
 
 #[test]
 fn real_sessions_survive_the_native_format() {
-    for name in ["claude-code-sessions", "pi-sessions", "tau-bench"] {
+    for name in ["claude-code-sessions", "pi-sessions", "codex-rollouts", "tau-bench"] {
         let Some(dataset) = data(name) else {
             return;
         };

@@ -116,6 +116,26 @@ fn rule_2_usage_counts_once_with_the_largest_output() {
 }
 
 #[test]
+fn rule_2_output_is_final_only_where_a_line_has_a_stop_reason() {
+    let of = |stops: [Json; 2]| {
+        let line = |uuid, parent, output: u64, stop: &Json| {
+            let mut line = assistant(uuid, Some(parent), "msg_1", text("Hi."));
+            line["message"]["usage"] = json!({"input_tokens": 9, "output_tokens": output});
+            line["message"]["stop_reason"] = stop.clone();
+            line
+        };
+        // The largest figure counts, wherever it stands.
+        let lines = [line("a2", "u1", 80, &stops[0]), line("a3", "a2", 2, &stops[1])];
+        let [first, second] = lines;
+        let usage = read(&[user("u1", None, json!("hello")), first, second]).messages[1].usage;
+        usage.map(|u| (u.prompt(), u.output, u.output_final)).unwrap()
+    };
+    assert_eq!(of([json!(null), json!(null)]), (9, 80, false));
+    assert_eq!(of([json!(null), json!("end_turn")]), (9, 80, true));
+    assert_eq!(of([json!("tool_use"), json!(null)]), (9, 80, true));
+}
+
+#[test]
 fn rule_3_the_conversation_is_the_path_to_the_newest_leaf() {
     let transcript = read(&[
         user("u1", None, json!("hello")),

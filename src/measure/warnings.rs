@@ -90,12 +90,12 @@ fn counts(run: &Run<'_>) -> Vec<String> {
     if !exact.is_empty() {
         let reasons = exact.iter().map(|(why, n)| format!("{n} {why}"));
         let reasons = reasons.collect::<Vec<_>>().join(", ");
-        text += &format!("; the others are counted by the vocabulary alone: {reasons}");
+        text += &format!("; counted by the vocabulary alone: {reasons}");
     }
     let known = || scaled.iter().filter_map(|f| f.calibration.as_ref());
     let unsure = known().filter(|c| !c.is_sure()).count();
     if unsure > 0 {
-        text += &format!("; {unsure} of them without being sure of it");
+        text += &format!("; of the calibrated, {unsure} whose forward error is larger or unknown");
     }
     let behind = known().filter_map(|c| c.after_boundary).fold(0.0, f64::max);
     if behind > 0.0 {
@@ -110,11 +110,11 @@ fn counts(run: &Run<'_>) -> Vec<String> {
 
 fn why_exact(known: Option<&Calibration>) -> &'static str {
     match known.map(|c| (c.is_sure(), c.forward)) {
-        None => "have no usage",
+        None => "without usage",
         Some((true, _)) => "as asked",
-        Some((false, None)) => "have too few requests with usage",
+        Some((false, None)) => "with too few requests before a compaction",
         // As `Calibration::FORWARD_ERROR` sets it.
-        Some((false, Some(_))) => "have a forward error above 3 %",
+        Some((false, Some(_))) => "whose forward error is above 3 %",
     }
 }
 
@@ -378,9 +378,10 @@ mod tests {
         ];
         says(
             &warned(all, Vec::new()),
-            "tokens of 2 of 7 transcripts are calibrated to the provider's usage; the others are \
-             counted by the vocabulary alone: 1 as asked, 1 have a forward error above 3 %, 2 have \
-             no usage, 1 have too few requests with usage; 1 of them without being sure of it",
+            "tokens of 2 of 7 transcripts are calibrated to the provider's usage; counted by the \
+             vocabulary alone: 1 as asked, 1 whose forward error is above 3 %, 1 with too few \
+             requests before a compaction, 2 without usage; of the calibrated, 1 whose forward \
+             error is larger or unknown",
         );
         silent(&warned(vec![of("f").build()], Vec::new()), "calibrated");
     }

@@ -88,6 +88,9 @@ pub enum Exogenous {
     Cold,
     /// A cold start that left the global part of the preamble.
     Restart,
+    /// The session's first request found its whole preamble: another session
+    /// had just begun alike.
+    Primed,
     /// The prefix was read although its life was over: a request that is not
     /// in the recording had renewed it.
     Renewed,

@@ -107,25 +107,31 @@ impl Biller {
 
     /// Bills the calls that a compaction made. Those on the live conversation
     /// begin with the prompt of the last request and read its cache; what came
-    /// since and the instruction are new.
-    pub fn calls(&mut self, compaction: u32, calls: &[ModelCall], at: Timestamp) {
+    /// since and the instruction are new. Returns the tokens of each call that
+    /// its model had to read anew.
+    pub fn calls(&mut self, compaction: u32, calls: &[ModelCall], at: Timestamp) -> Vec<u64> {
+        let mut anew = Vec::new();
         for call in calls.iter().filter(|call| call.usage.input > 0) {
             self.calls += 1;
             let live = call.live && self.sent.prompt().tokens() <= call.usage.input;
             let mut prompt = if live { self.sent.prompt().clone() } else { Prompt::default() };
-            let new = call.usage.input - prompt.tokens();
-            prompt.push(!self.calls, new, 1, Unit::Input);
+            let rest = call.usage.input - prompt.tokens();
+            prompt.push(!self.calls, rest, 1, Unit::Input);
             let ideal_read = self.ideal.request(&prompt, at).read;
+            let mut new = prompt.tokens();
             for payer in &mut self.payers {
                 let bill = PromptBill {
                     billed: payer.billed.request(&prompt, at),
                     rules_only: payer.rules_only.as_mut().map(|cache| cache.request(&prompt, at)),
                     ideal_read,
                 };
+                new = new.min(prompt.tokens() - bill.billed.read);
                 let output = call.usage.output;
                 payer.bill.calls.push(CallBill { compaction, prompt: bill.settled(), output });
             }
+            anew.push(new);
         }
+        anew
     }
 
     /// The prompt of the last request.
@@ -160,11 +166,12 @@ impl Payer {
         match facts.exogenous {
             Some(Exogenous::Cold) => self.billed.reset(prompt, 0, at),
             Some(Exogenous::Restart) => self.billed.reset(prompt, sent.base(), at),
+            Some(Exogenous::Primed) => self.billed.reset(prompt, sent.head(), at),
             Some(Exogenous::Renewed) => self.billed.renew(at),
             None => {}
         }
-        let cold = matches!(facts.exogenous, Some(Exogenous::Cold | Exogenous::Restart));
-        let warm = !cold && self.billed.is_warm(at);
+        let reset = facts.exogenous.is_some_and(|e| e != Exogenous::Renewed);
+        let warm = !reset && self.billed.is_warm(at);
         let billed = self.billed.request(prompt, at);
         assert_eq!(billed.prompt(), prompt.tokens(), "buckets sum to the prompt");
         let rules_only = self.rules_only.as_mut().map(|cache| cache.request(prompt, at));

@@ -10,10 +10,12 @@ use crate::model::{Exogenous, RecordedCompaction, RequestFacts};
 const COLD: f64 = 0.9;
 
 /// Marks the requests that found the cache otherwise than the requests before
-/// let expect. `global`: tokens of the preamble that outlive a restart.
+/// let expect. `hidden`: tokens of the hidden preamble; `global`: those of them
+/// that outlive a restart.
 pub(super) fn mark(
     requests: &mut [RequestFacts],
     compactions: &[RecordedCompaction],
+    hidden: u64,
     global: Option<u64>,
 ) {
     let life = life(requests);
@@ -36,7 +38,13 @@ pub(super) fn mark(
         };
         found.push(match last {
             // Others may have kept the preamble alive before the session began.
-            None => Some(restarted(read)).filter(|e| *e == Exogenous::Restart),
+            None => match restarted(read) {
+                Exogenous::Restart if read > hidden.midpoint(global.unwrap_or(hidden)) => {
+                    Some(Exogenous::Primed)
+                }
+                Exogenous::Restart => Some(Exogenous::Restart),
+                _ => None,
+            },
             // Behind the vendor's own compaction nothing but the preamble can
             // be read; that even this was not is no doing of the compaction.
             Some((_, before)) if edited(before) => {

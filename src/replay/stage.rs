@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use cpu_time::ThreadTime;
 
-use crate::model::CompactionRow;
+use crate::clock::{PROFILE, response_ms};
+use crate::model::{CompactionRow, LatencySource};
 use crate::strategy::{
     Gauge, Host, Metered, ModelCall, Outcome, Stage, Strategy, StrategyError, When, pairs_are_whole,
 };
@@ -143,7 +144,10 @@ impl Session<'_> {
             input_tokens: calls.iter().map(|c| c.usage.input).sum(),
             output_tokens: calls.iter().map(|c| c.usage.output).sum(),
             cpu_ms: 0.0,
-            latency_ms: calls.iter().map(|c| c.latency_ms).sum(),
+            latency_ms: match calls {
+                [] => None,
+                calls => calls.iter().map(|c| c.latency_ms).sum(),
+            },
             latency_source: None,
             background: false,
             fallback: outcome.fallback.as_ref().map(|f| format!("{}: {}", f.to, f.reason)),
@@ -164,7 +168,7 @@ impl Session<'_> {
         let acted = changes != Changes::default() || row.model_calls > 0 || row.fallback.is_some();
         if acted {
             if !self.at_end {
-                self.charge(&row, &calls, is_view);
+                self.charge(&mut row, &calls, is_view);
             }
             self.compactions.push(row);
         }
@@ -172,9 +176,18 @@ impl Session<'_> {
 
     /// Puts a compaction on the bill. A view hides anew what it hid before:
     /// without it, the prompt would have been the last one and what came since.
-    fn charge(&mut self, row: &CompactionRow, calls: &[ModelCall], is_view: bool) {
+    /// Calls that nobody timed are given the time that the profile says.
+    fn charge(&mut self, row: &mut CompactionRow, calls: &[ModelCall], is_view: bool) {
         let compaction = self.compactions.len() as u32;
-        self.biller.calls(compaction, calls, self.now);
+        let anew = self.biller.calls(compaction, calls, self.now);
+        if row.latency_ms.is_some() {
+            row.latency_source = Some(LatencySource::Live);
+        } else if !anew.is_empty() {
+            let answered = calls.iter().filter(|call| call.usage.input > 0).zip(anew);
+            let each = answered.map(|(call, new)| response_ms(&PROFILE, new, call.usage.output));
+            row.latency_ms = Some(each.sum());
+            row.latency_source = Some(LatencySource::Modelled);
+        }
         let before = match self.requests.last() {
             Some(last) if is_view => last.tokens_sent + self.arrived,
             _ => row.tokens_before,

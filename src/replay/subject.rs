@@ -65,7 +65,8 @@ impl Subject {
         name_tools(&recording, &mut messages);
         let mut requests = requests(&recording, &timeline);
         let global = recording.calibration.as_ref().and_then(|c| c.global);
-        exogenous::mark(&mut requests, &transcript.compactions, global);
+        let hidden = recording.sizes.hidden_tokens;
+        exogenous::mark(&mut requests, &transcript.compactions, hidden, global);
         let facts = TranscriptFacts {
             dataset: dataset.to_owned(),
             transcript: transcript.id.clone(),

@@ -208,7 +208,7 @@ impl Books {
                     self.expired += u32::from(idle > self.life);
                 }
                 Some(Exogenous::Renewed) => self.renewed += 1,
-                None => {}
+                Some(Exogenous::Primed) | None => {}
             }
         }
         self.last = Some(request.at);

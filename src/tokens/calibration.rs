@@ -94,12 +94,14 @@ pub fn calibrate(transcript: &Transcript, sizes: &Sizes, counter: &Counter) -> O
 }
 
 /// Every request with usage. The context is what the recorded agent had, as
-/// the preset `recorded` sends it.
+/// the preset `recorded` sends it, counted by the vocabulary alone: `sizes` are
+/// exact, and a counter's scale is left aside.
 pub fn readings(transcript: &Transcript, sizes: &Sizes, counter: &Counter) -> Vec<Reading> {
     if transcript.messages.iter().all(|message| reported_prompt(message).is_none()) {
         return Vec::new();
     }
-    let mut had = Had::new(transcript, sizes, counter);
+    let counter = counter.scaled(1.0);
+    let mut had = Had::new(transcript, sizes, &counter);
     let mut boundaries = transcript.compactions.iter().peekable();
     let mut changes = transcript.preamble_changes.iter().zip(&sizes.preamble_changes).peekable();
     let mut preamble = sizes.preamble.tokens;

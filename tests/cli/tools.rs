@@ -7,6 +7,7 @@ fn an_imported_session_benches_to_the_same_requests_as_its_original() {
     for (format, file) in [
         ("claude-code", "claude-code.jsonl"),
         ("pi", "pi.jsonl"),
+        ("codex", "codex.jsonl"),
         ("openai-chat", "openai-chat.json"),
         ("auto", "claude-code.jsonl"),
     ] {

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde_json::Value as Json;
 
+use crate::dataset::check::Draft;
 use crate::model::{Block, Message, Role};
 
 /// Content that may be written as plain text or as a list of parts.
@@ -98,6 +100,19 @@ impl ResultText {
             self.text.push('\n');
         }
         self.text.push_str(text);
+    }
+}
+
+/// Arguments are JSON in a string. What the model wrote wrongly stays text.
+pub(super) fn arguments(value: Json, draft: &mut Draft) -> Json {
+    match value {
+        Json::String(text) if text.trim().is_empty() => serde_json::json!({}),
+        Json::String(text) => serde_json::from_str(&text).unwrap_or_else(|_| {
+            draft.leave_out("structure of undecodable arguments", 1);
+            Json::String(text)
+        }),
+        Json::Null => serde_json::json!({}),
+        other => other,
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod beam;
 mod claude_code;
+mod codex;
 mod content;
 mod locomo;
 mod openai_chat;
@@ -63,6 +64,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &Native,
     &claude_code::ClaudeCode,
     &pi::Pi,
+    &codex::Codex,
     &locomo::Locomo,
     &beam::Beam,
     &openai_chat::OpenAiChat,

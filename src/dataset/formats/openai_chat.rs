@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 
 use super::Format;
-use super::content::{Content, ResultText, result_message};
+use super::content::{Content, ResultText, arguments, result_message};
 use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
 use crate::dataset::detect::Head;
@@ -345,19 +345,6 @@ fn tools(tools: Option<Vec<WireTool>>) -> Vec<ToolDefinition> {
             parameters: tool.function.parameters,
         })
         .collect()
-}
-
-/// Arguments are JSON in a string. What the model wrote wrongly stays text.
-fn arguments(value: Json, draft: &mut Draft) -> Json {
-    match value {
-        Json::String(text) if text.trim().is_empty() => serde_json::json!({}),
-        Json::String(text) => serde_json::from_str(&text).unwrap_or_else(|_| {
-            draft.leave_out("structure of undecodable arguments", 1);
-            Json::String(text)
-        }),
-        Json::Null => serde_json::json!({}),
-        other => other,
-    }
 }
 
 fn content_blocks(content: Content<Part>, blocks: &mut Vec<Block>, draft: &mut Draft) {

@@ -98,6 +98,12 @@ impl Sent {
         self.base
     }
 
+    /// Blocks of the whole preamble, with what harnesses put in front of the
+    /// conversation.
+    pub fn head(&self) -> usize {
+        self.head
+    }
+
     /// Brings the prompt up to date.
     pub fn look(&mut self, context: &mut Context) {
         let (before, also) = (context.hidden_before(), context.hidden_by_name());

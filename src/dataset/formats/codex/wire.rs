@@ -1,0 +1,330 @@
+//! Records of a Codex CLI rollout as they stand on disk, versions 0.39 to 0.104.
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+use crate::dataset::error::Problem;
+use crate::dataset::formats::content::{Content, ResultText};
+use crate::dataset::source::parse;
+use crate::model::Usage;
+
+#[derive(Deserialize)]
+struct Header {
+    timestamp: Option<Timestamp>,
+    #[serde(rename = "type")]
+    kind: String,
+}
+
+#[derive(Deserialize)]
+struct WithPayload<P> {
+    payload: P,
+}
+
+#[derive(Deserialize)]
+struct Kind {
+    #[serde(rename = "type")]
+    kind: String,
+}
+
+/// One line of the rollout.
+pub(super) struct Record {
+    pub(super) line: u64,
+    pub(super) at: Option<Timestamp>,
+    pub(super) body: Body,
+}
+
+/// What a line holds.
+pub(super) enum Body {
+    Session(Box<Session>),
+    Turn(Turn),
+    Item(Item),
+    Tokens(Option<TokenInfo>),
+    Aborted,
+    Compacted(Compacted),
+    /// No part of the conversation; the reason under which it is counted.
+    Other(String),
+}
+
+/// What the session says of itself.
+#[derive(Deserialize)]
+pub(super) struct Session {
+    pub(super) id: Option<String>,
+    pub(super) cwd: Option<String>,
+    pub(super) cli_version: Option<String>,
+    pub(super) originator: Option<String>,
+    pub(super) git: Option<Git>,
+    /// The system prompt, in files of 2026. The `instructions` of older ones
+    /// are the user's own and stand among the messages as well.
+    pub(super) base_instructions: Option<Instructions>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Git {
+    pub(super) branch: Option<String>,
+    pub(super) commit_hash: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Instructions {
+    pub(super) text: String,
+}
+
+/// Stands before a request, or before the first of a turn.
+#[derive(Deserialize)]
+pub(super) struct Turn {
+    pub(super) cwd: Option<String>,
+    pub(super) model: Option<String>,
+}
+
+/// A part of the conversation, as the provider knows it.
+pub(super) enum Item {
+    Message {
+        role: String,
+        content: Content<Part>,
+    },
+    /// What of the thinking is not encrypted; may be empty.
+    Reasoning(String),
+    Call {
+        /// Absent for tools that the provider itself runs.
+        id: Option<String>,
+        name: String,
+        arguments: Json,
+    },
+    Result {
+        call: String,
+        output: Output,
+    },
+}
+
+/// A part of a message's content.
+#[derive(Deserialize)]
+pub(super) struct Part {
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    pub(super) text: Option<String>,
+    pub(super) image_url: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct WireMessage {
+    role: String,
+    #[serde(default)]
+    content: Content<Part>,
+}
+
+#[derive(Deserialize)]
+struct WireReasoning {
+    #[serde(default)]
+    summary: Content<Part>,
+    #[serde(default)]
+    content: Content<Part>,
+}
+
+#[derive(Deserialize)]
+struct WireCall {
+    call_id: String,
+    name: String,
+    #[serde(default)]
+    arguments: Json,
+    input: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct WireAction {
+    call_id: Option<String>,
+    #[serde(default)]
+    action: Json,
+}
+
+#[derive(Deserialize)]
+struct WireResult {
+    call_id: String,
+    output: Output,
+}
+
+/// What came back: text, parts, or a text with a verdict.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Output {
+    Content(Content<Part>),
+    Judged {
+        #[serde(default)]
+        content: Content<Part>,
+        success: Option<bool>,
+    },
+}
+
+/// A shell's result in files of 2025: JSON within the text.
+#[derive(Deserialize)]
+struct Shell {
+    output: String,
+    metadata: ShellMetadata,
+}
+
+#[derive(Deserialize)]
+struct ShellMetadata {
+    exit_code: i64,
+}
+
+/// Begins a shell's result in files of 2026.
+const EXIT_CODE: &str = "Exit code: ";
+
+impl Output {
+    /// The text, and whether the tool failed. A shell's JSON is unpacked:
+    /// escapes are no letters of what they hold (`semantics` 34).
+    pub(super) fn read(self) -> (ResultText, bool) {
+        let (content, success) = match self {
+            Output::Content(content) => (content, None),
+            Output::Judged { content, success } => (content, success),
+        };
+        let text = match content {
+            Content::Text(text) => text,
+            Content::Parts(parts) => {
+                let mut result = ResultText::default();
+                for part in parts {
+                    match part.text {
+                        Some(text) => result.add(&text),
+                        None => result.images += u32::from(part.kind == "input_image"),
+                    }
+                }
+                return (result, success == Some(false));
+            }
+        };
+        let (text, code) = match serde_json::from_str::<Shell>(&text) {
+            Ok(shell) => (shell.output, Some(shell.metadata.exit_code)),
+            Err(_) => {
+                let code = text.strip_prefix(EXIT_CODE).and_then(|rest| rest.lines().next());
+                let code = code.and_then(|code| code.trim().parse().ok());
+                (text, code)
+            }
+        };
+        let failed = success == Some(false) || code.is_some_and(|code| code != 0);
+        (ResultText { text, images: 0 }, failed)
+    }
+}
+
+/// Counts of a `token_count` event.
+#[derive(Deserialize)]
+pub(super) struct TokenInfo {
+    /// Since the session began: an event that repeats it brings nothing new.
+    pub(super) total_token_usage: Counts,
+    /// Of the response that it reports.
+    pub(super) last_token_usage: Counts,
+}
+
+/// OpenAI counts cached tokens within the input, reasoning within the output.
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
+pub(super) struct Counts {
+    input_tokens: u64,
+    #[serde(default)]
+    cached_input_tokens: u64,
+    output_tokens: u64,
+}
+
+impl Counts {
+    /// The same in disjoint buckets; `None` where nothing was sent or written
+    /// (an estimate after a compaction).
+    pub(super) fn usage(&self) -> Option<Usage> {
+        let cache_read = self.cached_input_tokens.min(self.input_tokens);
+        let usage = Usage {
+            input: self.input_tokens - cache_read,
+            cache_read,
+            output: self.output_tokens,
+            output_final: true,
+            ..Usage::default()
+        };
+        (usage.prompt() > 0 || usage.output > 0).then_some(usage)
+    }
+}
+
+#[derive(Deserialize)]
+struct WithInfo {
+    info: Option<TokenInfo>,
+}
+
+/// The vendor's compaction: what the context was from then on.
+#[derive(Deserialize)]
+pub(super) struct Compacted {
+    #[serde(default)]
+    pub(super) message: String,
+    #[serde(default)]
+    pub(super) replacement_history: Option<Vec<Kept>>,
+}
+
+/// An item of the new context: a message, or an encrypted summary.
+#[derive(Deserialize)]
+pub(super) struct Kept {
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    #[serde(default)]
+    pub(super) role: String,
+    #[serde(default)]
+    pub(super) content: Content<Part>,
+}
+
+/// Reads one line. Two passes, since kinds that are no conversation must not
+/// fail on fields nobody reads.
+pub(super) fn read(text: &str) -> Result<(Option<Timestamp>, Body), Problem> {
+    let header: Header = parse(text)?;
+    let body = match header.kind.as_str() {
+        "session_meta" => Body::Session(Box::new(payload(text)?)),
+        "turn_context" => Body::Turn(payload(text)?),
+        "compacted" => Body::Compacted(payload(text)?),
+        "response_item" => item(text)?,
+        "event_msg" => match payload::<Kind>(text)?.kind.as_str() {
+            "token_count" => Body::Tokens(payload::<WithInfo>(text)?.info),
+            "turn_aborted" => Body::Aborted,
+            // The others repeat what the items say, or are for the screen.
+            _ => Body::Other("event record".to_owned()),
+        },
+        other => Body::Other(format!("{other} record")),
+    };
+    Ok((header.timestamp, body))
+}
+
+fn payload<P: serde::de::DeserializeOwned>(text: &str) -> Result<P, Problem> {
+    Ok(parse::<WithPayload<P>>(text)?.payload)
+}
+
+fn item(text: &str) -> Result<Body, Problem> {
+    let kind = payload::<Kind>(text)?.kind;
+    let item = match kind.as_str() {
+        "message" => {
+            let WireMessage { role, content } = payload(text)?;
+            Item::Message { role, content }
+        }
+        "reasoning" => {
+            let WireReasoning { summary, content } = payload(text)?;
+            Item::Reasoning([texts(summary), texts(content)].concat().join("\n"))
+        }
+        "function_call" | "custom_tool_call" => {
+            let call: WireCall = payload(text)?;
+            // A custom tool takes one text and no object.
+            let arguments = match call.input {
+                Some(input) => serde_json::json!({ "input": input }),
+                None => call.arguments,
+            };
+            Item::Call { id: Some(call.call_id), name: call.name, arguments }
+        }
+        "function_call_output" | "custom_tool_call_output" => {
+            let WireResult { call_id, output } = payload(text)?;
+            Item::Result { call: call_id, output }
+        }
+        "web_search_call" | "local_shell_call" => {
+            let WireAction { call_id, action } = payload(text)?;
+            let name = kind.trim_end_matches("_call").to_owned();
+            Item::Call { id: call_id, name, arguments: action }
+        }
+        _ => return Ok(Body::Other(format!("{kind} item"))),
+    };
+    Ok(Body::Item(item))
+}
+
+/// The texts among parts, in order.
+pub(super) fn texts(content: Content<Part>) -> Vec<String> {
+    match content {
+        Content::Text(text) => vec![text],
+        Content::Parts(parts) => parts.into_iter().filter_map(|part| part.text).collect(),
+    }
+}

@@ -1,0 +1,287 @@
+//! What a session is billed for, worked out by hand: cache plans, the clock,
+//! what befell the recording's cache, and what compactions cost.
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{block_on, message, offline, plan, preset, subject, text};
+use jiff::{SignedDuration, Timestamp};
+use recap::model::{
+    Bill, Block, Buckets, CellOutcome, CellRows, Exogenous, LatencySource, Message, Role,
+    Transcript, Usage,
+};
+use recap::pricing::{Agent, Class, ModelPrices, PriceList, Tariff};
+use recap::replay::{Subject, replay};
+use recap::strategy::{Preset, builtin};
+use serde_json::json;
+
+/// Anthropic's rules without a minimum, in round prices: 1 for input, 1.25 and
+/// 2 for a write, 0.1 for a read, 5 for output, in USD per million.
+fn claude() -> Agent {
+    let entry = json!({
+        "input_cost_per_token": 1e-6,
+        "cache_read_input_token_cost": 1e-7,
+        "cache_creation_input_token_cost": 1.25e-6,
+        "cache_creation_input_token_cost_above_1hr": 2e-6,
+        "output_cost_per_token": 5e-6,
+        "prompt_cache_min_tokens": 0,
+    });
+    agent(ModelPrices::read("claude-round", &entry).unwrap())
+}
+
+fn listed(name: &str) -> Agent {
+    agent(PriceList::bundled().find(name).unwrap().clone())
+}
+
+fn agent(prices: ModelPrices) -> Agent {
+    let model = prices.id.clone();
+    Agent { billed_as: model.clone(), model, prices: Some(Arc::new(prices)) }
+}
+
+fn rows(subject: &Subject, preset: Preset, window: u64, agent: &Agent) -> CellRows {
+    let mut plan = plan(preset, window);
+    plan.agents = Arc::new([agent.clone()]);
+    match block_on(replay(subject, &plan, &offline())).cell.outcome {
+        CellOutcome::Done(rows) => *rows,
+        CellOutcome::Failed { error } => panic!("{error}"),
+    }
+}
+
+fn named(name: &str) -> Preset {
+    builtin(name, &[]).unwrap().unwrap()
+}
+
+fn billed(rows: &CellRows) -> Vec<Buckets> {
+    rows.bills[0].requests.iter().map(|r| r.unwrap().prompt.billed).collect()
+}
+
+/// Uncached, read, and written for five minutes and for an hour.
+fn parts(buckets: &Buckets) -> (u64, u64, u64, u64) {
+    (buckets.uncached, buckets.read, buckets.write, buckets.write_1h)
+}
+
+/// USD of prompts, outputs and calls.
+fn usd(subject: &Subject, bill: &Bill, agent: &Agent) -> f64 {
+    let mut tariff = Tariff::new(agent.prices.as_ref().unwrap(), Class::Standard);
+    let mut sum = 0.0;
+    for (facts, request) in subject.facts.requests.iter().zip(&bill.requests) {
+        let Some(request) = request else { continue };
+        let billed = request.prompt.billed;
+        sum += tariff.prompt_usd(&billed, facts.at).unwrap();
+        sum += tariff.output_usd(billed.prompt(), facts.output, facts.at).unwrap();
+    }
+    for call in &bill.calls {
+        let at = subject.facts.requests[0].at;
+        sum += tariff.prompt_usd(&call.prompt.billed, at).unwrap();
+        sum += tariff.output_usd(call.prompt.billed.prompt(), call.output, at).unwrap();
+    }
+    sum
+}
+
+/// User and assistant by turns, ten tokens each, at these seconds.
+fn turns(seconds: &[i64]) -> Transcript {
+    let each = |(at, &second): (usize, &i64)| Message {
+        at: Some(Timestamp::UNIX_EPOCH + SignedDuration::from_secs(second)),
+        ..message(at, if at % 2 == 0 { Role::User } else { Role::Assistant }, vec![text(10)])
+    };
+    let messages = seconds.iter().enumerate().map(each).collect();
+    Transcript { id: "turns".into(), messages, ..Transcript::default() }
+}
+
+#[test]
+fn a_growing_conversation_reads_what_it_wrote_the_last_time() {
+    let subject = subject(turns(&[0, 1, 60, 61, 120, 121]));
+    let rows = rows(&subject, named("full"), 1_000, &claude());
+    let found: Vec<_> = billed(&rows).iter().map(parts).collect();
+    // 10 tokens, then 20 more each: the answer and the next question.
+    assert_eq!(found, [(0, 0, 10, 0), (0, 10, 20, 0), (0, 30, 20, 0)]);
+    assert!(rows.requests.iter().all(|r| !r.cache_break));
+    assert_eq!(rows.requests[2].common_prefix, 30);
+    let ideal: Vec<u64> =
+        rows.bills[0].requests.iter().map(|r| r.unwrap().prompt.ideal_read).collect();
+    assert_eq!(ideal, [0, 10, 30]);
+    // 10·1.25 + (1 + 25) + (3 + 25) for prompts, three times 50 for outputs.
+    let expected = (12.5 + 26.0 + 28.0 + 150.0) * 1e-6;
+    assert!((usd(&subject, &rows.bills[0], &claude()) - expected).abs() < 1e-12);
+}
+
+#[test]
+fn a_lunch_break_shows_in_the_bill() {
+    // The question that follows the break comes after 70 minutes.
+    let times = [0, 1, 60, 61, 61 + 4_200, 61 + 4_201];
+    let rows = rows(&subject(turns(&times)), named("full"), 1_000, &claude());
+    let found: Vec<_> = billed(&rows).iter().map(parts).collect();
+    assert_eq!(found[2], (0, 0, 50, 0), "everything is written again");
+    // The idle cache forgets nothing; OpenAI's older one forgets as well.
+    assert_eq!(rows.bills[0].requests[2].unwrap().prompt.ideal_read, 30);
+}
+
+#[test]
+fn an_hour_is_written_where_the_recording_wrote_for_an_hour() {
+    let usage = |read, write| Usage { cache_read: read, cache_write_1h: write, ..Usage::default() };
+    let mut transcript = turns(&[0, 1, 60, 61, 61 + 3_000, 61 + 3_001]);
+    transcript.messages[1].usage = Some(usage(0, 10));
+    transcript.messages[3].usage = Some(usage(10, 20));
+    transcript.messages[5].usage = Some(usage(30, 20));
+    let subject = subject(transcript);
+    assert!(subject.facts.requests.iter().all(|r| r.exogenous.is_none()));
+    let rows = rows(&subject, named("full"), 1_000, &claude());
+    let found: Vec<_> = billed(&rows).iter().map(parts).collect();
+    assert_eq!(found, [(0, 0, 0, 10), (0, 10, 0, 20), (0, 30, 0, 20)]);
+}
+
+#[test]
+fn a_recorded_cold_start_is_replayed_for_every_preset_and_not_by_the_rules_alone() {
+    let usage = |read, write| Usage { cache_read: read, cache_write_5m: write, ..Usage::default() };
+    let mut transcript = turns(&[0, 1, 60, 61, 120, 121, 180, 181]);
+    for (at, (read, write)) in [(1, (0, 10)), (3, (10, 20)), (5, (0, 50)), (7, (50, 20))] {
+        transcript.messages[at].usage = Some(usage(read, write));
+    }
+    let subject = subject(transcript);
+    let events: Vec<_> = subject.facts.requests.iter().map(|r| r.exogenous).collect();
+    assert_eq!(events, [None, None, Some(Exogenous::Cold), None]);
+    for name in ["full", "sliding-window"] {
+        let rows = rows(&subject, named(name), 1_000, &claude());
+        let third = rows.bills[0].requests[2].unwrap().prompt;
+        assert_eq!(parts(&third.billed), (0, 0, 50, 0), "{name}");
+        assert_eq!(parts(&third.rules_only()), (0, 30, 20, 0), "{name}");
+        assert_eq!(parts(&rows.bills[0].requests[3].unwrap().prompt.billed), (0, 50, 20, 0));
+    }
+}
+
+#[test]
+fn an_aborted_request_is_not_billed() {
+    let mut transcript = turns(&[0, 1, 60, 61, 120, 121]);
+    transcript.messages[3].usage = Some(Usage::default());
+    let rows = rows(&subject(transcript), named("full"), 1_000, &claude());
+    let requests = &rows.bills[0].requests;
+    assert_eq!(requests[1], None);
+    assert_eq!(parts(&requests[2].unwrap().prompt.billed), (0, 10, 40, 0));
+}
+
+#[test]
+fn a_turn_of_more_blocks_than_the_provider_looks_back_over_is_read_still() {
+    // 15 calls and their results: 30 blocks lie between two requests.
+    let call = |n: usize| common::call(&format!("c{n}"), "x");
+    let mut messages = vec![message(0, Role::User, vec![text(10)])];
+    messages.push(message(1, Role::Assistant, (0..15).map(call).collect()));
+    let results =
+        (0..15).map(|n| message(2 + n, Role::Tool, vec![common::result(&format!("c{n}"), 10)]));
+    messages.extend(results);
+    messages.push(message(17, Role::Assistant, vec![text(10)]));
+    let subject = subject(Transcript { id: "fan".into(), messages, ..Transcript::default() });
+    let read = |preset: Preset| billed(&rows(&subject, preset, 10_000, &claude()))[1].read;
+    assert_eq!(read(named("full")), 10, "the breakpoint of the request before still stands");
+    let newest = preset("cache_breakpoints = [\"preamble\", \"newest\"]\n");
+    assert_eq!(read(newest), 0, "a moving breakpoint alone looks back over 20 blocks");
+}
+
+/// Twenty turns of an agent: a question of about 50 tokens, a call, a result of
+/// 1,500, an answer of 100, behind a system prompt of 3,000. No time between.
+fn agent_session() -> Transcript {
+    let mut messages = Vec::new();
+    for turn in 0..20 {
+        let id = messages.len();
+        let call_id = format!("c{turn}");
+        let says =
+            format!("We decided to keep part {turn} in src/part_{turn}.rs. {}", common::words(30));
+        messages.push(message(id, Role::User, vec![Block::Text { text: says }]));
+        messages.push(message(id + 1, Role::Assistant, vec![common::call(&call_id, "x")]));
+        messages.push(message(id + 2, Role::Tool, vec![common::result(&call_id, 1_500)]));
+        messages.push(message(id + 3, Role::Assistant, vec![text(100)]));
+    }
+    for (at, message) in messages.iter_mut().enumerate() {
+        message.at = Some(Timestamp::UNIX_EPOCH + SignedDuration::from_secs(10 * at as i64));
+    }
+    let mut transcript = Transcript { id: "agent".into(), messages, ..Transcript::default() };
+    transcript.preamble.system = vec![common::words(3_000)];
+    transcript
+}
+
+/// The published direction: a window that slides at every request sends far
+/// fewer tokens and costs more; dropping the oldest in large steps costs less.
+#[test]
+fn a_sliding_window_sends_less_and_costs_more_and_large_cuts_cost_less() {
+    let subject = subject(agent_session());
+    let step = "[[stage]]\nmechanism = \"fifo\"\nat = \"request\"\n\
+                when = { above = \"window\", share = 0.85 }\n\
+                target = { of = \"window\", share = 0.3 }\n";
+    let table = [
+        ("full", named("full")),
+        ("sliding-window", named("sliding-window")),
+        ("large cuts", preset(step)),
+    ]
+    .map(|(name, preset)| {
+        let rows = rows(&subject, preset, 24_000, &claude());
+        let sent: u64 = rows.requests.iter().map(|r| r.tokens_sent).sum();
+        let breaks = rows.requests.iter().filter(|r| r.cache_break).count();
+        let cost = usd(&subject, &rows.bills[0], &claude());
+        println!("{name:16} {sent:8} tokens  {breaks:3} breaks  ${cost:.4}");
+        (sent as f64, breaks, cost)
+    });
+    let [full, window, cut] = table;
+    assert!(window.0 < 0.6 * full.0, "tokens: {table:?}");
+    assert!(window.2 > 1.2 * full.2, "dollars: {table:?}");
+    assert!(cut.0 < full.0 && cut.2 < full.2, "large cuts: {table:?}");
+    assert!(cut.1 <= 10 && window.1 >= 30, "breaks: {table:?}");
+}
+
+/// Arachne's argument (seed 000, "Why Message History, Not System Prompt"):
+/// a state in the system prompt makes the cached system prompt anew at every
+/// fold; in the history it leaves it alone.
+#[test]
+fn a_state_in_the_system_prompt_rebuilds_the_explicit_cache_at_every_fold() {
+    let mut transcript = agent_session();
+    transcript.preamble.system = vec![common::words(8_000)];
+    let subject = subject(transcript);
+    let gemini = listed("gemini-3.8-flash");
+    let run = |name: &str| {
+        let rows = rows(&subject, named(name), 24_000, &gemini);
+        let folds = rows.compactions.iter().filter(|c| c.messages_folded > 0).count();
+        let creations = billed(&rows).iter().filter(|b| b.stored_token_seconds > 0).count();
+        (folds, creations, rows)
+    };
+    let (folds, creations, history) = run("session-state");
+    assert!(folds >= 2, "{folds} folds");
+    assert_eq!(creations, 1, "once, when the session begins");
+    let (folds, creations, system) = run("session-state-system");
+    assert!(folds >= 2, "{folds} folds");
+    assert_eq!(creations, 1 + folds, "and at every fold");
+    let dollars = |rows: &CellRows| usd(&subject, &rows.bills[0], &gemini);
+    println!("history ${:.5}, system ${:.5}", dollars(&history), dollars(&system));
+    assert!(dollars(&history) < dollars(&system));
+    assert_eq!(system.bills[0].rules, "gemini-explicit");
+}
+
+#[test]
+fn a_call_on_the_live_conversation_reads_its_cache_and_a_fresh_one_does_not() {
+    let subject = subject(agent_session());
+    for (name, live) in [("continuation", true), ("session-state", false)] {
+        let rows = rows(&subject, named(name), 24_000, &claude());
+        let bill = &rows.bills[0];
+        assert!(!bill.calls.is_empty(), "{name} compacts");
+        for call in &bill.calls {
+            let row = &rows.compactions[call.compaction as usize];
+            assert_eq!(call.prompt.billed.prompt(), row.input_tokens, "{name}");
+            assert_eq!(call.prompt.billed.read > 0, live, "{name}: {:?}", call.prompt.billed);
+        }
+        assert_eq!(bill.break_even.len(), rows.compactions.len());
+        let row = rows.compactions.iter().find(|c| c.model_calls == 1).unwrap();
+        let call = bill.calls.iter().find(|c| rows.compactions[c.compaction as usize] == *row);
+        let call = call.unwrap();
+        // 2.8 s to the first token, 20,000 tokens a second to read, 80 to write.
+        let new = row.input_tokens - call.prompt.billed.read;
+        let expected = 2_800.0 + new as f64 / 20.0 + row.output_tokens as f64 * 12.5;
+        assert!((row.latency_ms.unwrap() - expected).abs() < 1e-6, "{name}: {row:?}");
+        assert_eq!(row.latency_source, Some(LatencySource::Modelled));
+    }
+}
+
+#[test]
+fn a_model_without_a_price_has_a_bill_of_tokens_only() {
+    let unknown = Agent { billed_as: "mine".into(), model: "mine".into(), prices: None };
+    let rows = rows(&subject(turns(&[0, 1, 60, 61])), named("full"), 1_000, &unknown);
+    assert_eq!(rows.bills[0].rules, "none");
+    assert_eq!(billed(&rows).iter().map(parts).collect::<Vec<_>>(), [(10, 0, 0, 0), (30, 0, 0, 0)]);
+}

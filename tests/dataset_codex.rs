@@ -1,0 +1,412 @@
+//! Codex CLI rollouts, on small logs written by hand.
+
+use std::path::Path;
+
+use recap::dataset::{Dataset, DatasetError, LoadOptions, Problem, load, load_reader};
+use recap::model::{Block, RecordedTrigger, Role, Transcript, Usage};
+use serde_json::{Value as Json, json};
+
+/// A record; the n-th line of a log stands at its n-th second.
+fn record(kind: &str, payload: Json) -> Json {
+    json!({"type": kind, "payload": payload})
+}
+
+fn message(role: &str, text: &str) -> Json {
+    let part = json!({"type": if role == "assistant" { "output_text" } else { "input_text" }, "text": text});
+    record("response_item", json!({"type": "message", "role": role, "content": [part]}))
+}
+
+fn call(id: &str) -> Json {
+    let item = json!({"type": "function_call", "name": "shell", "arguments": "{\"command\":[\"ls\"]}", "call_id": id});
+    record("response_item", item)
+}
+
+fn output(call: &str, output: Json) -> Json {
+    record(
+        "response_item",
+        json!({"type": "function_call_output", "call_id": call, "output": output}),
+    )
+}
+
+/// A count of `input` tokens, a tenth of them written, at a running total.
+fn tokens(total: u64, input: u64) -> Json {
+    let counts = |input: u64| json!({"input_tokens": input, "cached_input_tokens": input / 2, "output_tokens": input / 10});
+    let info = json!({"total_token_usage": counts(total), "last_token_usage": counts(input)});
+    record("event_msg", json!({"type": "token_count", "info": info}))
+}
+
+fn turn(model: &str) -> Json {
+    record("turn_context", json!({"cwd": "/home/ada/engine", "model": model}))
+}
+
+fn log(records: &[Json]) -> String {
+    let line = |(n, record): (usize, &Json)| {
+        let mut record = record.clone();
+        record["timestamp"] = json!(format!("2026-01-05T09:00:{n:02}Z"));
+        format!("{record}\n")
+    };
+    records.iter().enumerate().map(line).collect()
+}
+
+fn try_read(log: &str) -> Result<Dataset, DatasetError> {
+    load_reader("rollout.jsonl", log.as_bytes(), &LoadOptions::default())
+}
+
+fn read(records: &[Json]) -> Transcript {
+    let dataset = try_read(&log(records)).unwrap_or_else(|e| panic!("{e}"));
+    dataset.transcripts.into_iter().next().expect("one transcript")
+}
+
+fn refused(log: &str) -> DatasetError {
+    let error = try_read(log).expect_err("must be refused");
+    assert!(error.to_string().contains("rollout.jsonl"), "{error}");
+    error
+}
+
+/// One word for each message, with the prompt of the responses that have one.
+fn outline(transcript: &Transcript) -> Vec<String> {
+    let word = |m: &recap::model::Message| match (m.tool_result(), m.usage) {
+        (Some((call, _)), _) => format!("result:{call}"),
+        (None, Some(usage)) => format!("{}:{}", m.role.as_str(), usage.prompt()),
+        (None, None) => m.role.as_str().to_owned(),
+    };
+    transcript.messages.iter().map(word).collect()
+}
+
+fn fixture() -> Dataset {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/dataset/codex.jsonl");
+    load(&path, &LoadOptions::default()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+#[test]
+fn a_rollout_becomes_one_message_for_each_response_result_and_input() {
+    let transcript = &fixture().transcripts[0];
+    let expected = [
+        "user",
+        "user",
+        "assistant:3000",
+        "result:call_1",
+        "result:call_2",
+        "assistant:3400",
+        "result:call_3",
+        "assistant:3600",
+        "user",
+        "assistant:1200",
+        "result:call_4",
+        "assistant:1300",
+    ];
+    assert_eq!(outline(transcript), expected);
+    assert_eq!(transcript.preamble.system, ["You are a coding agent.", "Ask before you write."]);
+    assert_eq!(transcript.model.as_deref(), Some("gpt-x-codex"));
+    assert_eq!(transcript.project.as_deref(), Some("engine"));
+    for value in ["/home/ada/work/engine", "/home/ada", "fix/valve", "0199-ada", "0.104.0"] {
+        assert!(transcript.metadata.contains(&value.to_owned()), "{value}");
+    }
+    let left_out: Vec<_> = transcript.left_out.iter().map(|(k, n)| (k.as_str(), *n)).collect();
+    assert_eq!(left_out, [("event record", 4), ("message that a compaction kept apart", 1)]);
+}
+
+#[test]
+fn a_response_holds_its_thinking_its_text_and_its_calls() {
+    let transcript = &fixture().transcripts[0];
+    let shell = |path: &str| json!({"command": ["cat", path]});
+    let called = |id: &str, name: &str, arguments| Block::ToolCall {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        arguments,
+    };
+    let expected = [
+        Block::Reasoning { text: "**Reading both files**".to_owned() },
+        Block::Text { text: "I read the valve and its test.".to_owned() },
+        called("call_1", "shell", shell("src/valve.rs")),
+        called("call_2", "shell", shell("tests/valve.rs")),
+    ];
+    assert_eq!(transcript.messages[2].blocks, expected);
+    // A tool of the provider has no result; a custom one takes plain text.
+    let [Block::ToolCall { name, arguments, .. }, Block::ToolCall { arguments: patch, .. }] =
+        transcript.messages[5].blocks.as_slice()
+    else {
+        panic!("{:?}", transcript.messages[5]);
+    };
+    assert_eq!(
+        (name.as_str(), &arguments["query"]),
+        ("web_search", &json!("valve pressure limit kPa"))
+    );
+    assert!(patch["input"].as_str().unwrap().starts_with("*** Begin Patch"));
+}
+
+#[test]
+fn cached_tokens_are_taken_out_of_the_input() {
+    let usage = fixture().transcripts[0].messages[2].usage;
+    let expected = Usage {
+        input: 2_000,
+        cache_read: 1_000,
+        output: 80,
+        output_final: true,
+        ..Usage::default()
+    };
+    assert_eq!(usage, Some(expected));
+    let more_cached = json!({"input_tokens": 5, "cached_input_tokens": 9, "output_tokens": 1});
+    let info = json!({"total_token_usage": more_cached, "last_token_usage": more_cached});
+    let count = record("event_msg", json!({"type": "token_count", "info": info}));
+    let usage = read(&[message("user", "hi"), message("assistant", "ho"), count]).messages[1].usage;
+    let usage = usage.expect("it was counted");
+    assert_eq!((usage.input, usage.cache_read), (0, 5));
+}
+
+#[test]
+fn a_shells_result_is_unpacked_and_its_exit_code_read() {
+    let transcript = &fixture().transcripts[0];
+    let result = |at: usize| match &transcript.messages[at].blocks[0] {
+        Block::ToolResult { text, is_error, .. } => (text.as_str(), *is_error),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(result(3), ("pub const LIMIT_KPA: u32 = 4120;\n", false));
+    assert_eq!(result(4), ("cat: tests/valve.rs: No such file\n", true));
+    assert!(result(6).0.starts_with("Exit code: 0\n"));
+    let parts = json!([{"type": "input_text", "text": "a"}, {"type": "input_image", "image_url": "data:image/png;base64,AA"}]);
+    let judged = json!({"content": "no", "success": false});
+    let failed = json!("Exit code: 127\nOutput:\nnot found");
+    let asked = [call("A"), call("B"), call("C")];
+    let answers = [output("A", parts), output("B", judged), output("C", failed)];
+    let read = read(&[asked, answers].concat());
+    let found: Vec<_> = read.messages[1..].iter().map(|m| m.blocks[0].clone()).collect();
+    let result = |call: &str, text: &str, images, is_error| Block::ToolResult {
+        call: call.to_owned(),
+        text: text.to_owned(),
+        images,
+        is_error,
+    };
+    let last = result("C", "Exit code: 127\nOutput:\nnot found", 0, true);
+    assert_eq!(found, [result("A", "a", 1, false), result("B", "no", 0, true), last]);
+}
+
+#[test]
+fn tokens_belong_to_their_response_whether_counted_before_or_after_it() {
+    // Files of 2025 count a response before its items, later ones behind them.
+    let before = [
+        message("user", "go"),
+        tokens(100, 100),
+        call("A"),
+        output("A", json!("a")),
+        call("B"),
+        output("B", json!("b")),
+        tokens(300, 200),
+        message("assistant", "done"),
+    ];
+    let expected = ["user", "assistant:100", "result:A", "result:B", "assistant:200"];
+    assert_eq!(outline(&read(&before)), expected);
+    let after = [
+        message("user", "go"),
+        call("A"),
+        call("B"),
+        tokens(100, 100),
+        output("B", json!("b")),
+        output("A", json!("a")),
+        turn("m"),
+        // Repeated for the sake of rate limits.
+        tokens(100, 100),
+        message("assistant", "done"),
+        message("user", "and on"),
+        tokens(300, 200),
+        message("assistant", "still here"),
+    ];
+    let expected = [&expected[..], &["user", "assistant"]].concat();
+    assert_eq!(outline(&read(&after)), expected);
+}
+
+#[test]
+fn without_counts_a_result_ends_a_response() {
+    let records = [
+        call("A"),
+        output("A", json!("a")),
+        call("B"),
+        output("B", json!("b")),
+        record("event_msg", json!({"type": "token_count", "info": null})),
+        message("assistant", "done"),
+    ];
+    let expected = ["assistant", "result:A", "assistant", "result:B", "assistant"];
+    assert_eq!(outline(&read(&records)), expected);
+}
+
+#[test]
+fn an_interrupted_response_leaves_at_most_its_count() {
+    let aborted = || record("event_msg", json!({"type": "turn_aborted", "reason": "interrupted"}));
+    let records = [
+        message("user", "go"),
+        tokens(100, 100),
+        aborted(),
+        call("A"),
+        output("A", json!("rejected by the user")),
+        turn("m"),
+        tokens(300, 200),
+        aborted(),
+        message("user", "stop"),
+        tokens(600, 300),
+        message("assistant", "stopped"),
+        // The estimate after a compaction counts nothing.
+        tokens(601, 0),
+    ];
+    let transcript = read(&records);
+    let expected = ["user", "assistant:100", "result:A", "user", "assistant:300"];
+    assert_eq!(outline(&transcript), expected);
+    assert_eq!(transcript.left_out["token count without a response"], 1);
+}
+
+#[test]
+fn instructions_in_mid_session_are_system_messages() {
+    let records = [
+        message("developer", "Be brief."),
+        message("user", "go"),
+        call("A"),
+        message("developer", "The sandbox is open now."),
+        output("A", json!("a")),
+        message("assistant", "done"),
+    ];
+    let transcript = read(&records);
+    assert_eq!(transcript.preamble.system, ["Be brief."]);
+    assert_eq!(outline(&transcript), ["user", "assistant", "system", "result:A", "assistant"]);
+    assert_eq!(transcript.messages[2].role, Role::System);
+}
+
+#[test]
+fn a_compaction_keeps_the_messages_that_were_the_last() {
+    let dataset = fixture();
+    let compaction = &dataset.transcripts[0].compactions[0];
+    assert_eq!((compaction.after, compaction.kept_from), (9, 7));
+    assert_eq!(compaction.summary.as_deref(), Some("The limit in src/valve.rs is 4210 now."));
+    assert_eq!(compaction.trigger, RecordedTrigger::Unknown);
+    assert_eq!(compaction.tokens_before, Some(3_600));
+    assert_eq!(dataset.warnings, Vec::<String>::new());
+}
+
+#[test]
+fn an_encrypted_summary_is_absent_and_said_so() {
+    let kept = json!([
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "go"}]},
+        {"type": "compaction", "encrypted_content": "gAAAA"},
+    ]);
+    let compacted = json!({"message": "", "replacement_history": kept, "window_number": 2});
+    let records =
+        [message("user", "go"), record("compacted", compacted), message("assistant", "gone")];
+    let dataset = try_read(&log(&records)).unwrap();
+    let transcript = &dataset.transcripts[0];
+    let compaction = &transcript.compactions[0];
+    assert_eq!((compaction.after, compaction.kept_from), (1, 0));
+    assert_eq!((&compaction.summary, compaction.tokens_before), (&None, None));
+    assert_eq!(transcript.left_out["encrypted summary"], 1);
+    let warned =
+        ["rollout.jsonl: the vendor encrypted the summaries of its compactions: 1".to_owned()];
+    assert_eq!(dataset.warnings, warned);
+}
+
+#[test]
+fn a_file_of_older_compactions_keeps_the_summary_and_no_tail() {
+    let records = [
+        message("user", "go"),
+        message("assistant", "went"),
+        record("compacted", json!({"message": "They went."})),
+        message("assistant", "on"),
+    ];
+    let compaction = &read(&records).compactions[0];
+    assert_eq!((compaction.after, compaction.kept_from), (2, 2));
+    assert_eq!(compaction.summary.as_deref(), Some("They went."));
+}
+
+#[test]
+fn a_torn_last_line_is_left_out() {
+    let text = log(&[message("user", "go"), message("assistant", "went"), call("A")]);
+    let dataset = try_read(&text[..text.len() - 30]).unwrap();
+    assert_eq!(dataset.transcripts[0].messages.len(), 2);
+    assert_eq!(dataset.transcripts[0].left_out["torn last line"], 1);
+    let text = log(&[message("user", "go"), json!({"type": "response_item"})]);
+    assert_eq!(refused(&text).line, Some(2), "a record without a payload is no torn one");
+}
+
+#[test]
+fn kinds_that_nobody_knows_are_counted() {
+    let records = [
+        record("response_item", json!({"type": "ghost_snapshot", "content": 7})),
+        record("event_msg", json!({"type": "mcp_startup", "payload": [1]})),
+        record("world_state", json!([])),
+        message("user", "go"),
+        record(
+            "response_item",
+            json!({"type": "message", "role": "user", "content": [{"type": "input_audio"}]}),
+        ),
+    ];
+    let left_out = read(&records).left_out;
+    let left_out: Vec<_> = left_out.iter().map(|(k, n)| (k.as_str(), *n)).collect();
+    let expected = [
+        ("empty message", 1),
+        ("event record", 1),
+        ("ghost_snapshot item", 1),
+        ("input_audio part", 1),
+        ("world_state record", 1),
+    ];
+    assert_eq!(left_out, expected);
+}
+
+#[test]
+fn misshapen_records_are_refused_at_their_line() {
+    let item = |payload: Json| record("response_item", payload);
+    let count = |input: Json| {
+        let counts = json!({"input_tokens": input, "output_tokens": 1});
+        let info = json!({"total_token_usage": counts, "last_token_usage": counts});
+        record("event_msg", json!({"type": "token_count", "info": info}))
+    };
+    for bad in [
+        item(json!({"type": "message", "role": "user", "content": 7})),
+        item(json!({"type": "message", "content": []})),
+        item(json!({"type": "message", "role": "user", "content": [{"type": "input_text"}]})),
+        item(json!({"type": "function_call", "name": "shell"})),
+        item(json!({"type": "function_call_output", "call_id": "A", "output": 7})),
+        item(json!([])),
+        count(json!(-1)),
+        count(json!(1e30)),
+        count(json!("many")),
+        record("compacted", json!({"replacement_history": 1})),
+        record("session_meta", json!({"cwd": 1})),
+        json!({"type": 7, "payload": {}}),
+    ] {
+        let error = refused(&log(&[message("user", "go"), bad.clone(), message("user", "on")]));
+        assert_eq!(error.line, Some(2), "{bad}: {error}");
+        assert!(matches!(error.problem, Problem::Shape { .. }), "{bad}: {error}");
+    }
+    let robot = message("robot", "hi");
+    let error = refused(&log(&[message("user", "go"), robot]));
+    assert!(matches!(error.problem, Problem::UnknownRole { .. }), "{error}");
+}
+
+#[test]
+fn results_and_calls_that_do_not_fit_are_refused() {
+    let early = log(&[output("A", json!("a")), call("A")]);
+    let error = refused(&early);
+    assert!(matches!(error.problem, Problem::ResultWithoutCall { .. }), "{error}");
+    assert_eq!(error.line, Some(1));
+    let error = refused(&log(&[call("A"), call("A")]));
+    assert!(matches!(error.problem, Problem::RepeatedCall { .. }), "{error}");
+    let error = refused(&log(&[call("A"), output("A", json!("a")), output("A", json!("b"))]));
+    assert!(matches!(error.problem, Problem::RepeatedResult { .. }), "{error}");
+    assert_eq!(error.line, Some(3));
+}
+
+#[test]
+fn absurd_counts_pass_and_undecodable_arguments_stay_text() {
+    let most = json!({"input_tokens": u64::MAX, "output_tokens": u64::MAX});
+    let info = json!({"total_token_usage": most, "last_token_usage": most});
+    let records = [
+        record(
+            "response_item",
+            json!({"type": "function_call", "name": "x", "arguments": "{oops", "call_id": "A"}),
+        ),
+        record("event_msg", json!({"type": "token_count", "info": info})),
+    ];
+    let transcript = read(&records);
+    let Block::ToolCall { arguments, .. } = &transcript.messages[0].blocks[0] else {
+        panic!("{transcript:?}");
+    };
+    assert_eq!(arguments, &json!("{oops"));
+    assert_eq!(transcript.messages[0].usage.unwrap().prompt(), u64::MAX);
+    assert_eq!(transcript.left_out["structure of undecodable arguments"], 1);
+}
