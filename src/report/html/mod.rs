@@ -93,6 +93,8 @@ struct Chart {
     /// Against dollars, or why there are none.
     dollars: Result<String, String>,
     tokens: String,
+    /// Whether any ranked row may be on the frontier.
+    frontier: bool,
 }
 
 fn render(source: &Source<'_>) -> Vec<u8> {
@@ -198,6 +200,7 @@ fn charts(report: &Report, blocks: &[block::Block<'_>], colors: &series::Colors)
             name: format!("{}{payer}", plain::line(key.0)),
             dollars: chart(&tradeoff_chart::DOLLARS).ok_or_else(|| no_dollars(&rows)),
             tokens,
+            frontier: tradeoff_chart::has_frontier(&rows, &report.primary),
         })
     });
     each.collect()
