@@ -29,6 +29,8 @@ pub(super) struct Shown {
     pub(super) text: String,
     /// What the column sorts by; empty sorts last.
     pub(super) sort: String,
+    /// What stands below the figure.
+    pub(super) below: Option<String>,
     /// Why there is no figure.
     pub(super) reason: Option<String>,
 }
@@ -63,7 +65,11 @@ struct Reading {
     /// The measure whose absence says why there is nothing to read.
     id: &'static str,
     read: fn(&PresetRow) -> Option<(f64, String)>,
+    below: fn(&PresetRow) -> Option<String>,
 }
+
+/// Nothing stands below the figure.
+const ALONE: fn(&PresetRow) -> Option<String> = |_| None;
 
 fn read(row: &PresetRow, id: &str, show: fn(f64) -> String) -> Option<(f64, String)> {
     row.number(id).map(|x| (x, show(x)))
@@ -74,24 +80,28 @@ const RECALL: Reading = Reading {
     about: "mean score of the questions, 0 to 1, whatever the whole conversation makes of them",
     id: "recall",
     read: |r| read(r, "recall", number::share),
+    below: ALONE,
 };
 const GONE: Reading = Reading {
     label: "evidence gone",
     about: "share of the questions whose answer stood in messages that are no longer sent in any form",
     id: "evidence_gone",
     read: |r| read(r, "evidence_gone", number::percent),
+    below: ALONE,
 };
 const FACTS: Reading = Reading {
     label: "needed facts kept",
     about: "of the specific things (paths, names, numbers) that the recorded agent went on to use, the share that is still there, 0 to 1",
     id: "reference_recall",
     read: |r| read(r, "reference_recall", number::share),
+    below: ALONE,
 };
 const GAIN: Reading = Reading {
     label: "gain over recency",
     about: "share kept beyond what the newest messages of the same mean size keep",
     id: "recency_gain",
     read: |r| read(r, "recency_gain", number::gain),
+    below: ALONE,
 };
 const PARTLY: Reading = Reading {
     label: "partly kept",
@@ -102,18 +112,21 @@ const PARTLY: Reading = Reading {
         let sum = partial + r.number("reference_bare")?;
         Some((sum, number::share(sum)))
     },
+    below: ALONE,
 };
 const FOR_GOOD: Reading = Reading {
     label: "lost for good",
     about: "share of the lost facts that never stood in a tool result, so that no tool can fetch them again",
     id: "irrecoverable",
     read: |r| read(r, "irrecoverable", number::share),
+    below: ALONE,
 };
 const REFETCH: Reading = Reading {
     label: "tokens to refetch",
     about: "tokens of the tool results that would have to be read again for the other lost facts",
     id: "refetch_tokens",
     read: |r| read(r, "refetch_tokens", number::tokens),
+    below: ALONE,
 };
 const SENT: Reading = Reading {
     label: "tokens sent",
@@ -123,17 +136,20 @@ const SENT: Reading = Reading {
         let share = block::token_share(r)?;
         Some((share, number::multiple(share)))
     },
+    below: ALONE,
 };
 const COST: Reading = Reading {
     label: "session cost",
-    about: "what the sessions cost with the provider’s prompt cache as it was, compactions included; behind it more or less than with the whole conversation. A star: the provider would refuse some of the requests, so nobody would get this bill",
+    about: "what the sessions cost with the provider’s prompt cache as it was, compactions included; below it more or less than with the whole conversation. A star: the provider would refuse some of the requests, so nobody would get this bill",
     id: "cost_usd",
     read: |row| {
         let usd = row.number("cost_usd")?;
         let star = if block::overflows(row).is_some() { " *" } else { "" };
-        let savings = row.number("cost_savings").filter(|_| row.strategy != "full");
-        let change = savings.map_or(String::new(), |x| format!(" {}", number::change(-x)));
-        Some((usd, format!("{}{star}{change}", number::dollars(usd))))
+        Some((usd, format!("{}{star}", number::dollars(usd))))
+    },
+    below: |row| {
+        let savings = row.number("cost_savings").filter(|_| row.strategy != "full")?;
+        Some(number::change(-savings))
     },
 };
 const WAIT: Reading = Reading {
@@ -141,18 +157,21 @@ const WAIT: Reading = Reading {
     about: "how long the user waits for a compaction, the longest but one of twenty; the model’s time only",
     id: "blocking_ms_p95",
     read: |r| read(r, "blocking_ms_p95", number::time),
+    below: ALONE,
 };
 const PEAK: Reading = Reading {
     label: "peak",
     about: "tokens of the largest request",
     id: "peak_tokens",
     read: |r| read(r, "peak_tokens", number::tokens),
+    below: ALONE,
 };
 const COMPACTIONS: Reading = Reading {
     label: "compac\u{AD}tions",
     about: "how often the context was compacted",
     id: "compactions",
     read: |r| read(r, "compactions", number::any),
+    below: ALONE,
 };
 const OVER: Reading = Reading {
     label: "over the window",
@@ -162,6 +181,7 @@ const OVER: Reading = Reading {
         let n = r.number("overflows")?;
         Some((n, if n > 0.0 { format!("{}×", number::any(n)) } else { "–".to_owned() }))
     },
+    below: ALONE,
 };
 
 /// Where rows are ranked by what can be answered.
@@ -221,7 +241,10 @@ impl Lead {
             _ => String::new(),
         };
         let cells = self.readings.iter().map(|reading| match (reading.read)(row) {
-            Some((x, text)) => Shown { text, sort: sort_key(Some(x)), reason: None },
+            Some((x, text)) => {
+                let below = (reading.below)(row);
+                Shown { text, sort: sort_key(Some(x)), below, reason: None }
+            }
             None => unread(row, reading.id),
         });
         Row {
@@ -283,7 +306,7 @@ fn unread(row: &PresetRow, id: &str) -> Shown {
     };
     let unknown = reason.as_ref().is_some_and(|reason| reason.starts_with("the price of "));
     let text = if unknown { "unknown" } else { "–" }.to_owned();
-    Shown { text, sort: String::new(), reason }
+    Shown { text, sort: String::new(), below: None, reason }
 }
 
 /// How the style sheet calls a standing.

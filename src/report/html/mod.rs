@@ -93,6 +93,8 @@ struct Chart {
     /// Against dollars, or why there are none.
     dollars: Result<String, String>,
     tokens: String,
+    /// Whether any ranked row may be on the frontier.
+    frontier: bool,
 }
 
 fn render(source: &Source<'_>) -> Vec<u8> {
@@ -117,7 +119,7 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         heads: lead.heads(),
         answer_heads: &answers::HEADS,
         probed: report.transcripts.iter().any(|t| !t.probes.is_empty()),
-        tables: blocks.iter().enumerate().map(|(at, b)| table(report, lead, at, b)).collect(),
+        tables: (0..blocks.len()).map(|at| table(report, lead, &blocks, at)).collect(),
         charts: charts(report, &blocks, &colors),
         forgetting: forgetting::windows(report, &colors),
         probes: probes::probes(source),
@@ -142,14 +144,23 @@ fn render(source: &Source<'_>) -> Vec<u8> {
     page.render().expect("writing to memory cannot fail").into_bytes()
 }
 
-fn table(report: &Report, lead: &comparison::Lead, at: usize, block: &block::Block<'_>) -> Table {
+fn table(
+    report: &Report,
+    lead: &comparison::Lead,
+    blocks: &[block::Block<'_>],
+    at: usize,
+) -> Table {
+    let block = &blocks[at];
+    // What was answered is the same whoever pays.
+    let same = |b: &block::Block<'_>| (b.dataset, b.window) == (block.dataset, block.window);
+    let said = blocks[..at].iter().any(same);
     Table {
         id: format!("table-{at}"),
         dataset: plain::line(block.dataset),
         window: block::window(block.window),
         payer: block::payer(report, block),
         rows: lead.rows(&block.rows),
-        answers: answers::answers(report, block),
+        answers: if said { None } else { answers::answers(report, block) },
         gaps: block::gaps(&block.rows),
         measures: comparison::measures(&block.rows),
         reasons: comparison::reasons(&block.rows),
@@ -172,7 +183,9 @@ fn headlines(report: &Report, blocks: &[block::Block<'_>]) -> Vec<String> {
         .into_iter()
         .map(|dataset| {
             let mine = blocks.iter().filter(|b| b.dataset == dataset);
-            let windows: Vec<&str> = mine.map(|b| b.window).collect();
+            let mut windows: Vec<&str> = mine.map(|b| b.window).collect();
+            // A window has a block for each agent model.
+            windows.dedup();
             block::headline(report, dataset, &windows)
         })
         .collect()
@@ -198,6 +211,7 @@ fn charts(report: &Report, blocks: &[block::Block<'_>], colors: &series::Colors)
             name: format!("{}{payer}", plain::line(key.0)),
             dollars: chart(&tradeoff_chart::DOLLARS).ok_or_else(|| no_dollars(&rows)),
             tokens,
+            frontier: tradeoff_chart::has_frontier(&rows, &report.primary),
         })
     });
     each.collect()

@@ -77,7 +77,7 @@ pub(super) fn bills(
         .collect();
     Some(match known.is_empty() {
         true => Bills::Unknown(unknown(&cells, payer)),
-        false => Bills::Known { payer: paying(&cells, payer), windows: known },
+        false => Bills::Known { payer: paying(facts, &cells, payer), windows: known },
     })
 }
 
@@ -93,9 +93,19 @@ fn unknown(cells: &[(&Cell, &crate::model::CellRows)], payer: &str) -> String {
     }
 }
 
-fn paying(cells: &[(&Cell, &crate::model::CellRows)], payer: &str) -> String {
-    let name = plain::line(model(cells, payer).unwrap_or(payer));
-    if payer == RECORDED { format!("{name}, its own model or the default") } else { name }
+fn paying(
+    facts: &TranscriptFacts,
+    cells: &[(&Cell, &crate::model::CellRows)],
+    payer: &str,
+) -> String {
+    let name = model(cells, payer).unwrap_or(payer);
+    let own = facts.model.as_ref().is_some_and(|model| model.contains(name));
+    let why = match (payer == RECORDED, own) {
+        (false, _) => "",
+        (true, true) => " (its own model)",
+        (true, false) => " (the default: it names no model with a price)",
+    };
+    format!("{}{why}", plain::line(name))
 }
 
 fn window(at: usize, label: &str, accounts: &[Account<'_>], colors: &Colors) -> Option<Window> {
@@ -139,7 +149,7 @@ fn steps(parts: &Parts) -> Vec<Step> {
     let storage = Part { tokens: 0, usd: parts.storage };
     let rows = [
         ("read from the cache", "read", parts.read),
-        ("written to the cache, new", "new", parts.written),
+        ("written to the cache: new, or after a cold start", "new", parts.written),
         ("sent again, because an edit broke the prefix", "again", parts.rewritten),
         ("billed in full", "full", parts.uncached),
         ("keeping the cache", "read", storage),

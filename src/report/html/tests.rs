@@ -1,5 +1,5 @@
 use crate::model::{CellOutcome, Standing, Value};
-use crate::report::testkit::Kit;
+use crate::report::testkit::{Kit, validation};
 use crate::report::{Source, Texts};
 
 use super::*;
@@ -26,7 +26,12 @@ fn hostile() -> (Report, crate::report::testkit::Echo) {
     for p in report.manifest.presets.iter_mut().chain(&mut report.manifest.transcripts) {
         (p.name, p.hash) = (bad(&p.name), bad("hash"));
     }
+    report.manifest.agent_models = vec![bad("payer")];
+    report.manifest.prices.name = bad("list");
+    let models = std::mem::take(&mut report.manifest.prices.models);
+    report.manifest.prices.models = models.into_iter().map(|(m, entry)| (bad(&m), entry)).collect();
     for row in &mut report.rows {
+        row.agent_model = bad("payer");
         row.dataset = bad(&row.dataset);
         row.strategy = bad(&row.strategy);
         row.window = bad(&row.window);
@@ -35,6 +40,7 @@ fn hostile() -> (Report, crate::report::testkit::Echo) {
         row.values.insert(bad("absent"), Value::Absent(bad("reason")));
     }
     for t in &mut report.transcripts {
+        t.validation = Some(validation(0.1));
         (t.dataset, t.transcript) = (bad(&t.dataset), bad(&t.transcript));
         for m in &mut t.messages {
             (m.id, m.tool) = (bad(&m.id), Some(bad("tool")));
@@ -46,6 +52,9 @@ fn hostile() -> (Report, crate::report::testkit::Echo) {
             *part = bad(part);
         }
         if let CellOutcome::Done(rows) = &mut cell.outcome {
+            for bill in &mut rows.bills {
+                (bill.billed_as, bill.model) = (bad("payer"), bad(&bill.model));
+            }
             for (at, c) in rows.compactions.iter_mut().enumerate() {
                 (c.mechanism, c.trigger) = (bad("mechanism"), bad("trigger"));
                 c.fallback = (at == 0).then(|| bad("fallback"));
@@ -181,6 +190,9 @@ fn hostile_text_is_shown_in_every_place_and_not_dropped() {
         "error",
         "text",
         "prune",
+        "payer",
+        "list",
+        "claude-sonnet-5-5",
         "session-1",
         "s2-m0",
     ];
@@ -336,4 +348,40 @@ fn words_and_marks_have_the_contrast_of_wcag_aa_in_both_themes() {
             }
         }
     }
+}
+
+#[test]
+fn the_bill_is_on_the_page_and_can_be_told_without_a_script() {
+    let mut report = Kit::default().report();
+    report.transcripts[0].validation = Some(validation(0.04));
+    let page = page(&report, None);
+    for words in [
+        "<h2>What a session costs</h2>",
+        "with the cache, as billed",
+        "paid for itself after 3 requests (formula: 2.5)",
+        "1 of 5 paid for themselves",
+        "! look +4.0 %",
+        "0 of 1 sessions are within the limits",
+        "against dollars",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+    // Each pair of drawings is chosen by radio buttons of its own.
+    let checked = page.matches("type=\"radio\"").count();
+    assert_eq!(page.matches(" checked>").count() * 2, checked);
+    assert!(!page.contains("One memory in two places"), "one placement alone");
+}
+
+#[test]
+fn an_unknown_price_is_said_where_the_bill_would_be() {
+    let mut report = Kit::default().report();
+    report.manifest.prices.models.clear();
+    for row in &mut report.rows {
+        let reason = Value::Absent("the price of claude-sonnet-5-5 is unknown".to_owned());
+        row.values.insert("cost_usd".to_owned(), reason);
+    }
+    let page = page(&report, None);
+    assert!(page.contains("<p>Cost unknown: the price of claude-sonnet-5-5 is unknown.</p>"));
+    let cell = "title=\"the price of claude-sonnet-5-5 is unknown\">unknown</td>";
+    assert!(page.contains(cell));
 }

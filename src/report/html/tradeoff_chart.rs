@@ -139,6 +139,12 @@ fn beats(a: &Point, b: &Point) -> bool {
     a.x <= b.x && a.y >= b.y && (a.x < b.x || a.y > b.y)
 }
 
+/// Whether any ranked row may stand on the frontier.
+pub(super) fn has_frontier(rows: &[&PresetRow], primary: &str) -> bool {
+    let mut ranked = rows.iter().filter(|row| row.standing == Standing::Ranked);
+    ranked.any(|row| block::overflows(row).is_none() && row.number(primary).is_some())
+}
+
 /// Those that no other one beats, from the cheapest on.
 fn frontier(all: &[Series<'_>]) -> Vec<(f64, f64)> {
     let mut points: Vec<(f64, f64)> =
