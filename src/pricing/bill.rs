@@ -92,13 +92,6 @@ impl ModelPrices {
         Tariff::new(self, class).output_usd(prompt_tokens, output, at)
     }
 
-    /// A whole request in USD, prompt and output, at the standard class.
-    pub fn request_usd(&self, buckets: &Buckets, output: u64, at: Timestamp) -> Option<f64> {
-        let mut tariff = Tariff::new(self, Class::Standard);
-        let prompt = tariff.prompt_usd(buckets, at)?;
-        Some(prompt + tariff.output_usd(buckets.prompt(), output, at)?)
-    }
-
     fn storage(&self) -> Option<f64> {
         let name = self.id.rsplit('/').next().unwrap_or(&self.id);
         STORAGE.iter().find(|(start, _)| name.starts_with(start)).map(|(_, price)| *price)

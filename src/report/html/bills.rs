@@ -92,14 +92,18 @@ impl<'a> Account<'a> {
             steps.push(match billed {
                 Some(bill) => {
                     let prompt = cached(&bill.prompt);
-                    self.prices.request_usd(&prompt, request.output, request.at)?
+                    self.prices.standard().request_usd(&prompt, request.output, request.at)?
                 }
                 None => 0.0,
             });
         }
         for call in &self.bill.calls {
             let Some((at, request)) = self.seen_by(call.compaction) else { continue };
-            let usd = self.prices.request_usd(&cached(&call.prompt), call.output, request.at)?;
+            let usd = self.prices.standard().request_usd(
+                &cached(&call.prompt),
+                call.output,
+                request.at,
+            )?;
             *steps.get_mut(at)? += usd;
         }
         Some(steps)
@@ -127,7 +131,7 @@ impl<'a> Account<'a> {
         for call in &self.bill.calls {
             let Some((_, request)) = self.seen_by(call.compaction) else { continue };
             let prompt = &call.prompt.billed;
-            let usd = self.prices.request_usd(prompt, call.output, request.at)?;
+            let usd = self.prices.standard().request_usd(prompt, call.output, request.at)?;
             parts.compactor.add(prompt.prompt() + call.output, usd);
         }
         Some(parts)
