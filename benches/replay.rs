@@ -1,12 +1,13 @@
 //! Requests a second that are replayed, by preset and length of the
 //! transcript: a preset whose work per request grows with the history shows
-//! as a falling rate.
+//! as a falling rate. `bill/` shows what billing adds.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use recap::model::CellKey;
+use recap::pricing::{Agent, Agents, PriceList};
 use recap::replay::{Plan, Subject, WindowSpec, replay};
 use recap::seats::compactor::Offline;
 use recap::strategy::{Preset, builtin, builtin_names};
@@ -27,7 +28,7 @@ struct Subjects {
     compacted: Subject,
 }
 
-fn plan(subject: &Subject, preset: &Arc<Preset>) -> Plan {
+fn plan(subject: &Subject, preset: &Arc<Preset>, agents: Arc<[Agent]>) -> Plan {
     let window: WindowSpec = WINDOW.parse().expect("the constant is a window");
     Plan {
         key: CellKey {
@@ -42,8 +43,14 @@ fn plan(subject: &Subject, preset: &Arc<Preset>) -> Plan {
         scaled: true,
         seed: 1,
         offline: true,
-        agents: Arc::new([]),
+        agents,
     }
+}
+
+/// Who pays: one model under Anthropic's rules.
+fn payer() -> Arc<[Agent]> {
+    let agents = Agents::new(Arc::new(PriceList::bundled()), vec!["claude-sonnet-5-5".to_owned()]);
+    agents.of(None).into()
 }
 
 fn subjects(counter: &Arc<Counter>) -> Vec<Subjects> {
@@ -66,11 +73,32 @@ fn replays(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(format!("replay/{name}"));
         for Subjects { whole, compacted } in &subjects {
             let subject = if preset.replays_recording() { compacted } else { whole };
-            let plan = plan(subject, &preset);
+            let plan = plan(subject, &preset, payer());
             group.throughput(Throughput::Elements(subject.facts.requests.len() as u64));
             let id = BenchmarkId::from_parameter(subject.facts.messages.len());
             group.bench_with_input(id, subject, |bencher, subject| {
                 bencher.iter(|| runtime.block_on(replay(subject, &plan, &offline)));
+            });
+        }
+        group.finish();
+    }
+}
+
+/// The same replay with one payer and with none.
+fn bills(criterion: &mut Criterion) {
+    let runtime: Runtime = Builder::new_current_thread().build().expect("a runtime needs nothing");
+    let counter = Arc::new(Counter::new(Encoding::O200k));
+    let offline = Offline::new(Arc::clone(&counter));
+    let session = common::session::generated(1_000);
+    let subject = Subject::new("bench", session, Arc::clone(&counter));
+    for name in ["full", "fifo", "sliding-window", "prune", "snapshot-dedup", "continuation"] {
+        let preset = builtin(name, &[]).expect("it is listed").expect("built-in presets are valid");
+        let preset = Arc::new(preset);
+        let mut group = criterion.benchmark_group(format!("bill/{name}"));
+        for (who, agents) in [("nobody", Arc::new([]) as Arc<[Agent]>), ("one", payer())] {
+            let plan = plan(&subject, &preset, agents);
+            group.bench_function(who, |bencher| {
+                bencher.iter(|| runtime.block_on(replay(&subject, &plan, &offline)));
             });
         }
         group.finish();
@@ -83,6 +111,6 @@ criterion_group! {
         .sample_size(10)
         .warm_up_time(Duration::from_millis(300))
         .measurement_time(Duration::from_secs(1));
-    targets = replays
+    targets = replays, bills
 }
 criterion_main!(benches);

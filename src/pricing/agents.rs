@@ -59,7 +59,7 @@ impl Agents {
     }
 
     fn named(&self, name: &str) -> Agent {
-        let found = self.list.find(name).ok();
+        let found = self.list.priced(name);
         Agent {
             billed_as: name.to_owned(),
             model: found.map_or_else(|| name.to_owned(), |model| model.id.clone()),

@@ -103,10 +103,14 @@ impl PriceList {
     /// # Errors
     /// A model that is not listed, or has no price for input and output.
     pub fn find(&self, name: &str) -> Result<&ModelPrices, Unpriced> {
-        let bare = name.split_once('[').map_or(name, |(bare, _)| bare).trim();
-        let unprefixed = bare.split_once('/').map_or(bare, |(_, model)| model);
-        let found = [name, bare, unprefixed].iter().find_map(|name| self.models.get(*name));
-        found.filter(|model| model.is_priced()).ok_or_else(|| self.unpriced(name, unprefixed))
+        self.priced(name).ok_or_else(|| self.unpriced(name, unprefixed(name)))
+    }
+
+    /// The same, where nobody asks what else may have been meant.
+    pub fn priced(&self, name: &str) -> Option<&ModelPrices> {
+        let names = [name, bare(name), unprefixed(name)];
+        let found = names.iter().find_map(|name| self.models.get(*name));
+        found.filter(|model| model.is_priced())
     }
 
     /// Models whose name holds every word, in any order and case.
@@ -129,6 +133,17 @@ impl PriceList {
         let similar = close.into_iter().take(OFFERED).map(|(_, id)| id.to_owned()).collect();
         Unpriced { model: name.to_owned(), similar }
     }
+}
+
+/// Without a marker of the context length.
+fn bare(name: &str) -> &str {
+    name.split_once('[').map_or(name, |(bare, _)| bare).trim()
+}
+
+/// Without a leading provider.
+fn unprefixed(name: &str) -> &str {
+    let bare = bare(name);
+    bare.split_once('/').map_or(bare, |(_, model)| model)
 }
 
 #[cfg(test)]

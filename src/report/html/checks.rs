@@ -321,9 +321,8 @@ fn estimators(run: &Run<'_>) -> Check {
     Check {
         name: "the strategies’ own counts",
         found,
-        means: "a strategy’s own estimate of its tokens / the exact count − 1, in the median: below \
-                0 it compacts later than it means to, above 0 earlier. The figures of this report \
-                are exact counts",
+        means: "a strategy’s own estimate of its tokens / the count of this report − 1, in the \
+                median: below 0 it compacts later than it means to, above 0 earlier",
         state,
     }
 }
