@@ -178,6 +178,7 @@ impl FactsBuilder {
         let fit = Fit { from: 0, hidden: 0.0, factor: 1.0, requests: 10 };
         self.0.calibration = Some(Calibration {
             fits: vec![fit],
+            unseen: Vec::new(),
             global: None,
             in_sample: forward,
             forward,

@@ -25,7 +25,8 @@ impl TokensSource {
 }
 
 /// `prompt ≈ hidden + factor × counted`, over the requests between two
-/// recorded boundaries (`measures` §0).
+/// recorded boundaries (`measures` §0). Hidden text that came with a message is
+/// counted by the first stretch's factor, so that it has one size in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fit {
@@ -47,15 +48,22 @@ pub struct Calibration {
     /// One for each stretch between recorded boundaries; the first one scales
     /// the counts of the run.
     pub fits: Vec<Fit>,
+    /// Messages with which hidden text came (a reminder, a memory file), and
+    /// its tokens by the provider's count: a jump of the prompt that the
+    /// messages do not explain and that stays. The fits rest on what is left;
+    /// a message's calibrated size includes it, so it leaves the context with
+    /// the message, and where its text is replaced.
+    pub unseen: Vec<(MessageIndex, u64)>,
     /// Tokens of the preamble's global part: what is still read from the cache
     /// after a restart. `None` where no restart was seen.
     pub global: Option<u64>,
     /// Median relative error of the first stretch.
     pub in_sample: Option<f64>,
     /// Median relative error on the second half of the first stretch when only
-    /// its first half is fitted.
+    /// its first half is fitted, and hidden text known in that half only.
     pub forward: Option<f64>,
-    /// Median relative error of the first fit behind the first boundary.
+    /// Median relative error of the first fit behind the first boundary, the
+    /// hidden text there known.
     pub after_boundary: Option<f64>,
 }
 
@@ -123,8 +131,8 @@ pub struct Validation {
     pub expired: u32,
     /// Requests at which the cache had been renewed out of sight.
     pub renewed: u32,
-    /// Requests that read more than everything sent before could explain, or
-    /// whose prompt jumped by what the recording does not show, with the tokens.
+    /// Requests whose prompt jumped by what neither the recording nor
+    /// [`Calibration::unseen`] explains, with the tokens.
     pub unexplained: Vec<(u32, i64)>,
 }
 

@@ -2,9 +2,14 @@
 //! that lived longer than the rules allow (`measures` §2).
 //!
 //! Found in recorded usage alone, so that it is replayed for every preset.
+//!
+//! A cache that keeps prompts unasked (OpenAI's) reports no writes. It may lose
+//! a part only: Codex rollouts read 70–90 % of what they had sent, where all or
+//! the tools alone would be the rule. The simulators know both of those and
+//! nothing between, so the nearer one is replayed.
 
 use super::bill::life;
-use crate::model::{Exogenous, RecordedCompaction, RequestFacts};
+use crate::model::{Exogenous, RecordedCompaction, RequestFacts, Usage};
 
 /// Share of the predicted prefix below which a request started cold.
 const COLD: f64 = 0.9;
@@ -25,6 +30,9 @@ pub(super) fn mark(
         Some(global) if read as f64 >= COLD * global as f64 && read > 0 => Exogenous::Restart,
         _ => Exogenous::Cold,
     };
+    // A prompt that shrank was edited (Codex drops old reasoning): it cannot
+    // read more than itself.
+    let known = |cached: u64, usage: &Usage| cached.min(usage.prompt());
     let marked = requests.iter().filter_map(|r| r.recorded).any(|usage| usage.written() > 0);
     let mut found: Vec<Option<Exogenous>> = Vec::with_capacity(requests.len());
     for request in requests.iter() {
@@ -48,11 +56,14 @@ pub(super) fn mark(
             // Behind the vendor's own compaction nothing but the preamble can
             // be read; that even this was not is no doing of the compaction.
             Some((_, before)) if edited(before) => {
-                let known = global.is_some_and(|global| global > 0);
-                Some(restarted(read)).filter(|e| known && *e == Exogenous::Cold)
+                let shared = global.is_some_and(|global| global > 0);
+                Some(restarted(read)).filter(|e| shared && *e == Exogenous::Cold)
             }
             Some((0, _)) => None,
-            Some((cached, _)) if (read as f64) < COLD * cached as f64 => Some(restarted(read)),
+            Some((cached, _)) if (read as f64) < COLD * known(cached, &usage) as f64 => {
+                let nearer = global.unwrap_or(0).midpoint(known(cached, &usage));
+                Some(restarted(read)).filter(|_| marked || read <= nearer)
+            }
             Some((_, before)) => {
                 let idle = request.at.duration_since(before.at);
                 (idle > life.duration()).then_some(Exogenous::Renewed)
@@ -64,5 +75,63 @@ pub(super) fn mark(
     }
     for (request, found) in requests.iter_mut().zip(found) {
         request.exogenous = found;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::Timestamp;
+
+    /// Requests a second apart, by what they read, wrote and sent new.
+    fn requests(usage: &[(u64, u64, u64)]) -> Vec<RequestFacts> {
+        let request = |(n, &(read, written, input)): (usize, &(u64, u64, u64))| RequestFacts {
+            message: n as u32,
+            tokens_full: 0,
+            output: 0,
+            output_recorded: false,
+            at: Timestamp::from_second(n as i64).unwrap(),
+            recorded: Some(Usage {
+                input,
+                cache_read: read,
+                cache_write_5m: written,
+                ..Usage::default()
+            }),
+            billed: true,
+            exogenous: None,
+        };
+        usage.iter().enumerate().map(request).collect()
+    }
+
+    fn found(usage: &[(u64, u64, u64)], global: Option<u64>) -> Vec<Option<Exogenous>> {
+        let mut requests = requests(usage);
+        mark(&mut requests, &[], 3_000, global);
+        requests.iter().map(|request| request.exogenous).collect()
+    }
+
+    #[test]
+    fn an_automatic_cache_that_lost_a_part_is_no_cold_start() {
+        // 20,000 sent; 70 % of it read; then only the tools; then nothing.
+        let usage = [(0, 0, 20_000), (14_000, 0, 7_000), (2_000, 0, 20_000), (0, 0, 23_000)];
+        let restart = Some(Exogenous::Restart);
+        assert_eq!(found(&usage, Some(2_000)), [None, None, restart, Some(Exogenous::Cold)]);
+        // Half-way between the global part and all of it: 2,000 and 20,000.
+        let half = |read| found(&[(0, 0, 20_000), (read, 0, 20_000)], Some(2_000))[1];
+        assert_eq!((half(11_000), half(11_001)), (restart, None));
+    }
+
+    #[test]
+    fn a_marked_cache_that_lost_a_part_started_again() {
+        let usage = [(0, 20_000, 0), (14_000, 7_000, 0)];
+        assert_eq!(found(&usage, Some(2_000)), [None, Some(Exogenous::Restart)]);
+        assert_eq!(found(&usage, None), [None, Some(Exogenous::Cold)]);
+    }
+
+    #[test]
+    fn a_prompt_that_shrank_reads_no_more_than_itself() {
+        // 15,000 of 20,000 are below nine tenths, but all of what was sent.
+        for usage in [[(0, 0, 20_000), (15_000, 0, 100)], [(0, 20_000, 0), (15_000, 100, 0)]] {
+            assert_eq!(found(&usage, Some(2_000)), [None, None]);
+        }
     }
 }

@@ -218,7 +218,8 @@ impl<'a> Session<'a> {
             return Ok(false);
         };
         let is_request = next.is_request();
-        self.now = self.subject.timeline.at(message);
+        let timeline = &self.subject.timeline;
+        self.now = if is_request { timeline.sent_at(message) } else { timeline.at(message) };
         self.context.enter(message);
         if is_request {
             self.prepare()?;
@@ -335,8 +336,15 @@ impl<'a> Session<'a> {
         let arrived = &transcript.messages[message as usize];
         self.pairs.look_again(&self.context, [message]);
         let seen = self.context.seen_count();
-        self.recorded = transcript.compactions.iter().find(|c| c.after == seen);
+        // A micro-compaction and a compaction may stand at one message: each
+        // is seen in its turn.
+        let mut recorded = transcript.compactions.iter().filter(|c| c.after == seen);
+        self.recorded = recorded.next();
         self.look_all(At::Append).await?;
+        for compaction in recorded {
+            self.recorded = Some(compaction);
+            self.look_recorded(At::Append).await?;
+        }
         if arrived.opens_exchange() {
             self.look_all(At::UserTurn).await?;
         }
@@ -389,3 +397,7 @@ impl<'a> Session<'a> {
         (rows, self.texts, self.probed)
     }
 }
+
+#[cfg(test)]
+#[path = "session_tests.rs"]
+mod tests;

@@ -10,7 +10,8 @@ use cpu_time::ThreadTime;
 use crate::clock::{PROFILE, response_ms};
 use crate::model::{CompactionRow, LatencySource};
 use crate::strategy::{
-    Gauge, Host, Metered, ModelCall, Outcome, Stage, Strategy, StrategyError, When, pairs_are_whole,
+    At, Gauge, Host, Metered, ModelCall, Outcome, Stage, Strategy, StrategyError, When,
+    pairs_are_whole,
 };
 use crate::tokens::Weight;
 
@@ -68,6 +69,17 @@ impl Session<'_> {
         let changes = self.loss.observe(&self.context, &moved, self.requests.len() as u32);
         if let Some(ran) = ran {
             self.keep(ran, changes);
+        }
+        Ok(())
+    }
+
+    /// Looks again at the stages that repeat recorded compactions.
+    pub(super) async fn look_recorded(&mut self, at: At) -> Result<(), String> {
+        for number in 0..self.stages.len() {
+            let Running { stage, when, .. } = &self.stages[number];
+            if stage.at == at && *when == When::Recorded {
+                self.look(number).await?;
+            }
         }
         Ok(())
     }

@@ -11,14 +11,14 @@ use super::bill::life;
 use super::session::{Plan, replay};
 use super::subject::Subject;
 use crate::model::{
-    Buckets, Calibration, CellKey, CellOutcome, Exogenous, Fit, RequestBill, RequestFacts,
-    TokensSource, Usage, Validation,
+    Buckets, Calibration, CellKey, CellOutcome, Exogenous, Fit, RequestBill, RequestFacts, Usage,
+    Validation,
 };
 use crate::pricing::{Agents, Class, Tariff};
 use crate::strategy::{Compactor, builtin};
 
-/// Share of a prompt, and tokens, from which a jump that the recording does
-/// not show is named.
+/// Share of a prompt, and tokens, from which a jump that is not explained is
+/// named.
 const JUMP: (f64, f64) = (0.02, 1_000.0);
 
 /// Replays the vendor's own compactions under the recorded model's rules and
@@ -47,6 +47,10 @@ pub async fn validate(
         offline: true,
         agents: Arc::new([agent.clone()]),
     };
+    // In the provider's tokens even where the run counts its own: up to the
+    // first boundary, a simulated position is then the provider's.
+    let recording = subject.recording.clone().calibrated();
+    let subject = &Subject { recording, ..subject.clone() };
     // A recording that cannot be replayed says so in its own row.
     let CellOutcome::Done(rows) = replay(subject, &plan, compactor).await.cell.outcome else {
         return None;
@@ -67,15 +71,15 @@ pub async fn validate(
     (books.requests > 0).then(|| books.close(agent.model))
 }
 
-/// From the run's tokens to the provider's.
+/// From the first stretch's tokens to those of each stretch.
 struct Scale<'a> {
     fits: &'a [Fit],
-    /// Of the hidden preamble, in the run's tokens.
+    /// Of the hidden preamble in the first stretch.
     hidden: f64,
     global: f64,
     /// Tokens of the whole preamble.
     preamble: u64,
-    /// The run's tokens for one as counted.
+    /// The first stretch's tokens for one as counted.
     factor: f64,
     /// What the provider counted for a prompt of so many tokens.
     sizes: FxHashMap<u64, u64>,
@@ -92,10 +96,7 @@ impl<'a> Scale<'a> {
             hidden: hidden as f64,
             global: calibration.global.map_or(hidden, |global| global.min(hidden)) as f64,
             preamble: sizes.preamble_tokens(),
-            factor: match subject.facts.tokens_source {
-                TokensSource::Calibrated => calibration.fits.first().map_or(1.0, |fit| fit.factor),
-                TokensSource::Exact => 1.0,
-            },
+            factor: calibration.fits.first().map_or(1.0, |fit| fit.factor),
             sizes: FxHashMap::default(),
             last: None,
         }
@@ -136,7 +137,8 @@ impl<'a> Scale<'a> {
         [fitted, known]
     }
 
-    /// Tokens by which the prompt grew beyond what the recording shows.
+    /// Tokens by which the prompt grew beyond what the recording and what is
+    /// known to be hidden explain.
     fn jump(&mut self, request: &RequestFacts, usage: &Usage, bill: &RequestBill) -> Option<i64> {
         let stretch = self.stretch(request);
         let size = usage.prompt() as f64;

@@ -267,6 +267,7 @@ fn validated(errors: &[f64]) -> Report {
         facts.validation = Some(validation(*off));
         facts.calibration = Some(Calibration {
             fits: Vec::new(),
+            unseen: Vec::new(),
             global: None,
             in_sample: Some(0.004),
             forward: Some(0.021),

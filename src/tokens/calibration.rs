@@ -4,11 +4,13 @@
 //! recording shows. Both follow from the prompts that it reported: prompt ≈
 //! hidden + factor × counted, a least-squares line over the requests between
 //! two recorded boundaries. Least squares, and not a robust line, since its
-//! errors sum to zero: sums of simulated reads and writes stay right.
+//! errors sum to zero: sums of simulated reads and writes stay right. Text that
+//! came in between and is not shown (`unseen`) is counted for the message that
+//! carries it.
 
 use std::collections::BTreeMap;
 
-use super::{Counter, Sizes};
+use super::{Counter, Sizes, unseen};
 use crate::model::{
     Block, Calibration, Fit, Message, MessageIndex, RecordedCompaction, Transcript, sent,
 };
@@ -24,7 +26,7 @@ const MOST_TOKENS: u64 = 1_000_000_000;
 /// Factors that two vocabularies can differ by. The widest gap that OpenAI
 /// names is 4.4 (o200k against cl100k on Gujarati, "Hello GPT-4o", 2024-05-13).
 /// Outside, prompts followed something else than the messages.
-const FACTORS: std::ops::RangeInclusive<f64> = 0.2..=5.0;
+pub(super) const FACTORS: std::ops::RangeInclusive<f64> = 0.2..=5.0;
 
 /// Readings that make an error worth its name: a line goes through two exactly.
 const FEWEST_FITTED: usize = 3;
@@ -55,6 +57,9 @@ pub struct Reading {
     pub read: u64,
     /// Of those, written to it.
     pub written: u64,
+    /// Of the prompt, hidden text that came with messages
+    /// ([`Calibration::unseen`]).
+    pub unseen: u64,
 }
 
 /// Whether a reported figure can be a count of tokens.
@@ -72,47 +77,77 @@ pub(super) fn reported_prompt(message: &Message) -> Option<u64> {
 /// Compares what the provider counted with what we count. `sizes` are exact.
 /// `None` without usage.
 pub fn calibrate(transcript: &Transcript, sizes: &Sizes, counter: &Counter) -> Option<Calibration> {
-    let readings = readings(transcript, sizes, counter);
+    let (readings, unseen) = read(transcript, sizes, counter);
     let stretches: Vec<&[Reading]> = readings.chunk_by(|a, b| a.from == b.from).collect();
     let first = stretches.first()?;
     let line = Line::through(first);
-    let halved = first.split_at(first.len() / 2);
-    let fit = |stretch: &&[Reading]| {
-        let Line { hidden, factor } = Line::through(stretch);
+    let fits = stretches.iter().enumerate().map(|(number, stretch)| {
+        // Of one size for the whole run: that of the first stretch.
+        let sized = stretch.iter().map(|reading| reading.sized(line.factor)).collect::<Vec<_>>();
+        let Line { hidden, factor } = if number == 0 { line } else { Line::through(&sized) };
         Fit { from: stretch[0].from, hidden, factor, requests: stretch.len() as u32 }
-    };
-    let enough = |fewest: usize| first.len() >= fewest;
+    });
     Some(Calibration {
-        fits: stretches.iter().map(fit).collect(),
+        fits: fits.collect(),
+        unseen,
         global: global_part(&readings, line.hidden),
-        in_sample: enough(FEWEST_FITTED).then(|| line.error_on(first)).flatten(),
-        forward: enough(FEWEST_HALVED)
-            .then(|| Line::through(halved.0).error_on(halved.1))
-            .flatten(),
+        in_sample: Some(first).filter(|f| f.len() >= FEWEST_FITTED).and_then(|f| line.error_on(f)),
+        forward: forward(first, &transcript.messages),
         after_boundary: line.error_on(&readings[first.len()..]),
     })
+}
+
+/// Error on the second half of a stretch when only the first is known, and
+/// only the hidden text of the first.
+fn forward(stretch: &[Reading], messages: &[Message]) -> Option<f64> {
+    if stretch.len() < FEWEST_HALVED {
+        return None;
+    }
+    let plain: Vec<Reading> = stretch.iter().map(|r| Reading { unseen: 0, ..*r }).collect();
+    let (first, second) = plain.split_at(plain.len() / 2);
+    let (mut first, mut second) = (first.to_vec(), second.to_vec());
+    let unseen: u64 = unseen::mark(&mut first, messages).iter().map(|(_, tokens)| tokens).sum();
+    second.iter_mut().for_each(|reading| reading.unseen = unseen);
+    Line::through(&first).error_on(&second)
 }
 
 /// Every request with usage. The context is what the recorded agent had, as
 /// the preset `recorded` sends it, counted by the vocabulary alone: `sizes` are
 /// exact, and a counter's scale is left aside.
 pub fn readings(transcript: &Transcript, sizes: &Sizes, counter: &Counter) -> Vec<Reading> {
+    read(transcript, sizes, counter).0
+}
+
+/// The same, and the messages that carry hidden text.
+fn read(
+    transcript: &Transcript,
+    sizes: &Sizes,
+    counter: &Counter,
+) -> (Vec<Reading>, Vec<(MessageIndex, u64)>) {
+    let mut readings: Vec<Reading> = Vec::new();
+    let mut unseen = Vec::new();
     if transcript.messages.iter().all(|message| reported_prompt(message).is_none()) {
-        return Vec::new();
+        return (readings, unseen);
     }
     let counter = counter.scaled(1.0);
     let mut had = Had::new(transcript, sizes, &counter);
     let mut boundaries = transcript.compactions.iter().peekable();
     let mut changes = transcript.preamble_changes.iter().zip(&sizes.preamble_changes).peekable();
     let mut preamble = sizes.preamble.tokens;
-    let mut from = 0;
-    let mut readings = Vec::new();
+    // First message and first reading of the stretch.
+    let (mut from, mut first) = (0, 0);
+    // Hidden text that came in earlier stretches and is still there.
+    let mut still = 0;
     for (index, message) in (0..).zip(&transcript.messages) {
         while let Some(boundary) = boundaries.next_if(|boundary| boundary.after <= index) {
             // Nothing can have been compacted before the first message.
             if boundary.after > 0 {
-                from = boundary.after;
+                let found = unseen::mark(&mut readings[first..], &transcript.messages);
+                had.unseen.extend(found.iter().copied());
+                unseen.extend(found);
+                (from, first) = (boundary.after, readings.len());
                 had.compact(boundary);
+                still = had.unseen.values().sum();
             }
         }
         while let Some((_, weight)) = changes.next_if(|(change, _)| change.before <= index) {
@@ -126,11 +161,13 @@ pub fn readings(transcript: &Transcript, sizes: &Sizes, counter: &Counter) -> Ve
                 prompt,
                 read: usage.cache_read,
                 written: usage.cache_write_5m + usage.cache_write_1h,
+                unseen: still,
             });
         }
         had.append();
     }
-    readings
+    unseen.extend(unseen::mark(&mut readings[first..], &transcript.messages));
+    (readings, unseen)
 }
 
 /// The messages that the recorded agent had, as the walk goes on.
@@ -149,6 +186,8 @@ struct Had<'a> {
     cleared: BTreeMap<MessageIndex, u64>,
     /// All of it.
     tokens: u64,
+    /// Hidden text of earlier stretches, by the message that carries it.
+    unseen: BTreeMap<MessageIndex, u64>,
 }
 
 impl<'a> Had<'a> {
@@ -164,6 +203,7 @@ impl<'a> Had<'a> {
             summary: None,
             cleared: BTreeMap::new(),
             tokens: 0,
+            unseen: BTreeMap::new(),
         }
     }
 
@@ -191,6 +231,7 @@ impl<'a> Had<'a> {
         }
         while self.from < boundary.kept_from.min(self.seen) {
             self.tokens -= self.size(self.from);
+            self.unseen.remove(&self.from);
             self.from += 1;
         }
         self.tokens -= self.summary.take().unwrap_or(0);
@@ -211,12 +252,27 @@ impl<'a> Had<'a> {
         let left = self.counter.count(&sent(&blocks));
         self.tokens = self.tokens - self.size(result) + left;
         self.cleared.insert(result, left);
+        self.unseen.remove(&result);
     }
 }
 
-/// `prompt = hidden + factor × counted`.
+impl Reading {
+    /// The same with its hidden text counted as ours, at so many of the
+    /// provider's tokens for one.
+    fn sized(&self, factor: f64) -> Self {
+        let unseen = (self.unseen as f64 / factor).round() as u64;
+        Self { counted: self.counted + unseen, unseen: 0, ..*self }
+    }
+
+    /// The prompt without hidden text.
+    fn shown(&self) -> f64 {
+        self.prompt as f64 - self.unseen as f64
+    }
+}
+
+/// `prompt = hidden + factor × counted + unseen`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Line {
+pub(super) struct Line {
     hidden: f64,
     factor: f64,
 }
@@ -225,8 +281,8 @@ impl Line {
     /// The least-squares line with no negative hidden part: through the origin
     /// where it would be negative. With factor 1 where the readings do not tell
     /// one: a single size, or a slope that no vocabulary has.
-    fn through(readings: &[Reading]) -> Self {
-        let points = || readings.iter().map(|r| (r.counted as f64, r.prompt as f64));
+    pub(super) fn through(readings: &[Reading]) -> Self {
+        let points = || readings.iter().map(|r| (r.counted as f64, r.shown()));
         let mean = |value: fn((f64, f64)) -> f64| {
             points().map(value).sum::<f64>() / readings.len().max(1) as f64
         };
@@ -249,17 +305,24 @@ impl Line {
         Self { hidden: 0.0, factor: products / squares }
     }
 
+    /// Predicted less reported.
+    fn error(self, reading: &Reading) -> f64 {
+        self.hidden + self.factor * reading.counted as f64 - reading.shown()
+    }
+
+    /// Sum of absolute errors.
+    pub(super) fn errors_on(self, readings: &[Reading]) -> f64 {
+        readings.iter().map(|reading| self.error(reading).abs()).sum()
+    }
+
     /// Median relative error; `None` on no readings.
     fn error_on(self, readings: &[Reading]) -> Option<f64> {
-        let error = |r: &Reading| {
-            let prompt = r.prompt as f64;
-            (self.hidden + self.factor * r.counted as f64 - prompt).abs() / prompt
-        };
-        median(readings.iter().map(error).collect())
+        let relative = |r: &Reading| self.error(r).abs() / r.prompt as f64;
+        median(readings.iter().map(relative).collect())
     }
 }
 
-fn median(mut values: Vec<f64>) -> Option<f64> {
+pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     let upper = *values.get(middle)?;

@@ -3,7 +3,7 @@ use crate::model::{PreambleChange, RecordedTrigger, Role, Usage};
 
 /// A reading of the first stretch that read nothing from the cache.
 fn at(counted: u64, prompt: u64) -> Reading {
-    Reading { message: 0, from: 0, counted, prompt, read: 0, written: 0 }
+    Reading { message: 0, from: 0, counted, prompt, read: 0, written: 0, unseen: 0 }
 }
 
 fn close(found: f64, expected: f64) {
@@ -231,7 +231,7 @@ fn the_forward_error_is_that_of_the_second_half_under_the_first() {
 /// A request of a prompt of 100,000 with this much read and the rest written.
 fn cached(from: MessageIndex, read: u64) -> Reading {
     let (counted, prompt) = (80_000, 100_000);
-    Reading { message: 0, from, counted, prompt, read, written: prompt - read }
+    Reading { message: 0, from, counted, prompt, read, written: prompt - read, unseen: 0 }
 }
 
 #[test]
@@ -279,9 +279,10 @@ fn calibrated_sizes_scale_what_is_counted_and_keep_what_is_reported() {
     let sizes = Sizes::of(&talk, &Counter::default());
     assert_eq!(sizes.output, [0, 77, 50, 40]);
     let fit = Fit { from: 0, hidden: 999.6, factor: 1.3, requests: 9 };
-    let scaled = sizes.scaled(&talk, &fit);
-    // 1.3 × 10, 1, 20, 40; 1 × 1.3 is rounded down.
-    assert_eq!(scaled.messages.iter().map(|w| w.tokens).collect::<Vec<_>>(), [13, 1, 26, 52]);
+    let scaled = sizes.scaled(&talk, &fit, &[(1, 400), (2, 1_000)]);
+    // 1.3 × 10, 1, 20, 40; 1 × 1.3 is rounded down. Hidden text is not scaled.
+    let found = scaled.messages.iter().map(|w| w.tokens).collect::<Vec<_>>();
+    assert_eq!(found, [13, 401, 1_026, 52]);
     assert_eq!(scaled.messages[0].units, sizes.messages[0].units);
     // 50 × 1.3, thinking included, and 40 × 1.3.
     assert_eq!(scaled.output, [0, 77, 65, 52]);

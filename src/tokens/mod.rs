@@ -5,6 +5,7 @@
 
 mod calibration;
 mod estimator;
+mod unseen;
 mod weight;
 
 pub use calibration::{Reading, calibrate, readings};

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::calibration::{is_believable, reported_prompt};
 use super::{Counter, scale};
-use crate::model::{Fit, Message, Preamble, Transcript};
+use crate::model::{Fit, Message, MessageIndex, Preamble, Transcript};
 
 /// The size of a text in every unit at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -155,14 +155,25 @@ impl Sizes {
 
     /// The same in the provider's tokens: what is counted is scaled, what the
     /// provider reported stays, and the hidden preamble is the fitted one.
+    /// Messages weigh their hidden text as well, which is the provider's count
+    /// already and no tool's output.
     #[must_use]
-    pub fn scaled(&self, transcript: &Transcript, fit: &Fit) -> Self {
+    pub fn scaled(
+        &self,
+        transcript: &Transcript,
+        fit: &Fit,
+        unseen: &[(MessageIndex, u64)],
+    ) -> Self {
         let scaled = |weights: &[Weight]| weights.iter().map(|w| w.scaled(fit.factor)).collect();
         let output = transcript.messages.iter().zip(&self.output).map(|(message, &counted)| {
             reported_output(message).unwrap_or_else(|| scale(counted, fit.factor))
         });
+        let mut messages: Vec<Weight> = scaled(&self.messages);
+        for (message, tokens) in unseen {
+            messages[*message as usize].tokens += tokens;
+        }
         Self {
-            messages: scaled(&self.messages),
+            messages,
             preamble: self.preamble.scaled(fit.factor),
             preamble_changes: scaled(&self.preamble_changes),
             hidden_tokens: fit.hidden.round() as u64,

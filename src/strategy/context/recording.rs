@@ -32,30 +32,35 @@ impl Recording {
     pub fn new(transcript: Arc<Transcript>, counter: Arc<Counter>) -> Self {
         let exact = Arc::new(Sizes::of(&transcript, &counter));
         let calibration = calibrate(&transcript, &exact, &counter).map(Arc::new);
-        let used = calibration.iter().filter(|known| counter.calibrates(known));
-        let (sizes, counter, tokens_source) = match used.flat_map(|c| c.fits.first()).next() {
-            Some(fit) => (
-                Arc::new(exact.scaled(&transcript, fit)),
-                Arc::new(counter.scaled(fit.factor)),
-                TokensSource::Calibrated,
-            ),
-            None => (Arc::clone(&exact), counter, TokensSource::Exact),
-        };
+        let calibrates = calibration.as_ref().is_some_and(|known| counter.calibrates(known));
         let calls = Arc::new(transcript.calls());
         let by_result = (0u32..)
             .zip(calls.iter())
             .filter_map(|(at, call)| call.result.map(|result| (result, CallId(at))));
         let call_of_result = Arc::new(by_result.collect());
-        Self {
+        let plain = Self {
             transcript,
-            sizes,
+            sizes: Arc::clone(&exact),
             exact,
-            tokens_source,
+            tokens_source: TokensSource::Exact,
             calibration,
             calls,
             counter,
             call_of_result,
-        }
+        };
+        if calibrates { plain.calibrated() } else { plain }
+    }
+
+    /// The same in the provider's tokens, however sure they are; unchanged
+    /// without usage. Nothing is counted again.
+    #[must_use]
+    pub fn calibrated(mut self) -> Self {
+        let Some(known) = &self.calibration else { return self };
+        let Some(fit) = known.fits.first() else { return self };
+        self.sizes = Arc::new(self.exact.scaled(&self.transcript, fit, &known.unseen));
+        self.counter = Arc::new(self.counter.scaled(fit.factor));
+        self.tokens_source = TokensSource::Calibrated;
+        self
     }
 
     /// The calls that an assistant message makes, in order.
