@@ -43,6 +43,13 @@ impl<'a> Tariff<'a> {
         *self.known[tier].get_or_insert_with(|| self.model.rates(&moment))
     }
 
+    /// The rates of every request whose prompt has at most so many tokens;
+    /// `None` where they differ by tier or hour.
+    pub fn flat(&mut self, most: u64) -> Option<Rates> {
+        let varies = self.model.has_off_peak() || self.tiers.iter().any(|above| *above < most);
+        (!varies).then(|| self.rates(most, Timestamp::UNIX_EPOCH))
+    }
+
     /// The input side of one request in USD: prompt and storage. `None` where
     /// a rate is unknown.
     ///

@@ -6,7 +6,7 @@
 
 use jiff::Timestamp;
 
-use super::break_even::{Compacted, Weather, break_even};
+use super::break_even::{Climate, Compacted, Weather, break_even};
 use crate::model::{
     Bill, Buckets, CallBill, Exogenous, PromptBill, RequestBill, RequestFacts, TranscriptFacts,
 };
@@ -150,7 +150,9 @@ impl Biller {
         let finish = |payer: Payer| {
             let mut bill = payer.bill;
             if let Some(prices) = &payer.agent.prices {
-                let crossing = |c| break_even(c, facts, &payer.weather, &bill, prices, life);
+                let climate = Climate::new(facts, &payer.weather);
+                let mut tariff = prices.standard();
+                let crossing = |c| break_even(c, &climate, &bill, &mut tariff, life);
                 bill.break_even = compacted.iter().map(crossing).collect();
             }
             bill

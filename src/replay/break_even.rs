@@ -7,7 +7,7 @@
 //! (`measures` §2).
 
 use crate::model::{Bill, BreakEven, Buckets, TranscriptFacts};
-use crate::pricing::{Class, ModelPrices, Tariff};
+use crate::pricing::{Rates, Tariff};
 use crate::prompt_cache::Life;
 
 /// What a compaction did to the prompt.
@@ -25,6 +25,9 @@ pub struct Compacted {
     pub after: u64,
 }
 
+/// USD below which nothing is owed: rounding must not delay a crossing at zero.
+const NOTHING: f64 = 1e-12;
+
 /// How a request found the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weather {
@@ -39,69 +42,126 @@ pub enum Weather {
     NotBilled,
 }
 
+/// The billed requests of a session, as every compaction of it finds them.
+#[derive(Clone, Debug, Default)]
+pub struct Climate {
+    requests: Vec<Billed>,
+    /// Tokens of the messages before each message.
+    arrived: Vec<u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Billed {
+    /// Its ordinal among all requests.
+    request: u32,
+    at: jiff::Timestamp,
+    /// Tokens of all messages that had arrived.
+    arrived: u64,
+    weather: Weather,
+    /// Warm ones among the billed requests before it.
+    warm_before: u32,
+}
+
+impl Climate {
+    /// The weather of each request of a transcript.
+    pub fn new(facts: &TranscriptFacts, weather: &[Weather]) -> Self {
+        let mut arrived = vec![0; 1];
+        for message in &facts.messages {
+            arrived.push(arrived[arrived.len() - 1] + message.tokens);
+        }
+        let all = (0u32..).zip(facts.requests.iter().zip(weather));
+        let all = all.filter(|(_, (_, weather))| **weather != Weather::NotBilled);
+        let all = all.map(|(number, (request, weather))| {
+            (number, request.at, arrived[request.message as usize], *weather)
+        });
+        let requests = Self::counted(all);
+        Self { requests, arrived }
+    }
+
+    fn counted(
+        requests: impl Iterator<Item = (u32, jiff::Timestamp, u64, Weather)>,
+    ) -> Vec<Billed> {
+        let mut warm_before = 0;
+        let billed = requests.map(|(request, at, arrived, weather)| {
+            let billed = Billed { request, at, arrived, weather, warm_before };
+            warm_before += u32::from(weather == Weather::Warm);
+            billed
+        });
+        billed.collect()
+    }
+
+    /// The requests from a compaction on, and what had arrived by then.
+    fn ahead(&self, compacted: &Compacted) -> Ahead<'_> {
+        let first = self.requests.partition_point(|r| r.request < compacted.request);
+        let seen = (compacted.messages_seen as usize).min(self.arrived.len() - 1);
+        Ahead { requests: &self.requests[first..], start: self.arrived[seen] }
+    }
+}
+
 /// What the two sessions share, request by request from the compaction on.
 #[derive(Clone, Copy, Debug)]
-struct Ahead {
-    at: jiff::Timestamp,
-    /// Tokens of messages that arrived since the compaction.
-    grown: u64,
-    weather: Weather,
+struct Ahead<'a> {
+    requests: &'a [Billed],
+    /// Tokens of the messages that had arrived when it ran.
+    start: u64,
+}
+
+impl Ahead<'_> {
+    /// Tokens of messages that arrived since, at a request.
+    fn grown(&self, request: &Billed) -> u64 {
+        request.arrived.saturating_sub(self.start)
+    }
+
+    /// Warm and cold ones among so many requests behind the first.
+    fn warm_and_cold(&self, behind: usize) -> (f64, f64) {
+        let Some((first, rest)) = self.requests.split_first() else { return (0.0, 0.0) };
+        let until = rest.get(behind).map_or_else(
+            || self.requests.last().map_or(0, Billed::warm_through),
+            |next| next.warm_before,
+        );
+        let warm = until - first.warm_through();
+        (f64::from(warm), (behind as u32 - warm).into())
+    }
+}
+
+impl Billed {
+    /// Warm requests up to and including this one.
+    fn warm_through(&self) -> u32 {
+        self.warm_before + u32::from(self.weather == Weather::Warm)
+    }
 }
 
 /// The crossing of the two bills, beside what the formula says.
 pub fn break_even(
     compacted: &Compacted,
-    facts: &TranscriptFacts,
-    weather: &[Weather],
+    climate: &Climate,
     bill: &Bill,
-    prices: &ModelPrices,
+    tariff: &mut Tariff<'_>,
     life: Life,
 ) -> BreakEven {
-    let ahead = ahead(compacted, facts, weather);
+    let ahead = climate.ahead(compacted);
     let first = compacted.request as usize;
     let cached = bill.requests[..first].iter().rev().flatten().next();
-    let first_read =
-        bill.requests.get(first).and_then(|r| r.as_ref()).map(|r| r.prompt.billed.read);
+    let read = bill.requests.get(first).and_then(|r| r.as_ref()).map(|r| r.prompt.billed.read);
     let case = Case {
         before: compacted.before,
         after: compacted.after,
         cached: cached.map_or(0, |r| r.prompt.billed.prompt()),
-        readable: first_read.unwrap_or(0),
+        readable: read.unwrap_or(0),
         writes: Writes::of(&bill.rules, life),
     };
-    let mut tariff = Tariff::new(prices, Class::Standard);
-    let at = ahead.first().map(|next| next.at);
-    let call = at.and_then(|at| {
-        let calls = bill.calls.iter().filter(|c| c.compaction == compacted.compaction);
-        let usd = calls.map(|call| {
-            let prompt = tariff.prompt_usd(&call.prompt.billed, at)?;
-            Some(prompt + tariff.output_usd(call.prompt.billed.prompt(), call.output, at)?)
-        });
-        usd.sum::<Option<f64>>()
+    let call = ahead.requests.first().and_then(|next| {
+        // Calls are in the order of their compactions.
+        let from = bill.calls.partition_point(|c| c.compaction < compacted.compaction);
+        let own = bill.calls[from..].iter().take_while(|c| c.compaction == compacted.compaction);
+        own.map(|c| tariff.request_usd(&c.prompt.billed, c.output, next.at)).sum::<Option<f64>>()
     });
-    let crossing = call.and_then(|call| case.crossing(&mut tariff, &ahead, call));
-    let formula = call.and_then(|call| case.formula(&mut tariff, &ahead, call));
     BreakEven {
         compaction: compacted.compaction,
-        requests: crossing,
-        formula,
-        left: ahead.len() as u32,
+        requests: call.and_then(|call| case.crossing(tariff, ahead, call)),
+        formula: call.and_then(|call| case.formula(tariff, ahead, call)),
+        left: ahead.requests.len() as u32,
     }
-}
-
-/// The billed requests from a compaction on.
-fn ahead(compacted: &Compacted, facts: &TranscriptFacts, weather: &[Weather]) -> Vec<Ahead> {
-    let mut grown = 0;
-    let mut next = compacted.messages_seen as usize;
-    let first = compacted.request as usize;
-    let later = facts.requests.iter().zip(weather).skip(first);
-    let all = later.map(|(request, weather)| {
-        let until = (request.message as usize).max(next);
-        grown += facts.messages[next..until].iter().map(|m| m.tokens).sum::<u64>();
-        next = until;
-        Ahead { at: request.at, grown, weather: *weather }
-    });
-    all.filter(|next| next.weather != Weather::NotBilled).collect()
 }
 
 /// Where tokens go that are not read.
@@ -118,6 +178,15 @@ impl Writes {
             ("anthropic", Life::Hour) => Writes::Hour,
             ("anthropic", Life::Minutes5) | ("openai-marked", _) => Writes::Short,
             _ => Writes::Free,
+        }
+    }
+
+    /// USD for a token that is not read.
+    fn rate(self, rates: &Rates) -> Option<f64> {
+        match self {
+            Writes::Free => rates.input,
+            Writes::Short => rates.written(),
+            Writes::Hour => rates.cache_write_1h.or(rates.written()),
         }
     }
 
@@ -147,24 +216,70 @@ struct Case {
 impl Case {
     /// The first request, from 1, at which the bill with the compaction and
     /// its call is no higher than without.
-    fn crossing(&self, tariff: &mut Tariff<'_>, ahead: &[Ahead], call: f64) -> Option<u32> {
+    fn crossing(&self, tariff: &mut Tariff<'_>, ahead: Ahead<'_>, call: f64) -> Option<u32> {
+        let largest = ahead.grown(ahead.requests.last()?) + self.before.max(self.after);
+        match tariff.flat(largest) {
+            Some(rates) => self.crossing_at(&rates, tariff, ahead, call),
+            None => self.crossing_by_steps(tariff, ahead, call, usize::MAX).ok(),
+        }
+    }
+
+    /// The same at one set of rates: behind the first request, each warm one
+    /// reads and each cold one writes what is gone or not, so that the crossing
+    /// is found by halving.
+    fn crossing_at(
+        &self,
+        rates: &Rates,
+        tariff: &mut Tariff<'_>,
+        ahead: Ahead<'_>,
+        call: f64,
+    ) -> Option<u32> {
+        let behind = match self.crossing_by_steps(tariff, ahead, call, 1) {
+            Ok(first) => return Some(first),
+            Err(behind) => behind?,
+        };
+        let gone = self.before as f64 - self.after as f64;
+        let (read, write) = (rates.cache_read.or(rates.input)?, self.writes.rate(rates)?);
+        let paid = |more: usize| {
+            let (warm, cold) = ahead.warm_and_cold(more);
+            behind - gone * (warm * read + cold * write) <= NOTHING
+        };
+        let (mut low, mut high) = (1, ahead.requests.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if paid(middle) { high = middle } else { low = middle + 1 }
+        }
+        (low < ahead.requests.len()).then_some(low as u32 + 1)
+    }
+
+    /// Request by request, up to so many: the crossing, or what is still owed;
+    /// `Err(None)` where a rate is unknown or the session ended.
+    fn crossing_by_steps(
+        &self,
+        tariff: &mut Tariff<'_>,
+        ahead: Ahead<'_>,
+        call: f64,
+        most: usize,
+    ) -> Result<u32, Option<f64>> {
         let mut behind = call;
         let (mut with_cached, mut without_cached) = (self.readable, self.cached);
-        for (number, next) in (1u32..).zip(ahead) {
-            let (with, without) = (self.after + next.grown, self.before + next.grown);
+        for (number, next) in (1u32..).zip(ahead.requests.iter().take(most)) {
+            let grown = ahead.grown(next);
+            let (with, without) = (self.after + grown, self.before + grown);
             let (with_read, without_read) = match next.weather {
                 Weather::Cold { read } => (read, read),
                 _ => (with_cached, without_cached),
             };
-            behind += tariff.prompt_usd(&self.writes.buckets(with, with_read), next.at)?;
-            behind -= tariff.prompt_usd(&self.writes.buckets(without, without_read), next.at)?;
-            // Rounding must not delay a crossing at zero.
-            if behind <= 1e-12 {
-                return Some(number);
+            let mut usd = |tokens, read| {
+                tariff.prompt_usd(&self.writes.buckets(tokens, read), next.at).ok_or(None)
+            };
+            behind += usd(with, with_read)? - usd(without, without_read)?;
+            if behind <= NOTHING {
+                return Ok(number);
             }
             (with_cached, without_cached) = (with, without);
         }
-        None
+        Err((ahead.requests.len() > most).then_some(behind))
     }
 
     /// `R > (I·(q − c) + K) / (c_eff·H)`, with `c_eff = c + p·(q − c)`: the
@@ -173,23 +288,20 @@ impl Case {
     /// `c` and `q` and the call's price `K` in input tokens, and the share `p`
     /// of cold requests (`measures` §2; derived in `field/prompt-caching` §3.6).
     /// A compaction at a cold request pays nothing for `I`.
-    fn formula(&self, tariff: &mut Tariff<'_>, ahead: &[Ahead], call: f64) -> Option<f64> {
-        let first = ahead.first()?;
+    fn formula(&self, tariff: &mut Tariff<'_>, ahead: Ahead<'_>, call: f64) -> Option<f64> {
+        let (first, rest) = ahead.requests.split_first()?;
         let rates = tariff.rates(self.before, first.at);
         let input = rates.input.filter(|rate| *rate > 0.0)?;
         let c = rates.cache_read.unwrap_or(input) / input;
-        let q = match self.writes {
-            Writes::Free => 1.0,
-            Writes::Short => rates.written()? / input,
-            Writes::Hour => rates.cache_write_1h.or(rates.written())? / input,
-        };
+        let q = self.writes.rate(&rates)? / input;
         let gone = self.before.checked_sub(self.after).filter(|gone| *gone > 0)? as f64;
         let rewritten = match first.weather {
             Weather::Warm => self.after.saturating_sub(self.readable) as f64,
             _ => 0.0,
         };
-        let cold = ahead.iter().filter(|next| next.weather != Weather::Warm).count();
-        let effective = c + cold as f64 / ahead.len() as f64 * (q - c);
+        let (_, later) = ahead.warm_and_cold(rest.len());
+        let cold = later + f64::from(u8::from(first.weather != Weather::Warm));
+        let effective = c + cold / ahead.requests.len() as f64 * (q - c);
         Some((rewritten * (q - c) + call / input) / (effective * gone))
     }
 }
@@ -197,6 +309,7 @@ impl Case {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pricing::{Class, ModelPrices};
 
     /// Prices of 1 USD a token for input, 1.25 for a write, 5 for output, and
     /// this for a read.
@@ -220,17 +333,29 @@ mod tests {
         writes: Writes::Short,
     };
 
-    fn ahead(requests: usize, weather: Weather) -> Vec<Ahead> {
-        vec![Ahead { at: jiff::Timestamp::UNIX_EPOCH, grown: 0, weather }; requests]
+    /// Requests that found the cache so, with what had arrived before each.
+    fn climate(requests: &[(Weather, u64)]) -> Climate {
+        let all = (0u32..).zip(requests);
+        let all =
+            all.map(|(n, (weather, arrived))| (n, jiff::Timestamp::UNIX_EPOCH, *arrived, *weather));
+        Climate { requests: Climate::counted(all), arrived: vec![0] }
+    }
+
+    fn ahead(climate: &Climate) -> Ahead<'_> {
+        Ahead { requests: &climate.requests, start: 0 }
+    }
+
+    fn warm(requests: usize) -> Climate {
+        climate(&vec![(Weather::Warm, 0); requests])
     }
 
     /// The crossing and what the formula says, over 100 warm requests.
     fn both(read: f64, call: f64) -> (Option<u32>, f64) {
         let prices = prices(read);
         let mut tariff = Tariff::new(&prices, Class::Standard);
-        let ahead = ahead(100, Weather::Warm);
-        let formula = CASE.formula(&mut tariff, &ahead, call).unwrap();
-        (CASE.crossing(&mut tariff, &ahead, call), formula)
+        let climate = warm(100);
+        let formula = CASE.formula(&mut tariff, ahead(&climate), call).unwrap();
+        (CASE.crossing(&mut tariff, ahead(&climate), call), formula)
     }
 
     #[test]
@@ -263,11 +388,11 @@ mod tests {
         // both: 100,000·1.25 are saved at once, more than the call costs.
         let prices = prices(0.1);
         let mut tariff = Tariff::new(&prices, Class::Standard);
-        let mut requests = ahead(3, Weather::Warm);
-        requests[0].weather = Weather::Cold { read: 40_000 };
-        assert_eq!(CASE.crossing(&mut tariff, &requests, 30_000.0), Some(1));
+        let cold = Weather::Cold { read: 40_000 };
+        let climate = climate(&[(cold, 0), (Weather::Warm, 0), (Weather::Warm, 0)]);
+        assert_eq!(CASE.crossing(&mut tariff, ahead(&climate), 30_000.0), Some(1));
         // c_eff = 0.1 + 1/3·1.15; K alone: 30,000 / (0.48333·100,000).
-        let says = CASE.formula(&mut tariff, &requests, 30_000.0).unwrap();
+        let says = CASE.formula(&mut tariff, ahead(&climate), 30_000.0).unwrap();
         assert!((says - 0.3 / (0.1 + 1.15 / 3.0)).abs() < 1e-9, "{says}");
     }
 
@@ -275,18 +400,35 @@ mod tests {
     fn a_session_that_ends_too_soon_never_crosses() {
         let prices = prices(0.1);
         let mut tariff = Tariff::new(&prices, Class::Standard);
-        assert_eq!(CASE.crossing(&mut tariff, &ahead(4, Weather::Warm), 30_000.0), None);
-        assert_eq!(CASE.crossing(&mut tariff, &[], 0.0), None);
+        assert_eq!(CASE.crossing(&mut tariff, ahead(&warm(4)), 30_000.0), None);
+        assert_eq!(CASE.crossing(&mut tariff, ahead(&warm(0)), 0.0), None);
         let inflated = Case { after: 160_000, ..CASE };
-        assert_eq!(inflated.formula(&mut tariff, &ahead(4, Weather::Warm), 0.0), None);
+        assert_eq!(inflated.formula(&mut tariff, ahead(&warm(4)), 0.0), None);
     }
 
     #[test]
     fn what_both_sessions_grow_by_changes_nothing_while_the_cache_is_warm() {
         let prices = prices(0.1);
         let mut tariff = Tariff::new(&prices, Class::Standard);
-        let mut requests = ahead(100, Weather::Warm);
-        (0u64..).zip(&mut requests).for_each(|(n, next)| next.grown = n * 700);
-        assert_eq!(CASE.crossing(&mut tariff, &requests, 30_000.0), Some(5));
+        let growing: Vec<_> = (0..100).map(|n| (Weather::Warm, n * 700)).collect();
+        assert_eq!(CASE.crossing(&mut tariff, ahead(&climate(&growing)), 30_000.0), Some(5));
+    }
+
+    #[test]
+    fn halving_finds_what_going_step_by_step_finds() {
+        let prices = prices(0.1);
+        let mut tariff = Tariff::new(&prices, Class::Standard);
+        for seed in 0u64..200 {
+            let weather = |n: u64| match (seed * 7 + n * n * 13 + n) % 5 {
+                0 => Weather::Cold { read: 40_000 },
+                _ => Weather::Warm,
+            };
+            let requests: Vec<_> = (0..seed % 40).map(|n| (weather(n), n * 531)).collect();
+            let case = Case { after: 50_000 + seed * 600, ..CASE };
+            let climate = climate(&requests);
+            let call = (seed * seed) as f64 * 40.0;
+            let steps = case.crossing_by_steps(&mut tariff, ahead(&climate), call, usize::MAX);
+            assert_eq!(case.crossing(&mut tariff, ahead(&climate), call), steps.ok(), "{seed}");
+        }
     }
 }

@@ -11,6 +11,7 @@ use std::hash::{Hash, Hasher};
 use rustc_hash::{FxHashSet, FxHasher};
 
 use super::Context;
+use super::ledger::Fate;
 use super::op::EntryId;
 use crate::model::{Block, MessageIndex, Role};
 use crate::prompt_cache::{Life, Prompt, Unit};
@@ -141,7 +142,8 @@ impl Sent {
     /// Goes on to the next request. `billed`: whether this one was sent to the
     /// end, so that its breakpoints stand.
     pub fn step(&mut self, billed: bool) -> Step {
-        let again = (self.intact..self.contents.len())
+        let from = if self.dropped.is_empty() { self.contents.len() } else { self.intact };
+        let again = (from..self.contents.len())
             .filter(|&at| self.dropped.contains(&self.contents[at]))
             .map(|at| self.prompt.end(at + 1) - self.prompt.end(at));
         let common_prefix = self.prompt.end(self.intact);
@@ -273,7 +275,15 @@ impl Context {
         let first = slot.max(cut).min(self.order.len());
         let behind = (first..).zip(self.order[first..].iter().copied());
         let all = in_front.chain(behind);
-        all.filter(|(_, id)| self.positions.contains_key(id) && !self.is_hidden(*id))
+        all.filter(|(_, id)| self.is_stored(*id) && !self.is_hidden(*id))
+    }
+
+    /// Whether an entry that has a slot is still stored in it.
+    fn is_stored(&self, id: EntryId) -> bool {
+        match id.index() {
+            Some(message) => self.fates[message as usize] == Fate::Live,
+            None => self.positions.contains_key(&id),
+        }
     }
 
     /// Hash of what an entry is sent as, its content blocks, and whose they are.
