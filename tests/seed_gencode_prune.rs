@@ -103,14 +103,15 @@ fn an_old_result_is_replaced_by_the_literal_marker_and_nothing_else_changes() {
 
 #[test]
 fn each_cleared_result_is_marked_pruned_with_a_time() {
-    // Row 3 has reported 30,000; row 4 leaves row 2 unprotected. Rows stand ten
-    // seconds apart, row 0 ten seconds after midnight of the assumed first day.
+    // Row 3 has reported 30,000; row 4 leaves row 2 unprotected. Row 0 stands at
+    // midnight of the assumed first day; two calls of 12 tokens and their results
+    // follow: twice 2.8 s + 12/80 s, and 0.2 s.
     let pruned = records(&reads(1, &[30_000, 30_000]), &gencode(&[]), "pruned");
     let expected = json!({
         "toolUseId": "c1",
         "tool": "read",
         "pruned": true,
-        "prunedAt": "2026-01-01T00:00:50Z",
+        "prunedAt": "2026-01-01T00:00:06.3Z",
         "summarize": false,
     });
     assert_eq!(pruned, [expected]);
