@@ -2,10 +2,10 @@
 //! the provider billed: the simulator's error on the user's own recording
 //! (`measures` §2).
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use rustc_hash::FxHashMap;
 
 use super::bill::life;
 use super::session::{Plan, replay};
@@ -56,12 +56,12 @@ pub async fn validate(
         return None;
     };
     let bill = rows.bills.into_iter().next()?;
-    let compared = facts.requests.iter().zip(bill.requests);
-    let compared = compared.filter_map(|(f, bill)| Some((f, f.recorded?, bill?)));
+    let compared = (0u32..).zip(facts.requests.iter().zip(bill.requests));
+    let compared = compared.filter_map(|(n, (f, bill))| Some((n, f, f.recorded?, bill?)));
     let mut scale = Scale::new(subject, calibration);
     let mut books = Books { life: life(&facts.requests).duration(), ..Books::default() };
     let mut tariff = agent.prices.as_deref().map(|model| Tariff::new(model, Class::Standard));
-    for (number, (request, usage, bill)) in (0u32..).zip(compared) {
+    for (number, request, usage, bill) in compared {
         let each = scale.buckets(request, &usage, &bill);
         books.take(request, &usage, each, tariff.as_mut());
         if let Some(jump) = scale.jump(request, &usage, &bill) {
@@ -81,8 +81,8 @@ struct Scale<'a> {
     preamble: u64,
     /// The first stretch's tokens for one as counted.
     factor: f64,
-    /// What the provider counted for a prompt of so many tokens.
-    sizes: FxHashMap<u64, u64>,
+    /// What the provider counted for prompts of so many tokens, in this stretch.
+    sizes: BTreeMap<u64, u64>,
     /// Stretch and residual of the request before.
     last: Option<(usize, f64)>,
 }
@@ -97,7 +97,7 @@ impl<'a> Scale<'a> {
             global: calibration.global.map_or(hidden, |global| global.min(hidden)) as f64,
             preamble: sizes.preamble_tokens(),
             factor: calibration.fits.first().map_or(1.0, |fit| fit.factor),
-            sizes: FxHashMap::default(),
+            sizes: BTreeMap::new(),
             last: None,
         }
     }
@@ -116,6 +116,23 @@ impl<'a> Scale<'a> {
         theirs + fit.factor * (tokens as f64 - ours) / self.factor
     }
 
+    /// The same, measured from the nearest prompt whose size was reported.
+    fn beside_known(&self, stretch: usize, tokens: u64) -> f64 {
+        if tokens < self.preamble {
+            return self.provider(stretch, tokens);
+        }
+        let below = self.sizes.range(..=tokens).next_back();
+        let above = self.sizes.range(tokens..).next();
+        let nearest = below.into_iter().chain(above).min_by_key(|(at, _)| at.abs_diff(tokens));
+        match nearest {
+            Some((at, size)) => {
+                let fitted = |tokens| self.provider(stretch, tokens);
+                *size as f64 + fitted(tokens) - fitted(*at)
+            }
+            None => self.provider(stretch, tokens),
+        }
+    }
+
     /// The simulated buckets with prompts sized by the fit, and with prompts
     /// of the recorded size.
     fn buckets(
@@ -125,12 +142,14 @@ impl<'a> Scale<'a> {
         bill: &RequestBill,
     ) -> [Buckets; 2] {
         let stretch = self.stretch(request);
+        if self.last.is_some_and(|(other, _)| other != stretch) {
+            self.sizes.clear();
+        }
         let billed = &bill.prompt.billed;
         let fitted = cut(billed, |tokens| self.provider(stretch, tokens).max(0.0) as u64);
         let (total, size) = (billed.prompt(), usage.prompt());
         let known = cut(billed, |tokens| {
-            let part = self.sizes.get(&tokens).copied();
-            let part = part.unwrap_or_else(|| self.provider(stretch, tokens).max(0.0) as u64);
+            let part = self.beside_known(stretch, tokens).max(0.0) as u64;
             if tokens == total { size } else { part.min(size) }
         });
         self.sizes.insert(total, size);
