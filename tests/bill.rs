@@ -11,8 +11,8 @@ use recap::model::{
     Bill, Block, Buckets, CellOutcome, CellRows, Exogenous, LatencySource, Message, Role,
     Transcript, Usage,
 };
-use recap::pricing::{Agent, Class, ModelPrices, PriceList, Tariff};
-use recap::replay::{Subject, replay};
+use recap::pricing::{Agent, Agents, Class, ModelPrices, PriceList, Tariff};
+use recap::replay::{Subject, replay, validate};
 use recap::strategy::{Preset, builtin};
 use serde_json::json;
 
@@ -284,4 +284,47 @@ fn a_model_without_a_price_has_a_bill_of_tokens_only() {
     let rows = rows(&subject(turns(&[0, 1, 60, 61])), named("full"), 1_000, &unknown);
     assert_eq!(rows.bills[0].rules, "none");
     assert_eq!(billed(&rows).iter().map(parts).collect::<Vec<_>>(), [(10, 0, 0, 0), (30, 0, 0, 0)]);
+}
+
+/// Four requests whose usage is what the rules say: every error is 0. One
+/// write that the recording reports too small shows as that error.
+#[test]
+fn the_simulated_bill_is_held_against_the_recorded_one() {
+    let usage = |read, write| Usage { cache_read: read, cache_write_5m: write, ..Usage::default() };
+    let recorded = [(0, 10), (10, 20), (30, 20), (50, 20)];
+    let validated = |recorded: [(u64, u64); 4]| {
+        let mut transcript = turns(&[0, 1, 60, 61, 120, 121, 180, 181]);
+        for (request, (read, write)) in recorded.into_iter().enumerate() {
+            transcript.messages[2 * request + 1].usage = Some(usage(read, write));
+        }
+        transcript.model = Some("claude-opus-5-5".into());
+        let agents = Agents::new(Arc::new(list()), Vec::new());
+        block_on(validate(&subject(transcript), &agents, &offline())).unwrap()
+    };
+    let fits = validated(recorded);
+    assert_eq!((fits.requests, fits.cold_starts, fits.renewed), (4, 0, 0));
+    assert_eq!(parts(&fits.recorded), (0, 90, 70, 0));
+    assert_eq!(fits.simulated, fits.recorded);
+    assert_eq!(fits.rules, fits.recorded);
+    // 90·0.1 + 70·1.25 in input tokens of a dollar a million.
+    assert!((fits.recorded_usd.unwrap() - 96.5e-6).abs() < 1e-12);
+    assert_eq!(fits.simulated_usd, fits.recorded_usd);
+    // The last prompt is reported 4 tokens larger than it was, all of it written.
+    let larger = validated([(0, 10), (10, 20), (30, 20), (50, 24)]);
+    assert_eq!(parts(&larger.rules), (0, 90, 74, 0), "sizes as reported");
+    // The line hides −1.4 tokens, so it goes through the origin: Σxy/Σx² =
+    // 8,680/8,400 = 1.033, and a message of 10 tokens is 10 still.
+    assert_eq!(parts(&larger.simulated), (0, 90, 70, 0));
+}
+
+/// A list of one model with the prices of [`claude`].
+fn list() -> PriceList {
+    let entry = json!({ "claude-opus-5-5": {
+        "input_cost_per_token": 1e-6,
+        "cache_read_input_token_cost": 1e-7,
+        "cache_creation_input_token_cost": 1.25e-6,
+        "output_cost_per_token": 5e-6,
+        "prompt_cache_min_tokens": 0,
+    }});
+    PriceList::parse("round", &entry.to_string()).unwrap()
 }

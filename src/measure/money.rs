@@ -84,6 +84,15 @@ impl<'a> Sample<'a> {
         bill_of(self.rows, self.payer)
     }
 
+    /// The same, where the provider's cache rules are known.
+    pub fn cached(&self) -> Result<&'a Bill, String> {
+        let bill = self.bill()?;
+        match self.terms.prices.priced(&bill.model) {
+            Some(_) => Ok(bill),
+            None => Err(format!("the cache rules of {} are unknown", bill.model)),
+        }
+    }
+
     /// The same with prices.
     pub fn account(&self) -> Result<Account<'a>, String> {
         self.account_of(self.rows)

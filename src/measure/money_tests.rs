@@ -156,8 +156,9 @@ fn an_unknown_price_leaves_the_whole_row_unknown_and_is_never_zero() {
     }
     // Session t has no `full` to be compared with: savings leave it out.
     close(own, "cost_savings", 1.0 - 3.9 / 3.52);
-    // What needs no price is known.
-    close(own, "cache_hit_rate", 0.0);
+    // Nothing was read by any rule that is known: no rate, rather than 0.
+    absent(own, "cache_hit_rate", "the cache rules of local are unknown");
+    close(own, "cache_breaks", 1.0);
     close(row(&report, "full"), "cost_usd", 0.003_52);
 }
 

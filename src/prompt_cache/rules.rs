@@ -107,8 +107,70 @@ impl PromptCache for NoCache {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Life;
+    use super::super::testkit::{marked, minutes};
     use super::*;
     use crate::pricing::PriceList;
+
+    /// Caches of which nothing is guaranteed.
+    const PERISHABLE: [Rules; 5] = [
+        Rules::Anthropic(0),
+        Rules::OpenAiSteps,
+        Rules::OpenAiMarked,
+        Rules::GeminiImplicit(0),
+        Rules::DeepSeek,
+    ];
+
+    /// Blocks of 1,000 tokens with breakpoints behind the second and the last.
+    fn prompt(letters: &str) -> Prompt {
+        marked(letters, &[(1, Life::Minutes5), (letters.len() - 1, Life::Minutes5)])
+    }
+
+    #[test]
+    fn a_restart_leaves_the_blocks_that_others_keep_alive_and_nothing_else() {
+        for rules in PERISHABLE {
+            let mut cache = rules.cache();
+            cache.request(&prompt("pqab"), minutes(0));
+            assert!(cache.is_warm(minutes(1)), "{rules:?}");
+            cache.reset(&prompt("pqabc"), 2, minutes(2));
+            // Steps of 128 tokens from 1,024 on: 1,920 of 2,000.
+            let read = if rules == Rules::OpenAiSteps { 1_920 } else { 2_000 };
+            assert_eq!(cache.request(&prompt("pqabc"), minutes(2)).read, read, "{rules:?}");
+            cache.reset(&prompt("pqabc"), 0, minutes(3));
+            assert!(!cache.is_warm(minutes(3)), "{rules:?}");
+            assert_eq!(cache.request(&prompt("pqabc"), minutes(3)).read, 0, "{rules:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_renewed_out_of_sight_is_read_after_its_life() {
+        let hours = |hours: i64| minutes(60 * hours);
+        for rules in PERISHABLE {
+            let read = |renewed: bool| {
+                let mut cache = rules.cache();
+                cache.request(&prompt("pqab"), hours(0));
+                if renewed {
+                    cache.renew(hours(5));
+                }
+                assert_eq!(cache.is_warm(hours(5)), renewed, "{rules:?}");
+                cache.request(&prompt("pqabc"), hours(5)).read
+            };
+            assert_eq!(read(false), 0, "{rules:?}");
+            assert!(read(true) >= 3_968, "{rules:?}");
+        }
+    }
+
+    #[test]
+    fn explicit_content_outlives_restarts_and_no_use_lengthens_its_life() {
+        let mut cache = Rules::GeminiExplicit(0).cache();
+        let preamble = marked("pqab", &[(1, Life::Minutes5)]);
+        assert_eq!(cache.request(&preamble, minutes(0)).read, 0);
+        cache.reset(&preamble, 0, minutes(1));
+        assert_eq!(cache.request(&preamble, minutes(1)).read, 2_000);
+        cache.renew(minutes(59));
+        assert!(!cache.is_warm(minutes(60)));
+        assert_eq!(cache.request(&preamble, minutes(60)).read, 0);
+    }
 
     #[test]
     fn a_model_keeps_its_familys_rules_wherever_it_is_served() {

@@ -49,5 +49,5 @@ pub const REWRITTEN: Spec = Spec {
 };
 
 fn of_requests(sample: &Sample<'_>, tokens: fn(&RequestBill) -> u64) -> Result<f64, String> {
-    Ok(sample.bill()?.requests.iter().flatten().map(tokens).sum::<u64>() as f64)
+    Ok(sample.cached()?.requests.iter().flatten().map(tokens).sum::<u64>() as f64)
 }

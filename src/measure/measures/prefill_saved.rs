@@ -26,7 +26,7 @@ fn compute(sample: &Sample<'_>) -> Parts {
     if per_second <= 0.0 {
         return Parts::Absent("the profile gives no speed of reading");
     }
-    let bills = sample.bill().and_then(|own| Ok((own, bill_of(full, sample.payer)?)));
+    let bills = sample.cached().and_then(|own| Ok((own, bill_of(full, sample.payer)?)));
     match bills {
         Ok((own, full)) => Parts::One((fresh(full) - fresh(own)) / per_second * 1_000.0),
         Err(reason) => Parts::Unknown(reason),
