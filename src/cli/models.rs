@@ -9,6 +9,7 @@ use super::exit::{Exit, Failure};
 use super::report::print;
 use super::wire;
 use crate::pricing::{Class, ModelPrices, Moment, PriceList, Rates, Unpriced};
+use crate::prompt_cache::Rules;
 
 /// Options of `recap models`.
 #[derive(Debug, Args)]
@@ -103,6 +104,8 @@ fn describe(list: &PriceList, model: &ModelPrices) -> String {
         limit(model.max_output_tokens),
         limit(model.cache_min_tokens),
     );
+    let rules = Rules::of(model, false);
+    text += &format!("cache: {} ({})\n", rules.as_str(), rules.about());
     if let Some(date) = &model.deprecation_date {
         text += &format!("retired: {date}\n");
     }

@@ -200,6 +200,11 @@ fn show(name: &str, window: Option<u64>) -> Result<String, Failure> {
     let window = window.or(preset.native_window).unwrap_or(200_000);
     let mut text = format!("{}\n{}\nsource: {}\n", preset.name, preset.summary, preset.source);
     let _ = writeln!(text, "hash: {}  estimator: {}", preset.hash, preset.estimator.as_str());
+    let breakpoints: Vec<&str> = preset.breakpoints.iter().map(|b| b.as_str()).collect();
+    let _ = writeln!(text, "cache breakpoints: {}", breakpoints.join(", "));
+    if preset.explicit_cache {
+        let _ = writeln!(text, "explicit cache content where there is any (Gemini): the preamble");
+    }
     let _ = writeln!(
         text,
         "at a window of {window}: budget {}, usable {}",

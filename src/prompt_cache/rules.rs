@@ -73,6 +73,28 @@ impl Rules {
         }
     }
 
+    /// The rules in a few words.
+    pub fn about(self) -> &'static str {
+        match self {
+            Rules::Anthropic(_) => {
+                "entries at up to 4 breakpoints, found within 20 blocks, for 5 minutes or an hour \
+                 after their last use; writing is charged"
+            }
+            Rules::OpenAiSteps => {
+                "automatic from 1,024 tokens on in steps of 128; taken to live for 10 idle \
+                 minutes; writing is free"
+            }
+            Rules::OpenAiMarked => {
+                "entries at the newest message and up to 3 breakpoints, for 30 minutes; writing \
+                 is charged"
+            }
+            Rules::GeminiImplicit(_) => "automatic, without a promise; taken to live for an hour",
+            Rules::GeminiExplicit(_) => "explicit content, for an hour; storage is charged",
+            Rules::DeepSeek => "automatic, on disk; taken to live for 4 hours; writing is free",
+            Rules::None => "none: the list has no price for reading one",
+        }
+    }
+
     /// An empty cache under these rules.
     pub fn cache(self) -> Box<dyn PromptCache> {
         match self {

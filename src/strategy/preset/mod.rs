@@ -56,6 +56,19 @@ pub enum Breakpoint {
     Newest,
 }
 
+impl Breakpoint {
+    /// The name used in presets.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Breakpoint::Preamble => "preamble",
+            Breakpoint::Summary => "summary",
+            Breakpoint::PruneBoundary => "prune-boundary",
+            Breakpoint::Previous => "previous",
+            Breakpoint::Newest => "newest",
+        }
+    }
+}
+
 /// Where breakpoints stand unless a preset says otherwise.
 const BREAKPOINTS: [Breakpoint; 3] =
     [Breakpoint::Preamble, Breakpoint::Previous, Breakpoint::Newest];
