@@ -82,7 +82,7 @@ struct Table {
     payer: Option<String>,
     rows: Vec<comparison::Row>,
     answers: Option<answers::Answers>,
-    gaps: Vec<String>,
+    notes: Vec<String>,
     measures: Vec<comparison::Measure>,
     reasons: Vec<(String, String)>,
 }
@@ -161,7 +161,7 @@ fn table(
         payer: block::payer(report, block),
         rows: lead.rows(&block.rows),
         answers: if said { None } else { answers::answers(report, block) },
-        gaps: block::gaps(&block.rows),
+        notes: block::starred(&block.rows).into_iter().chain(block::gaps(&block.rows)).collect(),
         measures: comparison::measures(&block.rows),
         reasons: comparison::reasons(&block.rows),
     }
