@@ -8,7 +8,7 @@
 use askama::Template;
 
 use super::{Format, Source, block, plain};
-use crate::model::{PresetRow, Prices, Report, Value};
+use crate::model::{PresetRow, Prices, RECORDED, Report, Value};
 use crate::pricing::PriceList;
 
 mod answers;
@@ -258,7 +258,11 @@ fn settings(report: &Report) -> Vec<(&'static str, String)> {
 }
 
 fn agent_models(asked: &[String]) -> String {
-    asked.iter().map(|model| plain::line(model)).collect::<Vec<String>>().join(", ")
+    let name = |model: &String| match model.as_str() {
+        RECORDED => "the model that each recording names".to_owned(),
+        model => plain::line(model),
+    };
+    asked.iter().map(name).collect::<Vec<String>>().join(", ")
 }
 
 fn price_list(prices: &Prices) -> String {
