@@ -34,7 +34,7 @@ pub struct Cli {
 enum Command {
     /// Replay sessions through strategies, measure what survives, and report: the main job
     Bench(bench::Arguments),
-    /// Replay without asking questions: tokens, savings, reference recall
+    /// Replay without asking questions: tokens, cost, waits, reference recall
     Replay(bench::Arguments),
     /// Render the files of a finished run again
     Report(report::Arguments),

@@ -133,6 +133,15 @@ pub(super) fn verdict(row: &PresetRow) -> String {
     if parts.is_empty() { "–".to_owned() } else { parts.join("; ") }
 }
 
+/// What the star of a bill stands for, where there is one.
+pub(super) fn starred(rows: &[&PresetRow]) -> Option<String> {
+    rows.iter().any(|row| overflows(row).is_some()).then(|| {
+        "* over the window: a provider would have refused these requests, so this bill is \
+         hypothetical; they keep nothing, controls apart."
+            .to_owned()
+    })
+}
+
 /// Why a column of the table is empty throughout.
 pub(super) fn gaps(rows: &[&PresetRow]) -> Vec<String> {
     const LEADING: [(&str, &str); 5] = [

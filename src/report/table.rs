@@ -217,13 +217,7 @@ fn notes(rows: &[&PresetRow], primary: &str) -> Vec<String> {
     if has(|i| matches!(i, Interval::Student { .. } | Interval::Wider { .. })) {
         notes.push("[a–b]: 95 % interval over sessions or projects.".to_owned());
     }
-    if rows.iter().any(|row| block::overflows(row).is_some()) {
-        notes.push(
-            "* over the window: a provider would have refused these requests, so this bill is \
-             hypothetical; they keep nothing, controls apart."
-                .to_owned(),
-        );
-    }
+    notes.extend(block::starred(rows));
     notes.extend(against_recorded(rows));
     notes.extend(block::gaps(rows));
     notes

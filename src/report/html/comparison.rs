@@ -154,7 +154,7 @@ const COST: Reading = Reading {
 };
 const WAIT: Reading = Reading {
     label: "wait p95",
-    about: "how long the user waits for a compaction, the longest but one of twenty; the model’s time only",
+    about: "how long the user waits for a compaction, the longest but one of twenty; the model’s time only, modelled unless it was measured",
     id: "blocking_ms_p95",
     read: |r| read(r, "blocking_ms_p95", number::time),
     below: ALONE,

@@ -67,7 +67,7 @@ fn line(account: &Account<'_>, cached: Cached, colors: &Colors) -> Option<Line> 
     let compactions = account.rows.compactions.iter().filter(|c| !c.at_end);
     let mut name = plain::shortened(&plain::line(strategy), NAME);
     if account.cell.standing == Standing::StandIn {
-        name.push_str(" *");
+        name.push_str(" †");
     }
     Some(Line {
         name,

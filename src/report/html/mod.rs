@@ -8,7 +8,7 @@
 use askama::Template;
 
 use super::{Format, Source, block, plain};
-use crate::model::{PresetRow, Prices, Report, Value};
+use crate::model::{PresetRow, Prices, RECORDED, Report, Value};
 use crate::pricing::PriceList;
 
 mod answers;
@@ -82,7 +82,7 @@ struct Table {
     payer: Option<String>,
     rows: Vec<comparison::Row>,
     answers: Option<answers::Answers>,
-    gaps: Vec<String>,
+    notes: Vec<String>,
     measures: Vec<comparison::Measure>,
     reasons: Vec<(String, String)>,
 }
@@ -161,7 +161,7 @@ fn table(
         payer: block::payer(report, block),
         rows: lead.rows(&block.rows),
         answers: if said { None } else { answers::answers(report, block) },
-        gaps: block::gaps(&block.rows),
+        notes: block::starred(&block.rows).into_iter().chain(block::gaps(&block.rows)).collect(),
         measures: comparison::measures(&block.rows),
         reasons: comparison::reasons(&block.rows),
     }
@@ -258,7 +258,11 @@ fn settings(report: &Report) -> Vec<(&'static str, String)> {
 }
 
 fn agent_models(asked: &[String]) -> String {
-    asked.iter().map(|model| plain::line(model)).collect::<Vec<String>>().join(", ")
+    let name = |model: &String| match model.as_str() {
+        RECORDED => "the model that each recording names".to_owned(),
+        model => plain::line(model),
+    };
+    asked.iter().map(name).collect::<Vec<String>>().join(", ")
 }
 
 fn price_list(prices: &Prices) -> String {

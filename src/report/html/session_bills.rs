@@ -149,7 +149,7 @@ fn steps(parts: &Parts) -> Vec<Step> {
     let storage = Part { tokens: 0, usd: parts.storage };
     let rows = [
         ("read from the cache", "read", parts.read),
-        ("written to the cache: new, or after a cold start", "new", parts.written),
+        ("written to the cache: new, or forgotten by it", "new", parts.written),
         ("sent again, because an edit broke the prefix", "again", parts.rewritten),
         ("billed in full", "full", parts.uncached),
         ("keeping the cache", "read", storage),
