@@ -6,8 +6,26 @@ use super::list::PriceList;
 use super::model::ModelPrices;
 use crate::model::RECORDED;
 
-/// Bills a recording that names no model with a price (`semantics` 39).
+/// Bills a recording that names no model with a price (`semantics` 39), unless
+/// its name gives a family away.
 pub const DEFAULT_AGENT_MODEL: &str = "claude-sonnet-5-5";
+
+/// Who stands in for a model without a price, by what its name holds: a
+/// provider's cache rules matter more than which of its models it was.
+const FAMILIES: [(&str, &str); 5] = [
+    ("claude", DEFAULT_AGENT_MODEL),
+    ("gpt", "gpt-5.4"),
+    ("codex", "gpt-5.4"),
+    ("gemini", "gemini-3.8-flash"),
+    ("deepseek", "deepseek-v4-pro"),
+];
+
+/// The model that bills what a model without a price did.
+pub fn billed_instead(model: Option<&str>) -> &'static str {
+    let name = model.unwrap_or_default().to_lowercase();
+    let family = FAMILIES.iter().find(|(family, _)| name.contains(family));
+    family.map_or(DEFAULT_AGENT_MODEL, |(_, model)| model)
+}
 
 /// One payer of a session.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,7 +47,8 @@ pub struct Agents {
 
 impl Agents {
     /// The models asked for; none: each session is billed as the model that it
-    /// names, or where that has no price as [`DEFAULT_AGENT_MODEL`].
+    /// names, or where that has no price as one of its family, or as
+    /// [`DEFAULT_AGENT_MODEL`].
     pub fn new(list: Arc<PriceList>, asked: Vec<String>) -> Self {
         Self { list, asked }
     }
@@ -52,10 +71,10 @@ impl Agents {
         self.asked.iter().map(|name| self.named(name)).collect()
     }
 
-    /// The recorded model where it is priced, else the default one.
+    /// The recorded model where it is priced, else the one billed instead.
     pub fn recorded(&self, recorded: Option<&str>) -> Agent {
         let own = recorded.map(|name| self.named(name)).filter(|agent| agent.prices.is_some());
-        own.unwrap_or_else(|| self.named(DEFAULT_AGENT_MODEL))
+        own.unwrap_or_else(|| self.named(billed_instead(recorded)))
     }
 
     fn named(&self, name: &str) -> Agent {
@@ -86,6 +105,17 @@ mod tests {
             assert_eq!(of(recorded).billed_as, "recorded");
             assert!(of(recorded).prices.is_some());
         }
+    }
+
+    #[test]
+    fn a_model_without_a_price_is_billed_as_one_of_its_family() {
+        let of = |recorded: &str| agents(&[]).of(Some(recorded)).remove(0).model;
+        assert_eq!(of("my-gpt-5"), "gpt-5.4");
+        assert_eq!(of("Claude-Sonnet-of-old"), "claude-sonnet-5-5");
+        assert_eq!(of("gemini-experimental"), "gemini-3.8-flash");
+        assert_eq!(of("deepseek-nightly"), "deepseek-v4-pro");
+        let list = PriceList::bundled();
+        assert!(FAMILIES.iter().all(|(_, model)| list.priced(model).is_some()));
     }
 
     #[test]

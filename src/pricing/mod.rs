@@ -17,7 +17,7 @@ mod off_peak;
 mod rates;
 mod run;
 
-pub use agents::{Agent, Agents, DEFAULT_AGENT_MODEL};
+pub use agents::{Agent, Agents, DEFAULT_AGENT_MODEL, billed_instead};
 pub use bill::Tariff;
 pub use list::{BUNDLED_DATE, BUNDLED_NAME, PriceError, PriceList, Unpriced};
 pub use model::{ModelPrices, Moment};

@@ -3,11 +3,13 @@
 //! it is a constant, outside `cost_usd` and the savings.
 //!
 //! Priced as recorded: by the usage that was reported, at the model that it
-//! names, else at the agent model.
+//! names, or at the one billed instead where that has no price, else at the
+//! agent model.
 
 use crate::measure::money::{known, unknown};
 use crate::measure::spec::{Basis, Direction, Pool, Sample, Spec, Unit};
 use crate::model::Buckets;
+use crate::pricing::billed_instead;
 
 /// See the module.
 pub const SPEC: Spec = Spec {
@@ -26,7 +28,9 @@ fn cost(sample: &Sample<'_>) -> Result<f64, String> {
             Some(model) => model,
             None => &sample.bill()?.model,
         };
-        let prices = sample.terms.prices.find(model).map_err(|_| unknown(model))?;
+        let list = &sample.terms.prices;
+        let prices = list.priced(model).or_else(|| list.priced(billed_instead(Some(model))));
+        let prices = prices.ok_or_else(|| unknown(model))?;
         let usd = prices.standard().request_usd(&Buckets::from(usage), usage.output, *at);
         usd.ok_or_else(|| unknown(model))
     });
