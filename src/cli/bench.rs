@@ -53,7 +53,7 @@ pub struct Arguments {
     jobs: Option<u16>,
 
     /// Model whose prices and cache rules bill the sessions; repeat for a row each [default: the
-    /// model that each recording names, claude-sonnet-5-5 where that has no price]
+    /// model that each recording names; where that has no price, one of its family]
     #[arg(long, value_name = "MODEL")]
     agent_model: Vec<String>,
 

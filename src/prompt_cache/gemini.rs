@@ -92,7 +92,11 @@ impl PromptCache for GeminiExplicit {
             }
             (None, Some(block)) => {
                 let (prefix, size) = (blocks[block].prefix, blocks[block].end);
-                self.content = Some(Content { prefix, block, expires: at + LIFE });
+                self.content = Some(Content {
+                    prefix,
+                    block,
+                    expires: at.checked_add(LIFE).unwrap_or(Timestamp::MAX),
+                });
                 let stored_token_seconds = size * LIFE.as_secs().unsigned_abs();
                 Buckets { stored_token_seconds, ..Buckets::up_to(tokens, 0, 0, 0) }
             }

@@ -108,7 +108,7 @@ impl Biller {
     /// Bills the calls that a compaction made. Those on the live conversation
     /// begin with the prompt of the last request and read its cache; what came
     /// since and the instruction are new. Returns the tokens of each call that
-    /// its model had to read anew.
+    /// the first payer's model had to read anew.
     pub fn calls(&mut self, compaction: u32, calls: &[ModelCall], at: Timestamp) -> Vec<u64> {
         let mut anew = Vec::new();
         for call in calls.iter().filter(|call| call.usage.input > 0) {
@@ -118,18 +118,18 @@ impl Biller {
             let rest = call.usage.input - prompt.tokens();
             prompt.push(!self.calls, rest, 1, Unit::Input);
             let ideal_read = self.ideal.request(&prompt, at).read;
-            let mut new = prompt.tokens();
+            let mut read = None;
             for payer in &mut self.payers {
                 let bill = PromptBill {
                     billed: payer.billed.request(&prompt, at),
                     rules_only: payer.rules_only.as_mut().map(|cache| cache.request(&prompt, at)),
                     ideal_read,
                 };
-                new = new.min(prompt.tokens() - bill.billed.read);
+                read.get_or_insert(bill.billed.read);
                 let output = call.usage.output;
                 payer.bill.calls.push(CallBill { compaction, prompt: bill.settled(), output });
             }
-            anew.push(new);
+            anew.push(prompt.tokens() - read.unwrap_or(0));
         }
         anew
     }
