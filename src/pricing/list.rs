@@ -1,6 +1,7 @@
 //! The price list: which models it knows, and under which names.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use serde_json::{Map, Value as Json};
 
@@ -53,14 +54,28 @@ pub struct PriceList {
     pub hash: String,
     /// When it was fetched, where known: `YYYY-MM-DD`.
     pub date: Option<String>,
-    models: BTreeMap<String, ModelPrices>,
-    entries: Map<String, Json>,
+    models: BTreeMap<String, Listed>,
+}
+
+/// A model as the list writes it, and read once somebody asks for it: a run
+/// needs one of thousands.
+#[derive(Clone, Debug, PartialEq)]
+struct Listed {
+    entry: Json,
+    prices: OnceLock<ModelPrices>,
+}
+
+impl Listed {
+    fn prices(&self, id: &str) -> &ModelPrices {
+        let read = || ModelPrices::read(id, &self.entry);
+        self.prices.get_or_init(|| read().expect("a list is read through, or tested to be sound"))
+    }
 }
 
 impl PriceList {
     /// The list that ships with the program.
     pub fn bundled() -> Self {
-        let list = Self::parse(BUNDLED_NAME, BUNDLED).expect("the bundled list is tested");
+        let list = Self::unread(BUNDLED_NAME, BUNDLED).expect("the bundled list is tested");
         Self { date: Some(BUNDLED_DATE.to_owned()), ..list }
     }
 
@@ -70,30 +85,36 @@ impl PriceList {
     /// # Errors
     /// What is no JSON object, and a price that is no number.
     pub fn parse(name: &str, text: &str) -> Result<Self, PriceError> {
-        let mut entries: Map<String, Json> =
+        let list = Self::unread(name, text)?;
+        for (id, listed) in &list.models {
+            ModelPrices::read(id, &listed.entry)
+                .map_err(|problem| PriceError::Entry { model: id.clone(), problem })?;
+        }
+        Ok(list)
+    }
+
+    /// A list whose entries are not looked at yet.
+    fn unread(name: &str, text: &str) -> Result<Self, PriceError> {
+        let entries: Map<String, Json> =
             serde_json::from_str(text).map_err(|e| PriceError::Syntax(e.to_string()))?;
-        entries.retain(|id, _| !NO_MODELS.contains(&id.as_str()));
-        let models = entries.iter().map(|(id, entry)| match ModelPrices::read(id, entry) {
-            Ok(model) => Ok((id.clone(), model)),
-            Err(problem) => Err(PriceError::Entry { model: id.clone(), problem }),
-        });
+        let models = entries.into_iter().filter(|(id, _)| !NO_MODELS.contains(&id.as_str()));
+        let models = models.map(|(id, entry)| (id, Listed { entry, prices: OnceLock::new() }));
         Ok(Self {
             name: name.to_owned(),
             hash: blake3::hash(text.as_bytes()).to_hex().to_string(),
             date: None,
-            models: models.collect::<Result<_, _>>()?,
-            entries,
+            models: models.collect(),
         })
     }
 
     /// A model's entry as the list writes it, by its name there.
     pub fn entry(&self, id: &str) -> Option<&Json> {
-        self.entries.get(id)
+        self.models.get(id).map(|listed| &listed.entry)
     }
 
     /// Every model, by name.
     pub fn models(&self) -> impl Iterator<Item = &ModelPrices> {
-        self.models.values()
+        self.models.iter().map(|(id, listed)| listed.prices(id))
     }
 
     /// The model of that name: as written, or without a leading provider
@@ -109,14 +130,14 @@ impl PriceList {
     /// The same, where nobody asks what else may have been meant.
     pub fn priced(&self, name: &str) -> Option<&ModelPrices> {
         let names = [name, bare(name), unprefixed(name)];
-        let found = names.iter().find_map(|name| self.models.get(*name));
+        let found = names.iter().find_map(|name| Some(self.models.get(*name)?.prices(name)));
         found.filter(|model| model.is_priced())
     }
 
     /// Models whose name holds every word, in any order and case.
     pub fn search<'a>(&'a self, words: &'a str) -> impl Iterator<Item = &'a ModelPrices> {
         let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
-        self.models.values().filter(move |model| {
+        self.models().filter(move |model| {
             let id = model.id.to_lowercase();
             words.iter().all(|word| id.contains(word))
         })
@@ -124,7 +145,7 @@ impl PriceList {
 
     fn unpriced(&self, name: &str, bare: &str) -> Unpriced {
         let likeness = |id: &str| strsim::jaro_winkler(&id.to_lowercase(), &bare.to_lowercase());
-        let mut close: Vec<(f64, &str)> = (self.models.values())
+        let mut close: Vec<(f64, &str)> = (self.models())
             .filter(|model| model.is_priced())
             .map(|model| (likeness(&model.id), model.id.as_str()))
             .filter(|(likeness, _)| *likeness > 0.85)
@@ -154,6 +175,7 @@ mod tests {
     fn the_bundled_list_is_whole() {
         let list = PriceList::bundled();
         assert_eq!(list.models().count(), 3_418);
+        assert!(PriceList::parse(BUNDLED_NAME, BUNDLED).is_ok(), "every entry can be read");
         assert_eq!(list.date.as_deref(), Some("2026-11-21"));
         assert_eq!(list.hash.len(), 64);
     }
