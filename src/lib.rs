@@ -22,6 +22,9 @@ pub mod pricing;
 /// Providers' caches, simulated.
 pub mod prompt_cache;
 
+/// Requests to models and their replies, as providers put them on the wire.
+pub mod llm;
+
 /// Recorded sessions in: formats, detection, checks.
 pub mod dataset;
 

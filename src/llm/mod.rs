@@ -1,0 +1,15 @@
+//! Requests to models and their replies, as providers put them on the wire.
+//!
+//! Encoding and decoding are pure: no socket, no key, no clock. What sends a
+//! request adds the key and hands back status and body.
+
+mod error;
+mod figures;
+pub mod providers;
+mod reply;
+mod request;
+
+pub use error::{Fault, FaultKind, WireError};
+pub use providers::Provider;
+pub use reply::{Finish, NoUsage, Reply, Tokens};
+pub use request::{Message, Request, Schema, Speaker};

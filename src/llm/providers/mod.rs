@@ -1,0 +1,93 @@
+//! How each provider writes a request and a reply: one file each.
+
+use serde_json::Value;
+
+use super::error::{self, Fault, FaultKind, WireError};
+use super::{Reply, Request};
+
+mod anthropic;
+mod gemini;
+mod openai_chat;
+#[cfg(test)]
+mod tests;
+
+pub use anthropic::Anthropic;
+pub use gemini::Gemini;
+pub use openai_chat::OpenAiChat;
+
+/// Every provider.
+pub static PROVIDERS: &[&dyn Provider] =
+    &[&OpenAiChat::OPENAI, &OpenAiChat::COMPATIBLE, &Anthropic, &Gemini];
+
+/// The provider of a name.
+pub fn named(name: &str) -> Option<&'static dyn Provider> {
+    PROVIDERS.iter().copied().find(|provider| provider.name() == name)
+}
+
+/// A provider's wire format.
+pub trait Provider: Sync {
+    /// The name used in commands and files.
+    fn name(&self) -> &'static str;
+
+    /// Where a request goes, behind the server's address. Slash first.
+    fn path(&self, request: &Request) -> String;
+
+    /// Headers beside the key and the content type.
+    fn headers(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
+    /// The header that carries the key, and what stands before the key in it.
+    fn key_header(&self) -> (&'static str, &'static str);
+
+    /// The body of a request.
+    fn encode(&self, request: &Request) -> Value;
+
+    /// The reply in the body of a success.
+    ///
+    /// # Errors
+    ///
+    /// If the body lacks what every reply has, or is a fault after all.
+    fn reply(&self, body: &Value) -> Result<Reply, WireError>;
+
+    /// What kind of fault an error object tells, if more than its status does.
+    fn fault_kind(&self, error: &Value) -> Option<FaultKind>;
+
+    /// What a response says.
+    ///
+    /// # Errors
+    ///
+    /// If the provider reports a fault, or the body cannot be read. A body that
+    /// is no JSON (a proxy's page) is a fault by its status unless that is a
+    /// success.
+    fn decode(&self, status: u16, body: &[u8]) -> Result<Reply, WireError> {
+        let success = (200..300).contains(&status);
+        match serde_json::from_slice::<Value>(body) {
+            // Routers report upstream faults with status 200 (OpenRouter, "Errors").
+            Ok(body) if !success || body.get("error").is_some_and(|e| !e.is_null()) => {
+                Err(self.fault(status, &body).into())
+            }
+            Ok(body) => self.reply(&body),
+            Err(why) => {
+                let excerpt = error::excerpt(&String::from_utf8_lossy(body));
+                Err(if success {
+                    WireError::NotJson { why: why.to_string(), excerpt }
+                } else {
+                    let kind = FaultKind::of_status(status);
+                    Fault { kind, status, message: excerpt }.into()
+                })
+            }
+        }
+    }
+
+    /// The fault that a body reports.
+    fn fault(&self, status: u16, body: &Value) -> Fault {
+        let error = body.get("error").unwrap_or(body);
+        // A fault inside a success may carry its own status.
+        let own = error["code"].as_u64().and_then(|code| u16::try_from(code).ok());
+        let status = if status < 300 { own.unwrap_or(status) } else { status };
+        let by_status = if status < 300 { FaultKind::Server } else { FaultKind::of_status(status) };
+        let kind = self.fault_kind(error).unwrap_or(by_status);
+        Fault { kind, status, message: error::message(error) }
+    }
+}
