@@ -117,6 +117,7 @@ fn content(content: &Value) -> String {
 /// `prompt_tokens` includes what was read from the cache and what was written
 /// to it; `completion_tokens` includes reasoning, except at servers whose
 /// `total_tokens` tells that it stands beside it (xAI).
+/// Writes have one price, so that they stand with the shorter life's.
 fn tokens(usage: &Value) -> Result<Tokens, NoUsage> {
     if usage.is_null() {
         return Err(NoUsage::Missing);
