@@ -2,6 +2,10 @@
 
 use toml::{Table, Value};
 
+/// Keys that every preset may have, also where its file leaves them out.
+const OPTIONAL: [&str; 6] =
+    ["native_window", "output_limit", "estimator", "budget", "cache_breakpoints", "explicit_cache"];
+
 /// `--set PRESET.KEY=VALUE`: a key of the preset, or of the first stage that
 /// has it, or `N.key` for stage N.
 pub(super) fn set(table: &mut Table, key: &str, value: &str) -> Result<(), String> {
@@ -13,7 +17,8 @@ pub(super) fn set(table: &mut Table, key: &str, value: &str) -> Result<(), Strin
         },
         None => (None, key),
     };
-    if stage.is_none() && table.contains_key(key) && key != "stage" {
+    let of_preset = (table.contains_key(key) || OPTIONAL.contains(&key)) && key != "stage";
+    if stage.is_none() && of_preset {
         table.insert(key.to_owned(), parsed);
         return Ok(());
     }
@@ -39,5 +44,26 @@ fn parse_value(value: &str) -> Result<Value, String> {
     match as_toml {
         Ok(mut table) => table.remove("value").ok_or_else(|| "empty value".to_owned()),
         Err(_) => Ok(Value::String(value.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::strategy::{Breakpoint, builtin};
+
+    fn prune(value: &str) -> Result<crate::strategy::Preset, String> {
+        let overrides = [("cache_breakpoints".to_owned(), value.to_owned())];
+        let preset = builtin("prune", &overrides).expect("it ships with the program");
+        preset.map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn a_key_that_the_file_leaves_out_can_be_set() {
+        let preset = prune(r#"["preamble", "newest"]"#).unwrap();
+        assert_eq!(preset.breakpoints, [Breakpoint::Preamble, Breakpoint::Newest]);
+        let plain = builtin("prune", &[]).unwrap().unwrap();
+        assert_ne!(preset.hash, plain.hash, "two plans are two presets");
+        let refused = prune(r#"["tail"]"#).unwrap_err();
+        assert!(refused.contains("cache_breakpoints") && refused.contains("prune-boundary"));
     }
 }
