@@ -113,6 +113,9 @@ impl Biller {
         let mut anew = Vec::new();
         for call in calls.iter().filter(|call| call.usage.input > 0) {
             self.calls += 1;
+            // A live conversation that is smaller than the last prompt was folded
+            // since, and what of the old prefix it still begins with is not known
+            // here: it is billed as fresh, which is never too cheap.
             let live = call.live && self.sent.prompt().tokens() <= call.usage.input;
             let mut prompt = if live { self.sent.prompt().clone() } else { Prompt::default() };
             let rest = call.usage.input - prompt.tokens();
