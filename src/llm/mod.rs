@@ -3,12 +3,14 @@
 //! Encoding and decoding are pure: no socket, no key, no clock. What sends a
 //! request adds the key and hands back status and body.
 
+mod call;
 mod error;
 mod figures;
 pub mod providers;
 mod reply;
 mod request;
 
+pub use call::{Answered, Call, CallError, Llm, Model, Question, Settings};
 pub use error::{Fault, FaultKind, WireError};
 pub use providers::Provider;
 pub use reply::{Finish, NoUsage, Reply, Tokens};

@@ -48,6 +48,9 @@ pub struct Request {
     /// Sampling temperature; the provider's own if none, which some models
     /// insist on.
     pub temperature: Option<f64>,
+    /// How hard a reasoning model thinks, in its provider's word (`low`,
+    /// `high`); its own default if none.
+    pub effort: Option<String>,
     /// The reply's shape; free text if none.
     pub schema: Option<Schema>,
     /// Where a prefix ends that later requests share, as the number of messages

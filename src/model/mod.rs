@@ -7,6 +7,7 @@ mod answer;
 mod asked;
 mod bill;
 mod calibration;
+mod call;
 mod cell;
 mod ledger;
 mod probe;
@@ -19,6 +20,7 @@ pub use answer::{Judgement, NoAnswer, Source, Verdict};
 pub use asked::{Agreement, Answer, Part, ProbeFacts, ProbeRow, RIGHT, Snapshot};
 pub use bill::{Bill, BreakEven, Buckets, CallBill, PromptBill, RECORDED, RequestBill};
 pub use calibration::{BillErrors, Calibration, Exogenous, Fit, TokensSource, Validation};
+pub use call::{CallOutcome, CallRow, Seat, Timing};
 pub use cell::{
     Cell, CellKey, CellOutcome, CellRows, CompactionRow, LatencySource, LossRow, MessageFacts,
     Quantiles, ReferenceOutcome, ReferenceState, RequestFacts, RequestRow, Standing, TimeProfile,

@@ -159,9 +159,13 @@ pub struct Reply {
 /// Why the compactor gave nothing usable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompactorError {
-    /// The provider could not be reached or refused.
+    /// No model could be asked. This says nothing of the task, so it is no
+    /// reason to fall back: the cell fails.
     #[error("no reply: {0}")]
     Unavailable(String),
+    /// The model declined, or its provider withheld the reply.
+    #[error("the model refused: {0}")]
+    Refused(String),
     /// The task is larger than the compactor's own context.
     #[error("the task is too large for the compactor: {0}")]
     TooLarge(String),
@@ -178,6 +182,12 @@ pub trait Compactor: Send + Sync {
 
     /// `offline`, or `provider/model`.
     fn name(&self) -> &str;
+
+    /// The same for a repetition of the compaction, from 0; `None` where
+    /// repetitions cannot differ.
+    fn repeated(&self, _replicate: u32) -> Option<Arc<dyn Compactor>> {
+        None
+    }
 
     /// The same for a transcript whose tokens are counted so; `None` where it
     /// does not count by itself, as a model does not.

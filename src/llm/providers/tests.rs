@@ -25,6 +25,7 @@ fn request() -> Request {
         ],
         max_tokens: 256,
         temperature: Some(0.0),
+        effort: None,
         schema: Some(Schema { name: "answer".to_owned(), json: json!({"type": "object"}) }),
         breakpoints: BTreeSet::from([0, 2]),
     }
@@ -168,6 +169,7 @@ fn what_is_not_asked_for_is_not_sent() {
     let bare = Request {
         system: String::new(),
         temperature: None,
+        effort: None,
         schema: None,
         breakpoints: BTreeSet::new(),
         ..request()
