@@ -44,6 +44,7 @@ fn plan(subject: &Subject, preset: &Arc<Preset>, agents: Arc<[Agent]>) -> Plan {
         seed: 1,
         offline: true,
         agents,
+        compactor: None,
     }
 }
 

@@ -211,6 +211,7 @@ fn one_context_is_asked_once_in_a_run_and_one_answer_graded_once() {
         scaled: true,
         jobs: 2,
         agents: Arc::new(Agents::new(Arc::new(PriceList::bundled()), Vec::new())),
+        compactor: None,
     };
     let probes = vec![probe("p", 10, &[0]), probe("q", 10, &[9])];
     let samples = vec![Sample { dataset: "d".into(), transcript: small(), probes }];

@@ -130,6 +130,7 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
     let prices = Arc::new(models::prices(arguments.prices.as_deref())?);
     let spec = RunSpec {
         agents: Arc::new(Agents::new(prices, unique(&arguments.agent_model))),
+        compactor: None,
         presets,
         windows,
         replicates: arguments.replicates,
@@ -174,9 +175,9 @@ fn finish(
     manifest: Manifest,
     finished: Finished,
 ) -> Result<Exit, Failure> {
-    let Finished { transcripts, cells, texts } = finished;
+    let Finished { transcripts, cells, calls, texts } = finished;
     let failed = cells.iter().filter(|c| c.rows().is_none()).count();
-    let measured = report::measured(manifest, transcripts, cells);
+    let measured = report::measured(manifest, transcripts, cells, calls);
     if !arguments.no_text {
         folder.write_texts(&texts)?;
     }

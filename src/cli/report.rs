@@ -9,7 +9,7 @@ use clap::Args;
 use super::exit::{Exit, Failure};
 use super::wire;
 use crate::measure::{MeasureOptions, measure};
-use crate::model::{Cell, Manifest, Report, TranscriptFacts};
+use crate::model::{CallRow, Cell, Manifest, Report, TranscriptFacts};
 use crate::report::{FORMATS, Source, Texts, render};
 use crate::run::{Folder, Loaded};
 
@@ -39,13 +39,13 @@ impl Texts for Stored<'_> {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     check_formats(&arguments.format)?;
-    let Loaded { manifest, transcripts, cells, texts } = Loaded::read(&arguments.run)?;
+    let Loaded { manifest, transcripts, cells, calls, texts } = Loaded::read(&arguments.run)?;
     if cells.is_empty() {
         return Err(Failure::with_code(Exit::Nothing, "the run has no finished cell")
             .help("run `recap bench` again"));
     }
     let worded = !texts.is_empty() || asks_in_words(&transcripts);
-    let measured = measured(manifest, transcripts, cells);
+    let measured = measured(manifest, transcripts, cells, calls);
     let folder = Folder::open(&arguments.run)?;
     let texts = (!arguments.no_text && worded).then_some(&texts);
     write(&folder, &measured, texts, &arguments.format)?;
@@ -77,11 +77,13 @@ pub(super) fn measured(
     manifest: Manifest,
     transcripts: Vec<TranscriptFacts>,
     cells: Vec<Cell>,
+    calls: Vec<CallRow>,
 ) -> Report {
     let options = MeasureOptions { seed: manifest.seed, ..MeasureOptions::default() };
     let (title, warnings) = (manifest.title.clone(), manifest.warnings.clone());
     let mut report = measure(manifest, title, transcripts, cells, &options);
     report.warnings.extend(warnings);
+    report.calls = calls;
     report
 }
 

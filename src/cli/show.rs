@@ -140,6 +140,7 @@ fn plan(
         offline,
         // What is shown has no bill.
         agents: Arc::new([]),
+        compactor: None,
     })
 }
 

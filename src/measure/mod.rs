@@ -69,7 +69,18 @@ pub fn measure(
     let forgetting = forgetting::curves(&manifest.windows, &transcripts, &cells);
     let rows = table.into_iter().map(|entry| entry.row).collect();
     let primary = primary.to_owned();
-    Report { manifest, title, primary, rows, forgetting, sentences, warnings, transcripts, cells }
+    Report {
+        manifest,
+        title,
+        primary,
+        rows,
+        forgetting,
+        sentences,
+        warnings,
+        transcripts,
+        cells,
+        calls: Vec::new(),
+    }
 }
 
 #[cfg(test)]

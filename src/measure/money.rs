@@ -37,6 +37,8 @@ pub struct Account<'a> {
     /// Tokens by bucket.
     pub bill: &'a Bill,
     tariff: Tariff<'a>,
+    /// Of the calls of compactions; `None`: their model has no price.
+    calls: Option<Tariff<'a>>,
     facts: &'a TranscriptFacts,
     rows: &'a CellRows,
 }
@@ -62,12 +64,14 @@ impl Account<'_> {
             let request = self.rows.compactions[call.compaction as usize].request as usize;
             let at = self.facts.requests.get(request).or(self.facts.requests.last());
             let at = at.map_or(Timestamp::UNIX_EPOCH, |request| request.at);
-            usd += self.price(&cached(&call.prompt), call.output, at)?;
+            let prompt = cached(&call.prompt);
+            let price = self.calls.as_mut().and_then(|c| c.request_usd(&prompt, call.output, at));
+            usd += price.ok_or_else(|| unknown(self.bill.call_model()))?;
         }
         Ok(usd)
     }
 
-    /// One call in USD.
+    /// One request of the session in USD.
     pub fn price(&mut self, prompt: &Buckets, output: u64, at: Timestamp) -> Result<f64, String> {
         self.tariff.request_usd(prompt, output, at).ok_or_else(|| unknown(&self.bill.model))
     }
@@ -105,8 +109,10 @@ impl<'a> Sample<'a> {
 
     fn account_of(&self, rows: &'a CellRows) -> Result<Account<'a>, String> {
         let bill = bill_of(rows, self.payer)?;
-        let prices = self.terms.prices.find(&bill.model).map_err(|_| unknown(&bill.model))?;
-        Ok(Account { bill, tariff: prices.standard(), facts: self.facts, rows })
+        let prices = &self.terms.prices;
+        let tariff = prices.find(&bill.model).map_err(|_| unknown(&bill.model))?.standard();
+        let calls = prices.find(bill.call_model()).ok().map(|model| model.standard());
+        Ok(Account { bill, tariff, calls, facts: self.facts, rows })
     }
 }
 

@@ -399,6 +399,7 @@ impl CellBuilder {
             billed_as: payer.into(),
             model: model.into(),
             rules: "test".into(),
+            compactor: None,
             requests: requests.iter().map(billed).collect(),
             calls: Vec::new(),
             break_even: Vec::new(),

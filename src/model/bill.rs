@@ -169,6 +169,10 @@ pub struct Bill {
     pub model: String,
     /// Those rules, by name.
     pub rules: String,
+    /// The model of the price list that takes the calls of compactions; `None`:
+    /// the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compactor: Option<String>,
     /// One for each request of the transcript, in order; `None` for requests
     /// that the recording shows were not billed (aborted).
     pub requests: Vec<Option<RequestBill>>,
@@ -176,6 +180,13 @@ pub struct Bill {
     pub calls: Vec<CallBill>,
     /// One for each compaction that is part of the session, in order.
     pub break_even: Vec<BreakEven>,
+}
+
+impl Bill {
+    /// The model whose prices hold for the calls of compactions.
+    pub fn call_model(&self) -> &str {
+        self.compactor.as_deref().unwrap_or(&self.model)
+    }
 }
 
 /// [`Bill::billed_as`] where each session is billed as the model that it names.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::{Cell, Source, Standing, TimeProfile, TranscriptFacts};
+use super::{CallRow, Cell, Source, Standing, TimeProfile, TranscriptFacts};
 
 /// Version of the instrument: mining rules, offline seats, judge prompts.
 /// Reports of different versions are never compared.
@@ -290,4 +290,8 @@ pub struct Report {
     pub transcripts: Vec<TranscriptFacts>,
     /// Every cell, sorted by key.
     pub cells: Vec<Cell>,
+    /// Calls of real models, each once, by seat, model and key; none where every
+    /// seat is offline.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<CallRow>,
 }

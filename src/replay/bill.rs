@@ -4,13 +4,15 @@
 //! and, where those differ, one that knows the provider's rules only; a cache
 //! that forgets nothing serves all of them.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
-use super::break_even::{Climate, Compacted, Weather, break_even};
+use super::break_even::{Climate, Compacted, Tariffs, Weather, break_even};
 use crate::model::{
     Bill, Buckets, CallBill, Exogenous, PromptBill, RequestBill, RequestFacts, TranscriptFacts,
 };
-use crate::pricing::Agent;
+use crate::pricing::{Agent, ModelPrices};
 use crate::prompt_cache::{Ideal, Life, Prompt, PromptCache, Rules, Unit};
 use crate::strategy::{Breakpoint, Context, EntryId, Marks, ModelCall, Preset, Sent, Step};
 
@@ -29,6 +31,8 @@ pub(super) struct Biller {
 /// Who pays, and the caches of that provider.
 struct Payer {
     agent: Agent,
+    /// Prices of the calls of compactions.
+    calls: Option<Arc<ModelPrices>>,
     /// Only the preamble is marked, for content that is cached explicitly.
     explicit: bool,
     billed: Box<dyn PromptCache>,
@@ -41,13 +45,22 @@ struct Payer {
 
 impl Biller {
     /// Books for a preset on a transcript.
-    pub fn new(preset: &Preset, facts: &TranscriptFacts, agents: &[Agent]) -> Self {
+    ///
+    /// `compactor` is the model in the compactor's seat; without one, the
+    /// agent's own model is taken to write the summaries.
+    pub fn new(
+        preset: &Preset,
+        facts: &TranscriptFacts,
+        agents: &[Agent],
+        compactor: Option<&Agent>,
+    ) -> Self {
         let eventful = facts.requests.iter().any(|r| r.exogenous.is_some());
         let payer = |agent: &Agent| {
             let prices = agent.prices.as_deref();
             let rules = prices.map_or(Rules::None, |m| Rules::of(m, preset.explicit_cache));
             Payer {
                 agent: agent.clone(),
+                calls: compactor.unwrap_or(agent).prices.clone(),
                 explicit: matches!(rules, Rules::GeminiExplicit(_)),
                 billed: rules.cache(),
                 rules_only: eventful.then(|| rules.cache()),
@@ -55,6 +68,7 @@ impl Biller {
                     billed_as: agent.billed_as.clone(),
                     model: agent.model.clone(),
                     rules: rules.as_str().to_owned(),
+                    compactor: compactor.map(|c| c.model.clone()).filter(|m| *m != agent.model),
                     requests: Vec::with_capacity(facts.requests.len()),
                     calls: Vec::new(),
                     break_even: Vec::new(),
@@ -107,8 +121,9 @@ impl Biller {
 
     /// Bills the calls that a compaction made. Those on the live conversation
     /// begin with the prompt of the last request and read its cache; what came
-    /// since and the instruction are new. Returns the tokens of each call that
-    /// the first payer's model had to read anew.
+    /// since and the instruction are new. A model other than the agent's has
+    /// none of it in its cache. Returns the tokens of each call that the first
+    /// payer's compactor had to read anew.
     pub fn calls(&mut self, compaction: u32, calls: &[ModelCall], at: Timestamp) -> Vec<u64> {
         let mut anew = Vec::new();
         for call in calls.iter().filter(|call| call.usage.input > 0) {
@@ -123,11 +138,7 @@ impl Biller {
             let ideal_read = self.ideal.request(&prompt, at).read;
             let mut read = None;
             for payer in &mut self.payers {
-                let bill = PromptBill {
-                    billed: payer.billed.request(&prompt, at),
-                    rules_only: payer.rules_only.as_mut().map(|cache| cache.request(&prompt, at)),
-                    ideal_read,
-                };
+                let bill = payer.call(&prompt, ideal_read, at);
                 read.get_or_insert(bill.billed.read);
                 let output = call.usage.output;
                 payer.bill.calls.push(CallBill { compaction, prompt: bill.settled(), output });
@@ -154,8 +165,9 @@ impl Biller {
             let mut bill = payer.bill;
             if let Some(prices) = &payer.agent.prices {
                 let climate = Climate::new(facts, &payer.weather);
-                let mut tariff = prices.standard();
-                let crossing = |c| break_even(c, &climate, &bill, &mut tariff, life);
+                let calls = payer.calls.as_ref().map(|prices| prices.standard());
+                let mut tariffs = Tariffs { session: prices.standard(), calls };
+                let crossing = |c| break_even(c, &climate, &bill, &mut tariffs, life);
                 bill.break_even = compacted.iter().map(crossing).collect();
             }
             bill
@@ -184,6 +196,19 @@ impl Payer {
         RequestBill {
             prompt: PromptBill { billed, rules_only, ideal_read }.settled(),
             rewritten: 0,
+        }
+    }
+
+    /// Sends the prompt of a compaction.
+    fn call(&mut self, prompt: &Prompt, ideal_read: u64, at: Timestamp) -> PromptBill {
+        if self.bill.compactor.is_some() {
+            let billed = Buckets { uncached: prompt.tokens(), ..Buckets::default() };
+            return PromptBill { billed, ..PromptBill::default() };
+        }
+        PromptBill {
+            billed: self.billed.request(prompt, at),
+            rules_only: self.rules_only.as_mut().map(|cache| cache.request(prompt, at)),
+            ideal_read,
         }
     }
 

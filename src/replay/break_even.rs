@@ -6,7 +6,7 @@
 //! find the cache as warm or as cold as the session really did
 //! (`measures` §2).
 
-use crate::model::{Bill, BreakEven, Buckets, TranscriptFacts};
+use crate::model::{Bill, BreakEven, Buckets, CallBill, TranscriptFacts};
 use crate::pricing::{Rates, Tariff};
 use crate::prompt_cache::Life;
 
@@ -131,12 +131,21 @@ impl Billed {
     }
 }
 
+/// What is paid: the session's requests and the calls of compactions may be of
+/// two models.
+pub struct Tariffs<'a> {
+    /// Of the session's requests.
+    pub session: Tariff<'a>,
+    /// Of the calls; `None`: their model has no price.
+    pub calls: Option<Tariff<'a>>,
+}
+
 /// The crossing of the two bills, beside what the formula says.
 pub fn break_even(
     compacted: &Compacted,
     climate: &Climate,
     bill: &Bill,
-    tariff: &mut Tariff<'_>,
+    Tariffs { session: tariff, calls }: &mut Tariffs<'_>,
     life: Life,
 ) -> BreakEven {
     let ahead = climate.ahead(compacted);
@@ -154,7 +163,9 @@ pub fn break_even(
         // Calls are in the order of their compactions.
         let from = bill.calls.partition_point(|c| c.compaction < compacted.compaction);
         let own = bill.calls[from..].iter().take_while(|c| c.compaction == compacted.compaction);
-        own.map(|c| tariff.request_usd(&c.prompt.billed, c.output, next.at)).sum::<Option<f64>>()
+        let mut price =
+            |c: &CallBill| calls.as_mut()?.request_usd(&c.prompt.billed, c.output, next.at);
+        own.map(&mut price).sum::<Option<f64>>()
     });
     BreakEven {
         compaction: compacted.compaction,

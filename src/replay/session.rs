@@ -41,6 +41,9 @@ pub struct Plan {
     pub offline: bool,
     /// Who pays for the session: one bill each.
     pub agents: Arc<[Agent]>,
+    /// The model in the compactor's seat; `None`: the stand-in, whose calls are
+    /// billed as the agent's model.
+    pub compactor: Option<Arc<Agent>>,
 }
 
 impl Plan {
@@ -168,7 +171,12 @@ impl<'a> Session<'a> {
             survival: subject.survival.fresh(),
             references: Vec::new(),
             preamble_added: 0,
-            biller: Biller::new(&plan.preset, &subject.facts, &plan.agents),
+            biller: Biller::new(
+                &plan.preset,
+                &subject.facts,
+                &plan.agents,
+                plan.compactor.as_deref(),
+            ),
             arrived: 0,
         })
     }

@@ -59,6 +59,7 @@ async fn at_request<T>(talk: Transcript, request: u32, show: impl Fn(&Session<'_
         seed: 1,
         offline: true,
         agents: Arc::new([]),
+        compactor: None,
     };
     let compactor = Offline::new(Arc::new(Counter::default()));
     let mut session = Session::open(&subject, &plan, &compactor).unwrap();

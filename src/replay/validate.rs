@@ -46,6 +46,7 @@ pub async fn validate(
         seed: 0,
         offline: true,
         agents: Arc::new([agent.clone()]),
+        compactor: None,
     };
     // In the provider's tokens even where the run counts its own: up to the
     // first boundary, a simulated position is then the provider's.

@@ -77,7 +77,7 @@ impl<'a> Billed<'a> {
         let usd = session.and_then(|bill| {
             let requests = &facts?.requests;
             let moment = requests.get(row.request as usize).or(requests.last())?.at;
-            let mut tariff = prices.find(&bill.model).ok()?.standard();
+            let mut tariff = prices.find(bill.call_model()).ok()?.standard();
             let calls = bill.calls.iter().filter(|call| call.compaction == at);
             calls.map(|c| tariff.request_usd(&c.prompt.billed, c.output, moment)).sum()
         });

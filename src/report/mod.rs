@@ -8,6 +8,7 @@
 use crate::model::Report;
 
 mod block;
+mod calls_csv;
 mod compactions_csv;
 mod grid;
 mod html;
@@ -18,6 +19,7 @@ mod probes_csv;
 mod references_csv;
 mod requests_csv;
 mod sheet;
+mod spend;
 mod summary_csv;
 mod summary_json;
 mod svg;
@@ -76,6 +78,7 @@ pub static FORMATS: &[Format] = &[
     references_csv::FORMAT,
     probes_csv::FORMAT,
     validation_csv::FORMAT,
+    calls_csv::FORMAT,
     summary_json::FORMAT,
     html::FORMAT,
 ];

@@ -93,6 +93,7 @@ impl Kit {
             ],
             transcripts,
             cells,
+            calls: Vec::new(),
         }
     }
 
@@ -376,6 +377,7 @@ fn bill(requests: &[RequestRow], compactions: &[CompactionRow]) -> Bill {
         billed_as: RECORDED.to_owned(),
         model: AGENT_MODEL.to_owned(),
         rules: "test".to_owned(),
+        compactor: None,
         requests: billed,
         calls: (0u32..).zip(compactions).map(call).collect(),
         break_even: (0u32..).zip(compactions).map(even).collect(),

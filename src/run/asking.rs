@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use futures_util::future::join_all;
 use rustc_hash::FxHashMap;
 use tokio::sync::OnceCell;
 
@@ -60,9 +61,8 @@ impl Asking {
             let here = replayed.probed.iter().filter(|p| p.snapshot == number);
             let here: Vec<&Probed> = here.collect();
             let answers = self.answers(snapshot, &replayed.texts, &here).await;
-            for (probed, answered) in here.into_iter().zip(answers) {
-                asked.push(self.row(probed, answered).await);
-            }
+            let rows = here.into_iter().zip(answers).map(|(probed, said)| self.row(probed, said));
+            asked.extend(join_all(rows).await);
         }
         asked.sort_by_key(|row| row.probe);
         rows.probes = asked;

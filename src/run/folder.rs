@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::wordless;
-use crate::model::{Cell, INSTRUMENT, Manifest, TranscriptFacts};
+use crate::model::{CallRow, Cell, INSTRUMENT, Manifest, TranscriptFacts};
 
 /// What went wrong with a run folder, and where.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +51,7 @@ pub enum FolderError {
 enum Line {
     Transcript(Box<TranscriptFacts>),
     Cell(Cell),
+    Call(CallRow),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -78,6 +79,8 @@ pub struct Loaded {
     pub transcripts: Vec<TranscriptFacts>,
     /// Cells that ended.
     pub cells: Vec<Cell>,
+    /// Calls of real models.
+    pub calls: Vec<CallRow>,
     /// Texts by hash; empty where they were left out on purpose.
     pub texts: BTreeMap<String, String>,
 }
@@ -138,12 +141,18 @@ impl Folder {
         self.append(&self.line(Line::Cell(cell.clone())))
     }
 
+    /// Adds calls of real models to the journal.
+    pub fn append_calls(&mut self, calls: &[CallRow]) -> Result<(), FolderError> {
+        calls.iter().try_for_each(|call| self.append(&Line::Call(call.clone())))
+    }
+
     /// A line as this folder keeps it.
     fn line(&self, line: Line) -> Line {
         match line {
             line if !self.wordless => line,
             Line::Transcript(facts) => Line::Transcript(Box::new(wordless::facts(*facts))),
             Line::Cell(cell) => Line::Cell(wordless::cell(cell)),
+            Line::Call(call) => Line::Call(call),
         }
     }
 
@@ -158,10 +167,13 @@ impl Folder {
         &mut self,
         transcripts: &[TranscriptFacts],
         cells: &[Cell],
+        calls: &[CallRow],
     ) -> Result<(), FolderError> {
         let mut sorted = Vec::new();
         let facts = transcripts.iter().cloned().map(|facts| Line::Transcript(Box::new(facts)));
-        for line in facts.chain(cells.iter().cloned().map(Line::Cell)) {
+        let cells = cells.iter().cloned().map(Line::Cell);
+        let calls = calls.iter().cloned().map(Line::Call);
+        for line in facts.chain(cells).chain(calls) {
             serde_json::to_writer(&mut sorted, &self.line(line)).expect("plain data serialises");
             sorted.push(b'\n');
         }
@@ -202,10 +214,11 @@ impl Loaded {
             problem: e.to_string(),
         })?;
         let mut transcripts = Vec::new();
-        let mut cells = Vec::new();
+        let (mut cells, mut calls) = (Vec::new(), Vec::new());
         read_lines(&path.join("cells.jsonl"), |line: Line| match line {
             Line::Transcript(facts) => transcripts.push(*facts),
             Line::Cell(cell) => cells.push(cell),
+            Line::Call(call) => calls.push(call),
         })?;
         let mut texts = BTreeMap::new();
         let file = path.join("texts.jsonl");
@@ -214,7 +227,7 @@ impl Loaded {
                 texts.insert(line.hash, line.text);
             })?;
         }
-        Ok(Self { manifest, transcripts, cells, texts })
+        Ok(Self { manifest, transcripts, cells, calls, texts })
     }
 }
 

@@ -10,7 +10,9 @@ use tokio::task::{Id, JoinError, JoinSet};
 use super::asking::Asking;
 use super::folder::{Folder, FolderError};
 use super::observer::{Event, Observer};
-use crate::model::{Cell, CellKey, CellOutcome, Probe, Standing, Transcript, TranscriptFacts};
+use crate::model::{
+    CallRow, Cell, CellKey, CellOutcome, Probe, Standing, Transcript, TranscriptFacts,
+};
 use crate::pricing::{Agent, Agents};
 use crate::replay::{Plan, Replayed, Subject, WindowError, WindowSpec, replay, validate};
 use crate::seats::answerer::Answerer;
@@ -35,6 +37,8 @@ pub struct RunSpec {
     pub jobs: usize,
     /// Who pays.
     pub agents: Arc<Agents>,
+    /// The model in the compactor's seat, with its prices; `None`: the stand-in.
+    pub compactor: Option<Arc<Agent>>,
 }
 
 /// A transcript and the data set that it belongs to.
@@ -68,6 +72,8 @@ pub struct Finished {
     pub transcripts: Vec<TranscriptFacts>,
     /// Every cell.
     pub cells: Vec<Cell>,
+    /// Calls of real models, each once.
+    pub calls: Vec<CallRow>,
     /// Texts by hash.
     pub texts: BTreeMap<String, String>,
 }
@@ -117,6 +123,7 @@ pub fn plan(spec: &RunSpec, seats: &Seats, subject: &Subject) -> Result<Vec<Plan
                     seed: spec.seed,
                     offline: seats.offline,
                     agents: Arc::clone(&agents),
+                    compactor: spec.compactor.clone(),
                 });
             }
         }
@@ -175,8 +182,9 @@ pub async fn run(
     cells.sort_by(|a, b| a.key.cmp(&b.key));
     let mut facts: Vec<TranscriptFacts> = subjects.iter().map(|s| (*s.facts).clone()).collect();
     facts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
-    folder.sort_journal(&facts, &cells)?;
-    Ok(Finished { transcripts: facts, cells, texts })
+    let calls = Vec::new();
+    folder.sort_journal(&facts, &cells, &calls)?;
+    Ok(Finished { transcripts: facts, cells, calls, texts })
 }
 
 /// A cell whose strategy panicked: an error of its own, not of the run.

@@ -5,7 +5,8 @@ use serde_json::Value as Json;
 use crate::desk::{Desk, fixture};
 
 /// What interface.md contracts for a run without probes.
-const CONTRACTED: [&str; 11] = [
+const CONTRACTED: [&str; 12] = [
+    "calls.csv",
     "cells.jsonl",
     "compactions.csv",
     "manifest.json",

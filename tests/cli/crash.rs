@@ -110,6 +110,7 @@ fn spec(window: &str, presets: &[&str]) -> RunSpec {
         scaled: true,
         jobs: 2,
         agents: Arc::new(Agents::new(Arc::new(PriceList::bundled()), Vec::new())),
+        compactor: None,
     }
 }
 

@@ -91,6 +91,7 @@ pub fn plan(preset: Preset, window: u64) -> Plan {
         seed: 1,
         offline: true,
         agents: Arc::new([]),
+        compactor: None,
     }
 }
 

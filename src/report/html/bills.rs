@@ -27,6 +27,8 @@ pub(super) struct Account<'a> {
     pub(super) bill: &'a Bill,
     facts: &'a TranscriptFacts,
     prices: &'a ModelPrices,
+    /// Of the calls of compactions.
+    calls: &'a ModelPrices,
 }
 
 /// A part of a bill.
@@ -80,8 +82,9 @@ impl<'a> Account<'a> {
     ) -> Option<Self> {
         let rows = cell.rows()?;
         let bill = rows.bills.iter().find(|bill| bill.billed_as == payer)?;
+        let calls = prices.find(bill.call_model()).ok()?;
         let prices = prices.find(&bill.model).ok()?;
-        Some(Account { cell, rows, bill, facts, prices })
+        Some(Account { cell, rows, bill, facts, prices, calls })
     }
 
     /// USD of each request, calls of the compactor with the request that first
@@ -99,11 +102,8 @@ impl<'a> Account<'a> {
         }
         for call in &self.bill.calls {
             let Some((at, request)) = self.seen_by(call.compaction) else { continue };
-            let usd = self.prices.standard().request_usd(
-                &cached(&call.prompt),
-                call.output,
-                request.at,
-            )?;
+            let prompt = cached(&call.prompt);
+            let usd = self.calls.standard().request_usd(&prompt, call.output, request.at)?;
             *steps.get_mut(at)? += usd;
         }
         Some(steps)
@@ -131,7 +131,7 @@ impl<'a> Account<'a> {
         for call in &self.bill.calls {
             let Some((_, request)) = self.seen_by(call.compaction) else { continue };
             let prompt = &call.prompt.billed;
-            let usd = self.prices.standard().request_usd(prompt, call.output, request.at)?;
+            let usd = self.calls.standard().request_usd(prompt, call.output, request.at)?;
             parts.compactor.add(prompt.prompt() + call.output, usd);
         }
         Some(parts)

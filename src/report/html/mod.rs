@@ -7,7 +7,7 @@
 
 use askama::Template;
 
-use super::{Format, Source, block, plain};
+use super::{Format, Source, block, plain, spend};
 use crate::model::{PresetRow, Prices, RECORDED, Report, Value};
 use crate::pricing::PriceList;
 
@@ -59,6 +59,8 @@ struct Page {
     bills: Option<session_bills::Bills>,
     placements: Vec<placements::Placements>,
     validation: Option<validation::Table>,
+    spend: Vec<spend::Spent>,
+    spend_heads: [&'static str; 9],
     contexts: Vec<sessions::Session>,
     more_contexts: Vec<sessions::Session>,
     sessions_left_out: usize,
@@ -126,6 +128,8 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         bills: longest.and_then(|t| session_bills::bills(report, t, &prices, &colors)),
         placements: placements::placements(report, &prices),
         validation: validation::table(report),
+        spend: spend::spent(report),
+        spend_heads: spend::HEADS,
         contexts: longest.map_or_else(Vec::new, |t| sessions::contexts(report, t, true)),
         more_contexts,
         sessions_left_out,

@@ -1,0 +1,222 @@
+//! What the calls of real models took, a line for each seat and model: the
+//! judge's spend is never hidden in the strategy's.
+
+use unicode_width::UnicodeWidthStr;
+
+use super::grid::{GAP, paragraph, push_line};
+use super::{block, number, plain};
+use crate::model::{CallOutcome, CallRow, Report, Seat};
+
+/// Headings of the terminal's table; the second column takes what is left.
+pub(super) const HEADS: [&str; 9] =
+    ["seat", "model", "calls", "prompt", "cached", "output", "cost", "latency", "p95"];
+
+/// The calls of one seat to one model.
+pub(super) struct Spent {
+    pub(super) seat: Seat,
+    pub(super) model: String,
+    calls: usize,
+    /// Those without a whole reply, by outcome.
+    pub(super) failures: Vec<(CallOutcome, usize)>,
+    prompt: u64,
+    cached: u64,
+    output: u64,
+    /// `None`: a price or a usage is unknown.
+    usd: Option<f64>,
+    /// Milliseconds of the last attempts, ascending.
+    latencies: Vec<f64>,
+    /// Requests that were sent again.
+    resent: u64,
+}
+
+/// By seat and model, in the order of the calls.
+pub(super) fn spent(report: &Report) -> Vec<Spent> {
+    let mut all: Vec<Spent> = Vec::new();
+    for call in &report.calls {
+        let known = all.iter_mut().find(|s| s.seat == call.seat && s.model == call.model);
+        match known {
+            Some(spent) => spent.add(call),
+            None => {
+                let mut spent = Spent::new(call);
+                spent.add(call);
+                all.push(spent);
+            }
+        }
+    }
+    all.iter_mut().for_each(|spent| spent.latencies.sort_by(f64::total_cmp));
+    all
+}
+
+impl Spent {
+    fn new(call: &CallRow) -> Self {
+        Self {
+            seat: call.seat,
+            model: plain::line(&call.model),
+            calls: 0,
+            failures: Vec::new(),
+            prompt: 0,
+            cached: 0,
+            output: 0,
+            usd: Some(0.0),
+            latencies: Vec::new(),
+            resent: 0,
+        }
+    }
+
+    fn add(&mut self, call: &CallRow) {
+        self.calls += 1;
+        if let Some(usage) = &call.usage {
+            self.prompt = self.prompt.saturating_add(usage.prompt());
+            self.cached = self.cached.saturating_add(usage.cache_read);
+            self.output = self.output.saturating_add(usage.output);
+        }
+        self.resent += u64::from(call.timing.attempts.saturating_sub(1));
+        let outcome = call.outcome;
+        if outcome != CallOutcome::Unavailable {
+            self.latencies.push(call.timing.total_ms);
+            let usd = call.usd.filter(|usd| usd.is_finite());
+            self.usd = self.usd.zip(usd).map(|(sum, usd)| sum + usd);
+        }
+        if outcome != CallOutcome::Replied {
+            match self.failures.iter_mut().find(|(known, _)| *known == outcome) {
+                Some((_, count)) => *count += 1,
+                None => self.failures.push((outcome, 1)),
+            }
+        }
+    }
+
+    /// The nearest-rank quantile of the latencies.
+    fn latency(&self, share: f64) -> Option<f64> {
+        let rank = (share * self.latencies.len() as f64).ceil() as usize;
+        self.latencies.get(rank.max(1) - 1).copied()
+    }
+
+    /// The cells of a line, as [`HEADS`] name them.
+    pub(super) fn cells(&self) -> [String; HEADS.len()] {
+        let absent = || "–".to_owned();
+        let cached = match self.prompt {
+            0 => absent(),
+            prompt => number::percent(self.cached as f64 / prompt as f64),
+        };
+        [
+            self.seat.as_str().to_owned(),
+            self.model.clone(),
+            number::grouped(self.calls as u64),
+            number::tokens(self.prompt as f64),
+            cached,
+            number::tokens(self.output as f64),
+            self.usd.map_or_else(|| "unknown".to_owned(), number::dollars),
+            self.latency(0.5).map_or_else(absent, number::time),
+            self.latency(0.95).map_or_else(absent, number::time),
+        ]
+    }
+
+    /// What did not go as it should.
+    pub(super) fn troubles(&self) -> Option<String> {
+        let mut troubles: Vec<String> = (self.failures.iter())
+            .map(|(outcome, count)| format!("{count} {}", outcome.as_str()))
+            .collect();
+        if self.resent > 0 {
+            troubles.push(format!("{} sent again", self.resent));
+        }
+        let all = troubles.join(", ");
+        (!troubles.is_empty()).then(|| format!("{} {}: {all}", self.seat.as_str(), self.model))
+    }
+}
+
+/// The table on a terminal; nothing where every seat is offline.
+pub(super) fn section(out: &mut String, report: &Report, width: usize, color: bool) {
+    let all = spent(report);
+    if all.is_empty() {
+        return;
+    }
+    if !out.ends_with("\n\n") {
+        out.push('\n');
+    }
+    let calls = block::counted(report.calls.len(), "call");
+    paragraph(out, &format!("{calls} of models in this run, each request once:"), width, " ");
+    let lines: Vec<[String; HEADS.len()]> = all.iter().map(Spent::cells).collect();
+    let widths = widths(&lines, width);
+    let right: Vec<bool> = (0..HEADS.len()).map(|at| at > 1).collect();
+    push_line(out, &right, &widths, &HEADS.map(str::to_owned), color.then_some("1"));
+    for cells in &lines {
+        push_line(out, &right, &widths, cells, None);
+    }
+    for trouble in all.iter().filter_map(Spent::troubles) {
+        paragraph(out, &format!("{trouble}."), width, " ");
+    }
+    out.push('\n');
+}
+
+fn widths(lines: &[[String; HEADS.len()]], width: usize) -> Vec<usize> {
+    let mut widths: Vec<usize> = (0..HEADS.len())
+        .map(|at| lines.iter().map(|cells| cells[at].width()).fold(HEADS[at].width(), usize::max))
+        .collect();
+    let others: usize = widths.iter().map(|w| w + GAP.len()).sum::<usize>() - widths[1];
+    widths[1] = widths[1].min(width.saturating_sub(others)).max(8);
+    widths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{LatencySource, Timing, Usage};
+    use crate::report::testkit::Kit;
+
+    fn call(seat: Seat, total_ms: f64, usd: Option<f64>) -> CallRow {
+        let usage = Usage { input: 60, cache_read: 40, output: 10, ..Usage::default() };
+        CallRow {
+            seat,
+            model: "openai/m".to_owned(),
+            key: "k".to_owned(),
+            replicate: 0,
+            outcome: CallOutcome::Replied,
+            usage: Some(usage),
+            reasoning: None,
+            usd,
+            timing: Timing { queue_ms: 7.0, first_byte_ms: 1.0, total_ms, attempts: 1 },
+            source: LatencySource::Live,
+        }
+    }
+
+    fn lines(calls: Vec<CallRow>) -> String {
+        let mut report = Kit::default().report();
+        report.calls = calls;
+        let mut out = String::new();
+        section(&mut out, &report, 100, false);
+        out
+    }
+
+    #[test]
+    fn each_seat_has_a_line_of_its_own() {
+        let judge = |ms| call(Seat::Judge, ms, Some(0.25));
+        // Prompts of 100 tokens, 40 of them cached; the middle of 10, 20, 90 is 20.
+        let text =
+            lines(vec![call(Seat::Answerer, 5.0, None), judge(90.0), judge(10.0), judge(20.0)]);
+        let judge = text.lines().find(|line| line.contains("judge")).unwrap();
+        let words: Vec<&str> = judge.split_whitespace().collect();
+        let expected =
+            ["judge", "openai/m", "3", "300", "40", "%", "30", "$0.750", "20", "ms", "90", "ms"];
+        assert_eq!(words, expected, "{text}");
+        let answerer = text.lines().find(|line| line.contains("answerer")).unwrap();
+        assert!(answerer.contains("unknown"), "no price is not a price of nothing: {text}");
+    }
+
+    #[test]
+    fn failures_and_repetitions_are_told() {
+        let mut failed = call(Seat::Judge, 3.0, Some(0.0));
+        failed.outcome = CallOutcome::Unavailable;
+        failed.timing.attempts = 5;
+        let text = lines(vec![call(Seat::Judge, 8.0, Some(0.1)), failed]);
+        assert!(text.contains("judge openai/m: 1 unavailable, 4 sent again."), "{text}");
+        assert!(
+            text.contains("$0.10") && text.contains("8 ms"),
+            "a failure has no latency: {text}"
+        );
+    }
+
+    #[test]
+    fn a_run_without_models_has_no_such_table() {
+        assert_eq!(lines(Vec::new()), "");
+    }
+}
