@@ -6,12 +6,14 @@
 mod call;
 mod error;
 mod figures;
+mod key;
 pub mod providers;
 mod reply;
 mod request;
 
 pub use call::{Answered, Call, CallError, Llm, Model, Question, Settings};
 pub use error::{Fault, FaultKind, WireError};
+pub use key::{Key, KeyError, SCRUBBED};
 pub use providers::Provider;
 pub use reply::{Finish, NoUsage, Reply, Tokens};
 pub use request::{Message, Request, Schema, Speaker};
