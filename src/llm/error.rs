@@ -1,5 +1,7 @@
 //! What goes wrong with a response.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 use thiserror::Error;
 
@@ -19,7 +21,7 @@ pub enum WireError {
     },
     /// The body lacks what every reply has.
     #[error("the response has no {0}")]
-    Lacks(&'static str),
+    Lacks(Cow<'static, str>),
     /// The provider reports a fault.
     #[error(transparent)]
     Fault(#[from] Fault),

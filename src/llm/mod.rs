@@ -4,16 +4,22 @@
 //! request adds the key and hands back status and body.
 
 mod call;
+mod calls;
+pub mod cassette;
 mod error;
 mod figures;
 mod key;
+mod once;
 pub mod providers;
 mod reply;
 mod request;
 
 pub use call::{Answered, Call, CallError, Llm, Model, Question, Settings};
+pub use calls::{Calls, Now};
+pub use cassette::Cassette;
 pub use error::{Fault, FaultKind, WireError};
 pub use key::{Key, KeyError, SCRUBBED};
+pub use once::Once;
 pub use providers::Provider;
 pub use reply::{Finish, NoUsage, Reply, Tokens};
 pub use request::{Message, Request, Schema, Speaker};

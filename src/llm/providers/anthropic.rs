@@ -70,8 +70,8 @@ impl Provider for Anthropic {
     }
 
     fn reply(&self, body: &Value) -> Result<Reply, WireError> {
-        let blocks = body["content"].as_array().ok_or(WireError::Lacks("content"))?;
-        let reason = body["stop_reason"].as_str().ok_or(WireError::Lacks("stop_reason"))?;
+        let blocks = body["content"].as_array().ok_or(WireError::Lacks("content".into()))?;
+        let reason = body["stop_reason"].as_str().ok_or(WireError::Lacks("stop_reason".into()))?;
         let finish = match reason {
             "end_turn" | "stop_sequence" => Finish::Done,
             "max_tokens" | "model_context_window_exceeded" => Finish::Length,

@@ -71,10 +71,11 @@ impl Provider for Gemini {
                 Some(_) => {
                     Ok(Reply { text: String::new(), finish: Finish::Filtered, usage, model })
                 }
-                None => Err(WireError::Lacks("candidates")),
+                None => Err(WireError::Lacks("candidates".into())),
             };
         };
-        let reason = candidate["finishReason"].as_str().ok_or(WireError::Lacks("finishReason"))?;
+        let reason =
+            candidate["finishReason"].as_str().ok_or(WireError::Lacks("finishReason".into()))?;
         let finish = match reason {
             "STOP" => Finish::Done,
             "MAX_TOKENS" => Finish::Length,

@@ -66,9 +66,10 @@ impl Provider for OpenAiChat {
     }
 
     fn reply(&self, body: &Value) -> Result<Reply, WireError> {
-        let choice = body["choices"].get(0).ok_or(WireError::Lacks("choices"))?;
-        let message = choice.get("message").ok_or(WireError::Lacks("message"))?;
-        let reason = choice["finish_reason"].as_str().ok_or(WireError::Lacks("finish_reason"))?;
+        let choice = body["choices"].get(0).ok_or(WireError::Lacks("choices".into()))?;
+        let message = choice.get("message").ok_or(WireError::Lacks("message".into()))?;
+        let reason =
+            choice["finish_reason"].as_str().ok_or(WireError::Lacks("finish_reason".into()))?;
         let refusal = message["refusal"].as_str().filter(|text| !text.is_empty());
         let finish = match reason {
             _ if refusal.is_some() => Finish::Refused,

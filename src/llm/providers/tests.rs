@@ -478,7 +478,7 @@ fn a_body_without_a_reply_says_what_it_lacks() {
         (&Gemini, json!({"candidates": []}), "candidates"),
         (&Gemini, json!({"candidates": [{"content": {}}]}), "finishReason"),
     ] {
-        assert_eq!(decoded(provider, 200, &body), Err(WireError::Lacks(lacks)), "{body}");
+        assert_eq!(decoded(provider, 200, &body), Err(WireError::Lacks(lacks.into())), "{body}");
     }
 }
 

@@ -1,0 +1,261 @@
+//! One recorded call as a line of a cassette.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::Scrub;
+use crate::llm::{
+    Answered, Call, CallError, Fault, FaultKind, Finish, Model, NoUsage, Reply, Tokens, WireError,
+};
+use crate::model::{Seat, Timing, Usage};
+
+/// Version of the format. A line of another version is an error.
+const VERSION: u32 = 1;
+
+/// A line: what was asked by its key, and what came of it. The texts of the
+/// request are not stored.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Line {
+    /// First, so that lines sort by it.
+    pub key: String,
+    v: u32,
+    provider: String,
+    model: String,
+    replicate: u32,
+    /// Who asked first.
+    seat: Seat,
+    /// When the answer was there.
+    at: Timestamp,
+    outcome: Outcome,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+enum Outcome {
+    Reply { text: String, finish: Ending, model: Option<String>, tokens: Count, timing: Timing },
+    Rejected(Fall),
+    Malformed(Flaw),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+enum Ending {
+    Done,
+    Length,
+    Refused,
+    Filtered,
+    Other(String),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+enum Count {
+    Known { usage: Usage, reasoning: Option<u64> },
+    Missing,
+    Contradictory(String),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+enum Flaw {
+    NotJson { why: String, excerpt: String },
+    Lacks(String),
+    Fault(Fall),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fall {
+    kind: Kind,
+    status: u16,
+    message: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", remote = "FaultKind")]
+enum FaultKindName {
+    RateLimited,
+    Overloaded,
+    Server,
+    ContextTooLong,
+    Filtered,
+    Auth,
+    Quota,
+    NotFound,
+    BadRequest,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+struct Kind(#[serde(with = "FaultKindName")] FaultKind);
+
+/// A recorded outcome, and when it was there.
+pub(in crate::llm) struct Recorded {
+    pub outcome: Result<Answered, CallError>,
+    pub at: Timestamp,
+}
+
+impl Line {
+    /// The line of an outcome, without secrets; none where it says nothing of
+    /// the request.
+    pub fn of(
+        (key, model, call): (&str, &Model, &Call),
+        outcome: &Result<Answered, CallError>,
+        at: Timestamp,
+        scrub: &Scrub,
+    ) -> Option<Self> {
+        let outcome = match outcome {
+            Ok(answered) => Outcome::of_reply(answered, scrub),
+            Err(CallError::Rejected(fault)) => Outcome::Rejected(Fall::of(fault, scrub)),
+            Err(CallError::Malformed(error)) => Outcome::Malformed(Flaw::of(error, scrub)),
+            Err(_) => return None,
+        };
+        Some(Self {
+            key: key.to_owned(),
+            v: VERSION,
+            provider: scrub(&model.provider),
+            model: scrub(&call.request.model),
+            replicate: call.replicate,
+            seat: call.seat,
+            at,
+            outcome,
+        })
+    }
+
+    /// Reads a line.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let line: Self = match serde_json::from_str(text) {
+            Ok(line) => line,
+            Err(error) => {
+                // The parser counts lines of what it was given.
+                let told = || error.to_string().replace(" at line 1 column ", " at column ");
+                return Err(another_version(text).unwrap_or_else(told));
+            }
+        };
+        if line.v != VERSION {
+            return Err(version(line.v.into()));
+        }
+        let hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        if line.key.len() != 64 || !line.key.bytes().all(hex) {
+            return Err("the key is not 64 hexadecimal digits".to_owned());
+        }
+        Ok(line)
+    }
+
+    /// The line as it stands in the file, without its end.
+    pub fn written(&self) -> String {
+        serde_json::to_string(self).expect("plain data serialises")
+    }
+
+    /// Who asked whom, for messages.
+    pub fn about(&self) -> String {
+        let Self { seat, provider, model, replicate, .. } = self;
+        format!("{} of {provider}/{model}, replicate {replicate}", seat.as_str())
+    }
+
+    /// What came of the call.
+    pub fn recorded(self) -> Recorded {
+        let outcome = match self.outcome {
+            Outcome::Reply { text, finish, model, tokens, timing } => {
+                let usage = tokens.told();
+                let reply = Reply { text, finish: finish.told(), usage, model };
+                Ok(Answered { reply, timing, recorded: true })
+            }
+            Outcome::Rejected(fault) => Err(CallError::Rejected(fault.told())),
+            Outcome::Malformed(flaw) => Err(CallError::Malformed(flaw.told())),
+        };
+        Recorded { outcome, at: self.at }
+    }
+}
+
+fn another_version(text: &str) -> Option<String> {
+    let value: serde_json::Value = serde_json::from_str(text).ok()?;
+    let found = value["v"].as_u64()?;
+    (found != u64::from(VERSION)).then(|| version(found))
+}
+
+fn version(found: u64) -> String {
+    format!("its format is version {found}, this program reads version {VERSION}")
+}
+
+impl Outcome {
+    fn of_reply(answered: &Answered, scrub: &Scrub) -> Self {
+        let reply = &answered.reply;
+        Outcome::Reply {
+            text: scrub(&reply.text),
+            finish: match &reply.finish {
+                Finish::Done => Ending::Done,
+                Finish::Length => Ending::Length,
+                Finish::Refused => Ending::Refused,
+                Finish::Filtered => Ending::Filtered,
+                Finish::Other(word) => Ending::Other(scrub(word)),
+            },
+            model: reply.model.as_deref().map(|model| scrub(model)),
+            tokens: match &reply.usage {
+                Ok(Tokens { usage, reasoning }) => {
+                    Count::Known { usage: *usage, reasoning: *reasoning }
+                }
+                Err(NoUsage::Missing) => Count::Missing,
+                Err(NoUsage::Contradictory(why)) => Count::Contradictory(scrub(why)),
+            },
+            timing: answered.timing,
+        }
+    }
+}
+
+impl Ending {
+    fn told(self) -> Finish {
+        match self {
+            Ending::Done => Finish::Done,
+            Ending::Length => Finish::Length,
+            Ending::Refused => Finish::Refused,
+            Ending::Filtered => Finish::Filtered,
+            Ending::Other(word) => Finish::Other(word),
+        }
+    }
+}
+
+impl Count {
+    fn told(self) -> Result<Tokens, NoUsage> {
+        match self {
+            Count::Known { usage, reasoning } => Ok(Tokens { usage, reasoning }),
+            Count::Missing => Err(NoUsage::Missing),
+            Count::Contradictory(why) => Err(NoUsage::Contradictory(why)),
+        }
+    }
+}
+
+impl Fall {
+    fn of(fault: &Fault, scrub: &Scrub) -> Self {
+        let message = scrub(&fault.message);
+        Self { kind: Kind(fault.kind), status: fault.status, message }
+    }
+
+    fn told(self) -> Fault {
+        Fault { kind: self.kind.0, status: self.status, message: self.message }
+    }
+}
+
+impl Flaw {
+    fn of(error: &WireError, scrub: &Scrub) -> Self {
+        match error {
+            WireError::NotJson { why, excerpt } => {
+                Flaw::NotJson { why: scrub(why), excerpt: scrub(excerpt) }
+            }
+            WireError::Lacks(what) => Flaw::Lacks(scrub(what)),
+            WireError::Fault(fault) => Flaw::Fault(Fall::of(fault, scrub)),
+        }
+    }
+
+    fn told(self) -> WireError {
+        match self {
+            Flaw::NotJson { why, excerpt } => WireError::NotJson { why, excerpt },
+            Flaw::Lacks(what) => WireError::Lacks(what.into()),
+            Flaw::Fault(fault) => WireError::Fault(fault.told()),
+        }
+    }
+}

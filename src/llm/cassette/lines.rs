@@ -1,0 +1,86 @@
+//! The lines of a cassette.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::path::Path;
+
+use super::CassetteError;
+use super::line::Line;
+
+/// What a file holds.
+pub(super) struct Lines {
+    /// Lines by key, as they stand there.
+    pub lines: BTreeMap<String, Box<str>>,
+    /// Bytes up to the end of the last whole line.
+    pub whole: u64,
+    /// Whether nothing follows that the next line would be glued to.
+    pub ended: bool,
+    /// What is odd about it but no error.
+    pub warnings: Vec<String>,
+}
+
+impl Lines {
+    /// Reads the lines of a file.
+    ///
+    /// # Errors
+    /// If a line is no recorded call, and not the last one, cut short.
+    pub fn read(file: &Path, bytes: &[u8]) -> Result<Self, CassetteError> {
+        let mut lines: BTreeMap<String, Box<str>> = BTreeMap::new();
+        let mut numbers = BTreeMap::new();
+        let mut warnings = Vec::new();
+        let (mut whole, mut ended) = (0, true);
+        for (number, raw) in (1..).zip(bytes.split_inclusive(|byte| *byte == b'\n')) {
+            let text = std::str::from_utf8(raw).map_err(|error| error.to_string());
+            let text = text.map(str::trim_ascii);
+            let line = match text.clone().and_then(|text| match text {
+                "" => Ok(None),
+                text => Line::read(text).map(Some),
+            }) {
+                Ok(line) => line,
+                Err(_) if !raw.ends_with(b"\n") => {
+                    warnings.push(torn(file, number));
+                    break;
+                }
+                Err(problem) => {
+                    return Err(CassetteError::Line {
+                        file: file.to_owned(),
+                        line: number,
+                        problem,
+                    });
+                }
+            };
+            whole += raw.len();
+            ended = raw.ends_with(b"\n");
+            let (Some(line), Ok(text)) = (line, text) else { continue };
+            let first = *numbers.entry(line.key.clone()).or_insert(number);
+            match lines.entry(line.key.clone()) {
+                Entry::Vacant(free) => {
+                    free.insert(text.into());
+                }
+                Entry::Occupied(taken) if **taken.get() == *text => {}
+                Entry::Occupied(mut taken) => {
+                    warnings.push(twice(file, &line, first, number));
+                    if *text < **taken.get() {
+                        taken.insert(text.into());
+                    }
+                }
+            }
+        }
+        let whole = u64::try_from(whole).expect("a file's size is a u64");
+        Ok(Self { lines, whole, ended, warnings })
+    }
+}
+
+fn torn(file: &Path, number: usize) -> String {
+    format!("the last line is cut short and left out\n  --> {}:{number}", file.display())
+}
+
+fn twice(file: &Path, line: &Line, first: usize, number: usize) -> String {
+    format!(
+        "lines {first} and {number} record the same call ({}, key {}) with different outcomes; \
+         the one first in byte order counts\n  --> {}",
+        line.about(),
+        &line.key[..12],
+        file.display()
+    )
+}

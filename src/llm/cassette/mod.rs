@@ -1,0 +1,238 @@
+//! Recorded calls: what models answered, to be read again without them.
+//!
+//! A cassette is plain JSONL, one call a line, sorted by content key. It grows
+//! by whole lines while a run goes on, so that a run that is killed loses
+//! nothing, and two cassettes merge by `cat` or `sort -u`.
+//!
+//! Invariant: what is served is what a line says, also in the run that records
+//! it, so that the recording run and every replay see the same bytes.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use jiff::Timestamp;
+use thiserror::Error;
+
+use super::{Answered, Call, CallError, Model};
+
+mod key;
+mod line;
+mod lines;
+#[cfg(test)]
+mod tests;
+
+pub use key::key;
+use line::Line;
+pub(in crate::llm) use line::Recorded;
+use lines::Lines;
+
+/// Takes secrets out of a text that is about to be written.
+pub type Scrub = Arc<dyn Fn(&str) -> String + Send + Sync>;
+
+/// What a cassette is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Calls that it holds are read from it, the others are made and added:
+    /// an interrupted run goes on without paying twice.
+    Record,
+    /// Nothing is called: what it does not hold is
+    /// [`CallError::NotRecorded`].
+    Replay,
+}
+
+/// What is wrong with a cassette.
+#[derive(Debug, Error)]
+pub enum CassetteError {
+    /// The system refused to read or write it.
+    #[error("cannot {action} the cassette: {source}\n  --> {}", file.display())]
+    Io {
+        /// What was tried, as an infinitive.
+        action: &'static str,
+        /// The cassette.
+        file: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A line is no recorded call.
+    #[error(
+        "the line is no recorded call: {problem}; delete it, and a recording run makes that call \
+         again\n  --> {}:{line}",
+        file.display()
+    )]
+    Line {
+        /// The cassette.
+        file: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// Another program is recording to it.
+    #[error(
+        "another run is recording to the cassette; wait for its end, or record to another file \
+         and merge them\n  --> {}",
+        file.display()
+    )]
+    Busy {
+        /// The cassette.
+        file: PathBuf,
+    },
+}
+
+/// An open cassette.
+pub struct Cassette {
+    file: PathBuf,
+    mode: Mode,
+    scrub: Scrub,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// Lines by key, as they stand in the file.
+    lines: BTreeMap<String, Box<str>>,
+    /// Where new lines go; absent in a replay.
+    journal: Option<File>,
+    /// Whether a line could not be appended: what follows would be glued to
+    /// its part. [`Cassette::finish`] tries again and tells.
+    failed: bool,
+}
+
+impl Cassette {
+    /// Opens a cassette, and says what is odd about it but no error: two
+    /// recordings of one call (the line that is first in byte order counts) and
+    /// a torn last line (left out; a recording run makes that call again).
+    ///
+    /// Everything that is written passes `scrub` first. Recording creates the
+    /// file, and holds it for itself until the cassette is dropped.
+    ///
+    /// # Errors
+    /// If it cannot be read, or written for recording; if a line is no recorded
+    /// call.
+    pub fn open(
+        file: &Path,
+        mode: Mode,
+        scrub: Scrub,
+    ) -> Result<(Self, Vec<String>), CassetteError> {
+        let (bytes, journal) = match mode {
+            Mode::Replay => (fs::read(file).map_err(io("read", file))?, None),
+            Mode::Record => {
+                let mut journal = held(file)?;
+                let mut bytes = Vec::new();
+                journal.read_to_end(&mut bytes).map_err(io("read", file))?;
+                (bytes, Some(journal))
+            }
+        };
+        let Lines { lines, whole, ended, warnings } = Lines::read(file, &bytes)?;
+        if let Some(mut journal) = journal.as_ref() {
+            (journal.set_len(whole))
+                .and_then(|()| journal.seek(SeekFrom::End(0)))
+                .and_then(|_| if ended { Ok(()) } else { journal.write_all(b"\n") })
+                .map_err(io("write", file))?;
+        }
+        let state = Mutex::new(State { lines, journal, failed: false });
+        Ok((Self { file: file.to_owned(), mode, scrub, state }, warnings))
+    }
+
+    /// What it was opened for.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Calls that it holds.
+    pub fn len(&self) -> usize {
+        self.state().lines.len()
+    }
+
+    /// Whether it holds none.
+    pub fn is_empty(&self) -> bool {
+        self.state().lines.is_empty()
+    }
+
+    /// What came of a call, if it holds that.
+    pub(in crate::llm) fn get(&self, key: &str) -> Option<Recorded> {
+        let line = self.state().lines.get(key).cloned()?;
+        Some(Line::read(&line).expect("a line was read before it was kept").recorded())
+    }
+
+    /// Adds a call, and hands back what a replay will read of it. An outcome
+    /// that says nothing of the request is handed back as it is.
+    pub(in crate::llm) fn record(
+        &self,
+        (key, model, call): (&str, &Model, &Call),
+        outcome: Result<Answered, CallError>,
+        at: Timestamp,
+    ) -> Result<Answered, CallError> {
+        let Some(line) = Line::of((key, model, call), &outcome, at, &self.scrub) else {
+            return outcome;
+        };
+        let text = line.written();
+        let mut state = self.state();
+        let State { journal, failed, .. } = &mut *state;
+        if let Some(journal) = journal.as_mut().filter(|_| !*failed) {
+            *failed = journal.write_all(format!("{text}\n").as_bytes()).is_err();
+        }
+        let line = Line::read(&text).expect("what was written can be read");
+        state.lines.insert(key.to_owned(), text.into());
+        line.recorded().outcome
+    }
+
+    /// That it does not hold a call, said so that one sees which.
+    pub(in crate::llm) fn lacks(&self, key: &str, model: &Model, call: &Call) -> CallError {
+        let (seat, replicate) = (call.seat.as_str(), call.replicate);
+        let last = call.request.messages.last().map_or("", |message| message.text.trim_start());
+        let begin: String = (self.scrub)(last).chars().take(80).collect();
+        CallError::NotRecorded(format!(
+            "{seat} of {model}, replicate {replicate}, key {}, asked {begin:?}; record it with \
+             the models at hand, or replay with the settings of the recording\n  --> {}",
+            &key[..12],
+            self.file.display()
+        ))
+    }
+
+    /// Writes a recording whole and sorted: under another name first, so that a
+    /// crash leaves the old file or the new one. Does nothing in a replay.
+    ///
+    /// # Errors
+    /// If it cannot be written. Lines that could not be written while the run
+    /// went on are written now.
+    pub fn finish(&self) -> Result<(), CassetteError> {
+        let mut state = self.state();
+        // Some systems rename no file that is open.
+        if state.journal.take().is_none() {
+            return Ok(());
+        }
+        let mut partial = self.file.clone().into_os_string();
+        partial.push(".partial");
+        let partial = PathBuf::from(partial);
+        let sorted: String = state.lines.values().flat_map(|line| [line, "\n"]).collect();
+        fs::write(&partial, sorted).map_err(io("write", &partial))?;
+        fs::rename(&partial, &self.file).map_err(io("write", &self.file))?;
+        let mut journal = held(&self.file)?;
+        journal.seek(SeekFrom::End(0)).map_err(io("write", &self.file))?;
+        state.journal = Some(journal);
+        state.failed = false;
+        Ok(())
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("nobody panics while holding the cassette")
+    }
+}
+
+/// The file of a recording, held against other recordings where the system can.
+fn held(file: &Path) -> Result<File, CassetteError> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    let journal = options.open(file).map_err(io("write", file))?;
+    match journal.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(CassetteError::Busy { file: file.to_owned() }),
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(journal),
+    }
+}
+
+fn io(action: &'static str, file: &Path) -> impl FnOnce(io::Error) -> CassetteError {
+    move |source| CassetteError::Io { action, file: file.to_owned(), source }
+}

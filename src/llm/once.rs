@@ -1,0 +1,93 @@
+//! Each distinct call once in a run.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use super::calls::{Calls, Facts, row};
+use super::cassette::{Mode, key};
+use super::{Answered, Call, CallError, Llm, Model};
+use crate::model::LatencySource;
+use crate::pricing::ModelPrices;
+
+/// Makes each distinct call once in a run, and notes what it took.
+///
+/// The same request in one run is one call, cassette or not: presets that fold
+/// the same prefix ask for the same summary, and to pay for it again would
+/// measure the model's mood instead of the presets' difference. Whoever wants
+/// the mood asks with another [`Call::replicate`].
+///
+/// Two that ask the same at the same time wait for one answer. If that fails
+/// for a reason of the run, both are told so, and whoever asks later may try
+/// again. What the cassette holds is read from it; what it does not hold is
+/// added to it, or is [`CallError::NotRecorded`] in a replay.
+pub struct Once {
+    model: Model,
+    inner: Option<Arc<dyn Llm>>,
+    prices: Option<ModelPrices>,
+    calls: Arc<Calls>,
+}
+
+impl Once {
+    /// A model that is called where the run's cassette does not hold the answer.
+    pub fn live(inner: Arc<dyn Llm>, prices: Option<ModelPrices>, calls: Arc<Calls>) -> Self {
+        Self { model: inner.model().clone(), inner: Some(inner), prices, calls }
+    }
+
+    /// A model whose answers are all in the run's cassette: no key is needed.
+    pub fn replayed(model: Model, prices: Option<ModelPrices>, calls: Arc<Calls>) -> Self {
+        Self { model, inner: None, prices, calls }
+    }
+
+    /// Whom to call; nobody in a replay.
+    fn callee(&self) -> Option<&Arc<dyn Llm>> {
+        let replays = |mode| mode == Mode::Replay;
+        let cassette = self.calls.cassette.as_ref();
+        self.inner.as_ref().filter(|_| !cassette.is_some_and(|tape| replays(tape.mode())))
+    }
+
+    async fn make(&self, key: &str, call: &Call) -> Result<Answered, CallError> {
+        let cassette = self.calls.cassette.as_ref();
+        let (outcome, at) = match (cassette.and_then(|tape| tape.get(key)), self.callee()) {
+            (Some(recorded), _) => (recorded.outcome, recorded.at),
+            (None, Some(inner)) => {
+                let outcome = inner.call(call.clone()).await;
+                let at = (self.calls.now)();
+                match cassette {
+                    Some(tape) => (tape.record((key, &self.model, call), outcome, at), at),
+                    None => (outcome.map(|answered| Answered { recorded: false, ..answered }), at),
+                }
+            }
+            (None, None) => return Err(lacks(self, key, call)),
+        };
+        let source = cassette.map_or(LatencySource::Live, |_| LatencySource::Recorded);
+        let facts = Facts { key, model: &self.model, prices: self.prices.as_ref(), at, source };
+        if let Some(row) = row(&facts, call, &outcome) {
+            self.calls.note(row);
+        }
+        outcome
+    }
+}
+
+fn lacks(once: &Once, key: &str, call: &Call) -> CallError {
+    match &once.calls.cassette {
+        Some(tape) => tape.lacks(key, &once.model, call),
+        None => CallError::NotRecorded(format!("{} is not called, and there is none", once.model)),
+    }
+}
+
+#[async_trait]
+impl Llm for Once {
+    fn model(&self) -> &Model {
+        &self.model
+    }
+
+    async fn call(&self, call: Call) -> Result<Answered, CallError> {
+        let key = key(&self.model, &call);
+        let flight = self.calls.flight(&key);
+        // If the one who makes it is dropped, one of those who wait takes over.
+        let outcome = flight.get_or_init(|| self.make(&key, &call)).await.clone();
+        self.calls.landed(&key, call.seat, &flight);
+        outcome
+    }
+}

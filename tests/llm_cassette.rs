@@ -1,0 +1,307 @@
+//! A recording run and its replays see the same answers, and pay once.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use recap::llm::cassette::{Mode, Scrub};
+use recap::llm::{
+    Answered, Call, CallError, Calls, Cassette, Fault, FaultKind, Finish, Llm, Model, Once,
+    Question, Reply, Settings, Tokens,
+};
+use recap::model::{CallOutcome, CallRow, LatencySource, Seat, Timing, Usage};
+use recap::pricing::PriceList;
+use tempfile::TempDir;
+use tokio::sync::Semaphore;
+
+/// Answers with the question and how many were asked before.
+struct Scripted {
+    model: Model,
+    asked: AtomicUsize,
+    /// Calls that may be answered; those beyond wait.
+    gate: Semaphore,
+}
+
+impl Scripted {
+    fn new(gate: usize) -> Arc<Self> {
+        let asked = AtomicUsize::new(0);
+        Arc::new(Self { model: model(), asked, gate: Semaphore::new(gate) })
+    }
+
+    fn open() -> Arc<Self> {
+        Self::new(1_000)
+    }
+
+    fn asked(&self) -> usize {
+        self.asked.load(Ordering::SeqCst)
+    }
+}
+
+#[async_trait]
+impl Llm for Scripted {
+    fn model(&self) -> &Model {
+        &self.model
+    }
+
+    async fn call(&self, call: Call) -> Result<Answered, CallError> {
+        let number = self.asked.fetch_add(1, Ordering::SeqCst);
+        self.gate.acquire().await.unwrap().forget();
+        let text = &call.request.messages[0].text;
+        let fault = |kind| Fault { kind, status: 400, message: "no".to_owned() };
+        match text.as_str() {
+            "reject" => return Err(CallError::Rejected(fault(FaultKind::BadRequest))),
+            "filter" => return Err(CallError::Rejected(fault(FaultKind::Filtered))),
+            "halt" => return Err(CallError::Halted("stopped".to_owned())),
+            "down" if number == 0 => {
+                return Err(CallError::Unavailable { attempts: 4, why: "down".to_owned() });
+            }
+            _ => {}
+        }
+        let usage = Usage { input: 1_000, output: 100, output_final: true, ..Usage::default() };
+        let finish = if text == "long" { Finish::Length } else { Finish::Done };
+        let total_ms = 100.0 / 3.0 + number as f64;
+        Ok(Answered {
+            reply: Reply {
+                text: format!("{text} {number} key-123"),
+                finish,
+                usage: Ok(Tokens { usage, reasoning: Some(30) }),
+                model: None,
+            },
+            timing: Timing { queue_ms: 0.1, first_byte_ms: 0.2, total_ms, attempts: 1 },
+            recorded: false,
+        })
+    }
+}
+
+fn model() -> Model {
+    let settings = Settings::default();
+    Model { provider: "openai".to_owned(), name: "gpt-5.4".to_owned(), settings }
+}
+
+fn call(seat: Seat, text: &str) -> Call {
+    Call { seat, replicate: 0, request: model().request(Question::of("", text, 9)) }
+}
+
+fn scrub() -> Scrub {
+    Arc::new(|text| text.replace("key-123", "***"))
+}
+
+fn calls(cassette: Option<Cassette>, hour: &str) -> Arc<Calls> {
+    let now: Timestamp = format!("2026-11-20T{hour}:00:00Z").parse().unwrap();
+    Arc::new(Calls::new(cassette, Box::new(move || now)))
+}
+
+fn cassette(file: &Path, mode: Mode) -> Option<Cassette> {
+    let (cassette, warnings) = Cassette::open(file, mode, scrub()).unwrap();
+    assert!(warnings.is_empty(), "{warnings:?}");
+    Some(cassette)
+}
+
+fn file() -> (TempDir, PathBuf) {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("calls.jsonl");
+    (folder, file)
+}
+
+fn once(inner: &Arc<Scripted>, calls: &Arc<Calls>) -> Once {
+    let prices = PriceList::bundled().find("gpt-5.4").ok().cloned();
+    Once::live(Arc::<Scripted>::clone(inner), prices, Arc::clone(calls))
+}
+
+fn replayed(calls: &Arc<Calls>) -> Once {
+    let prices = PriceList::bundled().find("gpt-5.4").ok().cloned();
+    Once::replayed(model(), prices, Arc::clone(calls))
+}
+
+const QUESTIONS: [&str; 5] = ["b", "a", "long", "reject", "filter"];
+
+async fn asked(once: &Once) -> Vec<Result<Answered, CallError>> {
+    let mut answers = Vec::new();
+    for question in QUESTIONS {
+        answers.push(once.call(call(Seat::Judge, question)).await);
+    }
+    answers
+}
+
+fn rows(calls: &Calls) -> String {
+    serde_json::to_string(&calls.take()).unwrap()
+}
+
+#[tokio::test]
+async fn a_replay_brings_the_bytes_of_the_run_that_recorded_it() {
+    let (_folder, file) = file();
+    let inner = Scripted::open();
+    let first = calls(cassette(&file, Mode::Record), "02");
+    let answers = asked(&once(&inner, &first)).await;
+    let taken = rows(&first);
+    first.cassette().unwrap().finish().unwrap();
+    let bytes = fs::read(&file).unwrap();
+    assert_eq!(inner.asked(), QUESTIONS.len());
+    assert_eq!(answers[0].as_ref().unwrap().reply.text, "b 0 ***");
+    assert!(answers.iter().flatten().all(|answered| answered.recorded));
+    assert!(!String::from_utf8(bytes.clone()).unwrap().contains("key-123"));
+    drop(first);
+
+    // At another hour, without a model.
+    let replay = calls(cassette(&file, Mode::Replay), "20");
+    assert_eq!(asked(&replayed(&replay)).await, answers);
+    assert_eq!(rows(&replay), taken);
+    replay.cassette().unwrap().finish().unwrap();
+    assert_eq!(fs::read(&file).unwrap(), bytes);
+
+    // With a model at hand, that is not asked again.
+    let again = calls(cassette(&file, Mode::Record), "20");
+    assert_eq!(asked(&once(&inner, &again)).await, answers);
+    assert_eq!(rows(&again), taken);
+    again.cassette().unwrap().finish().unwrap();
+    assert_eq!(fs::read(&file).unwrap(), bytes);
+    assert_eq!(inner.asked(), QUESTIONS.len());
+}
+
+#[tokio::test]
+async fn an_interrupted_recording_goes_on_where_it_stopped() {
+    let (_folder, file) = file();
+    let inner = Scripted::open();
+    let first = calls(cassette(&file, Mode::Record), "02");
+    once(&inner, &first).call(call(Seat::Judge, "a")).await.unwrap();
+    // Killed: nothing is finished.
+    drop(first);
+    let second = calls(cassette(&file, Mode::Record), "02");
+    asked(&once(&inner, &second)).await;
+    assert_eq!(inner.asked(), QUESTIONS.len());
+}
+
+#[tokio::test]
+async fn a_replay_calls_nobody_and_names_what_it_lacks() {
+    let (_folder, file) = file();
+    fs::write(&file, "").unwrap();
+    let inner = Scripted::open();
+    let replay = calls(cassette(&file, Mode::Replay), "02");
+    for once in [once(&inner, &replay), replayed(&replay)] {
+        let error = once.call(call(Seat::Answerer, "Which port?")).await.unwrap_err();
+        let told = error.to_string();
+        assert!(told.contains("answerer of openai/gpt-5.4, replicate 0, key "), "{told}");
+        assert!(told.contains("asked \"Which port?\""), "{told}");
+        assert!(matches!(error, CallError::NotRecorded(_)));
+    }
+    assert_eq!((inner.asked(), replay.take()), (0, vec![]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_who_ask_the_same_wait_for_one_answer() {
+    let inner = Scripted::new(0);
+    let calls = calls(None, "02");
+    let once = Arc::new(once(&inner, &calls));
+    let ask = |seat| {
+        let once = Arc::clone(&once);
+        tokio::spawn(async move { once.call(call(seat, "a")).await })
+    };
+    let (judge, compactor) = (ask(Seat::Judge), ask(Seat::Compactor));
+    while inner.asked() == 0 {
+        tokio::task::yield_now().await;
+    }
+    inner.gate.add_permits(10);
+    let (judge, compactor) = (judge.await.unwrap(), compactor.await.unwrap());
+    assert_eq!(judge, compactor);
+    assert!(!judge.unwrap().recorded);
+    assert_eq!(once.call(call(Seat::Answerer, "a")).await, compactor);
+    assert_eq!(inner.asked(), 1);
+    let rows = calls.take();
+    assert_eq!(rows.len(), 1);
+    assert_eq!((rows[0].seat, rows[0].source), (Seat::Compactor, LatencySource::Live));
+}
+
+#[tokio::test]
+async fn whoever_waits_takes_over_from_one_who_was_dropped() {
+    let inner = Scripted::new(0);
+    let calls = calls(None, "02");
+    let once = Arc::new(once(&inner, &calls));
+    let ask = || {
+        let once = Arc::clone(&once);
+        tokio::spawn(async move { once.call(call(Seat::Judge, "a")).await })
+    };
+    let (first, second) = (ask(), ask());
+    while inner.asked() == 0 {
+        tokio::task::yield_now().await;
+    }
+    first.abort();
+    inner.gate.add_permits(10);
+    assert_eq!(second.await.unwrap().unwrap().reply.text, "a 1 key-123");
+    assert_eq!(calls.take().len(), 1);
+}
+
+#[tokio::test]
+async fn what_failed_for_the_run_is_told_to_both_and_may_be_tried_later() {
+    let inner = Scripted::new(0);
+    let calls = calls(None, "02");
+    let once = once(&inner, &calls);
+    let ask = || once.call(call(Seat::Judge, "down"));
+    let open = async {
+        while inner.asked() == 0 {
+            tokio::task::yield_now().await;
+        }
+        inner.gate.add_permits(10);
+    };
+    let (first, second, ()) = tokio::join!(ask(), ask(), open);
+    assert_eq!(first, second);
+    assert!(matches!(first, Err(CallError::Unavailable { attempts: 4, .. })));
+    assert_eq!(inner.asked(), 1);
+    assert_eq!(ask().await.unwrap().reply.text, "down 1 key-123");
+    assert_eq!(inner.asked(), 2);
+}
+
+#[tokio::test]
+async fn what_was_turned_down_is_not_asked_again() {
+    let inner = Scripted::open();
+    let calls = calls(None, "02");
+    let once = once(&inner, &calls);
+    for _ in 0..2 {
+        let error = once.call(call(Seat::Judge, "reject")).await.unwrap_err();
+        assert!(matches!(error, CallError::Rejected(_)));
+    }
+    assert_eq!(inner.asked(), 1);
+}
+
+#[tokio::test]
+async fn a_repetition_is_a_call_of_its_own() {
+    let inner = Scripted::open();
+    let calls = calls(None, "02");
+    let once = once(&inner, &calls);
+    for replicate in [0, 1, 0] {
+        once.call(Call { replicate, ..call(Seat::Judge, "a") }).await.unwrap();
+    }
+    assert_eq!((inner.asked(), calls.take().len()), (2, 2));
+}
+
+#[tokio::test]
+async fn every_call_that_was_sent_has_a_row_with_its_price() {
+    let inner = Scripted::open();
+    let calls = calls(None, "02");
+    let once = once(&inner, &calls);
+    // The first that is asked fails.
+    for question in ["down", "a", "long", "reject", "filter", "halt", "a"] {
+        let _ = once.call(call(Seat::Judge, question)).await;
+    }
+    once.call(call(Seat::Compactor, "b")).await.unwrap();
+    let rows = calls.take();
+    let of =
+        |outcome| -> Vec<&CallRow> { rows.iter().filter(|row| row.outcome == outcome).collect() };
+    assert_eq!(rows.len(), 6);
+    assert_eq!(rows[0].seat, Seat::Compactor);
+    assert!(rows[1..].is_sorted_by(|a, b| a.key < b.key));
+    let whole = of(CallOutcome::Replied);
+    assert_eq!(whole.len(), 2);
+    // 1,000 tokens at $2.50 and 100 at $15 per million.
+    assert!((whole[0].usd.unwrap() - 0.004).abs() < 1e-12, "{:?}", whole[0].usd);
+    assert_eq!((whole[0].usage.unwrap().output, whole[0].reasoning), (100, Some(30)));
+    assert_eq!(whole[0].model, "openai/gpt-5.4");
+    for outcome in [CallOutcome::Truncated, CallOutcome::Rejected, CallOutcome::Filtered] {
+        assert_eq!(of(outcome).len(), 1, "{outcome:?}");
+    }
+    let down = of(CallOutcome::Unavailable);
+    assert_eq!((down[0].timing.attempts, down[0].usd, down[0].usage), (4, None, None));
+    assert_eq!(calls.take(), vec![]);
+}
