@@ -143,6 +143,26 @@ pub enum Problem {
         /// What is wrong with it.
         flaw: ProbeFlaw,
     },
+    /// A labelled answer that cannot be graded.
+    #[error("case `{id}` {flaw}")]
+    Case {
+        /// Its id.
+        id: String,
+        /// What is wrong with it.
+        flaw: ProbeFlaw,
+    },
+    /// No format of labelled answers recognises the file.
+    #[error("no known format of labelled answers (known: {known})")]
+    NoLabels {
+        /// Names of the known formats.
+        known: String,
+    },
+    /// The file that says what is right is not there.
+    #[error("the gold answers are not there: they are read from `{file}`")]
+    NoGold {
+        /// The file that is needed.
+        file: String,
+    },
     /// A record that does not hold together in itself.
     #[error("{0}")]
     Inconsistent(String),
@@ -192,7 +212,15 @@ impl DatasetError {
             Problem::RepeatedCall { .. } => "give every call an id of its own",
             Problem::RepeatedMessage { .. } => "give every message an id of its own",
             Problem::RepeatedTranscript { .. } => "give every transcript an id of its own",
-            Problem::Probe { flaw, .. } => flaw.help(),
+            Problem::Probe { flaw, .. } | Problem::Case { flaw, .. } => flaw.help(),
+            Problem::NoLabels { .. } => {
+                "give a file of EVOUNA, the human table of OpenQA-eval, or JSON lines: \
+                 datasets/labelled.schema.json"
+            }
+            Problem::NoGold { .. } => {
+                "put the table with the columns `Question`, `Model answer` and `Gold answers` \
+                 beside it under that name"
+            }
             Problem::Inconsistent(_) => "mend that record, or record the session again",
             Problem::Exists => "name another folder, or remove that one first",
         }

@@ -9,6 +9,8 @@ mod bill;
 mod calibration;
 mod call;
 mod cell;
+mod judged;
+mod labelled;
 mod ledger;
 mod probe;
 mod reference;
@@ -26,6 +28,8 @@ pub use cell::{
     Quantiles, ReferenceOutcome, ReferenceState, RequestFacts, RequestRow, Standing, TimeProfile,
     TranscriptFacts,
 };
+pub use judged::{JudgePart, JudgeReport, JudgeRow, TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Trust};
+pub use labelled::{Author, Due, HALF, Label, LabelledCase, LabelledQuestion, Outcome, Planted};
 pub use ledger::LedgerState;
 pub use probe::{Expectation, Probe, ProbeKind};
 pub use reference::{Exam, IdentifierClass, Reference};

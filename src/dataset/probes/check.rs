@@ -28,7 +28,7 @@ pub(crate) fn broken(transcripts: &[Transcript], placed: &[Placed]) -> Vec<Datas
     let mut problems = Vec::new();
     for one in placed {
         let probe = &one.probe;
-        let mut flaws = wording(probe);
+        let mut flaws = wording(&probe.question, probe.kind, &probe.expect, &probe.stale);
         if !ids.insert(probe.id.as_str()) {
             flaws.push(ProbeFlaw::RepeatedId);
         }
@@ -46,24 +46,29 @@ pub(crate) fn broken(transcripts: &[Transcript], placed: &[Placed]) -> Vec<Datas
     problems
 }
 
-/// Flaws of what it says.
-fn wording(probe: &Probe) -> Vec<ProbeFlaw> {
+/// Flaws of what a question and its expectation say.
+pub(crate) fn wording(
+    question: &str,
+    kind: ProbeKind,
+    expect: &Expectation,
+    stale: &[String],
+) -> Vec<ProbeFlaw> {
     let mut flaws = Vec::new();
-    if probe.question.trim().is_empty() {
+    if question.trim().is_empty() {
         flaws.push(ProbeFlaw::EmptyQuestion);
     }
-    let unanswerable = probe.expect == Expectation::Unanswerable;
-    if let Expectation::AnyOf(values) | Expectation::Rubric(values) = &probe.expect
+    let unanswerable = *expect == Expectation::Unanswerable;
+    if let Expectation::AnyOf(values) | Expectation::Rubric(values) = expect
         && (values.is_empty() || values.iter().any(|value| value.trim().is_empty()))
     {
         flaws.push(ProbeFlaw::EmptyExpectation);
     }
-    if unanswerable != (probe.kind == ProbeKind::Abstain) {
-        flaws.push(ProbeFlaw::KindMismatch { kind: probe.kind.as_str() });
+    if unanswerable != (kind == ProbeKind::Abstain) {
+        flaws.push(ProbeFlaw::KindMismatch { kind: kind.as_str() });
     }
     let same = |a: &str, b: &str| a == b || Normal::new(a).same(&Normal::new(b));
-    let right = probe.expect.alternatives();
-    let stale = probe.stale.iter().filter(|stale| right.iter().any(|right| same(right, stale)));
+    let right = expect.alternatives();
+    let stale = stale.iter().filter(|stale| right.iter().any(|right| same(right, stale)));
     flaws.extend(stale.map(|value| ProbeFlaw::StaleIsRight { value: value.clone() }));
     flaws
 }

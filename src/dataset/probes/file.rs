@@ -28,33 +28,40 @@ struct WireProbe {
 /// An object with exactly one of the three keys.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum WireExpectation {
+pub(crate) enum WireExpectation {
     AnyOf(Vec<String>),
     Rubric(Vec<String>),
     Unanswerable(bool),
+}
+
+impl TryFrom<WireExpectation> for Expectation {
+    type Error = Problem;
+
+    fn try_from(wire: WireExpectation) -> Result<Expectation, Problem> {
+        match wire {
+            WireExpectation::AnyOf(values) => Ok(Expectation::AnyOf(values)),
+            WireExpectation::Rubric(nuggets) => Ok(Expectation::Rubric(nuggets)),
+            WireExpectation::Unanswerable(true) => Ok(Expectation::Unanswerable),
+            WireExpectation::Unanswerable(false) => {
+                let at = "expect.unanswerable".to_owned();
+                let message = "expected true".to_owned();
+                Err(Problem::Shape { at, message })
+            }
+        }
+    }
 }
 
 impl TryFrom<WireProbe> for Probe {
     type Error = Problem;
 
     fn try_from(wire: WireProbe) -> Result<Probe, Problem> {
-        let expect = match wire.expect {
-            WireExpectation::AnyOf(values) => Expectation::AnyOf(values),
-            WireExpectation::Rubric(nuggets) => Expectation::Rubric(nuggets),
-            WireExpectation::Unanswerable(true) => Expectation::Unanswerable,
-            WireExpectation::Unanswerable(false) => {
-                let at = "expect.unanswerable".to_owned();
-                let message = "expected true".to_owned();
-                return Err(Problem::Shape { at, message });
-            }
-        };
         Ok(Probe {
             id: wire.id,
             transcript: wire.transcript,
             asked_at: wire.asked_at,
             kind: wire.kind,
             question: wire.question,
-            expect,
+            expect: wire.expect.try_into()?,
             evidence: wire.evidence,
             stale: wire.stale,
         })

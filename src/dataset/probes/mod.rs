@@ -9,8 +9,8 @@ mod file;
 mod flaw;
 
 pub use audit::{KindCoverage, ProbeAudit, audit_probes};
-pub(crate) use check::broken;
-pub(crate) use file::{read, write};
+pub(crate) use check::{broken, wording};
+pub(crate) use file::{WireExpectation, read, write};
 pub use flaw::ProbeFlaw;
 
 use crate::model::Probe;

@@ -1,0 +1,145 @@
+//! How far a judge agrees with what is known of answers.
+
+use super::{Planted, Source};
+
+/// What calibrating a judge gives.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JudgeReport {
+    /// The judge's name.
+    pub judge: String,
+    /// How it works.
+    pub source: Source,
+    /// Seed of the sample, of what was planted and of the resamples.
+    pub seed: u64,
+    /// By file: all labelled answers, then each group, then what was planted;
+    /// where there are several files, all of them together stand last.
+    pub rows: Vec<JudgeRow>,
+    /// Why answers were not graded, most frequent first.
+    pub reasons: Vec<(String, u64)>,
+    /// What the files hold beyond the cases: file, reason, how many.
+    pub left_out: Vec<(String, String, u64)>,
+    /// Whether it can be relied on.
+    pub trust: Trust,
+}
+
+/// The answers of a row.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum JudgePart {
+    /// All that people labelled.
+    Labelled,
+    /// Those of one group.
+    Group(String),
+    /// All that was planted.
+    Planted,
+    /// What was planted of one kind.
+    PlantedKind(Planted),
+}
+
+impl JudgePart {
+    /// Which sort of part it is, as files say it.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            JudgePart::Labelled => "labelled",
+            JudgePart::Group(_) => "group",
+            JudgePart::Planted => "planted",
+            JudgePart::PlantedKind(_) => "kind",
+        }
+    }
+
+    /// Which one of that sort.
+    pub fn name(&self) -> &str {
+        match self {
+            JudgePart::Labelled | JudgePart::Planted => "",
+            JudgePart::Group(name) => name,
+            JudgePart::PlantedKind(planted) => planted.as_str(),
+        }
+    }
+
+    /// Whether recap made these answers.
+    pub fn is_planted(&self) -> bool {
+        matches!(self, JudgePart::Planted | JudgePart::PlantedKind(_))
+    }
+}
+
+/// Agreement on some answers. Answers that were not graded are counted apart
+/// and are in no share.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JudgeRow {
+    /// The file; `None` for all of them.
+    pub file: Option<String>,
+    /// Which answers.
+    pub part: JudgePart,
+    /// Questions that were answered.
+    pub questions: u64,
+    /// Answers that were graded.
+    pub graded: u64,
+    /// Answers graded as was due.
+    pub agreed: u64,
+    /// Cohen's kappa of accepting and rejecting; absent where label and judge
+    /// both know one class only. Planted halves are outside it.
+    pub kappa: Option<f64>,
+    /// Its 95 % interval; absent below six questions, and for single kinds.
+    pub kappa_bounds: Option<(f64, f64)>,
+    /// Answers graded higher than was due.
+    pub false_accepts: u64,
+    /// Graded answers for which that is possible.
+    pub to_reject: u64,
+    /// Answers graded lower than was due.
+    pub false_rejects: u64,
+    /// Graded answers for which that is possible.
+    pub to_accept: u64,
+    /// Answers that were not graded.
+    pub unscored: u64,
+    /// Mean distance between the score given and the labelled one; absent
+    /// where no label is a score.
+    pub score_error: Option<f64>,
+}
+
+impl JudgeRow {
+    /// Share of the graded answers that were graded as was due.
+    pub fn agreement(&self) -> Option<f64> {
+        share(self.agreed, self.graded)
+    }
+
+    /// Share of answers graded higher than was due, where that is possible.
+    pub fn false_accept_share(&self) -> Option<f64> {
+        share(self.false_accepts, self.to_reject)
+    }
+
+    /// Share of answers graded lower than was due, where that is possible.
+    pub fn false_reject_share(&self) -> Option<f64> {
+        share(self.false_rejects, self.to_accept)
+    }
+}
+
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// Kappa from which a judge is trusted (`measures` §7).
+pub const TRUSTED_KAPPA: f64 = 0.7;
+/// Share of planted answers falsely accepted below which a judge is trusted
+/// (`measures` §7).
+pub const TRUSTED_FALSE_ACCEPTS: f64 = 0.05;
+
+/// Whether a judge can be relied on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// It meets both bounds.
+    Trusted,
+    /// It misses one of them.
+    Untrusted,
+    /// One of the two is not known, and the other not missed.
+    Unknown,
+}
+
+impl Trust {
+    /// The lower-case name used in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Trust::Trusted => "trusted",
+            Trust::Untrusted => "untrusted",
+            Trust::Unknown => "unknown",
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! Answers whose rightness is known: by people, or by how they were made.
+
+use std::sync::Arc;
+
+use super::{Expectation, Judgement, ProbeKind, RIGHT, Verdict};
+
+/// A question that labelled answers are given to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LabelledQuestion {
+    /// Path of its file as given, or name of the bundled data set.
+    pub file: Arc<str>,
+    /// Its id in the file, or its place there.
+    pub id: String,
+    /// The question as it was put.
+    pub question: String,
+    /// What it asks for.
+    pub kind: ProbeKind,
+    /// What makes an answer right.
+    pub expect: Expectation,
+    /// Values that would be wrong.
+    pub stale: Vec<String>,
+}
+
+/// An answer with its label.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LabelledCase {
+    /// What was asked.
+    pub asked: Arc<LabelledQuestion>,
+    /// Id of the answer in its file.
+    pub id: String,
+    /// Line from 1 where it stands; absent where it was planted.
+    pub line: Option<u64>,
+    /// What was answered.
+    pub answer: String,
+    /// What is known of it.
+    pub label: Label,
+    /// Who answered.
+    pub author: Author,
+}
+
+/// What is known of an answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Label {
+    /// It is right.
+    Correct,
+    /// It is wrong, or says nothing to the point.
+    Incorrect,
+    /// It asserts what no longer holds.
+    Stale,
+    /// It says that it does not know: right only where nothing can be known.
+    Abstained,
+    /// The score that it deserves by a rubric, `0.0..=1.0`.
+    Score(f64),
+}
+
+impl Label {
+    /// The lower-case name used in files; a score has none.
+    pub fn as_str(self) -> Option<&'static str> {
+        match self {
+            Label::Correct => Some("correct"),
+            Label::Incorrect => Some("incorrect"),
+            Label::Stale => Some("stale"),
+            Label::Abstained => Some("abstained"),
+            Label::Score(_) => None,
+        }
+    }
+}
+
+/// Who gave an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Author {
+    /// Not said.
+    Unnamed,
+    /// A model, or any other group of answers.
+    Group(Arc<str>),
+    /// Nobody: it was made to try the judge.
+    Planted(Planted),
+}
+
+/// What was planted. Only right answers are to be accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Planted {
+    /// An expected value as it stands, or every nugget.
+    Right,
+    /// An expected value in a sentence.
+    RightInSentence,
+    /// About half of the nuggets.
+    Partial,
+    /// The value that another question expects.
+    Wrong,
+    /// The subject of the question without any value.
+    Vague,
+    /// The expected value, denied.
+    Negated,
+    /// A value that no longer holds, or the expected one said to be past.
+    Stale,
+    /// A refusal to answer.
+    Refused,
+    /// "I don't know", where something can be known.
+    Abstained,
+    /// Nothing.
+    Empty,
+    /// A wrong value and words to the judge.
+    Injected,
+}
+
+impl Planted {
+    /// Every kind, in the order of tables.
+    pub const ALL: [Planted; 11] = [
+        Planted::Right,
+        Planted::RightInSentence,
+        Planted::Partial,
+        Planted::Wrong,
+        Planted::Vague,
+        Planted::Negated,
+        Planted::Stale,
+        Planted::Refused,
+        Planted::Abstained,
+        Planted::Empty,
+        Planted::Injected,
+    ];
+
+    /// The kebab-case name used in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Planted::Right => "right",
+            Planted::RightInSentence => "right-in-sentence",
+            Planted::Partial => "partial",
+            Planted::Wrong => "wrong",
+            Planted::Vague => "vague",
+            Planted::Negated => "negated",
+            Planted::Stale => "stale",
+            Planted::Refused => "refused",
+            Planted::Abstained => "abstained",
+            Planted::Empty => "empty",
+            Planted::Injected => "injected",
+        }
+    }
+
+    fn due(self) -> Due {
+        match self {
+            Planted::Right | Planted::RightInSentence => Due::Accept,
+            Planted::Partial => Due::Between,
+            _ => Due::Reject,
+        }
+    }
+}
+
+/// Scores, both ends included, with which a planted half counts as one.
+pub const HALF: (f64, f64) = (0.3, 0.7);
+
+/// What a judge owes an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Due {
+    /// A score from [`RIGHT`] on.
+    Accept,
+    /// A score within [`HALF`].
+    Between,
+    /// A score below [`RIGHT`].
+    Reject,
+}
+
+/// How a judgement stands to what was due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// As was due.
+    Agrees,
+    /// Graded higher than was due.
+    FalseAccept,
+    /// Graded lower than was due.
+    FalseReject,
+    /// Not graded: neither agreement nor disagreement.
+    Unscored,
+}
+
+impl Outcome {
+    /// The kebab-case name used in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Outcome::Agrees => "agrees",
+            Outcome::FalseAccept => "false-accept",
+            Outcome::FalseReject => "false-reject",
+            Outcome::Unscored => "unscored",
+        }
+    }
+}
+
+impl LabelledCase {
+    /// What a judge owes it.
+    pub fn due(&self) -> Due {
+        if let Author::Planted(planted) = self.author {
+            return planted.due();
+        }
+        let right = match self.label {
+            Label::Correct => true,
+            Label::Incorrect | Label::Stale => false,
+            Label::Abstained => self.asked.expect == Expectation::Unanswerable,
+            Label::Score(score) => score >= RIGHT,
+        };
+        if right { Due::Accept } else { Due::Reject }
+    }
+
+    /// How a judgement of it stands to what was due.
+    pub fn outcome(&self, judgement: &Judgement) -> Outcome {
+        let score = match (&judgement.verdict, judgement.score) {
+            (Verdict::Unscored(_), _) | (_, None) => return Outcome::Unscored,
+            (_, Some(score)) => score,
+        };
+        let (low, high) = match self.due() {
+            Due::Accept => (score < RIGHT, false),
+            Due::Between => (score < HALF.0, score > HALF.1),
+            Due::Reject => (false, score >= RIGHT),
+        };
+        match (low, high) {
+            (true, _) => Outcome::FalseReject,
+            (_, true) => Outcome::FalseAccept,
+            _ => Outcome::Agrees,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn case(expect: Expectation, label: Label, author: Author) -> LabelledCase {
+        let asked = LabelledQuestion {
+            file: Arc::from("f"),
+            id: "1".to_owned(),
+            question: "Which port?".to_owned(),
+            kind: ProbeKind::Fact,
+            expect,
+            stale: Vec::new(),
+        };
+        let (asked, id) = (Arc::new(asked), "1".to_owned());
+        LabelledCase { asked, id, line: None, answer: "80".to_owned(), label, author }
+    }
+
+    fn scored(score: f64) -> Judgement {
+        Judgement { verdict: Verdict::Correct, score: Some(score), rationale: String::new() }
+    }
+
+    #[test]
+    fn not_knowing_is_right_only_where_nothing_can_be_known() {
+        let value = Expectation::AnyOf(vec!["80".to_owned()]);
+        for (expect, due) in [(value, Due::Reject), (Expectation::Unanswerable, Due::Accept)] {
+            assert_eq!(case(expect, Label::Abstained, Author::Unnamed).due(), due);
+        }
+    }
+
+    #[test]
+    fn a_half_may_be_graded_too_high_and_too_low() {
+        let nuggets = Expectation::Rubric(vec!["a".to_owned(), "b".to_owned()]);
+        let half = case(nuggets, Label::Score(0.5), Author::Planted(Planted::Partial));
+        for (score, outcome) in [
+            (0.29, Outcome::FalseReject),
+            (0.3, Outcome::Agrees),
+            (0.7, Outcome::Agrees),
+            (0.71, Outcome::FalseAccept),
+        ] {
+            assert_eq!(half.outcome(&scored(score)), outcome, "{score}");
+        }
+    }
+
+    #[test]
+    fn what_was_not_graded_is_no_disagreement() {
+        let value = Expectation::AnyOf(vec!["80".to_owned()]);
+        let right = case(value, Label::Correct, Author::Unnamed);
+        let verdict = Verdict::Unscored("busy".to_owned());
+        let judgement = Judgement { verdict, score: None, rationale: "busy".to_owned() };
+        assert_eq!(right.outcome(&judgement), Outcome::Unscored);
+        assert_eq!(right.outcome(&scored(0.49)), Outcome::FalseReject);
+        assert_eq!(right.outcome(&scored(0.5)), Outcome::Agrees);
+    }
+
+    #[test]
+    fn every_planted_kind_is_listed_once() {
+        let mut kinds = Planted::ALL.to_vec();
+        kinds.sort();
+        kinds.dedup();
+        assert_eq!(kinds, Planted::ALL);
+    }
+}
