@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::wire;
+use crate::model::{CallOutcome, CallRow};
 use crate::run::{Event, Observer};
 
 /// How much is shown.
@@ -32,6 +33,9 @@ struct State {
     cells: usize,
     done: usize,
     failed: usize,
+    calls: usize,
+    /// `None`: a price is unknown.
+    usd: Option<f64>,
     last_line: Instant,
 }
 
@@ -39,7 +43,14 @@ impl Progress {
     pub fn new(verbosity: Verbosity) -> Self {
         let bar = (verbosity != Verbosity::Quiet && std::io::stderr().is_terminal())
             .then(|| ProgressBar::new(0).with_style(style()));
-        let state = State { cells: 0, done: 0, failed: 0, last_line: Instant::now() };
+        let state = State {
+            cells: 0,
+            done: 0,
+            failed: 0,
+            calls: 0,
+            usd: Some(0.0),
+            last_line: Instant::now(),
+        };
         Self { verbosity, bar, state: Mutex::new(state) }
     }
 
@@ -54,6 +65,17 @@ impl Progress {
         match &self.bar {
             Some(bar) => bar.println(wire::harmless(text)),
             None => wire::say(text),
+        }
+    }
+
+    fn calls(&self, calls: &[CallRow]) {
+        let mut state = self.state.lock().expect("showing does not panic");
+        state.calls += calls.len();
+        for call in calls.iter().filter(|call| call.outcome != CallOutcome::Unavailable) {
+            state.usd = state.usd.zip(call.usd).map(|(sum, usd)| sum + usd);
+        }
+        if let Some(bar) = &self.bar {
+            bar.set_message(state.spent().trim_start_matches(", ").to_owned());
         }
     }
 
@@ -73,7 +95,19 @@ impl Progress {
         if self.bar.is_none() && state.last_line.elapsed() >= LINE_EVERY {
             state.last_line = Instant::now();
             let State { done, cells, failed, .. } = *state;
-            wire::say(&format!("{done} of {cells} cells, {failed} failed"));
+            let spent = state.spent();
+            wire::say(&format!("{done} of {cells} cells, {failed} failed{spent}"));
+        }
+    }
+}
+
+impl State {
+    /// Calls and dollars so far; nothing where every seat is offline.
+    fn spent(&self) -> String {
+        match (self.calls, self.usd) {
+            (0, _) => String::new(),
+            (calls, Some(usd)) => format!(", {calls} calls, ${usd:.4}"),
+            (calls, None) => format!(", {calls} calls"),
         }
     }
 }
@@ -102,6 +136,7 @@ impl Observer for Progress {
                 }
             }
             Event::Cell { key, error } => self.cell(key, *error),
+            Event::Calls(calls) => self.calls(calls),
         }
     }
 }

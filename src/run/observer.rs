@@ -1,6 +1,6 @@
 //! What a run tells whoever watches. The run itself never prints.
 
-use crate::model::CellKey;
+use crate::model::{CallRow, CellKey};
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +26,8 @@ pub enum Event<'a> {
         /// Why it stopped, if it failed.
         error: Option<&'a str>,
     },
+    /// Models were called since the last time.
+    Calls(&'a [CallRow]),
 }
 
 /// Watches a run.

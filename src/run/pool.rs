@@ -10,6 +10,7 @@ use tokio::task::{Id, JoinError, JoinSet};
 use super::asking::Asking;
 use super::folder::{Folder, FolderError};
 use super::observer::{Event, Observer};
+use crate::llm::Calls;
 use crate::model::{
     CallRow, Cell, CellKey, CellOutcome, Probe, Standing, Transcript, TranscriptFacts,
 };
@@ -63,6 +64,8 @@ pub struct Seats {
     pub answerer: Arc<dyn Answerer>,
     /// The judge.
     pub judge: Arc<dyn Judge>,
+    /// What the models among them were asked; `None` where all are offline.
+    pub calls: Option<Arc<Calls>>,
 }
 
 /// What a run left, sorted by key.
@@ -178,13 +181,23 @@ pub async fn run(
         let references = subject.facts.exam.references.len();
         observer.event(&Event::Prepared { transcript: &subject.facts.transcript, references });
     }
-    let mut cells = replay_all(spec.jobs, plans, seats, folder, observer, &mut texts).await?;
+    let Ran { mut cells, mut calls, texts: written } =
+        replay_all(spec.jobs, plans, seats, folder, observer).await?;
+    texts.extend(written);
     cells.sort_by(|a, b| a.key.cmp(&b.key));
     let mut facts: Vec<TranscriptFacts> = subjects.iter().map(|s| (*s.facts).clone()).collect();
     facts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
-    let calls = Vec::new();
+    calls.sort_by(|a, b| (a.seat, &a.model, &a.key).cmp(&(b.seat, &b.model, &b.key)));
     folder.sort_journal(&facts, &cells, &calls)?;
     Ok(Finished { transcripts: facts, cells, calls, texts })
+}
+
+/// What the cells left, in the order in which they ended.
+#[derive(Default)]
+struct Ran {
+    cells: Vec<Cell>,
+    calls: Vec<CallRow>,
+    texts: BTreeMap<String, String>,
 }
 
 /// A cell whose strategy panicked: an error of its own, not of the run.
@@ -232,8 +245,7 @@ async fn replay_all(
     seats: &Seats,
     folder: &mut Folder,
     observer: &dyn Observer,
-    texts: &mut BTreeMap<String, String>,
-) -> Result<Vec<Cell>, RunError> {
+) -> Result<Ran, RunError> {
     let gate = Arc::new(Semaphore::new(jobs.max(1)));
     let mut tasks: JoinSet<Replayed> = JoinSet::new();
     let mut running: FxHashMap<Id, (CellKey, Standing)> = FxHashMap::default();
@@ -247,8 +259,7 @@ async fn replay_all(
         };
         current = Some((Arc::clone(&subject), Arc::clone(&asking)));
         let gate = Arc::clone(&gate);
-        let own = seats.compactor.counting(&subject.recording.counter);
-        let compactor = own.unwrap_or_else(|| Arc::clone(&seats.compactor));
+        let compactor = compactor(seats, &subject, plan.key.replicate);
         let task = tasks.spawn(async move {
             let _turn = gate.acquire_owned().await.expect("the gate is never closed");
             let mut replayed = replay(&subject, &plan, compactor.as_ref()).await;
@@ -257,7 +268,7 @@ async fn replay_all(
         });
         running.insert(task.id(), planned);
     }
-    let mut cells = Vec::new();
+    let mut ran = Ran::default();
     while let Some(done) = tasks.join_next_with_id().await {
         let replayed = match done {
             Ok((_, replayed)) => replayed,
@@ -269,8 +280,23 @@ async fn replay_all(
             CellOutcome::Done(_) => None,
         };
         observer.event(&Event::Cell { key: &replayed.cell.key, error });
-        texts.extend(replayed.texts);
-        cells.push(replayed.cell);
+        ran.texts.extend(replayed.texts);
+        ran.cells.push(replayed.cell);
+        if let Some(calls) = &seats.calls {
+            let made = calls.take();
+            folder.append_calls(&made)?;
+            observer.event(&Event::Calls(&made));
+            ran.calls.extend(made);
+        }
     }
-    Ok(cells)
+    Ok(ran)
+}
+
+/// Who compacts in a cell: the offline stand-in counts as its transcript does,
+/// a model is asked anew at each repetition.
+fn compactor(seats: &Seats, subject: &Subject, replicate: u32) -> Arc<dyn Compactor> {
+    let shared = &seats.compactor;
+    let own = shared.counting(&subject.recording.counter);
+    let own = own.or_else(|| shared.repeated(replicate));
+    own.unwrap_or_else(|| Arc::clone(shared))
 }

@@ -116,7 +116,7 @@ fn spec(window: &str, presets: &[&str]) -> RunSpec {
 
 fn seats() -> Seats {
     let (answerer, judge) = (Arc::new(Mute), Arc::new(Mute));
-    Seats { compactor: Arc::new(Panicking), offline: true, answerer, judge }
+    Seats { compactor: Arc::new(Panicking), offline: true, answerer, judge, calls: None }
 }
 
 #[tokio::test(flavor = "multi_thread")]
