@@ -47,7 +47,7 @@ impl Key {
     }
 
     /// What is sent, and nothing else may hold.
-    pub fn value(&self) -> &str {
+    pub(super) fn value(&self) -> &str {
         &self.0
     }
 

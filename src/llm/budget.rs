@@ -1,0 +1,217 @@
+//! What a run may spend on models.
+//!
+//! Each attempt first sets aside the most that it can cost, so that the sum
+//! never passes the cap, however many attempts are under way.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use tokio::sync::Notify;
+
+/// Whole units in a dollar: a million millionths. Sums of whole numbers are
+/// exact, so that what fits does not depend on the order of the calls.
+const UNITS: f64 = 1e12;
+
+/// The money of a run, shared by all its models.
+#[derive(Debug)]
+pub struct Budget {
+    cap: Option<u64>,
+    ledger: Mutex<Ledger>,
+    settled: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Ledger {
+    spent: u64,
+    reserved: u64,
+}
+
+/// Why a call may not be made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct TooDear {
+    spent: u64,
+    cap: u64,
+    worst: u64,
+}
+
+impl std::fmt::Display for TooDear {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [spent, cap, worst] = [self.spent, self.cap, self.worst].map(usd);
+        write!(f, "${spent:.4} of ${cap:.4} are spent, and the next call may cost ${worst:.4}")
+    }
+}
+
+impl Budget {
+    /// At most so many USD; any amount if none.
+    pub fn new(cap: Option<f64>) -> Arc<Self> {
+        // Rounded down here and up for costs: never over the cap.
+        let cap = cap.map(|usd| (usd * UNITS).floor() as u64);
+        Arc::new(Self { cap, ledger: Mutex::default(), settled: Notify::new() })
+    }
+
+    /// Whether there is a cap.
+    pub fn is_capped(&self) -> bool {
+        self.cap.is_some()
+    }
+
+    /// What the attempts cost so far, in USD: by their usage where it was told,
+    /// and at worst where it was not though it may be billed. Models without a
+    /// price count nothing.
+    pub fn spent_usd(&self) -> f64 {
+        usd(self.ledger().spent)
+    }
+
+    /// Sets `worst` USD aside. Waits while that depends on how attempts under
+    /// way end.
+    pub(super) async fn reserve(self: &Arc<Self>, worst: f64) -> Result<Reserved, TooDear> {
+        let worst = units(worst);
+        loop {
+            let settled = self.settled.notified();
+            tokio::pin!(settled);
+            // From here on no settlement is missed.
+            settled.as_mut().enable();
+            if let Some(reserved) = self.try_reserve(worst)? {
+                return Ok(reserved);
+            }
+            settled.await;
+        }
+    }
+
+    /// Sets it aside, or says that it depends, or that it never fits.
+    fn try_reserve(self: &Arc<Self>, worst: u64) -> Result<Option<Reserved>, TooDear> {
+        let mut ledger = self.ledger();
+        if let Some(cap) = self.cap {
+            let Ledger { spent, reserved } = *ledger;
+            if spent.saturating_add(worst) > cap {
+                return Err(TooDear { spent, cap, worst });
+            }
+            if spent.saturating_add(reserved).saturating_add(worst) > cap {
+                return Ok(None);
+            }
+        }
+        ledger.reserved = ledger.reserved.saturating_add(worst);
+        Ok(Some(Reserved { budget: Arc::clone(self), worst, cost: worst }))
+    }
+
+    fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().expect("nobody panics with the lock")
+    }
+}
+
+/// Money set aside for one attempt. Dropped without a word, it is spent: an
+/// attempt that was given up may have been billed.
+#[derive(Debug)]
+#[must_use = "dropped at once, it is spent"]
+pub(super) struct Reserved {
+    budget: Arc<Budget>,
+    worst: u64,
+    cost: u64,
+}
+
+impl Reserved {
+    /// Spends what the attempt cost, in USD, and frees the rest.
+    pub(super) fn settle(mut self, usd: f64) {
+        self.cost = units(usd);
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        let mut ledger = self.budget.ledger();
+        ledger.reserved = ledger.reserved.saturating_sub(self.worst);
+        ledger.spent = ledger.spent.saturating_add(self.cost);
+        drop(ledger);
+        self.budget.settled.notify_waiters();
+    }
+}
+
+fn units(usd: f64) -> u64 {
+    (usd * UNITS).ceil() as u64
+}
+
+fn usd(units: u64) -> f64 {
+    units as f64 / UNITS
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn now(budget: &Arc<Budget>, usd: f64) -> Result<Option<Reserved>, TooDear> {
+        budget.try_reserve(units(usd))
+    }
+
+    #[test]
+    fn a_call_waits_while_others_may_leave_enough() {
+        let budget = Budget::new(Some(1.0));
+        let first = now(&budget, 0.6).unwrap().unwrap();
+        // 0.6 may be spent, or not: 0.5 more depends on it.
+        assert!(now(&budget, 0.5).unwrap().is_none());
+        first.settle(0.4);
+        let second = now(&budget, 0.5).unwrap().unwrap();
+        second.settle(0.5);
+        assert!((budget.spent_usd() - 0.9).abs() < 1e-9);
+        let error = now(&budget, 0.2).unwrap_err().to_string();
+        assert_eq!(error, "$0.9000 of $1.0000 are spent, and the next call may cost $0.2000");
+        assert!(now(&budget, 0.1).unwrap().is_some());
+    }
+
+    #[test]
+    fn what_is_dropped_without_a_word_is_spent() {
+        let budget = Budget::new(Some(1.0));
+        drop(now(&budget, 0.75).unwrap().unwrap());
+        assert_eq!(budget.spent_usd(), 0.75);
+    }
+
+    #[test]
+    fn without_a_cap_everything_fits_and_is_counted() {
+        let budget = Budget::new(None);
+        assert!(!budget.is_capped());
+        now(&budget, 1e9).unwrap().unwrap().settle(2.5);
+        assert_eq!(budget.spent_usd(), 2.5);
+    }
+
+    #[tokio::test]
+    async fn a_settlement_wakes_who_waits() {
+        let budget = Budget::new(Some(1.0));
+        let first = budget.reserve(1.0).await.unwrap();
+        let waiting = Arc::clone(&budget);
+        let second = tokio::spawn(async move { waiting.reserve(1.0).await.map(|r| r.settle(1.0)) });
+        tokio::task::yield_now().await;
+        assert!(!second.is_finished());
+        first.settle(0.0);
+        second.await.unwrap().unwrap();
+        assert!(budget.reserve(0.1).await.is_err());
+    }
+
+    proptest! {
+        /// Each step starts an attempt or ends the one that its place names.
+        #[test]
+        fn no_interleaving_spends_more_than_the_cap(
+            cap in 0.0..2.0_f64,
+            steps in prop::collection::vec((any::<bool>(), 0..8_usize, 0.0..0.7_f64, 0.0..=1.0_f64), 1..200),
+        ) {
+            let budget = Budget::new(Some(cap));
+            let mut under_way: Vec<(Reserved, f64)> = Vec::new();
+            let mut paid = 0.0;
+            for (starts, place, worst, share) in steps {
+                if starts {
+                    if let Ok(Some(reserved)) = now(&budget, worst) {
+                        under_way.push((reserved, worst * share));
+                    }
+                } else if place < under_way.len() {
+                    let (reserved, cost) = under_way.swap_remove(place);
+                    reserved.settle(cost);
+                    paid += cost;
+                }
+                let spent = budget.spent_usd();
+                prop_assert!(spent <= cap, "{spent} of {cap}");
+                // Nothing is lost: rounding is below a millionth of a cent.
+                prop_assert!((spent - paid).abs() < 1e-8, "{spent}, paid {paid}");
+            }
+            drop(under_way);
+            prop_assert!(budget.spent_usd() <= cap);
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! The socket: sends one request, reads one response, and takes its time.
+//!
+//! Sockets are driven by a thread of their own, so that a replay that keeps
+//! every worker busy does not stand in the latency of a model.
+
+use std::error::Error as _;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+use futures_util::stream;
+use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::redirect::Policy;
+use reqwest::{Client, ClientBuilder, Method};
+use thiserror::Error;
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::JoinHandle;
+
+pub(super) use reqwest::Url;
+
+use super::Endpoint;
+
+/// Longest body of a response that is read, in bytes: a hundred times the
+/// longest reply of any model.
+const LARGEST_BODY: usize = 32 << 20;
+
+/// How long an idle connection is kept. Servers close theirs after 60 s or
+/// more (nginx, Node behind it); one that closes earlier is noticed.
+const IDLE: Duration = Duration::from_secs(55);
+
+/// Why the HTTP client cannot start.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum StartError {
+    /// The system gives no thread.
+    #[error("cannot start the thread that sends requests: {0}")]
+    Thread(String),
+    /// TLS cannot be set up: most often the system has no root certificates.
+    #[error("cannot set up HTTPS: {0}; are the system's root certificates installed?")]
+    Tls(String),
+}
+
+/// What is sent, ready to be sent again.
+#[derive(Clone)]
+pub(super) struct Outgoing {
+    url: Url,
+    headers: HeaderMap,
+    body: Vec<u8>,
+    route: Route,
+}
+
+impl Outgoing {
+    /// A request to a server.
+    pub(super) fn new(endpoint: &Endpoint, request: &super::Request) -> Self {
+        let provider = endpoint.provider();
+        let body = provider.encode(request).to_string().into_bytes();
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        // The body is a stream, which would go in chunks otherwise: not every
+        // server takes these.
+        headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
+        for (name, value) in provider.headers() {
+            headers.insert(*name, HeaderValue::from_static(value));
+        }
+        if let Some(key) = endpoint.key() {
+            let (name, before) = provider.key_header();
+            let mut value = HeaderValue::try_from(format!("{before}{}", key.value()))
+                .expect("a key is of visible characters");
+            value.set_sensitive(true);
+            headers.insert(HeaderName::from_static(name), value);
+        }
+        let url = endpoint.url(request);
+        Self { route: Route::of(endpoint), url, headers, body }
+    }
+
+    /// The body: tells this request from others.
+    pub(super) fn body(&self) -> &[u8] {
+        &self.body
+    }
+}
+
+/// How a server is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Route {
+    /// On this machine: never through a proxy, and without certificates.
+    Local,
+    /// On this machine by HTTPS.
+    LocalTls,
+    /// Elsewhere: through the proxy that the environment names, if any.
+    World,
+}
+
+impl Route {
+    fn of(endpoint: &Endpoint) -> Self {
+        match (endpoint.is_local(), endpoint.is_encrypted()) {
+            (true, false) => Route::Local,
+            (true, true) => Route::LocalTls,
+            (false, _) => Route::World,
+        }
+    }
+}
+
+/// A response, whatever it says.
+#[derive(Debug)]
+pub(super) struct Response {
+    /// HTTP status.
+    pub(super) status: u16,
+    /// `retry-after-ms`, `retry-after` and `date`, where they are text.
+    pub(super) retry_after_ms: Option<String>,
+    pub(super) retry_after: Option<String>,
+    pub(super) date: Option<String>,
+    /// Origin of `location`: the rest of it may hold what must not be shown.
+    pub(super) redirects_to: Option<String>,
+    /// The body, or its first [`LARGEST_BODY`] bytes.
+    pub(super) body: Vec<u8>,
+    /// Whether there was more of it.
+    pub(super) too_long: bool,
+    /// The time that it took.
+    pub(super) taken: Taken,
+}
+
+/// The time of a response, taken where its bytes were.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Taken {
+    /// When the request was written to the connection.
+    pub(super) sent: Instant,
+    /// From there to the response's head, in milliseconds.
+    pub(super) first_byte_ms: f64,
+    /// From there to the last byte.
+    pub(super) total_ms: f64,
+}
+
+/// Why there is no response.
+#[derive(Debug)]
+pub(super) struct Lost {
+    /// What happened.
+    pub(super) why: String,
+    /// Whether the request had been written: it may be billed.
+    pub(super) sent: bool,
+}
+
+/// The client of a run: one pool of connections, one thread.
+pub(super) struct Http {
+    /// Gone only while it is dropped.
+    runtime: Option<Runtime>,
+    connect: Duration,
+    clients: Mutex<Vec<(Route, Client)>>,
+}
+
+impl Http {
+    pub(super) fn new(connect: Duration) -> Result<Self, StartError> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("recap-http")
+            .enable_all()
+            .build()
+            .map_err(|why| StartError::Thread(why.to_string()))?;
+        Ok(Self { runtime: Some(runtime), connect, clients: Mutex::default() })
+    }
+
+    /// Sets up the way to a server, so that nothing is left that fails later.
+    pub(super) fn open(&self, endpoint: &Endpoint) -> Result<(), StartError> {
+        self.client(Route::of(endpoint)).map(drop)
+    }
+
+    fn client(&self, route: Route) -> Result<Client, StartError> {
+        let mut clients = self.clients.lock().expect("nobody panics with the lock");
+        if let Some((_, client)) = clients.iter().find(|(other, _)| *other == route) {
+            return Ok(client.clone());
+        }
+        let client = builder(route, self.connect).build();
+        let client = client.map_err(|why| StartError::Tls(deepest(&why)))?;
+        clients.push((route, client.clone()));
+        Ok(client)
+    }
+
+    /// Sends a request and reads the response, within `limit`. A caller that
+    /// goes away takes the request with it.
+    pub(super) async fn send(&self, outgoing: Outgoing, limit: Duration) -> Result<Response, Lost> {
+        let unsent = |why: String| Lost { why, sent: false };
+        let client = self.client(outgoing.route).map_err(|why| unsent(why.to_string()))?;
+        let runtime = self.runtime.as_ref().expect("it is there until it is dropped");
+        let mut task = AbortOnDrop(runtime.spawn(attempt(client, outgoing, limit)));
+        (&mut task.0).await.unwrap_or_else(|_| Err(unsent("the client was shut down".to_owned())))
+    }
+}
+
+impl Drop for Http {
+    fn drop(&mut self) {
+        // An ordinary drop waits, which is not allowed inside async code.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+struct AbortOnDrop<T>(JoinHandle<T>);
+
+impl<T> Drop for AbortOnDrop<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+fn builder(route: Route, connect: Duration) -> ClientBuilder {
+    let builder = Client::builder()
+        .user_agent(concat!("recap/", env!("CARGO_PKG_VERSION")))
+        // A redirect would carry the key to a host that nobody named.
+        .redirect(Policy::none())
+        .referer(false)
+        .retry(reqwest::retry::never())
+        .tcp_nodelay(true)
+        .connect_timeout(connect)
+        .pool_idle_timeout(IDLE);
+    match route {
+        Route::Local => builder.no_proxy().tls_certs_only([]),
+        Route::LocalTls => builder.no_proxy(),
+        Route::World => builder,
+    }
+}
+
+/// One attempt. Runs on the thread of the sockets.
+async fn attempt(client: Client, outgoing: Outgoing, limit: Duration) -> Result<Response, Lost> {
+    let written = Arc::new(OnceLock::new());
+    let exchanged = tokio::time::timeout(limit, exchange(client, outgoing, Arc::clone(&written)));
+    let sent = || written.get().is_some();
+    match exchanged.await {
+        Ok(Ok(response)) => Ok(response),
+        Ok(Err(why)) => Err(Lost { why, sent: sent() }),
+        Err(_) => Err(Lost { why: format!("no whole response within {limit:?}"), sent: sent() }),
+    }
+}
+
+async fn exchange(
+    client: Client,
+    outgoing: Outgoing,
+    written: Arc<OnceLock<Instant>>,
+) -> Result<Response, String> {
+    let asked = Instant::now();
+    let mark = Arc::clone(&written);
+    let body = outgoing.body;
+    // The client asks for the body when it has a connection and has put the
+    // head on it: finding or making a connection is no latency of the model.
+    let body = stream::once(async move {
+        let _ = mark.set(Instant::now());
+        Ok::<_, std::convert::Infallible>(body)
+    });
+    let request = client
+        .request(Method::POST, outgoing.url)
+        .headers(outgoing.headers)
+        .body(reqwest::Body::wrap_stream(body));
+    let mut response = request.send().await.map_err(|why| told(&why))?;
+    let sent = written.get().copied().unwrap_or(asked);
+    let first_byte_ms = ms(sent.elapsed());
+    let mut body = Vec::new();
+    let mut too_long = false;
+    while let Some(chunk) = response.chunk().await.map_err(|why| told(&why))? {
+        body.extend_from_slice(&chunk);
+        if body.len() > LARGEST_BODY {
+            body.truncate(LARGEST_BODY);
+            too_long = true;
+            break;
+        }
+    }
+    let taken = Taken { sent, first_byte_ms, total_ms: ms(sent.elapsed()) };
+    let text = |name: &str| Some(response.headers().get(name)?.to_str().ok()?.to_owned());
+    Ok(Response {
+        status: response.status().as_u16(),
+        retry_after_ms: text("retry-after-ms"),
+        retry_after: text("retry-after"),
+        date: text("date"),
+        redirects_to: text("location").and_then(|to| origin(response.url(), &to)),
+        body,
+        too_long,
+        taken,
+    })
+}
+
+/// Scheme, host and port of an address, which may be relative.
+fn origin(base: &Url, to: &str) -> Option<String> {
+    Some(base.join(to).ok()?.origin().ascii_serialization())
+}
+
+fn ms(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1_000.0
+}
+
+/// What went wrong, without the address: it may carry a password.
+fn told(why: &reqwest::Error) -> String {
+    let what = if why.is_connect() { "cannot connect" } else { "the connection broke off" };
+    format!("{what}: {}", deepest(why))
+}
+
+/// The first cause: those above it only say that there was one.
+fn deepest(why: &reqwest::Error) -> String {
+    let mut cause = why.source();
+    while let Some(deeper) = cause.and_then(std::error::Error::source) {
+        cause = Some(deeper);
+    }
+    cause.map_or_else(|| "no reason given".to_owned(), ToString::to_string)
+}

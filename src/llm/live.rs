@@ -1,0 +1,345 @@
+//! Calls that are made, not read from a recording: in turn, within the budget,
+//! again where that may help, and never where nothing can.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use thiserror::Error;
+
+use super::came::Came;
+use super::halt::{Halt, Switch};
+use super::http::{Http, Outgoing, StartError};
+use super::limiter::{Ended, Limiter, Limits};
+use super::retry::Patience;
+use super::{Answered, Budget, Call, CallError, Endpoint, FaultKind, Llm, Model};
+use crate::model::Timing;
+use crate::tokens::Counter;
+
+/// How the calls of a run are made.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What the run draws its chances from: here, the waits between attempts.
+    pub seed: u64,
+    /// The time of day: for prices by the hour, and for servers that name a
+    /// time to come back without telling their own.
+    pub clock: fn() -> Timestamp,
+    /// What may be spent.
+    pub budget: Arc<Budget>,
+    /// Most time for a connection.
+    pub connect: Duration,
+    /// Most time for an attempt, from looking for a connection to the last
+    /// byte.
+    pub attempt: Duration,
+    /// Most time for a call, from the turn of its first attempt to the end of
+    /// its last.
+    pub call: Duration,
+    /// Attempts and the waits between them.
+    pub patience: Patience,
+}
+
+impl Options {
+    /// The defaults: 10 s for a connection, 120 s for an attempt (a reply of
+    /// 8,000 tokens at 80 a second takes 100), 600 s for a call (what OpenAI's
+    /// and Anthropic's libraries allow), and any cost.
+    pub fn new(seed: u64, clock: fn() -> Timestamp) -> Self {
+        Self {
+            seed,
+            clock,
+            budget: Budget::new(None),
+            connect: Duration::from_secs(10),
+            attempt: Duration::from_secs(120),
+            call: Duration::from_secs(600),
+            patience: Patience::default(),
+        }
+    }
+}
+
+/// What all the models of a run share: connections, budget, patience.
+pub struct Client {
+    http: Http,
+    options: Options,
+    counter: Counter,
+}
+
+/// Why a model cannot be called.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum LiveError {
+    /// The client cannot start.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// There is a cap on the cost, and nobody knows the cost.
+    #[error(
+        "`{0}` has no price, so no cap on the cost can be held; give it a price with --prices \
+         (0 for a server of your own), or leave out --max-cost"
+    )]
+    Unpriced(String),
+}
+
+impl Client {
+    /// Starts the thread that sends requests.
+    ///
+    /// # Errors
+    /// If the system gives none.
+    pub fn new(options: Options) -> Result<Arc<Self>, StartError> {
+        let http = Http::new(options.connect)?;
+        Ok(Arc::new(Self { http, options, counter: Counter::default() }))
+    }
+
+    /// A model at a server, within limits of its own.
+    ///
+    /// # Errors
+    /// If there is a cap on the cost and the model has no price, or HTTPS
+    /// cannot be set up.
+    pub fn live(
+        self: &Arc<Self>,
+        model: Model,
+        endpoint: Endpoint,
+        limits: Limits,
+    ) -> Result<Live, LiveError> {
+        let priced = endpoint.prices().is_some_and(|prices| prices.is_priced());
+        if self.options.budget.is_capped() && !priced {
+            return Err(LiveError::Unpriced(model.id()));
+        }
+        self.http.open(&endpoint)?;
+        Ok(Live {
+            client: Arc::clone(self),
+            model,
+            endpoint,
+            limiter: Limiter::new(limits),
+            switch: Switch::default(),
+        })
+    }
+
+    /// What the calls cost so far; see [`Budget::spent_usd`].
+    pub fn spent_usd(&self) -> f64 {
+        self.options.budget.spent_usd()
+    }
+}
+
+/// A model that is really called.
+pub struct Live {
+    client: Arc<Client>,
+    model: Model,
+    endpoint: Endpoint,
+    limiter: Arc<Limiter>,
+    switch: Switch,
+}
+
+/// A call under way.
+struct Under {
+    asked: Instant,
+    attempts: u32,
+    /// When its time is up, from its first turn on.
+    deadline: Option<Instant>,
+    /// What its waits are drawn from.
+    chance: [u8; 32],
+    /// Whether a success was no JSON: a page of some proxy, most likely.
+    no_json: bool,
+}
+
+impl Under {
+    fn left(&self) -> Duration {
+        self.deadline.map_or(Duration::MAX, |at| at.saturating_duration_since(Instant::now()))
+    }
+
+    fn unavailable(&self, why: String) -> CallError {
+        CallError::Unavailable { attempts: self.attempts, why }
+    }
+}
+
+/// What follows from an attempt.
+enum Next {
+    End(Result<Answered, CallError>),
+    /// Another one may help, after at least this wait.
+    Again {
+        why: String,
+        wait: Option<Duration>,
+    },
+}
+
+#[async_trait]
+impl Llm for Live {
+    fn model(&self) -> &Model {
+        &self.model
+    }
+
+    async fn call(&self, call: Call) -> Result<Answered, CallError> {
+        let result = self.attempts(&call).await;
+        match &result {
+            Ok(_) => self.switch.answered(true),
+            Err(CallError::Rejected(_)) => self.switch.answered(false),
+            Err(CallError::Unavailable { why, .. }) => self.switch.unavailable(|| {
+                format!("{} failed several calls in a row, the last one because {why}", self.model)
+            }),
+            Err(_) => {}
+        }
+        result
+    }
+}
+
+impl Live {
+    /// Why this model is asked nothing more, if so.
+    pub fn halted(&self) -> Option<Halt> {
+        self.switch.halt()
+    }
+
+    /// The server.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    async fn attempts(&self, call: &Call) -> Result<Answered, CallError> {
+        let outgoing = Outgoing::new(&self.endpoint, &call.request);
+        let place = self.limiter.place();
+        let mut under = Under {
+            asked: Instant::now(),
+            attempts: 0,
+            deadline: None,
+            chance: chance(self.client.options.seed, call, outgoing.body()),
+            no_json: false,
+        };
+        loop {
+            let turn = self.waiting(&under, self.limiter.turn(place)).await?;
+            under.deadline.get_or_insert_with(|| Instant::now() + self.client.options.call);
+            let came = self.attempt(call, &outgoing, &mut under).await?;
+            turn.end(self.ended(&came));
+            match self.next(came, &mut under) {
+                Next::End(result) => return result,
+                Next::Again { why, wait } => {
+                    let wait = self.wait(&under, why, wait)?;
+                    self.waiting(&under, tokio::time::sleep(wait)).await?;
+                }
+            }
+        }
+    }
+
+    /// Waits for something within the call's time, unless the model is halted.
+    async fn waiting<T>(
+        &self,
+        under: &Under,
+        waited: impl Future<Output = T>,
+    ) -> Result<T, CallError> {
+        let timed = async {
+            match under.deadline {
+                None => Ok(waited.await),
+                Some(at) => tokio::time::timeout_at(at.into(), waited).await,
+            }
+        };
+        let timed = self.switch.unless(timed).await.map_err(halted)?;
+        timed.map_err(|_| under.unavailable("its time was up before its next turn".to_owned()))
+    }
+
+    /// Sends the request once, within the budget.
+    async fn attempt(
+        &self,
+        call: &Call,
+        outgoing: &Outgoing,
+        under: &mut Under,
+    ) -> Result<Came, CallError> {
+        let Client { http, options, counter } = &*self.client;
+        let at = (options.clock)();
+        let worst = self.endpoint.worst_usd(&call.request, counter, at).unwrap_or(0.0);
+        let reserved = self.switch.unless(options.budget.reserve(worst)).await.map_err(halted)?;
+        let reserved = reserved.map_err(|why| CallError::OverBudget(why.to_string()))?;
+        under.attempts += 1;
+        let limit = options.attempt.min(under.left());
+        let came =
+            Came::of(http.send(outgoing.clone(), limit).await, &self.endpoint, options.clock);
+        reserved.settle(match &came {
+            Came::Reply(reply, _) => self.endpoint.usd(reply, at).unwrap_or(worst),
+            // It was paid for, or may have been.
+            Came::Unreadable { .. } | Came::Lost { sent: true, .. } => worst,
+            Came::Fault(..) | Came::Lost { sent: false, .. } => 0.0,
+        });
+        Ok(came)
+    }
+
+    /// What an attempt tells of the server's limits.
+    fn ended(&self, came: &Came) -> Ended {
+        match came {
+            Came::Reply(..) => Ended::Well,
+            Came::Fault(fault, wait)
+                if matches!(fault.kind, FaultKind::RateLimited | FaultKind::Overloaded) =>
+            {
+                // Nobody is held back for longer than a call may last: the
+                // calls end then, and soon the model is halted.
+                let most = self.client.options.call;
+                Ended::Throttled(wait.filter(|wait| *wait <= most).unwrap_or_default())
+            }
+            _ => Ended::Otherwise,
+        }
+    }
+
+    fn next(&self, came: Came, under: &mut Under) -> Next {
+        match came {
+            Came::Reply(reply, taken) => {
+                let queued = taken.sent.saturating_duration_since(under.asked);
+                let timing = Timing {
+                    queue_ms: queued.as_secs_f64() * 1_000.0,
+                    first_byte_ms: taken.first_byte_ms,
+                    total_ms: taken.total_ms,
+                    attempts: under.attempts,
+                };
+                Next::End(Ok(Answered { reply, timing, recorded: false }))
+            }
+            Came::Fault(fault, wait) if fault.kind.is_passing() => {
+                Next::Again { why: fault.to_string(), wait }
+            }
+            Came::Fault(fault, _) if fault.kind.is_hopeless() => {
+                let reason = format!("{} at {:?}: {fault}", self.model, self.endpoint);
+                Next::End(Err(halted(self.switch.hopeless(fault.kind, reason))))
+            }
+            Came::Fault(fault, _) => Next::End(Err(CallError::Rejected(fault))),
+            Came::Unreadable { error, page: true }
+                if !under.no_json && under.attempts < self.client.options.patience.attempts =>
+            {
+                under.no_json = true;
+                Next::Again { why: error.to_string(), wait: None }
+            }
+            Came::Unreadable { error, .. } => Next::End(Err(CallError::Malformed(error))),
+            Came::Lost { why, .. } => Next::Again { why, wait: None },
+        }
+    }
+
+    /// How long to wait for the next attempt, if there is one.
+    fn wait(
+        &self,
+        under: &Under,
+        why: String,
+        wanted: Option<Duration>,
+    ) -> Result<Duration, CallError> {
+        let patience = self.client.options.patience;
+        if under.attempts >= patience.attempts {
+            return Err(under.unavailable(why));
+        }
+        let backoff = patience.backoff(under.attempts, &under.chance);
+        let wait = wanted.unwrap_or_default().max(backoff);
+        let left = under.left();
+        if wait >= left {
+            let (wait, left) = (wait.as_secs_f64(), left.as_secs_f64());
+            let end = format!(
+                "{why}; the next attempt is due in {wait:.1} s, but the call has only {left:.1} s left"
+            );
+            return Err(under.unavailable(end));
+        }
+        Ok(wait)
+    }
+}
+
+fn halted(halt: Halt) -> CallError {
+    CallError::Halted(halt.reason)
+}
+
+/// What the waits of a call are drawn from: the run's seed and what is asked,
+/// so that they are the same in the same run and differ from call to call.
+fn chance(seed: u64, call: &Call, body: &[u8]) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&seed.to_le_bytes());
+    hasher.update(call.seat.as_str().as_bytes());
+    hasher.update(&call.replicate.to_le_bytes());
+    hasher.update(body);
+    *hasher.finalize().as_bytes()
+}

@@ -1,0 +1,206 @@
+//! When a failed attempt is worth another, and how long to wait for it.
+//!
+//! Sources: RFC 9110 §10.2.3 (`Retry-After`) and §5.6.7 (dates); OpenAI's
+//! `retry-after-ms`, which its own client libraries prefer; Google's
+//! `google/rpc/error_details.proto`; M. Brooker,
+//! "Exponential Backoff and Jitter", AWS Architecture Blog, 2015 (full jitter).
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::fmt::strtime;
+use jiff::tz::TimeZone;
+use serde_json::Value;
+
+/// Longest wait that a server can mean: daily quotas are the longest that
+/// providers have. What is longer is taken for a mistake.
+const LONGEST: Duration = Duration::from_secs(7 * 24 * 3_600);
+
+/// The three forms of a date in HTTP (RFC 9110 §5.6.7).
+const DATES: [&str; 3] =
+    ["%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y"];
+
+/// How often and how patiently a call is tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// Most attempts of one call.
+    pub attempts: u32,
+    /// Longest wait before the second attempt; it doubles with each further
+    /// one.
+    pub first_wait: Duration,
+    /// Where it stops doubling.
+    pub longest_wait: Duration,
+}
+
+impl Default for Patience {
+    /// Five attempts, with waits of at most 0.5, 1, 2 and 4 s between them. The
+    /// OpenAI and Anthropic libraries begin at 0.5 s too, and make three.
+    fn default() -> Self {
+        Self {
+            attempts: 5,
+            first_wait: Duration::from_millis(500),
+            longest_wait: Duration::from_secs(30),
+        }
+    }
+}
+
+impl Patience {
+    /// The wait after so many attempts: any time up to the bound (full
+    /// jitter), so that calls that failed together do not return together.
+    /// `chance` is what makes one call's wait another than the next one's:
+    /// equal bytes, equal wait.
+    pub(super) fn backoff(&self, attempts: u32, chance: &[u8]) -> Duration {
+        let doubled = 1_u32.checked_shl(attempts.saturating_sub(1)).unwrap_or(u32::MAX);
+        let bound = self.first_wait.saturating_mul(doubled).min(self.longest_wait);
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(chance).update(&attempts.to_le_bytes());
+        let drawn: [u8; 4] = hasher.finalize().as_bytes()[..4].try_into().expect("four bytes");
+        bound.mul_f64(f64::from(u32::from_le_bytes(drawn)) / f64::from(u32::MAX))
+    }
+}
+
+/// What a response says of when to come back.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RetryAfter<'a> {
+    /// `retry-after-ms`.
+    pub(super) ms: Option<&'a str>,
+    /// `retry-after`.
+    pub(super) after: Option<&'a str>,
+    /// `date`: a date to come back at is by the server's own clock.
+    pub(super) date: Option<&'a str>,
+    /// The body: Google says it there.
+    pub(super) body: &'a [u8],
+}
+
+impl RetryAfter<'_> {
+    /// The wait that it asks for. Nothing, if what it says makes no sense:
+    /// neither number nor date, negative, past, or beyond a week.
+    pub(super) fn wait(&self, clock: fn() -> Timestamp) -> Option<Duration> {
+        let sane = |wait: &Duration| *wait <= LONGEST;
+        let ms = self.ms.and_then(|text| seconds(text, 1e-3)).filter(sane);
+        let after = || {
+            let text = self.after?;
+            seconds(text, 1.0).or_else(|| self.until(text, clock)).filter(sane)
+        };
+        ms.or_else(after).or_else(|| retry_info(self.body).filter(sane))
+    }
+
+    fn until(&self, text: &str, clock: fn() -> Timestamp) -> Option<Duration> {
+        let then = date(text)?;
+        let now = self.date.and_then(date).unwrap_or_else(clock);
+        Duration::try_from(then.duration_since(now)).ok()
+    }
+}
+
+/// `retryDelay` of a `google.rpc.RetryInfo` among the details of an error: a
+/// duration in seconds (`34.5s`).
+fn retry_info(body: &[u8]) -> Option<Duration> {
+    let body: Value = serde_json::from_slice(body).ok()?;
+    let mut details = body["error"]["details"].as_array()?.iter();
+    let delay = details.find_map(|detail| detail["retryDelay"].as_str())?;
+    seconds(delay.strip_suffix('s')?, 1.0)
+}
+
+/// A number of units as a duration.
+fn seconds(text: &str, unit: f64) -> Option<Duration> {
+    Duration::try_from_secs_f64(text.trim().parse::<f64>().ok()? * unit).ok()
+}
+
+fn date(text: &str) -> Option<Timestamp> {
+    let text = text.trim();
+    let read = |form: &&str| {
+        let time: DateTime = strtime::parse(form, text).ok()?.to_datetime().ok()?;
+        Some(time.to_zoned(TimeZone::UTC).ok()?.timestamp())
+    };
+    DATES.iter().find_map(read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noon() -> Timestamp {
+        "1994-11-06T12:00:00Z".parse().unwrap()
+    }
+
+    fn wait(ms: Option<&str>, after: Option<&str>, date: Option<&str>) -> Option<Duration> {
+        RetryAfter { ms, after, date, body: b"" }.wait(noon)
+    }
+
+    #[test]
+    fn seconds_may_be_whole_or_decimal_and_milliseconds_come_first() {
+        let secs = |secs| Some(Duration::from_secs_f64(secs));
+        assert_eq!(wait(None, Some("3"), None), secs(3.0));
+        assert_eq!(wait(None, Some(" 0.25 "), None), secs(0.25));
+        assert_eq!(wait(None, Some("0"), None), secs(0.0));
+        assert_eq!(wait(Some("250"), Some("3"), None), secs(0.25));
+        assert_eq!(wait(Some("soon"), Some("3"), None), secs(3.0));
+        assert_eq!(wait(None, None, None), None);
+    }
+
+    #[test]
+    fn a_date_in_any_form_of_http_is_by_the_servers_own_clock() {
+        let minute = Some(Duration::from_secs(60));
+        for date in [
+            "Sun, 06 Nov 1994 08:50:37 GMT",
+            "Sunday, 06-Nov-94 08:50:37 GMT",
+            "Sun Nov  6 08:50:37 1994",
+        ] {
+            assert_eq!(wait(None, Some(date), Some("Sun, 06 Nov 1994 08:49:37 GMT")), minute);
+        }
+        // Without one, by the clock that was passed.
+        assert_eq!(wait(None, Some("Sun, 06 Nov 1994 12:01:00 GMT"), None), minute);
+    }
+
+    #[test]
+    fn google_tells_the_wait_in_the_body() {
+        let body = br#"{"error":{"code":429,"details":[{"@type":"a"},{"retryDelay":"34.5s"}]}}"#;
+        let told = RetryAfter { body, ..RetryAfter::default() };
+        assert_eq!(told.wait(noon), Some(Duration::from_secs_f64(34.5)));
+        assert_eq!(
+            RetryAfter { after: Some("3"), ..told }.wait(noon),
+            Some(Duration::from_secs(3))
+        );
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_ignored() {
+        for text in
+            ["-1", "-0.5", "NaN", "inf", "1e300", "604801", "tomorrow", "", "Sun, 06 Nov 1994"]
+        {
+            assert_eq!(wait(None, Some(text), None), None, "{text}");
+            assert_eq!(wait(Some("-1"), Some(text), None), None, "{text}");
+        }
+        let past = "Sun, 06 Nov 1994 11:59:59 GMT";
+        assert_eq!(wait(None, Some(past), None), None);
+        assert_eq!(wait(None, Some("604800"), None), Some(LONGEST));
+    }
+
+    #[test]
+    fn backoff_is_any_time_up_to_a_bound_that_doubles() {
+        let patience = Patience {
+            attempts: 9,
+            first_wait: Duration::from_secs(1),
+            longest_wait: Duration::from_secs(10),
+        };
+        for (attempts, bound) in [(1, 1), (2, 2), (3, 4), (4, 8), (5, 10), (200, 10)] {
+            let bound = Duration::from_secs(bound);
+            let waits: Vec<_> =
+                (0..400_u32).map(|i| patience.backoff(attempts, &i.to_le_bytes())).collect();
+            assert!(waits.iter().all(|wait| *wait <= bound));
+            let mean = waits.iter().sum::<Duration>() / 400;
+            // Uniform: half the bound, ± 4 standard errors of 0.289 / 20.
+            let share = mean.as_secs_f64() / bound.as_secs_f64();
+            assert!((share - 0.5).abs() < 0.058, "{attempts}: {share}");
+        }
+    }
+
+    #[test]
+    fn equal_chances_wait_equally_long() {
+        let patience = Patience::default();
+        assert_eq!(patience.backoff(2, b"a"), patience.backoff(2, b"a"));
+        assert_ne!(patience.backoff(2, b"a"), patience.backoff(2, b"b"));
+        assert_ne!(patience.backoff(2, b"a"), patience.backoff(3, b"a"));
+    }
+}
