@@ -1,7 +1,7 @@
 //! Anthropic's messages.
 //!
 //! Source: Anthropic's API reference, "Messages", "Prompt caching",
-//! "Structured outputs", "Handling stop reasons" and "Errors".
+//! "Structured outputs", "Effort", "Handling stop reasons" and "Errors".
 
 use serde_json::{Value, json};
 
@@ -62,9 +62,12 @@ impl Provider for Anthropic {
         if let Some(temperature) = request.temperature {
             body["temperature"] = temperature.into();
         }
+        if let Some(effort) = &request.effort {
+            body["output_config"]["effort"] = effort.as_str().into();
+        }
         if let Some(schema) = &request.schema {
             let format = json!({"type": "json_schema", "schema": schema.json});
-            body["output_config"] = json!({"format": format});
+            body["output_config"]["format"] = format;
         }
         body
     }

@@ -1,7 +1,8 @@
 //! Gemini's generateContent.
 //!
 //! Source: Gemini's API reference, "Generating content" (`GenerationConfig`,
-//! `FinishReason`, `UsageMetadata`, `PromptFeedback`) and "Troubleshooting".
+//! `FinishReason`, `UsageMetadata`, `PromptFeedback`), "Gemini thinking" and
+//! "Troubleshooting".
 
 use std::fmt::Write as _;
 
@@ -46,6 +47,11 @@ impl Provider for Gemini {
         let mut config = json!({"maxOutputTokens": request.max_tokens});
         if let Some(temperature) = request.temperature {
             config["temperature"] = temperature.into();
+        }
+        if let Some(effort) = &request.effort {
+            // From Gemini 3 on; 2.5 knows only budgets of tokens, and turns
+            // a level down.
+            config["thinkingConfig"] = json!({"thinkingLevel": effort});
         }
         if let Some(schema) = &request.schema {
             config["responseMimeType"] = "application/json".into();

@@ -8,16 +8,18 @@ use super::{Reply, Request};
 mod anthropic;
 mod gemini;
 mod openai_chat;
+mod openai_responses;
 #[cfg(test)]
 mod tests;
 
 pub use anthropic::Anthropic;
 pub use gemini::Gemini;
 pub use openai_chat::OpenAiChat;
+pub use openai_responses::OpenAiResponses;
 
 /// Every provider.
 pub static PROVIDERS: &[&dyn Provider] =
-    &[&OpenAiChat::OPENAI, &OpenAiChat::COMPATIBLE, &Anthropic, &Gemini];
+    &[&OpenAiChat::OPENAI, &OpenAiChat::COMPATIBLE, &OpenAiResponses, &Anthropic, &Gemini];
 
 /// The provider of a name.
 pub fn named(name: &str) -> Option<&'static dyn Provider> {

@@ -1,7 +1,8 @@
 //! OpenAI's chat completions, which most other servers speak too.
 //!
 //! Source: OpenAI's API reference, "Chat completions", "Structured outputs",
-//! "Prompt caching" and "Error codes"; DeepSeek's and xAI's for what they add.
+//! "Reasoning models", "Prompt caching" and "Error codes"; DeepSeek's and
+//! xAI's for what they add.
 
 use serde_json::{Value, json};
 
@@ -56,6 +57,9 @@ impl Provider for OpenAiChat {
         if let Some(temperature) = request.temperature {
             body["temperature"] = temperature.into();
         }
+        if let Some(effort) = &request.effort {
+            body["reasoning_effort"] = effort.as_str().into();
+        }
         if let Some(schema) = &request.schema {
             body["response_format"] = json!({
                 "type": "json_schema",
@@ -87,23 +91,27 @@ impl Provider for OpenAiChat {
     }
 
     fn fault_kind(&self, error: &Value) -> Option<FaultKind> {
-        let names = [error["code"].as_str(), error["type"].as_str()];
-        let kind = names.into_iter().flatten().find_map(|name| match name {
-            // llama.cpp's server has a type of its own.
-            "context_length_exceeded" | "exceed_context_size_error" => {
-                Some(FaultKind::ContextTooLong)
-            }
-            "content_filter" => Some(FaultKind::Filtered),
-            "insufficient_quota" => Some(FaultKind::Quota),
-            "rate_limit_exceeded" => Some(FaultKind::RateLimited),
-            "invalid_api_key" => Some(FaultKind::Auth),
-            "model_not_found" => Some(FaultKind::NotFound),
-            _ => None,
-        });
-        // vLLM gives no code, only OpenAI's words.
-        let too_long = || error["message"].as_str()?.find("maximum context length");
-        kind.or_else(|| too_long().map(|_| FaultKind::ContextTooLong))
+        fault_kind(error)
     }
+}
+
+/// What an error of OpenAI's tells, in both of its APIs.
+pub(super) fn fault_kind(error: &Value) -> Option<FaultKind> {
+    let names = [error["code"].as_str(), error["type"].as_str()];
+    let kind = names.into_iter().flatten().find_map(|name| match name {
+        // llama.cpp's server has a type of its own.
+        "context_length_exceeded" | "exceed_context_size_error" => Some(FaultKind::ContextTooLong),
+        // Flagged as against the usage policy.
+        "content_filter" | "invalid_prompt" => Some(FaultKind::Filtered),
+        "insufficient_quota" => Some(FaultKind::Quota),
+        "rate_limit_exceeded" => Some(FaultKind::RateLimited),
+        "invalid_api_key" => Some(FaultKind::Auth),
+        "model_not_found" => Some(FaultKind::NotFound),
+        _ => None,
+    });
+    // vLLM gives no code, only OpenAI's words.
+    let too_long = || error["message"].as_str()?.find("maximum context length");
+    kind.or_else(|| too_long().map(|_| FaultKind::ContextTooLong))
 }
 
 /// The text of a message: a string, or parts of which some are text (Mistral).
