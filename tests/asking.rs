@@ -161,7 +161,7 @@ impl Judge for Counting {
         let right = grading.answer == "11 passages";
         let verdict = if right { Verdict::Correct } else { Verdict::Incorrect };
         let score = Some(f64::from(u8::from(right)));
-        Judgement { verdict, score, rationale: "counted".into() }
+        Judgement { verdict, score, rationale: "counted".into(), votes: Vec::new() }
     }
 
     fn name(&self) -> &str {

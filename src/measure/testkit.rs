@@ -336,7 +336,12 @@ impl CellBuilder {
                 age_compactions: Some(compactions),
                 answerable: Some(there),
                 answer: Answer::Said("it".into()),
-                judgement: Judgement { verdict, score, rationale: String::new() },
+                judgement: Judgement {
+                    verdict,
+                    score,
+                    rationale: String::new(),
+                    votes: Vec::new(),
+                },
             });
         }
         self

@@ -51,6 +51,22 @@ pub struct Judgement {
     pub score: Option<f64>,
     /// Why, in a sentence that a reader can check.
     pub rationale: String,
+    /// What the judges of a panel said, the first two always first; empty for
+    /// a single judge.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub votes: Vec<Vote>,
+}
+
+/// One judge's verdict in a panel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Vote {
+    /// The judge: `offline`, or `provider/model`.
+    pub judge: String,
+    /// Its verdict.
+    pub verdict: Verdict,
+    /// Its score; absent where it did not grade.
+    pub score: Option<f64>,
 }
 
 /// How a seat works: the two are never mixed in one mean (`measures` §5).

@@ -18,7 +18,7 @@ mod report;
 mod transcript;
 mod usage;
 
-pub use answer::{Judgement, NoAnswer, Source, Verdict};
+pub use answer::{Judgement, NoAnswer, Source, Verdict, Vote};
 pub use asked::{Agreement, Answer, Part, ProbeFacts, ProbeRow, RIGHT, Snapshot};
 pub use bill::{Bill, BreakEven, Buckets, CallBill, PromptBill, RECORDED, RequestBill};
 pub use calibration::{BillErrors, Calibration, Exogenous, Fit, TokensSource, Validation};

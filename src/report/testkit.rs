@@ -274,6 +274,7 @@ fn probe_row(state: Option<LedgerState>, compacted: bool) -> ProbeRow {
             verdict,
             score: Some(if right { 1.0 } else { 0.0 }),
             rationale: "the path is named".to_owned(),
+            votes: Vec::new(),
         },
     }
 }

@@ -178,5 +178,6 @@ fn key(parts: &[Part], probes: &[u32]) -> blake3::Hash {
 }
 
 fn unscored(why: String) -> Judgement {
-    Judgement { verdict: Verdict::Unscored(why.clone()), score: None, rationale: why }
+    let verdict = Verdict::Unscored(why.clone());
+    Judgement { verdict, score: None, rationale: why, votes: Vec::new() }
 }

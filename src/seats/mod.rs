@@ -4,5 +4,10 @@
 //! neither probe nor answer.
 
 pub mod answerer;
+mod ask;
 pub mod compactor;
+mod fence;
 pub mod judge;
+
+#[cfg(test)]
+mod testkit;

@@ -412,6 +412,7 @@ fn the_panel_counts_what_has_no_grade_with_its_reasons() {
         verdict: Verdict::Unscored("tone needs a model as judge".to_owned()),
         score: None,
         rationale: String::new(),
+        votes: Vec::new(),
     };
     let (state, found) = check(&report, name);
     assert_eq!(state, "! look");

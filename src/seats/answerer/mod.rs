@@ -3,8 +3,10 @@
 //! Invariant: it sees the context and the questions, never what is expected,
 //! nor which strategy made the context.
 
+pub(crate) mod llm;
 mod offline;
 
+pub use llm::{ANSWER_PROMPT, Llm};
 pub use offline::Offline;
 
 use std::sync::Arc;

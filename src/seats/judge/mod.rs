@@ -3,9 +3,13 @@
 //! Invariant: it sees question, expectation and answer, never the context nor
 //! which strategy made it.
 
+pub(crate) mod llm;
 mod offline;
+mod panel;
 
+pub use llm::{JUDGE_PROMPT, Llm};
 pub use offline::{Haystack, Offline, Sought};
+pub use panel::Panel;
 
 use async_trait::async_trait;
 

@@ -81,7 +81,7 @@ impl Judge for Offline {
 }
 
 fn judged(verdict: Verdict, score: f64, rationale: String) -> Judgement {
-    Judgement { verdict, score: Some(score), rationale }
+    Judgement { verdict, score: Some(score), rationale, votes: Vec::new() }
 }
 
 fn wrong(rationale: String) -> Judgement {
@@ -89,7 +89,8 @@ fn wrong(rationale: String) -> Judgement {
 }
 
 fn unscored(rationale: String) -> Judgement {
-    Judgement { verdict: Verdict::Unscored(rationale.clone()), score: None, rationale }
+    let verdict = Verdict::Unscored(rationale.clone());
+    Judgement { verdict, score: None, rationale, votes: Vec::new() }
 }
 
 fn unanswerable(answer: &str) -> Judgement {

@@ -1,0 +1,116 @@
+//! A model as reader: it is shown the context and one question at a time.
+//!
+//! It has the context alone: tools that search what was dropped are not
+//! offered.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures_util::stream::{self, StreamExt};
+
+use super::{ANSWER_TOKENS, Answerer, Shown};
+use crate::llm::{self, Question};
+use crate::model::{NoAnswer, Seat, Source};
+use crate::seats::ask::{Failure, Line, Said};
+use crate::seats::fence::Fence;
+
+/// Version of the prompt that answers are given to: answers to different
+/// versions are never compared.
+pub const ANSWER_PROMPT: u32 = 1;
+
+const PROMPT: &str = include_str!("prompt.md");
+
+/// Questions that are under way at once: each holds a copy of its context.
+const AT_ONCE: usize = 32;
+
+/// A model in the answerer's seat.
+///
+/// Each question is a call of its own. They share everything before it, which
+/// stands in the system text. The first question is put alone and the others
+/// once it is answered, so that they read what it left in the provider's cache
+/// instead of all paying for the whole context.
+pub struct Llm {
+    llm: Arc<dyn llm::Llm>,
+    name: String,
+}
+
+impl Llm {
+    /// Whoever answers through this line.
+    pub fn new(llm: Arc<dyn llm::Llm>) -> Self {
+        let name = llm.model().id();
+        Self { llm, name }
+    }
+
+    async fn one(&self, system: &str, text: &str) -> Result<String, NoAnswer> {
+        let line = Line { llm: &*self.llm, seat: Seat::Answerer, replicate: 0 };
+        let question = question(system, text);
+        let bound = line.bound(&question);
+        let answered = line.put(question).await.map_err(Failure::from).map_err(no_answer)?;
+        match Said::of(&answered, bound).map_err(no_answer)? {
+            Said { cut: true, .. } => Err(no_answer(Failure::CutOff(bound))),
+            Said { text: "", .. } => Err(NoAnswer("the reply is empty".to_owned())),
+            Said { text, .. } => Ok(text.to_owned()),
+        }
+    }
+}
+
+fn no_answer(failure: Failure) -> NoAnswer {
+    NoAnswer(failure.to_string())
+}
+
+#[async_trait]
+impl Answerer for Llm {
+    async fn answer(&self, shown: &Shown, questions: &[&str]) -> Vec<Result<String, NoAnswer>> {
+        let Some((first, others)) = questions.split_first() else { return Vec::new() };
+        let system = system(shown);
+        let mut answers = vec![self.one(&system, first).await];
+        let mut asked = Vec::with_capacity(others.len());
+        for other in others {
+            asked.push(self.one(&system, other));
+        }
+        let others: Vec<_> = stream::iter(asked).buffered(AT_ONCE).collect().await;
+        answers.extend(others);
+        answers
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn source(&self) -> Source {
+        Source::Model
+    }
+}
+
+/// What is put to a model for one question, behind the system text that all
+/// questions to a context share.
+pub(crate) fn question(system: &str, text: &str) -> Question {
+    Question { shared_system: true, ..Question::of(system, text, ANSWER_TOKENS) }
+}
+
+/// The rules and the context. The time of asking stands behind the context, so
+/// that one that only grew since shares its prefix with the earlier one.
+pub(crate) fn system(shown: &Shown) -> String {
+    let fence = Fence::around(shown.passages.iter().map(|passage| &*passage.text));
+    let mark = fence.mark();
+    let mut conversation = String::new();
+    for passage in &shown.passages {
+        let role = passage.role.as_str();
+        let at = passage.at.map(|at| format!(", {}", time(at))).unwrap_or_default();
+        let text = passage.text.trim_end_matches('\n');
+        writeln!(conversation, "[{mark}] {role}{at}\n{text}").expect("a string takes every text");
+    }
+    let now = shown.now.map(|now| format!("It is now {}. ", time(now))).unwrap_or_default();
+    // The conversation goes in last: what it says is never a placeholder.
+    let prompt = PROMPT.trim_end().replace("{{mark}}", mark).replace("{{now}}", &now);
+    prompt.replace("{{conversation}}", &conversation)
+}
+
+/// A time with its weekday, which "last Friday" is worked out from.
+fn time(at: jiff::Timestamp) -> String {
+    at.strftime("%A, %Y-%m-%d %H:%M").to_string()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,206 @@
+//! How a seat puts a question to its model, and reads what comes back.
+//!
+//! Schemas are wishes: grammars of some servers do not hold them, and some
+//! servers ignore them. So every reply of a known shape is read and checked
+//! here, and one that is wrong is sent back once.
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+use crate::llm::{Answered, Call, CallError, FaultKind, Finish, Llm, Message, Question, Speaker};
+use crate::model::Seat;
+
+/// Why a model's reply cannot be used. The texts quote neither question nor
+/// reply: they stay in runs that are shared without their words.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(super) enum Failure {
+    /// It was cut off, at this bound or at the end of the model's window.
+    #[error("the reply was cut off at {0} tokens")]
+    CutOff(u64),
+    /// The model declined.
+    #[error("the model refused")]
+    Refused,
+    /// The provider withheld it.
+    #[error("the provider withheld the reply")]
+    Filtered,
+    /// It ended for another reason, in the provider's word.
+    #[error("the reply ended early: {0}")]
+    Ended(String),
+    /// It has not the asked shape, nor had the second one. What is wrong with
+    /// it may quote it.
+    #[error("the reply had not the asked shape, nor had the second one")]
+    Misshapen(String),
+    /// There is none.
+    #[error(transparent)]
+    Call(#[from] CallError),
+}
+
+impl Failure {
+    /// Whether it says something of the run or the provider, and nothing of
+    /// what was asked. A provider that knows neither key, account nor model
+    /// turns every request down.
+    pub(super) fn is_of_the_run(&self) -> bool {
+        match self {
+            Failure::Call(CallError::Rejected(fault)) => {
+                let kind = fault.kind;
+                kind.is_passing()
+                    || matches!(kind, FaultKind::Auth | FaultKind::Quota | FaultKind::NotFound)
+            }
+            Failure::Call(error) => !error.is_of_the_request(),
+            _ => false,
+        }
+    }
+}
+
+/// What a model said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Said<'a> {
+    /// The text, without reasoning that the server left in it.
+    pub text: &'a str,
+    /// Whether it was cut off.
+    pub cut: bool,
+}
+
+impl<'a> Said<'a> {
+    /// What a reply says, if it says anything.
+    pub(super) fn of(answered: &'a Answered, bound: u64) -> Result<Self, Failure> {
+        let text = without_reasoning(&answered.reply.text);
+        match &answered.reply.finish {
+            Finish::Done => Ok(Self { text, cut: false }),
+            Finish::Length if text.is_empty() => Err(Failure::CutOff(bound)),
+            Finish::Length => Ok(Self { text, cut: true }),
+            Finish::Refused => Err(Failure::Refused),
+            Finish::Filtered => Err(Failure::Filtered),
+            Finish::Other(word) => Err(Failure::Ended(word.clone())),
+        }
+    }
+}
+
+/// A seat's line to its model.
+#[derive(Clone, Copy)]
+pub(super) struct Line<'a> {
+    /// Who passes the calls on.
+    pub llm: &'a dyn Llm,
+    /// Who asks.
+    pub seat: Seat,
+    /// Repetition, from 0.
+    pub replicate: u32,
+}
+
+impl Line<'_> {
+    /// Most tokens that the model may write for a question.
+    pub(super) fn bound(&self, question: &Question) -> u64 {
+        question.max_tokens + self.llm.model().settings.room
+    }
+
+    /// Puts a question.
+    pub(super) async fn put(&self, question: Question) -> Result<Answered, CallError> {
+        let request = self.llm.model().request(question);
+        self.llm.call(Call { seat: self.seat, replicate: self.replicate, request }).await
+    }
+
+    /// Puts a question until a reply can be read, twice at most: the second
+    /// time with the reply and what `read` finds wrong with it. A reply that is
+    /// cut off is not asked for again, since it would be cut off again; it is
+    /// read all the same where the text is free. `seen` is told of each reply.
+    pub(super) async fn ask<T>(
+        &self,
+        mut question: Question,
+        read: impl Fn(Said<'_>) -> Result<T, String>,
+        mut seen: impl FnMut(&Question, &Answered),
+    ) -> Result<T, Failure> {
+        let bound = self.bound(&question);
+        let mut wrong = String::new();
+        for _ in 0..2 {
+            let answered = self.put(question.clone()).await?;
+            seen(&question, &answered);
+            let said = Said::of(&answered, bound)?;
+            if said.cut && question.schema.is_some() {
+                return Err(Failure::CutOff(bound));
+            }
+            match read(said) {
+                Ok(read) => return Ok(read),
+                Err(_) if said.cut => return Err(Failure::CutOff(bound)),
+                Err(why) => {
+                    send_back(&mut question, said.text, &why);
+                    wrong = why;
+                }
+            }
+        }
+        Err(Failure::Misshapen(wrong))
+    }
+}
+
+/// Appends a reply and what is wrong with it. An empty message is no message
+/// to most providers.
+pub(super) fn send_back(question: &mut Question, reply: &str, why: &str) {
+    let mut text = format!(
+        "Your reply cannot be used: {why}.\nReply to the same request again, in the form that \
+         it asks for and with nothing else."
+    );
+    if let Some(schema) = &question.schema {
+        text.push_str(" It has to be one JSON object that matches this JSON Schema:\n");
+        text.push_str(&schema.json.to_string());
+    }
+    match question.messages.last_mut() {
+        Some(last) if reply.is_empty() => last.text.extend(["\n\n", &text]),
+        _ => {
+            let reply = Message { speaker: Speaker::Assistant, text: reply.to_owned() };
+            question.messages.extend([reply, Message { speaker: Speaker::User, text }]);
+        }
+    }
+}
+
+/// A reply without the reasoning that some servers leave in front of it,
+/// between the tags that DeepSeek's and Qwen's models write.
+fn without_reasoning(text: &str) -> &str {
+    let text = text.trim();
+    let thought = text.strip_prefix("<think>").and_then(|rest| rest.split_once("</think>"));
+    thought.map_or(text, |(_, said)| said.trim())
+}
+
+/// Reads the one JSON object of a text, whatever stands around it.
+pub(super) fn object<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    let is_object = |part: &&str| serde_json::from_str::<Map<String, Value>>(part).is_ok();
+    let objects: Vec<&str> = braced(text).into_iter().filter(is_object).collect();
+    match objects[..] {
+        [] => Err("it holds no whole JSON object".to_owned()),
+        [one] => serde_json::from_str(one).map_err(|why| why.to_string()),
+        [..] => Err(format!("it holds {} JSON objects instead of one", objects.len())),
+    }
+}
+
+/// The outermost parts in braces, with JSON's strings inside them.
+fn braced(text: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let (mut start, mut depth) = (0, 0_usize);
+    let (mut quoted, mut escaped) = (false, false);
+    for (at, byte) in text.bytes().enumerate() {
+        if quoted {
+            quoted = escaped || byte != b'"';
+            escaped = !escaped && byte == b'\\';
+            continue;
+        }
+        match byte {
+            b'{' => {
+                if depth == 0 {
+                    start = at;
+                }
+                depth += 1;
+            }
+            b'"' => quoted = depth > 0,
+            b'}' if depth > 0 => {
+                depth -= 1;
+                if depth == 0 {
+                    parts.push(&text[start..=at]);
+                }
+            }
+            _ => {}
+        }
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests;

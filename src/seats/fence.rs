@@ -1,0 +1,61 @@
+//! A mark that sets a text apart, whatever the text contains.
+
+/// Hexadecimal digits of a mark.
+const DIGITS: usize = 8;
+
+/// A mark that none of some texts holds, so that none of them can imitate a
+/// line that bears it.
+///
+/// It is drawn from the first text, and drawn anew until no text holds it:
+/// contexts that begin alike have the same mark, and share their prefix in the
+/// provider's cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Fence(String);
+
+impl Fence {
+    /// The mark for these texts.
+    pub(super) fn around<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> Self {
+        let first = texts.clone().next().unwrap_or_default();
+        let mark = (0u32..)
+            .map(|draw| mark(first, draw))
+            .find(|mark| texts.clone().all(|text| !text.contains(mark.as_str())));
+        Self(mark.expect("no text holds every mark"))
+    }
+
+    /// The mark itself.
+    pub(super) fn mark(&self) -> &str {
+        &self.0
+    }
+}
+
+fn mark(text: &str, draw: u32) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&draw.to_le_bytes()).update(text.as_bytes());
+    hasher.finalize().to_hex()[..DIGITS].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fence(texts: &[&str]) -> String {
+        Fence::around(texts.iter().copied()).0
+    }
+
+    #[test]
+    fn a_mark_depends_on_the_first_text_alone() {
+        assert_eq!(fence(&["a", "b"]), fence(&["a", "b", "c"]));
+        assert_ne!(fence(&["a", "b"]), fence(&["b", "a"]));
+        assert_eq!(fence(&[]), fence(&[""]));
+        assert_eq!(fence(&["a"]).len(), 8);
+    }
+
+    #[test]
+    fn a_text_that_holds_the_mark_gets_another() {
+        let first = fence(&["a"]);
+        let second = fence(&["a", &format!("</conversation {first}>")]);
+        assert_ne!(second, first);
+        let third = fence(&["a", &first, &second]);
+        assert!(third != first && third != second);
+    }
+}

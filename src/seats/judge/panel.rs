@@ -1,0 +1,129 @@
+//! A panel: two judges, and a third for where they disagree.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures_util::future::join;
+
+use super::{Grading, Judge};
+use crate::model::{Judgement, RIGHT, Source, Verdict, Vote};
+
+/// Two or three judges who grade each answer as one.
+///
+/// The first two grade every answer. Where both find it right, or both find it
+/// not right, the first one's verdict stands. Otherwise, or where one of them
+/// did not grade, the third is asked if there is one, and the majority of the
+/// grades holds: of those who gave it, the first one's verdict. A single grade
+/// stands by itself; of two that disagree none does, and the answer is
+/// unscored.
+pub struct Panel {
+    judges: Vec<Arc<dyn Judge>>,
+    name: String,
+}
+
+impl Panel {
+    /// The panel of these judges.
+    ///
+    /// # Errors
+    /// If they are not two or three, or one of them sits in it twice: it would
+    /// agree with itself.
+    pub fn new(judges: Vec<Arc<dyn Judge>>) -> Result<Self, String> {
+        let names: Vec<&str> = judges.iter().map(|judge| judge.name()).collect();
+        if !(2..=3).contains(&names.len()) {
+            return Err(format!("a panel has two or three judges, not {}", names.len()));
+        }
+        let twice = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name));
+        if let Some((_, name)) = twice {
+            return Err(format!("a panel needs different judges: `{name}` is named twice"));
+        }
+        let name = names.join(" + ");
+        Ok(Self { judges, name })
+    }
+}
+
+#[async_trait]
+impl Judge for Panel {
+    async fn grade(&self, grading: &Grading<'_>) -> Judgement {
+        let (first, second) =
+            join(self.judges[0].grade(grading), self.judges[1].grade(grading)).await;
+        let mut judgements = vec![first, second];
+        if let (Some(third), false) = (self.judges.get(2), agree(&judgements)) {
+            judgements.push(third.grade(grading).await);
+        }
+        let names = self.judges.iter().map(|judge| judge.name());
+        let votes = names.zip(&judgements).map(|(judge, judgement)| Vote {
+            judge: judge.to_owned(),
+            verdict: judgement.verdict.clone(),
+            score: judgement.score,
+        });
+        let votes: Vec<Vote> = votes.collect();
+        Judgement { votes: votes.clone(), ..decided(judgements, &votes) }
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// A model if any of them is.
+    fn source(&self) -> Source {
+        let is_model = |judge: &Arc<dyn Judge>| judge.source() == Source::Model;
+        if self.judges.iter().any(is_model) { Source::Model } else { Source::Lexical }
+    }
+}
+
+/// Whether an answer was found right; none where it was not graded.
+fn is_right(judgement: &Judgement) -> Option<bool> {
+    judgement.score.map(|score| score >= RIGHT)
+}
+
+/// Whether all of them graded, and alike.
+fn agree(judgements: &[Judgement]) -> bool {
+    let first = judgements.first().and_then(is_right);
+    first.is_some() && judgements.iter().all(|judgement| is_right(judgement) == first)
+}
+
+/// What the panel makes of its judgements.
+fn decided(judgements: Vec<Judgement>, votes: &[Vote]) -> Judgement {
+    let grades: Vec<bool> = judgements.iter().filter_map(is_right).collect();
+    let right = grades.iter().filter(|right| **right).count();
+    let majority = match right.cmp(&(grades.len() - right)) {
+        std::cmp::Ordering::Greater => Some(true),
+        std::cmp::Ordering::Less => Some(false),
+        std::cmp::Ordering::Equal => None,
+    };
+    let Some(majority) = majority else {
+        return unscored(grades.is_empty(), votes);
+    };
+    let unanimous = agree(&judgements);
+    let holds = |(_, judgement): &(&Vote, Judgement)| is_right(judgement) == Some(majority);
+    let decisive = votes.iter().zip(judgements).find(holds);
+    let (vote, mut judgement) = decisive.expect("somebody is of the majority");
+    if !unanimous {
+        let said = said(votes);
+        judgement.rationale = format!("{said}; {}: {}", vote.judge, judgement.rationale);
+    }
+    judgement
+}
+
+fn unscored(nobody: bool, votes: &[Vote]) -> Judgement {
+    let said = said(votes);
+    let why = if nobody {
+        format!("no judge graded it: {said}")
+    } else {
+        format!("the judges disagree: {said}")
+    };
+    let verdict = Verdict::Unscored(why.clone());
+    Judgement { verdict, score: None, rationale: why, votes: Vec::new() }
+}
+
+/// Who said what. A vote that is none is told with its reason.
+fn said(votes: &[Vote]) -> String {
+    let told = votes.iter().map(|vote| match &vote.verdict {
+        Verdict::Unscored(why) => format!("{}: {why}", vote.judge),
+        verdict => format!("{} says {}", vote.judge, verdict.as_str()),
+    });
+    told.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! A model that says what it was told to say.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+
+use async_trait::async_trait;
+
+use crate::llm::{
+    Answered, Call, CallError, Fault, FaultKind, Finish, Llm, Model, Reply, Settings, Tokens,
+};
+use crate::model::{Timing, Usage};
+
+/// Gives its replies in order and keeps what it was asked.
+pub(super) struct Scripted {
+    model: Model,
+    replies: Mutex<VecDeque<Result<Reply, CallError>>>,
+    calls: Mutex<Vec<Call>>,
+    /// Calls that are under way, and the most that ever were.
+    open: Mutex<(usize, usize)>,
+}
+
+impl Scripted {
+    pub(super) fn new(replies: impl IntoIterator<Item = Result<Reply, CallError>>) -> Self {
+        let (provider, name) = ("test".to_owned(), "scripted".to_owned());
+        Self {
+            model: Model { provider, name, settings: Settings::default() },
+            replies: Mutex::new(replies.into_iter().collect()),
+            calls: Mutex::default(),
+            open: Mutex::default(),
+        }
+    }
+
+    /// One that says these texts.
+    pub(super) fn saying<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
+        Self::new(texts.into_iter().map(said))
+    }
+
+    /// Grants the model tokens beside its reply.
+    pub(super) fn room(&mut self, tokens: u64) {
+        self.model.settings.room = tokens;
+    }
+
+    pub(super) fn calls(&self) -> Vec<Call> {
+        self.calls.lock().unwrap().clone()
+    }
+
+    /// The most calls that were under way at once.
+    pub(super) fn most_open(&self) -> usize {
+        self.open.lock().unwrap().1
+    }
+}
+
+#[async_trait]
+impl Llm for Scripted {
+    fn model(&self) -> &Model {
+        &self.model
+    }
+
+    async fn call(&self, call: Call) -> Result<Answered, CallError> {
+        self.calls.lock().unwrap().push(call);
+        {
+            let mut open = self.open.lock().unwrap();
+            open.0 += 1;
+            open.1 = open.1.max(open.0);
+        }
+        let reply = self.replies.lock().unwrap().pop_front().expect("no call too many");
+        tokio::task::yield_now().await;
+        self.open.lock().unwrap().0 -= 1;
+        let timing = Timing { queue_ms: 1_000.0, first_byte_ms: 5.0, total_ms: 40.0, attempts: 1 };
+        Ok(Answered { reply: reply?, timing, recorded: false })
+    }
+}
+
+/// A whole reply that took 100 tokens, 60 of them cached, and gave 7.
+pub(super) fn said(text: &str) -> Result<Reply, CallError> {
+    ended(text, Finish::Done)
+}
+
+/// A reply that ended so.
+pub(super) fn ended(text: &str, finish: Finish) -> Result<Reply, CallError> {
+    let usage = Usage {
+        input: 30,
+        cache_read: 60,
+        cache_write_5m: 10,
+        cache_write_1h: 0,
+        output: 7,
+        output_final: true,
+    };
+    let usage = Ok(Tokens { usage, reasoning: None });
+    Ok(Reply { text: text.to_owned(), finish, usage, model: None })
+}
+
+/// A request that the provider turned down.
+pub(super) fn rejected(kind: FaultKind) -> Result<Reply, CallError> {
+    Err(CallError::Rejected(Fault { kind, status: 400, message: "no".to_owned() }))
+}
+
+/// A provider that is down.
+pub(super) fn down() -> Result<Reply, CallError> {
+    Err(CallError::Unavailable { attempts: 5, why: "connection refused".to_owned() })
+}
