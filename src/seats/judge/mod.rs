@@ -4,8 +4,10 @@
 //! which strategy made it.
 
 mod offline;
+mod planted;
 
 pub use offline::{Haystack, Offline, Sought};
+pub use planted::{draw, plant};
 
 use async_trait::async_trait;
 
