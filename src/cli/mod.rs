@@ -8,6 +8,7 @@ mod exit;
 mod generate;
 mod import;
 mod inputs;
+mod judge;
 mod models;
 mod probes;
 mod progress;
@@ -48,6 +49,8 @@ enum Command {
     Strategies(strategies::Arguments),
     /// Check the questions of a data set
     Probes(probes::Arguments),
+    /// Measure a judge against people and planted answers
+    Judge(judge::Arguments),
     /// List or show the bundled data sets
     Datasets(datasets::Arguments),
     /// List or show what models cost
@@ -67,6 +70,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Show(arguments) => show::run(&arguments),
         Command::Strategies(arguments) => strategies::run(&arguments),
         Command::Probes(arguments) => probes::run(&arguments),
+        Command::Judge(arguments) => judge::run(&arguments),
         Command::Datasets(arguments) => datasets::run(&arguments),
         Command::Models(arguments) => models::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),

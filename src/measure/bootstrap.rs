@@ -37,8 +37,7 @@ fn cluster_means(clusters: &Clusters, seed: u64) -> Vec<f64> {
     (0..BCA_RESAMPLES).map(draw).collect()
 }
 
-/// `Σ d³ / (6 (Σ d²)^{3/2})`, d the jackknife mean less each of its values,
-/// one cluster left out at a time. `None` where they are all alike.
+/// The acceleration of the mean, one cluster left out at a time.
 fn acceleration(clusters: &Clusters) -> Option<f64> {
     let total: f64 = clusters.values().sum();
     let n = clusters.transcripts() as f64;
@@ -47,6 +46,12 @@ fn acceleration(clusters: &Clusters) -> Option<f64> {
         .iter()
         .map(|c| (total - c.iter().sum::<f64>()) / (n - c.len() as f64))
         .collect();
+    acceleration_of(&left)
+}
+
+/// `Σ d³ / (6 (Σ d²)^{3/2})`, d the mean of the jackknife's values less each
+/// of them. `None` where they are all alike.
+pub(super) fn acceleration_of(left: &[f64]) -> Option<f64> {
     let centre = left.iter().sum::<f64>() / left.len() as f64;
     let squares: f64 = left.iter().map(|x| (centre - x).powi(2)).sum();
     let cubes: f64 = left.iter().map(|x| (centre - x).powi(3)).sum();
@@ -55,7 +60,11 @@ fn acceleration(clusters: &Clusters) -> Option<f64> {
 
 /// Levels at which the sorted resamples give the 95 % BCa interval. `None`
 /// where every resample lies on one side of the estimate.
-fn adjusted_levels(resampled: &[f64], estimate: f64, acceleration: f64) -> Option<(f64, f64)> {
+pub(super) fn adjusted_levels(
+    resampled: &[f64],
+    estimate: f64,
+    acceleration: f64,
+) -> Option<(f64, f64)> {
     let normal = Normal::standard();
     let below = resampled.iter().filter(|x| **x < estimate).count() as f64;
     let ties = resampled.iter().filter(|x| **x == estimate).count() as f64;

@@ -7,6 +7,7 @@
 
 mod against_full;
 mod aggregate;
+mod agreement;
 mod bootstrap;
 mod forgetting;
 mod gather;
@@ -24,6 +25,7 @@ mod statistics;
 mod testkit;
 mod warnings;
 
+pub use agreement::{Graded, agreement};
 pub use measures::MEASURES;
 pub use rows::ALL;
 pub use spec::{Asked, Basis, Direction, Parts, Pool, Sample, Spec, Support, SupportOf, Unit};

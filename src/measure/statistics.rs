@@ -130,7 +130,7 @@ impl Clusters {
 }
 
 /// Quantile of Student's t.
-fn t_quantile(p: f64, freedom: usize) -> f64 {
+pub(super) fn t_quantile(p: f64, freedom: usize) -> f64 {
     StudentsT::new(0.0, 1.0, freedom as f64)
         .expect("at least two clusters leave a positive number of degrees of freedom")
         .inverse_cdf(p)

@@ -22,6 +22,13 @@ pub struct JudgeReport {
     pub trust: Trust,
 }
 
+impl JudgeReport {
+    /// The row of this part over all files.
+    pub fn overall(&self, part: &JudgePart) -> Option<&JudgeRow> {
+        self.rows.iter().rev().find(|row| row.part == *part)
+    }
+}
+
 /// The answers of a row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum JudgePart {

@@ -9,6 +9,7 @@ use crate::model::Report;
 
 mod block;
 mod calls_csv;
+mod calibration;
 mod compactions_csv;
 mod grid;
 mod html;
@@ -30,6 +31,7 @@ mod validation_csv;
 #[cfg(test)]
 mod testkit;
 
+pub use calibration::{calibration_csv, calibration_json, calibration_table, verdicts_csv};
 pub use table::table;
 
 /// Where the page finds the words behind a hash. Not given (`--no-text`), the

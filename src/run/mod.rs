@@ -5,11 +5,13 @@
 
 mod answerable;
 mod asking;
+mod calibrate;
 mod folder;
 mod observer;
 mod pool;
 mod wordless;
 
+pub use calibrate::{grade, questions, sample};
 pub use folder::{Folder, FolderError, Loaded};
 pub use observer::{Event, Observer};
 pub use pool::{Finished, Prepared, RunError, RunSpec, Sample, Seats, plan, prepare, run};

@@ -6,10 +6,12 @@
 pub(crate) mod llm;
 mod offline;
 mod panel;
+mod planted;
 
 pub use llm::{JUDGE_PROMPT, Llm};
 pub use offline::{Haystack, Offline, Sought};
 pub use panel::Panel;
+pub use planted::{draw, plant};
 
 use async_trait::async_trait;
 

@@ -1,0 +1,204 @@
+//! `recap judge`.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::{Args, Subcommand};
+
+use super::exit::{Exit, Failure};
+use super::inputs::DEFAULT;
+use super::report::print;
+use super::wire;
+use crate::dataset::{DatasetError, Labels, bundled, load_labels};
+use crate::measure::{Graded, agreement};
+use crate::model::{JudgeReport, Judgement, LabelledCase, LabelledQuestion};
+use crate::report::{calibration_csv, calibration_json, calibration_table, verdicts_csv};
+use crate::run::{grade, questions, sample};
+use crate::seats::judge::{Judge, Offline, plant};
+
+/// Errors of files that are printed; a file of another kind has one a line.
+const PRINTED: usize = 100;
+
+/// Options of `recap judge`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Measure a judge: its agreement with people, and which planted answers it accepts
+    ///
+    /// Prints agreement, Cohen's kappa, false accepts and false rejects, by file, by who answered
+    /// and by what was planted: right answers, and wrong, vague, negated, stale, refused, empty and
+    /// injected ones to the same questions.
+    Calibrate(Calibrate),
+}
+
+#[derive(Debug, Args)]
+struct Calibrate {
+    /// Answers that people graded: JSON lines (datasets/labelled.schema.json), EVOUNA, or the human
+    /// table of OpenQA-eval; without any, answers are planted for the bundled quickstart
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// Who judges: offline
+    #[arg(long, value_name = "MODEL", default_value = "offline")]
+    judge: String,
+
+    /// Grade at most so many of the labelled answers: of every group its share
+    #[arg(long, value_name = "N")]
+    sample: Option<usize>,
+
+    /// Questions that planted answers are made for; 0 for none
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    planted: usize,
+
+    /// Seed of the sample, of what is planted, and of the intervals
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+
+    /// Answers that are graded at a time
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..))]
+    concurrency: u16,
+
+    /// Folder for calibration.csv and verdicts.csv, which holds every answer with its verdict
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    /// Print JSON in place of the table
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let Action::Calibrate(arguments) = &arguments.action;
+    let judge = judge(&arguments.judge)?;
+    let Exam { cases, left_out } = exam(arguments)?;
+    if cases.is_empty() {
+        return Err(Failure::with_code(Exit::Nothing, "there is no answer to grade")
+            .help("give a file with labelled answers, or a higher --sample or --planted"));
+    }
+    let judgements = graded(&judge, &cases, usize::from(arguments.concurrency))?;
+    let report = agreement(&Graded {
+        judge: judge.name(),
+        source: judge.source(),
+        seed: arguments.seed,
+        cases: &cases,
+        judgements: &judgements,
+        left_out: &left_out,
+    });
+    if let Some(folder) = &arguments.out {
+        write(folder, &report, &cases, &judgements)?;
+    }
+    let text = if arguments.json {
+        calibration_json(&report)
+    } else {
+        calibration_table(&report, wire::width(), wire::color())
+    };
+    print(&text)?;
+    Ok(Exit::Done)
+}
+
+/// The judge of that name.
+fn judge(model: &str) -> Result<Arc<dyn Judge>, Failure> {
+    match model {
+        "offline" => Ok(Arc::new(Offline)),
+        _ => Err(Failure::usage(format!("there is no judge `{model}`"))
+            .help("the judge without a model is called offline")),
+    }
+}
+
+/// What is put to the judge.
+struct Exam {
+    cases: Vec<LabelledCase>,
+    left_out: Vec<(String, String, u64)>,
+}
+
+fn exam(arguments: &Calibrate) -> Result<Exam, Failure> {
+    let (mut cases, mut left_out) = (Vec::new(), Vec::new());
+    let mut errors = Vec::new();
+    for file in &arguments.files {
+        match load_labels(file) {
+            Err(found) => errors.extend(found),
+            Ok(labels) => {
+                let name = file.display().to_string();
+                let Labels { cases: more, left_out: less } = labels;
+                cases.extend(more);
+                left_out.extend(less.into_iter().map(|(why, n)| (name.clone(), why, n)));
+            }
+        }
+    }
+    if !errors.is_empty() {
+        return Err(refusal(&errors));
+    }
+    let asked = if arguments.files.is_empty() { quickstart()? } else { questions(&cases) };
+    let planted = plant(&asked, arguments.planted, arguments.seed);
+    if let Some(most) = arguments.sample {
+        cases = sample(cases, most, arguments.seed);
+    }
+    cases.extend(planted);
+    Ok(Exam { cases, left_out })
+}
+
+/// All that is wrong with the files, a line for each.
+fn refusal(errors: &[DatasetError]) -> Failure {
+    let mut text = String::new();
+    for error in errors.iter().take(PRINTED) {
+        let line = error.line.map_or_else(String::new, |line| format!(":{line}"));
+        // One violation a line, whatever stands in the data.
+        let what = error.problem.to_string().replace(['\n', '\r'], " ");
+        let _ =
+            write!(text, "{}{}{line}: {what}", if text.is_empty() { "" } else { "\n" }, error.file);
+    }
+    if errors.len() > PRINTED {
+        let _ = write!(text, "\nand {} more", errors.len() - PRINTED);
+    }
+    Failure::usage(text).help(errors[0].help())
+}
+
+/// The questions of the bundled data set.
+fn quickstart() -> Result<Vec<Arc<LabelledQuestion>>, Failure> {
+    let dataset = bundled(DEFAULT).expect("quickstart is bundled")?;
+    let file: Arc<str> = Arc::from(DEFAULT);
+    let asked = dataset.probes.into_iter().map(|probe| {
+        Arc::new(LabelledQuestion {
+            file: Arc::clone(&file),
+            id: probe.id,
+            question: probe.question,
+            kind: probe.kind,
+            expect: probe.expect,
+            stale: probe.stale,
+        })
+    });
+    Ok(asked.collect())
+}
+
+fn graded(
+    judge: &Arc<dyn Judge>,
+    cases: &[LabelledCase],
+    at_once: usize,
+) -> Result<Vec<Judgement>, Failure> {
+    Ok(wire::runtime(1)?.block_on(grade(judge.as_ref(), cases, at_once)))
+}
+
+fn write(
+    folder: &Path,
+    report: &JudgeReport,
+    cases: &[LabelledCase],
+    judgements: &[Judgement],
+) -> Result<(), Failure> {
+    let files = [
+        ("calibration.csv", calibration_csv(report)),
+        ("verdicts.csv", verdicts_csv(cases, judgements)),
+    ];
+    let written = std::fs::create_dir_all(folder).and_then(|()| {
+        files.iter().try_for_each(|(name, bytes)| std::fs::write(folder.join(name), bytes))
+    });
+    written.map_err(|error| {
+        Failure::usage(format!("cannot write to {}: {error}", folder.display()))
+            .help("give a folder that may be written to, or leave out --out")
+    })
+}

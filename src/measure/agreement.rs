@@ -1,0 +1,343 @@
+//! How far a judge agrees with what is known of answers (`measures` §7).
+//!
+//! Answers to one question are alike, so the question is the unit of every
+//! interval.
+
+use std::collections::BTreeMap;
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rustc_hash::FxHashMap;
+
+use super::bootstrap::{BCA_RESAMPLES, acceleration_of, adjusted_levels};
+use super::statistics::{quantile, t_quantile};
+use crate::model::{
+    Author, Due, JudgePart, JudgeReport, JudgeRow, Judgement, Label, LabelledCase, Outcome, Source,
+    TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Trust, Verdict,
+};
+
+/// Reasons that are listed.
+const REASONS: usize = 5;
+/// Fewer questions say nothing about others (`measures` §7).
+const FEWEST: usize = 6;
+/// From here on resamples are as good as the t interval (`measures` §7).
+const RESAMPLED_FROM: usize = 20;
+/// Resamples without a kappa, of a hundred, up to which the others stand for
+/// all.
+const MOST_WITHOUT: usize = 5;
+
+/// What a judge made of labelled answers.
+#[derive(Clone, Copy, Debug)]
+pub struct Graded<'a> {
+    /// The judge's name.
+    pub judge: &'a str,
+    /// How it works.
+    pub source: Source,
+    /// Seed of the resamples.
+    pub seed: u64,
+    /// The answers.
+    pub cases: &'a [LabelledCase],
+    /// A judgement for each.
+    pub judgements: &'a [Judgement],
+    /// What the files hold beyond the cases: file, reason, how many.
+    pub left_out: &'a [(String, String, u64)],
+}
+
+/// Agreement by file, by group and by what was planted.
+///
+/// # Panics
+/// Where there are not as many judgements as cases.
+pub fn agreement(graded: &Graded<'_>) -> JudgeReport {
+    assert_eq!(graded.cases.len(), graded.judgements.len(), "every case has its judgement");
+    let mut tallies = Tallies::default();
+    let mut reasons = BTreeMap::<&str, u64>::new();
+    for (case, judgement) in graded.cases.iter().zip(graded.judgements) {
+        tallies.count(case, judgement);
+        if let Verdict::Unscored(why) = &judgement.verdict {
+            *reasons.entry(why).or_default() += 1;
+        }
+    }
+    let mut reasons: Vec<(String, u64)> =
+        reasons.into_iter().map(|(why, n)| (why.to_owned(), n)).collect();
+    // Stable: reasons of equal number stay in the order of their words.
+    reasons.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    reasons.truncate(REASONS);
+    let mut report = JudgeReport {
+        judge: graded.judge.to_owned(),
+        source: graded.source,
+        seed: graded.seed,
+        rows: tallies.rows(graded.seed),
+        reasons,
+        left_out: graded.left_out.to_vec(),
+        trust: Trust::Unknown,
+    };
+    report.trust = trust(&report);
+    report
+}
+
+/// Whether both bounds are met; one that is missed decides alone.
+fn trust(report: &JudgeReport) -> Trust {
+    let known =
+        |part: &JudgePart| report.overall(part).filter(|row| row.questions >= FEWEST as u64);
+    let agrees = known(&JudgePart::Labelled).and_then(|row| row.kappa);
+    let agrees = agrees.map(|kappa| kappa >= TRUSTED_KAPPA);
+    let accepts = known(&JudgePart::Planted).and_then(JudgeRow::false_accept_share);
+    let careful = accepts.map(|share| share < TRUSTED_FALSE_ACCEPTS);
+    match (agrees, careful) {
+        (Some(true), Some(true)) => Trust::Trusted,
+        (Some(false), _) | (_, Some(false)) => Trust::Untrusted,
+        _ => Trust::Unknown,
+    }
+}
+
+/// Tallies by file and part. The file of a case is its number in order of
+/// appearance; what stands for all files comes behind them.
+#[derive(Default)]
+struct Tallies<'a> {
+    files: Vec<&'a str>,
+    numbers: FxHashMap<&'a str, usize>,
+    questions: FxHashMap<&'a str, usize>,
+    tallies: BTreeMap<(usize, JudgePart), Tally>,
+}
+
+/// Behind every file.
+const ALL: usize = usize::MAX;
+
+impl<'a> Tallies<'a> {
+    fn count(&mut self, case: &'a LabelledCase, judgement: &Judgement) {
+        let file: &str = &case.asked.file;
+        let file = *self.numbers.entry(file).or_insert_with(|| {
+            self.files.push(file);
+            self.files.len() - 1
+        });
+        let next = self.questions.len();
+        let question = *self.questions.entry(case.asked.question.trim()).or_insert(next);
+        let (whole, single) = match &case.author {
+            Author::Unnamed => (JudgePart::Labelled, None),
+            Author::Group(name) => (JudgePart::Labelled, Some(JudgePart::Group(name.to_string()))),
+            Author::Planted(kind) => (JudgePart::Planted, Some(JudgePart::PlantedKind(*kind))),
+        };
+        let grade = Grade::of(case, judgement);
+        let mut add =
+            |file, part| self.tallies.entry((file, part)).or_default().add(question, grade);
+        add(file, whole.clone());
+        add(ALL, whole);
+        if let Some(single) = single {
+            if single.is_planted() {
+                add(ALL, single.clone());
+            }
+            add(file, single);
+        }
+    }
+
+    fn rows(&self, seed: u64) -> Vec<JudgeRow> {
+        let several = self.files.len() > 1;
+        let groups = |file: usize| {
+            let of = |(at, part): &&(usize, JudgePart)| {
+                *at == file && matches!(part, JudgePart::Group(_))
+            };
+            self.tallies.keys().filter(of).take(2).count()
+        };
+        let alone: Vec<bool> = (0..self.files.len()).map(|file| groups(file) < 2).collect();
+        let mut rows = Vec::new();
+        for ((file, part), tally) in &self.tallies {
+            // One group is all there is, and one file is all of them.
+            let repeats = match part {
+                JudgePart::Group(_) => {
+                    alone[*file] && tally.is_all(&self.tallies[&(*file, JudgePart::Labelled)])
+                }
+                _ => *file == ALL && !several,
+            };
+            if !repeats {
+                let file = self.files.get(*file).map(|file| (*file).to_owned());
+                rows.push(tally.row(file, part.clone(), seed));
+            }
+        }
+        rows
+    }
+}
+
+/// One answer as it counts.
+#[derive(Clone, Copy)]
+struct Grade {
+    due: Due,
+    outcome: Outcome,
+    /// Distance of the score from a labelled one.
+    distance: Option<f64>,
+}
+
+impl Grade {
+    fn of(case: &LabelledCase, judgement: &Judgement) -> Grade {
+        let distance = match (case.label, judgement.score) {
+            (Label::Score(label), Some(score)) => Some((label - score).abs()),
+            _ => None,
+        };
+        Grade { due: case.due(), outcome: case.outcome(judgement), distance }
+    }
+}
+
+/// The four fields of accepting and rejecting.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Square {
+    /// Both accept.
+    both: u64,
+    /// Both reject.
+    neither: u64,
+    false_accepts: u64,
+    false_rejects: u64,
+}
+
+impl Square {
+    fn plus(self, other: Square) -> Square {
+        Square {
+            both: self.both + other.both,
+            neither: self.neither + other.neither,
+            false_accepts: self.false_accepts + other.false_accepts,
+            false_rejects: self.false_rejects + other.false_rejects,
+        }
+    }
+
+    fn minus(self, other: Square) -> Square {
+        Square {
+            both: self.both - other.both,
+            neither: self.neither - other.neither,
+            false_accepts: self.false_accepts - other.false_accepts,
+            false_rejects: self.false_rejects - other.false_rejects,
+        }
+    }
+
+    /// `(p_o − p_e) / (1 − p_e)`: agreement beyond what the two rates of
+    /// acceptance give by chance (Cohen 1960, "A coefficient of agreement for
+    /// nominal scales"). `None` where chance alone agrees always.
+    fn kappa(self) -> Option<f64> {
+        let n = (self.both + self.neither + self.false_accepts + self.false_rejects) as f64;
+        let observed = (self.both + self.neither) as f64 / n;
+        let label = (self.both + self.false_rejects) as f64 / n;
+        let judge = (self.both + self.false_accepts) as f64 / n;
+        let chance = label * judge + (1.0 - label) * (1.0 - judge);
+        // Of no answers, or of one class alone.
+        (chance < 1.0).then(|| (observed - chance) / (1.0 - chance))
+    }
+}
+
+/// Answers counted by question.
+#[derive(Default)]
+struct Tally {
+    squares: BTreeMap<usize, Square>,
+    halves: u64,
+    too_high: u64,
+    too_low: u64,
+    unscored: u64,
+    distance: f64,
+    distances: u64,
+}
+
+impl Tally {
+    fn add(&mut self, question: usize, grade: Grade) {
+        let square = self.squares.entry(question).or_default();
+        match (grade.due, grade.outcome) {
+            (_, Outcome::Unscored) => self.unscored += 1,
+            (Due::Between, outcome) => {
+                self.halves += 1;
+                self.too_high += u64::from(outcome == Outcome::FalseAccept);
+                self.too_low += u64::from(outcome == Outcome::FalseReject);
+            }
+            (_, Outcome::FalseAccept) => square.false_accepts += 1,
+            (_, Outcome::FalseReject) => square.false_rejects += 1,
+            (Due::Accept, Outcome::Agrees) => square.both += 1,
+            (Due::Reject, Outcome::Agrees) => square.neither += 1,
+        }
+        if let Some(distance) = grade.distance {
+            self.distance += distance;
+            self.distances += 1;
+        }
+    }
+
+    /// The answers that were counted.
+    fn answers(&self) -> u64 {
+        let square = self.total();
+        let graded = square.both + square.neither + square.false_accepts + square.false_rejects;
+        graded + self.halves + self.unscored
+    }
+
+    fn is_all(&self, of: &Tally) -> bool {
+        self.answers() == of.answers()
+    }
+
+    fn total(&self) -> Square {
+        self.squares.values().fold(Square::default(), |sum, square| sum.plus(*square))
+    }
+
+    fn row(&self, file: Option<String>, part: JudgePart, seed: u64) -> JudgeRow {
+        let square = self.total();
+        let Square { both, neither, false_accepts, false_rejects } = square;
+        let bounds = if part.is_planted() { None } else { self.bounds(seed) };
+        JudgeRow {
+            file,
+            part,
+            questions: self.squares.len() as u64,
+            graded: both + neither + false_accepts + false_rejects + self.halves,
+            agreed: both + neither + self.halves - self.too_high - self.too_low,
+            kappa: square.kappa(),
+            kappa_bounds: bounds,
+            false_accepts: false_accepts + self.too_high,
+            to_reject: neither + false_accepts + self.halves,
+            false_rejects: false_rejects + self.too_low,
+            to_accept: both + false_rejects + self.halves,
+            unscored: self.unscored,
+            score_error: (self.distances > 0).then(|| self.distance / self.distances as f64),
+        }
+    }
+
+    /// The 95 % interval of kappa, questions as clusters. From 6 questions the
+    /// t interval on the jackknife's standard error (Efron and Tibshirani
+    /// 1993, chapter 11); from 20 the wider of it and BCa (chapter 14).
+    fn bounds(&self, seed: u64) -> Option<(f64, f64)> {
+        let squares: Vec<Square> = self.squares.values().copied().collect();
+        if squares.len() < FEWEST {
+            return None;
+        }
+        let total = self.total();
+        let estimate = total.kappa()?;
+        let left: Option<Vec<f64>> =
+            squares.iter().map(|square| total.minus(*square).kappa()).collect();
+        let left = left?;
+        let n = left.len() as f64;
+        let mean = left.iter().sum::<f64>() / n;
+        let squared: f64 = left.iter().map(|x| (x - mean).powi(2)).sum();
+        let half = t_quantile(0.975, left.len() - 1) * ((n - 1.0) / n * squared).sqrt();
+        if half == 0.0 {
+            return None;
+        }
+        let student = (estimate - half, estimate + half);
+        let resampled = (squares.len() >= RESAMPLED_FROM)
+            .then(|| bca(&squares, estimate, acceleration_of(&left)?, seed))
+            .flatten()
+            .filter(|(lo, hi)| hi - lo > 2.0 * half);
+        let (lo, hi) = resampled.unwrap_or(student);
+        Some((lo.clamp(-1.0, 1.0), hi.clamp(-1.0, 1.0)))
+    }
+}
+
+/// BCa interval of kappa, whole questions resampled. `None` where too many
+/// resamples have no kappa, or all lie on one side of it.
+fn bca(squares: &[Square], estimate: f64, acceleration: f64, seed: u64) -> Option<(f64, f64)> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut draw = |_| {
+        let sum = (0..squares.len()).fold(Square::default(), |sum, _| {
+            sum.plus(squares[rng.random_range(0..squares.len())])
+        });
+        sum.kappa()
+    };
+    let mut resampled: Vec<f64> = (0..BCA_RESAMPLES).filter_map(&mut draw).collect();
+    if (BCA_RESAMPLES - resampled.len()) * 100 > BCA_RESAMPLES * MOST_WITHOUT {
+        return None;
+    }
+    resampled.sort_by(f64::total_cmp);
+    let (lo, hi) = adjusted_levels(&resampled, estimate, acceleration)?;
+    Some((quantile(&resampled, lo), quantile(&resampled, hi)))
+}
+
+#[cfg(test)]
+#[path = "agreement_tests.rs"]
+mod tests;

@@ -1,0 +1,189 @@
+use std::sync::Arc;
+
+use super::*;
+use crate::model::{Expectation, LabelledQuestion, Planted, ProbeKind};
+
+fn case(file: &str, question: usize, label: bool, author: Author) -> LabelledCase {
+    let asked = LabelledQuestion {
+        file: file.into(),
+        id: question.to_string(),
+        question: format!("Question {question}?"),
+        kind: ProbeKind::Fact,
+        expect: Expectation::AnyOf(vec!["x".to_owned()]),
+        stale: Vec::new(),
+    };
+    let label = if label { Label::Correct } else { Label::Incorrect };
+    let (id, answer, asked) = (question.to_string(), String::new(), Arc::new(asked));
+    LabelledCase { asked, id, line: None, answer, label, author }
+}
+
+fn judged(accepts: bool) -> Judgement {
+    let (verdict, score) =
+        if accepts { (Verdict::Correct, 1.0) } else { (Verdict::Incorrect, 0.0) };
+    Judgement { verdict, score: Some(score), rationale: String::new() }
+}
+
+fn unscored(why: &str) -> Judgement {
+    let verdict = Verdict::Unscored(why.to_owned());
+    Judgement { verdict, score: None, rationale: why.to_owned() }
+}
+
+fn report(graded: &[(LabelledCase, Judgement)]) -> JudgeReport {
+    let (cases, judgements): (Vec<_>, Vec<_>) = graded.iter().cloned().unzip();
+    agreement(&Graded {
+        judge: "offline",
+        source: Source::Lexical,
+        seed: 1,
+        cases: &cases,
+        judgements: &judgements,
+        left_out: &[],
+    })
+}
+
+/// 50 answers to 50 questions: 20 accepted and 15 rejected by both, 10 falsely
+/// accepted, 5 falsely rejected.
+fn fifty() -> Vec<(LabelledCase, Judgement)> {
+    let fields = [(20, true, true), (15, false, false), (10, false, true), (5, true, false)];
+    let all = fields.into_iter().flat_map(|(n, label, judge)| vec![(label, judge); n]);
+    all.enumerate()
+        .map(|(n, (label, judge))| (case("f", n, label, Author::Unnamed), judged(judge)))
+        .collect()
+}
+
+#[test]
+fn kappa_is_agreement_beyond_chance() {
+    // 35 of 50 agree: 0.7. The two say yes to 25 and 30: by chance
+    // 0.5 · 0.6 + 0.5 · 0.4 = 0.5. So (0.7 − 0.5) / (1 − 0.5) = 0.4.
+    let report = report(&fifty());
+    let [row] = &report.rows[..] else { panic!("{report:?}") };
+    assert_eq!((row.graded, row.agreed, row.questions), (50, 35, 50));
+    assert!((row.kappa.unwrap() - 0.4).abs() < 1e-12);
+    assert!((row.agreement().unwrap() - 0.7).abs() < 1e-12);
+    assert!((row.false_accept_share().unwrap() - 0.4).abs() < 1e-12);
+    assert!((row.false_reject_share().unwrap() - 0.2).abs() < 1e-12);
+}
+
+#[test]
+fn the_interval_of_kappa_is_near_the_large_sample_one() {
+    // Fleiss, Cohen and Everitt (1969), formula 13, with p = (.4, .2; .1, .3),
+    // rows the judge (.6, .4), columns the label (.5, .5), p_e = .5, k = .4:
+    // A = Σ p_ii [1 − (p_i. + p_.i)(1 − k)]²
+    //   = .4 (1 − 1.1 · .6)² + .3 (1 − .9 · .6)² = .04624 + .06348 = .10972,
+    // B = (1 − k)² Σ p_ij (p_.i + p_j.)², i ≠ j, i the judge's, j the label's:
+    //   = .36 · (.2 · (.5 + .4)² + .1 · (.5 + .6)²) = .36 · .283 = .10188,
+    // C = [k − p_e (1 − k)]² = (.4 − .3)² = .01,
+    // var = (A + B − C) / (n (1 − p_e)²) = .2016 / 12.5 = .016128; se = .1270.
+    let (lo, hi) = report(&fifty()).rows[0].kappa_bounds.unwrap();
+    let half = 1.96 * 0.016_128_f64.sqrt();
+    assert!((lo - (0.4 - half)).abs() < 0.04, "{lo}");
+    assert!((hi - (0.4 + half)).abs() < 0.04, "{hi}");
+}
+
+#[test]
+fn answers_to_one_question_are_no_independent_evidence() {
+    let one_each = fifty();
+    // Every answer four times, as of four models that say the same.
+    let four_each: Vec<_> = one_each.iter().flat_map(|one| vec![one.clone(); 4]).collect();
+    let width = |graded: &[(LabelledCase, Judgement)]| {
+        let (lo, hi) = report(graded).rows[0].kappa_bounds.unwrap();
+        hi - lo
+    };
+    assert!((width(&one_each) - width(&four_each)).abs() < 1e-9);
+}
+
+#[test]
+fn fewer_than_six_questions_and_one_class_have_no_interval() {
+    let few: Vec<_> = fifty().into_iter().step_by(10).collect();
+    assert_eq!(few.len(), 5);
+    assert_eq!(report(&few).rows[0].kappa_bounds, None);
+    let right: Vec<_> = fifty().into_iter().take(20).collect();
+    let row = &report(&right).rows[0];
+    assert_eq!((row.kappa, row.kappa_bounds), (None, None));
+    assert_eq!(report(&[]).rows, []);
+}
+
+#[test]
+fn what_was_not_graded_is_counted_apart_with_its_reasons() {
+    let mut graded = fifty();
+    for n in 0..3 {
+        let why = if n == 0 { "busy" } else { "late" };
+        graded.push((case("f", n, true, Author::Unnamed), unscored(why)));
+    }
+    let report = report(&graded);
+    let row = &report.rows[0];
+    assert_eq!((row.graded, row.unscored, row.false_rejects), (50, 3, 5));
+    assert!((row.kappa.unwrap() - 0.4).abs() < 1e-12);
+    assert_eq!(report.reasons, [("late".to_owned(), 2), ("busy".to_owned(), 1)]);
+}
+
+#[test]
+fn rows_are_by_file_group_and_kind_and_then_over_all_files() {
+    let group = |name: &str| Author::Group(name.into());
+    let planted = Author::Planted(Planted::Vague);
+    let graded = [
+        (case("b", 1, true, group("m")), judged(true)),
+        (case("b", 1, false, group("n")), judged(true)),
+        (case("b", 1, false, planted.clone()), judged(false)),
+        (case("a", 1, true, group("m")), judged(true)),
+        (case("a", 1, false, planted), judged(true)),
+    ];
+    let report = report(&graded);
+    let rows: Vec<(Option<&str>, &str, &str)> = (report.rows.iter())
+        .map(|row| (row.file.as_deref(), row.part.as_str(), row.part.name()))
+        .collect();
+    let (a, b) = (Some("a"), Some("b"));
+    assert_eq!(
+        rows,
+        [
+            (b, "labelled", ""),
+            (b, "group", "m"),
+            (b, "group", "n"),
+            (b, "planted", ""),
+            (b, "kind", "vague"),
+            (a, "labelled", ""),
+            (a, "planted", ""),
+            (a, "kind", "vague"),
+            (None, "labelled", ""),
+            (None, "planted", ""),
+            (None, "kind", "vague"),
+        ]
+    );
+    let all = report.overall(&JudgePart::Planted).unwrap();
+    assert_eq!((all.false_accepts, all.to_reject, all.questions), (1, 2, 1));
+}
+
+#[test]
+fn a_planted_half_errs_both_ways_and_is_outside_kappa() {
+    let half = |score: f64| {
+        let mut case = case("f", 1, true, Author::Planted(Planted::Partial));
+        case.label = Label::Score(0.5);
+        let verdict = Verdict::Partial(score);
+        (case, Judgement { verdict, score: Some(score), rationale: String::new() })
+    };
+    let report = report(&[half(0.5), half(0.75), half(0.1)]);
+    let row = &report.rows[0];
+    assert_eq!((row.graded, row.agreed, row.kappa), (3, 1, None));
+    assert_eq!((row.false_accepts, row.to_reject), (1, 3));
+    assert_eq!((row.false_rejects, row.to_accept), (1, 3));
+    // 0, 0.25 and 0.4 away from 0.5.
+    assert!((row.score_error.unwrap() - 0.65 / 3.0).abs() < 1e-12);
+}
+
+#[test]
+fn trust_takes_both_bounds_and_enough_questions() {
+    let agreeing = |n: usize| {
+        let one = move |n: usize| (case("f", n, n % 2 == 0, Author::Unnamed), judged(n % 2 == 0));
+        (0..n).map(one)
+    };
+    let planted = |n: usize, accepted: usize| {
+        let author = || Author::Planted(Planted::Wrong);
+        (0..n).map(move |at| (case("f", at, false, author()), judged(at < accepted)))
+    };
+    let trust = |graded: Vec<_>| report(&graded).trust;
+    assert_eq!(trust(agreeing(8).chain(planted(100, 4)).collect()), Trust::Trusted);
+    assert_eq!(trust(agreeing(8).chain(planted(100, 5)).collect()), Trust::Untrusted);
+    assert_eq!(trust(fifty().into_iter().chain(planted(100, 0)).collect()), Trust::Untrusted);
+    assert_eq!(trust(agreeing(8).collect()), Trust::Unknown);
+    assert_eq!(trust(planted(100, 5).collect()), Trust::Untrusted);
+    assert_eq!(trust(agreeing(5).chain(planted(100, 0)).collect()), Trust::Unknown);
+}

@@ -1,0 +1,324 @@
+//! What calibrating a judge gives: a table for people, `calibration.csv`,
+//! `verdicts.csv` and JSON for scripts.
+
+use serde_json::{Map, Value as Json, json};
+use unicode_width::UnicodeWidthStr;
+
+use super::grid::{GAP, paragraph, push_line};
+use super::sheet::{self, Field};
+use super::{number, plain};
+use crate::model::{
+    Author, Expectation, JudgePart, JudgeReport, JudgeRow, Judgement, Label, LabelledCase,
+    TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Trust,
+};
+
+/// Narrower than this the cells would be cut beyond use.
+const NARROWEST: usize = 80;
+/// Characters of a reason that are shown.
+const REASON: usize = 120;
+
+const HEADS: [&str; 7] =
+    ["answers", "graded", "agreement", "kappa", "false accepts", "false rejects", "unscored"];
+
+/// Renders a calibration for a terminal of `width` columns: agreement with
+/// people file by file, what was planted, what was left out, and whether the
+/// judge can be trusted.
+pub fn calibration_table(report: &JudgeReport, width: usize, color: bool) -> String {
+    let width = width.max(NARROWEST);
+    let mut out = String::new();
+    let (judge, source) = (plain::line(&report.judge), report.source.as_str());
+    let head = format!("recap · judge {judge} ({source})");
+    paragraph(&mut out, &head, width, "");
+    for section in sections(report) {
+        out.push('\n');
+        paragraph(&mut out, &section.title, width, " ");
+        rows(&mut out, &section.rows, width, color);
+    }
+    out.push('\n');
+    for note in notes(report) {
+        paragraph(&mut out, &note, width, " ");
+    }
+    paragraph(&mut out, &verdict(report), width, " ");
+    out
+}
+
+struct Section<'a> {
+    title: String,
+    rows: Vec<&'a JudgeRow>,
+}
+
+/// The labelled answers of each file and of all, then what was planted.
+fn sections(report: &JudgeReport) -> Vec<Section<'_>> {
+    let mut sections: Vec<Section<'_>> = Vec::new();
+    for row in report.rows.iter().filter(|row| !row.part.is_planted()) {
+        if row.part == JudgePart::Labelled {
+            let file = row.file.as_deref().map_or_else(|| "all files".to_owned(), plain::line);
+            let title = format!("{file} · {}", counted(row.questions, "question"));
+            sections.push(Section { title, rows: Vec::new() });
+        }
+        let section = sections.last_mut().expect("all labelled answers stand before their groups");
+        section.rows.push(row);
+    }
+    if let Some(all) = report.overall(&JudgePart::Planted) {
+        let rows = report.rows.iter().filter(|row| row.part.is_planted() && row.file == all.file);
+        let title = format!(
+            "planted answers to {} · seed {}",
+            counted(all.questions, "question"),
+            report.seed
+        );
+        sections.push(Section { title, rows: rows.collect() });
+    }
+    sections
+}
+
+fn rows(out: &mut String, rows: &[&JudgeRow], width: usize, color: bool) {
+    let lines: Vec<Vec<String>> = rows.iter().map(|row| cells(row)).collect();
+    let mut widths: Vec<usize> = (0..HEADS.len())
+        .map(|at| lines.iter().map(|l| l[at].width()).fold(HEADS[at].width(), usize::max))
+        .collect();
+    let others: usize = widths[1..].iter().map(|w| w + GAP.len()).sum();
+    widths[0] = widths[0].min(width.saturating_sub(others + 1)).max(8);
+    let right: Vec<bool> = (0..HEADS.len()).map(|at| at > 0 && at != 3).collect();
+    push_line(out, &right, &widths, &HEADS.map(str::to_owned), color.then_some("1"));
+    for cells in &lines {
+        push_line(out, &right, &widths, cells, None);
+    }
+}
+
+fn cells(row: &JudgeRow) -> Vec<String> {
+    let name = match &row.part {
+        JudgePart::Labelled | JudgePart::Planted => "all".to_owned(),
+        part => plain::line(part.name()),
+    };
+    let kappa = match (row.kappa, row.kappa_bounds) {
+        (None, _) => absent(),
+        (Some(kappa), None) => number::share(kappa),
+        (Some(kappa), Some((lo, hi))) => {
+            format!("{} [{}, {}]", number::share(kappa), number::share(lo), number::share(hi))
+        }
+    };
+    vec![
+        name,
+        number::grouped(row.graded),
+        row.agreement().map_or_else(absent, tenths),
+        kappa,
+        part_of(row.false_accepts, row.false_accept_share()),
+        part_of(row.false_rejects, row.false_reject_share()),
+        number::grouped(row.unscored),
+    ]
+}
+
+fn absent() -> String {
+    "–".to_owned()
+}
+
+/// A share in per cent with one decimal.
+fn tenths(x: f64) -> String {
+    format!("{:.1} %", x * 100.0)
+}
+
+/// How many, and of those that could be.
+fn part_of(n: u64, share: Option<f64>) -> String {
+    share.map_or_else(absent, |share| format!("{} ({})", number::grouped(n), tenths(share)))
+}
+
+fn counted(n: u64, noun: &str) -> String {
+    format!("{} {noun}{}", number::grouped(n), if n == 1 { "" } else { "s" })
+}
+
+fn notes(report: &JudgeReport) -> Vec<String> {
+    let mut notes = Vec::new();
+    if report.rows.iter().any(|row| row.kappa_bounds.is_some()) {
+        notes.push("kappa: Cohen's, with its 95 % interval over questions.".to_owned());
+    }
+    notes.extend(report.left_out.iter().map(|(file, why, n)| {
+        format!("{}: left out {} × {}.", plain::line(file), number::grouped(*n), plain::line(why))
+    }));
+    notes.extend(report.reasons.iter().map(|(why, n)| {
+        let why = plain::shortened(&plain::line(why), REASON);
+        format!("unscored: {} × {why}", number::grouped(*n))
+    }));
+    let error = report.overall(&JudgePart::Labelled).and_then(|row| row.score_error);
+    notes.extend(error.map(|error| {
+        format!("scores are {} away from the labelled ones in the mean.", number::share(error))
+    }));
+    notes
+}
+
+/// The sentence on which people act.
+fn verdict(report: &JudgeReport) -> String {
+    let word = match report.trust {
+        Trust::Trusted => "trusted",
+        Trust::Untrusted => "not trusted",
+        Trust::Unknown => "whether it can be trusted is not known",
+    };
+    let kappa = report.overall(&JudgePart::Labelled).and_then(|row| row.kappa);
+    let kappa = kappa.map_or_else(
+        || "no kappa against people".to_owned(),
+        |kappa| format!("kappa against people is {}", number::share(kappa)),
+    );
+    let planted = report.overall(&JudgePart::Planted);
+    let planted = planted.and_then(JudgeRow::false_accept_share).map_or_else(
+        || "no planted answers".to_owned(),
+        |share| format!("{} of the planted answers are falsely accepted", tenths(share)),
+    );
+    let bounds = format!(
+        "trusted from kappa {TRUSTED_KAPPA} on and below {:.0} %, each over six questions or more",
+        TRUSTED_FALSE_ACCEPTS * 100.0
+    );
+    format!("{word}: {kappa}; {planted}{} ({bounds}).", above(report))
+}
+
+/// The planted kinds that are accepted more often than all together may be.
+fn above(report: &JudgeReport) -> String {
+    let Some(all) = report.overall(&JudgePart::Planted) else { return String::new() };
+    let kinds = report.rows.iter().filter(|row| row.file == all.file && row.part.is_planted());
+    let above: Vec<String> = kinds
+        .filter(|row| row.part != JudgePart::Planted)
+        .filter_map(|row| {
+            let share = row.false_accept_share()?;
+            let above = share >= TRUSTED_FALSE_ACCEPTS;
+            above.then(|| format!("{} {}", row.part.name(), tenths(share)))
+        })
+        .collect();
+    if above.is_empty() { String::new() } else { format!(", {}", above.join(", ")) }
+}
+
+/// Columns of `calibration.csv`, and keys of the rows in JSON.
+const COLUMNS: [&str; 16] = [
+    "file",
+    "part",
+    "name",
+    "questions",
+    "graded",
+    "agreement",
+    "kappa",
+    "kappa_lo",
+    "kappa_hi",
+    "false_accepts",
+    "false_accept_share",
+    "false_rejects",
+    "false_reject_share",
+    "unscored",
+    "score_error",
+    "judge",
+];
+
+fn fields(report: &JudgeReport, row: &JudgeRow) -> Vec<Field> {
+    vec![
+        Field::maybe_text(row.file.as_deref()),
+        Field::text(row.part.as_str()),
+        Field::text(row.part.name()),
+        Field::Count(row.questions),
+        Field::Count(row.graded),
+        Field::maybe(row.agreement()),
+        Field::maybe(row.kappa),
+        Field::maybe(row.kappa_bounds.map(|(lo, _)| lo)),
+        Field::maybe(row.kappa_bounds.map(|(_, hi)| hi)),
+        Field::Count(row.false_accepts),
+        Field::maybe(row.false_accept_share()),
+        Field::Count(row.false_rejects),
+        Field::maybe(row.false_reject_share()),
+        Field::Count(row.unscored),
+        Field::maybe(row.score_error),
+        Field::text(&report.judge),
+    ]
+}
+
+/// `calibration.csv`: one row per file and group or planted kind; rows without
+/// a file are over all of them.
+pub fn calibration_csv(report: &JudgeReport) -> Vec<u8> {
+    sheet::write(COLUMNS, report.rows.iter().map(|row| fields(report, row)))
+}
+
+/// The same figures as one JSON document.
+pub fn calibration_json(report: &JudgeReport) -> String {
+    let row = |row: &JudgeRow| {
+        let fields = fields(report, row).into_iter().map(into_json);
+        let keys = COLUMNS.into_iter().map(str::to_owned);
+        // The judge is named once, above the rows.
+        Json::Object(keys.zip(fields).filter(|(key, _)| key != "judge").collect::<Map<_, _>>())
+    };
+    let left_out = report.left_out.iter();
+    let document = json!({
+        "judge": report.judge,
+        "source": report.source.as_str(),
+        "seed": report.seed,
+        "trust": report.trust.as_str(),
+        "rows": report.rows.iter().map(row).collect::<Vec<_>>(),
+        "unscored": report.reasons.iter().map(|(why, n)| json!({"reason": why, "answers": n})).collect::<Vec<_>>(),
+        "left_out": left_out.map(|(file, why, n)| json!({"file": file, "reason": why, "answers": n})).collect::<Vec<_>>(),
+    });
+    format!("{document:#}\n")
+}
+
+fn into_json(field: Field) -> Json {
+    match field {
+        Field::Empty => Json::Null,
+        Field::Text(text) => Json::String(text),
+        Field::Number(x) | Field::Dollars(x) => json!(number::rounded(x)),
+        Field::Count(n) => json!(n),
+        Field::Flag(flag) => json!(flag),
+    }
+}
+
+const VERDICT_COLUMNS: [&str; 15] = [
+    "file",
+    "line",
+    "id",
+    "group",
+    "planted",
+    "kind",
+    "question",
+    "expected",
+    "stale",
+    "answer",
+    "label",
+    "verdict",
+    "score",
+    "outcome",
+    "rationale",
+];
+
+/// `verdicts.csv`: every answer with its label and what the judge made of it.
+pub fn verdicts_csv(cases: &[LabelledCase], judgements: &[Judgement]) -> Vec<u8> {
+    let rows = cases.iter().zip(judgements).map(|(case, judgement)| {
+        let asked = &case.asked;
+        let (group, planted) = match &case.author {
+            Author::Unnamed => (None, None),
+            Author::Group(name) => (Some(&**name), None),
+            Author::Planted(planted) => (None, Some(planted.as_str())),
+        };
+        let expected = match &asked.expect {
+            Expectation::AnyOf(values) => values.join(" | "),
+            Expectation::Rubric(nuggets) => nuggets.join("\n"),
+            Expectation::Unanswerable => String::new(),
+        };
+        let label = match (case.label, case.label.as_str()) {
+            (Label::Score(score), _) => Field::Number(score),
+            (_, word) => Field::maybe_text(word),
+        };
+        vec![
+            Field::text(&asked.file),
+            case.line.map_or(Field::Empty, Field::Count),
+            Field::text(&case.id),
+            Field::maybe_text(group),
+            Field::maybe_text(planted),
+            Field::text(asked.kind.as_str()),
+            Field::text(&asked.question),
+            Field::Text(expected),
+            Field::Text(asked.stale.join(" | ")),
+            Field::text(&case.answer),
+            label,
+            Field::text(judgement.verdict.as_str()),
+            Field::maybe(judgement.score),
+            Field::text(case.outcome(judgement).as_str()),
+            Field::text(&judgement.rationale),
+        ]
+    });
+    sheet::write(VERDICT_COLUMNS, rows)
+}
+
+#[cfg(test)]
+#[path = "calibration_tests.rs"]
+mod tests;

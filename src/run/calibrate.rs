@@ -1,0 +1,191 @@
+//! Puts answers of which it is known what they are worth to a judge.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use futures_util::{StreamExt, stream};
+
+use crate::model::{Author, Judgement, LabelledCase, LabelledQuestion};
+use crate::seats::judge::{Grading, Judge, draw};
+
+/// The judgement of every case, in their order; at most `at_once` are asked
+/// for at a time.
+pub async fn grade(judge: &dyn Judge, cases: &[LabelledCase], at_once: usize) -> Vec<Judgement> {
+    // Out of order, so that a slow one holds up nothing but itself.
+    let asked = stream::iter(cases.iter().enumerate().map(|(at, case)| one(judge, at, case)))
+        .buffer_unordered(at_once.max(1));
+    let mut graded: Vec<(usize, Judgement)> = asked.collect().await;
+    graded.sort_unstable_by_key(|(at, _)| *at);
+    graded.into_iter().map(|(_, judgement)| judgement).collect()
+}
+
+async fn one(judge: &dyn Judge, at: usize, case: &LabelledCase) -> (usize, Judgement) {
+    let asked = &case.asked;
+    let grading = Grading {
+        question: &asked.question,
+        kind: asked.kind,
+        expect: &asked.expect,
+        stale: &asked.stale,
+        answer: &case.answer,
+    };
+    (at, judge.grade(&grading).await)
+}
+
+/// The questions of the cases, each once, in the order of their first answers.
+pub fn questions(cases: &[LabelledCase]) -> Vec<Arc<LabelledQuestion>> {
+    let mut known = BTreeSet::new();
+    let first = cases.iter().filter(|case| known.insert(Arc::as_ptr(&case.asked)));
+    first.map(|case| Arc::clone(&case.asked)).collect()
+}
+
+/// `most` of the cases in their order, the same for the same seed: of every
+/// group of a file its share, and of all groups the same questions as far as
+/// they have them.
+pub fn sample(cases: Vec<LabelledCase>, most: usize, seed: u64) -> Vec<LabelledCase> {
+    if cases.len() <= most {
+        return cases;
+    }
+    let mut groups = BTreeMap::<(&str, &str), Vec<(u64, u64, usize)>>::new();
+    for (at, case) in cases.iter().enumerate() {
+        let file = &*case.asked.file;
+        let group = match &case.author {
+            Author::Group(name) => name,
+            Author::Unnamed | Author::Planted(_) => "",
+        };
+        let question = draw(seed, &["sample", file, &case.asked.question]);
+        let own = draw(seed, &["sample", file, &case.asked.question, &case.id]);
+        groups.entry((file, group)).or_default().push((question, own, at));
+    }
+    let sizes: Vec<usize> = groups.values().map(Vec::len).collect();
+    let mut chosen = BTreeSet::new();
+    for (mut group, share) in groups.into_values().zip(shares(&sizes, most)) {
+        group.sort_unstable();
+        chosen.extend(group.into_iter().take(share).map(|(.., at)| at));
+    }
+    let numbered = cases.into_iter().enumerate().filter(|(at, _)| chosen.contains(at));
+    numbered.map(|(_, case)| case).collect()
+}
+
+/// Whole shares of `most` by size, by the largest remainders.
+fn shares(sizes: &[usize], most: usize) -> Vec<usize> {
+    let all = sizes.iter().sum::<usize>().max(1) as u128;
+    let exact = |size: &usize| *size as u128 * most as u128;
+    let mut shares: Vec<usize> = sizes.iter().map(|size| (exact(size) / all) as usize).collect();
+    let mut order: Vec<usize> = (0..sizes.len()).collect();
+    // Stable: of equal remainders the first group is served first.
+    order.sort_by_key(|&at| std::cmp::Reverse(exact(&sizes[at]) % all));
+    let rest = most.saturating_sub(shares.iter().sum());
+    for at in order.into_iter().take(rest) {
+        shares[at] += 1;
+    }
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use async_trait::async_trait;
+
+    use super::*;
+    use crate::model::{Expectation, Label, ProbeKind, Source, Verdict};
+
+    fn case(question: usize, group: &str) -> LabelledCase {
+        let asked = LabelledQuestion {
+            file: "f".into(),
+            id: question.to_string(),
+            question: format!("Question {question}?"),
+            kind: ProbeKind::Fact,
+            expect: Expectation::AnyOf(vec!["x".to_owned()]),
+            stale: Vec::new(),
+        };
+        let id = format!("{question}/{group}");
+        let (answer, author) = (id.clone(), Author::Group(group.into()));
+        LabelledCase {
+            asked: Arc::new(asked),
+            id,
+            line: None,
+            answer,
+            label: Label::Correct,
+            author,
+        }
+    }
+
+    /// Answers the later the earlier it was asked, and counts who waits.
+    #[derive(Default)]
+    struct Slow {
+        waiting: AtomicUsize,
+        most: AtomicUsize,
+    }
+
+    #[async_trait]
+    impl Judge for Slow {
+        async fn grade(&self, grading: &Grading<'_>) -> Judgement {
+            let waiting = self.waiting.fetch_add(1, Ordering::SeqCst) + 1;
+            self.most.fetch_max(waiting, Ordering::SeqCst);
+            let late = 20_u64.saturating_sub(grading.answer.len() as u64);
+            tokio::time::sleep(Duration::from_millis(late)).await;
+            self.waiting.fetch_sub(1, Ordering::SeqCst);
+            let rationale = grading.answer.to_owned();
+            Judgement { verdict: Verdict::Correct, score: Some(1.0), rationale }
+        }
+
+        fn name(&self) -> &str {
+            "slow"
+        }
+
+        fn source(&self) -> Source {
+            Source::Model
+        }
+    }
+
+    #[test]
+    fn judgements_come_in_the_order_of_the_cases_and_few_at_a_time() {
+        let cases: Vec<LabelledCase> =
+            (0..12).map(|n| case(n, &"m".repeat(if n % 3 == 0 { 1 } else { 15 }))).collect();
+        let judge = Slow::default();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let graded = runtime.block_on(grade(&judge, &cases, 4));
+        let said: Vec<&str> = graded.iter().map(|judgement| judgement.rationale.as_str()).collect();
+        let answers: Vec<&str> = cases.iter().map(|case| case.answer.as_str()).collect();
+        assert_eq!(said, answers);
+        assert_eq!(judge.most.load(Ordering::SeqCst), 4);
+    }
+
+    #[test]
+    fn a_sample_takes_of_every_group_its_share_and_the_same_questions() {
+        let mut cases: Vec<LabelledCase> = (0..60).map(|n| case(n, "many")).collect();
+        cases.extend((0..30).map(|n| case(n, "few")));
+        let taken = sample(cases.clone(), 15, 3);
+        let of = |group: &str| -> Vec<&str> {
+            let own = taken.iter().filter(|case| case.id.ends_with(group));
+            own.map(|case| case.asked.question.as_str()).collect()
+        };
+        assert_eq!((of("many").len(), of("few").len()), (10, 5));
+        let below_30 = of("many")
+            .iter()
+            .filter(|q| cases[60..].iter().any(|c| c.asked.question == ***q))
+            .count();
+        assert_eq!(of("few").iter().filter(|q| of("many").contains(q)).count(), below_30.min(5));
+        assert_eq!(taken, sample(cases.clone(), 15, 3));
+        assert_ne!(taken, sample(cases.clone(), 15, 4));
+        assert_eq!(sample(cases.clone(), 90, 3), cases);
+    }
+
+    #[test]
+    fn shares_add_up_and_the_largest_remainder_is_served_first() {
+        assert_eq!(shares(&[60, 30], 15), [10, 5]);
+        // 3.33, 3.33 and 3.33 of 10: the first takes the tenth.
+        assert_eq!(shares(&[5, 5, 5], 10), [4, 3, 3]);
+        // 0.5 and 4.5 of 5.
+        assert_eq!(shares(&[1, 9], 5), [1, 4]);
+    }
+
+    #[test]
+    fn a_question_with_many_answers_is_one() {
+        let first = case(1, "m");
+        let second = LabelledCase { id: "1/n".to_owned(), ..first.clone() };
+        assert_eq!(questions(&[first, second, case(2, "m")]).len(), 2);
+    }
+}
