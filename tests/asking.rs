@@ -200,7 +200,8 @@ fn manifest() -> Manifest {
 fn one_context_is_asked_once_in_a_run_and_one_answer_graded_once() {
     let seat = Arc::new(Counting::default());
     let (answerer, judge) = (Arc::clone(&seat), Arc::clone(&seat));
-    let seats = Seats { compactor: Arc::new(offline()), offline: true, answerer, judge, calls: None };
+    let seats =
+        Seats { compactor: Arc::new(offline()), offline: true, answerer, judge, calls: None };
     let presets = ["full", "fifo", "empty", "evidence"];
     let preset = |name: &&str| Arc::new(builtin(name, &[]).unwrap().unwrap());
     let spec = RunSpec {

@@ -7,18 +7,25 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::exit::{Exit, Failure};
+use super::model_name::OFFLINE;
 use super::progress::{Progress, Verbosity};
 use super::report::print;
+use super::seating::Seating;
 use super::strategies::{self, Holds};
-use super::{inputs, models, report, wire};
+use super::{dry_run, inputs, models, report, wire};
 use crate::clock::PROFILE;
 use crate::dataset::Dataset;
-use crate::model::{INSTRUMENT, Manifest, Prices, Probe, Provenance, Report, Source};
+use crate::model::{
+    Cell, INSTRUMENT, Manifest, Prices, Probe, Provenance, Report, Source, Verdict,
+};
 use crate::pricing::Agents;
 use crate::replay::WindowSpec;
 use crate::run::{Finished, Folder, RunSpec, Sample, Seats, prepare, run as run_cells};
 use crate::strategy::Preset;
 use crate::tokens::Counter;
+
+/// More unscored probes than this leave no verdict (`semantics` 41).
+const MOST_UNSCORED: f64 = 0.05;
 
 /// Options of `recap bench` and `recap replay`.
 #[derive(Debug, Args)]
@@ -31,6 +38,9 @@ pub struct Arguments {
     #[command(flatten)]
     selection: strategies::Selection,
 
+    #[command(flatten)]
+    seating: Seating,
+
     /// Context limit to assume: tokens (16000, 16k) or a share of each transcript's messages;
     /// repeat for a sweep
     #[arg(long, value_name = "TOKENS|SHARE", default_value = "25%")]
@@ -40,15 +50,15 @@ pub struct Arguments {
     #[arg(long)]
     no_scale: bool,
 
-    /// Repetitions of presets that call a compactor
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    replicates: u32,
+    /// Repetitions of presets that call a compactor [default: 1, or 3 where a model compacts]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    replicates: Option<u32>,
 
     /// Seed of every random stream
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// Cells at a time [default: the number of cores]
+    /// Cells at a time [default: the number of cores, or with models --concurrency if that is more]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
 
@@ -88,7 +98,8 @@ pub struct Arguments {
     #[arg(long)]
     no_text: bool,
 
-    /// Print the plan and stop; nothing is written
+    /// Print the plan with the calls, tokens and dollars that models could take, and stop; nothing
+    /// is sent or written
     #[arg(long, conflicts_with = "json")]
     dry_run: bool,
 
@@ -127,25 +138,29 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
         compactions: samples.iter().any(|s| !s.transcript.compactions.is_empty()),
     };
     let presets = arguments.selection.presets(holds)?;
+    arguments.seating.refuse(ask)?;
     let prices = Arc::new(models::prices(arguments.prices.as_deref())?);
+    let agents = Arc::new(Agents::new(Arc::clone(&prices), unique(&arguments.agent_model)));
+    let compactor = arguments.seating.compactor_id()?.map(|id| Arc::new(agents.named(&id)));
     let spec = RunSpec {
-        agents: Arc::new(Agents::new(prices, unique(&arguments.agent_model))),
-        compactor: None,
+        agents,
+        compactor,
         presets,
         windows,
-        replicates: arguments.replicates,
+        replicates: arguments.replicates(),
         seed: arguments.seed,
         scaled: !arguments.no_scale,
-        jobs: arguments.jobs.map_or_else(wire::cores, usize::from),
+        jobs: arguments.jobs(),
     };
+    let counter = wire::counter(arguments.tokens);
     if arguments.dry_run {
-        print(&plan(&spec, &samples))?;
+        print(&dry_run::plan(&spec, samples, (&arguments.seating, &prices), counter)?)?;
         return Ok(Exit::Done);
     }
-    let counter = wire::counter(arguments.tokens);
-    let seats = wire::seats(&counter);
-    let manifest = manifest(&spec, &datasets, &counter, &seats);
-    let runtime = wire::runtime(spec.jobs)?;
+    let (seats, exchange) = arguments.seating.fill(&counter, &prices, spec.seed)?;
+    let mut manifest = manifest(&spec, &datasets, &counter, &seats);
+    manifest.warnings.extend(exchange.iter().flat_map(|e| e.warnings.clone()));
+    let runtime = wire::runtime(spec.jobs.min(wire::cores()))?;
     let prepared = runtime.block_on(prepare(&spec, samples, &seats, counter))?;
     let folder = Folder::create(&out(arguments, &manifest.title), &manifest)?;
     let mut folder = if arguments.no_text { folder.without_words() } else { folder };
@@ -166,7 +181,23 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
     // Cells that were cut off must not keep the program waiting.
     runtime.shutdown_background();
     progress.finish();
-    finish(arguments, &folder, manifest, ran?)
+    let ran = ran?;
+    // What no model could be asked was not measured: nothing is rendered then.
+    let models = exchange.map_or(Ok(Exit::Done), |exchange| exchange.close())?;
+    let cells = finish(arguments, &folder, manifest, ran)?;
+    Ok(if cells == Exit::Done { models } else { cells })
+}
+
+impl Arguments {
+    fn replicates(&self) -> u32 {
+        self.replicates.unwrap_or(if self.seating.has_compactor() { 3 } else { 1 })
+    }
+
+    /// Cells that wait for a model take no core.
+    fn jobs(&self) -> usize {
+        let waiting = self.seating.has_models().then(|| self.seating.line.concurrency());
+        self.jobs.map_or_else(|| wire::cores().max(waiting.unwrap_or(1)), usize::from)
+    }
 }
 
 fn finish(
@@ -183,7 +214,30 @@ fn finish(
     }
     report::write(folder, &measured, (!arguments.no_text).then_some(&texts), &arguments.format)?;
     show(arguments, &measured, folder)?;
-    Ok(if failed > 0 { Exit::Incomplete } else { Exit::Done })
+    let doubtful = unscored(&measured);
+    if let Some(share) = doubtful {
+        wire::say(&format!(
+            "error: {:.0} % of the answers were not graded; probes.csv says why",
+            share * 100.0
+        ));
+    }
+    Ok(if failed > 0 || doubtful.is_some() { Exit::Incomplete } else { Exit::Done })
+}
+
+/// The share of probes that a model was to grade and did not, where it is too
+/// much for a verdict. What the offline judge cannot grade, it never claims to.
+fn unscored(measured: &Report) -> Option<f64> {
+    if measured.manifest.judge == OFFLINE {
+        return None;
+    }
+    let rows = measured.cells.iter().filter_map(Cell::rows).flat_map(|rows| &rows.probes);
+    let (mut all, mut without) = (0_u32, 0_u32);
+    for row in rows {
+        all += 1;
+        without += u32::from(matches!(row.judgement.verdict, Verdict::Unscored(_)));
+    }
+    let share = f64::from(without) / f64::from(all.max(1));
+    (share > MOST_UNSCORED).then_some(share)
 }
 
 fn show(arguments: &Arguments, measured: &Report, folder: &Folder) -> Result<(), Failure> {
@@ -206,9 +260,10 @@ fn unique(typed: &[String]) -> Vec<String> {
     words.filter(|t| seen.insert(t.clone())).collect()
 }
 
-/// What of the price list the run needs: the models that pay, and those that
-/// the recordings name.
-fn priced(agents: &Agents, datasets: &[Dataset]) -> Prices {
+/// What of the price list the run needs: the models that pay, those that the
+/// recordings name, and the one that compacts.
+fn priced(spec: &RunSpec, datasets: &[Dataset]) -> Prices {
+    let agents = &spec.agents;
     let list = agents.list();
     let transcripts = datasets.iter().flat_map(|d| &d.transcripts);
     let payers = transcripts.flat_map(|t| {
@@ -217,6 +272,7 @@ fn priced(agents: &Agents, datasets: &[Dataset]) -> Prices {
         let aside = aside.map(|model| agents.recorded(Some(model)));
         agents.of(recorded).into_iter().chain([agents.recorded(recorded)]).chain(aside)
     });
+    let payers = payers.chain(spec.compactor.as_deref().cloned());
     let models =
         payers.filter_map(|agent| Some((agent.model.clone(), list.entry(&agent.model)?.clone())));
     Prices {
@@ -286,7 +342,7 @@ fn manifest(spec: &RunSpec, datasets: &[Dataset], counter: &Counter, seats: &Sea
             _ => Source::Lexical,
         },
         agent_models: spec.agents.names(),
-        prices: priced(&spec.agents, datasets),
+        prices: priced(spec, datasets),
         profile: PROFILE,
         warnings: datasets.iter().flat_map(|d| d.warnings.clone()).collect(),
     }
@@ -313,26 +369,4 @@ fn verbosity(arguments: &Arguments) -> Verbosity {
     } else {
         Verbosity::Normal
     }
-}
-
-fn plan(spec: &RunSpec, samples: &[Sample]) -> String {
-    let requests: usize = samples.iter().map(|s| s.transcript.requests().count()).sum();
-    let cells: u32 = spec
-        .presets
-        .iter()
-        .map(|p| if p.uses_compactor() { spec.replicates } else { 1 })
-        .sum::<u32>()
-        * (spec.windows.len() * samples.len()) as u32;
-    let asked: usize = samples.iter().map(|s| s.probes.len()).sum();
-    let probes = match asked {
-        0 => String::new(),
-        n => format!("{n} probes, each put to one context a cell and graded\n"),
-    };
-    format!(
-        "{} transcripts with {requests} requests\n{} presets × {} windows: {cells} cells\n\
-         {probes}0 calls to a model: every seat is offline, nothing is spent\n",
-        samples.len(),
-        spec.presets.len(),
-        spec.windows.len(),
-    )
 }

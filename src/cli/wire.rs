@@ -8,6 +8,7 @@ use clap::ValueEnum;
 use jiff::Timestamp;
 
 use super::exit::Failure;
+use crate::llm::Now;
 use crate::replay::{WindowError, WindowSpec};
 use crate::run::Seats;
 use crate::seats::{answerer, compactor, judge};
@@ -50,9 +51,21 @@ pub(super) fn seats(counter: &Arc<Counter>) -> Seats {
     }
 }
 
-/// The time of day, for the names of run folders only.
+/// A variable of the environment: keys and addresses of providers. An empty
+/// one counts as not set.
+pub(super) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
+}
+
+/// The time of day: for the names of run folders, prices by the hour, and
+/// servers that name an hour to come back.
 pub(super) fn now() -> Timestamp {
     Timestamp::now()
+}
+
+/// The same as a parameter.
+pub(super) fn clock() -> Now {
+    Box::new(now)
 }
 
 /// Cores that may be used.

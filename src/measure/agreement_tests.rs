@@ -20,12 +20,12 @@ fn case(file: &str, question: usize, label: bool, author: Author) -> LabelledCas
 fn judged(accepts: bool) -> Judgement {
     let (verdict, score) =
         if accepts { (Verdict::Correct, 1.0) } else { (Verdict::Incorrect, 0.0) };
-    Judgement { verdict, score: Some(score), rationale: String::new() }
+    Judgement { verdict, score: Some(score), rationale: String::new(), votes: Vec::new() }
 }
 
 fn unscored(why: &str) -> Judgement {
     let verdict = Verdict::Unscored(why.to_owned());
-    Judgement { verdict, score: None, rationale: why.to_owned() }
+    Judgement { verdict, score: None, rationale: why.to_owned(), votes: Vec::new() }
 }
 
 fn report(graded: &[(LabelledCase, Judgement)]) -> JudgeReport {
@@ -158,7 +158,10 @@ fn a_planted_half_errs_both_ways_and_is_outside_kappa() {
         let mut case = case("f", 1, true, Author::Planted(Planted::Partial));
         case.label = Label::Score(0.5);
         let verdict = Verdict::Partial(score);
-        (case, Judgement { verdict, score: Some(score), rationale: String::new() })
+        (
+            case,
+            Judgement { verdict, score: Some(score), rationale: String::new(), votes: Vec::new() },
+        )
     };
     let report = report(&[half(0.5), half(0.75), half(0.1)]);
     let row = &report.rows[0];

@@ -237,7 +237,12 @@ mod tests {
     }
 
     fn scored(score: f64) -> Judgement {
-        Judgement { verdict: Verdict::Correct, score: Some(score), rationale: String::new() }
+        Judgement {
+            verdict: Verdict::Correct,
+            score: Some(score),
+            rationale: String::new(),
+            votes: Vec::new(),
+        }
     }
 
     #[test]
@@ -267,7 +272,8 @@ mod tests {
         let value = Expectation::AnyOf(vec!["80".to_owned()]);
         let right = case(value, Label::Correct, Author::Unnamed);
         let verdict = Verdict::Unscored("busy".to_owned());
-        let judgement = Judgement { verdict, score: None, rationale: "busy".to_owned() };
+        let judgement =
+            Judgement { verdict, score: None, rationale: "busy".to_owned(), votes: Vec::new() };
         assert_eq!(right.outcome(&judgement), Outcome::Unscored);
         assert_eq!(right.outcome(&scored(0.49)), Outcome::FalseReject);
         assert_eq!(right.outcome(&scored(0.5)), Outcome::Agrees);

@@ -77,7 +77,8 @@ impl Agents {
         own.unwrap_or_else(|| self.named(billed_instead(recorded)))
     }
 
-    fn named(&self, name: &str) -> Agent {
+    /// A model by its name, whether it is listed or not.
+    pub fn named(&self, name: &str) -> Agent {
         let found = self.list.priced(name);
         Agent {
             billed_as: name.to_owned(),

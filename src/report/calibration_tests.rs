@@ -131,11 +131,13 @@ fn every_answer_stands_in_the_verdicts_with_its_label() {
         verdict: Verdict::Correct,
         score: Some(1.0),
         rationale: "it says `a`".to_owned(),
+        votes: Vec::new(),
     };
     let unscored = Judgement {
         verdict: Verdict::Unscored("busy".to_owned()),
         score: None,
         rationale: "busy".to_owned(),
+        votes: Vec::new(),
     };
     let csv = String::from_utf8(verdicts_csv(&cases, &[judgement, unscored])).unwrap();
     assert_eq!(

@@ -8,8 +8,8 @@
 use crate::model::Report;
 
 mod block;
-mod calls_csv;
 mod calibration;
+mod calls_csv;
 mod compactions_csv;
 mod grid;
 mod html;

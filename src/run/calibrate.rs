@@ -128,7 +128,7 @@ mod tests {
             tokio::time::sleep(Duration::from_millis(late)).await;
             self.waiting.fetch_sub(1, Ordering::SeqCst);
             let rationale = grading.answer.to_owned();
-            Judgement { verdict: Verdict::Correct, score: Some(1.0), rationale }
+            Judgement { verdict: Verdict::Correct, score: Some(1.0), rationale, votes: Vec::new() }
         }
 
         fn name(&self) -> &str {

@@ -65,7 +65,8 @@ struct Text {
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
-    journal: File,
+    /// `None`: nothing is kept.
+    journal: Option<File>,
     /// Whether questions and answers stay out of the journal.
     wordless: bool,
 }
@@ -95,10 +96,15 @@ impl Folder {
         fs::create_dir_all(path).map_err(io(path))?;
         let journal_path = path.join("cells.jsonl");
         let journal = File::create(&journal_path).map_err(io(&journal_path))?;
-        let folder = Self { path: path.to_owned(), journal, wordless: false };
+        let folder = Self { path: path.to_owned(), journal: Some(journal), wordless: false };
         let json = serde_json::to_string_pretty(manifest).expect("plain data serialises");
         folder.write("manifest.json", format!("{json}\n").as_bytes())?;
         Ok(folder)
+    }
+
+    /// A folder that keeps nothing, for a rehearsal.
+    pub fn nowhere() -> Self {
+        Self { path: PathBuf::new(), journal: None, wordless: false }
     }
 
     /// Removes a file of an earlier run, if it is there.
@@ -115,7 +121,7 @@ impl Folder {
         let journal_path = path.join("cells.jsonl");
         let journal =
             File::options().append(true).open(&journal_path).map_err(io(&journal_path))?;
-        Ok(Self { path: path.to_owned(), journal, wordless: false })
+        Ok(Self { path: path.to_owned(), journal: Some(journal), wordless: false })
     }
 
     /// Keeps questions, expectations and answers out of the journal: all that is
@@ -157,9 +163,10 @@ impl Folder {
     }
 
     fn append(&mut self, line: &Line) -> Result<(), FolderError> {
+        let Some(journal) = &mut self.journal else { return Ok(()) };
         let mut json = serde_json::to_string(line).expect("plain data serialises");
         json.push('\n');
-        self.journal.write_all(json.as_bytes()).map_err(io(&self.path.join("cells.jsonl")))
+        journal.write_all(json.as_bytes()).map_err(io(&self.path.join("cells.jsonl")))
     }
 
     /// Rewrites the journal sorted, so that equal runs give equal files.
@@ -194,6 +201,9 @@ impl Folder {
     /// Writes a file whole: under another name first, so that a crash leaves
     /// the old one or the new one.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), FolderError> {
+        if self.journal.is_none() {
+            return Ok(());
+        }
         let path = self.path.join(name);
         let partial = self.path.join(format!("{name}.partial"));
         fs::write(&partial, bytes).map_err(io(&partial))?;

@@ -297,6 +297,6 @@ async fn replay_all(
 fn compactor(seats: &Seats, subject: &Subject, replicate: u32) -> Arc<dyn Compactor> {
     let shared = &seats.compactor;
     let own = shared.counting(&subject.recording.counter);
-    let own = own.or_else(|| shared.repeated(replicate));
-    own.unwrap_or_else(|| Arc::clone(shared))
+    let own = own.unwrap_or_else(|| Arc::clone(shared));
+    own.repeated(replicate).unwrap_or(own)
 }

@@ -1,0 +1,323 @@
+//! The line to the models of a run: cassette, budget, limits. Models meet their
+//! keys, their prices and their recordings here.
+
+use std::collections::BTreeMap;
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::exit::{Exit, Failure};
+use super::model_name::{self, ModelName};
+use super::wire;
+use crate::llm::cassette::Mode;
+use crate::llm::{
+    Budget, CallError, Calls, Cassette, Client, EitherWay, HaltCause, Key, Limits, Live, Llm, Lost,
+    Model, Once, Options, Rehearsal, Scrubbed, Watched,
+};
+use crate::pricing::PriceList;
+use crate::tokens::Counter;
+
+/// How models are called.
+#[derive(Debug, Args)]
+pub struct Line {
+    /// Recording of calls, with --record or --replay
+    #[arg(long, value_name = "FILE")]
+    cassette: Option<PathBuf>,
+
+    /// Add every call to the cassette; those that it holds are read from it
+    #[arg(long, requires = "cassette", conflicts_with = "replay")]
+    record: bool,
+
+    /// Read every call from the cassette; nothing is sent
+    #[arg(long, requires = "cassette")]
+    replay: bool,
+
+    /// Spend at most so much: no call is made that could pass it
+    #[arg(long, value_name = "USD", value_parser = dollars)]
+    max_cost: Option<f64>,
+
+    /// Calls under way at a time, for each model
+    #[arg(long, value_name = "N", default_value = "16")]
+    concurrency: NonZero<u32>,
+
+    /// Calls begun in a minute, for each model [default: any number]
+    #[arg(long, value_name = "N")]
+    per_minute: Option<NonZero<u32>>,
+
+    /// Seconds that a model may take for a reply
+    #[arg(long, value_name = "SECONDS", default_value = "120")]
+    timeout: NonZero<u32>,
+
+    /// Whether keys, tokens, passwords, private keys and e-mail addresses are replaced by
+    /// placeholders before text is sent [default: yes, but for servers on this machine]
+    #[arg(long, value_name = "yes|no", value_enum)]
+    redact: Option<Redact>,
+}
+
+/// Whether text is scrubbed before it is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Redact {
+    Yes,
+    No,
+}
+
+fn dollars(typed: &str) -> Result<f64, String> {
+    let usd: f64 = typed.trim_start_matches('$').parse().map_err(|_| "not a number".to_owned())?;
+    if usd.is_finite() && usd >= 0.0 { Ok(usd) } else { Err("not an amount".to_owned()) }
+}
+
+impl Line {
+    /// Whether no call is made.
+    fn is_replay(&self) -> bool {
+        self.replay
+    }
+
+    /// Calls under way at a time.
+    pub(super) fn concurrency(&self) -> usize {
+        self.concurrency.get() as usize
+    }
+}
+
+/// What a call reaches.
+enum Reach {
+    /// The provider.
+    Provider(Arc<Client>),
+    /// The cassette alone.
+    Cassette,
+    /// Nobody, but for what the cassette holds: it is counted.
+    Rehearsal { counter: Arc<Counter>, recorded: Option<Arc<Calls>> },
+}
+
+/// The models of a run and the line to them.
+pub(super) struct Exchange {
+    pub calls: Arc<Calls>,
+    reach: Reach,
+    prices: Arc<PriceList>,
+    limits: Limits,
+    redact: Option<Redact>,
+    live: Vec<Arc<Live>>,
+    models: BTreeMap<String, Arc<dyn Llm>>,
+    lost: Arc<Lost>,
+    /// What is odd about the cassette.
+    pub warnings: Vec<String>,
+}
+
+impl Exchange {
+    /// Opens the cassette and the line, for the models that are typed.
+    pub fn open(
+        line: &Line,
+        typed: &[&str],
+        prices: &Arc<PriceList>,
+        seed: u64,
+    ) -> Result<Self, Failure> {
+        let mut keys: Vec<Key> = Vec::new();
+        for name in typed {
+            if let (Some(model), false) = (model_name::parse(name)?, line.is_replay()) {
+                keys.extend(model.endpoint(prices)?.key().cloned());
+            }
+        }
+        let (cassette, warnings) = line.cassette(keys)?;
+        let reach = match line.is_replay() {
+            true => Reach::Cassette,
+            false => Reach::Provider(line.client(seed)?),
+        };
+        Ok(Self { warnings, ..Self::new(line, prices, reach, cassette) })
+    }
+
+    /// Opens no line: what would be called is counted.
+    pub fn rehearsal(
+        line: &Line,
+        prices: &Arc<PriceList>,
+        counter: &Arc<Counter>,
+    ) -> Result<Self, Failure> {
+        let recorded = line.recorded()?.map(|tape| Arc::new(Calls::new(Some(tape), wire::clock())));
+        let reach = Reach::Rehearsal { counter: Arc::clone(counter), recorded };
+        Ok(Self::new(line, prices, reach, None))
+    }
+
+    fn new(line: &Line, prices: &Arc<PriceList>, reach: Reach, cassette: Option<Cassette>) -> Self {
+        Self {
+            calls: Arc::new(Calls::new(cassette, wire::clock())),
+            reach,
+            prices: Arc::clone(prices),
+            limits: Limits {
+                concurrency: line.concurrency.get(),
+                per_minute: line.per_minute.map(NonZero::get),
+            },
+            redact: line.redact,
+            live: Vec::new(),
+            models: BTreeMap::new(),
+            lost: Arc::default(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Whether some calls may be on a cassette.
+    pub fn has_cassette(&self) -> bool {
+        let rehearsed = matches!(&self.reach, Reach::Rehearsal { recorded: Some(_), .. });
+        rehearsed || self.calls.cassette().is_some()
+    }
+
+    /// The model of a name, the same for all who name it; `None`: offline.
+    pub fn llm(&mut self, typed: &str) -> Result<Option<Arc<dyn Llm>>, Failure> {
+        let Some(name) = model_name::parse(typed)? else { return Ok(None) };
+        if let Some(known) = self.models.get(typed) {
+            return Ok(Some(Arc::clone(known)));
+        }
+        let model = name.model(&self.prices);
+        let prices = self.prices.priced(&name.id()).cloned();
+        let llm = match &self.reach {
+            Reach::Provider(client) => self.called(&name, model, &Arc::clone(client))?,
+            Reach::Cassette => {
+                self.replayed(Once::replayed(model, prices, Arc::clone(&self.calls)))
+            }
+            Reach::Rehearsal { counter, recorded } => {
+                let rehearsal = Rehearsal::new(model.clone(), Arc::clone(counter));
+                let calls = Arc::clone(&self.calls);
+                let once: Arc<dyn Llm> = Arc::new(Once::live(Arc::new(rehearsal), prices, calls));
+                match recorded.clone() {
+                    Some(tape) => {
+                        let known = self.replayed(Once::replayed(model, None, tape));
+                        Arc::new(EitherWay::new(known, once))
+                    }
+                    None => once,
+                }
+            }
+        };
+        let llm: Arc<dyn Llm> = Arc::new(Watched::new(llm, Arc::clone(&self.lost)));
+        self.models.insert(typed.to_owned(), Arc::clone(&llm));
+        Ok(Some(llm))
+    }
+
+    /// A model that is called.
+    fn called(
+        &mut self,
+        name: &ModelName,
+        model: Model,
+        client: &Arc<Client>,
+    ) -> Result<Arc<dyn Llm>, Failure> {
+        let endpoint = name.endpoint(&self.prices)?;
+        let prices = endpoint.prices().cloned();
+        let scrubs = self.redact.map_or(!endpoint.is_local(), |redact| redact == Redact::Yes);
+        let live = client.live(model, endpoint, self.limits);
+        let live = Arc::new(live.map_err(|problem| Failure::usage(problem.to_string()))?);
+        self.live.push(Arc::clone(&live));
+        let once = Once::live(live, prices, Arc::clone(&self.calls));
+        Ok(if scrubs { Arc::new(Scrubbed::new(Arc::new(once))) } else { Arc::new(once) })
+    }
+
+    /// A model whose calls are on a cassette. Whether they were scrubbed before
+    /// they were recorded is not known here, unless it is said.
+    fn replayed(&self, once: Once) -> Arc<dyn Llm> {
+        let once: Arc<dyn Llm> = Arc::new(once);
+        match self.redact {
+            Some(Redact::No) => once,
+            Some(Redact::Yes) => Arc::new(Scrubbed::new(once)),
+            None => {
+                let scrubbed = Arc::new(Scrubbed::new(Arc::clone(&once)));
+                Arc::new(EitherWay::new(once, scrubbed))
+            }
+        }
+    }
+
+    /// Closes the cassette, and says how the run ended as far as models go.
+    ///
+    /// # Errors
+    /// If the cassette cannot be written; if a model could never be called, or
+    /// the cassette lacks a call: nothing was measured then.
+    pub fn close(&self) -> Result<Exit, Failure> {
+        if let Some(cassette) = self.calls.cassette() {
+            cassette.finish().map_err(|problem| Failure::usage(problem.to_string()))?;
+        }
+        let lost = self.lost.first();
+        if let Some((calls, error @ CallError::NotRecorded(_))) = &lost {
+            let more = match calls {
+                1 => String::new(),
+                n => format!("\n{n} calls are missing, this is the first"),
+            };
+            return Err(Failure::usage(format!("{error}{more}")));
+        }
+        let halts = self.live.iter().filter_map(|live| Some((live, live.halted()?)));
+        for (live, halt) in halts {
+            let told = format!("{}: {}", live.model(), halt.reason);
+            if matches!(halt.cause, HaltCause::Fault(_)) && !halt.after_success {
+                return Err(Failure::usage(told)
+                    .help("check the key, the account and the name of the model"));
+            }
+            wire::say(&format!("error: {told}"));
+        }
+        let Some((calls, error)) = lost else { return Ok(Exit::Done) };
+        let calls = match calls {
+            1 => "a call".to_owned(),
+            n => format!("{n} calls"),
+        };
+        wire::say(&format!("error: {calls} brought no reply: {error}"));
+        wire::say(match self.calls.cassette() {
+            Some(_) => "help: run it again: what is on the cassette costs nothing",
+            None => {
+                "help: with --cassette FILE --record, a run that is made again pays only for \
+                     what is missing"
+            }
+        });
+        Ok(Exit::Incomplete)
+    }
+}
+
+impl Line {
+    fn cassette(&self, keys: Vec<Key>) -> Result<(Option<Cassette>, Vec<String>), Failure> {
+        let Some(file) = &self.cassette else { return Ok((None, Vec::new())) };
+        let mode = match (self.record, self.replay) {
+            (true, _) => Mode::Record,
+            (_, true) => Mode::Replay,
+            _ => {
+                return Err(Failure::usage("--cassette without --record or --replay")
+                    .help("--record adds calls to it, --replay reads every call from it"));
+            }
+        };
+        let scrub =
+            move |text: &str| keys.iter().fold(text.to_owned(), |text, key| key.scrub(&text));
+        let (cassette, warnings) = Cassette::open(file, mode, Arc::new(scrub))
+            .map_err(|problem| Failure::usage(problem.to_string()))?;
+        Ok((Some(cassette), warnings))
+    }
+
+    /// The cassette as it is, if there is one yet.
+    fn recorded(&self) -> Result<Option<Cassette>, Failure> {
+        let Some(file) = self.cassette.as_ref().filter(|file| file.exists()) else {
+            return Ok(None);
+        };
+        let (cassette, _) = Cassette::open(file, Mode::Replay, Arc::new(str::to_owned))
+            .map_err(|problem| Failure::usage(problem.to_string()))?;
+        Ok(Some(cassette))
+    }
+
+    fn client(&self, seed: u64) -> Result<Arc<Client>, Failure> {
+        let attempt = Duration::from_secs(self.timeout.get().into());
+        let mut options = Options::new(seed, wire::now);
+        options.budget = Budget::new(self.max_cost);
+        options.call = options.call.max(attempt);
+        options.attempt = attempt;
+        Client::new(options).map_err(|problem| {
+            Failure::with_code(Exit::Incomplete, problem.to_string())
+                .help("the system gave no thread; try again, or free some memory")
+        })
+    }
+
+    /// Options of models where no seat has one would be taken for obeyed.
+    pub(super) fn refuse_idle(&self) -> Result<(), Failure> {
+        let idle = [
+            (self.cassette.is_some(), "--cassette"),
+            (self.max_cost.is_some(), "--max-cost"),
+            (self.per_minute.is_some(), "--per-minute"),
+            (self.redact.is_some(), "--redact"),
+        ];
+        match idle.iter().find(|(given, _)| *given) {
+            Some((_, option)) => Err(Failure::usage(format!("{option} without a model"))
+                .help("name one with --compactor, --answerer or --judge, or leave it out")),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! What MODEL means: a provider, a model, how it is asked, and the server that
+//! the environment names for it.
+
+use std::str::FromStr;
+
+use super::exit::Failure;
+use super::wire;
+use crate::llm::providers::named;
+use crate::llm::{Endpoint, Key, Model, Provider, Settings};
+use crate::pricing::PriceList;
+use serde_json::Value as Json;
+
+/// Tokens for thinking where a model thinks unasked: what most questions of
+/// the seats take at the providers' default effort, with a margin.
+const ROOM: u64 = 8_192;
+
+/// The seat's stand-in, which is no model.
+pub(super) const OFFLINE: &str = "offline";
+
+/// A provider that needs no address typed.
+struct Known {
+    name: &'static str,
+    /// The wire format, by its name.
+    speaks: &'static str,
+    base: &'static str,
+    /// Variables that may hold the key, the first that is set counts.
+    keys: &'static [&'static str],
+}
+
+/// Providers with an address of their own. Any other speaks OpenAI's chat
+/// completions at `NAME_BASE_URL` with the key in `NAME_API_KEY`.
+const KNOWN: &[Known] = &[
+    Known {
+        name: "openai",
+        speaks: "openai",
+        base: "https://api.openai.com/v1",
+        keys: &["OPENAI_API_KEY"],
+    },
+    Known {
+        name: "openai-responses",
+        speaks: "openai-responses",
+        base: "https://api.openai.com/v1",
+        keys: &["OPENAI_API_KEY"],
+    },
+    Known {
+        name: "anthropic",
+        speaks: "anthropic",
+        base: "https://api.anthropic.com",
+        keys: &["ANTHROPIC_API_KEY"],
+    },
+    Known {
+        name: "gemini",
+        speaks: "gemini",
+        base: "https://generativelanguage.googleapis.com",
+        keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+    },
+    Known {
+        name: "openrouter",
+        speaks: COMPATIBLE,
+        base: "https://openrouter.ai/api/v1",
+        keys: &["OPENROUTER_API_KEY"],
+    },
+    Known {
+        name: "deepseek",
+        speaks: COMPATIBLE,
+        base: "https://api.deepseek.com/v1",
+        keys: &["DEEPSEEK_API_KEY"],
+    },
+    Known {
+        name: "mistral",
+        speaks: COMPATIBLE,
+        base: "https://api.mistral.ai/v1",
+        keys: &["MISTRAL_API_KEY"],
+    },
+    Known {
+        name: "groq",
+        speaks: COMPATIBLE,
+        base: "https://api.groq.com/openai/v1",
+        keys: &["GROQ_API_KEY"],
+    },
+    Known { name: "xai", speaks: COMPATIBLE, base: "https://api.x.ai/v1", keys: &["XAI_API_KEY"] },
+    Known { name: "ollama", speaks: COMPATIBLE, base: "http://127.0.0.1:11434/v1", keys: &[] },
+    Known { name: "lmstudio", speaks: COMPATIBLE, base: "http://127.0.0.1:1234/v1", keys: &[] },
+    Known { name: "vllm", speaks: COMPATIBLE, base: "http://127.0.0.1:8000/v1", keys: &[] },
+    Known { name: "llamacpp", speaks: COMPATIBLE, base: "http://127.0.0.1:8080/v1", keys: &[] },
+];
+
+/// OpenAI's chat completions as others speak them.
+const COMPATIBLE: &str = "openai-compatible";
+
+/// A model as typed: `provider/model`, and behind a `?` how it is asked
+/// (`openai/gpt-5.4?effort=low&room=4096`).
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ModelName {
+    pub provider: String,
+    pub name: String,
+    temperature: Option<f64>,
+    effort: Option<String>,
+    room: Option<u64>,
+}
+
+impl FromStr for ModelName {
+    type Err = String;
+
+    fn from_str(typed: &str) -> Result<Self, String> {
+        let (id, settings) = typed.split_once('?').unwrap_or((typed, ""));
+        let (provider, name) = id.split_once('/').ok_or("it has no `/`")?;
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if provider.is_empty() || !provider.chars().all(plain) {
+            return Err(format!("`{provider}` is no name of a provider"));
+        }
+        if name.is_empty() || name.contains(char::is_whitespace) {
+            return Err("the model has no name".to_owned());
+        }
+        let mut model = Self {
+            provider: provider.to_owned(),
+            name: name.to_owned(),
+            temperature: None,
+            effort: None,
+            room: None,
+        };
+        for setting in settings.split('&').filter(|setting| !setting.is_empty()) {
+            let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
+            let refused = || format!("`{value}` is no value of `{key}`");
+            match key {
+                "temperature" => {
+                    let degrees = value.parse().ok().filter(|t: &f64| (0.0..=2.0).contains(t));
+                    model.temperature = Some(degrees.ok_or_else(refused)?);
+                }
+                "effort" if !value.is_empty() => model.effort = Some(value.to_owned()),
+                "room" => model.room = Some(value.parse().map_err(|_| refused())?),
+                "effort" => return Err(refused()),
+                _ => return Err(format!("`{key}` is no setting: temperature, effort, room")),
+            }
+        }
+        Ok(model)
+    }
+}
+
+/// Reads a model, or that the seat stays offline (`None`).
+pub(super) fn parse(typed: &str) -> Result<Option<ModelName>, Failure> {
+    if typed == OFFLINE {
+        return Ok(None);
+    }
+    typed.parse().map(Some).map_err(|problem: String| {
+        Failure::usage(format!("`{typed}` is no model: {problem}")).help(
+            "`offline`, or provider/model as in openai/gpt-5.4, anthropic/claude-sonnet-5-5, \
+             gemini/gemini-3.8-flash, ollama/NAME; settings behind a `?`, as in \
+             openai/gpt-5.4?effort=low&room=4096",
+        )
+    })
+}
+
+impl ModelName {
+    /// `provider/model`.
+    pub fn id(&self) -> String {
+        format!("{}/{}", self.provider, self.name)
+    }
+
+    /// The model with its settings. Unasked, models that think get room for it
+    /// and no temperature, which most of them refuse; the others are asked at
+    /// temperature 0, as instruments should be.
+    pub fn model(&self, prices: &PriceList) -> Model {
+        let entry = prices.priced(&self.id()).and_then(|model| prices.entry(&model.id));
+        let says = |field: &str| entry.and_then(|e| e.get(field)).and_then(Json::as_bool);
+        // Anthropic's models think when told to, except for those that always do.
+        let reasons = says("supports_reasoning") == Some(true) && self.provider != "anthropic";
+        let thinks = reasons || says("thinking_always_on") == Some(true);
+        let fixed = thinks || says("supports_sampling_params") == Some(false);
+        let temperature = self.temperature.or((!fixed).then_some(0.0));
+        let room = self.room.unwrap_or(if thinks { ROOM } else { 0 });
+        let settings = Settings { temperature, effort: self.effort.clone(), room };
+        Model { provider: self.provider.clone(), name: self.name.clone(), settings }
+    }
+
+    /// The server that the environment names, or the provider's own.
+    pub fn endpoint(&self, prices: &PriceList) -> Result<Endpoint, Failure> {
+        self.endpoint_in(&wire::variable, prices)
+    }
+
+    fn endpoint_in(
+        &self,
+        variable: &dyn Fn(&str) -> Option<String>,
+        prices: &PriceList,
+    ) -> Result<Endpoint, Failure> {
+        let known = KNOWN.iter().find(|known| known.name == self.provider);
+        let stem = match self.provider.as_str() {
+            "openai-responses" => "OPENAI".to_owned(),
+            other => other.to_uppercase().replace('-', "_"),
+        };
+        let base_variable = format!("{stem}_BASE_URL");
+        let typed = variable(&base_variable);
+        let base = typed.as_deref().or(known.map(|known| known.base)).ok_or_else(|| {
+            Failure::usage(format!("nobody knows where the provider `{}` is", self.provider)).help(
+                format!(
+                    "set {base_variable} to the address of an OpenAI-compatible server, or use \
+                     one of {}",
+                    KNOWN.iter().map(|known| known.name).collect::<Vec<_>>().join(", ")
+                ),
+            )
+        })?;
+        let own_key = format!("{stem}_API_KEY");
+        let keys = known.map(|known| known.keys).filter(|keys| !keys.is_empty());
+        let keys = keys.map_or_else(|| vec![own_key.as_str()], <[&str]>::to_vec);
+        let key = match keys.iter().find_map(|name| Some((name, variable(name)?))) {
+            Some((name, value)) => Some(Key::new(&value).map_err(|problem| {
+                Failure::usage(format!("{name}: {problem}")).help("copy the key again")
+            })?),
+            None => None,
+        };
+        let speaks = known.map_or(COMPATIBLE, |known| known.speaks);
+        let listed = prices.priced(&self.id()).cloned();
+        let endpoint =
+            Endpoint::new(dialect(speaks, base), base, key, listed).map_err(|problem| {
+                Failure::usage(format!("{base_variable}: {problem}"))
+                    .help("an address looks like http://127.0.0.1:8080/v1")
+            })?;
+        if endpoint.key().is_none() && !endpoint.is_local() {
+            let names = keys.join(" or ");
+            return Err(Failure::usage(format!("{} needs a key: {names} is not set", self.id()))
+                .help(format!("set {names} in the environment; recap keeps no key anywhere")));
+        }
+        Ok(endpoint)
+    }
+}
+
+/// What a server speaks: OpenAI's newer fields are known to OpenAI alone.
+fn dialect(speaks: &str, base: &str) -> &'static dyn Provider {
+    let speaks = match speaks {
+        "openai" if !base.contains("api.openai.com") => COMPATIBLE,
+        speaks => speaks,
+    };
+    named(speaks).expect("every known provider speaks a known format")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model(typed: &str) -> Model {
+        parse(typed).unwrap().unwrap().model(&PriceList::bundled())
+    }
+
+    fn endpoint(typed: &str, variables: &[(&str, &str)]) -> Result<Endpoint, Failure> {
+        let variable = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        parse(typed).unwrap().unwrap().endpoint_in(&variable, &PriceList::bundled())
+    }
+
+    #[test]
+    fn a_model_is_a_provider_a_name_and_how_it_is_asked() {
+        assert_eq!(parse("offline").unwrap(), None);
+        let named = parse("openrouter/qwen/qwen3-8b?temperature=0.5&effort=low&room=9").unwrap();
+        let named = named.unwrap();
+        assert_eq!((named.provider.as_str(), named.name.as_str()), ("openrouter", "qwen/qwen3-8b"));
+        let settings = named.model(&PriceList::bundled()).settings;
+        let expected = Settings { temperature: Some(0.5), effort: Some("low".into()), room: 9 };
+        assert_eq!(settings, expected);
+    }
+
+    #[test]
+    fn what_is_no_model_is_told_with_its_reason() {
+        for (typed, problem) in [
+            ("gpt-5.4", "no `/`"),
+            ("/gpt", "no name of a provider"),
+            ("Open AI/gpt", "no name of a provider"),
+            ("openai/", "has no name"),
+            ("openai/m?warmth=1", "`warmth` is no setting"),
+            ("openai/m?temperature=3", "`3` is no value of `temperature`"),
+            ("openai/m?room=-1", "`-1` is no value of `room`"),
+            ("openai/m?effort", "`` is no value of `effort`"),
+        ] {
+            let error = parse(typed).unwrap_err().to_string();
+            assert!(error.contains(problem) && error.contains("help: "), "{typed}: {error}");
+        }
+    }
+
+    #[test]
+    fn models_that_think_get_room_and_no_temperature() {
+        let thinks = model("openai/gpt-5.4").settings;
+        assert_eq!((thinks.temperature, thinks.room), (None, ROOM));
+        let plain = model("openai/gpt-4o-mini").settings;
+        assert_eq!((plain.temperature, plain.room), (Some(0.0), 0));
+        let unlisted = model("ollama/mine").settings;
+        assert_eq!((unlisted.temperature, unlisted.room), (Some(0.0), 0));
+    }
+
+    #[test]
+    fn the_address_and_the_key_come_from_the_environment() {
+        let own = endpoint("openai/gpt-5.4", &[("OPENAI_API_KEY", "sk-canary-1")]).unwrap();
+        assert_eq!(
+            (own.origin().as_str(), own.provider().name()),
+            ("https://api.openai.com", "openai")
+        );
+        assert!(!own.is_local() && own.prices().is_some());
+        let local = [("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")];
+        let server = endpoint("openai/mine", &local).unwrap();
+        assert_eq!(server.provider().name(), COMPATIBLE, "only OpenAI knows its newer fields");
+        assert!(server.is_local() && server.key().is_none());
+        let any = endpoint("my-lab/m", &[("MY_LAB_BASE_URL", "http://localhost:1")]).unwrap();
+        assert_eq!(any.origin(), "http://localhost:1");
+        let second = endpoint("gemini/g", &[("GOOGLE_API_KEY", "canary-2")]).unwrap();
+        assert!(second.key().unwrap().is_in("<canary-2>"));
+    }
+
+    #[test]
+    fn what_the_environment_lacks_is_named_and_no_key_is_repeated() {
+        let error = |typed, variables| endpoint(typed, variables).unwrap_err().to_string();
+        assert!(error("openai/m", &[]).contains("OPENAI_API_KEY is not set"));
+        assert!(error("gemini/m", &[]).contains("GEMINI_API_KEY or GOOGLE_API_KEY is not set"));
+        let nowhere = error("lab/m", &[]);
+        assert!(nowhere.contains("LAB_BASE_URL") && nowhere.contains("ollama"), "{nowhere}");
+        let broken = error("openai/m", &[("OPENAI_API_KEY", "sk canary")]);
+        assert!(broken.contains("OPENAI_API_KEY") && !broken.contains("canary"), "{broken}");
+        assert!(error("openai/m", &[("OPENAI_BASE_URL", "here")]).contains("OPENAI_BASE_URL"));
+    }
+}

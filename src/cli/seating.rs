@@ -1,0 +1,135 @@
+//! Who sits where, as typed.
+
+use std::sync::Arc;
+
+use clap::Args;
+
+use super::bench::Ask;
+use super::exchange::{Exchange, Line};
+use super::exit::Failure;
+use super::model_name::{self, OFFLINE};
+use super::wire;
+use crate::pricing::PriceList;
+use crate::run::Seats;
+use crate::seats::{answerer, compactor, judge};
+use crate::tokens::Counter;
+
+/// The seats of a run.
+#[derive(Debug, Args)]
+pub struct Seating {
+    /// Who writes summaries: `offline`, or provider/model (openai/…, anthropic/…, gemini/…,
+    /// ollama/…, or NAME/… with NAME_BASE_URL set); settings behind a `?`
+    /// (`?temperature=0&effort=low&room=4096`)
+    #[arg(long, value_name = "MODEL", default_value = OFFLINE)]
+    compactor: String,
+
+    /// Who answers the probes
+    #[arg(long, value_name = "MODEL", default_value = OFFLINE)]
+    answerer: String,
+
+    /// Who grades the answers; name two for a panel, and a third for what they disagree on
+    #[arg(long, value_name = "MODEL", default_values_t = [OFFLINE.to_owned()])]
+    judge: Vec<String>,
+
+    #[command(flatten)]
+    pub line: Line,
+}
+
+impl Seating {
+    /// Whether any seat is filled by a model.
+    pub(super) fn has_models(&self) -> bool {
+        let others = [&self.compactor, &self.answerer];
+        others.into_iter().chain(&self.judge).any(|typed| typed != OFFLINE)
+    }
+
+    /// Whether a model writes the summaries, so that repetitions differ.
+    pub(super) fn has_compactor(&self) -> bool {
+        self.compactor != OFFLINE
+    }
+
+    /// The model in the compactor's seat, as the price list knows it.
+    pub(super) fn compactor_id(&self) -> Result<Option<String>, Failure> {
+        Ok(model_name::parse(&self.compactor)?.map(|model| model.id()))
+    }
+
+    /// Who answers and grades where nothing is asked would never be heard.
+    pub(super) fn refuse(&self, ask: Ask) -> Result<(), Failure> {
+        let idle = self.answerer != OFFLINE || self.judge.iter().any(|judge| judge != OFFLINE);
+        if ask == Ask::Nothing && idle {
+            return Err(Failure::usage("`recap replay` asks no questions")
+                .help("leave out --answerer and --judge, or use `recap bench`"));
+        }
+        Ok(())
+    }
+
+    /// Fills the seats.
+    pub(super) fn fill(
+        &self,
+        counter: &Arc<Counter>,
+        prices: &Arc<PriceList>,
+        seed: u64,
+    ) -> Result<(Seats, Option<Exchange>), Failure> {
+        if !self.has_models() {
+            self.line.refuse_idle()?;
+            return Ok((wire::seats(counter), None));
+        }
+        let mut typed: Vec<&str> = vec![&self.compactor, &self.answerer];
+        typed.extend(self.judge.iter().map(String::as_str));
+        let mut exchange = Exchange::open(&self.line, &typed, prices, seed)?;
+        Ok((self.filled(counter, &mut exchange)?, Some(exchange)))
+    }
+
+    /// Fills the seats for a rehearsal.
+    pub(super) fn rehearse(
+        &self,
+        counter: &Arc<Counter>,
+        prices: &Arc<PriceList>,
+    ) -> Result<(Seats, Exchange), Failure> {
+        let mut exchange = Exchange::rehearsal(&self.line, prices, counter)?;
+        let mut seats = self.filled(counter, &mut exchange)?;
+        if !seats.offline {
+            seats.compactor = Arc::new(compactor::OrElse::new(
+                seats.compactor,
+                Arc::new(compactor::Offline::new(Arc::clone(counter))),
+            ));
+        }
+        Ok((seats, exchange))
+    }
+
+    fn filled(&self, counter: &Arc<Counter>, exchange: &mut Exchange) -> Result<Seats, Failure> {
+        let mut seats = wire::seats(counter);
+        if let Some(llm) = exchange.llm(&self.compactor)? {
+            seats.compactor = Arc::new(compactor::Llm::new(llm, Arc::clone(counter)));
+            seats.offline = false;
+        }
+        if let Some(llm) = exchange.llm(&self.answerer)? {
+            seats.answerer = Arc::new(answerer::Llm::new(llm));
+        }
+        seats.judge = judges(&self.judge, exchange)?;
+        seats.calls = Some(Arc::clone(&exchange.calls));
+        Ok(seats)
+    }
+}
+
+/// One judge, or a panel of two or three.
+pub(super) fn judges(
+    typed: &[String],
+    exchange: &mut Exchange,
+) -> Result<Arc<dyn judge::Judge>, Failure> {
+    let mut judges: Vec<Arc<dyn judge::Judge>> = Vec::new();
+    for name in typed {
+        judges.push(match exchange.llm(name)? {
+            Some(llm) => Arc::new(judge::Llm::new(llm)),
+            None => Arc::new(judge::Offline),
+        });
+    }
+    if judges.len() == 1 {
+        return Ok(judges.remove(0));
+    }
+    match judge::Panel::new(judges) {
+        Ok(panel) => Ok(Arc::new(panel)),
+        Err(problem) => {
+            Err(Failure::usage(problem).help("name --judge once, twice, or three times"))
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! What was asked in vain: a run that lost calls is incomplete, whatever the
+//! seats made of it.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+
+use super::{Answered, Call, CallError, Llm, Model};
+
+/// Calls of a run that brought no reply for a reason of the run.
+#[derive(Debug, Default)]
+pub struct Lost {
+    errors: Mutex<Vec<CallError>>,
+}
+
+impl Lost {
+    /// How many there are, and the first of them by their words; `None`: none.
+    /// The order in which they failed depends on the machine, their words do
+    /// not. A missing recording comes before everything else: it is the only
+    /// one that no second attempt mends.
+    pub fn first(&self) -> Option<(usize, CallError)> {
+        let errors = self.errors.lock().expect("nobody panics with the lock");
+        let missing = |error: &CallError| matches!(error, CallError::NotRecorded(_));
+        let rank = |error: &CallError| (!missing(error), error.to_string());
+        let first = errors.iter().min_by_key(|error| rank(error))?;
+        Some((errors.len(), first.clone()))
+    }
+
+    fn note(&self, error: &CallError) {
+        if !error.is_of_the_request() {
+            self.errors.lock().expect("nobody panics with the lock").push(error.clone());
+        }
+    }
+}
+
+/// A model whose lost calls are remembered.
+pub struct Watched {
+    inner: Arc<dyn Llm>,
+    lost: Arc<Lost>,
+}
+
+impl Watched {
+    /// Watches the calls of a model.
+    pub fn new(inner: Arc<dyn Llm>, lost: Arc<Lost>) -> Self {
+        Self { inner, lost }
+    }
+}
+
+#[async_trait]
+impl Llm for Watched {
+    fn model(&self) -> &Model {
+        self.inner.model()
+    }
+
+    async fn call(&self, call: Call) -> Result<Answered, CallError> {
+        let outcome = self.inner.call(call).await;
+        if let Err(error) = &outcome {
+            self.lost.note(error);
+        }
+        outcome
+    }
+}
+
+/// A model on a recording that does not say whether its calls were scrubbed:
+/// what it does not hold in the one way, it may hold in the other.
+pub struct EitherWay {
+    plain: Arc<dyn Llm>,
+    scrubbed: Arc<dyn Llm>,
+}
+
+impl EitherWay {
+    /// The same recording, read with plain requests and with scrubbed ones.
+    pub fn new(plain: Arc<dyn Llm>, scrubbed: Arc<dyn Llm>) -> Self {
+        Self { plain, scrubbed }
+    }
+}
+
+#[async_trait]
+impl Llm for EitherWay {
+    fn model(&self) -> &Model {
+        self.plain.model()
+    }
+
+    async fn call(&self, call: Call) -> Result<Answered, CallError> {
+        match self.plain.call(call.clone()).await {
+            Err(CallError::NotRecorded(_)) => self.scrubbed.call(call).await,
+            outcome => outcome,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::llm::{Fault, FaultKind, Finish, NoUsage, Question, Reply, Settings};
+    use crate::model::{Seat, Timing};
+
+    /// Fails as told, or says one word.
+    struct Scripted {
+        model: Model,
+        outcome: Result<&'static str, CallError>,
+    }
+
+    #[async_trait]
+    impl Llm for Scripted {
+        fn model(&self) -> &Model {
+            &self.model
+        }
+
+        async fn call(&self, _: Call) -> Result<Answered, CallError> {
+            let text = self.outcome.clone()?.to_owned();
+            let usage = Err(NoUsage::Missing);
+            let reply = Reply { text, finish: Finish::Done, usage, model: None };
+            Ok(Answered { reply, timing: Timing::default(), recorded: true })
+        }
+    }
+
+    fn model(outcome: Result<&'static str, CallError>) -> Arc<Scripted> {
+        let settings = Settings::default();
+        let model = Model { provider: "p".into(), name: "m".into(), settings };
+        Arc::new(Scripted { model, outcome })
+    }
+
+    async fn ask(llm: &dyn Llm) -> Result<String, CallError> {
+        let request = llm.model().request(Question::of("", "What?", 9));
+        let call = Call { seat: Seat::Judge, replicate: 0, request };
+        llm.call(call).await.map(|answered| answered.reply.text)
+    }
+
+    #[tokio::test]
+    async fn what_is_lost_for_a_reason_of_the_run_is_remembered() {
+        let lost = Arc::new(Lost::default());
+        let fault = Fault { kind: FaultKind::BadRequest, status: 400, message: "no".to_owned() };
+        for outcome in [Ok("yes"), Err(CallError::Rejected(fault))] {
+            let _ = ask(&Watched::new(model(outcome), Arc::clone(&lost))).await;
+        }
+        assert_eq!(lost.first(), None, "a rejected request says something of itself");
+        let halted = CallError::Halted("a wrong key".to_owned());
+        let missing = CallError::NotRecorded("judge of p/m".to_owned());
+        for error in [halted.clone(), missing.clone(), halted] {
+            let watched = Watched::new(model(Err(error)), Arc::clone(&lost));
+            assert!(ask(&watched).await.is_err());
+        }
+        assert_eq!(lost.first(), Some((3, missing)));
+    }
+
+    #[tokio::test]
+    async fn a_recording_is_read_either_way() {
+        let missing = || Err(CallError::NotRecorded("key".to_owned()));
+        let both = |plain, scrubbed| EitherWay::new(model(plain), model(scrubbed));
+        assert_eq!(ask(&both(Ok("plain"), Ok("scrubbed"))).await, Ok("plain".to_owned()));
+        assert_eq!(ask(&both(missing(), Ok("scrubbed"))).await, Ok("scrubbed".to_owned()));
+        assert!(ask(&both(missing(), missing())).await.is_err());
+        let halted = CallError::Halted("gone".to_owned());
+        assert_eq!(ask(&both(Err(halted.clone()), Ok("scrubbed"))).await, Err(halted));
+    }
+}
