@@ -1,0 +1,435 @@
+//! What calls of a real model come to when the server, the network or the
+//! account fails, at the beginning, in the middle and at the end of a run.
+
+#[path = "common/server.rs"]
+mod server;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use recap::llm::providers::OpenAiChat;
+use recap::llm::{
+    Answered, Budget, Call, CallError, Client, Endpoint, FaultKind, Finish, HaltCause, Key, Limits,
+    Live, LiveError, Llm, Model, Options, Patience, Question, Settings,
+};
+use recap::model::Seat;
+use recap::pricing::{ModelPrices, PriceList};
+use serde_json::json;
+use server::{Act, Received, Server, chat, nowhere};
+
+const KEY: &str = "sk-canary-0123456789";
+
+/// Calls of a sequence.
+const CALLS: usize = 5;
+
+/// Hardly any wait between attempts, and time enough on a busy machine.
+fn options() -> Options {
+    let mut options = Options::new(7, || "2026-11-20T02:00:00Z".parse().unwrap());
+    options.attempt = Duration::from_secs(60);
+    options.call = Duration::from_secs(600);
+    options.patience = Patience {
+        attempts: 3,
+        first_wait: Duration::from_millis(1),
+        longest_wait: Duration::from_millis(5),
+    };
+    options
+}
+
+fn model() -> Model {
+    let (provider, name) = ("openai".to_owned(), "mock".to_owned());
+    Model { provider, name, settings: Settings::default() }
+}
+
+fn endpoint(base: &str, prices: Option<ModelPrices>) -> Endpoint {
+    let key = Key::new(KEY).unwrap();
+    Endpoint::new(&OpenAiChat::OPENAI, base, Some(key), prices).unwrap()
+}
+
+fn live_with(base: &str, options: Options) -> Live {
+    let client = Client::new(options).unwrap();
+    client.live(model(), endpoint(base, None), Limits::default()).unwrap()
+}
+
+fn live(base: &str) -> Live {
+    live_with(base, options())
+}
+
+fn question(text: &str) -> Call {
+    let request = model().request(Question::of("be brief", text, 50));
+    Call { seat: Seat::Judge, replicate: 0, request }
+}
+
+async fn ask(live: &Live, text: &str) -> Result<Answered, CallError> {
+    live.call(question(text)).await
+}
+
+/// What a call that meets a fault comes to.
+enum Expected {
+    /// A reply in the end.
+    Reply,
+    Finish(Finish),
+    Rejected(FaultKind),
+    Malformed,
+    Unavailable,
+    /// This call and all after it.
+    Halted(FaultKind),
+}
+use Expected::{Halted, Malformed, Rejected, Unavailable};
+
+/// A fault, how often it occurs in a row, the requests that the call makes then
+/// and what it comes to.
+type Row = (&'static str, Act, usize, usize, Expected);
+
+fn rows() -> Vec<Row> {
+    let always = usize::MAX;
+    let fault = |status, code| Act::fault(status, code, "no: Bearer sk-canary-0123456789");
+    let passing = |status| fault(status, "");
+    let html = |status| Act::html(status, "<h1>Bad sk-canary-0123456789</h1>");
+    let refusal = json!({
+        "choices": [{"message": {"content": null, "refusal": "I won't."}, "finish_reason": "stop"}],
+    });
+    let date = |wait: &str| {
+        let told = passing(429).with("date", "Sun, 06 Nov 1994 08:49:37 GMT");
+        told.with("retry-after", wait)
+    };
+    let mut rows = vec![
+        ("reset in the body, once", Act::Reset, 1, 2, Expected::Reply),
+        ("reset in the body", Act::Reset, always, 3, Unavailable),
+        ("closed without a word", Act::Close, always, 3, Unavailable),
+        ("truncated body, once", Act::Truncate(b"{}".to_vec()), 1, 2, Expected::Reply),
+        ("truncated body", Act::Truncate(b"{}".to_vec()), always, 3, Unavailable),
+        ("no answer, once", Act::Hang, 1, 2, Expected::Reply),
+        ("no answer", Act::Hang, always, 3, Unavailable),
+        ("endless slow body", Act::Drip, always, 3, Unavailable),
+        ("400", fault(400, "bad"), always, 1, Rejected(FaultKind::BadRequest)),
+        ("400 filtered", fault(400, "content_filter"), always, 1, Rejected(FaultKind::Filtered)),
+        ("422", fault(422, "bad"), always, 1, Rejected(FaultKind::BadRequest)),
+        ("413", html(413), always, 1, Rejected(FaultKind::ContextTooLong)),
+        (
+            "too long",
+            fault(400, "context_length_exceeded"),
+            always,
+            1,
+            Rejected(FaultKind::ContextTooLong),
+        ),
+        ("401", fault(401, "invalid_api_key"), always, 1, Halted(FaultKind::Auth)),
+        ("402", fault(402, ""), always, 1, Halted(FaultKind::Quota)),
+        ("403", html(403), always, 1, Halted(FaultKind::Auth)),
+        ("404", fault(404, "model_not_found"), always, 1, Halted(FaultKind::NotFound)),
+        ("quota", fault(429, "insufficient_quota"), always, 1, Halted(FaultKind::Quota)),
+        ("429 in seconds", passing(429).with("retry-after", "0.01"), 1, 2, Expected::Reply),
+        ("429 in ms", passing(429).with("retry-after-ms", "10"), 1, 2, Expected::Reply),
+        ("429 by date", date("Sun, 06 Nov 1994 08:49:38 GMT"), 1, 2, Expected::Reply),
+        ("429 in an hour", passing(429).with("retry-after", "3600"), always, 1, Unavailable),
+        ("429 tomorrow", date("Mon, 07 Nov 1994 08:49:37 GMT"), always, 1, Unavailable),
+        ("429 in the past", date("Sun, 06 Nov 1994 08:49:36 GMT"), 1, 2, Expected::Reply),
+        ("429 nonsense", passing(429).with("retry-after", "-5"), 1, 2, Expected::Reply),
+        ("502 in HTML", html(502), always, 3, Unavailable),
+        ("200 with a fault, once", fault(200, "server_error"), 1, 2, Expected::Reply),
+        ("200 with a fault", fault(200, "server_error"), always, 3, Unavailable),
+        ("200 in HTML, once", html(200), 1, 2, Expected::Reply),
+        ("200 in HTML", html(200), always, 2, Malformed),
+        ("empty body", Act::html(200, ""), always, 2, Malformed),
+        ("200 without choices", Act::json(200, &json!({"id": KEY})), always, 1, Malformed),
+        ("endless body", Act::Flood, always, 1, Malformed),
+        (
+            "redirect",
+            html(307).with("location", "https://a?k=sk-canary-0123456789"),
+            always,
+            1,
+            Halted(FaultKind::NotFound),
+        ),
+        ("refusal", Act::json(200, &refusal), always, 1, Expected::Finish(Finish::Refused)),
+        (
+            "filter",
+            Act::json(200, &chat("", "content_filter")),
+            always,
+            1,
+            Expected::Finish(Finish::Filtered),
+        ),
+        (
+            "cut off",
+            Act::json(200, &chat("so", "length")),
+            always,
+            1,
+            Expected::Finish(Finish::Length),
+        ),
+    ];
+    for (name, status) in
+        [("408", 408), ("429", 429), ("500", 500), ("502", 502), ("503", 503), ("529", 529)]
+    {
+        rows.push((name, passing(status), 2, 3, Expected::Reply));
+        rows.push((name, passing(status), always, 3, Unavailable));
+    }
+    rows
+}
+
+/// Five calls in a row, of which the one at `at` meets the fault.
+async fn sequence((name, act, times, requests, expected): &Row, at: usize) {
+    let (act, times) = (act.clone(), *times);
+    let slow = matches!(act, Act::Hang | Act::Drip);
+    let met = std::sync::atomic::AtomicUsize::new(0);
+    let server = Server::start(move |request| {
+        let fails = request.text() == format!("call {at}")
+            && met.fetch_add(1, std::sync::atomic::Ordering::SeqCst) < times;
+        if fails { act.clone() } else { Act::chat("fine") }
+    });
+    let mut options = options();
+    if slow {
+        options.attempt = Duration::from_millis(750);
+    }
+    let live = live_with(&server.base(), options);
+    for call in 0..CALLS {
+        let context = format!("{name}, call {call}, fault at {at}");
+        let result = ask(&live, &format!("call {call}")).await;
+        let told = format!("{result:?} {:?}", result.as_ref().err().map(ToString::to_string));
+        assert!(!told.contains("canary"), "{context}: {told}");
+        match (&result, expected) {
+            (Err(CallError::Halted(_)), Halted(_)) if call >= at => {}
+            (Ok(answered), _) if call != at => {
+                assert_eq!(answered.reply.text, "fine", "{context}");
+                assert_eq!(answered.timing.attempts, 1, "{context}");
+            }
+            (Ok(answered), Expected::Reply) => {
+                assert_eq!(answered.reply.text, "fine", "{context}");
+                assert_eq!(answered.timing.attempts as usize, *requests, "{context}");
+            }
+            (Ok(answered), Expected::Finish(finish)) => {
+                assert_eq!(answered.reply.finish, *finish, "{context}");
+            }
+            (Err(CallError::Rejected(fault)), Rejected(kind)) => {
+                assert_eq!(fault.kind, *kind, "{context}");
+            }
+            (Err(CallError::Malformed(_)), Malformed) => {}
+            (Err(CallError::Unavailable { attempts, .. }), Unavailable) => {
+                assert_eq!(*attempts as usize, *requests, "{context}");
+            }
+            _ => panic!("{context}: {told}"),
+        }
+    }
+    let others = if matches!(expected, Halted(_)) { at } else { CALLS - 1 };
+    assert_eq!(server.requests(), others + requests, "{name} at {at}");
+    let halt = live.halted();
+    assert!(!format!("{halt:?}").contains("canary"), "{name}: {halt:?}");
+    match (halt, expected) {
+        (Some(halt), Halted(kind)) => {
+            assert_eq!(halt.cause, HaltCause::Fault(*kind), "{name}");
+            assert_eq!(halt.after_success, at > 0, "{name} at {at}");
+        }
+        (None, Halted(_)) => panic!("{name} at {at} does not halt"),
+        (halt, _) => assert_eq!(halt, None, "{name} at {at}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fault_at_any_place_ends_as_it_should_and_touches_no_other_call() {
+    for row in rows() {
+        let places = [0, CALLS / 2, CALLS - 1].map(|at| sequence(&row, at));
+        futures_util::future::join_all(places).await;
+    }
+}
+
+#[tokio::test]
+async fn three_calls_that_find_nobody_end_the_asking() {
+    let live = live(&nowhere());
+    for _ in 0..3 {
+        let error = ask(&live, "anybody?").await.unwrap_err();
+        let CallError::Unavailable { attempts: 3, why } = error else { panic!("{error:?}") };
+        assert!(why.contains("127.0.0.1") && why.contains("cannot connect"), "{why}");
+    }
+    let error = ask(&live, "anybody?").await.unwrap_err();
+    assert!(matches!(error, CallError::Halted(_)), "{error:?}");
+    let halt = live.halted().unwrap();
+    assert_eq!((halt.cause, halt.after_success), (HaltCause::Outage, false));
+}
+
+#[tokio::test]
+async fn an_outage_in_the_middle_is_told_from_a_wrong_set_up() {
+    let server = Server::playing(vec![Act::chat("fine"), Act::fault(503, "", "gone")]);
+    let live = live(&server.base());
+    assert!(ask(&live, "first").await.is_ok());
+    for _ in 0..5 {
+        assert!(ask(&live, "later").await.is_err());
+    }
+    // One, then three calls of three attempts each.
+    assert_eq!(server.requests(), 1 + 9);
+    let halt = live.halted().unwrap();
+    assert_eq!((halt.cause, halt.after_success), (HaltCause::Outage, true));
+}
+
+#[tokio::test]
+async fn calls_that_wait_are_told_of_a_halt_without_a_request() {
+    let server = Server::playing(vec![Act::fault(401, "invalid_api_key", "no")]);
+    let client = Client::new(options()).unwrap();
+    let limits = Limits { concurrency: 1, per_minute: None };
+    let live = client.live(model(), endpoint(&server.base(), None), limits).unwrap();
+    let calls = (0..20).map(|call| {
+        let live = &live;
+        async move { ask(live, &call.to_string()).await }
+    });
+    for result in futures_util::future::join_all(calls).await {
+        assert!(matches!(result, Err(CallError::Halted(_))), "{result:?}");
+    }
+    assert_eq!(server.requests(), 1);
+}
+
+#[tokio::test]
+async fn the_request_carries_key_and_body_and_no_chunks() {
+    let server = Server::playing(vec![Act::chat("fine")]);
+    let live = live(&format!("{}/v1/", server.base()));
+    let answered = ask(&live, "hello").await.unwrap();
+    assert_eq!(answered.reply.text, "fine");
+    let timing = answered.timing;
+    assert!(0.0 < timing.first_byte_ms && timing.first_byte_ms <= timing.total_ms, "{timing:?}");
+    let [request]: [Received; 1] = server.log().try_into().unwrap();
+    assert_eq!(request.path, "/v1/chat/completions");
+    assert_eq!(request.header("authorization"), Some("Bearer sk-canary-0123456789"));
+    assert_eq!(request.header("content-type"), Some("application/json"));
+    assert_eq!(request.header("transfer-encoding"), None);
+    assert!(request.header("content-length").is_some());
+    assert_eq!(request.body["messages"][1]["content"], "hello");
+}
+
+#[tokio::test]
+async fn calls_wait_for_their_turn_and_all_are_answered() {
+    let now = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let most = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let (under_way, seen) = (Arc::clone(&now), Arc::clone(&most));
+    let order = std::sync::atomic::Ordering::SeqCst;
+    let server = Server::start(move |request| {
+        let number = under_way.fetch_add(1, order) + 1;
+        seen.fetch_max(number, order);
+        std::thread::sleep(Duration::from_millis(2));
+        under_way.fetch_sub(1, order);
+        if request.number % 7 == 3 { Act::fault(429, "", "slow down") } else { Act::chat("fine") }
+    });
+    let client = Client::new(options()).unwrap();
+    let limits = Limits { concurrency: 4, per_minute: None };
+    let live = client.live(model(), endpoint(&server.base(), None), limits).unwrap();
+    let calls = (0..60).map(|call| {
+        let live = &live;
+        async move { ask(live, &call.to_string()).await }
+    });
+    let results = futures_util::future::join_all(calls).await;
+    assert!(results.iter().all(Result::is_ok), "{results:?}");
+    let attempts: u32 = results.iter().flatten().map(|answered| answered.timing.attempts).sum();
+    assert_eq!(attempts as usize, server.requests());
+    assert!(most.load(order) <= 4, "{most:?}");
+}
+
+fn capped(usd: f64) -> Options {
+    Options { budget: Budget::new(Some(usd)), ..options() }
+}
+
+fn prices() -> ModelPrices {
+    PriceList::bundled().find("claude-opus-5-5").unwrap().clone()
+}
+
+#[tokio::test]
+async fn no_more_is_spent_than_the_cap_however_many_ask_at_once() {
+    let server = Server::playing(vec![Act::chat("fine")]);
+    // Per call: 10 tokens at 4 and 5 at 20 USD per million are 0.00014; at
+    // worst 50 tokens of output alone are 0.001.
+    let client = Client::new(capped(0.004)).unwrap();
+    let endpoint = endpoint(&server.base(), Some(prices()));
+    let live = client.live(model(), endpoint, Limits::default()).unwrap();
+    let calls = (0..60).map(|call| {
+        let live = &live;
+        async move { ask(live, &call.to_string()).await }
+    });
+    let results = futures_util::future::join_all(calls).await;
+    let answered = results.iter().filter(|result| result.is_ok()).count();
+    let refused = |result: &&_| matches!(result, Err(CallError::OverBudget(_)));
+    assert_eq!(results.iter().filter(refused).count(), 60 - answered, "{results:?}");
+    assert!((client.spent_usd() - answered as f64 * 0.00014).abs() < 1e-9);
+    assert!(client.spent_usd() <= 0.004);
+    // What is left does not cover the worst case of one more call.
+    assert!((15..28).contains(&answered), "{answered}");
+}
+
+#[tokio::test]
+async fn what_may_have_been_billed_is_spent_and_what_was_not_sent_is_not() {
+    for (act, costs) in [(Act::Truncate(Vec::new()), true), (Act::fault(500, "", "no"), false)] {
+        let server = Server::playing(vec![act]);
+        let client = Client::new(capped(1.0)).unwrap();
+        let endpoint = endpoint(&server.base(), Some(prices()));
+        let live = client.live(model(), endpoint, Limits::default()).unwrap();
+        assert!(ask(&live, "hello").await.is_err());
+        assert_eq!(client.spent_usd() > 0.003, costs, "{}", client.spent_usd());
+    }
+    let client = Client::new(capped(1.0)).unwrap();
+    let endpoint = endpoint(&nowhere(), Some(prices()));
+    let live = client.live(model(), endpoint, Limits::default()).unwrap();
+    assert!(ask(&live, "hello").await.is_err());
+    assert_eq!(client.spent_usd(), 0.0);
+}
+
+#[tokio::test]
+async fn a_cap_without_a_price_is_refused_before_any_call() {
+    let client = Client::new(capped(1.0)).unwrap();
+    let refused = client.live(model(), endpoint("https://host", None), Limits::default());
+    let error = refused.err().unwrap();
+    assert_eq!(error, LiveError::Unpriced("openai/mock".to_owned()));
+    assert!(error.to_string().contains("--prices"), "{error}");
+}
+
+#[tokio::test]
+async fn a_caller_that_goes_away_frees_its_turn() {
+    let server = Server::start(|request| match request.text().as_str() {
+        "hang" => Act::Hang,
+        _ => Act::chat("fine"),
+    });
+    let client = Client::new(options()).unwrap();
+    let limits = Limits { concurrency: 1, per_minute: None };
+    let live = client.live(model(), endpoint(&server.base(), None), limits).unwrap();
+    let gone = tokio::time::timeout(Duration::from_millis(50), ask(&live, "hang")).await;
+    assert!(gone.is_err());
+    assert!(ask(&live, "hello").await.is_ok());
+}
+
+#[tokio::test]
+async fn calls_one_after_another_share_a_connection() {
+    let server = Server::playing(vec![Act::chat("fine"), Act::fault(500, "", "no")]);
+    let live = live(&server.base());
+    for _ in 0..3 {
+        let _ = ask(&live, "hello").await;
+    }
+    assert_eq!((server.connections(), server.requests()), (1, 7));
+}
+
+#[tokio::test]
+async fn a_redirect_does_not_carry_the_key_elsewhere() {
+    let elsewhere = Server::playing(vec![Act::chat("fine")]);
+    let to = format!("{}/v1?token=canary", elsewhere.base());
+    let server = Server::playing(vec![Act::html(308, "").with("location", &to)]);
+    let live = live(&server.base());
+    let error = ask(&live, "hello").await.unwrap_err().to_string();
+    assert!(error.contains(&elsewhere.base()) && !error.contains("canary"), "{error}");
+    assert_eq!(elsewhere.requests(), 0);
+}
+
+#[test]
+fn the_client_may_end_in_async_code() {
+    let server = Server::playing(vec![Act::chat("fine")]);
+    let live = live(&server.base());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    // A runtime that waited for its tasks would panic here.
+    runtime.block_on(async move {
+        assert!(ask(&live, "hello").await.is_ok());
+        drop(live);
+    });
+}
+
+#[tokio::test]
+async fn a_call_ends_when_its_time_is_up_whatever_attempts_are_left() {
+    let server = Server::playing(vec![Act::fault(503, "", "later")]);
+    let mut options = options();
+    options.patience = Patience {
+        attempts: u32::MAX,
+        first_wait: Duration::from_millis(20),
+        longest_wait: Duration::from_millis(20),
+    };
+    options.call = Duration::from_millis(200);
+    let error = ask(&live_with(&server.base(), options), "hello").await.unwrap_err();
+    assert!(matches!(error, CallError::Unavailable { .. }), "{error}");
+}
