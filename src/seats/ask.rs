@@ -27,9 +27,8 @@ pub(super) enum Failure {
     /// It ended for another reason, in the provider's word.
     #[error("the reply ended early: {0}")]
     Ended(String),
-    /// It has not the asked shape, nor had the second one. What is wrong with
-    /// it may quote it.
-    #[error("the reply had not the asked shape, nor had the second one")]
+    /// It has not the asked shape, nor had the second one, and why.
+    #[error("the reply had not the asked shape, nor had the second one: {0}")]
     Misshapen(String),
     /// There is none.
     #[error(transparent)]
@@ -166,8 +165,19 @@ pub(super) fn object<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     let objects: Vec<&str> = braced(text).into_iter().filter(is_object).collect();
     match objects[..] {
         [] => Err("it holds no whole JSON object".to_owned()),
-        [one] => serde_json::from_str(one).map_err(|why| why.to_string()),
+        [one] => serde_json::from_str(one).map_err(|why| misfit(&why)),
         [..] => Err(format!("it holds {} JSON objects instead of one", objects.len())),
+    }
+}
+
+/// Why an object is not the one asked for, without a word of its own.
+fn misfit(why: &serde_json::Error) -> String {
+    let told = why.to_string();
+    let name = |kind| told.strip_prefix(kind)?.split('`').nth(1);
+    match (name("missing field"), name("duplicate field")) {
+        (Some(field), _) => format!("it lacks the field `{field}`"),
+        (_, Some(field)) => format!("it has the field `{field}` twice"),
+        _ => "a field is unknown or of another type".to_owned(),
     }
 }
 

@@ -6,7 +6,8 @@ use std::sync::Mutex;
 use async_trait::async_trait;
 
 use crate::llm::{
-    Answered, Call, CallError, Fault, FaultKind, Finish, Llm, Model, Reply, Settings, Tokens,
+    Answered, Call, CallError, Fault, FaultKind, Finish, Llm, Model, NoUsage, Reply, Settings,
+    Tokens,
 };
 use crate::model::{Timing, Usage};
 
@@ -88,6 +89,12 @@ pub(super) fn ended(text: &str, finish: Finish) -> Result<Reply, CallError> {
     };
     let usage = Ok(Tokens { usage, reasoning: None });
     Ok(Reply { text: text.to_owned(), finish, usage, model: None })
+}
+
+/// A whole reply whose tokens nobody told.
+pub(super) fn uncounted(text: &str) -> Result<Reply, CallError> {
+    let reply = said(text)?;
+    Ok(Reply { usage: Err(NoUsage::Missing), ..reply })
 }
 
 /// A request that the provider turned down.

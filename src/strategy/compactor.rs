@@ -25,8 +25,20 @@ pub struct TaskMessage {
 }
 
 /// Where the messages go in a rendered prompt. A prompt without it stands
-/// behind the messages.
-pub const MESSAGES: &str = "{{messages}}";
+/// behind the messages. It is not what templates write, so that no value that
+/// was filled in is taken for it.
+pub const MESSAGES: &str = "\u{0}messages\u{0}";
+
+/// The live conversation that a prompt is appended to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Live {
+    /// Its tokens, preamble and notes included.
+    pub tokens: u64,
+    /// Preamble and notes as sent; empty where the compactor does not read it.
+    pub system: String,
+    /// What else is sent, in order; empty where the compactor does not read it.
+    pub messages: Vec<TaskMessage>,
+}
 
 /// Arachne's compressed conversation state (seed 000, "SessionState Schema").
 /// All four fields are always present.
@@ -77,10 +89,10 @@ pub enum Task {
         messages: Vec<TaskMessage>,
         /// The headings asked for.
         headings: Vec<String>,
-        /// Tokens of the live conversation that the prompt is appended to, so
-        /// that the call reads its cache; `None`: a fresh request with the
-        /// messages alone (`semantics` 26).
-        live: Option<u64>,
+        /// The live conversation that the prompt is appended to, so that the
+        /// call reads its cache; `None`: a fresh request with the messages
+        /// alone (`semantics` 26).
+        live: Option<Live>,
         /// Bound of the reply in tokens.
         max_tokens: u64,
     },
@@ -177,11 +189,19 @@ pub enum CompactorError {
 /// Whoever sits in the compactor's seat.
 #[async_trait]
 pub trait Compactor: Send + Sync {
-    /// Does one task. The reply is never longer than the task's bound.
+    /// Does one task. The reply is never longer than the task's bound, by the
+    /// compactor's own count of tokens; a model that is granted room for its
+    /// reasoning may use it for the reply too.
     async fn run(&self, task: &Task) -> Result<Reply, CompactorError>;
 
     /// `offline`, or `provider/model`.
     fn name(&self) -> &str;
+
+    /// Whether it reads the texts of [`Live`]: they are long, so that nobody
+    /// copies them for one that does not.
+    fn reads_live(&self) -> bool {
+        false
+    }
 
     /// The same for a repetition of the compaction, from 0; `None` where
     /// repetitions cannot differ.
@@ -211,17 +231,24 @@ pub struct ModelCall {
 pub struct Metered<'a> {
     inner: &'a dyn Compactor,
     calls: Mutex<Vec<ModelCall>>,
+    unavailable: Mutex<Option<String>>,
 }
 
 impl<'a> Metered<'a> {
     /// A fresh meter in front of a compactor.
     pub fn new(inner: &'a dyn Compactor) -> Self {
-        Self { inner, calls: Mutex::default() }
+        Self { inner, calls: Mutex::default(), unavailable: Mutex::default() }
     }
 
     /// The calls since the last time this was asked.
     pub fn take(&self) -> Vec<ModelCall> {
         std::mem::take(&mut *self.calls.lock().expect("no call panics while metering"))
+    }
+
+    /// Why a call could not be made, if one could not: the first one's reason.
+    /// Whatever the strategy made of it then says nothing of the strategy.
+    pub fn unavailable(&self) -> Option<String> {
+        self.unavailable.lock().expect("no call panics while metering").clone()
     }
 }
 
@@ -235,10 +262,45 @@ impl Compactor for Metered<'_> {
             Err(_) => ModelCall { live, ..ModelCall::default() },
         };
         self.calls.lock().expect("no call panics while metering").push(call);
+        if let Err(CompactorError::Unavailable(why)) = &reply {
+            let mut first = self.unavailable.lock().expect("no call panics while metering");
+            first.get_or_insert_with(|| why.clone());
+        }
         reply
     }
 
     fn name(&self) -> &str {
         self.inner.name()
+    }
+
+    fn reads_live(&self) -> bool {
+        self.inner.reads_live()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::strategy::testkit::Scripted;
+
+    #[tokio::test]
+    async fn a_meter_remembers_the_first_outage() {
+        let task = || Task::Digest {
+            prompt: String::new(),
+            messages: Vec::new(),
+            rolling: None,
+            known: Vec::new(),
+            max_tokens: 9,
+        };
+        let compactor = Scripted::failing_at([1, 3]);
+        let meter = Metered::new(&*compactor);
+        assert!(meter.run(&task()).await.is_ok());
+        assert_eq!(meter.unavailable(), None);
+        for _ in 0..3 {
+            let _ = meter.run(&task()).await;
+        }
+        assert_eq!(meter.unavailable().as_deref(), Some("call 1 fails"));
+        assert_eq!(meter.take().len(), 4);
+        assert!(meter.unavailable().is_some(), "whatever became of the calls");
     }
 }

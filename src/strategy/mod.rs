@@ -18,8 +18,8 @@ mod mechanisms;
 pub(crate) mod testkit;
 
 pub use compactor::{
-    CallUsage, Compactor, CompactorError, Digest, MESSAGES, Metered, ModelCall, Produced, Reply,
-    SessionState, Task, TaskMessage,
+    CallUsage, Compactor, CompactorError, Digest, Live, MESSAGES, Metered, ModelCall, Produced,
+    Reply, SessionState, Task, TaskMessage,
 };
 pub use context::{
     Context, Entry, EntryId, Marks, Op, OpError, Place, Recording, Saved, Sent, Step,

@@ -101,13 +101,20 @@ pub(crate) fn words(tokens: usize) -> String {
 #[derive(Default)]
 pub(crate) struct Scripted {
     fails_at: BTreeSet<usize>,
+    /// Whether it wants the texts of the live conversation.
+    reads_live: bool,
     /// What it was asked.
     pub tasks: Mutex<Vec<Task>>,
 }
 
 impl Scripted {
     pub(crate) fn failing_at(calls: impl IntoIterator<Item = usize>) -> Arc<Self> {
-        Arc::new(Self { fails_at: calls.into_iter().collect(), tasks: Mutex::default() })
+        Arc::new(Self { fails_at: calls.into_iter().collect(), ..Self::default() })
+    }
+
+    /// One that never fails and wants the texts of the live conversation.
+    pub(crate) fn reading() -> Arc<Self> {
+        Arc::new(Self { reads_live: true, ..Self::default() })
     }
 
     pub(crate) fn tasks(&self) -> Vec<Task> {
@@ -143,6 +150,10 @@ impl Compactor for Scripted {
 
     fn name(&self) -> &str {
         "scripted"
+    }
+
+    fn reads_live(&self) -> bool {
+        self.reads_live
     }
 }
 

@@ -62,9 +62,8 @@ async fn an_empty_reply_is_no_message_to_send_back() {
 #[tokio::test]
 async fn a_second_wrong_reply_is_the_last() {
     let llm = Scripted::saying(["nine", r#"{"sum": 12}"#]);
-    let failure = ask(&llm).await.unwrap_err();
-    assert_eq!(failure, Failure::Misshapen("12 is more than 9".to_owned()));
-    assert!(!failure.to_string().contains("12"), "a reason quotes no reply");
+    assert_eq!(ask(&llm).await, Err(Failure::Misshapen("12 is more than 9".to_owned())));
+    assert_eq!(llm.calls().len(), 2);
 }
 
 #[tokio::test]
@@ -116,8 +115,9 @@ fn none_or_several_objects_and_wrong_fields_are_errors() {
         ("3", "it holds no whole JSON object"),
         (r#"{"sum": 3"#, "it holds no whole JSON object"),
         (r#"{"sum": 3} or {"sum": 4}"#, "it holds 2 JSON objects instead of one"),
-        ("{\"total\": 3}", "missing field `sum` at line 1 column 12"),
-        (r#"{"sum": 3, "sum": 4}"#, "duplicate field `sum` at line 1 column 16"),
+        ("{\"total\": 3}", "it lacks the field `sum`"),
+        (r#"{"sum": "secret"}"#, "a field is unknown or of another type"),
+        (r#"{"sum": 3, "sum": 4}"#, "it has the field `sum` twice"),
     ] {
         assert_eq!(object::<Sum>(text).unwrap_err(), wrong, "{text}");
     }

@@ -76,7 +76,7 @@ impl Offline {
         let sum = |messages: &[TaskMessage]| messages.iter().map(|m| m.tokens).sum::<u64>();
         let (prompt, read) = match task {
             Task::Continuation { prompt, messages, live, .. } => {
-                (prompt, live.unwrap_or_else(|| sum(messages)))
+                (prompt, live.as_ref().map_or_else(|| sum(messages), |live| live.tokens))
             }
             Task::SessionState { prompt, messages, .. } | Task::Digest { prompt, messages, .. } => {
                 (prompt, sum(messages))

@@ -12,7 +12,8 @@ use crate::dataset::{LoadOptions, load};
 use crate::model::{Role, Transcript};
 use crate::strategy::testkit::{Rig, Talk, words};
 use crate::strategy::{
-    Compactor, CompactorError, Digest, MESSAGES, Produced, Reply, SessionState, Task, TaskMessage,
+    Compactor, CompactorError, Digest, Live, MESSAGES, Produced, Reply, SessionState, Task,
+    TaskMessage,
 };
 use crate::tokens::{Counter, Encoding, Sizes};
 
@@ -240,7 +241,7 @@ fn the_bill_counts_prompt_and_messages_or_the_live_conversation() {
     assert_eq!(reply.usage.output, tokens(&reply.produced));
     assert_eq!(reply.latency_ms, None);
     if let Task::Continuation { live, prompt, .. } = &mut task {
-        *live = Some(70_000);
+        *live = Some(Live { tokens: 70_000, ..Live::default() });
         *prompt = format!("Go on.{MESSAGES}");
     }
     assert_eq!(run(&task).unwrap().usage.input, 70_000 + counter().count("Go on."));

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::entry::{Entry, edited_blocks};
 use super::op::{EntryId, SYNTHETIC};
 use super::{Context, Recording};
-use crate::model::{Block, Call, CallId, Message, MessageIndex};
+use crate::model::{Block, Call, CallId, Message, MessageIndex, Preamble};
 
 impl Context {
     /// An entry that is or was in the context, as it was last sent.
@@ -125,6 +125,24 @@ impl Context {
     /// The notes in the preamble, by key.
     pub fn notes(&self) -> impl Iterator<Item = (&str, &str)> {
         self.notes.iter().map(|(key, note)| (key.as_str(), note.text.as_str()))
+    }
+
+    /// What is sent in front of the entries: the recorded preamble that is in
+    /// force, then the notes.
+    pub fn head(&self) -> String {
+        let transcript = &self.recording.transcript;
+        let changed = self.next_preamble.checked_sub(1).map(|at| &transcript.preamble_changes[at]);
+        let preamble = match changed {
+            None => transcript.preamble.sent(),
+            Some(change) => {
+                let system = change.system.clone();
+                Preamble { system, ..transcript.preamble.clone() }.sent()
+            }
+        };
+        let notes = self.notes().map(|(_, text)| text.to_owned());
+        let texts: Vec<String> =
+            std::iter::once(preamble).chain(notes).filter(|text| !text.is_empty()).collect();
+        texts.join("\n\n")
     }
 
     /// The cache breakpoints, by key.

@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 use super::extraction::{FileTools, ToolUsage, extract};
 use super::folding::{Cuts, in_shape, recorded_before, task_messages};
 use crate::model::Role;
-use crate::strategy::compactor::{MESSAGES, Produced, Task};
+use crate::strategy::compactor::{Compactor, Live, MESSAGES, Produced, Task};
 use crate::strategy::context::{Context, EntryId, Op, Place};
 use crate::strategy::host::{
     Fallback, Host, Outcome, PresetState, Record, Strategy, StrategyError, restored,
@@ -124,9 +124,9 @@ impl Continuation {
         recorded_before(context, Cuts::of(context).back_to_whole(cut))
     }
 
-    fn task(&self, context: &Context, range: &[EntryId]) -> Task {
+    fn task(&self, context: &Context, range: &[EntryId], compactor: &dyn Compactor) -> Task {
         let live = match self.parameters.request {
-            Request::Prefix => Some(context.weight().tokens),
+            Request::Prefix => Some(live(context, compactor)),
             Request::Fresh => None,
         };
         let values = BTreeMap::from([("messages", MESSAGES.to_owned())]);
@@ -198,6 +198,16 @@ impl Continuation {
     }
 }
 
+/// The conversation as it would be sent now, for a compactor that reads it.
+fn live(context: &Context, compactor: &dyn Compactor) -> Live {
+    let tokens = context.weight().tokens;
+    if !compactor.reads_live() {
+        return Live { tokens, ..Live::default() };
+    }
+    let visible: Vec<EntryId> = context.visible().collect();
+    Live { tokens, system: context.head(), messages: task_messages(context, &visible) }
+}
+
 /// The numbered points of the template, which the reply is to be ordered by.
 fn headings(template: &str) -> Vec<String> {
     let numbered = |line: &str| {
@@ -223,7 +233,7 @@ impl Strategy for Continuation {
         if range.is_empty() {
             return Ok(outcome);
         }
-        let reply = host.compactor.run(&self.task(context, &range)).await;
+        let reply = host.compactor.run(&self.task(context, &range, host.compactor)).await;
         let content = in_shape(reply, "continuation prompt", |produced| match produced {
             Produced::Continuation(text) => Some(text),
             _ => None,

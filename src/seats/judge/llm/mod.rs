@@ -273,12 +273,9 @@ fn judged(verdict: Verdict, score: f64, rationale: String) -> Judgement {
 
 /// A judge that fails is no judgement of the answer.
 fn unscored(failure: &Failure) -> Judgement {
-    let reason = format!("not graded: {failure}");
-    let rationale = match failure {
-        Failure::Misshapen(wrong) => format!("{reason} ({wrong})"),
-        _ => reason.clone(),
-    };
-    Judgement { verdict: Verdict::Unscored(reason), score: None, rationale, votes: Vec::new() }
+    let why = format!("not graded: {failure}");
+    let verdict = Verdict::Unscored(why.clone());
+    Judgement { verdict, score: None, rationale: why, votes: Vec::new() }
 }
 
 #[cfg(test)]

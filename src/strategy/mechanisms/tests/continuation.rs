@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 
 use crate::model::Role;
-use crate::strategy::compactor::Task;
+use crate::strategy::compactor::{Live, Task};
 use crate::strategy::testkit::{OffShape, Rig, Scripted, Talk, words};
 
 /// usable = 9,492 - 8,192 = 1,300.
@@ -122,7 +122,7 @@ fn fewer_messages_than_the_tail_are_left_alone() {
 #[test]
 fn the_template_is_appended_to_the_live_conversation_or_to_the_messages_alone() {
     // Above usable at message 13: preamble 1 + 14 × 100 tokens are read.
-    for (request, expected) in [("prefix", Some(1_401)), ("fresh", None)] {
+    for (request, expected) in [("prefix", Some((1_401, 0))), ("fresh", None)] {
         let compactor = Scripted::failing_at([]);
         let mut rig = rig(turns(14), &[("request", request)], Arc::clone(&compactor));
         rig.finish();
@@ -131,13 +131,42 @@ fn the_template_is_appended_to_the_live_conversation_or_to_the_messages_alone() 
         else {
             panic!("a continuation is asked for");
         };
-        assert_eq!((*live, messages.len(), *max_tokens), (expected, 4, 1_500));
+        let live = live.as_ref().map(|live| (live.tokens, live.messages.len()));
+        assert_eq!((live, messages.len(), *max_tokens), (expected, 4, 1_500));
         assert!(
             prompt.starts_with("Provide a detailed prompt for continuing our conversation above.")
         );
         assert!(prompt.trim_end().ends_with("Use structured bullet points."));
         assert_eq!(headings[0], "What we accomplished so far");
         assert_eq!(headings.len(), 5);
+    }
+}
+
+#[test]
+fn a_compactor_that_reads_it_is_given_the_conversation_as_sent() {
+    // Above usable at messages 13 and 17, the second time behind a summary.
+    let compactor = Scripted::reading();
+    let talk = turns(14).system("S2");
+    let talk = (0..2).fold(talk, |talk, _| talk.user(&words(100)).assistant(&words(100)));
+    let mut rig = rig(talk, &[], Arc::clone(&compactor));
+    rig.finish();
+    let tasks = compactor.tasks();
+    let live: Vec<&Live> = tasks
+        .iter()
+        .map(|task| match task {
+            Task::Continuation { live: Some(live), .. } => live,
+            _ => panic!("a continuation is asked for"),
+        })
+        .collect();
+    assert_eq!(live.len(), 2);
+    assert_eq!((live[0].system.as_str(), live[0].messages.len()), ("S", 14));
+    assert_eq!((live[0].messages[0].role, &*live[0].messages[0].text), (Role::User, &*words(100)));
+    assert_eq!((live[1].system.as_str(), live[1].messages.len()), ("S2", 15));
+    assert_eq!(live[1].messages[0].role, Role::System);
+    assert!(live[1].messages[0].text.starts_with("[Earlier conversation - 4 messages"));
+    for live in live {
+        let sum: u64 = live.messages.iter().map(|message| message.tokens).sum();
+        assert!(live.tokens > sum && live.tokens < sum + 4, "and the preamble");
     }
 }
 

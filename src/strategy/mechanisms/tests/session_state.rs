@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 
 use crate::model::Role;
-use crate::strategy::compactor::Task;
+use crate::strategy::compactor::{MESSAGES, Task};
 use crate::strategy::testkit::{OffShape, Rig, Scripted, Talk, words};
 
 /// Exchanges of 1,000 and 1,500 tokens, then a last user message. With the
@@ -168,7 +168,8 @@ fn a_state_that_exists_is_merged_and_replaced() {
     assert_eq!(previous.as_ref().unwrap().logos, ["fact 0"]);
     assert_eq!(messages.len(), 2, "the pair is in the prompt, not among the messages");
     assert!(prompt.contains("<previous_state>\n{\"logos\":[\"fact 0\"]"), "{prompt}");
-    assert!(prompt.contains("<new_messages>\n{{messages}}\n</new_messages>"), "{prompt}");
+    let place = format!("<new_messages>\n{MESSAGES}\n</new_messages>");
+    assert!(prompt.contains(&place), "{prompt}");
     assert!(prompt.contains("Produce a MERGED SessionState"), "{prompt}");
 }
 
