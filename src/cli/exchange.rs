@@ -47,6 +47,10 @@ pub struct Line {
     #[arg(long, value_name = "N")]
     per_minute: Option<NonZero<u32>>,
 
+    /// Requests for a call at most, the first included
+    #[arg(long, value_name = "N", default_value = "5")]
+    attempts: NonZero<u32>,
+
     /// Seconds that a model may take for a reply
     #[arg(long, value_name = "SECONDS", default_value = "120")]
     timeout: NonZero<u32>,
@@ -300,6 +304,7 @@ impl Line {
         options.budget = Budget::new(self.max_cost);
         options.call = options.call.max(attempt);
         options.attempt = attempt;
+        options.patience.attempts = self.attempts.get();
         Client::new(options).map_err(|problem| {
             Failure::with_code(Exit::Incomplete, problem.to_string())
                 .help("the system gave no thread; try again, or free some memory")

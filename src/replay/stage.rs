@@ -105,6 +105,10 @@ impl Session<'_> {
         let compact = running.mechanism.compact(&mut self.context, &mut self.shared, &host);
         let (result, spent) = on_cpu(compact).await;
         let name = running.stage.mechanism.name;
+        // What a strategy does without its model says nothing of the strategy.
+        if let Some(why) = meter.unavailable() {
+            return Err(format!("{name}: the compactor could not be asked: {why}"));
+        }
         let outcome = result.map_err(|e: StrategyError| format!("{name}: {e}"))?;
         let cpu_ms = spent.as_secs_f64() * 1e3;
         self.cpu_ms += cpu_ms;

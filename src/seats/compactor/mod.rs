@@ -4,12 +4,14 @@ mod cues;
 mod files;
 pub(crate) mod llm;
 mod offline;
+mod or_else;
 mod pool;
 mod shapes;
 mod units;
 
 pub use llm::Llm;
 pub use offline::Offline;
+pub use or_else::OrElse;
 
 #[cfg(test)]
 mod tests;

@@ -34,6 +34,10 @@ impl Compactor for OrElse {
         self.first.name()
     }
 
+    fn reads_live(&self) -> bool {
+        self.first.reads_live() || self.second.reads_live()
+    }
+
     fn repeated(&self, replicate: u32) -> Option<Arc<dyn Compactor>> {
         let first = self.first.repeated(replicate)?;
         Some(Arc::new(Self { first, second: Arc::clone(&self.second) }))
