@@ -221,7 +221,8 @@ impl Live {
         };
         loop {
             let turn = self.waiting(&under, self.limiter.turn(place)).await?;
-            under.deadline.get_or_insert_with(|| Instant::now() + self.client.options.call);
+            let end = || Instant::now().checked_add(self.client.options.call);
+            under.deadline = under.deadline.or_else(end);
             let came = self.attempt(call, &outgoing, &mut under).await?;
             turn.end(self.ended(&came));
             match self.next(came, &mut under) {
