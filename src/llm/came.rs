@@ -93,3 +93,65 @@ fn redirected(response: &Response, endpoint: &Endpoint) -> Fault {
     let message = format!("{} redirects to {to}: name that server instead", endpoint.origin());
     Fault { kind: FaultKind::NotFound, status: response.status, message: endpoint.scrub(&message) }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::llm::Key;
+    use crate::llm::providers::OpenAiChat;
+
+    fn came(status: u16, body: &str) -> Came {
+        let key = Key::new("sk-canary-0123456789").unwrap();
+        let base = "http://host/v1?token=query-canary";
+        let endpoint = Endpoint::new(&OpenAiChat::OPENAI, base, Some(key), None).unwrap();
+        let taken = Taken { sent: Instant::now(), first_byte_ms: 1.0, total_ms: 1.0 };
+        let response = Response {
+            status,
+            retry_after_ms: None,
+            retry_after: Some("2".to_owned()),
+            date: None,
+            redirects_to: None,
+            body: body.as_bytes().to_vec(),
+            too_long: false,
+            taken,
+        };
+        Came::of(Ok(response), &endpoint, || Timestamp::UNIX_EPOCH)
+    }
+
+    #[test]
+    fn a_message_that_is_cut_short_keeps_no_half_of_a_key() {
+        // The key stands where a message of over 300 characters is cut.
+        let message = format!("{}sk-canary-0123456789{}", "x".repeat(290), "y".repeat(90));
+        let fault = json!({"error": {"message": message}}).to_string();
+        for (status, body) in [(400, &fault), (200, &fault), (502, &message), (200, &message)] {
+            let told = format!("{:?}", came(status, body));
+            assert!(told.contains("xxx") && !told.contains("sk-"), "{status}: {told}");
+        }
+    }
+
+    #[test]
+    fn a_key_that_json_spells_otherwise_is_scrubbed_too() {
+        let fault = r#"{"error": {"message": "\u0073k-canary-0123456789, query-\u0063anary"}}"#;
+        let told = format!("{:?}", came(401, fault));
+        assert!(told.contains("[key], [key]"), "{told}");
+    }
+
+    #[test]
+    fn what_is_no_fault_is_told_apart_by_whether_asking_again_may_help() {
+        let page = |came| matches!(came, Came::Unreadable { page: true, .. });
+        assert!(page(came(200, "<html>")));
+        assert!(page(came(200, "")));
+        assert!(!page(came(200, "{}")));
+        let wait = Some(Duration::from_secs(2));
+        assert!(matches!(came(503, "<html>"), Came::Fault(_, told) if told == wait));
+        let lost = Lost { why: "gone".to_owned(), sent: true };
+        let endpoint = Endpoint::new(&OpenAiChat::OPENAI, "http://host:1/v1", None, None).unwrap();
+        let lost = Came::of(Err(lost), &endpoint, || Timestamp::UNIX_EPOCH);
+        let Came::Lost { why, sent: true } = lost else { panic!("{lost:?}") };
+        assert_eq!(why, "http://host:1: gone");
+    }
+}

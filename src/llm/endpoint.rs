@@ -65,7 +65,8 @@ impl Endpoint {
             return Err(EndpointError::NotHttp(base.scheme().to_owned()));
         }
         let values = base.query_pairs().map(|(_, value)| value.into_owned());
-        let told = base.password().into_iter().chain(base.query()).map(str::to_owned);
+        let user = Some(base.username()).into_iter().chain(base.password());
+        let told = user.chain(base.query()).map(str::to_owned);
         let hidden = told.chain(values).filter_map(|text| Key::new(&text).ok());
         let secrets = key.clone().into_iter().chain(hidden).collect();
         Ok(Self { provider, base, key, prices, secrets })
@@ -123,19 +124,26 @@ impl Endpoint {
         url
     }
 
+    /// The most tokens that the provider may count for a prompt; 0 where no
+    /// price is known that they could be paid at.
+    pub fn prompt_bound(&self, request: &Request, counter: &Counter) -> u64 {
+        match self.prices {
+            Some(_) => bound(request, counter),
+            None => 0,
+        }
+    }
+
     /// The most that a request can cost, in USD; none without prices.
     ///
     /// The whole prompt is billed at the dearest rate that it can meet, of any
     /// tier that it may reach, and the reply is as long as it may be.
-    pub fn worst_usd(&self, request: &Request, counter: &Counter, at: Timestamp) -> Option<f64> {
+    pub fn worst_usd(&self, prompt_bound: u64, max_tokens: u64, at: Timestamp) -> Option<f64> {
         let prices = self.prices.as_ref()?;
-        let prompt = prompt_bound(request, counter);
-        let tiers = prices.tiers().into_iter().filter(|above| *above < prompt);
-        let lengths = tiers.chain([prompt]);
-        let usd = lengths.map(|prompt_tokens| {
+        let tiers = prices.tiers().into_iter().filter(|above| *above < prompt_bound);
+        let usd = tiers.chain([prompt_bound]).map(|prompt_tokens| {
             let rates = prices.rates(&Moment { prompt_tokens, class: Class::Standard, at });
             let input = rates.input?.max(rates.written()?);
-            Some(prompt as f64 * input + request.max_tokens as f64 * rates.output?)
+            Some(prompt_bound as f64 * input + max_tokens as f64 * rates.output?)
         });
         usd.reduce(|a, b| Some(a?.max(b?))).flatten()
     }
@@ -177,12 +185,12 @@ fn is_version(segment: &str) -> bool {
     segment.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// The most tokens that a provider may count for a prompt.
-fn prompt_bound(request: &Request, counter: &Counter) -> u64 {
+fn bound(request: &Request, counter: &Counter) -> u64 {
     let schema = request.schema.as_ref().map(|schema| schema.json.to_string());
     let texts = request.messages.iter().map(|message| message.text.as_str());
     let texts = texts.chain([request.system.as_str()]).chain(schema.as_deref());
     let counted: u64 = texts.map(|text| counter.count(text)).sum();
+    // The system text is a message too.
     let framed = request.messages.len() as u64 + 1;
     DEARER * counted + FRAMING * framed
 }
@@ -278,11 +286,12 @@ mod tests {
     #[test]
     fn neither_key_nor_password_nor_query_is_told() {
         let key = Key::new("sk-canary").unwrap();
-        let base = "https://me:pass%2Dcanary@host:9/v1?token=query-canary&v=2";
+        let base = "https://user-canary:pass%2Dcanary@host:9/v1?token=query-canary&v=2";
         let endpoint = Endpoint::new(&Anthropic, base, Some(key), None).unwrap();
         assert_eq!(endpoint.origin(), "https://host:9");
         assert_eq!(format!("{endpoint:?}"), "anthropic at https://host:9");
-        let told = endpoint.scrub("sk-canary pass%2Dcanary query-canary token=query-canary&v=2");
+        let told = endpoint
+            .scrub("sk-canary user-canary pass%2Dcanary query-canary token=query-canary&v=2");
         assert!(!told.contains("canary"), "{told}");
     }
 
@@ -298,16 +307,18 @@ mod tests {
     #[test]
     fn the_worst_case_is_twice_the_count_at_the_dearest_rate() {
         // Twice 2 + 2 tokens, and 16 for each of two messages: 40.
-        assert_eq!(prompt_bound(&request(), &Counter::default()), 40);
+        let endpoint = priced("claude-opus-5-5");
+        let prompt = endpoint.prompt_bound(&request(), &Counter::default());
+        assert_eq!(prompt, 40);
         // claude-opus-5-5, USD per million: written at 5, output at 20.
-        let worst =
-            priced("claude-opus-5-5").worst_usd(&request(), &Counter::default(), a_friday());
+        let worst = endpoint.worst_usd(prompt, 100, a_friday());
         assert!((worst.unwrap() - (40.0 * 5e-6 + 100.0 * 20e-6)).abs() < 1e-12, "{worst:?}");
         let schema = Some(Schema { name: "s".to_owned(), json: json!("hello world") });
         let with_schema = Request { schema, ..request() };
-        assert!(prompt_bound(&with_schema, &Counter::default()) > 40);
+        assert!(endpoint.prompt_bound(&with_schema, &Counter::default()) > 40);
         let unpriced = at(&Anthropic, "http://host");
-        assert_eq!(unpriced.worst_usd(&request(), &Counter::default(), a_friday()), None);
+        assert_eq!(unpriced.prompt_bound(&request(), &Counter::default()), 0);
+        assert_eq!(unpriced.worst_usd(40, 100, a_friday()), None);
     }
 
     #[test]
@@ -316,9 +327,9 @@ mod tests {
         let endpoint = priced("claude-haiku-5-5");
         let text = vec!["a"; 50_000].join(" ");
         let long = Request { system: text, max_tokens: 0, ..request() };
-        let prompt = prompt_bound(&long, &Counter::default());
+        let prompt = endpoint.prompt_bound(&long, &Counter::default());
         assert_eq!(prompt, 2 * 50_002 + 32);
-        let worst = endpoint.worst_usd(&long, &Counter::default(), a_friday()).unwrap();
+        let worst = endpoint.worst_usd(prompt, 0, a_friday()).unwrap();
         assert!((worst - prompt as f64 * 6.25e-7).abs() < 1e-12, "{worst}");
     }
 

@@ -297,3 +297,38 @@ fn deepest(why: &reqwest::Error) -> String {
     }
     cause.map_or_else(|| "no reason given".to_owned(), ToString::to_string)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::llm::providers::OpenAiChat;
+
+    fn route(base: &str) -> Route {
+        Route::of(&Endpoint::new(&OpenAiChat::OPENAI, base, None, None).unwrap())
+    }
+
+    #[test]
+    fn only_this_machine_is_reached_past_the_proxy() {
+        assert_eq!(route("http://127.0.0.1:8080/v1"), Route::Local);
+        assert_eq!(route("https://localhost"), Route::LocalTls);
+        assert_eq!(route("http://192.168.1.2:8080"), Route::World);
+        assert_eq!(route("https://host"), Route::World);
+    }
+
+    #[test]
+    fn each_route_has_one_client() {
+        let http = Http::new(Duration::from_secs(1)).unwrap();
+        for _ in 0..2 {
+            http.client(Route::Local).unwrap();
+        }
+        assert_eq!(http.clients.lock().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_redirect_is_told_by_its_origin_alone() {
+        let base = Url::parse("http://host:1/v1").unwrap();
+        let told = |to| origin(&base, to);
+        assert_eq!(told("https://me:pw@other/x?k=1").as_deref(), Some("https://other"));
+        assert_eq!(told("/login?k=1").as_deref(), Some("http://host:1"));
+    }
+}

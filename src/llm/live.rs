@@ -18,6 +18,11 @@ use super::{Answered, Budget, Call, CallError, Endpoint, FaultKind, Llm, Model};
 use crate::model::Timing;
 use crate::tokens::Counter;
 
+/// Doublings that the waits are ahead for a rate limit without a word on when
+/// it ends: providers count over a minute, and 2, 4, 8 and 16 s go further
+/// into it than 0.5, 1, 2 and 4.
+const AHEAD: u32 = 2;
+
 /// How the calls of a run are made.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -134,6 +139,8 @@ struct Under {
     attempts: u32,
     /// When its time is up, from its first turn on.
     deadline: Option<Instant>,
+    /// The most tokens that its prompt may be counted as.
+    prompt: u64,
     /// What its waits are drawn from.
     chance: [u8; 32],
     /// Whether a success was no JSON: a page of some proxy, most likely.
@@ -150,13 +157,23 @@ impl Under {
     }
 }
 
+/// How long to wait for another attempt.
+enum Wait {
+    /// As the server has it, or longer.
+    Told(Duration),
+    /// For a failure that is soon over.
+    Short,
+    /// For a limit that holds over a minute or so.
+    Long,
+}
+
 /// What follows from an attempt.
 enum Next {
     End(Result<Answered, CallError>),
     /// Another one may help, after at least this wait.
     Again {
         why: String,
-        wait: Option<Duration>,
+        wait: Wait,
     },
 }
 
@@ -172,7 +189,7 @@ impl Llm for Live {
             Ok(_) => self.switch.answered(true),
             Err(CallError::Rejected(_)) => self.switch.answered(false),
             Err(CallError::Unavailable { why, .. }) => self.switch.unavailable(|| {
-                format!("{} failed several calls in a row, the last one because {why}", self.model)
+                format!("{} gave no reply to several calls in a row; the last: {why}", self.model)
             }),
             Err(_) => {}
         }
@@ -198,12 +215,14 @@ impl Live {
             asked: Instant::now(),
             attempts: 0,
             deadline: None,
+            prompt: self.endpoint.prompt_bound(&call.request, &self.client.counter),
             chance: chance(self.client.options.seed, call, outgoing.body()),
             no_json: false,
         };
         loop {
             let turn = self.waiting(&under, self.limiter.turn(place)).await?;
-            under.deadline.get_or_insert_with(|| Instant::now() + self.client.options.call);
+            let end = || Instant::now().checked_add(self.client.options.call);
+            under.deadline = under.deadline.or_else(end);
             let came = self.attempt(call, &outgoing, &mut under).await?;
             turn.end(self.ended(&came));
             match self.next(came, &mut under) {
@@ -239,9 +258,10 @@ impl Live {
         outgoing: &Outgoing,
         under: &mut Under,
     ) -> Result<Came, CallError> {
-        let Client { http, options, counter } = &*self.client;
+        let Client { http, options, .. } = &*self.client;
         let at = (options.clock)();
-        let worst = self.endpoint.worst_usd(&call.request, counter, at).unwrap_or(0.0);
+        let worst = self.endpoint.worst_usd(under.prompt, call.request.max_tokens, at);
+        let worst = worst.unwrap_or(0.0);
         let reserved = self.switch.unless(options.budget.reserve(worst)).await.map_err(halted)?;
         let reserved = reserved.map_err(|why| CallError::OverBudget(why.to_string()))?;
         under.attempts += 1;
@@ -286,10 +306,15 @@ impl Live {
                 Next::End(Ok(Answered { reply, timing, recorded: false }))
             }
             Came::Fault(fault, wait) if fault.kind.is_passing() => {
+                let wait = match (wait, fault.kind) {
+                    (Some(wait), _) => Wait::Told(wait),
+                    (None, FaultKind::RateLimited) => Wait::Long,
+                    (None, _) => Wait::Short,
+                };
                 Next::Again { why: fault.to_string(), wait }
             }
             Came::Fault(fault, _) if fault.kind.is_hopeless() => {
-                let reason = format!("{} at {:?}: {fault}", self.model, self.endpoint);
+                let reason = format!("{} at {}: {fault}", self.model, self.endpoint.origin());
                 Next::End(Err(halted(self.switch.hopeless(fault.kind, reason))))
             }
             Came::Fault(fault, _) => Next::End(Err(CallError::Rejected(fault))),
@@ -297,26 +322,25 @@ impl Live {
                 if !under.no_json && under.attempts < self.client.options.patience.attempts =>
             {
                 under.no_json = true;
-                Next::Again { why: error.to_string(), wait: None }
+                Next::Again { why: error.to_string(), wait: Wait::Short }
             }
             Came::Unreadable { error, .. } => Next::End(Err(CallError::Malformed(error))),
-            Came::Lost { why, .. } => Next::Again { why, wait: None },
+            Came::Lost { why, .. } => Next::Again { why, wait: Wait::Short },
         }
     }
 
     /// How long to wait for the next attempt, if there is one.
-    fn wait(
-        &self,
-        under: &Under,
-        why: String,
-        wanted: Option<Duration>,
-    ) -> Result<Duration, CallError> {
+    fn wait(&self, under: &Under, why: String, wait: Wait) -> Result<Duration, CallError> {
         let patience = self.client.options.patience;
         if under.attempts >= patience.attempts {
             return Err(under.unavailable(why));
         }
-        let backoff = patience.backoff(under.attempts, &under.chance);
-        let wait = wanted.unwrap_or_default().max(backoff);
+        let backoff = |step| patience.backoff(step, &under.chance);
+        let wait = match wait {
+            Wait::Told(wait) => wait.max(backoff(under.attempts)),
+            Wait::Short => backoff(under.attempts),
+            Wait::Long => backoff(under.attempts.saturating_add(AHEAD)),
+        };
         let left = under.left();
         if wait >= left {
             let (wait, left) = (wait.as_secs_f64(), left.as_secs_f64());
