@@ -12,6 +12,7 @@ mod once;
 pub mod providers;
 mod reply;
 mod request;
+mod scrubbed;
 
 pub use call::{Answered, Call, CallError, Llm, Model, Question, Settings};
 pub use calls::{Calls, Now};
@@ -21,3 +22,4 @@ pub use once::Once;
 pub use providers::Provider;
 pub use reply::{Finish, NoUsage, Reply, Tokens};
 pub use request::{Message, Request, Schema, Speaker};
+pub use scrubbed::Scrubbed;
