@@ -8,6 +8,7 @@ pub mod calendar;
 pub mod generic;
 pub mod identifiers;
 pub mod normal;
+pub mod redact;
 mod shapes;
 
 pub use bounded::{Needle, NeedleSet, contains_bounded};

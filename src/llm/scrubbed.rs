@@ -1,0 +1,128 @@
+//! Keeps secrets and addresses from providers.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::de::IgnoredAny;
+
+use super::{Answered, Call, CallError, Llm, Model};
+use crate::text::redact::redact;
+
+/// Takes secrets and e-mail addresses out of what is sent, and puts them back
+/// into the reply: an answer that names a placeholder is graded as what it
+/// stands for.
+///
+/// One numbering serves a request, the system text first. What follows it, the
+/// record of calls too, sees only the redacted request and its reply.
+pub struct Scrubbed {
+    inner: Arc<dyn Llm>,
+}
+
+impl Scrubbed {
+    /// Redacts what is sent to a model.
+    pub fn new(inner: Arc<dyn Llm>) -> Self {
+        Self { inner }
+    }
+}
+
+#[async_trait]
+impl Llm for Scrubbed {
+    fn model(&self) -> &Model {
+        self.inner.model()
+    }
+
+    async fn call(&self, mut call: Call) -> Result<Answered, CallError> {
+        let request = &mut call.request;
+        let mut texts = vec![request.system.as_str()];
+        texts.extend(request.messages.iter().map(|message| message.text.as_str()));
+        let redaction = redact(&texts);
+        let mut texts = redaction.texts.into_iter();
+        request.system = texts.next().expect("as many texts as were given");
+        for (message, text) in request.messages.iter_mut().zip(texts) {
+            message.text = text;
+        }
+        let mut answered = self.inner.call(call).await?;
+        let text = &mut answered.reply.text;
+        *text = match serde_json::from_str::<IgnoredAny>(text) {
+            // What a secret is made of must not end a string of JSON.
+            Ok(_) => redaction.originals.restore_json(text),
+            Err(_) => redaction.originals.restore(text),
+        };
+        Ok(answered)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::llm::{Finish, NoUsage, Question, Reply, Settings, Speaker};
+    use crate::model::{Seat, Timing};
+
+    /// Answers with a fixed text, and keeps what it was asked.
+    struct Parrot {
+        model: Model,
+        says: &'static str,
+        asked: Mutex<Vec<Call>>,
+    }
+
+    #[async_trait]
+    impl Llm for Parrot {
+        fn model(&self) -> &Model {
+            &self.model
+        }
+
+        async fn call(&self, call: Call) -> Result<Answered, CallError> {
+            self.asked.lock().unwrap().push(call);
+            let text = self.says.to_owned();
+            let (finish, usage) = (Finish::Done, Err(NoUsage::Missing));
+            let reply = Reply { text, finish, usage, model: None };
+            Ok(Answered { reply, timing: Timing::default(), recorded: false })
+        }
+    }
+
+    /// What is sent, and what comes back.
+    async fn exchanged(system: &str, text: &str, says: &'static str) -> (Vec<String>, String) {
+        let settings = Settings::default();
+        let model = Model { provider: "p".to_owned(), name: "m".to_owned(), settings };
+        let parrot = Arc::new(Parrot { model: model.clone(), says, asked: Mutex::default() });
+        let scrubbed = Scrubbed::new(Arc::<Parrot>::clone(&parrot));
+        let request = model.request(Question::of(system, text, 9));
+        let call = Call { seat: Seat::Answerer, replicate: 0, request };
+        let answered = scrubbed.call(call).await.unwrap();
+        let asked = parrot.asked.lock().unwrap();
+        assert_eq!(asked[0].request.messages[0].speaker, Speaker::User);
+        let sent = vec![asked[0].request.system.clone(), asked[0].request.messages[0].text.clone()];
+        (sent, answered.reply.text)
+    }
+
+    #[tokio::test]
+    async fn what_is_sent_is_redacted_and_what_comes_back_is_restored() {
+        let (sent, reply) = exchanged(
+            "Jane is jane@example.org.",
+            "password=hunter2 of jane@example.org",
+            "It is <SECRET_2>; ask EMAIL_1, not <EMAIL_12>.",
+        )
+        .await;
+        assert_eq!(sent, ["Jane is <EMAIL_1>.", "password=<SECRET_2> of <EMAIL_1>"]);
+        assert_eq!(reply, "It is hunter2; ask jane@example.org, not <EMAIL_12>.");
+    }
+
+    #[tokio::test]
+    async fn a_reply_in_json_stays_json() {
+        let line = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0z".repeat(2);
+        let key = format!("-----BEGIN PRIVATE KEY-----\n{line}\n-----END PRIVATE KEY-----");
+        let (sent, reply) = exchanged("", &key, r#"{"key": "<SECRET_1>"}"#).await;
+        assert_eq!(sent[1], "<SECRET_1>");
+        let json: serde_json::Value = serde_json::from_str(&reply).unwrap();
+        assert_eq!(json["key"], key);
+    }
+
+    #[tokio::test]
+    async fn what_tells_nothing_passes_as_it_is() {
+        let (sent, reply) = exchanged("Be brief.", "Which port?", "8080 <SECRET_1>").await;
+        assert_eq!(sent, ["Be brief.", "Which port?"]);
+        assert_eq!(reply, "8080 <SECRET_1>");
+    }
+}

@@ -1,0 +1,159 @@
+//! Where secrets and addresses stand.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::tokens::{private_keys, tokens};
+use super::values::assigned;
+
+/// What was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Secret,
+    Email,
+}
+
+impl Kind {
+    /// The word of its placeholders.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Secret => "SECRET",
+            Kind::Email => "EMAIL",
+        }
+    }
+}
+
+/// A place in a text, in bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub range: Range<usize>,
+    pub kind: Kind,
+}
+
+impl Found {
+    pub fn secret(range: Range<usize>) -> Self {
+        Self { range, kind: Kind::Secret }
+    }
+}
+
+/// Everything that is found in a text, in order and disjoint.
+pub(super) fn found(text: &str) -> Vec<Found> {
+    // What is sure comes first: the later ones may see a part of it.
+    let mut spans = Vec::new();
+    private_keys(text, &mut spans);
+    url_passwords(text, &mut spans);
+    tokens(text, &mut spans);
+    authorizations(text, &mut spans);
+    assigned(text, &mut spans);
+    let secrets = spans.into_iter().map(Found::secret);
+    let mut all: Vec<Found> = secrets.collect();
+    emails(text, &mut all);
+    disjoint(all)
+}
+
+/// Those that overlap no earlier one, by place.
+pub(super) fn disjoint(spans: impl IntoIterator<Item = Found>) -> Vec<Found> {
+    let mut kept: BTreeMap<usize, Found> = BTreeMap::new();
+    for span in spans {
+        let before = kept.range(..span.range.end).next_back();
+        if before.is_none_or(|(_, before)| before.range.end <= span.range.start) {
+            kept.insert(span.range.start, span);
+        }
+    }
+    kept.into_values().collect()
+}
+
+/// What stands between `user:` and `@` of a URL (RFC 3986 §3.2.1).
+fn url_passwords(text: &str, spans: &mut Vec<Range<usize>>) {
+    static URL: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r#"://[^\s/:@"'`<>\\]*:([^\s/@"'`<>\\]+)@[A-Za-z0-9\[]"#).expect("it is valid")
+    });
+    for hit in URL.captures_iter(text) {
+        let value = hit.get(1).expect("the group is not optional");
+        // A port of a template, `${HOST}:${PORT}@`, is no password.
+        if !value.as_str().starts_with(['$', '{', '%', '*', '[', '(']) {
+            spans.push(value.range());
+        }
+    }
+}
+
+/// The credentials of an `Authorization` header (RFC 7235 §4.2), and a bearer
+/// token without its header's name.
+fn authorizations(text: &str, spans: &mut Vec<Range<usize>>) {
+    static HEADER: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(concat!(
+            r#"(?i)authorization[\\"'`]*\s*[:=,]\s*[\\"'`]*(?:bearer|basic|token|bot)\s+"#,
+            r"([A-Za-z0-9._~+/:=-]{6,})",
+            r"|\bbearer\s+([A-Za-z0-9._~+/=-]{20,})",
+        ))
+        .expect("it is valid")
+    });
+    for hit in HEADER.captures_iter(text) {
+        let value = hit.get(1).or_else(|| hit.get(2)).expect("one of the two");
+        let digits = value.as_str().bytes().any(|byte| byte.is_ascii_digit());
+        let letters = value.as_str().bytes().any(|byte| byte.is_ascii_alphabetic());
+        // Base64 of a name and a password may have no digit.
+        let basic = hit.get(1).is_some() && value.len() >= 12 && mixes_case(value.as_str());
+        if letters && (digits || basic) {
+            spans.push(value.range());
+        }
+    }
+}
+
+/// Whether large letters stand behind small ones, as in base64.
+fn mixes_case(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    let humps = bytes.windows(2).filter(|w| w[0].is_ascii_lowercase() && w[1].is_ascii_uppercase());
+    humps.count() >= 2
+}
+
+/// Endings of file names that no address has.
+const FILES: &[&str] = &[
+    "bmp", "cjs", "conf", "cpp", "css", "csv", "gif", "gz", "htm", "html", "ico", "jpeg", "jpg",
+    "js", "json", "jsx", "lock", "log", "mjs", "pdf", "png", "scss", "service", "svg", "tar",
+    "tgz", "toml", "ts", "tsx", "txt", "webp", "xml", "yaml", "yml",
+];
+
+/// Addresses (the common part of RFC 5322 §3.4.1).
+fn emails(text: &str, spans: &mut Vec<Found>) {
+    static EMAIL: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(
+            r"([A-Za-z0-9][A-Za-z0-9._%+-]*)@([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,24})",
+        )
+        .expect("it is valid")
+    });
+    for hit in EMAIL.captures_iter(text) {
+        let (whole, local, domain) = (hit.get(0).expect("the whole"), &hit[1], &hit[2]);
+        if is_address(local, domain, &text[whole.end()..]) {
+            spans.push(Found { range: whole.range(), kind: Kind::Email });
+        }
+    }
+}
+
+/// Whether it is an address, and no remote of git, package with its version,
+/// image file, algorithm or product of matrices.
+fn is_address(local: &str, domain: &str, rest: &str) -> bool {
+    // RFC 5321 §4.5.3.1.
+    if local.len() > 64 || domain.len() > 253 || matches!(local, "git" | "hg" | "svn") {
+        return false;
+    }
+    // Algorithms of SSH are named like addresses (RFC 4251 §6).
+    if matches!(domain, "openssh.com" | "libssh.org") {
+        return false;
+    }
+    let mut labels = domain.split('.');
+    let version = |label: Option<&str>| {
+        label.is_none_or(|label| label.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    if version(labels.next()) && version(labels.next()) {
+        return false;
+    }
+    let ending = domain.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
+    if FILES.contains(&ending.as_str()) {
+        return false;
+    }
+    !rest.starts_with(['(', '[', '_', '@'])
+}

@@ -1,0 +1,197 @@
+//! Takes secrets and e-mail addresses out of texts, and puts them back.
+//!
+//! Each distinct value has one placeholder, `<EMAIL_1>` or `<SECRET_2>`, by
+//! order of appearance: whoever reads the redacted texts can still tell whether
+//! two values are the same.
+//!
+//! Invariant: restoring a redacted text gives the original, and redacting it
+//! again changes nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use regex::Regex;
+
+mod find;
+#[cfg(test)]
+mod tests;
+mod tokens;
+mod values;
+
+use find::{Found, Kind, found};
+
+/// Times that a text is looked through. A placeholder may bare what stood
+/// beside it; twice is enough for any text that nobody wrote to be hard.
+const PASSES: usize = 4;
+
+/// Shortest secret that is taken out wherever it stands, not only where it was
+/// found: a shorter one may be a word.
+const SHORTEST: usize = 8;
+
+/// What a placeholder looks like, also where a model left out its brackets.
+static PLACEHOLDER: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"<?\b(?:EMAIL|SECRET)_([0-9]+)\b>?").expect("it is valid"));
+
+/// Numbers that placeholders may not have, since a text has them.
+static NUMBERED: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?:EMAIL|SECRET)_([0-9]+)").expect("it is valid"));
+
+/// What placeholders stand for, by their number.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Originals {
+    values: BTreeMap<u64, (Kind, String)>,
+}
+
+/// Texts without what they should not tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redaction {
+    /// The texts, in their order.
+    pub texts: Vec<String>,
+    /// What was taken out.
+    pub originals: Originals,
+}
+
+/// Takes private keys, tokens, passwords and e-mail addresses out of texts that
+/// belong together: one numbering serves them all.
+///
+/// What is found: PEM blocks of private keys; tokens by their issuers' prefixes;
+/// JSON web tokens; credentials of an `Authorization` header or a URL; values
+/// assigned to a name that says it is a secret, unless they are code; e-mail
+/// addresses. A secret of eight characters or more is then taken out wherever
+/// else it stands.
+pub fn redact(texts: &[&str]) -> Redaction {
+    let mut texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+    let mut numbers = Numbers::beside(&texts);
+    for _ in 0..PASSES {
+        let spans: Vec<Vec<Found>> = texts.iter().map(|text| found(text)).collect();
+        let spans = everywhere(&texts, spans);
+        if spans.iter().all(Vec::is_empty) {
+            break;
+        }
+        for (text, spans) in texts.iter_mut().zip(spans) {
+            *text = numbers.replaced(text, &spans);
+        }
+    }
+    Redaction { texts, originals: numbers.originals }
+}
+
+/// Adds the places where a secret stands that was found elsewhere.
+fn everywhere(texts: &[String], mut spans: Vec<Vec<Found>>) -> Vec<Vec<Found>> {
+    let mut values = BTreeSet::new();
+    for (text, spans) in texts.iter().zip(&spans) {
+        let long = |span: &&Found| span.kind == Kind::Secret && span.range.len() >= SHORTEST;
+        let secrets = spans.iter().filter(long).map(|span| &text[span.range.clone()]);
+        values.extend(secrets.filter(|value| value.bytes().any(|byte| byte.is_ascii_digit())));
+    }
+    if values.is_empty() {
+        return spans;
+    }
+    let search = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(values);
+    let Ok(search) = search else { return spans };
+    for (text, spans) in texts.iter().zip(&mut spans) {
+        let again = search.find_iter(text).map(|hit| Found::secret(hit.range()));
+        *spans = find::disjoint(spans.drain(..).chain(again.collect::<Vec<_>>()));
+    }
+    spans
+}
+
+/// Gives values their numbers.
+struct Numbers {
+    taken: BTreeSet<u64>,
+    last: u64,
+    by_value: BTreeMap<String, u64>,
+    originals: Originals,
+}
+
+impl Numbers {
+    fn beside(texts: &[String]) -> Self {
+        let numbers = texts.iter().flat_map(|text| NUMBERED.captures_iter(text));
+        let taken = numbers.filter_map(|hit| hit[1].parse().ok()).collect();
+        Self { taken, last: 0, by_value: BTreeMap::new(), originals: Originals::default() }
+    }
+
+    fn replaced(&mut self, text: &str, spans: &[Found]) -> String {
+        let mut redacted = String::with_capacity(text.len());
+        let mut done = 0;
+        for Found { range, kind } in spans {
+            redacted.push_str(&text[done..range.start]);
+            redacted.push_str(&self.placeholder(&text[range.clone()], *kind));
+            done = range.end;
+        }
+        redacted.push_str(&text[done..]);
+        redacted
+    }
+
+    fn placeholder(&mut self, value: &str, kind: Kind) -> String {
+        if let Some(number) = self.by_value.get(value) {
+            return named(self.originals.values[number].0, *number);
+        }
+        self.last += 1;
+        while self.taken.contains(&self.last) {
+            self.last += 1;
+        }
+        self.by_value.insert(value.to_owned(), self.last);
+        self.originals.values.insert(self.last, (kind, value.to_owned()));
+        named(kind, self.last)
+    }
+}
+
+fn named(kind: Kind, number: u64) -> String {
+    format!("<{}_{number}>", kind.as_str())
+}
+
+impl Originals {
+    /// Whether nothing was taken out.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// Distinct values that were taken out: secrets, and e-mail addresses.
+    pub fn counts(&self) -> (usize, usize) {
+        let of = |wanted| self.values.values().filter(|(kind, _)| *kind == wanted).count();
+        (of(Kind::Secret), of(Kind::Email))
+    }
+
+    /// Puts the originals back into a text.
+    pub fn restore(&self, text: &str) -> String {
+        self.put(text, str::to_owned)
+    }
+
+    /// Puts the originals back into JSON, within whose strings the placeholders
+    /// stand.
+    pub fn restore_json(&self, text: &str) -> String {
+        self.put(text, |value| {
+            let quoted = serde_json::Value::from(value).to_string();
+            quoted[1..quoted.len() - 1].to_owned()
+        })
+    }
+
+    fn put(&self, text: &str, shown: impl Fn(&str) -> String) -> String {
+        let mut restored = String::with_capacity(text.len());
+        let mut done = 0;
+        for hit in PLACEHOLDER.captures_iter(text) {
+            let whole = hit.get(0).expect("the whole match");
+            let number = hit[1].parse().ok();
+            let Some((number, (kind, value))) =
+                number.and_then(|number| Some((number, self.values.get(&number)?)))
+            else {
+                continue;
+            };
+            // The exact form, or its inside.
+            let exact = named(*kind, number);
+            let inside = &exact[1..exact.len() - 1];
+            let Some(at) = whole.as_str().find(inside) else { continue };
+            let range = if whole.as_str() == exact {
+                whole.range()
+            } else {
+                whole.start() + at..whole.start() + at + inside.len()
+            };
+            restored.push_str(&text[done..range.start]);
+            restored.push_str(&shown(value));
+            done = range.end;
+        }
+        restored.push_str(&text[done..]);
+        restored
+    }
+}

@@ -1,0 +1,356 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn once(text: &str) -> String {
+    let mut redaction = redact(&[text]);
+    redaction.texts.pop().unwrap()
+}
+
+/// A token of a form, made of parts so that no scanner takes it for one.
+fn token(prefix: &str, length: usize) -> String {
+    let tail = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0z".chars().cycle();
+    prefix.chars().chain(tail.take(length)).collect()
+}
+
+fn taken(text: &str, value: &str) {
+    let redacted = once(text);
+    assert!(!redacted.contains(value), "{value} is left in: {redacted}");
+    assert!(redacted.contains("<SECRET_1>"), "{redacted}");
+    assert_eq!(redact(&[text]).originals.counts(), (1, 0), "{redacted}");
+}
+
+#[test]
+fn tokens_are_found_by_their_issuers_prefixes() {
+    for (prefix, length) in [
+        ("ghp_", 36),
+        ("ghs_", 36),
+        ("github_pat_", 82),
+        ("glpat-", 20),
+        ("xoxb-", 40),
+        ("xapp-1-", 40),
+        ("sk_live_", 24),
+        ("rk_test_", 24),
+        ("whsec_", 32),
+        ("sk-ant-api03-", 95),
+        ("sk-proj-", 156),
+        ("sk-", 48),
+        ("AIza", 35),
+        ("ya29.", 60),
+        ("GOCSPX-", 28),
+        ("npm_", 36),
+        ("pypi-", 160),
+        ("hf_", 34),
+        ("gsk_", 52),
+        ("xai-", 80),
+        ("r8_", 37),
+        ("lin_api_", 40),
+        ("hooks.slack.com/services/", 44),
+    ] {
+        let token = token(prefix, length);
+        for text in [token.clone(), format!("It is {token}."), format!("x=\"{token}\"")] {
+            taken(&text, &token);
+        }
+    }
+    let hex = "0123456789abcdef".repeat(4);
+    for token in [
+        ["AKIA", "IOSFODNN7EXAMPLE"].concat(),
+        format!("sk-or-v1-{hex}"),
+        format!("dop_v1_{hex}"),
+        format!("SG.{}.{}", token("", 22), token("", 43)),
+        format!("eyJ{}.eyJ{}.{}", token("", 17), token("", 30), token("", 43)),
+    ] {
+        taken(&format!("({token})"), &token);
+    }
+}
+
+#[test]
+fn what_only_looks_like_a_token_is_left() {
+    for text in [
+        // Hashes, identifiers, paths.
+        "commit 0123456789abcdef0123456789abcdef01234567",
+        "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        "550e8400-e29b-41d4-a716-446655440000",
+        "integrity sha512-Jw7gCBs1AZ0bHGgVvJHQG3dDPXNMTsFkzFQyuRiWy5rVZAPeC0ckFJVWIxjkj1bm0g==",
+        "/home/someone/project/src/token/secret.rs:12",
+        "toolu_01A2b3C4d5E6f7G8h9J0k1L2",
+        // Prefixes without the rest, or within something longer.
+        "task-4f3a2b1c0d9e8f7a6b5c4d3e2f1a0b9c8d7e6f5a",
+        "ghp_",
+        "the ghp_ and sk- prefixes",
+        "ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+        "hf_hub_download(repo_id)",
+        "npm_config_registry",
+    ] {
+        assert_eq!(once(text), text);
+    }
+}
+
+#[test]
+fn a_private_key_is_one_secret_also_where_it_is_cut_off_or_escaped() {
+    let line = token("", 64);
+    let (begin, end) =
+        (["-----BEGIN RSA PRIV", "ATE KEY-----"].concat(), "-----END RSA PRIVATE KEY-----");
+    for newline in ["\n", "\\n", "\r\n  "] {
+        let key = format!("{begin}{newline}{line}{newline}{line}{newline}{end}");
+        assert_eq!(once(&format!("a {key} b")), "a <SECRET_1> b");
+    }
+    assert_eq!(
+        once(&format!("{begin}\n{line}\n{line}\nand so on, at length")),
+        "<SECRET_1>\nand so on, at length"
+    );
+    let encrypted = format!("{begin}\nProc-Type: 4,ENCRYPTED\n\n{line}\n{end}");
+    assert_eq!(once(&encrypted), "<SECRET_1>");
+    for text in [
+        format!("it starts with {begin} and ends with {end}"),
+        format!("if text.startswith('{begin}') and text.endswith('{end}'):"),
+        format!("-----BEGIN CERTIFICATE-----\n{line}\n-----END CERTIFICATE-----"),
+        format!("-----BEGIN PUBLIC KEY-----\n{line}\n-----END PUBLIC KEY-----"),
+    ] {
+        assert_eq!(once(&text), text);
+    }
+}
+
+#[test]
+fn credentials_of_headers_and_urls_are_found() {
+    for (text, redacted) in [
+        ("Authorization: Bearer a1b2c3d4e5", "Authorization: Bearer <SECRET_1>"),
+        ("authorization: basic dXNlcjpwYXNzd29yZA==", "authorization: basic <SECRET_1>"),
+        (r#""Authorization": "Bearer abc.def-123""#, r#""Authorization": "Bearer <SECRET_1>""#),
+        (
+            r#"{\"authorization\": \"token a1b2c3d4e5f6\"}"#,
+            r#"{\"authorization\": \"token <SECRET_1>\"}"#,
+        ),
+        ("bearer a1b2c3d4e5f6a1b2c3d4e5f6", "bearer <SECRET_1>"),
+        ("postgres://app:s3cr3t@db:5432/x", "postgres://app:<SECRET_1>@db:5432/x"),
+        ("redis://:hunter2@localhost", "redis://:<SECRET_1>@localhost"),
+        (
+            "https://oauth2:abcdef@git.example.com/x.git",
+            "https://oauth2:<SECRET_1>@git.example.com/x.git",
+        ),
+    ] {
+        assert_eq!(once(text), redacted);
+    }
+    for text in [
+        "Authorization: Bearer $TOKEN",
+        "Authorization: Bearer <your token>",
+        "`Authorization: Bearer ${token}`",
+        "the bearer authenticationschemewithnodigits",
+        "https://host:8080/path@v1",
+        "postgres://${USER}:${PASSWORD}@db",
+        "f\"postgres://{user}:{password}@{host}\"",
+        "git@github.com:owner/repository.git",
+        "ssh://git@github.com/owner/repository.git",
+    ] {
+        assert_eq!(once(text), text);
+    }
+}
+
+#[test]
+fn values_assigned_to_secret_names_are_found() {
+    for (text, redacted) in [
+        ("password=hunter2", "password=<SECRET_1>"),
+        ("DB_PASSWORD=corr3ct-horse", "DB_PASSWORD=<SECRET_1>"),
+        ("export API_KEY='a1b2c3d4e5f6'", "export API_KEY='<SECRET_1>'"),
+        (r#"{"password": "swordfish", "n": 1}"#, r#"{"password": "<SECRET_1>", "n": 1}"#),
+        (r#"{\"apiKey\":\"a1b2c3d4e5f6\"}"#, r#"{\"apiKey\":\"<SECRET_1>\"}"#),
+        ("client_secret: 'Zx8~Q1w2e3r4'", "client_secret: '<SECRET_1>'"),
+        ("  password: hunter2\n", "  password: <SECRET_1>\n"),
+        ("https://x.org/?token=a1b2c3d4e5&n=1", "https://x.org/?token=<SECRET_1>&n=1"),
+        (
+            "curl 'https://x.org/?n=1&token=kjfch2345sdf'",
+            "curl 'https://x.org/?n=1&token=<SECRET_1>'",
+        ),
+        ("tool --api-key a1b2c3d4e5 run", "tool --api-key <SECRET_1> run"),
+        ("login --password hunter2", "login --password <SECRET_1>"),
+        (
+            "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+            "aws_secret_access_key = <SECRET_1>",
+        ),
+        ("if password == \"s3cr3t!\":", "if password == \"<SECRET_1>\":"),
+    ] {
+        assert_eq!(once(text), redacted);
+    }
+}
+
+#[test]
+fn code_about_secrets_is_left() {
+    for text in [
+        "password = get_password()",
+        "password = os.environ['DB_PASSWORD']",
+        "connect(password=password, token=access_token)",
+        "token: string",
+        "token: Option<String>,",
+        "let token: &str = token2;",
+        "secret: Uint8Array",
+        "password = self.config.password",
+        "api_key=OPENAI_API_KEY",
+        "\"apiKey\": \"OPENAI_API_KEY\"",
+        "password: ${DB_PASSWORD}",
+        "password={{ vault_password }}",
+        "TOKEN=$(cat token)",
+        "secret: your-secret-here",
+        "password: \"********\"",
+        "\"password\": \"The user's password\"",
+        "\"password\": \"string\"",
+        "<input type=\"password\" name=\"password\">",
+        "password: 'Password'",
+        "PWD=/home/user/work1",
+        "max_tokens: 4096, token_count=12345678",
+        "token = tokens[i1]",
+        "secretName: my-app-secret",
+        "\"token\": \"access_token\"",
+        "the token expires in 3600 seconds",
+        "password must have 8 characters",
+        "token: 0",
+        "f(token=b2b_token, secret=base64str)",
+        "private_key: Curve25519SeedBin",
+    ] {
+        assert_eq!(once(text), text);
+    }
+}
+
+#[test]
+fn addresses_are_found() {
+    for (text, redacted) in [
+        ("Write to jane.doe+x@example.co.uk.", "Write to <EMAIL_1>."),
+        ("Jane <jane@example.com>", "Jane <<EMAIL_1>>"),
+        ("mailto:jane@sub.example.org?subject=x", "mailto:<EMAIL_1>?subject=x"),
+        ("用户jane@163.com。", "用户<EMAIL_1>。"),
+    ] {
+        assert_eq!(once(text), redacted);
+    }
+    for text in [
+        "@types/node",
+        "import x from '@scope/package.js'",
+        "@app.route('/')",
+        "lodash@4.17.21 next@14.0.0-canary.ab",
+        "icon@2x.png",
+        "chacha20-poly1305@openssh.com",
+        "a@b.mean(axis=0)",
+        "git@github.com:owner/repository.git",
+        "user@localhost",
+        "@dataclass",
+    ] {
+        assert_eq!(once(text), text);
+    }
+}
+
+#[test]
+fn equal_values_have_equal_placeholders_in_one_numbering() {
+    let key = token("ghp_", 36);
+    let (first, second) = (format!("a@x.org {key}"), format!("{key} b@x.org a@x.org"));
+    let redaction = redact(&[&first, &second]);
+    assert_eq!(redaction.texts, ["<EMAIL_1> <SECRET_2>", "<SECRET_2> <EMAIL_3> <EMAIL_1>"]);
+    assert_eq!(redaction.originals.counts(), (1, 2));
+    assert_eq!(redact(&[&first, &second]), redaction);
+}
+
+#[test]
+fn a_secret_is_taken_out_wherever_else_it_stands() {
+    assert_eq!(
+        once("He said s3cr3t-value. password=s3cr3t-value"),
+        "He said <SECRET_1>. password=<SECRET_1>"
+    );
+    // A short one may be a word.
+    assert_eq!(once("4 x 1234: pwd=1234"), "4 x 1234: pwd=<SECRET_1>");
+}
+
+#[test]
+fn a_text_may_have_placeholders_of_its_own() {
+    let text = "<EMAIL_1> SECRET_2 MY_SECRET_3 and a@x.org";
+    let redaction = redact(&[text]);
+    assert_eq!(redaction.texts, ["<EMAIL_1> SECRET_2 MY_SECRET_3 and <EMAIL_4>"]);
+    assert_eq!(redaction.originals.restore(&redaction.texts[0]), text);
+}
+
+#[test]
+fn a_reply_is_restored_also_where_brackets_are_missing() {
+    let addresses: Vec<String> = (1..=12).map(|n| format!("a{n}@x.org")).collect();
+    let originals = redact(&[&addresses.join(" ")]).originals;
+    assert_eq!(originals.restore("<EMAIL_1> <EMAIL_12>"), "a1@x.org a12@x.org");
+    assert_eq!(
+        originals.restore("EMAIL_1, <EMAIL_12 (EMAIL_2)"),
+        "a1@x.org, <a12@x.org (a2@x.org)"
+    );
+    let others = "<EMAIL_13> <SECRET_1> MY_EMAIL_1 EMAIL_1x <email_1> EMAIL_01";
+    assert_eq!(originals.restore(others), others);
+}
+
+#[test]
+fn a_reply_in_json_stays_json() {
+    let line = token("", 64);
+    let key = format!("-----BEGIN PRIVATE KEY-----\n{line}\n-----END PRIVATE KEY-----");
+    let originals = redact(&[&key]).originals;
+    let restored = originals.restore_json(r#"{"key": "<SECRET_1>"}"#);
+    let json: serde_json::Value = serde_json::from_str(&restored).unwrap();
+    assert_eq!(json["key"], key.as_str());
+}
+
+#[test]
+fn hostile_texts_take_linear_time() {
+    let unit = 50_000;
+    for text in [
+        "token=".repeat(unit),
+        "password: ".repeat(unit),
+        "a@".repeat(unit),
+        "a.".repeat(unit) + "@",
+        "://a:".repeat(unit),
+        "-----BEGIN PRIVATE KEY-----".repeat(unit / 5),
+        "-----BEGIN PRIVATE KEY-----\n".to_owned() + &"A".repeat(unit * 5),
+        "eyJ".repeat(unit),
+        "eyJaaaaaaaa.".repeat(unit / 2),
+        "Bearer ".repeat(unit),
+        "x".repeat(unit * 5),
+        "\"".repeat(unit * 5),
+        (0..unit / 5).map(|n| format!("password=p{n}x{n} ")).collect(),
+    ] {
+        let redaction = redact(&[&text]);
+        assert_eq!(redaction.originals.restore(&redaction.texts[0]), text);
+    }
+}
+
+/// Texts made of what the patterns look for.
+fn hostile() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        Just("password".to_owned()),
+        Just("token".to_owned()),
+        Just("api_key".to_owned()),
+        Just("--".to_owned()),
+        Just("=".to_owned()),
+        Just(": ".to_owned()),
+        Just("\"".to_owned()),
+        Just("\\\"".to_owned()),
+        Just("://u:".to_owned()),
+        Just("@x.org".to_owned()),
+        Just("Authorization: Bearer ".to_owned()),
+        Just("-----BEGIN PRIVATE KEY-----".to_owned()),
+        Just("-----END PRIVATE KEY-----".to_owned()),
+        Just("<SECRET_1>".to_owned()),
+        Just("EMAIL_2".to_owned()),
+        Just("\n".to_owned()),
+        Just("ghp_".to_owned()),
+        Just(token("", 40)),
+        Just(token("ghp_", 36)),
+        "[a-z0-9]{1,12}",
+        any::<String>(),
+    ];
+    prop::collection::vec(piece, 0..16).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn restoring_gives_the_original(texts in prop::collection::vec(hostile(), 1..4)) {
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let redaction = redact(&texts);
+        for (redacted, text) in redaction.texts.iter().zip(&texts) {
+            prop_assert_eq!(&redaction.originals.restore(redacted), text);
+        }
+    }
+
+    #[test]
+    fn redacting_again_changes_nothing(text in hostile()) {
+        let redacted = once(&text);
+        prop_assert_eq!(once(&redacted), redacted);
+    }
+}

@@ -1,0 +1,130 @@
+//! Secrets that their own form gives away.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use memchr::{memchr, memmem};
+use regex::Regex;
+
+/// Forms of tokens, by issuer: the prefixes and lengths that they publish
+/// (GitHub, "Secret scanning patterns", lists most). Lengths are lower bounds:
+/// issuers make tokens longer, not shorter.
+const FORMS: &[&str] = &[
+    // AWS, "Unique identifiers"; base 32.
+    r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}",
+    // GitHub: classic, OAuth, user, server, refresh; fine-grained.
+    r"gh[pousr]_[A-Za-z0-9]{36,}",
+    r"github_pat_[A-Za-z0-9_]{22,}",
+    // GitLab: personal, deploy, runner, job, trigger, feed, mail, agent.
+    r"gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat)-[A-Za-z0-9_=-]{20,}(?:\.[0-9a-z]{2,})*",
+    // Slack: tokens, app tokens, webhooks.
+    r"xox[abeoprs]-[A-Za-z0-9-]{10,}",
+    r"xapp-[0-9]-[A-Za-z0-9-]{20,}",
+    r"hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9/]{30,}",
+    // Stripe: secret and restricted keys, webhook secrets.
+    r"[sr]k_(?:live|test)_[A-Za-z0-9]{16,}",
+    r"whsec_[A-Za-z0-9+/=]{24,}",
+    // Anthropic, OpenRouter, OpenAI; DeepSeek and others took the last form.
+    r"sk-ant-[a-z0-9]+-[A-Za-z0-9_-]{24,}",
+    r"sk-or-v1-[0-9a-f]{40,}",
+    r"sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{24,}",
+    r"sk-[A-Za-z0-9]{32,}",
+    // Google: API keys, OAuth access, client secrets.
+    r"AIza[A-Za-z0-9_-]{35}",
+    r"ya29\.[A-Za-z0-9_-]{20,}",
+    r"GOCSPX-[A-Za-z0-9_-]{28,}",
+    // npm, PyPI, Hugging Face, Groq, xAI, Replicate.
+    r"npm_[A-Za-z0-9]{36,}",
+    r"pypi-[A-Za-z0-9_-]{50,}",
+    r"hf_[A-Za-z0-9]{30,}",
+    r"gsk_[A-Za-z0-9]{40,}",
+    r"xai-[A-Za-z0-9]{40,}",
+    r"r8_[A-Za-z0-9]{37,}",
+    // SendGrid, DigitalOcean, Databricks, Linear, age.
+    r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{30,}",
+    r"do[opr]_v1_[a-f0-9]{64}",
+    r"dapi[a-f0-9]{32}",
+    r"lin_api_[A-Za-z0-9]{40,}",
+    r"AGE-SECRET-KEY-1[0-9A-Z]{58}",
+    // JSON web tokens (RFC 7519): two objects and a signature, which may be empty.
+    r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
+];
+
+/// Finds tokens by their forms.
+pub(super) fn tokens(text: &str, spans: &mut Vec<Range<usize>>) {
+    static TOKEN: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(&format!(r"\b(?:{})", FORMS.join("|"))).expect("it is valid"));
+    for hit in TOKEN.find_iter(text) {
+        // A word goes on: it is part of something longer, say of base64.
+        let goes_on = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if !text[hit.end()..].starts_with(goes_on) && varied(hit.as_str()) {
+            spans.push(hit.range());
+        }
+    }
+}
+
+/// Whether a token has at least five different characters behind its prefix:
+/// `ghp_xxxx…` is an example's.
+fn varied(token: &str) -> bool {
+    let tail = &token.as_bytes()[token.len().saturating_sub(16)..];
+    let mut seen: Vec<u8> = tail.to_vec();
+    seen.sort_unstable();
+    seen.dedup();
+    seen.len() >= 5
+}
+
+/// Largest private key in bytes: RSA of 16,384 bits takes 12.7 kB.
+const LARGEST_KEY: usize = 16_384;
+
+/// Finds private keys in PEM blocks (RFC 7468), also those that were cut off.
+pub(super) fn private_keys(text: &str, spans: &mut Vec<Range<usize>>) {
+    static BEGIN: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new("-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----").expect("it is valid")
+    });
+    static END: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new("^-----END [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----").expect("it is valid")
+    });
+    let mut ends = memmem::find_iter(text.as_bytes(), "-----END ").peekable();
+    let mut begins = BEGIN.find_iter(text).peekable();
+    while let Some(begin) = begins.next() {
+        while ends.next_if(|end| *end < begin.end()).is_some() {}
+        let next = begins.peek().map_or(text.len(), |next| next.start());
+        let near = next.min(begin.end() + LARGEST_KEY);
+        // Neither mark-up nor a placeholder is part of a key.
+        let rest = &text.as_bytes()[begin.end()..near];
+        let near = memchr(b'<', rest).map_or(near, |at| begin.end() + at);
+        let end = ends.peek().copied().filter(|end| *end < near);
+        let closed = end.and_then(|end| Some(end..end + END.find(&text[end..])?.end()));
+        let body = begin.end()..closed.as_ref().map_or(near, |end| end.start);
+        match (closed, key_length(&text.as_bytes()[body.clone()])) {
+            (_, 0) => {}
+            (Some(end), _) => spans.push(begin.start()..end.end),
+            (None, cut) => spans.push(begin.start()..body.start + cut),
+        }
+    }
+}
+
+/// Bytes until the last run of base64 that is long enough to be a line of a
+/// key, or 0: a mention of the marks alone is no key.
+fn key_length(body: &[u8]) -> usize {
+    const LINE: usize = 24;
+    let base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
+    let (mut run, mut last, mut gap) = (0, 0, 0);
+    for (at, byte) in body.iter().enumerate() {
+        if base64(byte) {
+            run += 1;
+            gap = 0;
+        } else {
+            run = 0;
+            gap += 1;
+        }
+        if run >= LINE {
+            last = at + 1;
+        }
+        // Prose goes on where the key was cut off.
+        if last > 0 && (gap > 4 || at.saturating_sub(last) > 80) {
+            break;
+        }
+    }
+    last
+}

@@ -1,0 +1,242 @@
+//! Values assigned to names that say they are secrets.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// Longest value that is taken for a secret, in bytes.
+const LONGEST: usize = 512;
+
+/// Names that say so, at the end of a longer name too. Behind them stands the
+/// sign of assignment (shell, JSON, YAML, code, URL) or a command's argument,
+/// and the value's quote.
+static NAME: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?i)(?:",
+        r"(password|passwd|passphrase|passwort|pwd)",
+        r"|secret|token|credentials?",
+        r"|(?:api|access|secret|private|signing|encryption|auth|account|master|license|service)",
+        r"[_-]?key",
+        r")",
+        r#"(?:\\{0,3}["'`]?\s{0,3}(:=|=>|={1,3}|:)[ \t]{0,3}(?:[bru]?\\{0,3}(["'`]))?"#,
+        r#"|[ \t]+(["'`])?)"#,
+    ))
+    .expect("it is valid")
+});
+
+/// Words that stand where a value will stand, and types of values.
+const WORDS: &[&str] = &[
+    "admin",
+    "any",
+    "apikey",
+    "bearer",
+    "bool",
+    "boolean",
+    "bytes",
+    "changeme",
+    "credential",
+    "credentials",
+    "default",
+    "disabled",
+    "dummy",
+    "empty",
+    "enabled",
+    "example",
+    "false",
+    "hidden",
+    "invalid",
+    "literal",
+    "masked",
+    "missing",
+    "none",
+    "null",
+    "object",
+    "optional",
+    "option",
+    "passphrase",
+    "password",
+    "placeholder",
+    "private",
+    "public",
+    "redacted",
+    "required",
+    "secret",
+    "string",
+    "text",
+    "token",
+    "true",
+    "undefined",
+    "unknown",
+    "valid",
+    "value",
+];
+
+/// Beginnings of what is no secret: a name of a type or an algorithm.
+static TYPE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)^(?:u?int[0-9]|float[0-9]|utf-?[0-9]|base[0-9]|sha-?[0-9]|hs[0-9]|rs[0-9]|es[0-9]|md5|oauth|bcrypt|argon|x509|vec|str[^a-z])",
+    )
+    .expect("it is valid")
+});
+
+/// How a value stands.
+struct Value<'a> {
+    text: &'a str,
+    /// Whether the name is that of a password, which people choose.
+    password: bool,
+    quoted: bool,
+    /// Whether it stands right behind `=`, as in shells and URLs.
+    tight: bool,
+}
+
+/// Finds values that are assigned to such names.
+pub(super) fn assigned(text: &str, spans: &mut Vec<Range<usize>>) {
+    for hit in NAME.captures_iter(text) {
+        let start = hit.get(0).expect("the whole match").end();
+        let sign = hit.get(2);
+        let whole = hit.get(0).expect("the whole match").start();
+        if sign.is_none() && !is_flag(text, whole) {
+            continue;
+        }
+        let quote = hit.get(3).or_else(|| hit.get(4)).map(|quote| quote.as_str());
+        let Some(end) = end_of(&text[start..], quote) else { continue };
+        let range = start..start + end;
+        let value = Value {
+            text: &text[range.clone()],
+            password: hit.get(1).is_some(),
+            quoted: quote.is_some(),
+            tight: text[..start].ends_with('='),
+        };
+        if value.is_secret() {
+            spans.push(range);
+        }
+    }
+}
+
+/// Whether a name belongs to a flag of a command (`--api-key`).
+fn is_flag(text: &str, name: usize) -> bool {
+    let before = &text.as_bytes()[..name];
+    let part = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'-';
+    let length = before.iter().rev().take(32).take_while(part).count();
+    let start = &before[before.len() - length..];
+    start.starts_with(b"--")
+}
+
+/// Bytes of the value, if it ends as values do.
+fn end_of(text: &str, quote: Option<&str>) -> Option<usize> {
+    let ends = |c: char| c.is_whitespace() || "\"'`\\<>".contains(c);
+    let also = |c: char| quote.is_none() && ",;&|(){}[]".contains(c);
+    let end = text.char_indices().find(|(at, c)| *at > LONGEST || ends(*c) || also(*c));
+    let end = end.map_or(text.len(), |(at, _)| at);
+    let rest = &text[end..];
+    if end > LONGEST || rest.starts_with("<EMAIL_") || rest.starts_with("<SECRET_") {
+        return None;
+    }
+    match quote {
+        // Prose in quotes is no value; within JSON, the quote has its backslash.
+        Some(quote) => (rest.starts_with(quote) || rest.starts_with('\\')).then_some(end),
+        // A call, an index, a generic type.
+        None if rest.starts_with(['(', '[', '{', '<']) => None,
+        None => Some(text[..end].trim_end_matches(['.', ':', '!', '?', '*']).len()),
+    }
+}
+
+impl Value<'_> {
+    fn is_secret(&self) -> bool {
+        let shortest = if self.password { 4 } else { 8 };
+        if self.text.len() < shortest || self.is_reference() || self.is_filler() {
+            return false;
+        }
+        let digits = self.text.bytes().filter(u8::is_ascii_digit).count();
+        let letters = self.text.bytes().filter(u8::is_ascii_alphabetic).count();
+        let wordy = |byte: u8| byte.is_ascii_alphabetic() || b"_-.:/".contains(&byte);
+        let words = self.text.bytes().all(wordy);
+        match (self.password, self.quoted) {
+            // People choose words; so do they for labels, which have capitals.
+            (true, true) => {
+                !words || (letters >= 8 && letters == self.text.len() && !self.is_title())
+            }
+            (true, false) if letters == 0 => digits >= 4,
+            (true, false) => !words && !self.is_name(),
+            (false, true) => letters > 0 && digits > 0 && !self.is_name() || self.is_random(),
+            (false, false) => letters > 0 && digits > 0 && !self.is_name() && self.is_random(),
+        }
+    }
+
+    /// Whether it says where the value is, and is none itself: a variable, a
+    /// template, a path, an address.
+    fn is_reference(&self) -> bool {
+        let text = self.text;
+        let template = text
+            .starts_with(['$', '{', '%', '<', '*', '@', '&', '#', '!', '-', '(', '['])
+            || text.contains("${")
+            || text.contains("{{")
+            || text.contains("$(")
+            || text.contains("://")
+            || text.contains("...");
+        // The secret keys of AWS are 40 characters of base64, which has slashes.
+        let path = text.starts_with(['/', '~', '.'])
+            && (text.len() != 40 || text.contains(['.', '_', '-']));
+        let dotted = text.split('.').count() > 1
+            && text.split('.').all(|part| {
+                part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+                    && part.len() <= 24
+                    && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+            });
+        template || path || dotted
+    }
+
+    /// Whether it stands for a value that is not there.
+    fn is_filler(&self) -> bool {
+        let lower = self.text.to_ascii_lowercase();
+        let stem = lower.trim_end_matches(|c: char| c.is_ascii_digit());
+        let first = lower.chars().next();
+        WORDS.contains(&stem)
+            || lower.chars().all(|c| Some(c) == first)
+            || lower.starts_with("your")
+            || lower.contains("xxxx")
+            || lower.contains("****")
+            || lower.contains("redacted")
+            || lower.contains("placeholder")
+            || TYPE.is_match(self.text)
+    }
+
+    /// Whether it is a name as programs have: words joined by `_`, `-`, `:` or
+    /// humps, of which the last may be numbered.
+    fn is_name(&self) -> bool {
+        if self.password && self.quoted {
+            return false;
+        }
+        let stem = self.text.trim_end_matches(|c: char| c.is_ascii_digit());
+        // One word with a number is a password, if it is said to be one.
+        let joined = stem.contains(['_', '-', ':', '.', '/']) || humps(stem) > 0;
+        let wordy = stem.bytes().all(|b| b.is_ascii_alphabetic() || b"_-:./".contains(&b));
+        let constant = self.text.contains('_')
+            && self.text.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
+        wordy && (joined || !self.password) || constant
+    }
+
+    /// Whether letters and digits alternate as they do in no word.
+    fn is_random(&self) -> bool {
+        let bytes = self.text.as_bytes();
+        let changes = bytes.windows(2).filter(|w| {
+            w[0].is_ascii_digit() != w[1].is_ascii_digit()
+                && w.iter().all(u8::is_ascii_alphanumeric)
+        });
+        let changes = changes.count();
+        let tight = self.tight && bytes.iter().all(u8::is_ascii_alphanumeric);
+        changes >= 3 || (tight && changes == 2) || (bytes.len() >= 20 && humps(self.text) >= 4)
+    }
+
+    /// Whether it is a label: a word with a capital.
+    fn is_title(&self) -> bool {
+        self.text.starts_with(|c: char| c.is_ascii_uppercase()) || humps(self.text) > 0
+    }
+}
+
+/// How often a large letter stands behind a small one.
+fn humps(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    bytes.windows(2).filter(|w| w[0].is_ascii_lowercase() && w[1].is_ascii_uppercase()).count()
+}
