@@ -41,6 +41,21 @@ fn what_is_folded_into_a_note_is_folded_and_weighs_in_the_preamble() {
 }
 
 #[test]
+fn the_head_is_the_preamble_in_force_and_the_notes_behind_it() {
+    let talk = Talk::new("S").user("a").system("S2").user("b").end();
+    let counter = Arc::new(Counter::new(Encoding::O200k));
+    let mut context = Context::new(Recording::new(Arc::new(talk), counter));
+    assert_eq!(context.head(), "S");
+    for (key, text) in [("y", "last"), ("x", "first")] {
+        let (key, text) = (key.to_owned(), Some(text.to_owned()));
+        context.apply(Op::Note { key, text }).unwrap();
+    }
+    assert_eq!(context.head(), "S\n\nfirst\n\nlast");
+    context.enter(1);
+    assert_eq!(context.head(), "S2\n\nfirst\n\nlast");
+}
+
+#[test]
 fn a_second_fold_takes_over_what_the_note_carried() {
     let mut context = context();
     fold(&mut context, 0..2, "state", "a and b");
