@@ -120,7 +120,11 @@ struct Exam {
 fn exam(arguments: &Calibrate) -> Result<Exam, Failure> {
     let (mut cases, mut left_out) = (Vec::new(), Vec::new());
     let mut errors = Vec::new();
-    for file in &arguments.files {
+    for (at, file) in arguments.files.iter().enumerate() {
+        if arguments.files[..at].contains(file) {
+            return Err(Failure::usage(format!("`{}` is given twice", file.display()))
+                .help("give every file once, or its answers would count twice"));
+        }
         match load_labels(file) {
             Err(found) => errors.extend(found),
             Ok(labels) => {

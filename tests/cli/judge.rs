@@ -111,11 +111,13 @@ fn every_violation_is_named_with_file_and_line() {
 fn files_that_are_none_and_judges_that_are_none_are_refused() {
     let desk = Desk::new();
     desk.file("session.jsonl", "{\"type\":\"user\"}\n").file("empty.jsonl", "");
+    desk.file("good.jsonl", cases());
     desk.file("human.tsv", "Question\tModel answer\tAcceptable?\tannotator1\nq\ta\tYes\t\n");
     for (arguments, said) in [
         (&["session.jsonl"][..], "no known format of labelled answers"),
         (&["empty.jsonl"], "empty"),
         (&["absent.jsonl"], "absent.jsonl"),
+        (&["good.jsonl", "good.jsonl"], "`good.jsonl` is given twice"),
         (&["human.tsv"], "BEM.tsv"),
         (&["--judge", "no-such/model"], "`no-such/model`"),
     ] {

@@ -59,9 +59,9 @@ impl Shape {
         if words.len() <= FEW && !numbers(&Normal::new(value)).is_empty() {
             return Shape::Number;
         }
-        let capital = |word: &&str| word.chars().next().is_some_and(char::is_uppercase);
+        let capital = |word: &str| word.chars().next().is_some_and(char::is_uppercase);
         match words.len() {
-            n if n <= FEW + 1 && words.iter().all(|word| capital(&word)) => Shape::Name,
+            n if n <= FEW + 1 && words.iter().all(|word| capital(word)) => Shape::Name,
             n if n <= FEW => Shape::Words,
             _ => Shape::Phrase,
         }
