@@ -1,12 +1,18 @@
 //! The offline judge against human labels and planted answers, which are not
 //! part of the repository.
 
-use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use recap::model::{Expectation, ProbeKind, Verdict};
-use recap::seats::judge::{Grading, Haystack, Offline, Sought};
+use recap::dataset::load_labels;
+use recap::measure::{Graded, agreement};
+use recap::model::{
+    Author, Expectation, JudgePart, JudgeReport, JudgeRow, Label, LabelledCase, LabelledQuestion,
+    ProbeKind,
+};
+use recap::report::calibration_table;
+use recap::run::grade;
+use recap::seats::judge::{Haystack, Judge, Offline, Sought};
 use serde_json::Value as Json;
 
 /// The folder of real data, where it is there.
@@ -23,183 +29,81 @@ fn json(path: PathBuf) -> Json {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-fn is_right(question: &str, values: &[String], answer: &str) -> bool {
-    let grading = Grading {
-        question,
+/// What the offline judge makes of the cases, printed.
+fn printed(cases: &[LabelledCase]) -> JudgeReport {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let judgements = runtime.block_on(grade(&Offline, cases, 1));
+    let report = agreement(&Graded {
+        judge: Offline.name(),
+        source: Offline.source(),
+        seed: 0,
+        cases,
+        judgements: &judgements,
+        left_out: &[],
+    });
+    print!("{}", calibration_table(&report, 120, false));
+    report
+}
+
+/// All labelled answers together.
+fn all(report: &JudgeReport) -> &JudgeRow {
+    report.overall(&JudgePart::Labelled).unwrap()
+}
+
+/// An answer to a question with one right value. Its file is the half of the
+/// data that it belongs to.
+fn case(half: usize, question: &str, gold: &str, answer: &str, label: bool) -> LabelledCase {
+    let asked = Arc::new(LabelledQuestion {
+        file: half_name(half).into(),
+        id: String::new(),
+        question: question.to_owned(),
         kind: ProbeKind::Fact,
-        expect: &Expectation::AnyOf(values.to_vec()),
-        stale: &[],
-        answer,
-    };
-    Offline.judge(&grading).verdict == Verdict::Correct
+        expect: Expectation::AnyOf(vec![gold.to_owned()]),
+        stale: Vec::new(),
+    });
+    let label = if label { Label::Correct } else { Label::Incorrect };
+    let (id, answer) = (String::new(), answer.to_owned());
+    LabelledCase { asked, id, line: None, answer, label, author: Author::Unnamed }
 }
 
-/// One graded answer: its style, the half of the questions it belongs to,
-/// what the label says and what the judge says.
-struct Row {
-    style: String,
-    half: usize,
-    label: bool,
-    judged: bool,
+fn half_name(half: usize) -> &'static str {
+    ["tuning", "held out"][half % 2]
 }
 
-/// How often two graders agree.
-#[derive(Default)]
-struct Table {
-    both: u32,
-    neither: u32,
-    false_accepts: u32,
-    false_rejects: u32,
-}
-
-impl Table {
-    fn of<'a>(rows: impl Iterator<Item = &'a Row>) -> Table {
-        let mut table = Table::default();
-        for row in rows {
-            match (row.label, row.judged) {
-                (true, true) => table.both += 1,
-                (false, false) => table.neither += 1,
-                (false, true) => table.false_accepts += 1,
-                (true, false) => table.false_rejects += 1,
-            }
-        }
-        table
-    }
-
-    fn total(&self) -> f64 {
-        f64::from(self.both + self.neither + self.false_accepts + self.false_rejects)
-    }
-
-    fn agreement(&self) -> f64 {
-        f64::from(self.both + self.neither) / self.total()
-    }
-
-    /// Cohen's kappa (Educational and Psychological Measurement 20, 1960):
-    /// agreement beyond what the two rates of acceptance give by chance.
-    fn kappa(&self) -> f64 {
-        let label = f64::from(self.both + self.false_rejects) / self.total();
-        let judge = f64::from(self.both + self.false_accepts) / self.total();
-        let chance = label * judge + (1.0 - label) * (1.0 - judge);
-        (self.agreement() - chance) / (1.0 - chance)
-    }
-
-    /// Share of rejected answers that the judge accepts.
-    fn false_accept_rate(&self) -> f64 {
-        f64::from(self.false_accepts) / f64::from(self.false_accepts + self.neither)
-    }
-
-    /// Share of accepted answers that the judge rejects.
-    fn false_reject_rate(&self) -> f64 {
-        f64::from(self.false_rejects) / f64::from(self.false_rejects + self.both)
-    }
-
-    fn line(&self, name: &str) -> String {
-        format!(
-            "{name:32} n {:5}  agree {:5.1} %  kappa {:.3}  false accepts {:4} ({:4.1} %)  \
-             false rejects {:4} ({:4.1} %)",
-            self.total(),
-            100.0 * self.agreement(),
-            self.kappa(),
-            self.false_accepts,
-            100.0 * self.false_accept_rate(),
-            self.false_rejects,
-            100.0 * self.false_reject_rate(),
-        )
-    }
-}
-
-/// Prints all, each half of the questions and each style; gives all.
-fn printed(name: &str, rows: &[Row]) -> Table {
-    let mut text = String::new();
-    let all = Table::of(rows.iter());
-    let _ = writeln!(text, "{}", all.line(name));
-    for (half, label) in [(0, "tuning"), (1, "held out")] {
-        let table = Table::of(rows.iter().filter(|row| row.half == half));
-        let _ = writeln!(text, "{}", table.line(&format!("{name}, {label}")));
-    }
-    let mut styles: Vec<&str> = rows.iter().map(|row| row.style.as_str()).collect();
-    styles.sort_unstable();
-    styles.dedup();
-    for style in styles.iter().filter(|_| styles.len() > 1) {
-        for (half, label) in [(0, "tuning"), (1, "held out")] {
-            let table =
-                Table::of(rows.iter().filter(|row| row.style == *style && row.half == half));
-            let _ = writeln!(text, "{}", table.line(&format!("{name}, {style}, {label}")));
-        }
-    }
-    print!("{text}");
-    all
-}
-
-fn evouna(set: &str) -> Option<Vec<Row>> {
-    let questions = json(data(&format!("judge-calibration/evouna_{set}_even.json"))?);
-    let mut rows = Vec::new();
-    for (at, one) in questions.as_array().unwrap().iter().enumerate() {
-        if one["improper"] == true {
-            continue;
-        }
-        let gold = one["golden_answer"].as_str().unwrap().split('/');
-        let values: Vec<String> =
-            gold.filter(|value| !value.trim().is_empty()).map(str::to_owned).collect();
-        for style in ["fid", "gpt35", "chatgpt", "gpt4", "newbing"] {
-            let Some(label) = one[format!("judge_{style}")].as_bool() else { continue };
-            let answer = one[format!("answer_{style}")].as_str().unwrap_or("");
-            let question = one["question"].as_str().unwrap();
-            let judged = is_right(question, &values, answer);
-            rows.push(Row { style: style.to_owned(), half: at % 2, label, judged });
-        }
-    }
-    Some(rows)
-}
-
-#[test]
-fn kappa_is_agreement_beyond_chance() {
-    // 20 + 15 of 50 agree: 0.7. The two say yes to 25 and 30: by chance
-    // 0.5 · 0.6 + 0.5 · 0.4 = 0.5. So (0.7 − 0.5) / (1 − 0.5) = 0.4.
-    let table = Table { both: 20, neither: 15, false_accepts: 10, false_rejects: 5 };
-    assert!((table.agreement() - 0.7).abs() < 1e-12);
-    assert!((table.kappa() - 0.4).abs() < 1e-12);
-    assert!((table.false_accept_rate() - 0.4).abs() < 1e-12);
-    assert!((table.false_reject_rate() - 0.2).abs() < 1e-12);
+/// The cases of a file, in halves: what the judge's rules were made with, and
+/// the rest.
+fn halves(file: &str, half: fn(&LabelledCase) -> usize) -> Option<Vec<LabelledCase>> {
+    let labels = load_labels(&data(file)?).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let moved = labels.cases.into_iter().map(|case| {
+        let file = half_name(half(&case)).into();
+        let asked = Arc::new(LabelledQuestion { file, ..(*case.asked).clone() });
+        LabelledCase { asked, ..case }
+    });
+    Some(moved.collect())
 }
 
 #[test]
 fn it_agrees_with_people_on_encyclopaedic_answers() {
     for (set, kappa) in [("NQ", 0.76), ("TQ", 0.83)] {
-        let Some(rows) = evouna(set) else { return };
-        let table = printed(&format!("EVOUNA {set}"), &rows);
-        assert!(table.kappa() >= kappa, "{set}: {}", table.kappa());
-        assert!(table.false_accept_rate() < 0.05, "{set}: {}", table.false_accept_rate());
+        // Entries are counted from 1.
+        let half = |case: &LabelledCase| case.asked.id.parse::<usize>().unwrap() - 1;
+        let file = format!("judge-calibration/evouna_{set}_even.json");
+        let Some(cases) = halves(&file, half) else { return };
+        let report = printed(&cases);
+        let row = all(&report);
+        assert!(row.kappa.unwrap() >= kappa, "{set}: {row:?}");
+        assert!(row.false_accept_share().unwrap() < 0.05, "{set}: {row:?}");
     }
-}
-
-/// A table of tab-separated columns by its header.
-fn tsv(path: PathBuf) -> Vec<HashMap<String, String>> {
-    let mut reader = csv::ReaderBuilder::new().delimiter(b'\t').from_path(path).unwrap();
-    reader.deserialize().map(Result::unwrap).collect()
 }
 
 #[test]
 fn it_agrees_with_people_on_the_open_questions() {
-    let Some(folder) = data("judge-calibration") else { return };
-    let key =
-        |row: &HashMap<String, String>| (row["Question"].clone(), row["Model answer"].clone());
-    let gold: HashMap<_, _> = tsv(folder.join("openqa_NQ301_BEM.tsv"))
-        .iter()
-        .map(|row| (key(row), row["Gold answers"].clone()))
-        .collect();
-    let mut rows = Vec::new();
-    for row in tsv(folder.join("openqa_NQ301_human.tsv")) {
-        let Some(values) = gold.get(&key(&row)) else { continue };
-        let values: Vec<String> =
-            values.split(" | ").map(|value| value.trim().trim_matches('"').to_owned()).collect();
-        let question = &row["Question"];
-        let judged = is_right(question, &values, &row["Model answer"]);
-        let label = row["Acceptable?"].eq_ignore_ascii_case("yes");
-        let half = question.bytes().map(usize::from).sum::<usize>() % 2;
-        rows.push(Row { style: "all".to_owned(), half, label, judged });
-    }
-    printed("OpenQA NQ301", &rows);
+    let half = |case: &LabelledCase| case.asked.question.bytes().map(usize::from).sum::<usize>();
+    let Some(cases) = halves("judge-calibration/openqa_NQ301_human.tsv", half) else { return };
+    let report = printed(&cases);
+    let row = all(&report);
+    assert!(row.kappa.unwrap() >= 0.6, "{row:?}");
+    assert!(row.false_accept_share().unwrap() < 0.05, "{row:?}");
 }
 
 /// One answer to a question about a conversation.
@@ -243,54 +147,42 @@ fn wrong_golds() -> Option<Vec<String>> {
 }
 
 /// Prints which share of wrong answers is accepted, and gives it.
-fn accepted(name: &str, rows: &[Row]) -> f64 {
-    let share = |half: &[usize]| {
-        let rows = rows.iter().filter(|row| half.contains(&row.half));
-        let (all, taken) =
-            rows.fold((0_u32, 0_u32), |(all, taken), row| (all + 1, taken + u32::from(row.judged)));
-        (all, taken, f64::from(taken) / f64::from(all))
-    };
-    for (label, half) in [("all", &[0, 1][..]), ("tuning", &[0]), ("held out", &[1])] {
-        let (all, taken, share) = share(half);
-        let share = 100.0 * share;
-        println!("{name}, {label}: {taken} of {all} wrong answers accepted ({share:.1} %)");
-    }
-    share(&[0, 1]).2
+fn accepted(name: &str, cases: &[LabelledCase]) -> f64 {
+    println!("\n{name}");
+    all(&printed(cases)).false_accept_share().unwrap()
 }
 
 #[test]
 fn answers_that_are_wrong_on_purpose_are_rejected() {
     let Some(wrong) = wrong_golds() else { return };
     for (name, most) in [("adversarial_v1_specific_wrong", 0.02), ("adversarial_v2_vague", 0.05)] {
-        let mut rows = Vec::new();
         let said = run(name).unwrap();
-        for one in said.iter().filter(|one| !wrong.contains(&one.id)) {
-            let judged = is_right(&one.question, std::slice::from_ref(&one.gold), &one.answer);
-            let (style, half) = (name.to_owned(), one.conversation % 2);
-            rows.push(Row { style, half, label: false, judged });
-        }
-        let share = accepted(name, &rows);
+        let cases: Vec<LabelledCase> = said
+            .iter()
+            .filter(|one| !wrong.contains(&one.id))
+            .map(|one| case(one.conversation, &one.question, &one.gold, &one.answer, false))
+            .collect();
+        let share = accepted(name, &cases);
         assert!(share < most, "{name}: {share}");
     }
 }
 
 #[test]
 fn it_follows_the_model_verdicts_from_below() {
-    for (name, agreement) in [
+    for (name, most) in [
         ("fc_gpt-4o-mini_memos", 0.75),
         ("fc_gpt-4.1-mini_memos", 0.75),
         ("fc_gpt-4o-mini_cot", 0.75),
         ("fc_gpt-4.1-mini_cot", 0.80),
     ] {
         let Some(said) = run(name) else { return };
-        let mut rows = Vec::new();
-        for one in &said {
-            let judged = is_right(&one.question, std::slice::from_ref(&one.gold), &one.answer);
-            let (style, half) = (name.to_owned(), one.conversation % 2);
-            rows.push(Row { style, half, label: one.label, judged });
-        }
-        let table = printed(name, &rows);
-        assert!(table.agreement() >= agreement, "{name}: {}", table.agreement());
+        let cases: Vec<LabelledCase> = said
+            .iter()
+            .map(|one| case(one.conversation, &one.question, &one.gold, &one.answer, one.label))
+            .collect();
+        println!("\n{name}");
+        let report = printed(&cases);
+        assert!(all(&report).agreement().unwrap() >= most, "{name}: {:?}", all(&report));
     }
 }
 
@@ -329,15 +221,12 @@ fn answers_to_other_questions_are_rejected() {
     let Some(conversations) = conversations() else { return };
     let (mut golds, mut extracts) = (Vec::new(), Vec::new());
     for (half, (asked, turns)) in conversations.iter().enumerate() {
-        let half = half % 2;
         for (at, one) in asked.iter().enumerate() {
             for step in [1, 7, 31] {
                 let other = &asked[(at + step) % asked.len()];
-                let judged =
-                    |answer: &str| is_right(&one.question, std::slice::from_ref(&one.gold), answer);
+                let wrong = |answer: &str| case(half, &one.question, &one.gold, answer, false);
                 if !other.gold.eq_ignore_ascii_case(&one.gold) {
-                    let style = "gold".to_owned();
-                    golds.push(Row { style, half, label: false, judged: judged(&other.gold) });
+                    golds.push(wrong(&other.gold));
                 }
                 let place = turns.iter().position(|(id, _)| other.evidence.contains(id));
                 let Some(place) = place else { continue };
@@ -348,13 +237,12 @@ fn answers_to_other_questions_are_rejected() {
                 let said: Vec<&str> = around.iter().map(|(_, said)| said.as_str()).collect();
                 let words: Vec<String> =
                     said.join("\n").split(' ').take(90).map(str::to_owned).collect();
-                let style = "extract".to_owned();
-                extracts.push(Row { style, half, label: false, judged: judged(&words.join(" ")) });
+                extracts.push(wrong(&words.join(" ")));
             }
         }
     }
-    for (name, rows) in [("golds of other questions", golds), ("extracts for others", extracts)] {
-        let share = accepted(name, &rows);
+    for (name, cases) in [("golds of other questions", golds), ("extracts for others", extracts)] {
+        let share = accepted(name, &cases);
         assert!(share < 0.05, "{name}: {share}");
     }
 }

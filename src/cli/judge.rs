@@ -17,7 +17,7 @@ use crate::report::{calibration_csv, calibration_json, calibration_table, verdic
 use crate::run::{grade, questions, sample};
 use crate::seats::judge::{Judge, Offline, plant};
 
-/// Errors of files that are printed; a file of another kind has one a line.
+/// Violations that are printed: a file in a wrong shape has one a line.
 const PRINTED: usize = 100;
 
 /// Options of `recap judge`.
@@ -120,7 +120,11 @@ struct Exam {
 fn exam(arguments: &Calibrate) -> Result<Exam, Failure> {
     let (mut cases, mut left_out) = (Vec::new(), Vec::new());
     let mut errors = Vec::new();
-    for file in &arguments.files {
+    for (at, file) in arguments.files.iter().enumerate() {
+        if arguments.files[..at].contains(file) {
+            return Err(Failure::usage(format!("`{}` is given twice", file.display()))
+                .help("give every file once, or its answers would count twice"));
+        }
         match load_labels(file) {
             Err(found) => errors.extend(found),
             Ok(labels) => {
@@ -143,8 +147,11 @@ fn exam(arguments: &Calibrate) -> Result<Exam, Failure> {
     Ok(Exam { cases, left_out })
 }
 
-/// All that is wrong with the files, a line for each.
+/// All that is wrong with the files: of several violations a line for each.
 fn refusal(errors: &[DatasetError]) -> Failure {
+    if let [error] = errors {
+        return Failure::usage(error.to_string()).help(error.help());
+    }
     let mut text = String::new();
     for error in errors.iter().take(PRINTED) {
         let line = error.line.map_or_else(String::new, |line| format!(":{line}"));

@@ -272,13 +272,15 @@ impl Tally {
         let square = self.total();
         let Square { both, neither, false_accepts, false_rejects } = square;
         let bounds = if part.is_planted() { None } else { self.bounds(seed) };
+        // A single kind is of one class: kappa would be 0 whatever the judge.
+        let one_class = matches!(part, JudgePart::PlantedKind(_));
         JudgeRow {
             file,
             part,
             questions: self.squares.len() as u64,
             graded: both + neither + false_accepts + false_rejects + self.halves,
             agreed: both + neither + self.halves - self.too_high - self.too_low,
-            kappa: square.kappa(),
+            kappa: square.kappa().filter(|_| !one_class),
             kappa_bounds: bounds,
             false_accepts: false_accepts + self.too_high,
             to_reject: neither + false_accepts + self.halves,

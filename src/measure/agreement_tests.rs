@@ -175,7 +175,10 @@ fn a_planted_half_errs_both_ways_and_is_outside_kappa() {
 #[test]
 fn trust_takes_both_bounds_and_enough_questions() {
     let agreeing = |n: usize| {
-        let one = move |n: usize| (case("f", n, n % 2 == 0, Author::Unnamed), judged(n % 2 == 0));
+        let one = |n: usize| {
+            let right = n.is_multiple_of(2);
+            (case("f", n, right, Author::Unnamed), judged(right))
+        };
         (0..n).map(one)
     };
     let planted = |n: usize, accepted: usize| {

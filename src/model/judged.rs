@@ -83,9 +83,10 @@ pub struct JudgeRow {
     /// Answers graded as was due.
     pub agreed: u64,
     /// Cohen's kappa of accepting and rejecting; absent where label and judge
-    /// both know one class only. Planted halves are outside it.
+    /// both know one class only, and for single planted kinds. Planted halves
+    /// are outside it.
     pub kappa: Option<f64>,
-    /// Its 95 % interval; absent below six questions, and for single kinds.
+    /// Its 95 % interval; absent below six questions, and for what was planted.
     pub kappa_bounds: Option<(f64, f64)>,
     /// Answers graded higher than was due.
     pub false_accepts: u64,

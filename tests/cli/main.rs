@@ -5,6 +5,7 @@ mod crash;
 mod desk;
 mod determinism;
 mod hostile;
+mod judge;
 mod models;
 mod presets;
 mod refusals;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::model::{Author, Expectation, Label, LabelledCase, LabelledQuestion, Planted};
 use crate::text::Normal;
-use shape::{Shape, told_apart};
+use shape::{Right, Shape, look};
 
 /// Other questions that are looked at for a wrong value.
 const LOOKED_AT: usize = 64;
@@ -55,8 +55,15 @@ pub fn plant(questions: &[Arc<LabelledQuestion>], most: usize, seed: u64) -> Vec
     planters.flat_map(Planter::all).collect()
 }
 
+/// A value that some question expects.
+struct Donor<'a> {
+    asked: &'a LabelledQuestion,
+    value: String,
+    look: String,
+}
+
 /// Values that some question expects, by file and shape.
-struct Donors<'a>(BTreeMap<(&'a str, Shape), Vec<(&'a LabelledQuestion, String)>>);
+struct Donors<'a>(BTreeMap<(&'a str, Shape), Vec<Donor<'a>>>);
 
 impl<'a> Donors<'a> {
     fn of(questions: &'a [Arc<LabelledQuestion>]) -> Donors<'a> {
@@ -64,7 +71,8 @@ impl<'a> Donors<'a> {
         for asked in questions {
             if let Some(value) = value(&asked.expect) {
                 let key = (&*asked.file, shape(&asked.expect, &value));
-                donors.entry(key).or_default().push((&**asked, value));
+                let look = look(&value);
+                donors.entry(key).or_default().push(Donor { asked, value, look });
             }
         }
         Donors(donors)
@@ -73,24 +81,37 @@ impl<'a> Donors<'a> {
     /// A value of the shape that `asked` expects, and which is not right
     /// there. What expects no value takes one of any shape.
     fn wrong(&self, asked: &LabelledQuestion, seed: u64) -> Option<String> {
-        let own = value(&asked.expect).map(|value| shape(&asked.expect, &value));
+        let value = value(&asked.expect);
+        let own = value.as_deref().map(|value| shape(&asked.expect, value));
         if let (Some(Shape::YesNo), Expectation::AnyOf(values)) = (own, &asked.expect) {
             return opposite(values);
         }
-        let shapes = Shape::ALL.into_iter().filter(|shape| own.is_none_or(|own| own == *shape));
+        let own_look = value.as_deref().map(look);
+        let right = Right::new(asked);
         let drawn = draw(seed, &["wrong", &asked.id, &asked.question]);
         let from = |shape| {
             let donors = self.0.get(&(&*asked.file, shape))?;
             let first = (drawn % donors.len() as u64) as usize;
-            let looked_at = 0..donors.len().min(LOOKED_AT);
-            let others = looked_at.map(|n| &donors[(first + n) % donors.len()]);
-            let mut fitting = others.filter(|(donor, value)| {
-                donor.question != asked.question && told_apart(value, asked)
+            let near =
+                (0..donors.len().min(LOOKED_AT)).map(|n| &donors[(first + n) % donors.len()]);
+            let mut near: Vec<&Donor<'_>> = near.collect();
+            // Stable: what looks most alike first, else as drawn.
+            near.sort_by_key(|donor| {
+                let looks_else = own_look.as_ref().is_some_and(|look| *look != donor.look);
+                (looks_else, first_word(&donor.asked.question) != first_word(&asked.question))
             });
-            fitting.next().map(|(_, value)| value.clone())
+            let fits = |donor: &&Donor<'_>| {
+                donor.asked.question != asked.question && right.is_apart_from(&donor.value)
+            };
+            near.into_iter().find(fits).map(|donor| donor.value.clone())
         };
+        let shapes = Shape::ALL.into_iter().filter(|shape| own.is_none_or(|own| own == *shape));
         shapes.filter(|shape| *shape != Shape::YesNo).find_map(from)
     }
+}
+
+fn first_word(question: &str) -> String {
+    question.split_whitespace().next().unwrap_or("").to_lowercase()
 }
 
 /// What a question expects, as one text; nothing where nothing can be known.
@@ -200,9 +221,9 @@ impl Planter<'_> {
         self.push(Planted::Right, Label::Correct, right.to_owned());
         let sentence = format!("The answer is {}.", right.trim_end_matches('.'));
         self.push(Planted::RightInSentence, Label::Correct, sentence);
-        let yes_or_no = values.iter().any(|value| Shape::of(value) == Shape::YesNo);
-        if !yes_or_no {
-            if !shape::is_negative(right) {
+        if !values.iter().any(|value| Shape::of(value) == Shape::YesNo) {
+            // What denying a whole sentence denies is open.
+            if !shape::is_negative(right) && Shape::of(right) != Shape::Phrase {
                 let denied = format!("It is not {}.", right.trim_end_matches('.'));
                 self.push(Planted::Negated, Label::Incorrect, denied);
             }
@@ -253,7 +274,8 @@ impl Planter<'_> {
         wordings[self.turn % wordings.len()]
     }
 
-    /// Plants what is to be rejected, unless it says by accident what is right.
+    /// Plants what is to be rejected, unless it has by accident all words of
+    /// what is right.
     fn false_value(&mut self, planted: Planted, label: Label, answer: String) {
         let said = Normal::new(&answer);
         let right = match &self.asked.expect {
@@ -261,7 +283,7 @@ impl Planter<'_> {
             Expectation::Unanswerable => &[],
         };
         let mut right = right.iter().filter(|value| Shape::of(value) != Shape::YesNo);
-        if !right.any(|value| said.contains(&Normal::new(value))) {
+        if !right.any(|value| shape::holds(&said, &Normal::new(value))) {
             self.push(planted, label, answer);
         }
     }
@@ -277,15 +299,15 @@ impl Planter<'_> {
 const ASKING: &[&str] = &[
     "who", "whom", "whose", "what", "which", "when", "where", "why", "how", "many", "much", "long",
     "far", "often", "in", "on", "at", "by", "for", "from", "to", "of", "do", "does", "did", "is",
-    "are", "was", "were", "has", "have", "had", "can", "could", "will", "would", "should", "tell",
-    "me", "please", "and",
+    "are", "was", "were", "under", "with", "has", "have", "had", "can", "could", "will", "would",
+    "should", "tell", "me", "please", "and",
 ];
 
 /// The subject of a question: the question without the words that ask.
 fn topic(question: &str) -> Option<String> {
-    let words = question.trim().trim_end_matches(['?', '.', '!', ' ']).split_whitespace();
+    let words = question.trim().trim_matches(['?', '.', '!', ' ', '"']).split_whitespace();
     let asks = |word: &&str| {
-        let word = word.trim_end_matches(',').to_lowercase();
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
         ASKING.contains(&word.as_str())
     };
     let topic = words.skip_while(asks).collect::<Vec<_>>().join(" ");

@@ -59,9 +59,9 @@ impl Shape {
         if words.len() <= FEW && !numbers(&Normal::new(value)).is_empty() {
             return Shape::Number;
         }
-        let capital = |word: &&str| word.chars().next().is_some_and(char::is_uppercase);
+        let capital = |word: &str| word.chars().next().is_some_and(char::is_uppercase);
         match words.len() {
-            n if n <= FEW + 1 && words.iter().all(|word| capital(&word)) => Shape::Name,
+            n if n <= FEW + 1 && words.iter().all(|word| capital(word)) => Shape::Name,
             n if n <= FEW => Shape::Words,
             _ => Shape::Phrase,
         }
@@ -92,32 +92,74 @@ fn content(normal: &Normal) -> BTreeSet<&str> {
     normal.as_str().split(' ').filter(long).collect()
 }
 
-/// Whether `value` is surely no answer to `asked`: no expected or stale value
-/// holds it or is held by it, nor does the question; with an expected value it
-/// shares no word, or where both have numbers, neither has all of the other's.
-pub(super) fn told_apart(value: &str, asked: &LabelledQuestion) -> bool {
-    let value = Normal::new(value);
-    if value.is_empty() || Normal::new(&asked.question).contains(&value) {
-        return false;
+/// Whether all words of `value` stand in a text, in any order.
+pub(super) fn holds(text: &Normal, value: &Normal) -> bool {
+    let words: BTreeSet<&str> = text.as_str().split(' ').collect();
+    !value.is_empty() && value.as_str().split(' ').all(|word| words.contains(word))
+}
+
+/// A value with its runs of digits, capitals and small letters each cut to
+/// one: `A-0` for `QD-3319`.
+pub(super) fn look(value: &str) -> String {
+    let classes = value.trim().chars().map(|c| match c {
+        c if c.is_numeric() => '0',
+        c if c.is_uppercase() => 'A',
+        c if c.is_alphabetic() => 'a',
+        c => c,
+    });
+    let mut look = String::new();
+    for class in classes {
+        if !look.ends_with(class) {
+            look.push(class);
+        }
     }
-    let within = |other: &Normal| value.contains(other) || other.contains(&value);
-    if asked.stale.iter().any(|stale| within(&Normal::new(stale))) {
-        return false;
-    }
-    let expected = match &asked.expect {
-        Expectation::AnyOf(values) | Expectation::Rubric(values) => values.as_slice(),
-        Expectation::Unanswerable => &[],
-    };
-    expected.iter().map(|right| Normal::new(right)).all(|right| {
-        let (own, other) = (numbers(&value), numbers(&right));
-        let differ = if own.is_empty() || other.is_empty() {
-            let rubric = matches!(asked.expect, Expectation::Rubric(_));
-            rubric || content(&value).is_disjoint(&content(&right))
-        } else {
-            !own.is_subset(&other) && !other.is_subset(&own)
+    look
+}
+
+/// What a question takes for right or for stale, to tell other values from it.
+pub(super) struct Right {
+    question: Normal,
+    stale: Vec<Normal>,
+    expected: Vec<Normal>,
+    is_rubric: bool,
+}
+
+impl Right {
+    pub fn new(asked: &LabelledQuestion) -> Right {
+        let normal = |values: &[String]| values.iter().map(|value| Normal::new(value)).collect();
+        let expected = match &asked.expect {
+            Expectation::AnyOf(values) | Expectation::Rubric(values) => normal(values),
+            Expectation::Unanswerable => Vec::new(),
         };
-        differ && !within(&right)
-    })
+        Right {
+            question: Normal::new(&asked.question),
+            stale: normal(&asked.stale),
+            expected,
+            is_rubric: matches!(asked.expect, Expectation::Rubric(_)),
+        }
+    }
+
+    /// Whether `value` is surely no answer: no expected or stale value holds
+    /// it or is held by it, nor does the question; with an expected value it
+    /// shares no word, or where both have numbers, neither has all of the
+    /// other's. Nuggets may share words: they are sentences.
+    pub fn is_apart_from(&self, value: &str) -> bool {
+        let value = Normal::new(value);
+        let within = |other: &Normal| value.contains(other) || other.contains(&value);
+        if value.is_empty() || self.question.contains(&value) || self.stale.iter().any(within) {
+            return false;
+        }
+        let (numbers_said, said) = (numbers(&value), content(&value));
+        self.expected.iter().all(|right| {
+            let numbers = numbers(right);
+            let differ = if numbers_said.is_empty() || numbers.is_empty() {
+                self.is_rubric || said.is_disjoint(&content(right))
+            } else {
+                !numbers_said.is_subset(&numbers) && !numbers.is_subset(&numbers_said)
+            };
+            differ && !within(right)
+        })
+    }
 }
 
 /// Whether a value denies something already, so that denying it says nothing.

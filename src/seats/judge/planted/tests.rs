@@ -122,13 +122,16 @@ fn a_value_that_might_be_right_is_never_planted_as_wrong() {
         ("Which", "which"),
     ] {
         let one = asked("1", "What is it?", any_of(&[expected]));
-        assert!(!told_apart(other, &one), "{expected}: {other}");
+        assert!(!Right::new(&one).is_apart_from(other), "{expected}: {other}");
     }
     for (expected, other) in [("1976", "1977"), ("3 March 2023", "4 May 2021"), ("Ada", "Charles")]
     {
-        assert!(told_apart(other, &asked("1", "What is it?", any_of(&[expected]))), "{other}");
+        assert!(
+            Right::new(&asked("1", "What is it?", any_of(&[expected]))).is_apart_from(other),
+            "{other}"
+        );
     }
-    assert!(!told_apart("port", &asked("1", "Port or ship?", any_of(&["ship"]))));
+    assert!(!Right::new(&asked("1", "Port or ship?", any_of(&["ship"]))).is_apart_from("port"));
 }
 
 #[test]
@@ -142,9 +145,38 @@ fn without_a_wrong_value_the_kinds_that_need_one_are_left_out() {
 fn an_answer_that_says_what_is_right_by_accident_is_left_out() {
     let either = asked("1", "Is it red or blue?", any_of(&["red"]));
     assert!(!planted(&[either], "1").iter().any(|(kind, _)| *kind == "vague"));
+    let place = asked("1", "Where in Ohio is the school of Kent?", any_of(&["Kent, Ohio"]));
+    assert!(!planted(&[place], "1").iter().any(|(kind, _)| *kind == "vague"));
     let verdict = asked("1", "What did the test say?", any_of(&["correct"]));
     let other = asked("2", "What did it say then?", any_of(&["broken"]));
     assert!(!planted(&[verdict, other], "1").iter().any(|(kind, _)| *kind == "injected"));
+}
+
+#[test]
+fn a_wrong_value_looks_like_the_right_one_where_another_does() {
+    let all = [
+        asked("1", "Which ticket is it?", any_of(&["QD-3319"])),
+        asked("2", "Which file is it?", any_of(&["ops/mend.sh"])),
+        asked("3", "Which receipt is it?", any_of(&["VZ-2431"])),
+        asked("4", "Who asked?", any_of(&["Ada Lovelace"])),
+        asked("5", "Where was it?", any_of(&["Kiel Canal"])),
+        asked("6", "Who paid?", any_of(&["Charles Babbage"])),
+    ];
+    for seed in 0..5 {
+        let cases = plant(&all, 6, seed);
+        let wrong = |id: &str| {
+            let mut own = cases.iter().filter(|case| case.id == format!("{id}#wrong"));
+            own.next().unwrap().answer.clone()
+        };
+        assert_eq!(wrong("1"), "VZ-2431");
+        assert_eq!(wrong("4"), "Charles Babbage");
+    }
+}
+
+#[test]
+fn whole_sentences_are_not_denied() {
+    let reason = asked("1", "Why not?", any_of(&["the street is being dug up"]));
+    assert!(!planted(&[reason], "1").iter().any(|(kind, _)| *kind == "negated"));
 }
 
 #[test]

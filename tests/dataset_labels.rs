@@ -1,0 +1,125 @@
+//! The native format of labelled answers against its published schema, and the
+//! public files, which are not part of the repository.
+
+use std::path::{Path, PathBuf};
+
+use recap::dataset::load_labels;
+use recap::model::ProbeKind;
+use serde_json::{Value as Json, json};
+
+fn schema() -> Json {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets/labelled.schema.json");
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn case() -> Json {
+    json!({
+        "id": "1", "question": "Which port?", "expect": {"any_of": ["81"]}, "stale": ["80"],
+        "kind": "update", "answer": "It is 81.", "label": true, "answered_by": "a-model"
+    })
+}
+
+fn changed(key: &str, value: Json) -> Json {
+    let mut case = case();
+    case[key] = value;
+    case
+}
+
+fn without(key: &str) -> Json {
+    let mut case = case();
+    case.as_object_mut().unwrap().remove(key);
+    case
+}
+
+fn reads(case: &Json) -> bool {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cases.jsonl");
+    std::fs::write(&path, case.to_string()).unwrap();
+    load_labels(&path).is_ok()
+}
+
+#[test]
+fn the_schema_and_the_reader_agree_on_what_is_a_case() {
+    let schema = jsonschema::draft202012::new(&schema()).unwrap();
+    let rubric = |label: Json| {
+        let mut case = changed("label", label);
+        case["expect"] = json!({"rubric": ["a", "b"]});
+        case
+    };
+    let unanswerable = |kind: Option<&str>| {
+        let mut case = without("kind");
+        if let Some(kind) = kind {
+            case["kind"] = json!(kind);
+        }
+        case["expect"] = json!({"unanswerable": true});
+        case
+    };
+    let good = [
+        case(),
+        without("stale"),
+        without("kind"),
+        without("answered_by"),
+        changed("answer", json!("")),
+        changed("label", json!("stale")),
+        rubric(json!(0.25)),
+        rubric(json!(1)),
+        rubric(json!("abstained")),
+        unanswerable(None),
+        unanswerable(Some("abstain")),
+    ];
+    let bad = [
+        without("id"),
+        without("question"),
+        without("expect"),
+        without("answer"),
+        without("label"),
+        changed("more", json!(1)),
+        changed("id", json!(7)),
+        changed("question", json!(" ")),
+        changed("kind", json!("riddle")),
+        changed("kind", json!("abstain")),
+        changed("expect", json!({})),
+        changed("expect", json!({"any_of": []})),
+        changed("expect", json!({"any_of": [" "]})),
+        changed("expect", json!({"any_of": ["a"], "rubric": ["a"]})),
+        changed("expect", json!({"unanswerable": false})),
+        changed("label", json!("right")),
+        changed("label", json!(0.5)),
+        changed("label", json!(null)),
+        rubric(json!(1.01)),
+        rubric(json!(-0.5)),
+        unanswerable(Some("fact")),
+    ];
+    for (cases, expected) in [(good.as_slice(), true), (&bad, false)] {
+        for case in cases {
+            assert_eq!(schema.is_valid(case), expected, "schema: {case}");
+            assert_eq!(reads(case), expected, "reader: {case}");
+        }
+    }
+}
+
+#[test]
+fn every_kind_of_probe_is_in_the_schema() {
+    let kinds: Vec<&str> = ProbeKind::ALL.iter().map(|kind| kind.as_str()).collect();
+    assert_eq!(schema()["properties"]["kind"]["enum"], json!(kinds));
+}
+
+#[test]
+fn the_public_files_are_read_whole() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data/judge-calibration");
+    for (file, cases, left_out) in [
+        // 317 improper questions of five answers each.
+        ("evouna_NQ_even.json", 7_440, 1_585),
+        ("evouna_TQ_even.json", 4_820, 180),
+        ("openqa_NQ301_human.tsv", 743, 2),
+    ] {
+        let path = folder.join(file);
+        if !path.exists() {
+            println!("skipped: no {}", path.display());
+            continue;
+        }
+        let labels = load_labels(&path).unwrap_or_else(|errors| panic!("{errors:?}"));
+        let left: u64 = labels.left_out.values().sum();
+        assert_eq!((labels.cases.len(), left), (cases, left_out), "{file}: {:?}", labels.left_out);
+    }
+}
