@@ -6,10 +6,13 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 
+use super::exchange::{Exchange, Line};
 use super::exit::{Exit, Failure};
 use super::inputs::DEFAULT;
+use super::model_name::OFFLINE;
 use super::report::print;
-use super::wire;
+use super::seating::judges;
+use super::{models, wire};
 use crate::dataset::{DatasetError, Labels, bundled, load_labels};
 use crate::measure::{Graded, agreement};
 use crate::model::{JudgeReport, Judgement, LabelledCase, LabelledQuestion};
@@ -44,9 +47,10 @@ struct Calibrate {
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Who judges: offline
-    #[arg(long, value_name = "MODEL", default_value = "offline")]
-    judge: String,
+    /// Who judges: `offline`, or provider/model; two for a panel, and a third for what they
+    /// disagree on
+    #[arg(long, value_name = "MODEL", default_values_t = [OFFLINE.to_owned()])]
+    judge: Vec<String>,
 
     /// Grade at most so many of the labelled answers: of every group its share
     #[arg(long, value_name = "N")]
@@ -60,9 +64,12 @@ struct Calibrate {
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
 
-    /// Answers that are graded at a time
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..))]
-    concurrency: u16,
+    #[command(flatten)]
+    line: Line,
+
+    /// Price list in litellm's field names to read instead of the bundled one
+    #[arg(long, value_name = "FILE")]
+    prices: Option<PathBuf>,
 
     /// Folder for calibration.csv and verdicts.csv, which holds every answer with its verdict
     #[arg(long, value_name = "DIR")]
@@ -75,13 +82,14 @@ struct Calibrate {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let Action::Calibrate(arguments) = &arguments.action;
-    let judge = judge(&arguments.judge)?;
+    let (judge, exchange) = judge(arguments)?;
     let Exam { cases, left_out } = exam(arguments)?;
     if cases.is_empty() {
         return Err(Failure::with_code(Exit::Nothing, "there is no answer to grade")
             .help("give a file with labelled answers, or a higher --sample or --planted"));
     }
-    let judgements = graded(&judge, &cases, usize::from(arguments.concurrency))?;
+    let judgements = graded(&judge, &cases, arguments.line.concurrency())?;
+    let ended = exchange.map_or(Ok(Exit::Done), |exchange| exchange.close())?;
     let report = agreement(&Graded {
         judge: judge.name(),
         source: judge.source(),
@@ -99,16 +107,20 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         calibration_table(&report, wire::width(), wire::color())
     };
     print(&text)?;
-    Ok(Exit::Done)
+    Ok(ended)
 }
 
-/// The judge of that name.
-fn judge(model: &str) -> Result<Arc<dyn Judge>, Failure> {
-    match model {
-        "offline" => Ok(Arc::new(Offline)),
-        _ => Err(Failure::usage(format!("there is no judge `{model}`"))
-            .help("the judge without a model is called offline")),
+/// The judge or the panel, and the line to the models in it.
+fn judge(arguments: &Calibrate) -> Result<(Arc<dyn Judge>, Option<Exchange>), Failure> {
+    if arguments.judge.iter().all(|name| name == OFFLINE) && arguments.judge.len() == 1 {
+        arguments.line.refuse_idle()?;
+        return Ok((Arc::new(Offline), None));
     }
+    let prices = Arc::new(models::prices(arguments.prices.as_deref())?);
+    let typed: Vec<&str> = arguments.judge.iter().map(String::as_str).collect();
+    let mut exchange = Exchange::open(&arguments.line, &typed, &prices, arguments.seed)?;
+    exchange.warnings.iter().for_each(|warning| wire::say(&format!("warning: {warning}")));
+    Ok((judges(&arguments.judge, &mut exchange)?, Some(exchange)))
 }
 
 /// What is put to the judge.

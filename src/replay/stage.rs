@@ -197,7 +197,12 @@ impl Session<'_> {
         let compaction = self.compactions.len() as u32;
         let anew = self.biller.calls(compaction, calls, self.now);
         if row.latency_ms.is_some() {
-            row.latency_source = Some(LatencySource::Live);
+            let mut timed = calls.iter().filter(|call| call.latency_ms.is_some());
+            let recorded = timed.all(|call| call.recorded);
+            row.latency_source = Some(match recorded {
+                true => LatencySource::Recorded,
+                false => LatencySource::Live,
+            });
         } else if !anew.is_empty() {
             let answered = calls.iter().filter(|call| call.usage.input > 0).zip(anew);
             let each = answered.map(|(call, new)| response_ms(&PROFILE, new, call.usage.output));

@@ -166,6 +166,8 @@ pub struct Reply {
     pub usage: CallUsage,
     /// Time that the model took; `None` where no model was called.
     pub latency_ms: Option<f64>,
+    /// Whether that time was measured when the call was recorded.
+    pub recorded: bool,
 }
 
 /// Why the compactor gave nothing usable.
@@ -223,6 +225,8 @@ pub struct ModelCall {
     pub usage: CallUsage,
     /// Time that the model took.
     pub latency_ms: Option<f64>,
+    /// Whether that time was measured when the call was recorded.
+    pub recorded: bool,
     /// Whether it was appended to the live conversation, whose cache it reads.
     pub live: bool,
 }
@@ -258,7 +262,10 @@ impl Compactor for Metered<'_> {
         let reply = self.inner.run(task).await;
         let live = task.is_live();
         let call = match &reply {
-            Ok(reply) => ModelCall { usage: reply.usage, latency_ms: reply.latency_ms, live },
+            Ok(Reply { usage, latency_ms, recorded, .. }) => {
+                let (usage, latency_ms, recorded) = (*usage, *latency_ms, *recorded);
+                ModelCall { usage, latency_ms, recorded, live }
+            }
             Err(_) => ModelCall { live, ..ModelCall::default() },
         };
         self.calls.lock().expect("no call panics while metering").push(call);

@@ -145,7 +145,7 @@ impl Compactor for Scripted {
                 Produced::Digest(Digest { summary: format!("{before}summary {call}"), memories })
             }
         };
-        Ok(Reply { produced, usage: CallUsage::default(), latency_ms: None })
+        Ok(Reply { produced, usage: CallUsage::default(), latency_ms: None, recorded: false })
     }
 
     fn name(&self) -> &str {
@@ -167,7 +167,7 @@ impl Compactor for OffShape {
             Task::SessionState { .. } => Produced::Continuation("no state".to_owned()),
             _ => Produced::SessionState(SessionState::default()),
         };
-        Ok(Reply { produced, usage: CallUsage::default(), latency_ms: None })
+        Ok(Reply { produced, usage: CallUsage::default(), latency_ms: None, recorded: false })
     }
 
     fn name(&self) -> &str {

@@ -57,7 +57,7 @@ impl Compactor for Offline {
     async fn run(&self, task: &Task) -> Result<Reply, CompactorError> {
         let (produced, text) = self.produce(task)?;
         let usage = CallUsage { input: self.input(task), output: self.counter.count(&text) };
-        Ok(Reply { produced, usage, latency_ms: None })
+        Ok(Reply { produced, usage, latency_ms: None, recorded: false })
     }
 
     fn name(&self) -> &str {

@@ -22,7 +22,7 @@ pub const ANSWER_PROMPT: u32 = 1;
 const PROMPT: &str = include_str!("prompt.md");
 
 /// Questions that are under way at once: each holds a copy of its context.
-const AT_ONCE: usize = 32;
+const AT_ONCE: usize = 128;
 
 /// A model in the answerer's seat.
 ///

@@ -61,16 +61,17 @@ impl Llm {
 impl Compactor for Llm {
     async fn run(&self, task: &Task) -> Result<Reply, CompactorError> {
         let line = Line { llm: &*self.llm, seat: Seat::Compactor, replicate: self.replicate };
-        let (mut usage, mut latency_ms) = (CallUsage::default(), 0.0);
+        let (mut usage, mut latency_ms, mut recorded) = (CallUsage::default(), 0.0, true);
         let seen = |question: &Question, answered: &Answered| {
             let call = self.usage(question, answered);
             usage.input += call.input;
             usage.output += call.output;
             latency_ms += answered.timing.total_ms;
+            recorded &= answered.recorded;
         };
         let read = |said: Said<'_>| read(task, said);
         let produced = line.ask(question(task), read, seen).await.map_err(error)?;
-        Ok(Reply { produced, usage, latency_ms: Some(latency_ms) })
+        Ok(Reply { produced, usage, latency_ms: Some(latency_ms), recorded })
     }
 
     fn name(&self) -> &str {

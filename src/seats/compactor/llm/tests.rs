@@ -151,7 +151,7 @@ async fn each_task_is_given_its_shape_with_tokens_and_latency() {
         let (reply, llm) = run(&task, [said(reply)]).await;
         // 30 fresh, 60 read from the cache, 10 written to it.
         let usage = CallUsage { input: 100, output: 7 };
-        assert_eq!(reply, Ok(Reply { produced, usage, latency_ms: Some(40.0) }));
+        assert_eq!(reply, Ok(Reply { produced, usage, latency_ms: Some(40.0), recorded: false }));
         assert_eq!(llm.calls()[0].request.max_tokens, task.max_tokens());
         assert_eq!((llm.calls()[0].seat, llm.calls()[0].replicate), (Seat::Compactor, 0));
     }
