@@ -92,6 +92,7 @@ struct Value<'a> {
 
 /// Finds values that are assigned to such names.
 pub(super) fn assigned(text: &str, spans: &mut Vec<Range<usize>>) {
+    let mut ends = Ends::default();
     for hit in NAME.captures_iter(text) {
         let start = hit.get(0).expect("the whole match").end();
         let sign = hit.get(2);
@@ -100,8 +101,9 @@ pub(super) fn assigned(text: &str, spans: &mut Vec<Range<usize>>) {
             continue;
         }
         let quote = hit.get(3).or_else(|| hit.get(4)).map(|quote| quote.as_str());
-        let Some(end) = end_of(&text[start..], quote) else { continue };
-        let range = start..start + end;
+        let end = ends.after(text, start, quote.is_some());
+        let Some(length) = length(&text[start..end], &text[end..], quote) else { continue };
+        let range = start..start + length;
         let value = Value {
             text: &text[range.clone()],
             password: hit.get(1).is_some(),
@@ -123,22 +125,41 @@ fn is_flag(text: &str, name: usize) -> bool {
     start.starts_with(b"--")
 }
 
-/// Bytes of the value, if it ends as values do.
-fn end_of(text: &str, quote: Option<&str>) -> Option<usize> {
-    let ends = |c: char| c.is_whitespace() || "\"'`\\<>".contains(c);
-    let also = |c: char| quote.is_none() && ",;&|(){}[]".contains(c);
-    let end = text.char_indices().find(|(at, c)| *at > LONGEST || ends(*c) || also(*c));
-    let end = end.map_or(text.len(), |(at, _)| at);
-    let rest = &text[end..];
-    if end > LONGEST || rest.starts_with("<EMAIL_") || rest.starts_with("<SECRET_") {
+/// Where a value's characters end, in quotes and without. Values that begin
+/// within another one end where it ends: each character is looked at once.
+#[derive(Default)]
+struct Ends {
+    quoted: usize,
+    bare: usize,
+}
+
+impl Ends {
+    fn after(&mut self, text: &str, start: usize, quoted: bool) -> usize {
+        let last = if quoted { &mut self.quoted } else { &mut self.bare };
+        if *last < start {
+            let ends = |c: char| {
+                c.is_whitespace()
+                    || matches!(c, '"' | '\'' | '`' | '\\' | '<' | '>')
+                    || !quoted && matches!(c, ',' | ';' | '&' | '|')
+                    || !quoted && matches!(c, '(' | ')' | '{' | '}' | '[' | ']')
+            };
+            *last = text[start..].find(ends).map_or(text.len(), |length| start + length);
+        }
+        *last
+    }
+}
+
+/// Bytes of a value whose characters end there, if it ends as values do.
+fn length(value: &str, rest: &str, quote: Option<&str>) -> Option<usize> {
+    if value.len() > LONGEST || rest.starts_with("<EMAIL_") || rest.starts_with("<SECRET_") {
         return None;
     }
     match quote {
         // Prose in quotes is no value; within JSON, the quote has its backslash.
-        Some(quote) => (rest.starts_with(quote) || rest.starts_with('\\')).then_some(end),
+        Some(quote) => (rest.starts_with(quote) || rest.starts_with('\\')).then_some(value.len()),
         // A call, an index, a generic type.
         None if rest.starts_with(['(', '[', '{', '<']) => None,
-        None => Some(text[..end].trim_end_matches(['.', ':', '!', '?', '*']).len()),
+        None => Some(value.trim_end_matches(['.', ':', '!', '?', '*']).len()),
     }
 }
 
