@@ -124,7 +124,8 @@ impl Client {
     }
 }
 
-/// A model that is really called.
+/// A model that is really called. Its calls wait with tokio's timers, on the
+/// caller's runtime.
 pub struct Live {
     client: Arc<Client>,
     model: Model,
@@ -145,6 +146,8 @@ struct Under {
     chance: [u8; 32],
     /// Whether a success was no JSON: a page of some proxy, most likely.
     no_json: bool,
+    /// What the last attempt met.
+    why: String,
 }
 
 impl Under {
@@ -152,8 +155,9 @@ impl Under {
         self.deadline.map_or(Duration::MAX, |at| at.saturating_duration_since(Instant::now()))
     }
 
-    fn unavailable(&self, why: String) -> CallError {
-        CallError::Unavailable { attempts: self.attempts, why }
+    /// The end, with what the last attempt met and what keeps it from another.
+    fn unavailable(&self, end: &str) -> CallError {
+        CallError::Unavailable { attempts: self.attempts, why: format!("{}{end}", self.why) }
     }
 }
 
@@ -218,6 +222,7 @@ impl Live {
             prompt: self.endpoint.prompt_bound(&call.request, &self.client.counter),
             chance: chance(self.client.options.seed, call, outgoing.body()),
             no_json: false,
+            why: String::new(),
         };
         loop {
             let turn = self.waiting(&under, self.limiter.turn(place)).await?;
@@ -228,7 +233,8 @@ impl Live {
             match self.next(came, &mut under) {
                 Next::End(result) => return result,
                 Next::Again { why, wait } => {
-                    let wait = self.wait(&under, why, wait)?;
+                    under.why = why;
+                    let wait = self.wait(&under, wait)?;
                     self.waiting(&under, tokio::time::sleep(wait)).await?;
                 }
             }
@@ -248,7 +254,7 @@ impl Live {
             }
         };
         let timed = self.switch.unless(timed).await.map_err(halted)?;
-        timed.map_err(|_| under.unavailable("its time was up before its next turn".to_owned()))
+        timed.map_err(|_| under.unavailable("; its time was up before its next turn"))
     }
 
     /// Sends the request once, within the budget.
@@ -330,10 +336,10 @@ impl Live {
     }
 
     /// How long to wait for the next attempt, if there is one.
-    fn wait(&self, under: &Under, why: String, wait: Wait) -> Result<Duration, CallError> {
+    fn wait(&self, under: &Under, wait: Wait) -> Result<Duration, CallError> {
         let patience = self.client.options.patience;
         if under.attempts >= patience.attempts {
-            return Err(under.unavailable(why));
+            return Err(under.unavailable(""));
         }
         let backoff = |step| patience.backoff(step, &under.chance);
         let wait = match wait {
@@ -344,10 +350,9 @@ impl Live {
         let left = under.left();
         if wait >= left {
             let (wait, left) = (wait.as_secs_f64(), left.as_secs_f64());
-            let end = format!(
-                "{why}; the next attempt is due in {wait:.1} s, but the call has only {left:.1} s left"
-            );
-            return Err(under.unavailable(end));
+            let late =
+                format!("; the next attempt is due in {wait:.1} s, the call has {left:.1} s left");
+            return Err(under.unavailable(&late));
         }
         Ok(wait)
     }
