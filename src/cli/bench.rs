@@ -16,7 +16,7 @@ use super::{dry_run, inputs, models, report, wire};
 use crate::clock::PROFILE;
 use crate::dataset::Dataset;
 use crate::model::{
-    Cell, INSTRUMENT, Manifest, Prices, Probe, Provenance, Report, Source, Verdict,
+    Answer, Cell, INSTRUMENT, Manifest, Prices, Probe, Provenance, Report, Source, Verdict,
 };
 use crate::pricing::Agents;
 use crate::replay::WindowSpec;
@@ -217,24 +217,25 @@ fn finish(
     let doubtful = unscored(&measured);
     if let Some(share) = doubtful {
         wire::say(&format!(
-            "error: {:.0} % of the answers were not graded; probes.csv says why",
+            "error: {:.0} % of the probes were not answered or not graded; probes.csv says why",
             share * 100.0
         ));
     }
     Ok(if failed > 0 || doubtful.is_some() { Exit::Incomplete } else { Exit::Done })
 }
 
-/// The share of probes that a model was to grade and did not, where it is too
-/// much for a verdict. What the offline judge cannot grade, it never claims to.
+/// The share of probes that a model was to answer or grade and did not, where
+/// it is too much for a verdict. What the offline judge cannot grade, it never
+/// claims to.
 fn unscored(measured: &Report) -> Option<f64> {
-    if measured.manifest.judge == OFFLINE {
-        return None;
-    }
+    let model_judge = measured.manifest.judge != OFFLINE;
     let rows = measured.cells.iter().filter_map(Cell::rows).flat_map(|rows| &rows.probes);
     let (mut all, mut without) = (0_u32, 0_u32);
     for row in rows {
+        let unanswered = matches!(row.answer, Answer::Nothing(_));
+        let ungraded = matches!(row.judgement.verdict, Verdict::Unscored(_));
         all += 1;
-        without += u32::from(matches!(row.judgement.verdict, Verdict::Unscored(_)));
+        without += u32::from(unanswered || (model_judge && ungraded));
     }
     let share = f64::from(without) / f64::from(all.max(1));
     (share > MOST_UNSCORED).then_some(share)

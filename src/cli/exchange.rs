@@ -12,10 +12,10 @@ use clap::{Args, ValueEnum};
 use super::exit::{Exit, Failure};
 use super::model_name::{self, ModelName};
 use super::wire;
-use crate::llm::cassette::Mode;
+use crate::llm::cassette::{CassetteError, Mode};
 use crate::llm::{
-    Budget, CallError, Calls, Cassette, Client, EitherWay, HaltCause, Key, Limits, Live, Llm, Lost,
-    Model, Once, Options, Rehearsal, Scrubbed, Watched,
+    Budget, CallError, Calls, Cassette, Client, EitherWay, HaltCause, Key, Limits, Live, LiveError,
+    Llm, Lost, Model, Once, Options, Rehearsal, Scrubbed, Watched,
 };
 use crate::pricing::PriceList;
 use crate::tokens::Counter;
@@ -207,7 +207,7 @@ impl Exchange {
         let prices = endpoint.prices().cloned();
         let scrubs = self.redact.map_or(!endpoint.is_local(), |redact| redact == Redact::Yes);
         let live = client.live(model, endpoint, self.limits);
-        let live = Arc::new(live.map_err(|problem| Failure::usage(problem.to_string()))?);
+        let live = Arc::new(live.map_err(unusable)?);
         self.live.push(Arc::clone(&live));
         let once = Once::live(live, prices, Arc::clone(&self.calls));
         Ok(if scrubs { Arc::new(Scrubbed::new(Arc::new(once))) } else { Arc::new(once) })
@@ -233,8 +233,8 @@ impl Exchange {
     /// If the cassette cannot be written; if a model could never be called, or
     /// the cassette lacks a call: nothing was measured then.
     pub fn close(&self) -> Result<Exit, Failure> {
-        if let Some(cassette) = self.calls.cassette() {
-            cassette.finish().map_err(|problem| Failure::usage(problem.to_string()))?;
+        if let Some(tape) = self.calls.cassette() {
+            tape.finish().map_err(cassette)?;
         }
         let lost = self.lost.first();
         if let Some((calls, error @ CallError::NotRecorded(_))) = &lost {
@@ -242,7 +242,9 @@ impl Exchange {
                 1 => String::new(),
                 n => format!("\n{n} calls are missing, this is the first"),
             };
-            return Err(Failure::usage(format!("{error}{more}")));
+            return Err(Failure::usage(format!("{error}{more}")).help(
+                "record it with the models at hand, or replay with the settings of the recording",
+            ));
         }
         let halts = self.live.iter().filter_map(|live| Some((live, live.halted()?)));
         for (live, halt) in halts {
@@ -283,9 +285,8 @@ impl Line {
         };
         let scrub =
             move |text: &str| keys.iter().fold(text.to_owned(), |text, key| key.scrub(&text));
-        let (cassette, warnings) = Cassette::open(file, mode, Arc::new(scrub))
-            .map_err(|problem| Failure::usage(problem.to_string()))?;
-        Ok((Some(cassette), warnings))
+        let (tape, warnings) = Cassette::open(file, mode, Arc::new(scrub)).map_err(cassette)?;
+        Ok((Some(tape), warnings))
     }
 
     /// The cassette as it is, if there is one yet.
@@ -293,9 +294,9 @@ impl Line {
         let Some(file) = self.cassette.as_ref().filter(|file| file.exists()) else {
             return Ok(None);
         };
-        let (cassette, _) = Cassette::open(file, Mode::Replay, Arc::new(str::to_owned))
-            .map_err(|problem| Failure::usage(problem.to_string()))?;
-        Ok(Some(cassette))
+        let (tape, _) =
+            Cassette::open(file, Mode::Replay, Arc::new(str::to_owned)).map_err(cassette)?;
+        Ok(Some(tape))
     }
 
     fn client(&self, seed: u64) -> Result<Arc<Client>, Failure> {
@@ -324,5 +325,23 @@ impl Line {
                 .help("name one with --compactor, --answerer or --judge, or leave it out")),
             None => Ok(()),
         }
+    }
+}
+
+fn cassette(problem: CassetteError) -> Failure {
+    Failure::usage(problem.to_string()).help(problem.help())
+}
+
+/// A model that cannot be called as asked.
+fn unusable(problem: LiveError) -> Failure {
+    match problem {
+        LiveError::Unpriced(model) => Failure::usage(format!(
+            "`{model}` has no price, so that no cap on the cost can be held"
+        ))
+        .help(
+            "give it a price with --prices (0 for a server of your own), or leave out --max-cost",
+        ),
+        LiveError::Start(problem) => Failure::with_code(Exit::Incomplete, problem.to_string())
+            .help("check the certificates of this machine, or use an http: address on loopback"),
     }
 }

@@ -10,5 +10,8 @@ mod models;
 mod presets;
 mod refusals;
 mod report;
+mod seats;
+#[path = "../common/server.rs"]
+mod server;
 mod show;
 mod tools;

@@ -58,8 +58,7 @@ pub enum CassetteError {
     },
     /// A line is no recorded call.
     #[error(
-        "the line is no recorded call: {problem}; delete it, and a recording run makes that call \
-         again\n  --> {}:{line}",
+        "the line is no recorded call: {problem}\n  --> {}:{line}",
         file.display()
     )]
     Line {
@@ -72,14 +71,26 @@ pub enum CassetteError {
     },
     /// Another program is recording to it.
     #[error(
-        "another run is recording to the cassette; wait for its end, or record to another file \
-         and merge them\n  --> {}",
+        "another run is recording to the cassette\n  --> {}",
         file.display()
     )]
     Busy {
         /// The cassette.
         file: PathBuf,
     },
+}
+
+impl CassetteError {
+    /// What can be done about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            CassetteError::Io { .. } => "check the path, and whether it may be read and written",
+            CassetteError::Line { .. } => "delete that line: a recording run makes the call again",
+            CassetteError::Busy { .. } => {
+                "wait for its end, or record to another file and merge the two with `sort -u`"
+            }
+        }
+    }
 }
 
 /// An open cassette.
@@ -185,8 +196,7 @@ impl Cassette {
         let last = call.request.messages.last().map_or("", |message| message.text.trim_start());
         let begin: String = (self.scrub)(last).chars().take(80).collect();
         CallError::NotRecorded(format!(
-            "{seat} of {model}, replicate {replicate}, key {}, asked {begin:?}; record it with \
-             the models at hand, or replay with the settings of the recording\n  --> {}",
+            "{seat} of {model}, replicate {replicate}, key {}, asked {begin:?}\n  --> {}",
             &key[..12],
             self.file.display()
         ))

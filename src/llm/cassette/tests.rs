@@ -232,9 +232,9 @@ fn of_two_recordings_of_a_call_the_first_in_byte_order_counts() {
 }
 
 #[test]
-fn a_line_that_is_no_call_is_named_with_its_remedy() {
+fn a_line_that_is_no_call_is_named() {
     let good = written("a", &said("1"));
-    let remedy = "; delete it, and a recording run makes that call again\n  --> FILE:2";
+    let remedy = "\n  --> FILE:2";
     for (line, problem) in [
         ("{}".to_owned(), "missing field `key`"),
         ("[1]".to_owned(), "invalid"),
