@@ -6,6 +6,7 @@ mod desk;
 mod determinism;
 mod hostile;
 mod judge;
+mod llama;
 mod models;
 mod presets;
 mod refusals;

@@ -1,0 +1,184 @@
+//! The whole path with a real model server: llama.cpp's, on loopback, with a
+//! model of 135 million parameters. Its judgement is noise; that it is asked,
+//! timed, counted, recorded and replayed is not.
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::desk::Desk;
+
+/// What `.ci/llama-server` made, where it is there. The test command makes it
+/// first and sets `RECAP_LLAMA_HOME`: then it must be there.
+fn home() -> Option<PathBuf> {
+    let Some(home) = std::env::var_os("RECAP_LLAMA_HOME").map(PathBuf::from) else {
+        println!("skipped: RECAP_LLAMA_HOME names no folder of a llama-server");
+        return None;
+    };
+    assert!(home.join("llama-server").is_file(), "{} has no llama-server", home.display());
+    Some(home)
+}
+
+/// The server; it ends when it is dropped.
+struct Llama {
+    child: Child,
+    base: String,
+}
+
+impl Llama {
+    fn start(home: &std::path::Path) -> Self {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let child = Command::new(home.join("llama-server"))
+            .arg("-m")
+            .arg(home.join("model.gguf"))
+            .args(["--host", "127.0.0.1", "--port", &port.to_string(), "--no-webui"])
+            .args(["-c", "8192", "-t", "1", "--parallel", "1"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let server = Self { child, base: format!("http://127.0.0.1:{port}/v1") };
+        server.wait(port);
+        server
+    }
+
+    /// Until the model is loaded, two minutes at most.
+    fn wait(&self, port: u16) {
+        for _ in 0..1_200 {
+            if healthy(port) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        panic!("the server does not come up");
+    }
+}
+
+impl Drop for Llama {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn healthy(port: u16) -> bool {
+    use std::io::{Read, Write};
+    let Ok(mut stream) = std::net::TcpStream::connect(("127.0.0.1", port)) else { return false };
+    let asked = stream.write_all(b"GET /health HTTP/1.0\r\n\r\n");
+    let mut reply = String::new();
+    asked.is_ok() && stream.read_to_string(&mut reply).is_ok() && reply.contains(" 200 ")
+}
+
+/// The preset `continuation` with bounds for so small a talk.
+fn preset(desk: &Desk) {
+    let strategies = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("strategies");
+    let prompt = std::fs::read(strategies.join("prompts/continuation.md")).unwrap();
+    let mut own = std::fs::read_to_string(strategies.join("continuation.toml")).unwrap();
+    for (theirs, ours) in [
+        ("name = \"continuation\"", "name = \"small\""),
+        ("output_limit = 8_192", "output_limit = 300"),
+        ("keep_last = 10", "keep_last = 2"),
+        ("max_tokens = 1_500", "max_tokens = 60"),
+    ] {
+        assert!(own.contains(theirs), "{theirs}");
+        own = own.replace(theirs, ours);
+    }
+    desk.file("mine/prompts/continuation.md", prompt).file("mine/small.toml", own);
+}
+
+/// A short talk with two questions: this model reads a hundred tokens a second.
+fn data(desk: &Desk) {
+    let message = |id: &str, role: &str, text: &str| {
+        let filler = "The parser takes one field after the other, and quotes are kept. ".repeat(24);
+        json!({"id": id, "role": role, "blocks": [{"type": "text", "text": format!("{text} {filler}")}]})
+    };
+    let messages = [
+        message(
+            "u0",
+            "user",
+            "Our build server is called heron. It stands in Bremen and has 64 cores.",
+        ),
+        message("a0", "assistant", "Noted: heron in Bremen, with 64 cores."),
+        message(
+            "u1",
+            "user",
+            "The invoice number is 4471. Please write the parser for invoices next.",
+        ),
+        message(
+            "a1",
+            "assistant",
+            "The parser reads the fields one after the other, and quotes are kept.",
+        ),
+        message(
+            "u2",
+            "user",
+            "Good. Now write the tests for it, one for every field of the invoice.",
+        ),
+        message("a2", "assistant", "There is one test for every field now, and all of them pass."),
+    ];
+    let transcript =
+        json!({"id": "talk", "system": ["You help."], "tools": [], "messages": messages});
+    let probe = |id: &str, question: &str, value: &str, evidence: &str| {
+        let probe = json!({"id": id, "transcript": "talk", "asked_at": 5, "kind": "fact", "question": question,
+            "expect": {"any_of": [value]}, "evidence": [evidence]});
+        probe.to_string() + "\n"
+    };
+    desk.file("talk/dataset.toml", "name = \"talk\"\nversion = \"1\"\nlicence = \"CC0-1.0\"\norigin = \"made up\"\ndescription = \"a talk\"\n")
+        .file("talk/transcripts.jsonl", transcript.to_string() + "\n")
+        .file("talk/probes.jsonl", probe("p0", "What is the build server called?", "heron", "u0")
+            + &probe("p1", "What is the invoice number?", "4471", "u1"));
+}
+
+#[test]
+fn bench_against_a_real_server_is_recorded_and_replayed() {
+    let Some(home) = home() else { return };
+    let desk = Desk::new();
+    data(&desk);
+    preset(&desk);
+    let seats =
+        ["--compactor", "openai/smol", "--answerer", "openai/smol", "--judge", "openai/smol"];
+    let rows =
+        ["--strategy", "session-state", "--window", "60%", "--no-scale", "--replicates", "1"];
+    let small = ["--set", "session-state.max_tokens=160", "--timeout", "300"];
+    let tape = ["--cassette", "tape.jsonl"];
+    let common = [&["bench", "talk"], &seats[..], &rows, &small, &tape].concat();
+    let server = Llama::start(&home);
+    let variables = [("OPENAI_BASE_URL", server.base.as_str())];
+    let recorded =
+        desk.recap_with(&variables, &[&common[..], &["--record", "--out", "a"]].concat());
+    // 3: the model rambled past the bound of an answer, which is no answer.
+    assert!(matches!(recorded.code, 0 | 3), "{recorded:?}");
+    drop(server);
+    assert!(
+        !desk.read("a/cells.jsonl").contains("\"failed\""),
+        "a preset that cannot run proves nothing"
+    );
+
+    let calls = desk.csv("a/calls.csv");
+    for seat in ["compactor", "answerer", "judge"] {
+        assert!(calls.iter().any(|call| call["seat"] == seat), "{seat}: {calls:?}");
+    }
+    for call in &calls {
+        let count = |name: &str| call[name].parse::<u64>().unwrap();
+        assert!(matches!(call["outcome"].as_str(), "replied" | "truncated"), "{call:?}");
+        assert!(count("uncached") + count("cache_read") > 10 && count("output") > 0, "{call:?}");
+        let total: f64 = call["total_ms"].parse().unwrap();
+        assert!(total > 0.0 && call["attempts"] == "1", "{call:?}");
+    }
+    let cached = calls.iter().filter(|call| call["cache_read"] != "0").count();
+    assert!(cached > 0, "prompts that begin alike are read from the server's cache");
+    // Verdicts come through the schema: each answer has one.
+    let probes = desk.csv("a/probes.csv");
+    let answered = probes.iter().filter(|row| !row["answer"].is_empty());
+    assert!(answered.clone().count() > 0);
+    assert!(answered.clone().all(|row| !row["score"].is_empty()), "{probes:?}");
+
+    let replayed = desk.recap(&[&common[..], &["--replay", "--out", "b"]].concat());
+    assert_eq!(replayed.code, recorded.code, "{replayed:?}");
+    for file in ["probes.csv", "calls.csv", "texts.jsonl", "manifest.json", "requests.csv"] {
+        assert_eq!(desk.read(&format!("b/{file}")), desk.read(&format!("a/{file}")), "{file}");
+    }
+}
