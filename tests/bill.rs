@@ -278,6 +278,38 @@ fn a_call_on_the_live_conversation_reads_its_cache_and_a_fresh_one_does_not() {
     }
 }
 
+/// The calls of a compactor of its own model are new to its cache, whatever the
+/// agent's holds, and have its prices; without a price nothing has paid for itself.
+#[test]
+fn a_compactor_of_its_own_model_reads_nothing_and_is_billed_by_its_prices() {
+    let subject = subject(agent_session());
+    let by = |compactor: Option<Agent>| {
+        let mut plan = plan(named("continuation"), 24_000);
+        plan.agents = Arc::new([claude()]);
+        plan.compactor = compactor.map(Arc::new);
+        match block_on(replay(&subject, &plan, &offline())).cell.outcome {
+            CellOutcome::Done(rows) => *rows,
+            CellOutcome::Failed { error } => panic!("{error}"),
+        }
+    };
+    let (same, other) = (by(Some(claude())), by(Some(listed("gpt-5.4-mini"))));
+    assert_eq!(same.bills, by(None).bills, "the agent's own model changes nothing");
+    let bill = &other.bills[0];
+    assert_eq!((bill.model.as_str(), bill.call_model()), ("claude-round", "gpt-5.4-mini"));
+    assert!(!bill.calls.is_empty());
+    for (own, live) in bill.calls.iter().zip(&same.bills[0].calls) {
+        let tokens = live.prompt.billed.prompt();
+        assert!(live.prompt.billed.read > 0);
+        assert_eq!(own.prompt.billed, Buckets { uncached: tokens, ..Buckets::default() });
+        assert_eq!(own.prompt.ideal_read, 0);
+    }
+    assert_eq!(billed(&other), billed(&same), "the session's own requests are billed as ever");
+    let paid = |rows: &CellRows| rows.bills[0].break_even.iter().any(|e| e.formula.is_some());
+    assert!(paid(&other));
+    let unknown = Agent { billed_as: "mine".into(), model: "mine".into(), prices: None };
+    assert!(!paid(&by(Some(unknown))), "what a compaction costs is not known");
+}
+
 #[test]
 fn a_model_without_a_price_has_a_bill_of_tokens_only() {
     let unknown = Agent { billed_as: "mine".into(), model: "mine".into(), prices: None };
