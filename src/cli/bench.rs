@@ -38,7 +38,7 @@ pub struct Arguments {
     #[command(flatten)]
     selection: strategies::Selection,
 
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Models in the seats")]
     seating: Seating,
 
     /// Context limit to assume: tokens (16000, 16k) or a share of each transcript's messages;

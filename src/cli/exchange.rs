@@ -14,8 +14,8 @@ use super::model_name::{self, ModelName};
 use super::wire;
 use crate::llm::cassette::{CassetteError, Mode};
 use crate::llm::{
-    Budget, CallError, Calls, Cassette, Client, EitherWay, HaltCause, Key, Limits, Live, LiveError,
-    Llm, Lost, Model, Once, Options, Rehearsal, Scrubbed, Watched,
+    Budget, CallError, Calls, Cassette, Client, EitherWay, Halt, HaltCause, Key, Limits, Live,
+    LiveError, Llm, Lost, Model, Once, Options, Rehearsal, Scrubbed, Watched,
 };
 use crate::pricing::PriceList;
 use crate::tokens::Counter;
@@ -246,21 +246,23 @@ impl Exchange {
                 "record it with the models at hand, or replay with the settings of the recording",
             ));
         }
-        let halts = self.live.iter().filter_map(|live| Some((live, live.halted()?)));
-        for (live, halt) in halts {
-            let told = format!("{}: {}", live.model(), halt.reason);
-            if matches!(halt.cause, HaltCause::Fault(_)) && !halt.after_success {
-                return Err(Failure::usage(told)
-                    .help("check the key, the account and the name of the model"));
-            }
-            wire::say(&format!("error: {told}"));
+        let halts: Vec<Halt> = self.live.iter().filter_map(|live| live.halted()).collect();
+        let never = |halt: &&Halt| matches!(halt.cause, HaltCause::Fault(_)) && !halt.after_success;
+        if let Some(halt) = halts.iter().find(never) {
+            return Err(Failure::usage(&halt.reason)
+                .help("check the key, the account and the name of the model"));
         }
         let Some((calls, error)) = lost else { return Ok(Exit::Done) };
         let calls = match calls {
             1 => "a call".to_owned(),
             n => format!("{n} calls"),
         };
-        wire::say(&format!("error: {calls} brought no reply: {error}"));
+        // Why a model is asked nothing more says more than what its calls met.
+        let reasons: Vec<String> = match halts.is_empty() {
+            true => vec![error.to_string()],
+            false => halts.into_iter().map(|halt| halt.reason).collect(),
+        };
+        wire::say(&format!("error: {calls} brought no reply: {}", reasons.join("; ")));
         wire::say(match self.calls.cassette() {
             Some(_) => "help: run it again: what is on the cassette costs nothing",
             None => {

@@ -18,8 +18,8 @@ use crate::tokens::Counter;
 #[derive(Debug, Args)]
 pub struct Seating {
     /// Who writes summaries: `offline`, or provider/model (openai/…, anthropic/…, gemini/…,
-    /// ollama/…, or NAME/… with NAME_BASE_URL set); settings behind a `?`
-    /// (`?temperature=0&effort=low&room=4096`)
+    /// ollama/…, or NAME/… with NAME_BASE_URL set), with the key in NAME_API_KEY; settings behind a
+    /// `?` (`?temperature=0&effort=low&room=4096`)
     #[arg(long, value_name = "MODEL", default_value = OFFLINE)]
     compactor: String,
 
@@ -31,7 +31,7 @@ pub struct Seating {
     #[arg(long, value_name = "MODEL", default_values_t = [OFFLINE.to_owned()])]
     judge: Vec<String>,
 
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Calls of models")]
     pub line: Line,
 }
 
