@@ -205,6 +205,18 @@ pub(super) const NEGATIONS: &[&str] =
 /// What goes on after a negation without being denied.
 pub(super) const TURNS: &[&str] = &["although", "but", "except", "however", "though"];
 
+/// Participles that do not end in `ed`, of verbs for what happens once.
+const PARTICIPLES: &[&str] = &[
+    "begun", "born", "bought", "brought", "built", "chosen", "cut", "drawn", "found", "given",
+    "held", "known", "led", "made", "put", "seen", "sent", "set", "shot", "sold", "spoken", "sung",
+    "taken", "told", "won", "written",
+];
+
+/// Whether a word after `was` tells what was done.
+pub(super) fn is_participle(word: &str) -> bool {
+    PARTICIPLES.contains(&word) || word.len() > 3 && word.ends_with("ed")
+}
+
 /// Letters with marks and the plain letters they are read as.
 const FOLDED: &[(&str, &str)] = &[
     ("àáâãäåāăą", "a"),

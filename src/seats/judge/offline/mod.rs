@@ -5,26 +5,33 @@
 //! error against human labels is measured in `tests/judge_real.rs`.
 
 mod answers;
+mod former;
 mod haystack;
 mod lexicon;
+mod looking;
 mod numbers;
 mod page;
 mod periods;
+mod question;
 mod reading;
 mod refusal;
 mod sought;
+mod symbols;
 
 use async_trait::async_trait;
 
 pub use haystack::Haystack;
+pub(super) use question::asks_for_past;
 pub use sought::Sought;
 
 use super::{Grading, Judge};
 use crate::model::{Expectation, Judgement, ProbeKind, Source, Verdict};
 use answers::{Tense, says, tense};
-use page::{Page, Question, Share};
+use page::{Page, Share};
+use question::Question;
 use refusal::abstains;
 use sought::polarity;
+use symbols::is_blank;
 
 /// The judge without a model. The rules, in this order:
 ///
@@ -58,10 +65,10 @@ impl Offline {
             Expectation::Unanswerable => return unanswerable(grading.answer),
             Expectation::AnyOf(values) => values,
         };
-        if !grading.answer.contains(char::is_alphanumeric) {
+        if is_blank(grading.answer) {
             return wrong("the answer is empty".to_owned());
         }
-        Case::new(grading).verdict(values, grading.stale)
+        Case::new(grading, values).verdict(values, grading.stale)
     }
 }
 
@@ -94,7 +101,7 @@ fn unscored(rationale: String) -> Judgement {
 }
 
 fn unanswerable(answer: &str) -> Judgement {
-    if !answer.contains(char::is_alphanumeric) {
+    if is_blank(answer) {
         wrong("the answer is empty".to_owned())
     } else if abstains(answer) {
         judged(Verdict::Abstained, 1.0, "the answer says that it is not known".to_owned())
@@ -111,8 +118,11 @@ struct Case<'a> {
 }
 
 impl<'a> Case<'a> {
-    fn new(grading: &Grading<'a>) -> Case<'a> {
-        let (page, question) = (Page::new(grading.answer), Question::new(grading.question));
+    fn new(grading: &Grading<'a>, values: &[String]) -> Case<'a> {
+        let (mut page, question) = (Page::new(grading.answer), Question::new(grading.question));
+        page.deny_whole(values);
+        page.deny_whole(grading.stale);
+        page.mark_former(&question);
         Case { answer: grading.answer, page, question }
     }
 
@@ -159,8 +169,9 @@ impl<'a> Case<'a> {
                 None => Err("it says neither yes nor no".to_owned()),
             };
         }
+        let sought = Sought::new(value);
         let missing = |what: String| format!("it lacks {what}");
-        self.page.find(&Sought::new(value), &self.question, Share::Main).map_err(missing)
+        self.page.find(&sought, &self.question, Share::Main).map_err(missing)
     }
 
     /// An answer that says an expected and a stale value.

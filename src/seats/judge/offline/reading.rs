@@ -8,7 +8,10 @@ use super::numbers;
 use crate::text::normal::{is_unspaced, is_word, runs_into_name};
 
 /// How far a negation reaches within its clause, in words.
-const REACH: usize = 8;
+pub(super) const REACH: usize = 8;
+
+/// What follows a `no` that is an answer by itself, or that doubts nothing.
+const AFTER_NO: &[&str] = &["doubt", "he", "i", "it", "she", "they", "we", "wonder", "you"];
 
 /// A word or a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,11 +22,20 @@ pub(super) struct Term {
     pub word: String,
     pub is_number: bool,
     pub is_capital: bool,
-    /// Whether a negation before it in its clause denies it.
-    pub is_denied: bool,
+    /// How many negations before it in its clause deny it.
+    pub denials: u8,
+    /// Whether the text tells it as what held before something else.
+    pub is_former: bool,
     pub clause: u32,
     pub sentence: u32,
     pub span: Range<usize>,
+}
+
+impl Term {
+    /// Whether a negation before it in its clause denies it.
+    pub fn is_denied(&self) -> bool {
+        self.denials > 0
+    }
 }
 
 /// The terms of `text`, in order.
@@ -90,6 +102,8 @@ fn pieces(text: &str) -> Vec<Piece> {
                         sentence += 1;
                         clause += 1;
                     }
+                    // `20:20`, `1961–62`.
+                    ':' | '–' if before.is_ascii_digit() && after.is_ascii_digit() => {}
                     ',' | ':' | '(' | ')' | '–' | '—' | '"' | '“' | '”' | '，' => {
                         clause += 1
                     }
@@ -135,7 +149,8 @@ fn push(text: &str, pieces: &[Piece], at: usize, terms: &mut Vec<Term>) -> usize
         word: String::new(),
         is_number: true,
         is_capital: raw.starts_with(char::is_uppercase),
-        is_denied: false,
+        denials: 0,
+        is_former: false,
         clause: piece.clause,
         sentence: piece.sentence,
         span: piece.span.clone(),
@@ -256,16 +271,7 @@ fn spelled<'a>(
 /// Marks what negations deny: the rest of the clause, up to a turn.
 fn deny(terms: &mut [Term]) {
     for at in 0..terms.len() {
-        let next = terms.get(at + 1);
-        let next_is = |words: &[&str]| next.is_some_and(|n| words.contains(&n.word.as_str()));
-        let word = terms[at].word.as_str();
-        let denies = match word {
-            "not" => !next_is(&["only", "just", "to", "sure"]),
-            "no" => !next.is_some_and(|n| n.is_number) && !next_is(&["doubt", "wonder"]),
-            "instead" | "rather" => next_is(&["of", "than"]),
-            _ => NEGATIONS.contains(&word),
-        };
-        if !denies || terms[at].is_number {
+        if !is_negation(terms, at) {
             continue;
         }
         let clause = terms[at].clause;
@@ -273,7 +279,26 @@ fn deny(terms: &mut [Term]) {
             if term.clause != clause || TURNS.contains(&term.word.as_str()) {
                 break;
             }
-            term.is_denied = true;
+            term.denials = term.denials.saturating_add(1);
         }
     }
+}
+
+/// Whether the word at a term denies what follows.
+fn is_negation(terms: &[Term], at: usize) -> bool {
+    let next = terms.get(at + 1);
+    let next_is = |words: &[&str]| next.is_some_and(|n| words.contains(&n.word.as_str()));
+    let word = terms[at].word.as_str();
+    let denies = match word {
+        "not" => !next_is(&["only", "just", "to", "sure"]),
+        "no" => !next.is_some_and(|n| n.is_number) && !next_is(AFTER_NO),
+        "instead" | "rather" => next_is(&["of", "than"]),
+        _ => NEGATIONS.contains(&word),
+    };
+    denies && !terms[at].is_number
+}
+
+/// Whether a symbol right after the term would be denied.
+pub(super) fn denies_next(terms: &[Term], at: usize) -> bool {
+    terms[at].is_denied() || is_negation(terms, at)
 }

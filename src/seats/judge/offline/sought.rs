@@ -5,6 +5,7 @@ use rustc_hash::FxHashSet;
 use super::lexicon::{is_stop, stem};
 use super::periods::{Told, When, times};
 use super::reading::{Term, read};
+use super::symbols::symbol;
 use crate::text::Normal;
 use crate::text::normal::is_unspaced;
 
@@ -16,6 +17,8 @@ const MOST_WORDS: usize = 4;
 pub struct Sought {
     /// None where nothing can be looked for.
     pub(super) form: Option<Form>,
+    /// What is looked for in place of words where the value has none.
+    pub(super) symbol: Option<String>,
     is_yes_no: bool,
 }
 
@@ -25,7 +28,8 @@ pub(super) struct Form {
     pub times: Vec<Told>,
     /// The parts of a list, each looked for on its own; one for what is none.
     pub items: Vec<Item>,
-    pub is_denied: bool,
+    /// The most negations that deny a word of it.
+    pub denials: u8,
     /// The words as one, in lower case: `cornmill`.
     pub joined: Option<String>,
     /// What scripts without spaces are compared by.
@@ -54,7 +58,7 @@ impl Sought {
         let short = without_parentheses(value);
         let form = Form::new(short.as_deref().unwrap_or(value));
         let form = (!form.is_empty()).then_some(form);
-        Sought { form, is_yes_no: polarity(value).is_some() }
+        Sought { form, symbol: symbol(value), is_yes_no: polarity(value).is_some() }
     }
 
     /// Whether it says no more than yes or no: a text states it nowhere.
@@ -70,13 +74,14 @@ impl Sought {
                 let part = |item: &Item| Form {
                     items: vec![item.clone()],
                     times: Vec::new(),
-                    is_denied: form.is_denied,
+                    denials: form.denials,
                     joined: None,
                     unspaced: None,
                     name: None,
                 };
                 let parts = form.items.iter().map(part);
-                parts.map(|form| Sought { form: Some(form), is_yes_no: false }).collect()
+                let sought = |form| Sought { form: Some(form), symbol: None, is_yes_no: false };
+                parts.map(sought).collect()
             }
             _ => vec![self.clone()],
         }
@@ -90,7 +95,7 @@ impl Sought {
 
     /// Whether nothing can be looked for: the value is punctuation.
     pub fn is_empty(&self) -> bool {
-        self.form.is_none()
+        self.form.is_none() && self.symbol.is_none()
     }
 }
 
@@ -103,10 +108,10 @@ impl Form {
             before > 0 && term.span.end <= times[before - 1].span.end
         };
         let rest: Vec<&Term> = terms.iter().filter(|term| !dated(term)).collect();
-        let is_denied = terms.iter().any(|term| term.is_denied);
+        let denials = terms.iter().map(|term| term.denials).max().unwrap_or(0);
         let words: Vec<&str> = terms.iter().map(|term| term.word.as_str()).collect();
-        let joined =
-            (words.len() > 1 && terms.iter().all(|t| !t.is_number)).then(|| stem(&words.concat()));
+        let joined = (words.len() > 1 && terms.iter().all(|t| !t.is_number))
+            .then(|| stem(&words.concat().to_lowercase()));
         let unspaced = value.chars().any(is_unspaced).then(|| Normal::new(value));
         let name = name(value, &terms);
         let mut items = items(value, &rest, times.is_empty());
@@ -115,7 +120,7 @@ impl Form {
             items = vec![joined_up(items)];
         }
         times_once(&mut times);
-        Form { times, items, is_denied, joined, unspaced, name }
+        Form { times, items, denials, joined, unspaced, name }
     }
 
     fn is_empty(&self) -> bool {
