@@ -10,7 +10,7 @@ use super::question::Question;
 use super::reading::Term;
 
 /// Words that say by themselves that a value no longer holds.
-const FORMERLY: &[&str] = &["former", "formerly", "previous", "previously", "till", "until"];
+const FORMERLY: &[&str] = &["formerly", "previously", "till", "until"];
 /// Words that may also just tell of something past.
 const WAS: &[&str] = &["before", "earlier", "initially", "originally", "was", "were"];
 const NOW: &[&str] = &["current", "currently", "now", "nowadays", "presently", "today"];
@@ -46,7 +46,7 @@ pub(super) fn mark(terms: &mut [Term], question: &Question) {
     if question.asks_for_past {
         return;
     }
-    let stretches = stretches(terms);
+    let stretches = stretches(terms, question);
     let mut former = Vec::new();
     for pair in stretches.windows(2) {
         let (one, other) = (&pair[0], &pair[1]);
@@ -67,11 +67,11 @@ pub(super) fn mark(terms: &mut [Term], question: &Question) {
 
 /// The text in stretches. What no cue times goes on in the time before it,
 /// within its sentence.
-fn stretches(terms: &[Term]) -> Vec<Stretch> {
+fn stretches(terms: &[Term], question: &Question) -> Vec<Stretch> {
     let mut stretches: Vec<Stretch> = Vec::new();
     let mut part = Stretch { range: 0..0, time: None, cue: None };
     for at in 0..terms.len() {
-        let found = cue(terms, at);
+        let found = cue(terms, at, question);
         let turns = found.is_some_and(|(time, _)| time == Time::Now)
             && matches!(part.time, Some(Time::Former | Time::Was));
         let breaks = BREAKS.contains(&terms[at].word.as_str());
@@ -106,7 +106,7 @@ fn add(stretches: &mut Vec<Stretch>, part: Stretch, terms: &[Term]) {
 }
 
 /// The cue that begins at a term, and its length in terms.
-fn cue(terms: &[Term], at: usize) -> Option<(Time, usize)> {
+fn cue(terms: &[Term], at: usize, question: &Question) -> Option<(Time, usize)> {
     let next = terms.get(at + 1).filter(|next| next.clause == terms[at].clause);
     let next_is = |word: &str| next.is_some_and(|next| next.word == word);
     match terms[at].word.as_str() {
@@ -116,6 +116,10 @@ fn cue(terms: &[Term], at: usize) -> Option<(Time, usize)> {
         "since" if next_is("then") => Some((Time::Now, 2)),
         // `Since 2019`, `it has been Y since`.
         "since" if next.is_none_or(|next| next.is_number) => Some((Time::Now, 1)),
+        // `The former port`; a former safety is a person.
+        "former" | "previous" => next
+            .is_some_and(|next| question.stems.contains(&next.text))
+            .then_some((Time::Former, 1)),
         word if FORMERLY.contains(&word) => Some((Time::Former, 1)),
         word if NOW.contains(&word) => Some((Time::Now, 1)),
         word if WAS.contains(&word) => Some((Time::Was, 1)),
@@ -150,6 +154,11 @@ impl Change<'_> {
     /// `It was built by X` tells of an event, which no change undoes.
     fn was(&self) -> Option<Range<usize>> {
         let new = self.asserted().filter(|_| self.question.is_present)?;
+        // Not `owners may have changed since then`.
+        let now = self.new.cue.as_ref()?.start;
+        if self.terms[self.new.range.start..now].iter().any(|term| self.says(term)) {
+            return None;
+        }
         let after = self.old.cue.clone()?.end..self.old.range.end;
         let old = after.clone().map(|at| &self.terms[at]).find(|term| self.says(term))?;
         let is_event = is_participle(&old.word) || is_participle(&new.word);
@@ -162,14 +171,15 @@ impl Change<'_> {
     fn asserted(&self) -> Option<&Term> {
         let old: FxHashSet<&str> =
             self.terms[self.old.range.clone()].iter().map(|term| term.text.as_str()).collect();
-        let new = self.new.range.clone().filter(|at| cue(self.terms, *at).is_none());
+        let new = self.new.range.clone().filter(|at| cue(self.terms, *at, self.question).is_none());
         let mut new = new.map(|at| &self.terms[at]);
         new.find(|term| self.says(term) && !old.contains(term.text.as_str()))
     }
 
     /// Whether a term may be a value, or a part of one.
     fn says(&self, term: &Term) -> bool {
-        let is_word = !is_stop(&term.word) && !self.question.stems.contains(&term.text);
-        term.is_number || is_word
+        let word = term.word.as_str();
+        let is_word = !is_stop(word) && !BREAKS.contains(&word);
+        term.is_number || is_word && !self.question.stems.contains(&term.text)
     }
 }

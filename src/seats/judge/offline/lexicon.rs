@@ -198,6 +198,23 @@ const ALIASES: &[(&str, &str)] = &[
     ("wrote", "write"),
 ];
 
+/// Common words of two letters beyond [`STOP`], also of names in Romance
+/// languages.
+const SMALL: &[&str] = &[
+    "al", "da", "de", "di", "du", "el", "en", "et", "hi", "il", "la", "le", "lo", "oh", "un", "us",
+];
+
+/// Whether two letters are a common word unless they stand in capitals. `NO`
+/// stays a no.
+pub(super) fn is_small_word(word: &str) -> bool {
+    word != "no" && (is_stop(word) || SMALL.contains(&word))
+}
+
+/// Whether a full stop after a word belongs to it: `St. Louis`.
+pub(super) fn is_title(word: &str) -> bool {
+    matches!(word, "Dr" | "Jr" | "Mr" | "Mrs" | "Ms" | "Mt" | "Prof" | "Sr" | "St")
+}
+
 /// Words that deny what follows in their clause.
 pub(super) const NEGATIONS: &[&str] =
     &["cannot", "neither", "never", "no", "none", "nor", "not", "unlike", "without"];

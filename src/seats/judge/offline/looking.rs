@@ -32,16 +32,48 @@ impl Looking<'_> {
     }
 
     /// Whether the denial of a place is the question's own: `She did not visit
-    /// Paris` to `Which city did she not visit?`.
+    /// Paris` to `Which city did she not visit?`. `It is not Paris` denies the
+    /// value itself.
     fn restates(&self, place: usize) -> bool {
-        let denied = self.page.terms[..place].iter().rev().take_while(|term| term.is_denied());
-        let mut denied = denied.take(2 * REACH);
-        self.question.is_denied && denied.any(|term| self.question.denied.contains(&term.text))
+        const COPULAS: &[&str] = &[
+            "are", "be", "is", "it", "s", "that", "these", "they", "this", "those", "was", "were",
+        ];
+        if !self.question.is_denied {
+            return false;
+        }
+        let terms = &self.page.terms[..place];
+        let denied = terms.iter().rev().take(2 * REACH).take_while(|term| term.is_denied());
+        let run = denied.clone().count();
+        // Before the run stands the negation, and before that its verb.
+        let verb = (place - run).checked_sub(2).map(|at| &terms[at]);
+        let negation = (place - run).checked_sub(1).map(|at| &terms[at]);
+        let is_verbal = verb.zip(negation).is_some_and(|(verb, negation)| {
+            verb.clause == negation.clause && !COPULAS.contains(&verb.word.as_str())
+        });
+        is_verbal || denied.into_iter().any(|term| self.question.denied.contains(&term.text))
     }
 
     fn places<'b>(&'b self, list: Option<&'b Vec<u32>>) -> impl Iterator<Item = usize> + 'b {
         let list = list.map_or(&[] as &[u32], Vec::as_slice);
         list.iter().map(|place| *place as usize).filter(|place| self.counts(*place))
+    }
+
+    /// Where all characters of an unspaced value count; nowhere in particular
+    /// where its terms stand in another order than in the text.
+    pub fn characters(&self) -> Option<Vec<usize>> {
+        let terms = &self.page.terms;
+        let value = &self.form.sequence;
+        let starts = value.first().and_then(|first| self.page.places.get(first));
+        let starts = starts.into_iter().flatten().map(|start| *start as usize);
+        let stands = |start: &usize| {
+            let said = terms[*start..].iter().map(|term| key(term.is_number, &term.text));
+            said.take(value.len()).eq(value.iter().cloned())
+        };
+        let mut places = starts.filter(stands).map(|start| start..start + value.len()).peekable();
+        if places.peek().is_none() {
+            return Some(Vec::new());
+        }
+        places.find(|range| range.clone().all(|at| self.counts(at))).map(Vec::from_iter)
     }
 
     /// Where a word stands, or one that differs by an ending or one letter.
@@ -92,7 +124,13 @@ impl Looking<'_> {
 
     pub fn joined(&self) -> Option<Vec<usize>> {
         let joined = self.form.joined.as_ref()?;
-        self.places(self.page.places.get(joined)).next().map(|at| vec![at])
+        let mut all = self.places(self.page.places.get(joined));
+        let one = all.next().map(|at| vec![at]);
+        // Also where one is a code: `us-de` for `US-DE`.
+        one.or_else(|| {
+            let two = |at: &usize| self.counts(at + 1);
+            self.places(self.page.joined.get(joined)).find(two).map(|at| vec![at, at + 1])
+        })
     }
 
     /// Every time of the value, each told by one of the text.

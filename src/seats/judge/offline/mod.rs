@@ -41,9 +41,11 @@ use symbols::is_blank;
 /// 4. Yes and no have to be said, or the question's content affirmed or denied.
 /// 5. Another value is right if one alternative is said: every number, every
 ///    date at least as exactly, all of one or two words and most of more, near
-///    each other in a long text, none of them denied. What the question says
-///    already need not be said again. Of a list of two both have to be said, of
-///    a longer one two thirds.
+///    each other in a long text, none of them denied, nor told as former beside
+///    another value of now (`it used to be X, now it is Y`) unless the question
+///    asks for the past. What the question says already need not be said again.
+///    Of a list of two both have to be said, of a longer one two thirds. A value
+///    without a word (`→`) has to be said as it stands.
 /// 6. With a stale value beside it, it is right only if the nearest cue says
 ///    that the stale one is past (`it was X, now Y`, `from X to Y`) or that the
 ///    expected one holds now; else the answer is stale.
@@ -145,7 +147,7 @@ impl<'a> Case<'a> {
             (Err(_), _) if abstains(self.answer) => {
                 judged(Verdict::Abstained, 0.0, "the answer says that it does not know".to_owned())
             }
-            (Err(why), _) => wrong(why),
+            (Err(why), _) => wrong(self.told_as_former(values).unwrap_or(why)),
         }
     }
 
@@ -172,6 +174,18 @@ impl<'a> Case<'a> {
         let sought = Sought::new(value);
         let missing = |what: String| format!("it lacks {what}");
         self.page.find(&sought, &self.question, Share::Main).map_err(missing)
+    }
+
+    /// Why a value does not count that would, did it still hold.
+    fn told_as_former(&self, values: &[String]) -> Option<String> {
+        if !self.page.terms.iter().any(|term| term.is_former) {
+            return None;
+        }
+        let page = Page::new(self.answer);
+        let says =
+            |value: &&String| page.find(&Sought::new(value), &self.question, Share::Main).is_ok();
+        let value = values.iter().find(says)?;
+        Some(format!("`{value}` is not said: it is told as former"))
     }
 
     /// An answer that says an expected and a stale value.

@@ -78,13 +78,15 @@ impl Page {
     pub fn deny_whole(&mut self, values: &[String]) {
         for value in values {
             let value = read(value);
-            let Some(first) = value.first().filter(|_| value.len() > 1) else { continue };
+            let Some(first) = value.first() else { continue };
             let starts = self.places.get(&key(first.is_number, &first.text));
             let starts: Vec<usize> =
                 starts.into_iter().flatten().map(|start| *start as usize).collect();
             for start in starts {
                 let stands = self.terms[start..].iter().map(|term| &term.text);
-                let after_not = start > 0 && self.terms[start - 1].word == "not";
+                let before = start.checked_sub(1).map(|before| &self.terms[before]);
+                let sentence = self.terms[start].sentence;
+                let after_not = before.is_some_and(|b| b.word == "not" && b.sentence == sentence);
                 if (after_not || self.terms[start].is_denied())
                     && stands.take(value.len()).eq(value.iter().map(|term| &term.text))
                 {
@@ -138,8 +140,9 @@ impl Page {
     fn find_form(&self, form: &Form, question: &Question, share: Share) -> Search {
         let search = Looking { page: self, form, question, share };
         if let Some(value) = &form.unspaced {
-            let found = self.unspaced.as_ref().is_some_and(|text| text.contains(value));
-            return if found { Ok(Vec::new()) } else { Err(format!("`{}`", value.as_str())) };
+            let holds = self.unspaced.as_ref().is_some_and(|text| text.contains(value));
+            let found = search.characters().filter(|_| holds);
+            return found.ok_or_else(|| format!("`{}`", value.as_str()));
         }
         if let Some(places) = search.name().or_else(|| search.joined()) {
             return Ok(places);
@@ -160,7 +163,7 @@ impl Page {
             let next = self.terms.partition_point(|term| term.span.end <= at);
             let Some(last) = next.checked_sub(1) else { return true };
             let is_apart = text[self.terms[last].span.end..at].contains(|c| ".,;:!?\n".contains(c));
-            is_apart || !denies_next(&self.terms, last)
+            is_apart || !denies_next(&self.terms, last) && !self.terms[last].is_former
         })
     }
 }

@@ -50,8 +50,14 @@ impl Question {
         let has = |words: &[&str]| terms.iter().any(|term| words.contains(&term.word.as_str()));
         let content = || terms.iter().filter(|term| !is_stop(&term.word) && !term.is_number);
         let stems = |of: fn(&&Term) -> bool| content().filter(of).map(|t| t.text.clone()).collect();
+        let mut all: FxHashSet<String> = stems(|_| true);
+        if !text.contains(char::is_uppercase) {
+            // In small letters a code is not to be told from a word: both are asked.
+            let codes = content().filter(|term| term.word.len() == 2);
+            all.extend(codes.map(|term| term.word.to_uppercase()));
+        }
         Question {
-            stems: stems(|_| true),
+            stems: all,
             denied: stems(|term| term.is_denied()),
             is_denied: terms.iter().any(Term::is_denied),
             asks_for_past: past(&terms, &times),

@@ -3,13 +3,15 @@
 
 use std::ops::Range;
 
-use super::lexicon::{NEGATIONS, TURNS, fold, is_stop, stem};
+use super::lexicon::{NEGATIONS, TURNS, fold, is_small_word, is_stop, is_title, stem};
 use super::numbers;
 use crate::text::normal::{is_unspaced, is_word, runs_into_name};
 
 /// How far a negation reaches within its clause, in words.
 pub(super) const REACH: usize = 8;
 
+/// Up to so many words in capitals are codes and no shouting.
+const SHORT: usize = 3;
 /// What follows a `no` that is an answer by itself, or that doubts nothing.
 const AFTER_NO: &[&str] = &["doubt", "he", "i", "it", "she", "they", "we", "wonder", "you"];
 
@@ -18,7 +20,8 @@ const AFTER_NO: &[&str] = &["doubt", "he", "i", "it", "she", "they", "we", "wond
 pub(super) struct Term {
     /// The stem of a word, the value of a number.
     pub text: String,
-    /// The word as it stands, in lower case and without marks.
+    /// The word as it stands, in lower case and without marks; a code of two
+    /// capitals that would else be a common word (`IT`) in capitals.
     pub word: String,
     pub is_number: bool,
     pub is_capital: bool,
@@ -43,11 +46,37 @@ pub(super) fn read(text: &str) -> Vec<Term> {
     let pieces = pieces(text);
     let mut terms = Vec::with_capacity(pieces.len());
     let mut at = 0;
+    // In `IT WAS PARIS` and `who left us` capitals tell nothing.
+    let is_mixed = text.contains(char::is_uppercase)
+        && (text.contains(char::is_lowercase) || pieces.len() <= SHORT);
     while at < pieces.len() {
         at = push(text, &pieces, at, &mut terms);
+        if let Some(term) = terms.last_mut().filter(|_| is_mixed) {
+            code(text, term);
+        }
+    }
+    for at in 0..terms.len() {
+        // `Told us` names no country.
+        let is_pronoun = terms[at].word == "us" && (at == 0 || terms[at - 1].word != "the");
+        if is_mixed && is_pronoun {
+            terms[at].text = "us".to_owned();
+        }
     }
     deny(&mut terms);
     terms
+}
+
+/// Reads two capitals that would be a common word in small letters as a code:
+/// `US-DE` is not said by `República de Guatemala`.
+fn code(text: &str, term: &mut Term) {
+    let raw = &text[term.span.clone()];
+    let is_two = raw.len() == 2 && raw.bytes().all(|b| b.is_ascii_uppercase());
+    if is_two && !term.is_number && is_small_word(&term.word) {
+        raw.clone_into(&mut term.word);
+        if term.text != "america" {
+            raw.clone_into(&mut term.text);
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -96,8 +125,15 @@ fn pieces(text: &str) -> Vec<Piece> {
             }
             if !joins {
                 let initial = before.is_uppercase() && is_initial(text, at);
+                let titled = || {
+                    pieces.last().is_some_and(|last| {
+                        last.span.end == at && is_title(&text[last.span.clone()])
+                    })
+                };
                 match c {
-                    '.' if initial => {}
+                    '.' if initial || titled() => {}
+                    // `depot.test`, `7 a.m.`
+                    '.' if is_word(before) && (after.is_lowercase() || after.is_ascii_digit()) => {}
                     '.' | '!' | '?' | ';' | '\n' | '。' | '！' | '？' => {
                         sentence += 1;
                         clause += 1;

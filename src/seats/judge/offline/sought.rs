@@ -3,6 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use super::lexicon::{is_stop, stem};
+use super::page::key;
 use super::periods::{Told, When, times};
 use super::reading::{Term, read};
 use super::symbols::symbol;
@@ -34,6 +35,8 @@ pub(super) struct Form {
     pub joined: Option<String>,
     /// What scripts without spaces are compared by.
     pub unspaced: Option<Normal>,
+    /// Where it has such a script: all its terms, in order.
+    pub sequence: Vec<String>,
     /// Stems of a name, from first to last.
     pub name: Option<Vec<String>>,
 }
@@ -77,6 +80,7 @@ impl Sought {
                     denials: form.denials,
                     joined: None,
                     unspaced: None,
+                    sequence: Vec::new(),
                     name: None,
                 };
                 let parts = form.items.iter().map(part);
@@ -113,6 +117,8 @@ impl Form {
         let joined = (words.len() > 1 && terms.iter().all(|t| !t.is_number))
             .then(|| stem(&words.concat().to_lowercase()));
         let unspaced = value.chars().any(is_unspaced).then(|| Normal::new(value));
+        let keys = terms.iter().filter(|_| unspaced.is_some());
+        let sequence = keys.map(|term| key(term.is_number, &term.text)).collect();
         let name = name(value, &terms);
         let mut items = items(value, &rest, times.is_empty());
         // Long parts are clauses of one statement.
@@ -120,7 +126,7 @@ impl Form {
             items = vec![joined_up(items)];
         }
         times_once(&mut times);
-        Form { times, items, denials, joined, unspaced, name }
+        Form { times, items, denials, joined, unspaced, sequence, name }
     }
 
     fn is_empty(&self) -> bool {
@@ -184,7 +190,10 @@ fn items(value: &str, terms: &[&Term], is_list: bool) -> Vec<Item> {
         // A lone `one` counts; elsewhere it is as often a pronoun.
         if term.is_number && !(term.word == "one" && last > 0) {
             let next = terms.get(at + 1).filter(|n| !n.is_number && !is_stop(&n.word));
-            let counted = next.filter(|n| n.clause == term.clause).map(|n| n.text.clone());
+            // `9363.csv` counts nothing.
+            let gap = next.and_then(|next| value.get(term.span.end..next.span.start));
+            let next = next.filter(|n| n.clause == term.clause && gap != Some("."));
+            let counted = next.map(|next| next.text.clone());
             item.numbers.push(Count { value: term.text.clone(), counted });
         } else if !term.is_number && (only_stops || !is_stop(&term.word)) {
             item.words.push(term.text.clone());
