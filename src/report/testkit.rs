@@ -94,6 +94,7 @@ impl Kit {
             transcripts,
             cells,
             calls: Vec::new(),
+            panel: None,
         }
     }
 
