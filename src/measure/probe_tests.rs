@@ -3,8 +3,7 @@
 use super::testkit::{absent, cell, close, facts, manifest, run};
 use super::*;
 use crate::model::{
-    AgainstFull, AgeUnit, CellOutcome, Interval, PresetRow, ProbeKind, Source, TranscriptFacts,
-    Value,
+    AgainstFull, AgeUnit, CellOutcome, Interval, PresetRow, ProbeKind, TranscriptFacts, Value,
 };
 
 /// Three facts and an unanswerable one, all asked at request 1.
