@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Output, Stdio};
 
 use assert_cmd::cargo::cargo_bin_cmd;
 use serde_json::Value as Json;
@@ -94,12 +94,14 @@ impl Desk {
     pub fn recap_on(&self, arguments: &[&str], stdin: &[u8]) -> Ran {
         let mut command = cargo_bin_cmd!("recap");
         command.current_dir(self.0.path()).args(arguments).write_stdin(stdin);
-        let output = command.output().unwrap();
-        Ran {
-            code: output.status.code().expect("no signal ended it"),
-            out: String::from_utf8(output.stdout).unwrap(),
-            err: String::from_utf8(output.stderr).unwrap(),
-        }
+        Ran::of(command.output().unwrap())
+    }
+
+    /// Runs the program with variables in its environment.
+    pub fn recap_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Ran {
+        let mut command = cargo_bin_cmd!("recap");
+        command.current_dir(self.0.path()).args(arguments).envs(variables.iter().copied());
+        Ran::of(command.output().unwrap())
     }
 
     /// Runs the program with readers that hang up at once; its exit code.
@@ -132,6 +134,14 @@ impl Desk {
 }
 
 impl Ran {
+    fn of(output: Output) -> Self {
+        Self {
+            code: output.status.code().expect("no signal ended it"),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
     #[track_caller]
     pub fn is_refused(&self) {
         assert_eq!(self.code, 2, "{self:?}");
