@@ -18,13 +18,16 @@ pub(super) fn agreed(panel: &PanelAgreement) -> String {
 
 /// What came of the others.
 pub(super) fn settled(panel: &PanelAgreement) -> String {
-    let nobody = block::counted(panel.nobody as usize, "answer");
-    let nobody = format!("{nobody} without a grade");
+    let open = match panel.nobody {
+        0 => "no answer is left open".to_owned(),
+        1 => "1 answer is left open, without a grade".to_owned(),
+        n => format!("{} answers are left open, without a grade", number::grouped(n)),
+    };
     match panel.judges.get(2) {
         Some(third) => {
-            format!("{} decided {}, {nobody}", plain::line(third), number::grouped(panel.third))
+            format!("{} decided {}; {open}", plain::line(third), number::grouped(panel.third))
         }
-        None => nobody,
+        None => open,
     }
 }
 
@@ -62,7 +65,7 @@ mod tests {
         assert_eq!(
             told(Some(panel())).trim(),
             "Panel: openai/a and offline agree on 9 of the 12 answers that both graded (75 %), \
-             kappa 0.48; openai/c decided 2, 1 answer without a grade."
+             kappa 0.48; openai/c decided 2; 1 answer is left open, without a grade."
         );
         assert_eq!(told(None), "");
     }

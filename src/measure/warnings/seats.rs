@@ -9,6 +9,8 @@ use crate::model::{
 
 /// Reasons that are listed.
 const REASONS: usize = 5;
+/// How the reason begins where no answer came.
+const UNANSWERED: &str = "not answered: ";
 
 /// A model that grades is an instrument whose error nobody knows yet.
 pub(super) fn uncalibrated(run: &Run<'_>) -> Vec<String> {
@@ -115,32 +117,49 @@ pub(super) fn ungraded(run: &Run<'_>) -> Vec<String> {
     }
     let (answers, all) = (asked.values().sum::<usize>(), asked.len());
     let mut each: Vec<(usize, String)> = Vec::new();
+    let mut uneven = false;
     for (reason, places) in reasons {
         let missing: usize = places.values().sum();
         let throughout = places.iter().all(|(place, n)| asked[place] == *n);
+        uneven |= !throughout;
         let probes = format!("{} of {all} probes", places.len());
-        each.push((
-            missing,
-            match throughout {
-                true => format!("{probes} are not graded: {reason}"),
-                false => {
-                    format!("{missing} of {answers} answers, to {probes}, are not graded: {reason}")
-                }
-            },
-        ));
+        let text = match (reason.strip_prefix(UNANSWERED), throughout) {
+            (Some(why), true) => format!("{probes} are not answered: {why}"),
+            (Some(why), false) => {
+                format!("no answer came {missing} of {answers} times, to {probes}: {why}")
+            }
+            (None, true) => format!("{probes} are not graded: {}", told(reason)),
+            (None, false) => format!(
+                "{missing} of {answers} answers, to {probes}, are not graded: {}",
+                told(reason)
+            ),
+        };
+        each.push((missing, text));
     }
     // Stable: equal numbers stay in the order of their reasons.
     each.sort_by_key(|(missing, _)| std::cmp::Reverse(*missing));
     let others = each.split_off(each.len().min(REASONS));
-    let mut told: Vec<String> = each.into_iter().map(|(_, text)| text).collect();
+    let mut warnings: Vec<String> = each.into_iter().map(|(_, text)| text).collect();
     if !others.is_empty() {
         let missing: usize = others.iter().map(|(missing, _)| missing).sum();
-        told.push(format!(
-            "{missing} of {answers} answers are not graded for {} other reasons: see probes.csv",
+        warnings.push(format!(
+            "{missing} of {answers} answers are missing or not graded for {} other reasons: see probes.csv",
             others.len()
         ));
     }
-    told
+    if uneven {
+        warnings.push(
+            "what is not answered or not graded counts neither as right nor as wrong: scores of \
+             different strategies rest on somewhat different questions"
+                .to_owned(),
+        );
+    }
+    warnings
+}
+
+/// A judge's reason, behind words that say the same.
+fn told(reason: &str) -> &str {
+    reason.strip_prefix("not graded: ").unwrap_or(reason)
 }
 
 fn rows(cell: &Cell) -> impl Iterator<Item = (&Cell, &ProbeRow)> {
@@ -287,9 +306,26 @@ mod tests {
     fn what_nobody_can_grade_is_told_from_what_a_model_failed_at() {
         let report = run(seated("offline", "openai/a", "openai/j"), vec![full("uR"), folded("uR")]);
         assert!(says(&report.warnings, "1 of 2 probes are not graded: no judge"));
+        assert!(!says(&report.warnings, "different questions"), "all rest on the same");
         let report = run(seated("offline", "openai/a", "openai/j"), vec![full("RR"), folded("uR")]);
         let words = "1 of 4 answers, to 1 of 2 probes, are not graded: no judge";
         assert!(says(&report.warnings, words), "{:?}", report.warnings);
+        assert!(says(&report.warnings, "rest on somewhat different questions"));
+    }
+
+    #[test]
+    fn where_no_answer_came_nobody_is_blamed_for_not_grading_it() {
+        let unanswered = |outcomes, reason: &str| {
+            let mut cell = folded(outcomes);
+            let verdict = &mut rows(&mut cell).probes[0].judgement.verdict;
+            *verdict = Verdict::Unscored(reason.to_owned());
+            run(seated("offline", "openai/a", "openai/j"), vec![full("RR"), cell]).warnings
+        };
+        let refused = unanswered("uR", "not answered: the model refused");
+        assert!(says(&refused, "no answer came 1 of 4 times, to 1 of 2 probes: the model refused"));
+        let failed = unanswered("uR", "not graded: the model refused");
+        let words = "1 of 4 answers, to 1 of 2 probes, are not graded: the model refused";
+        assert!(says(&failed, words), "{failed:?}");
     }
 
     #[test]
@@ -307,9 +343,12 @@ mod tests {
         let options = MeasureOptions::default();
         let report = measure(manifest, "d".into(), vec![builder.build()], vec![cell], &options);
         let told: Vec<&String> =
-            report.warnings.iter().filter(|w| w.contains("not graded")).collect();
+            report.warnings.iter().filter(|w| w.contains("not graded")).collect::<Vec<_>>();
         assert_eq!(told.len(), 6, "{told:?}");
         assert_eq!(told[0], "2 of 8 probes are not graded: zeal");
-        assert_eq!(*told[5], "2 of 8 answers are not graded for 2 other reasons: see probes.csv");
+        assert_eq!(
+            *told[5],
+            "2 of 8 answers are missing or not graded for 2 other reasons: see probes.csv"
+        );
     }
 }

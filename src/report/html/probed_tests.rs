@@ -6,7 +6,8 @@ use super::tests::{HOSTILE, page, tags};
 use super::*;
 use crate::model::{
     AgeBin, AgeUnit, Answer, Cell, CellOutcome, CellRows, Expectation, Forgetting, Interval,
-    Judgement, LedgerState, ProbeFacts, ProbeKind, ProbeRow, Standing, Value, Verdict, Vote,
+    Judgement, LedgerState, NoAnswer, ProbeFacts, ProbeKind, ProbeRow, Standing, Value, Verdict,
+    Vote,
 };
 use crate::report::packed::unpacked;
 use crate::report::testkit::{Echo, Kit, panel};
@@ -448,9 +449,27 @@ fn where_a_model_sat_nothing_is_said_to_be_offline() {
 }
 
 #[test]
+fn where_no_answer_came_the_list_says_so_and_why() {
+    let mut report = seated("openai/a", "openai/j");
+    let cell = report.cells.iter_mut().find(|c| c.key.strategy == "prune").unwrap();
+    let row = &mut rows(cell).unwrap().probes[0];
+    row.answer = Answer::Nothing(NoAnswer("the model refused".to_owned()));
+    let why = "not answered: the model refused".to_owned();
+    row.judgement.verdict = Verdict::Unscored(why.clone());
+    row.judgement.score = None;
+    row.judgement.rationale = why;
+    for texts in [Some(&TEXTS as &dyn Texts), None] {
+        let told = data(&page(&report, texts));
+        let answers = told["probes"].as_array().unwrap().iter().map(|p| &p["answers"]);
+        let given = serde_json::json!(["", "no answer", null, "the model refused"]);
+        assert!(answers.into_iter().any(|a| a.as_array().unwrap().contains(&given)), "{told}");
+    }
+}
+
+#[test]
 fn leaks_are_absent_for_the_reason_that_holds() {
     let found = |report: &Report| check(report, "leaked questions").1.concat();
-    assert_eq!(found(&probed()), "absent: needs a model");
+    assert_eq!(found(&probed()), "takes a model as answerer");
     assert!(found(&seated("openai/a", "offline")).contains("three answers to each question"));
 }
 
@@ -470,7 +489,7 @@ fn a_panel_is_checked_and_a_single_judge_is_not() {
     let (state, found) = check(&report, name);
     assert_eq!((state, found[0].as_str()), ("! look", "kappa 0.48"));
     assert!(found[1].contains("agree on 9 of the 12 answers"), "{found:?}");
-    assert!(found[2].contains("openai/c decided 2, 1 answer without"), "{found:?}");
+    assert!(found[2].contains("openai/c decided 2; 1 answer is left open"), "{found:?}");
     report.panel.as_mut().unwrap().kappa = Some(0.7);
     assert_eq!(check(&report, name).0, "✓ fine");
 }
@@ -508,6 +527,8 @@ fn the_headline_says_how_many_are_graded_where_strategies_differ() {
     // Replicates of a strategy failed at two, two and one.
     report.rows[2].values.insert("unscored".to_owned(), Value::Known(5.0 / 3.0));
     assert!(graded(&report).contains("3 probes (1 to 2 graded)"), "{}", graded(&report));
+    let page = page(&report, None);
+    assert!(row_of(&page, "Comparison</h2>", "full").contains("3 probes (2 graded), 3 sessions"));
 }
 
 #[test]

@@ -36,12 +36,12 @@ pub(super) fn a_a(run: &Run<'_>) -> Check {
 pub(super) fn leaks(run: &Run<'_>) -> Check {
     let (found, means) = match run.report.manifest.answered_by() {
         Source::Lexical => (
-            "absent: needs a model",
+            "takes a model as answerer",
             "questions that a model answers without any memory, from what it learnt elsewhere; the \
              offline reader knows nothing but the context, so it cannot tell",
         ),
         Source::Model => (
-            "absent: needs three answers to each question, and one is asked for",
+            "takes three answers to each question, and one is asked for",
             "questions that the model answers without any memory, from what it learnt elsewhere; \
              one answer may be a lucky guess, so none is called leaked. What an empty memory gets \
              right stands above, under what can be guessed",
