@@ -9,9 +9,12 @@ use clap::Args;
 use super::exit::{Exit, Failure};
 use super::wire;
 use crate::measure::{MeasureOptions, measure};
-use crate::model::{CallRow, Cell, Manifest, Report, TranscriptFacts};
+use crate::model::{CallRow, Cell, Manifest, OFFLINE, Report, TranscriptFacts};
 use crate::report::{FORMATS, Source, Texts, render};
 use crate::run::{Folder, Loaded};
+
+/// More unscored probes than this leave no verdict (`semantics` 41).
+const MOST_UNSCORED: f64 = 0.05;
 
 /// Options of `recap report`.
 #[derive(Debug, Args)]
@@ -85,6 +88,27 @@ pub(super) fn measured(
     report.warnings.extend(warnings);
     report.calls = calls;
     report
+}
+
+/// Whether enough of what a model was to grade is graded; says so if not.
+pub(super) fn mostly_graded(measured: &Report) -> bool {
+    if measured.manifest.judge == OFFLINE {
+        return true;
+    }
+    let rows = measured.cells.iter().filter_map(Cell::rows).flat_map(|rows| &rows.probes);
+    let (mut all, mut without) = (0_u32, 0_u32);
+    for row in rows {
+        all += 1;
+        without += u32::from(row.judgement.score.is_none());
+    }
+    let share = f64::from(without) / f64::from(all.max(1));
+    if share > MOST_UNSCORED {
+        wire::say(&format!(
+            "error: {:.0} % of the answers were not graded; probes.csv says why",
+            share * 100.0
+        ));
+    }
+    share <= MOST_UNSCORED
 }
 
 /// Renders a report into its run folder.

@@ -15,6 +15,7 @@ mod grid;
 mod html;
 mod number;
 mod packed;
+mod panel;
 mod plain;
 mod probes_csv;
 mod references_csv;

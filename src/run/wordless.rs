@@ -1,7 +1,7 @@
 //! A run to share: what was asked, expected and answered is left out, what was
 //! measured stays. No measure reads these words, so the figures are the same.
 
-use crate::model::{Answer, Cell, CellOutcome, Expectation, TranscriptFacts};
+use crate::model::{Answer, Cell, CellOutcome, Expectation, TranscriptFacts, Verdict};
 
 /// Facts without questions, expected and stale values. Which kind of answer is
 /// expected stays.
@@ -18,11 +18,16 @@ pub fn facts(mut facts: TranscriptFacts) -> TranscriptFacts {
     facts
 }
 
-/// A cell without answers and without the judge's sentences, which quote them.
+/// A cell without answers and without the judges' sentences, which quote them.
 pub fn cell(mut cell: Cell) -> Cell {
     if let CellOutcome::Done(rows) = &mut cell.outcome {
         for row in &mut rows.probes {
             row.judgement.rationale.clear();
+            for vote in &mut row.judgement.votes {
+                if let Verdict::Unscored(why) = &mut vote.verdict {
+                    why.clear();
+                }
+            }
             if let Answer::Said(text) = &mut row.answer {
                 text.clear();
             }
