@@ -9,7 +9,7 @@ use clap::Args;
 use super::exit::{Exit, Failure};
 use super::wire;
 use crate::measure::{MeasureOptions, measure};
-use crate::model::{CallRow, Cell, Manifest, OFFLINE, Report, TranscriptFacts};
+use crate::model::{Answer, CallRow, Cell, Manifest, OFFLINE, Report, TranscriptFacts};
 use crate::report::{FORMATS, Source, Texts, render};
 use crate::run::{Folder, Loaded};
 
@@ -90,21 +90,21 @@ pub(super) fn measured(
     report
 }
 
-/// Whether enough of what a model was to grade is graded; says so if not.
+/// Whether enough of what a model was to answer or grade is; says so if not.
+/// What the offline judge cannot grade, it never claims to.
 pub(super) fn mostly_graded(measured: &Report) -> bool {
-    if measured.manifest.judge == OFFLINE {
-        return true;
-    }
+    let model_judge = measured.manifest.judge != OFFLINE;
     let rows = measured.cells.iter().filter_map(Cell::rows).flat_map(|rows| &rows.probes);
     let (mut all, mut without) = (0_u32, 0_u32);
     for row in rows {
+        let unanswered = matches!(row.answer, Answer::Nothing(_));
         all += 1;
-        without += u32::from(row.judgement.score.is_none());
+        without += u32::from(unanswered || (model_judge && row.judgement.score.is_none()));
     }
     let share = f64::from(without) / f64::from(all.max(1));
     if share > MOST_UNSCORED {
         wire::say(&format!(
-            "error: {:.0} % of the answers were not graded; probes.csv says why",
+            "error: {:.0} % of the probes were not answered or not graded; probes.csv says why",
             share * 100.0
         ));
     }

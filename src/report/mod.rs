@@ -33,6 +33,8 @@ mod validation_csv;
 mod testkit;
 
 pub use calibration::{calibration_csv, calibration_json, calibration_table, verdicts_csv};
+pub use calls_csv::calls_csv;
+pub use spend::calls_table;
 pub use table::table;
 
 /// Where the page finds the words behind a hash. Not given (`--no-text`), the

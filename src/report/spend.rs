@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::grid::{GAP, paragraph, push_line};
 use super::{block, number, plain};
-use crate::model::{CallOutcome, CallRow, Report, Seat};
+use crate::model::{CallOutcome, CallRow, Seat};
 
 /// Headings of the terminal's table; the second column takes what is left.
 pub(super) const HEADS: [&str; 9] =
@@ -34,9 +34,9 @@ pub(super) struct Spent {
 }
 
 /// By seat and model, in the order of the calls.
-pub(super) fn spent(report: &Report) -> Vec<Spent> {
+pub(super) fn spent(calls: &[CallRow]) -> Vec<Spent> {
     let mut all: Vec<Spent> = Vec::new();
-    for call in &report.calls {
+    for call in calls {
         let known = all.iter_mut().find(|s| s.seat == call.seat && s.model == call.model);
         match known {
             Some(spent) => spent.add(call),
@@ -142,16 +142,23 @@ impl Spent {
     }
 }
 
-/// The table on a terminal; nothing where every seat is offline.
-pub(super) fn section(out: &mut String, report: &Report, width: usize, color: bool) {
-    let all = spent(report);
+/// What calls of models took, as a table on a terminal; nothing without any.
+pub fn calls_table(calls: &[CallRow], width: usize, color: bool) -> String {
+    let mut out = String::new();
+    section(&mut out, calls, width, color);
+    out
+}
+
+/// The same behind what is there already.
+pub(super) fn section(out: &mut String, calls: &[CallRow], width: usize, color: bool) {
+    let all = spent(calls);
     if all.is_empty() {
         return;
     }
     if !out.ends_with("\n\n") {
         out.push('\n');
     }
-    let calls = block::counted(report.calls.len(), "call");
+    let calls = block::counted(calls.len(), "call");
     paragraph(out, &format!("{calls} of models in this run, each request once:"), width, " ");
     let lines: Vec<[String; HEADS.len()]> = all.iter().map(Spent::cells).collect();
     let widths = widths(&lines, width);
@@ -179,7 +186,6 @@ fn widths(lines: &[[String; HEADS.len()]], width: usize) -> Vec<usize> {
 mod tests {
     use super::*;
     use crate::model::{LatencySource, Timing, Usage};
-    use crate::report::testkit::Kit;
 
     fn call(seat: Seat, total_ms: f64, usd: Option<f64>) -> CallRow {
         let usage = Usage { input: 60, cache_read: 40, output: 10, ..Usage::default() };
@@ -198,11 +204,7 @@ mod tests {
     }
 
     fn lines(calls: Vec<CallRow>) -> String {
-        let mut report = Kit::default().report();
-        report.calls = calls;
-        let mut out = String::new();
-        section(&mut out, &report, 100, false);
-        out
+        calls_table(&calls, 100, false)
     }
 
     #[test]

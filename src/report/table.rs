@@ -37,7 +37,7 @@ pub fn table(report: &Report, width: usize, color: bool) -> String {
         paragraph(&mut out, &plain::line(&sentence.0), width, " ");
     }
     validation::section(&mut out, report, width, color);
-    spend::section(&mut out, report, width, color);
+    spend::section(&mut out, &report.calls, width, color);
     panel::section(&mut out, report, width);
     for warning in &report.warnings {
         let head = if color { "\u{1b}[33mwarning:\u{1b}[0m " } else { "warning: " };

@@ -18,8 +18,22 @@ pub fn facts(mut facts: TranscriptFacts) -> TranscriptFacts {
     facts
 }
 
+/// What the words of a provider follow in a reason.
+const PROVIDER: &str = "the provider answered ";
+
+/// A reason without the provider's words, which may quote what was sent.
+fn in_our_words(why: &mut String) {
+    let Some(start) = why.find(PROVIDER).map(|at| at + PROVIDER.len()) else { return };
+    if let Some(end) = why[start..].find(": ") {
+        why.truncate(start + end);
+    }
+}
+
 /// A cell without answers and without the judges' sentences, which quote them.
 pub fn cell(mut cell: Cell) -> Cell {
+    if let CellOutcome::Failed { error } = &mut cell.outcome {
+        in_our_words(error);
+    }
     if let CellOutcome::Done(rows) = &mut cell.outcome {
         for row in &mut rows.probes {
             row.judgement.rationale.clear();
@@ -28,10 +42,35 @@ pub fn cell(mut cell: Cell) -> Cell {
                     why.clear();
                 }
             }
-            if let Answer::Said(text) = &mut row.answer {
-                text.clear();
+            if let Verdict::Unscored(why) = &mut row.judgement.verdict {
+                in_our_words(why);
+            }
+            match &mut row.answer {
+                Answer::Said(text) => text.clear(),
+                Answer::Nothing(why) => in_our_words(&mut why.0),
             }
         }
     }
     cell
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_keeps_our_words_and_loses_the_providers() {
+        for (told, kept) in [
+            (
+                "not answered: the provider answered 400, bad request: no such field: secret",
+                "not answered: the provider answered 400, bad request",
+            ),
+            ("the provider answered 503, overloaded", "the provider answered 503, overloaded"),
+            ("the reply was cut off at 120 tokens", "the reply was cut off at 120 tokens"),
+        ] {
+            let mut why = told.to_owned();
+            in_our_words(&mut why);
+            assert_eq!(why, kept);
+        }
+    }
 }

@@ -1,15 +1,12 @@
 //! `recap judge RUN`: stored answers before another judge. `recap judge
 //! calibrate`: a judge measured on labelled and planted answers.
 
-#[path = "../common/server.rs"]
-mod server;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value as Json, json};
 
 use crate::desk::Desk;
-use server::{Act, Received, Server, chat};
+use crate::server::{Act, Received, Server, chat};
 
 /// Eight questions, each with a right answer of one model and a wrong one of
 /// another.

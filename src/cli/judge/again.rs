@@ -1,14 +1,18 @@
 //! `recap judge RUN`: the answers of a finished run before another judge.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 
 use super::super::exit::{Exit, Failure};
+use super::super::report;
 use super::super::report::print;
-use super::super::{report, wire};
-use super::Seat;
-use crate::model::{CallRow, Cell, Manifest, Report, Seat as Asker, Source, TranscriptFacts};
+use super::{Counted, Seat, wait};
+use crate::model::{
+    Answer, CallRow, Cell, Manifest, Report, Seat as Asker, Source, TranscriptFacts,
+};
 use crate::run::{Folder, Loaded, judge_again};
 use crate::seats::judge::Judge;
 
@@ -38,12 +42,10 @@ pub(in crate::cli) fn run(arguments: &Again) -> Result<Exit, Failure> {
     check(&loaded)?;
     let out = out(path, arguments.out.as_deref())?;
     let (judge, exchange) = arguments.seat.fill(loaded.manifest.seed)?;
-    if exchange.is_some() && !arguments.json {
-        wire::say(&format!("{} answers, each distinct one is graded once", said(&loaded.cells)));
-    }
     let Loaded { manifest, mut transcripts, mut cells, calls, texts } = loaded;
     let at_once = arguments.seat.line.concurrency();
-    wire::runtime(1)?.block_on(judge_again(&transcripts, &mut cells, judge.as_ref(), at_once));
+    let counted = Counted::new(Arc::clone(&judge), said(&cells));
+    wait(judge_again(&transcripts, &mut cells, &counted, at_once))?;
     let (made, ended) = match &exchange {
         Some(exchange) => (exchange.calls.take(), exchange.close()?),
         None => (Vec::new(), Exit::Done),
@@ -91,10 +93,17 @@ fn check(run: &Loaded) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Answers that there are to grade.
+/// Answers that there are to grade, each distinct one once.
 fn said(cells: &[Cell]) -> usize {
-    let rows = cells.iter().filter_map(Cell::rows).flat_map(|rows| &rows.probes);
-    rows.filter(|row| matches!(row.answer, crate::model::Answer::Said(_))).count()
+    let mut distinct = BTreeSet::new();
+    for cell in cells {
+        for row in cell.rows().into_iter().flat_map(|rows| &rows.probes) {
+            if let Answer::Said(text) = &row.answer {
+                distinct.insert((&cell.key.dataset, &cell.key.transcript, row.probe, text));
+            }
+        }
+    }
+    distinct.len()
 }
 
 /// Where the new run goes, never where the old one is.

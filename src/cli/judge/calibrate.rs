@@ -10,11 +10,13 @@ use super::super::exit::{Exit, Failure};
 use super::super::inputs::DEFAULT;
 use super::super::report::print;
 use super::super::wire;
-use super::Seat;
+use super::{Counted, Seat, wait};
 use crate::dataset::{DatasetError, Labels, bundled, load_labels};
 use crate::measure::{Graded, agreement};
-use crate::model::{JudgeReport, Judgement, LabelledCase, LabelledQuestion};
-use crate::report::{calibration_csv, calibration_json, calibration_table, verdicts_csv};
+use crate::model::{Judgement, LabelledCase, LabelledQuestion};
+use crate::report::{
+    calibration_csv, calibration_json, calibration_table, calls_csv, calls_table, verdicts_csv,
+};
 use crate::run::{grade, questions, sample};
 use crate::seats::judge::{Judge, plant};
 
@@ -61,7 +63,10 @@ pub(in crate::cli) fn run(arguments: &Calibrate) -> Result<Exit, Failure> {
             .help("give a file with labelled answers, or a higher --sample or --planted"));
     }
     let judgements = graded(&judge, &cases, arguments.seat.line.concurrency())?;
-    let ended = exchange.map_or(Ok(Exit::Done), |exchange| exchange.close())?;
+    let (calls, ended) = match exchange {
+        Some(exchange) => (exchange.calls.take(), exchange.close()?),
+        None => (Vec::new(), Exit::Done),
+    };
     let report = agreement(&Graded {
         judge: judge.name(),
         source: judge.source(),
@@ -71,12 +76,19 @@ pub(in crate::cli) fn run(arguments: &Calibrate) -> Result<Exit, Failure> {
         left_out: &left_out,
     });
     if let Some(folder) = &arguments.out {
-        write(folder, &report, &cases, &judgements)?;
+        let verdicts = verdicts_csv(&cases, &judgements);
+        let mut files =
+            vec![("calibration.csv", calibration_csv(&report)), ("verdicts.csv", verdicts)];
+        if !calls.is_empty() {
+            files.push(("calls.csv", calls_csv(&calls)));
+        }
+        write(folder, &files)?;
     }
     let text = if arguments.json {
         calibration_json(&report)
     } else {
-        calibration_table(&report, wire::width(), wire::color())
+        let (width, color) = (wire::width(), wire::color());
+        calibration_table(&report, width, color) + &calls_table(&calls, width, color)
     };
     print(&text)?;
     Ok(ended)
@@ -159,19 +171,11 @@ fn graded(
     cases: &[LabelledCase],
     at_once: usize,
 ) -> Result<Vec<Judgement>, Failure> {
-    Ok(wire::runtime(1)?.block_on(grade(judge.as_ref(), cases, at_once)))
+    let counted = Counted::new(Arc::clone(judge), cases.len());
+    wait(grade(&counted, cases, at_once))
 }
 
-fn write(
-    folder: &Path,
-    report: &JudgeReport,
-    cases: &[LabelledCase],
-    judgements: &[Judgement],
-) -> Result<(), Failure> {
-    let files = [
-        ("calibration.csv", calibration_csv(report)),
-        ("verdicts.csv", verdicts_csv(cases, judgements)),
-    ];
+fn write(folder: &Path, files: &[(&str, Vec<u8>)]) -> Result<(), Failure> {
     let written = std::fs::create_dir_all(folder).and_then(|()| {
         files.iter().try_for_each(|(name, bytes)| std::fs::write(folder.join(name), bytes))
     });

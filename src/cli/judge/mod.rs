@@ -4,16 +4,19 @@ mod again;
 mod calibrate;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
+use async_trait::async_trait;
 use clap::{Args, Subcommand};
 
 use super::exchange::{Exchange, Line};
 use super::exit::{Exit, Failure};
-use super::model_name::OFFLINE;
 use super::seating::judges;
 use super::{models, wire};
-use crate::seats::judge::{Judge, Offline};
+use crate::model::{Judgement, OFFLINE, Source};
+use crate::seats::judge::{Grading, Judge, Offline};
 
 /// Options of `recap judge`.
 #[derive(Debug, Args)]
@@ -40,6 +43,58 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     match &arguments.action {
         Some(Action::Calibrate(arguments)) => calibrate::run(arguments),
         None => again::run(&arguments.again),
+    }
+}
+
+/// Waits for a judge; what is interrupted is said to be.
+fn wait<T>(grading: impl Future<Output = T>) -> Result<T, Failure> {
+    wire::runtime(1)?.block_on(async {
+        tokio::select! {
+            graded = grading => Ok(graded),
+            _ = tokio::signal::ctrl_c() => {
+                Err(Failure::with_code(Exit::Interrupted, "interrupted; nothing was written")
+                    .help("with --cassette FILE --record, a second run pays only for the rest"))
+            }
+        }
+    })
+}
+
+/// A judge whose progress is told every few seconds.
+struct Counted {
+    judge: Arc<dyn Judge>,
+    graded: AtomicUsize,
+    of: usize,
+    told: Mutex<Instant>,
+}
+
+impl Counted {
+    /// Lines come at most this often.
+    const EVERY: Duration = Duration::from_secs(5);
+
+    fn new(judge: Arc<dyn Judge>, of: usize) -> Self {
+        Self { judge, graded: AtomicUsize::new(0), of, told: Mutex::new(Instant::now()) }
+    }
+}
+
+#[async_trait]
+impl Judge for Counted {
+    async fn grade(&self, grading: &Grading<'_>) -> Judgement {
+        let judgement = self.judge.grade(grading).await;
+        let graded = self.graded.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut told = self.told.lock().expect("showing does not panic");
+        if told.elapsed() >= Self::EVERY {
+            *told = Instant::now();
+            wire::say(&format!("{graded} of {} answers graded", self.of));
+        }
+        judgement
+    }
+
+    fn name(&self) -> &str {
+        self.judge.name()
+    }
+
+    fn source(&self) -> Source {
+        self.judge.source()
     }
 }
 
