@@ -9,15 +9,15 @@ use async_trait::async_trait;
 use common::{block_on, offline, plan, preset, small};
 use recap::clock::PROFILE;
 use recap::model::{
-    Answer, Cell, CellRows, Expectation, Judgement, LedgerState, Manifest, NoAnswer, Part, Prices,
-    Probe, ProbeKind, Source, Verdict,
+    Answer, Cell, CellOutcome, CellRows, Expectation, Judgement, LedgerState, Manifest, NoAnswer,
+    Part, Prices, Probe, ProbeKind, Source, Verdict,
 };
 use recap::pricing::{Agents, PriceList};
 use recap::replay::{Probed, Replayed, Subject, replay};
-use recap::run::{Folder, RunSpec, Sample, Seats, prepare, run};
-use recap::seats::answerer::{Answerer, Shown};
+use recap::run::{Finished, Folder, RunSpec, Sample, Seats, judge_again, prepare, run};
+use recap::seats::answerer::{Answerer, Searched, Shown};
 use recap::seats::judge::{Grading, Judge};
-use recap::strategy::builtin;
+use recap::strategy::{Channel, builtin};
 use recap::tokens::Counter;
 
 /// A question that message `evidence` of `small` answers, asked after `asked_at`.
@@ -134,6 +134,7 @@ fn the_control_evidence_shows_the_evidence_and_two_messages_on_each_side() {
 #[derive(Default)]
 struct Counting {
     asked: Mutex<Vec<usize>>,
+    searched: Mutex<Vec<usize>>,
     graded: Mutex<usize>,
 }
 
@@ -142,6 +143,17 @@ impl Answerer for Counting {
     async fn answer(&self, shown: &Shown, questions: &[&str]) -> Vec<Result<String, NoAnswer>> {
         self.asked.lock().unwrap().push(questions.len());
         questions.iter().map(|_| Ok(format!("{} passages", shown.passages.len()))).collect()
+    }
+
+    /// Answers with the number of the newest message that is found; all of
+    /// them hold an `a`.
+    async fn search(&self, _: &Shown, questions: &[&str], channel: &Channel<'_>) -> Vec<Searched> {
+        self.searched.lock().unwrap().push(questions.len());
+        let hits = channel.call("search_messages", "a");
+        let tokens = hits.iter().map(|hit| hit.tokens).sum();
+        let newest = hits.first().expect("something is found").message;
+        let one = |_| Searched { answer: Ok(format!("up to {newest}")), calls: 1, tokens };
+        questions.iter().map(one).collect()
     }
 
     fn name(&self) -> &str {
@@ -196,13 +208,11 @@ fn manifest() -> Manifest {
     }
 }
 
-#[test]
-fn one_context_is_asked_once_in_a_run_and_one_answer_graded_once() {
-    let seat = Arc::new(Counting::default());
-    let (answerer, judge) = (Arc::clone(&seat), Arc::clone(&seat));
+/// What a run over `small` left, with this seat as answerer and judge.
+fn run_with(seat: &Arc<Counting>, presets: &[&str], probes: Vec<Probe>) -> Finished {
+    let (answerer, judge) = (Arc::clone(seat), Arc::clone(seat));
     let seats =
         Seats { compactor: Arc::new(offline()), offline: true, answerer, judge, calls: None };
-    let presets = ["full", "fifo", "empty", "evidence"];
     let preset = |name: &&str| Arc::new(builtin(name, &[]).unwrap().unwrap());
     let spec = RunSpec {
         presets: presets.iter().map(preset).collect(),
@@ -214,14 +224,21 @@ fn one_context_is_asked_once_in_a_run_and_one_answer_graded_once() {
         agents: Arc::new(Agents::new(Arc::new(PriceList::bundled()), Vec::new())),
         compactor: None,
     };
-    let probes = vec![probe("p", 10, &[0]), probe("q", 10, &[9])];
     let samples = vec![Sample { dataset: "d".into(), transcript: small(), probes }];
     let folder = tempfile::tempdir().unwrap();
     let mut folder = Folder::create(&folder.path().join("run"), &manifest()).unwrap();
-    let finished = block_on(async {
-        let prepared = prepare(&spec, samples, &seats, Arc::new(Counter::default())).await.unwrap();
+    block_on(async {
+        let counter = Arc::new(Counter::default());
+        let prepared = prepare(&spec, samples, &seats, counter).await.unwrap();
         run(&spec, prepared, &seats, &mut folder, &()).await.unwrap()
-    });
+    })
+}
+
+#[test]
+fn one_context_is_asked_once_in_a_run_and_one_answer_graded_once() {
+    let seat = Arc::new(Counting::default());
+    let probes = vec![probe("p", 10, &[0]), probe("q", 10, &[9])];
+    let finished = run_with(&seat, &["full", "fifo", "empty", "evidence"], probes);
 
     // Both probes to the whole conversation, which `fifo` leaves whole at both
     // windows; both to the empty one; one each to its own evidence.
@@ -245,4 +262,50 @@ fn one_context_is_asked_once_in_a_run_and_one_answer_graded_once() {
     for cell in of("empty") {
         assert!(cell.rows().unwrap().probes.iter().all(|row| row.answerable == Some(false)));
     }
+}
+
+#[test]
+fn with_a_recovery_channel_each_probe_is_asked_twice_and_the_archive_ends_at_its_request() {
+    let seat = Arc::new(Counting::default());
+    let probes = vec![probe("p", 4, &[0]), probe("q", 10, &[9]), probe("r", 10, &[9])];
+    let finished = run_with(&seat, &["full", "sliding-window-search"], probes);
+
+    // One at the third request, two at the end, once for both windows; what is
+    // asked without the channel is what `full` shows too, and shared with it.
+    let sorted = |asked: &Mutex<Vec<usize>>| {
+        let mut asked = asked.lock().unwrap().clone();
+        asked.sort_unstable();
+        asked
+    };
+    assert_eq!((sorted(&seat.asked), sorted(&seat.searched)), (vec![1, 2], vec![1, 2]));
+    let facts = &finished.transcripts[0].messages;
+    let all = |end: usize| facts[..end].iter().map(|m| m.tokens).sum::<u64>();
+    for cell in &finished.cells {
+        let rows = &cell.rows().unwrap().probes;
+        assert!(rows.iter().all(|row| row.judgement.rationale == "counted"));
+        let recovered: Vec<_> = rows.iter().map(|row| row.recovered.clone()).collect();
+        if cell.key.strategy == "full" {
+            assert_eq!(recovered, [None, None, None]);
+            continue;
+        }
+        // The third request is message 5; at the end there are eleven.
+        for (recovered, end) in recovered.into_iter().zip([5, 11, 11]) {
+            let recovered = recovered.unwrap();
+            assert_eq!(recovered.answer, Answer::Said(format!("up to {}", end - 1)));
+            assert_eq!((recovered.calls, recovered.tokens), (1, all(end)));
+            assert_eq!(recovered.judgement.score, Some(0.0));
+        }
+    }
+
+    // A judge that comes later grades both answers anew.
+    let mut cells = finished.cells.clone();
+    for cell in &mut cells {
+        let CellOutcome::Done(rows) = &mut cell.outcome else { panic!("{:?}", cell.outcome) };
+        for row in &mut rows.probes {
+            row.judgement.rationale.clear();
+            row.recovered.iter_mut().for_each(|recovered| recovered.judgement.rationale.clear());
+        }
+    }
+    block_on(judge_again(&finished.transcripts, &mut cells, &*seat, 2));
+    assert_eq!(cells, finished.cells);
 }

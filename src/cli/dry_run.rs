@@ -47,9 +47,14 @@ fn cells(spec: &RunSpec, samples: &[Sample]) -> String {
         .sum::<u32>()
         * (spec.windows.len() * samples.len()) as u32;
     let asked: usize = samples.iter().map(|s| s.probes.len()).sum();
+    let searched = if spec.presets.iter().any(|preset| preset.recovery.is_some()) {
+        ", once more with a recovery channel, whose searches are not foreseen"
+    } else {
+        ""
+    };
     let probes = match asked {
         0 => String::new(),
-        n => format!("{n} probes, each put to one context a cell and graded\n"),
+        n => format!("{n} probes, each put to one context a cell and graded{searched}\n"),
     };
     format!(
         "{} transcripts with {requests} requests\n{} presets × {} windows: {cells} cells\n{probes}",

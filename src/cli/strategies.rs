@@ -205,6 +205,9 @@ fn show(name: &str, window: Option<u64>) -> Result<String, Failure> {
     if preset.explicit_cache {
         let _ = writeln!(text, "explicit cache content where there is any (Gemini): the preamble");
     }
+    if let Some(channel) = preset.recovery {
+        let _ = writeln!(text, "recovery channel: {} ({})", channel.name, channel.summary);
+    }
     let _ = writeln!(
         text,
         "at a window of {window}: budget {}, usable {}",

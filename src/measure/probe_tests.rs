@@ -306,3 +306,35 @@ fn a_forgetting_curve_keeps_nothing_at_a_refused_request_except_for_controls() {
     assert_eq!(kept(over().build()), Some(0.0));
     assert_eq!(kept(over().control().build()), Some(1.0));
 }
+
+#[test]
+fn a_recovery_channel_has_its_own_recall_calls_and_tokens_and_changes_no_other_figure() {
+    // Without: facts score 1, 0 and 0. With: 1, 0.5 and 1; the unanswerable
+    // probe counts among calls and tokens alone.
+    let searched = [(5, 400), (5, 200), (3, 0), (1, 10)];
+    let plain = || cell("s", "x").sent(&[1_000, 500]).snapshot(1, 1).answers("RwwR");
+    let with = plain().recovers("rhrw", &searched).build();
+    let figures = |x: Cell| {
+        let report = run(vec![four("s")], vec![full("s", "RRRr"), x]);
+        row(&report, "x").clone()
+    };
+    let (without, with) = (figures(plain().build()), figures(with));
+    close(&with, "recall_recovery", 2.5 / 3.0);
+    close(&with, "recovery_calls", 3.5);
+    close(&with, "recovery_tokens", 152.5);
+    for (id, value) in &without.values {
+        if ["recall_recovery", "recovery_calls", "recovery_tokens"].contains(&id.as_str()) {
+            absent(&without, id, "the preset has no recovery channel");
+        } else {
+            assert_eq!(with.values[id], *value, "{id}");
+        }
+    }
+}
+
+#[test]
+fn a_recovery_channel_does_not_help_where_the_request_is_refused() {
+    let over = cell("s", "x").sent(&[1_000, 9_000]).snapshot(1, 1).over().answers("wwww");
+    let over = over.recovers("rrrr", &[(1, 1); 4]).build();
+    let report = run(vec![four("s")], vec![full("s", "RRRr"), over]);
+    close(row(&report, "x"), "recall_recovery", 0.0);
+}

@@ -13,9 +13,9 @@ use crate::model::{
     Answer, Bill, Buckets, Calibration, Cell, CellKey, CellOutcome, CellRows, CompactionRow, Exam,
     Expectation, Fit, IdentifierClass, Judgement, LatencySource, LedgerState, Manifest,
     MessageFacts, PresetRow, Prices, Probe, ProbeFacts, ProbeKind, ProbeRow, PromptBill, RECORDED,
-    Reference, ReferenceOutcome, ReferenceState, Report, RequestBill, RequestFacts, RequestRow,
-    Role, Snapshot, Source, Standing, TimeProfile, TokensSource, TranscriptFacts, Value, Verdict,
-    Vote,
+    Recovered, Reference, ReferenceOutcome, ReferenceState, Report, RequestBill, RequestFacts,
+    RequestRow, Role, Snapshot, Source, Standing, TimeProfile, TokensSource, TranscriptFacts,
+    Value, Verdict, Vote,
 };
 
 /// Round figures.
@@ -323,14 +323,6 @@ impl CellBuilder {
         let compactions = self.rows.snapshots[snapshot as usize].compactions;
         for outcome in outcomes.chars() {
             let there = outcome.is_ascii_uppercase();
-            let (verdict, score) = match outcome.to_ascii_lowercase() {
-                'r' => (Verdict::Correct, Some(1.0)),
-                'h' => (Verdict::Partial(0.5), Some(0.5)),
-                'w' => (Verdict::Incorrect, Some(0.0)),
-                'd' => (Verdict::Abstained, Some(0.0)),
-                'u' => (Verdict::Unscored("no judge".into()), None),
-                other => panic!("no outcome is called `{other}`"),
-            };
             self.rows.probes.push(ProbeRow {
                 probe: self.rows.probes.len() as u32,
                 snapshot,
@@ -338,13 +330,20 @@ impl CellBuilder {
                 age_compactions: Some(compactions),
                 answerable: Some(there),
                 answer: Answer::Said("it".into()),
-                judgement: Judgement {
-                    verdict,
-                    score,
-                    rationale: String::new(),
-                    votes: Vec::new(),
-                },
+                judgement: judgement(outcome),
+                recovered: None,
             });
+        }
+        self
+    }
+
+    /// What came of every probe with a recovery channel, in the same letters,
+    /// and each time the calls and tokens of its searches.
+    pub fn recovers(mut self, outcomes: &str, searched: &[(u32, u64)]) -> Self {
+        let rows = self.rows.probes.iter_mut().zip(outcomes.chars()).zip(searched);
+        for ((row, outcome), &(calls, tokens)) in rows {
+            let (answer, judgement) = (Answer::Said("it".into()), judgement(outcome));
+            row.recovered = Some(Recovered { answer, judgement, calls, tokens });
         }
         self
     }
@@ -511,6 +510,19 @@ pub fn vote(judgement: &mut Judgement, votes: &str) {
         Ordering::Equal => 'u',
     };
     (judgement.verdict, judgement.score) = verdict(majority);
+}
+
+/// What a judge made of an answer: `answers` explains the letters.
+fn judgement(outcome: char) -> Judgement {
+    let (verdict, score) = match outcome.to_ascii_lowercase() {
+        'r' => (Verdict::Correct, Some(1.0)),
+        'h' => (Verdict::Partial(0.5), Some(0.5)),
+        'w' => (Verdict::Incorrect, Some(0.0)),
+        'd' => (Verdict::Abstained, Some(0.0)),
+        'u' => (Verdict::Unscored("no judge".into()), None),
+        other => panic!("no outcome is called `{other}`"),
+    };
+    Judgement { verdict, score, rationale: String::new(), votes: Vec::new() }
 }
 
 /// A measured run at the window `25%`.

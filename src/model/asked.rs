@@ -94,6 +94,23 @@ pub struct ProbeRow {
     pub answer: Answer,
     /// What the judge made of it.
     pub judgement: Judgement,
+    /// The same with the preset's recovery channel; absent where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovered: Option<Recovered>,
+}
+
+/// What came back for a probe whose answerer could search what was dropped.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recovered {
+    /// What was answered.
+    pub answer: Answer,
+    /// What the judge made of it.
+    pub judgement: Judgement,
+    /// Searches made.
+    pub calls: u32,
+    /// Tokens of what they gave, as the run counts; what came twice counts twice.
+    pub tokens: u64,
 }
 
 /// What compression did to one probe: right or wrong under `full`, and under

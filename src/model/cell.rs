@@ -270,7 +270,16 @@ impl Cell {
     /// Score of a probe, `0.0..=1.0`: 0 where the provider would have refused
     /// the request, absent where it was not graded.
     pub fn score(&self, probe: &ProbeRow) -> Option<f64> {
-        if self.refuses(probe) { probe.judgement.score.map(|_| 0.0) } else { probe.judgement.score }
+        self.counted(probe, probe.judgement.score)
+    }
+
+    /// The same of the answer with the preset's recovery channel.
+    pub fn recovered_score(&self, probe: &ProbeRow) -> Option<f64> {
+        self.counted(probe, probe.recovered.as_ref()?.judgement.score)
+    }
+
+    fn counted(&self, probe: &ProbeRow, score: Option<f64>) -> Option<f64> {
+        if self.refuses(probe) { score.map(|_| 0.0) } else { score }
     }
 }
 

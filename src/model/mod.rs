@@ -19,7 +19,7 @@ mod transcript;
 mod usage;
 
 pub use answer::{Judgement, NoAnswer, Source, Verdict, Vote};
-pub use asked::{Agreement, Answer, Part, ProbeFacts, ProbeRow, RIGHT, Snapshot};
+pub use asked::{Agreement, Answer, Part, ProbeFacts, ProbeRow, RIGHT, Recovered, Snapshot};
 pub use bill::{Bill, BreakEven, Buckets, CallBill, PromptBill, RECORDED, RequestBill};
 pub use calibration::{BillErrors, Calibration, Exogenous, Fit, TokensSource, Validation};
 pub use call::{CallOutcome, CallRow, Seat, Timing};

@@ -153,6 +153,25 @@ pub(super) fn starred(rows: &[&PresetRow]) -> Option<String> {
     })
 }
 
+/// What a recovery channel brings and takes, where a preset has one.
+pub(super) fn recovered(rows: &[&PresetRow]) -> Option<String> {
+    let each = rows.iter().filter_map(|row| {
+        let figure = |id| row.number(id);
+        let (without, with) = (figure("recall")?, figure("recall_recovery")?);
+        Some(format!(
+            "{} {} → {} for {:.1} calls and {} tokens a question",
+            label(row),
+            number::share(without),
+            number::share(with),
+            figure("recovery_calls")?,
+            number::tokens(figure("recovery_tokens")?),
+        ))
+    });
+    let each: Vec<String> = each.collect();
+    (!each.is_empty())
+        .then(|| format!("recall without and with the recovery channel: {}.", each.join("; ")))
+}
+
 /// Why a column of the table is empty throughout.
 pub(super) fn gaps(rows: &[&PresetRow]) -> Vec<String> {
     const LEADING: [(&str, &str); 5] = [

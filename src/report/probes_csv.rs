@@ -16,7 +16,7 @@ pub(super) const FORMAT: Format = Format {
     render,
 };
 
-const COLUMNS: [&str; 18] = [
+const COLUMNS: [&str; 22] = [
     "probe",
     "kind",
     "asked_at",
@@ -35,6 +35,10 @@ const COLUMNS: [&str; 18] = [
     "rationale",
     "question",
     "votes",
+    "recovered_answer",
+    "recovered_score",
+    "recovery_calls",
+    "recovery_tokens",
 ];
 
 /// The control that answers before compression.
@@ -86,6 +90,7 @@ fn probe_fields(
         _ => None,
     };
     let count = |n: Option<u64>| n.map_or(Field::Empty, Field::Count);
+    let recovered = row.recovered.as_ref();
     let words = |field: Field| if source.texts.is_some() { field } else { Field::Empty };
     vec![
         Field::text(&probe.id),
@@ -106,6 +111,10 @@ fn probe_fields(
         words(Field::text(&row.judgement.rationale)),
         words(Field::text(&probe.question)),
         Field::maybe_text(votes(&row.judgement).as_deref()),
+        words(recovered.map_or(Field::Empty, |r| said(&r.answer))),
+        Field::maybe(cell.recovered_score(row)),
+        count(recovered.map(|r| u64::from(r.calls))),
+        count(recovered.map(|r| r.tokens)),
     ]
 }
 

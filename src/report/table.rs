@@ -220,6 +220,7 @@ fn notes(rows: &[&PresetRow], primary: &str) -> Vec<String> {
         notes.push("[a–b]: 95 % interval over sessions or projects.".to_owned());
     }
     notes.extend(block::starred(rows));
+    notes.extend(block::recovered(rows));
     notes.extend(against_recorded(rows));
     notes.extend(block::gaps(rows));
     notes

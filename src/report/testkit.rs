@@ -290,6 +290,7 @@ fn probe_row(state: Option<LedgerState>, compacted: bool) -> ProbeRow {
             rationale: "the path is named".to_owned(),
             votes: Vec::new(),
         },
+        recovered: None,
     }
 }
 

@@ -153,7 +153,7 @@ fn csv_headers_are_those_of_the_contract() {
         key.to_owned()
             + "probe,kind,asked_at,age_tokens,age_compactions,evidence_state,answerable,expected,\
                answer,pre_answer,score,agreement,verdict,judge,unscored_reason,rationale,question,\
-               votes"
+               votes,recovered_answer,recovered_score,recovery_calls,recovery_tokens"
     );
     assert_eq!(
         header("references.csv"),

@@ -29,7 +29,7 @@ pub async fn judge_again(
     };
     let of_cell = |cell: &Cell| -> Vec<Place> {
         let rows = transcript(cell).zip(cell.rows());
-        let places = rows.map(|(at, rows)| rows.probes.iter().filter_map(move |r| place(at, r)));
+        let places = rows.map(|(at, rows)| rows.probes.iter().flat_map(move |r| places(at, r)));
         places.into_iter().flatten().collect()
     };
     let distinct: BTreeSet<Place> = cells.iter().flat_map(of_cell).collect();
@@ -43,16 +43,28 @@ pub async fn judge_again(
         let Some(at) = transcript(cell) else { continue };
         let CellOutcome::Done(rows) = &mut cell.outcome else { continue };
         for row in &mut rows.probes {
-            if let Some(judgement) = place(at, row).and_then(|place| graded.get(&place)) {
-                row.judgement = judgement.clone();
+            let anew = |answer: &Answer| graded.get(&place(at, row.probe, answer)?).cloned();
+            let (own, searched) =
+                (anew(&row.answer), row.recovered.as_ref().and_then(|r| anew(&r.answer)));
+            if let Some(judgement) = own {
+                row.judgement = judgement;
+            }
+            if let Some((recovered, judgement)) = row.recovered.as_mut().zip(searched) {
+                recovered.judgement = judgement;
             }
         }
     }
 }
 
-fn place(transcript: usize, row: &ProbeRow) -> Option<Place> {
-    match &row.answer {
-        Answer::Said(text) => Some((transcript, row.probe, text.clone())),
+/// What was answered to a probe, with and without a recovery channel.
+fn places(transcript: usize, row: &ProbeRow) -> impl Iterator<Item = Place> {
+    let answers = row.recovered.iter().map(|recovered| &recovered.answer).chain([&row.answer]);
+    answers.filter_map(move |answer| place(transcript, row.probe, answer))
+}
+
+fn place(transcript: usize, probe: u32, answer: &Answer) -> Option<Place> {
+    match answer {
+        Answer::Said(text) => Some((transcript, probe, text.clone())),
         Answer::Nothing(_) => None,
     }
 }

@@ -5,7 +5,7 @@
 //! windows, and a preset that compacted nothing shares its answers.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use futures_util::future::join_all;
 use rustc_hash::FxHashMap;
@@ -14,11 +14,13 @@ use tokio::sync::OnceCell;
 use super::answerable::Stated;
 use super::pool::Seats;
 use crate::model::{
-    Answer, CellOutcome, Judgement, NoAnswer, Part, ProbeFacts, ProbeRow, Snapshot, Verdict,
+    Answer, Block, CellOutcome, Judgement, Message, NoAnswer, Part, ProbeFacts, ProbeRow,
+    Recovered, Snapshot, Verdict,
 };
 use crate::replay::{Probed, Replayed, Subject};
-use crate::seats::answerer::{Passage, Shown};
+use crate::seats::answerer::{Passage, Searched, Shown};
 use crate::seats::judge::Grading;
+use crate::strategy::{Archived, Channel, RecoverySpec};
 
 /// Something that is worked out once, however many cells wait for it.
 type Once<K, V> = Mutex<FxHashMap<K, Arc<OnceCell<V>>>>;
@@ -37,7 +39,10 @@ pub(super) struct Asking {
     /// The messages as a model would read them.
     messages: Vec<Arc<str>>,
     stated: Stated,
+    /// The messages as a search gives them back.
+    archive: OnceLock<Vec<Archived>>,
     answers: Once<blake3::Hash, Vec<Answered>>,
+    searched: Once<blake3::Hash, Vec<Searched>>,
     judgements: Once<(u32, String), Judgement>,
 }
 
@@ -49,35 +54,53 @@ impl Asking {
         let messages: Vec<Arc<str>> =
             messages.map(|m| Arc::from(subject.texts[&m.text].as_str())).collect();
         let stated = Stated::new(messages.clone(), &subject.facts.probes);
-        let (answers, judgements) = (Once::default(), Once::default());
-        Self { subject, seats, messages, stated, answers, judgements }
+        Self {
+            subject,
+            seats,
+            messages,
+            stated,
+            archive: OnceLock::new(),
+            answers: Once::default(),
+            searched: Once::default(),
+            judgements: Once::default(),
+        }
     }
 
-    /// Fills in the probe rows of a cell that was replayed.
-    pub async fn ask(&self, replayed: &mut Replayed) {
+    /// Fills in the probe rows of a cell that was replayed. Where its preset
+    /// has a channel to what was dropped, everything is asked once more with it.
+    pub async fn ask(&self, replayed: &mut Replayed, channel: Option<&'static RecoverySpec>) {
         let CellOutcome::Done(rows) = &mut replayed.cell.outcome else { return };
         let mut asked = Vec::with_capacity(replayed.probed.len());
         for (number, snapshot) in (0u32..).zip(&rows.snapshots) {
             let here = replayed.probed.iter().filter(|p| p.snapshot == number);
             let here: Vec<&Probed> = here.collect();
             let answers = self.answers(snapshot, &replayed.texts, &here).await;
-            let rows = here.into_iter().zip(answers).map(|(probed, said)| self.row(probed, said));
+            let searched = match channel {
+                Some(spec) => self.searched(snapshot, &replayed.texts, &here, spec).await,
+                None => Vec::new(),
+            };
+            let searched = searched.into_iter().map(Some).chain(std::iter::repeat(None));
+            let all = here.into_iter().zip(answers).zip(searched);
+            let rows = all.map(|((probed, said), searched)| self.row(probed, said, searched));
             asked.extend(join_all(rows).await);
         }
         asked.sort_by_key(|row| row.probe);
         rows.probes = asked;
     }
 
-    async fn row(&self, probed: &Probed, answered: Answered) -> ProbeRow {
-        let (answer, judgement) = match answered.answer {
-            Ok(text) => {
-                let judgement = self.judgement(probed.probe, &text).await;
-                (Answer::Said(text), judgement)
+    async fn row(
+        &self,
+        probed: &Probed,
+        answered: Answered,
+        searched: Option<Searched>,
+    ) -> ProbeRow {
+        let (answer, judgement) = self.graded(probed.probe, answered.answer).await;
+        let recovered = match searched {
+            Some(Searched { answer, calls, tokens }) => {
+                let (answer, judgement) = self.graded(probed.probe, answer).await;
+                Some(Recovered { answer, judgement, calls, tokens })
             }
-            Err(why) => {
-                let judgement = unscored(format!("not answered: {why}"));
-                (Answer::Nothing(why), judgement)
-            }
+            None => None,
         };
         ProbeRow {
             probe: probed.probe,
@@ -87,6 +110,20 @@ impl Asking {
             answerable: answered.answerable,
             answer,
             judgement,
+            recovered,
+        }
+    }
+
+    async fn graded(&self, probe: u32, answer: Result<String, NoAnswer>) -> (Answer, Judgement) {
+        match answer {
+            Ok(text) => {
+                let judgement = self.judgement(probe, &text).await;
+                (Answer::Said(text), judgement)
+            }
+            Err(why) => {
+                let judgement = unscored(format!("not answered: {why}"));
+                (Answer::Nothing(why), judgement)
+            }
         }
     }
 
@@ -116,6 +153,53 @@ impl Asking {
             answered.collect()
         };
         once.get_or_init(ask).await.clone()
+    }
+
+    /// The answers to the same probes of someone who can search everything
+    /// that was said before this request.
+    async fn searched(
+        &self,
+        snapshot: &Snapshot,
+        texts: &BTreeMap<String, String>,
+        probed: &[&Probed],
+        spec: &'static RecoverySpec,
+    ) -> Vec<Searched> {
+        let numbers: Vec<u32> = probed.iter().map(|p| p.probe).collect();
+        let end = self.end(snapshot.request);
+        let once = once(&self.searched, key(&snapshot.parts, &(&numbers, end, spec.name)));
+        let questions: Vec<&str> =
+            numbers.iter().map(|&n| self.probe(n).probe.question.as_str()).collect();
+        let ask = || async {
+            let shown = self.shown(snapshot, texts);
+            let channel = Channel::new(spec, &self.archive()[..end]);
+            let searched = self.seats.answerer.search(&shown, &questions, &channel).await;
+            assert_eq!(searched.len(), questions.len(), "an answerer answers every question");
+            searched
+        };
+        once.get_or_init(ask).await.clone()
+    }
+
+    /// Every message as a search gives it back.
+    fn archive(&self) -> &[Archived] {
+        self.archive.get_or_init(|| {
+            let recording = &self.subject.recording;
+            let numbered = (0..).zip(&recording.transcript.messages);
+            let known = numbered.zip(&self.subject.facts.messages).zip(&self.messages);
+            let archived = known.map(|(((number, message), facts), content)| {
+                let reasoning = reasoning(message);
+                let thought = reasoning.as_deref().map_or(0, |text| recording.counter.count(text));
+                Archived {
+                    message: number,
+                    role: facts.role,
+                    source: facts.tool.as_deref().map(Arc::from),
+                    content: Arc::clone(content),
+                    reasoning,
+                    at: facts.at,
+                    tokens: facts.tokens + thought,
+                }
+            });
+            archived.collect()
+        })
     }
 
     async fn judgement(&self, number: u32, answer: &str) -> Judgement {
@@ -160,9 +244,15 @@ impl Asking {
     /// When a request was made, as far as the recording tells.
     fn now(&self, request: u32) -> Option<jiff::Timestamp> {
         let facts = &self.subject.facts;
-        let message = facts.requests.get(request as usize).map(|r| r.message as usize);
-        let until = message.map_or(facts.messages.len(), |m| m + 1);
-        facts.messages[..until].iter().rev().find_map(|m| m.at)
+        let answered = usize::from((request as usize) < facts.requests.len());
+        facts.messages[..self.end(request) + answered].iter().rev().find_map(|m| m.at)
+    }
+
+    /// How many messages there were before a request.
+    fn end(&self, request: u32) -> usize {
+        let facts = &self.subject.facts;
+        let request = facts.requests.get(request as usize);
+        request.map_or(facts.messages.len(), |r| r.message as usize)
     }
 }
 
@@ -171,10 +261,21 @@ fn once<K: std::hash::Hash + Eq, V>(places: &Once<K, V>, key: K) -> Arc<OnceCell
     Arc::clone(places.lock().expect("no holder panics").entry(key).or_default())
 }
 
-/// What makes two askings the same: the context and the probes.
-fn key(parts: &[Part], probes: &[u32]) -> blake3::Hash {
-    let json = serde_json::to_vec(&(parts, probes)).expect("plain data serialises");
+/// What makes two askings the same: the context, the probes, and what may be
+/// searched.
+fn key(parts: &[Part], asked: &impl serde::Serialize) -> blake3::Hash {
+    let json = serde_json::to_vec(&(parts, asked)).expect("plain data serialises");
     blake3::hash(&json)
+}
+
+/// The visible thinking of a message, if it has any.
+fn reasoning(message: &Message) -> Option<Arc<str>> {
+    let thoughts = message.blocks.iter().filter_map(|block| match block {
+        Block::Reasoning { text } if !text.is_empty() => Some(text.as_str()),
+        _ => None,
+    });
+    let thoughts: Vec<&str> = thoughts.collect();
+    (!thoughts.is_empty()).then(|| thoughts.join("\n").into())
 }
 
 fn unscored(why: String) -> Judgement {

@@ -263,7 +263,7 @@ async fn replay_all(
         let task = tasks.spawn(async move {
             let _turn = gate.acquire_owned().await.expect("the gate is never closed");
             let mut replayed = replay(&subject, &plan, compactor.as_ref()).await;
-            asking.ask(&mut replayed).await;
+            asking.ask(&mut replayed, plan.preset.recovery).await;
             replayed
         });
         running.insert(task.id(), planned);

@@ -1,7 +1,7 @@
 //! A run to share: what was asked, expected and answered is left out, what was
 //! measured stays. No measure reads these words, so the figures are the same.
 
-use crate::model::{Answer, Cell, CellOutcome, Expectation, TranscriptFacts, Verdict};
+use crate::model::{Answer, Cell, CellOutcome, Expectation, Judgement, TranscriptFacts, Verdict};
 
 /// Facts without questions, expected and stale values. Which kind of answer is
 /// expected stays.
@@ -36,22 +36,29 @@ pub fn cell(mut cell: Cell) -> Cell {
     }
     if let CellOutcome::Done(rows) = &mut cell.outcome {
         for row in &mut rows.probes {
-            row.judgement.rationale.clear();
-            for vote in &mut row.judgement.votes {
-                if let Verdict::Unscored(why) = &mut vote.verdict {
-                    why.clear();
-                }
-            }
-            if let Verdict::Unscored(why) = &mut row.judgement.verdict {
-                in_our_words(why);
-            }
-            match &mut row.answer {
-                Answer::Said(text) => text.clear(),
-                Answer::Nothing(why) => in_our_words(&mut why.0),
+            silence(&mut row.answer, &mut row.judgement);
+            if let Some(recovered) = &mut row.recovered {
+                silence(&mut recovered.answer, &mut recovered.judgement);
             }
         }
     }
     cell
+}
+
+fn silence(answer: &mut Answer, judgement: &mut Judgement) {
+    judgement.rationale.clear();
+    for vote in &mut judgement.votes {
+        if let Verdict::Unscored(why) = &mut vote.verdict {
+            why.clear();
+        }
+    }
+    if let Verdict::Unscored(why) = &mut judgement.verdict {
+        in_our_words(why);
+    }
+    match answer {
+        Answer::Said(text) => text.clear(),
+        Answer::Nothing(why) => in_our_words(&mut why.0),
+    }
 }
 
 #[cfg(test)]

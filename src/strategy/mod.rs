@@ -9,6 +9,7 @@ mod context;
 mod host;
 mod preset;
 mod prompt;
+mod recovery;
 mod trigger;
 mod validity;
 
@@ -31,5 +32,6 @@ pub use preset::{
     Stage, builtin, builtin_names,
 };
 pub use prompt::Prompt;
+pub use recovery::{Archived, Channel, RECOVERIES, Recovery, RecoverySpec, Tool};
 pub use trigger::{At, Gauge, Of, When};
 pub use validity::{Pairs, pairs_are_whole};

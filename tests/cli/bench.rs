@@ -259,12 +259,16 @@ fn set_with_probe(desk: &Desk) {
 fn without_text_nothing_asked_expected_or_answered_is_in_the_run_folder() {
     let desk = Desk::with_sessions();
     set_with_probe(&desk);
-    desk.good(&["bench", "set", "--out", "worded"]);
-    desk.good(&["bench", "set", "--no-text", "--out", "run"]);
+    let bench = ["bench", "set", "--strategy", "prune", "--strategy", "sliding-window-search"];
+    desk.good(&[&bench[..], &["--out", "worded"]].concat());
+    desk.good(&[&bench[..], &["--no-text", "--out", "run"]].concat());
     let worded = desk.csv("worded/probes.csv");
     let answers = worded.iter().map(|row| row["answer"].clone()).filter(|a| a.len() > 12);
     let planted = ["quokka", "wombat", "numbat"].map(str::to_owned);
     let mut told: Vec<String> = answers.chain(planted).collect();
+    let recovered: Vec<_> = worded.iter().map(|row| row["recovered_answer"].clone()).collect();
+    assert!(recovered.iter().any(|answer| !answer.is_empty()), "one strategy may search");
+    told.extend(recovered.into_iter().filter(|answer| answer.len() > 12));
     told.extend(worded.iter().map(|row| row["rationale"].clone()).filter(|r| r.len() > 12));
     for name in desk.list("run") {
         let file = desk.read(&format!("run/{name}"));
@@ -276,7 +280,8 @@ fn without_text_nothing_asked_expected_or_answered_is_in_the_run_folder() {
     assert_eq!(bare.len(), worded.len());
     for (bare, worded) in bare.iter().zip(&worded) {
         for (column, field) in worded {
-            let words = ["question", "expected", "answer", "pre_answer", "rationale"];
+            let words =
+                ["question", "expected", "answer", "pre_answer", "rationale", "recovered_answer"];
             let kept = if words.contains(&column.as_str()) { "" } else { field.as_str() };
             assert_eq!(bare[column], kept, "{column}");
         }

@@ -9,6 +9,7 @@ mod judge;
 mod llama;
 mod models;
 mod presets;
+mod recovery;
 mod refusals;
 mod report;
 mod seats;

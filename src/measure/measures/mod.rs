@@ -24,6 +24,7 @@ mod probe_counts;
 mod recall;
 mod recency_gain;
 mod recency_gain_survival;
+mod recovery;
 mod reference_bands;
 mod reference_bare;
 mod reference_lost;
@@ -131,6 +132,9 @@ pub static MEASURES: &[&Spec] = &[
     &recall::KINDS[14],
     &recall::KINDS[15],
     &recall::KINDS[16],
+    &recovery::RECALL,
+    &recovery::CALLS,
+    &recovery::TOKENS,
     &continuity::SPEC,
     &continuity::KEPT,
     &continuity::LOST,

@@ -165,7 +165,10 @@ fn table(
         payer: block::payer(report, block),
         rows: lead.rows(&block.rows),
         answers: if said { None } else { answers::answers(report, block) },
-        notes: block::starred(&block.rows).into_iter().chain(block::gaps(&block.rows)).collect(),
+        notes: (block::starred(&block.rows).into_iter())
+            .chain(block::recovered(&block.rows))
+            .chain(block::gaps(&block.rows))
+            .collect(),
         measures: comparison::measures(&block.rows),
         reasons: comparison::reasons(&block.rows),
     }

@@ -6,7 +6,7 @@
 pub(crate) mod llm;
 mod offline;
 
-pub use llm::{ANSWER_PROMPT, Llm};
+pub use llm::{ANSWER_PROMPT, Llm, RECOVERY_PROMPT};
 pub use offline::Offline;
 
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::model::{NoAnswer, Role, Source};
+use crate::strategy::Channel;
 
 /// Most tokens of an answer, by the run's counter.
 pub const ANSWER_TOKENS: u64 = 120;
@@ -39,12 +40,35 @@ pub struct Shown {
     pub now: Option<Timestamp>,
 }
 
+/// What came of a question whose answerer may search.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Searched {
+    /// The answer.
+    pub answer: Result<String, NoAnswer>,
+    /// Searches made for it.
+    pub calls: u32,
+    /// Tokens of what they gave, as the run counts; what came twice counts twice.
+    pub tokens: u64,
+}
+
 /// Whoever sits in the answerer's seat.
 #[async_trait]
 pub trait Answerer: Send + Sync {
     /// Answers every question from this context alone: as many outcomes as
     /// questions, in their order. Questions do not see one another.
     async fn answer(&self, shown: &Shown, questions: &[&str]) -> Vec<Result<String, NoAnswer>>;
+
+    /// The same from this context and from what it searches for through a
+    /// channel to what was dropped. Whoever cannot search answers as without.
+    async fn search(
+        &self,
+        shown: &Shown,
+        questions: &[&str],
+        _channel: &Channel<'_>,
+    ) -> Vec<Searched> {
+        let answers = self.answer(shown, questions).await.into_iter();
+        answers.map(|answer| Searched { answer, calls: 0, tokens: 0 }).collect()
+    }
 
     /// `offline`, or `provider/model`.
     fn name(&self) -> &str;

@@ -21,6 +21,7 @@ use toml::Table;
 pub use build::{Build, BuiltStage, MechanismSpec, Scale};
 pub use builtin::{builtin, builtin_names};
 
+use super::recovery::RecoverySpec;
 use super::trigger::{At, Of, When};
 use crate::tokens::Estimator;
 
@@ -127,6 +128,8 @@ pub struct Preset {
     /// Whether it caches its preamble explicitly where a provider offers that
     /// (Gemini), and nothing else.
     pub explicit_cache: bool,
+    /// Its channel back to what was dropped, for whoever answers.
+    pub recovery: Option<&'static RecoverySpec>,
     /// Its stages in order.
     pub stages: Vec<Stage>,
     /// Hash of file, prompts and overrides.

@@ -3,8 +3,15 @@
 use toml::{Table, Value};
 
 /// Keys that every preset may have, also where its file leaves them out.
-const OPTIONAL: [&str; 6] =
-    ["native_window", "output_limit", "estimator", "budget", "cache_breakpoints", "explicit_cache"];
+const OPTIONAL: [&str; 7] = [
+    "native_window",
+    "output_limit",
+    "estimator",
+    "budget",
+    "cache_breakpoints",
+    "explicit_cache",
+    "recovery",
+];
 
 /// `--set PRESET.KEY=VALUE`: a key of the preset, or of the first stage that
 /// has it, or `N.key` for stage N.
@@ -65,5 +72,16 @@ mod tests {
         assert_ne!(preset.hash, plain.hash, "two plans are two presets");
         let refused = prune(r#"["tail"]"#).unwrap_err();
         assert!(refused.contains("cache_breakpoints") && refused.contains("prune-boundary"));
+    }
+
+    #[test]
+    fn every_preset_can_be_given_a_recovery_channel_that_there_is() {
+        let prune = |name: &str| {
+            let overrides = [("recovery".to_owned(), name.to_owned())];
+            builtin("prune", &overrides).expect("it ships with the program")
+        };
+        assert_eq!(prune("search").unwrap().recovery.map(|spec| spec.name), Some("search"));
+        let refused = prune("grep").unwrap_err().to_string();
+        assert!(refused.ends_with("recovery: `grep` is no recovery channel; write \"search\""));
     }
 }

@@ -9,6 +9,7 @@ use toml::{Table, Value};
 use super::overrides::set;
 use super::stage::{prompt_names, read_stage};
 use super::{AskedFrom, BREAKPOINTS, Breakpoint, Budget, Preset, PresetError, Stage};
+use crate::strategy::recovery::{RECOVERIES, RecoverySpec};
 use crate::tokens::Estimator;
 
 #[derive(Deserialize)]
@@ -31,6 +32,7 @@ struct Wire {
     cache_breakpoints: Option<Vec<Breakpoint>>,
     #[serde(default)]
     explicit_cache: bool,
+    recovery: Option<String>,
     #[serde(default)]
     stage: Vec<Table>,
 }
@@ -75,6 +77,8 @@ impl Preset {
             return Err(at("version", format!("version {} is not known; write 1", wire.version)));
         }
         let budget = budget(wire.budget.as_ref()).map_err(|problem| at("budget", problem))?;
+        let recovery = (wire.recovery.as_deref().map(channel).transpose())
+            .map_err(|problem| at("recovery", problem))?;
         let (stages, prompts) = stages(file, wire.stage, prompt)?;
         if wire.asked_from == AskedFrom::Evidence && !(wire.control && stages.is_empty()) {
             let problem = "only a control without stages is asked from the evidence".to_owned();
@@ -92,6 +96,7 @@ impl Preset {
             budget,
             breakpoints: wire.cache_breakpoints.unwrap_or_else(|| BREAKPOINTS.to_vec()),
             explicit_cache: wire.explicit_cache,
+            recovery,
             stages,
             hash: hash(&canonical, &prompts),
             prompts,
@@ -155,6 +160,14 @@ fn hash(canonical: &str, prompts: &Prompts) -> String {
         hasher.update(name.as_bytes()).update(text.as_bytes());
     }
     hasher.finalize().to_hex()[..16].to_owned()
+}
+
+/// A channel by its name.
+fn channel(name: &str) -> Result<&'static RecoverySpec, String> {
+    RECOVERIES.iter().copied().find(|spec| spec.name == name).ok_or_else(|| {
+        let known: Vec<&str> = RECOVERIES.iter().map(|spec| spec.name).collect();
+        format!("`{name}` is no recovery channel; write \"{}\"", known.join("\" or \""))
+    })
 }
 
 fn budget(value: Option<&Value>) -> Result<Budget, String> {

@@ -1,7 +1,11 @@
 //! A model as reader: it is shown the context and one question at a time.
 //!
-//! It has the context alone: tools that search what was dropped are not
-//! offered.
+//! It has the context alone, or also searches of what was dropped
+//! ([`recovery`]).
+
+mod recovery;
+
+pub use recovery::RECOVERY_PROMPT;
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -9,11 +13,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures_util::stream::{self, StreamExt};
 
-use super::{ANSWER_TOKENS, Answerer, Shown};
+use super::{ANSWER_TOKENS, Answerer, Searched, Shown};
 use crate::llm::{self, Question};
 use crate::model::{NoAnswer, Seat, Source};
 use crate::seats::ask::{Failure, Line, Said};
 use crate::seats::fence::Fence;
+use crate::strategy::Channel;
 
 /// Version of the prompt that answers are given to: answers to different
 /// versions are never compared.
@@ -42,8 +47,12 @@ impl Llm {
         Self { llm, name }
     }
 
+    fn line(&self) -> Line<'_> {
+        Line { llm: &*self.llm, seat: Seat::Answerer, replicate: 0 }
+    }
+
     async fn one(&self, system: &str, text: &str) -> Result<String, NoAnswer> {
-        let line = Line { llm: &*self.llm, seat: Seat::Answerer, replicate: 0 };
+        let line = self.line();
         let question = question(system, text);
         let bound = line.bound(&question);
         let answered = line.put(question).await.map_err(Failure::from).map_err(no_answer)?;
@@ -72,6 +81,20 @@ impl Answerer for Llm {
         let others: Vec<_> = stream::iter(asked).buffered(AT_ONCE).collect().await;
         answers.extend(others);
         answers
+    }
+
+    async fn search(
+        &self,
+        shown: &Shown,
+        questions: &[&str],
+        channel: &Channel<'_>,
+    ) -> Vec<Searched> {
+        let (system, line) = (system(shown), self.line());
+        let mut asked = Vec::with_capacity(questions.len());
+        for text in questions {
+            asked.push(recovery::ask(&line, &system, text, channel));
+        }
+        stream::iter(asked).buffered(AT_ONCE).collect().await
     }
 
     fn name(&self) -> &str {

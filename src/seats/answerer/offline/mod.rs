@@ -20,6 +20,7 @@ mod index;
 mod passage;
 mod question;
 mod rank;
+mod searching;
 mod signs;
 mod sought;
 mod span;
@@ -35,8 +36,9 @@ use rustc_hash::FxHashMap;
 
 use self::index::Index;
 use self::passage::Analysed;
-use super::{Answerer, Passage, Shown};
+use super::{Answerer, Passage, Searched, Shown};
 use crate::model::{NoAnswer, Source};
+use crate::strategy::Channel;
 use crate::tokens::Counter;
 
 /// Bytes of text whose analysis is kept at most.
@@ -79,14 +81,33 @@ impl Offline {
         memo.texts.insert(Arc::clone(&passage.text), Arc::clone(&analysed));
         analysed
     }
+
+    fn index(&self, passages: &[Passage]) -> Index {
+        Index::new(passages, passages.iter().map(|passage| self.analysed(passage)).collect())
+    }
 }
 
 #[async_trait]
 impl Answerer for Offline {
     async fn answer(&self, shown: &Shown, questions: &[&str]) -> Vec<Result<String, NoAnswer>> {
-        let analysed = shown.passages.iter().map(|passage| self.analysed(passage)).collect();
-        let index = Index::new(&shown.passages, analysed);
+        let index = self.index(&shown.passages);
         questions.iter().map(|text| Ok(compose::answer(&index, text, &self.counter))).collect()
+    }
+
+    async fn search(
+        &self,
+        shown: &Shown,
+        questions: &[&str],
+        channel: &Channel<'_>,
+    ) -> Vec<Searched> {
+        let own = self.index(&shown.passages);
+        let one = |text: &&str| {
+            let found = searching::search(&own, text, channel);
+            let wide = self.index(&searching::widened(&shown.passages, &found));
+            let answer = Ok(compose::answer(&wide, text, &self.counter));
+            Searched { answer, calls: found.calls, tokens: found.tokens }
+        };
+        questions.iter().map(one).collect()
     }
 
     fn name(&self) -> &str {

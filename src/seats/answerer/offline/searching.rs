@@ -1,0 +1,154 @@
+//! What the reader searches for where it may, and how it reads what it finds
+//! (`semantics` 36).
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashSet;
+
+use super::index::Index;
+use super::words::{Term, Word, is_function_word, term, words};
+use crate::model::{MessageIndex, Role};
+use crate::seats::answerer::Passage;
+use crate::strategy::{Archived, Channel};
+
+/// Terms of a question that are searched for.
+const TERMS: usize = 5;
+
+/// What the searches for one question gave.
+#[derive(Debug, Default)]
+pub(super) struct Found<'a> {
+    /// The messages in their order.
+    messages: BTreeMap<MessageIndex, &'a Archived>,
+    /// Searches made.
+    pub calls: u32,
+    /// Tokens of what they gave, what came twice counted twice.
+    pub tokens: u64,
+}
+
+/// Searches what was said for each of the question's rarest terms.
+pub(super) fn search<'a>(index: &Index, question: &str, channel: &Channel<'a>) -> Found<'a> {
+    let mut found = Found::default();
+    let Some(tool) = channel.tools().first() else { return found };
+    for query in queries(index, question) {
+        found.calls += 1;
+        for hit in channel.call(tool.name, query) {
+            found.tokens += hit.tokens;
+            found.messages.insert(hit.message, hit);
+        }
+    }
+    found
+}
+
+/// The rarest terms of a question, as they are spelt in it. What is rare is
+/// known from the context alone; of terms that stand there equally often the
+/// longest are taken for the rarest (Zipf's law of abbreviation), then the first.
+fn queries<'q>(index: &Index, question: &'q str) -> Vec<&'q str> {
+    let mut terms: Vec<(Term, &str)> = Vec::new();
+    let mut end = 0;
+    for Word { place, lower } in words(question) {
+        // The parts of an identifier stand behind the whole.
+        let is_part = place.end <= end;
+        end = end.max(place.end);
+        let term = term(&lower);
+        if is_part || is_function_word(&lower) || terms.iter().any(|(known, _)| *known == term) {
+            continue;
+        }
+        let spelt = &question[place];
+        let bare = spelt.strip_suffix("'s").or_else(|| spelt.strip_suffix("’s"));
+        terms.push((term, bare.unwrap_or(spelt)));
+    }
+    terms.sort_by(|(a, one), (b, other)| {
+        let rarity = index.rarity(*b).total_cmp(&index.rarity(*a));
+        rarity.then_with(|| other.chars().count().cmp(&one.chars().count()))
+    });
+    terms.into_iter().take(TERMS).map(|(_, spelt)| spelt).collect()
+}
+
+/// The context with what was found: behind the preamble, before what is still
+/// there, which is newer. What the context shows already is not read twice.
+pub(super) fn widened(passages: &[Passage], found: &Found<'_>) -> Vec<Passage> {
+    let known: FxHashSet<_> = passages.iter().map(|p| (p.at, &*p.text)).collect();
+    let head = passages.iter().take_while(|p| p.role == Role::System).count();
+    let mut wide = passages[..head].to_vec();
+    for hit in found.messages.values() {
+        let texts = hit.reasoning.iter().chain([&hit.content]);
+        let new = texts.filter(|text| !text.is_empty() && !known.contains(&(hit.at, &***text)));
+        wide.extend(new.map(|text| Passage { role: hit.role, at: hit.at, text: text.clone() }));
+    }
+    wide.extend_from_slice(&passages[head..]);
+    wide
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::seats::answerer::offline::passage::Analysed;
+    use crate::strategy::RECOVERIES;
+
+    fn said(role: Role, text: &str) -> Passage {
+        Passage { role, at: None, text: text.into() }
+    }
+
+    fn index(texts: &[&str]) -> Index {
+        let passages: Vec<Passage> = texts.iter().map(|text| said(Role::User, text)).collect();
+        let analysed = passages.iter().map(|p| Arc::new(Analysed::new(&p.text))).collect();
+        Index::new(&passages, analysed)
+    }
+
+    fn archived(message: u32, content: &str, reasoning: Option<&str>) -> Archived {
+        Archived {
+            message,
+            role: Role::User,
+            source: None,
+            content: content.into(),
+            reasoning: reasoning.map(Into::into),
+            at: None,
+            tokens: 10 + u64::from(message),
+        }
+    }
+
+    #[test]
+    fn the_five_rarest_terms_are_searched_for_as_they_are_spelt() {
+        let index = index(&["The harbour is full.", "The harbour closes.", "A ship came."]);
+        // In no block: Tortuga, rum, barrels, price. In one: ship. In two: harbour.
+        let question = "What price had Tortuga's rum barrels on the ship in the harbour?";
+        assert_eq!(queries(&index, question), ["Tortuga", "barrels", "price", "rum", "ship"]);
+    }
+
+    #[test]
+    fn an_identifier_is_one_term_and_forms_of_a_word_are_one() {
+        let index = index(&[]);
+        let question = "Who changed retry_policy.rs, and why was it changing?";
+        assert_eq!(queries(&index, question), ["retry_policy.rs", "changed"]);
+        assert_eq!(queries(&index, "Who was it?"), [""; 0]);
+    }
+
+    #[test]
+    fn every_term_is_a_call_and_what_came_twice_counts_twice() {
+        let past = [archived(0, "Rum is dear.", None), archived(1, "Tortuga has rum.", None)];
+        let channel = Channel::new(RECOVERIES[0], &past);
+        // `Tortuga` finds the second, `rum` the second: `Rum` is spelt otherwise.
+        let found = search(&index(&[]), "Where is Tortuga with rum?", &channel);
+        assert_eq!((found.calls, found.tokens), (2, 22));
+        assert_eq!(found.messages.keys().copied().collect::<Vec<_>>(), [1]);
+    }
+
+    #[test]
+    fn what_is_found_stands_behind_the_preamble_in_its_order_and_never_twice() {
+        let past = [
+            archived(0, "oldest", None),
+            archived(1, "old", Some("thought")),
+            archived(2, "still there", None),
+        ];
+        let found = Found {
+            messages: past.iter().map(|hit| (hit.message, hit)).collect(),
+            ..Found::default()
+        };
+        let shown = [said(Role::System, "Rules."), said(Role::User, "still there")];
+        let wide = widened(&shown, &found);
+        let texts: Vec<&str> = wide.iter().map(|p| &*p.text).collect();
+        assert_eq!(texts, ["Rules.", "oldest", "thought", "old", "still there"]);
+    }
+}
