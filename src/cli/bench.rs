@@ -178,8 +178,9 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
             .help(format!("`recap report {}` renders it", path.display()))),
         }
     });
-    // Cells that were cut off must not keep the program waiting.
-    runtime.shutdown_background();
+    // Cells that were cut off must not keep the program waiting, but for the
+    // moment in which they end the programs that they started.
+    runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     progress.finish();
     let ran = ran?;
     // What no model could be asked was not measured: nothing is rendered then.

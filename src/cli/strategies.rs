@@ -228,6 +228,14 @@ fn show(name: &str, window: Option<u64>) -> Result<String, Failure> {
             let _ = writeln!(text, "  {key} = {value}");
         }
     }
+    for (folder, command) in preset.commands() {
+        let _ = writeln!(
+            text,
+            "\nruns `{}` in {} with your rights: run it only if you trust it",
+            command.join(" "),
+            folder.display()
+        );
+    }
     if let Some(native) = preset.native_window.filter(|n| *n != window) {
         let _ = writeln!(
             text,

@@ -2,6 +2,7 @@
 //! measured stays. No measure reads these words, so the figures are the same.
 
 use crate::model::{Answer, Cell, CellOutcome, Expectation, TranscriptFacts};
+use crate::strategy::ITS_WORDS;
 
 /// Facts without questions, expected and stale values. Which kind of answer is
 /// expected stays.
@@ -18,7 +19,8 @@ pub fn facts(mut facts: TranscriptFacts) -> TranscriptFacts {
     facts
 }
 
-/// A cell without answers and without the judge's sentences, which quote them.
+/// A cell without answers, without the judge's sentences, which quote them, and
+/// without what a failed program said.
 pub fn cell(mut cell: Cell) -> Cell {
     if let CellOutcome::Done(rows) = &mut cell.outcome {
         for row in &mut rows.probes {
@@ -27,6 +29,11 @@ pub fn cell(mut cell: Cell) -> Cell {
                 text.clear();
             }
         }
+    }
+    if let CellOutcome::Failed { error } = &mut cell.outcome
+        && let Some(at) = error.find(ITS_WORDS)
+    {
+        error.truncate(at);
     }
     cell
 }
