@@ -20,7 +20,9 @@ use crate::model::{
 };
 use crate::pricing::Agents;
 use crate::replay::WindowSpec;
-use crate::run::{Finished, Folder, RunSpec, Sample, Seats, prepare, run as run_cells};
+use crate::run::{
+    Finished, Folder, RunSpec, Sample, Seats, prepare, run as run_cells, without_words,
+};
 use crate::strategy::Preset;
 use crate::tokens::Counter;
 
@@ -208,6 +210,8 @@ fn finish(
     finished: Finished,
 ) -> Result<Exit, Failure> {
     let Finished { transcripts, cells, calls, texts } = finished;
+    let cells =
+        if arguments.no_text { cells.into_iter().map(without_words).collect() } else { cells };
     let failed = cells.iter().filter(|c| c.rows().is_none()).count();
     let measured = report::measured(manifest, transcripts, cells, calls);
     if !arguments.no_text {

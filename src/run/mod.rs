@@ -6,12 +6,15 @@
 mod answerable;
 mod asking;
 mod calibrate;
+mod conduct;
 mod folder;
 mod observer;
 mod pool;
 mod wordless;
 
 pub use calibrate::{grade, questions, sample};
+pub use conduct::{Conduct, try_out};
 pub use folder::{Folder, FolderError, Loaded};
 pub use observer::{Event, Observer};
 pub use pool::{Finished, Prepared, RunError, RunSpec, Sample, Seats, plan, prepare, run};
+pub use wordless::cell as without_words;
