@@ -264,3 +264,36 @@ fn every_form_of_answer_validates_and_mistakes_do_not() {
         assert!(!answer.is_valid(&bad), "{bad}");
     }
 }
+
+/// The first block of a language behind a heading of the documentation.
+fn block(heading: &str, language: &str) -> String {
+    let readme = fs::read_to_string(samples().join("../README.md")).unwrap();
+    let section = readme.split(heading).nth(1).unwrap();
+    let fenced = section.split(&format!("```{language}\n")).nth(1).unwrap();
+    fenced.split("```").next().unwrap().to_owned()
+}
+
+const SECTION: &str = "\n## Your own program\n";
+
+#[test]
+fn the_program_of_the_documentation_runs_and_parts_a_pair_as_it_says() {
+    if !there("python3") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("mine.toml"), block(SECTION, "toml")).unwrap();
+    fs::write(folder.path().join("mine.py"), block(SECTION, "python")).unwrap();
+    let preset = Preset::load(&folder.path().join("mine.toml"), &[]).unwrap();
+    let subject = subject(session());
+    let plan = plan(preset, tokens(&subject));
+    let CellOutcome::Failed { error } = go(replay(&subject, &plan, &offline())).cell.outcome else {
+        panic!("ten messages never begin with a result");
+    };
+    assert!(error.starts_with("strategy bug at request"), "{error}");
+    assert!(error.ends_with("is sent without its call"), "{error}");
+}
+
+#[test]
+fn the_request_of_the_documentation_validates() {
+    assert_valid(&side("request"), &block(SECTION, "json"));
+}

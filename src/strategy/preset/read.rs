@@ -181,14 +181,21 @@ fn programs(file: &str, folder: Option<&Path>, stages: &[Stage]) -> Result<Progr
             if !must_be && (Path::new(name).is_absolute() || !path.is_file()) {
                 continue;
             }
-            let read = std::fs::read(&path).map_err(|e| {
+            let hashed = content_hash(&path).map_err(|e| {
                 let problem = format!("file `{name}` cannot be read: {e}");
                 refused(file, &format!("stage {}", number + 1), problem)
             })?;
-            programs.insert(name.to_owned(), blake3::hash(&read));
+            programs.insert(name.to_owned(), hashed);
         }
     }
     Ok(programs)
+}
+
+/// Hash of a file, which may be large.
+fn content_hash(path: &Path) -> std::io::Result<blake3::Hash> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(std::fs::File::open(path)?)?;
+    Ok(hasher.finalize())
 }
 
 /// Hash of the file with its overrides, of its prompts, and of its programs.
