@@ -8,11 +8,11 @@ use recap::dataset::load_labels;
 use recap::measure::{Graded, agreement};
 use recap::model::{
     Author, Expectation, JudgePart, JudgeReport, JudgeRow, Label, LabelledCase, LabelledQuestion,
-    ProbeKind,
+    Planted, ProbeKind,
 };
 use recap::report::calibration_table;
-use recap::run::grade;
-use recap::seats::judge::{Haystack, Judge, Offline, Sought};
+use recap::run::{grade, questions};
+use recap::seats::judge::{Haystack, Judge, Offline, Sought, plant};
 use serde_json::Value as Json;
 
 /// The folder of real data, where it is there.
@@ -104,6 +104,29 @@ fn it_agrees_with_people_on_the_open_questions() {
     let row = all(&report);
     assert!(row.kappa.unwrap() >= 0.6, "{row:?}");
     assert!(row.false_accept_share().unwrap() < 0.05, "{row:?}");
+}
+
+#[test]
+fn it_rejects_planted_answers() {
+    for file in ["evouna_NQ_even.json", "evouna_TQ_even.json", "openqa_NQ301_human.tsv"] {
+        let half =
+            |case: &LabelledCase| case.asked.question.bytes().map(usize::from).sum::<usize>();
+        let path = format!("judge-calibration/{file}");
+        let Some(cases) = halves(&path, half) else { return };
+        for half in 0..2 {
+            let mut asked = questions(&cases);
+            asked.retain(|asked| &*asked.file == half_name(half));
+            println!("\n{file}, {}", half_name(half));
+            let report = printed(&plant(&asked, usize::MAX, 0));
+            for planted in Planted::ALL {
+                let row = report.overall(&JudgePart::PlantedKind(planted));
+                let Some(row) = row.filter(|row| row.false_accept_share().is_some()) else {
+                    continue;
+                };
+                assert!(row.false_accept_share().unwrap() < 0.05, "{file}: {row:?}");
+            }
+        }
+    }
 }
 
 /// One answer to a question about a conversation.

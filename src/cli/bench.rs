@@ -7,7 +7,6 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::exit::{Exit, Failure};
-use super::model_name::OFFLINE;
 use super::progress::{Progress, Verbosity};
 use super::report::print;
 use super::seating::Seating;
@@ -15,9 +14,7 @@ use super::strategies::{self, Holds};
 use super::{dry_run, inputs, models, report, wire};
 use crate::clock::PROFILE;
 use crate::dataset::Dataset;
-use crate::model::{
-    Answer, Cell, INSTRUMENT, Manifest, Prices, Probe, Provenance, Report, Source, Verdict,
-};
+use crate::model::{INSTRUMENT, Manifest, Prices, Probe, Provenance, Report, Source};
 use crate::pricing::Agents;
 use crate::replay::WindowSpec;
 use crate::run::{
@@ -25,9 +22,6 @@ use crate::run::{
 };
 use crate::strategy::Preset;
 use crate::tokens::Counter;
-
-/// More unscored probes than this leave no verdict (`semantics` 41).
-const MOST_UNSCORED: f64 = 0.05;
 
 /// Options of `recap bench` and `recap replay`.
 #[derive(Debug, Args)]
@@ -219,31 +213,8 @@ fn finish(
     }
     report::write(folder, &measured, (!arguments.no_text).then_some(&texts), &arguments.format)?;
     show(arguments, &measured, folder)?;
-    let doubtful = unscored(&measured);
-    if let Some(share) = doubtful {
-        wire::say(&format!(
-            "error: {:.0} % of the probes were not answered or not graded; probes.csv says why",
-            share * 100.0
-        ));
-    }
-    Ok(if failed > 0 || doubtful.is_some() { Exit::Incomplete } else { Exit::Done })
-}
-
-/// The share of probes that a model was to answer or grade and did not, where
-/// it is too much for a verdict. What the offline judge cannot grade, it never
-/// claims to.
-fn unscored(measured: &Report) -> Option<f64> {
-    let model_judge = measured.manifest.judge != OFFLINE;
-    let rows = measured.cells.iter().filter_map(Cell::rows).flat_map(|rows| &rows.probes);
-    let (mut all, mut without) = (0_u32, 0_u32);
-    for row in rows {
-        let unanswered = matches!(row.answer, Answer::Nothing(_));
-        let ungraded = matches!(row.judgement.verdict, Verdict::Unscored(_));
-        all += 1;
-        without += u32::from(unanswered || (model_judge && ungraded));
-    }
-    let share = f64::from(without) / f64::from(all.max(1));
-    (share > MOST_UNSCORED).then_some(share)
+    let graded = report::mostly_graded(&measured);
+    Ok(if failed > 0 || !graded { Exit::Incomplete } else { Exit::Done })
 }
 
 fn show(arguments: &Arguments, measured: &Report, folder: &Folder) -> Result<(), Failure> {

@@ -7,15 +7,13 @@ use super::exit::Failure;
 use super::wire;
 use crate::llm::providers::named;
 use crate::llm::{Endpoint, Key, Model, Provider, Settings};
+use crate::model::OFFLINE;
 use crate::pricing::PriceList;
 use serde_json::Value as Json;
 
 /// Tokens for thinking where a model thinks unasked: what most questions of
 /// the seats take at the providers' default effort, with a margin.
 const ROOM: u64 = 8_192;
-
-/// The seat's stand-in, which is no model.
-pub(super) const OFFLINE: &str = "offline";
 
 /// A provider that needs no address typed.
 struct Known {

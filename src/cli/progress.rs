@@ -71,7 +71,9 @@ impl Progress {
     fn calls(&self, calls: &[CallRow]) {
         let mut state = self.state.lock().expect("showing does not panic");
         state.calls += calls.len();
-        for call in calls.iter().filter(|call| call.outcome != CallOutcome::Unavailable) {
+        // What was turned down is not billed.
+        let free = [CallOutcome::Unavailable, CallOutcome::Rejected];
+        for call in calls.iter().filter(|call| !free.contains(&call.outcome)) {
             state.usd = state.usd.zip(call.usd).map(|(sum, usd)| sum + usd);
         }
         if let Some(bar) = &self.bar {

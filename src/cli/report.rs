@@ -9,9 +9,12 @@ use clap::Args;
 use super::exit::{Exit, Failure};
 use super::wire;
 use crate::measure::{MeasureOptions, measure};
-use crate::model::{CallRow, Cell, Manifest, Report, TranscriptFacts};
+use crate::model::{Answer, CallRow, Cell, Manifest, OFFLINE, Report, TranscriptFacts};
 use crate::report::{FORMATS, Source, Texts, render};
 use crate::run::{Folder, Loaded};
+
+/// More unscored probes than this leave no verdict (`semantics` 41).
+const MOST_UNSCORED: f64 = 0.05;
 
 /// Options of `recap report`.
 #[derive(Debug, Args)]
@@ -85,6 +88,27 @@ pub(super) fn measured(
     report.warnings.extend(warnings);
     report.calls = calls;
     report
+}
+
+/// Whether enough of what a model was to answer or grade is; says so if not.
+/// What the offline judge cannot grade, it never claims to.
+pub(super) fn mostly_graded(measured: &Report) -> bool {
+    let model_judge = measured.manifest.judge != OFFLINE;
+    let rows = measured.cells.iter().filter_map(Cell::rows).flat_map(|rows| &rows.probes);
+    let (mut all, mut without) = (0_u32, 0_u32);
+    for row in rows {
+        let unanswered = matches!(row.answer, Answer::Nothing(_));
+        all += 1;
+        without += u32::from(unanswered || (model_judge && row.judgement.score.is_none()));
+    }
+    let share = f64::from(without) / f64::from(all.max(1));
+    if share > MOST_UNSCORED {
+        wire::say(&format!(
+            "error: {:.0} % of the probes were not answered or not graded; probes.csv says why",
+            share * 100.0
+        ));
+    }
+    share <= MOST_UNSCORED
 }
 
 /// Renders a report into its run folder.

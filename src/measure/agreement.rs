@@ -176,6 +176,12 @@ impl Grade {
     }
 }
 
+/// Cohen's kappa of two judges on answers that both accept, that neither does,
+/// and that one of them alone does.
+pub(super) fn kappa(both: u64, neither: u64, first_alone: u64, second_alone: u64) -> Option<f64> {
+    Square { both, neither, false_accepts: first_alone, false_rejects: second_alone }.kappa()
+}
+
 /// The four fields of accepting and rejecting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Square {

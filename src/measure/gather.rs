@@ -60,7 +60,7 @@ pub fn gather<'a>(
     let mut rows: Vec<Gathered<'a>> = keyed.into_iter().map(Gathered::new).collect();
     let mut observations = Vec::new();
     let terms = Terms::of(manifest);
-    let scene = Scene::new(facts, cells, payers, &terms, manifest.source);
+    let scene = Scene::new(facts, cells, payers, &terms, manifest.answered_by());
     for cell in cells {
         let unit = units.get(&(cell.key.dataset.as_str(), cell.key.transcript.as_str())).copied();
         let taken = match unit {
@@ -145,7 +145,8 @@ struct Scene<'a> {
     kinds: BTreeMap<String, BTreeSet<ProbeKind>>,
     payers: &'a [&'a str],
     terms: &'a Terms,
-    source: Source,
+    /// How answers were found.
+    answered_by: Source,
 }
 
 impl<'a> Scene<'a> {
@@ -154,7 +155,7 @@ impl<'a> Scene<'a> {
         cells: &'a [Cell],
         payers: &'a Payers<'_>,
         terms: &'a Terms,
-        source: Source,
+        answered_by: Source,
     ) -> Self {
         let beside = |strategy: &str| -> Beside<'a> {
             let those = cells.iter().filter(|c| c.key.strategy == strategy && c.rows().is_some());
@@ -166,7 +167,7 @@ impl<'a> Scene<'a> {
             kinds: kinds_by_dataset(facts),
             payers: payers.names(),
             terms,
-            source,
+            answered_by,
         }
     }
 
@@ -191,7 +192,7 @@ impl<'a> Scene<'a> {
             payer,
             terms: self.terms,
             kinds: &self.kinds[&facts.dataset],
-            source: self.source,
+            answered_by: self.answered_by,
         };
         fits(facts, rows)?;
         let samples: Vec<Sample<'s>> = self.payers.iter().map(sample).collect();

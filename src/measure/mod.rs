@@ -13,6 +13,7 @@ mod forgetting;
 mod gather;
 mod measures;
 mod money;
+mod panel;
 mod payers;
 mod probed;
 mod ranking;
@@ -67,7 +68,8 @@ pub fn measure(
     ranking::arrange(&mut table, &manifest, primary);
     let scene = sentences::Scene { table: &table, primary };
     let sentences = sentences::choose(&scene);
-    let warnings = warnings::collect(&manifest, &table, &transcripts, &cells);
+    let panel = panel::agreement(&cells);
+    let warnings = warnings::collect(&manifest, &table, &transcripts, &cells, panel.as_ref());
     let forgetting = forgetting::curves(&manifest.windows, &transcripts, &cells);
     let rows = table.into_iter().map(|entry| entry.row).collect();
     let primary = primary.to_owned();
@@ -82,6 +84,7 @@ pub fn measure(
         transcripts,
         cells,
         calls: Vec::new(),
+        panel,
     }
 }
 

@@ -3,8 +3,7 @@
 use super::testkit::{absent, cell, close, facts, manifest, run};
 use super::*;
 use crate::model::{
-    AgainstFull, AgeUnit, CellOutcome, Interval, PresetRow, ProbeKind, Source, TranscriptFacts,
-    Value,
+    AgainstFull, AgeUnit, CellOutcome, Interval, PresetRow, ProbeKind, TranscriptFacts, Value,
 };
 
 /// Three facts and an unanswerable one, all asked at request 1.
@@ -56,7 +55,10 @@ fn unscored_probes_are_counted_and_never_move_a_mean() {
     // Neither graded pair includes the unscored probe: one kept, one lost.
     close(x, "continuity", 50.0);
     close(x, "kept", 0.5);
-    let said = report.warnings.iter().any(|w| w == "1 of 4 probes are not graded: no judge");
+    let said = report
+        .warnings
+        .iter()
+        .any(|w| w == "1 of 8 answers, to 1 of 4 probes, are not graded: no judge");
     assert!(said, "{:?}", report.warnings);
 }
 
@@ -201,11 +203,21 @@ fn fabrication_is_counted_for_models_alone() {
     let cells = || vec![full("s", "RRRr"), compacted("s", "wRRD")];
     let report = run(vec![four("s")], cells());
     absent(row(&report, "x"), "fabrication_rate", "the offline reader only copies");
-    let mut made = manifest(&["25%"]);
-    made.source = Source::Model;
+    absent(row(&report, "x"), "recall_filtered", "takes a model as answerer");
+    // Who grades does not matter: the answers are a model's.
+    for judge in ["offline", "openai/j"] {
+        let mut made = manifest(&["25%"]);
+        (made.answerer, made.judge) = ("openai/a".into(), judge.into());
+        let options = MeasureOptions::default();
+        let report = measure(made, "d".into(), vec![four("s")], cells(), &options);
+        close(row(&report, "x"), "fabrication_rate", 0.5);
+        absent(row(&report, "x"), "recall_filtered", "takes three answers each");
+    }
+    let mut graded = manifest(&["25%"]);
+    graded.judge = "openai/j".into();
     let options = MeasureOptions::default();
-    let report = measure(made, "d".into(), vec![four("s")], cells(), &options);
-    close(row(&report, "x"), "fabrication_rate", 0.5);
+    let report = measure(graded, "d".into(), vec![four("s")], cells(), &options);
+    absent(row(&report, "x"), "fabrication_rate", "the offline reader only copies");
 }
 
 #[test]

@@ -70,8 +70,7 @@ pub fn table(
     let entry = |(code, row): (usize, &Gathered<'_>)| {
         let (baseline, floor) = (named(row, BASELINE), named(row, FLOOR));
         let (pooled, payers) = (&pooled, &payers);
-        let source = manifest.source;
-        Builder { facts, row, code, baseline, floor, pooled, payers, primary, source, options }
+        Builder { facts, row, code, baseline, floor, pooled, payers, primary, manifest, options }
             .entry()
     };
     gathered.iter().enumerate().map(entry).collect()
@@ -90,7 +89,7 @@ struct Builder<'a> {
     payers: &'a Payers<'a>,
     /// The measure that ranks.
     primary: &'static str,
-    source: Source,
+    manifest: &'a Manifest,
     options: &'a MeasureOptions,
 }
 
@@ -267,9 +266,13 @@ impl Builder<'_> {
     /// What is said of a row's probes as a whole.
     fn of_probes(&self, values: &mut BTreeMap<String, Value>) {
         self.retention(values);
-        values.insert("continuity_source".into(), Value::Text(self.source.as_str().into()));
+        let source = self.manifest.source.as_str();
+        values.insert("continuity_source".into(), Value::Text(source.into()));
         // Leaks show as answers of a model without any history; words alone guess nothing.
-        let reason = "finding leaked probes takes a model as answerer";
+        let reason = match self.manifest.answered_by() {
+            Source::Lexical => "finding leaked probes takes a model as answerer",
+            Source::Model => "finding leaked probes takes three answers each, and one is asked for",
+        };
         values.insert("recall_filtered".into(), Value::Absent(reason.into()));
         let worst = self.worst_kind(values);
         values.insert("worst_kind".into(), worst);

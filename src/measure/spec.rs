@@ -231,8 +231,8 @@ pub struct Sample<'a> {
     pub terms: &'a Terms,
     /// Kinds of probes with enough of them to stand alone.
     pub kinds: &'a BTreeSet<ProbeKind>,
-    /// How answers came about and were graded.
-    pub source: Source,
+    /// How answers were found.
+    pub answered_by: Source,
 }
 
 /// A request that asks for references, and what became of them.

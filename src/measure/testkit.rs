@@ -1,5 +1,6 @@
 //! Small transcripts and cells for tests, built by hand.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
@@ -14,6 +15,7 @@ use crate::model::{
     MessageFacts, PresetRow, Prices, Probe, ProbeFacts, ProbeKind, ProbeRow, PromptBill, RECORDED,
     Reference, ReferenceOutcome, ReferenceState, Report, RequestBill, RequestFacts, RequestRow,
     Role, Snapshot, Source, Standing, TimeProfile, TokensSource, TranscriptFacts, Value, Verdict,
+    Vote,
 };
 
 /// Round figures.
@@ -62,7 +64,7 @@ pub fn sample<'a>(facts: &'a TranscriptFacts, cell: &'a Cell) -> Sample<'a> {
         payer: RECORDED,
         terms: &TERMS,
         kinds: &NO_KINDS,
-        source: Source::Lexical,
+        answered_by: Source::Lexical,
     }
 }
 
@@ -486,6 +488,29 @@ pub fn buckets(uncached: u64, read: u64, write: u64) -> Buckets {
 pub fn prompt(uncached: u64, read: u64, write: u64) -> PromptBill {
     let billed = buckets(uncached, read, write);
     PromptBill { billed, rules_only: None, ideal_read: read }
+}
+
+/// Judges `a`, `b` and `c` vote: `r`ight, `w`rong, `u`nscored. The majority of
+/// the grades holds.
+pub fn vote(judgement: &mut Judgement, votes: &str) {
+    let verdict = |vote| match vote {
+        'r' => (Verdict::Correct, Some(1.0)),
+        'w' => (Verdict::Incorrect, Some(0.0)),
+        'u' => (Verdict::Unscored("silent".into()), None),
+        other => panic!("no vote is called `{other}`"),
+    };
+    let cast = |(judge, cast): (&str, char)| {
+        let (verdict, score) = verdict(cast);
+        Vote { judge: judge.into(), verdict, score }
+    };
+    judgement.votes = ["a", "b", "c"].into_iter().zip(votes.chars()).map(cast).collect();
+    let count = |vote: char| votes.chars().filter(|other| *other == vote).count();
+    let majority = match count('r').cmp(&count('w')) {
+        Ordering::Greater => 'r',
+        Ordering::Less => 'w',
+        Ordering::Equal => 'u',
+    };
+    (judgement.verdict, judgement.score) = verdict(majority);
 }
 
 /// A measured run at the window `25%`.

@@ -1,12 +1,13 @@
 //! Limits and doubts that a reader must know before the numbers.
 
 mod money;
+mod seats;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{
-    AgainstFull, Calibration, Cell, DOUBTFUL_EXAM, Manifest, Source, Standing, TokensSource,
-    TranscriptFacts, VALID_WITHIN, Verdict as Grade,
+    AgainstFull, Calibration, Cell, DOUBTFUL_EXAM, Manifest, PanelAgreement, Standing,
+    TokensSource, TranscriptFacts, VALID_WITHIN,
 };
 
 use super::rows::{ALL, BASELINE, Entry};
@@ -24,27 +25,33 @@ struct Run<'a> {
     rows: Vec<&'a Entry>,
     facts: &'a [TranscriptFacts],
     cells: &'a [Cell],
+    panel: Option<&'a PanelAgreement>,
 }
 
-/// Every warning that applies, the limits of the method first.
+/// Every warning that applies: whether the judge may be believed, then the limits
+/// of the method.
 pub fn collect(
     manifest: &Manifest,
     table: &[Entry],
     facts: &[TranscriptFacts],
     cells: &[Cell],
+    panel: Option<&PanelAgreement>,
 ) -> Vec<String> {
     let all = || table.iter().filter(|e| e.row.dataset == ALL);
     let payer = all().next().map(|e| &e.row.agent_model);
     let rows = all().filter(|e| Some(&e.row.agent_model) == payer).collect();
-    let run = Run { manifest, rows, facts, cells };
-    let checks: [fn(&Run<'_>) -> Vec<String>; 20] = [
+    let run = Run { manifest, rows, facts, cells, panel };
+    let checks: [fn(&Run<'_>) -> Vec<String>; 23] = [
+        seats::uncalibrated,
+        seats::at_odds,
         open_loop,
         counts,
         failed_cells,
         nothing_compacts,
         stand_ins,
-        lexical,
-        ungraded,
+        seats::lexical,
+        seats::paraphrased,
+        seats::ungraded,
         easier_retrieval,
         thin_exams,
         few_transcripts,
@@ -174,36 +181,6 @@ fn stand_ins(run: &Run<'_>) -> Vec<String> {
         listed(names),
         run.manifest.compactor
     )]
-}
-
-/// What scores without a model may claim (`measures` §6).
-fn lexical(run: &Run<'_>) -> Vec<String> {
-    if run.manifest.source == Source::Model || run.facts.iter().all(|f| f.probes.is_empty()) {
-        return Vec::new();
-    }
-    vec![
-        "probes are answered and graded by words and dates, without a model: scores rank \
-         model-free mechanisms and are no estimate of what a model would answer"
-            .to_owned(),
-    ]
-}
-
-/// Probes without a grade, with the reasons (`measures` §5).
-fn ungraded(run: &Run<'_>) -> Vec<String> {
-    let mut reasons: BTreeMap<&str, BTreeSet<(&str, &str, u32)>> = BTreeMap::new();
-    for cell in run.cells {
-        for row in cell.rows().map_or(&[][..], |rows| &rows.probes) {
-            if let Grade::Unscored(reason) = &row.judgement.verdict {
-                let probe = (cell.key.dataset.as_str(), cell.key.transcript.as_str(), row.probe);
-                reasons.entry(reason).or_default().insert(probe);
-            }
-        }
-    }
-    let all: usize = run.facts.iter().map(|f| f.probes.len()).sum();
-    let each = reasons.iter().map(|(reason, probes)| {
-        format!("{} of {all} probes are not graded: {reason}", probes.len())
-    });
-    each.collect()
 }
 
 /// Built-in validity (1): a smaller context may make the reader's work easier

@@ -1,5 +1,7 @@
 //! How far a judge agrees with what is known of answers.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Planted, Source};
 
 /// What calibrating a judge gives.
@@ -149,5 +151,34 @@ impl Trust {
             Trust::Untrusted => "untrusted",
             Trust::Unknown => "unknown",
         }
+    }
+}
+
+/// How far the judges of a panel agreed in a run (`measures` §7). An answer that
+/// several strategies gave counts for each of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PanelAgreement {
+    /// The first two, and the third if it was ever asked.
+    pub judges: Vec<String>,
+    /// Answers that were put to the panel.
+    pub answers: u64,
+    /// Those that the first two both graded.
+    pub both: u64,
+    /// Of these, those that both find right or both find not right.
+    pub agreed: u64,
+    /// Cohen's kappa of the first two on them; absent where chance alone would
+    /// agree always.
+    pub kappa: Option<f64>,
+    /// Answers that the third decided: the first two gave no verdict together.
+    pub third: u64,
+    /// Answers without a grade, because nobody graded or nobody gave way.
+    pub nobody: u64,
+}
+
+impl PanelAgreement {
+    /// Whether the first two agree as little as no trusted judge would.
+    pub fn is_doubtful(&self) -> bool {
+        self.kappa.is_some_and(|kappa| kappa < TRUSTED_KAPPA)
     }
 }

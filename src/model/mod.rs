@@ -28,14 +28,17 @@ pub use cell::{
     Quantiles, ReferenceOutcome, ReferenceState, RequestFacts, RequestRow, Standing, TimeProfile,
     TranscriptFacts,
 };
-pub use judged::{JudgePart, JudgeReport, JudgeRow, TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Trust};
+pub use judged::{
+    JudgePart, JudgeReport, JudgeRow, PanelAgreement, TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Trust,
+};
 pub use labelled::{Author, Due, HALF, Label, LabelledCase, LabelledQuestion, Outcome, Planted};
 pub use ledger::LedgerState;
 pub use probe::{Expectation, Probe, ProbeKind};
 pub use reference::{Exam, IdentifierClass, Reference};
 pub use report::{
     Absent, AgainstFull, AgeBin, AgeUnit, DOUBTFUL_EXAM, Forgetting, INSTRUMENT, Interval,
-    Manifest, PresetRow, Prices, Provenance, Report, SPREAD, Sentence, VALID_WITHIN, Value,
+    Manifest, OFFLINE, PANEL, PresetRow, Prices, Provenance, Report, SPREAD, Sentence,
+    VALID_WITHIN, Value,
 };
 pub use transcript::{
     Block, Call, CallId, Message, MessageIndex, Preamble, PreambleChange, RecordedCompaction,

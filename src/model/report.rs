@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::{CallRow, Cell, Source, Standing, TimeProfile, TranscriptFacts};
+use super::{CallRow, Cell, PanelAgreement, Source, Standing, TimeProfile, TranscriptFacts};
 
 /// Version of the instrument: mining rules, offline seats, judge prompts.
 /// Reports of different versions are never compared.
-pub const INSTRUMENT: u32 = 3;
+pub const INSTRUMENT: u32 = 4;
 
 /// Share of references that the recorded agent did without from which the exam
 /// itself is in doubt.
@@ -227,6 +227,44 @@ pub struct Manifest {
     pub warnings: Vec<String>,
 }
 
+/// Name of the embedded stand-in of a seat.
+pub const OFFLINE: &str = "offline";
+
+impl Manifest {
+    /// How the summaries were written.
+    pub fn compacted_by(&self) -> Source {
+        source_of(&self.compactor)
+    }
+
+    /// How the answers were found.
+    pub fn answered_by(&self) -> Source {
+        source_of(&self.answerer)
+    }
+
+    /// How they were graded: by a model where any judge of a panel is one.
+    pub fn graded_by(&self) -> Source {
+        source_of(&self.judge)
+    }
+
+    /// Whether no seat is filled by a model.
+    pub fn is_offline(&self) -> bool {
+        let seats = [self.compacted_by(), self.answered_by(), self.graded_by()];
+        seats.iter().all(|source| *source == Source::Lexical)
+    }
+
+    /// The judges, a single one or those of a panel.
+    pub fn judges(&self) -> impl Iterator<Item = &str> {
+        self.judge.split(PANEL)
+    }
+}
+
+/// What stands between the judges of a panel in its name.
+pub const PANEL: &str = " + ";
+
+fn source_of(seat: &str) -> Source {
+    if seat.split(PANEL).all(|name| name == OFFLINE) { Source::Lexical } else { Source::Model }
+}
+
 /// What an age is counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -294,4 +332,7 @@ pub struct Report {
     /// seat is offline.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<CallRow>,
+    /// How far the judges of a panel agree; absent for a single judge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub panel: Option<PanelAgreement>,
 }

@@ -9,12 +9,13 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::break_even::{Climate, Compacted, Tariffs, Weather, break_even};
+use super::plan::Plan;
 use crate::model::{
     Bill, Buckets, CallBill, Exogenous, PromptBill, RequestBill, RequestFacts, TranscriptFacts,
 };
 use crate::pricing::{Agent, ModelPrices};
 use crate::prompt_cache::{Ideal, Life, Prompt, PromptCache, Rules, Unit};
-use crate::strategy::{Breakpoint, Context, EntryId, Marks, ModelCall, Preset, Sent, Step};
+use crate::strategy::{Breakpoint, Context, EntryId, Marks, ModelCall, Sent, Step};
 
 /// Keeps the books of one cell.
 pub(super) struct Biller {
@@ -44,16 +45,10 @@ struct Payer {
 }
 
 impl Biller {
-    /// Books for a preset on a transcript.
-    ///
-    /// `compactor` is the model in the compactor's seat; without one, the
-    /// agent's own model is taken to write the summaries.
-    pub fn new(
-        preset: &Preset,
-        facts: &TranscriptFacts,
-        agents: &[Agent],
-        compactor: Option<&Agent>,
-    ) -> Self {
+    /// Books for a cell. Without a model in the compactor's seat, the agent's
+    /// own is taken to write the summaries.
+    pub fn new(plan: &Plan, facts: &TranscriptFacts) -> Self {
+        let (preset, compactor) = (&plan.preset, plan.compactor.as_deref());
         let eventful = facts.requests.iter().any(|r| r.exogenous.is_some());
         let payer = |agent: &Agent| {
             let prices = agent.prices.as_deref();
@@ -81,7 +76,7 @@ impl Biller {
             breakpoints: preset.breakpoints.clone(),
             life: life(&facts.requests),
             ideal: Ideal::default(),
-            payers: agents.iter().map(payer).collect(),
+            payers: plan.agents.iter().map(payer).collect(),
             calls: 0,
             compacted: Vec::new(),
         }

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::session::{Plan, Ran, Session};
+use super::plan::Plan;
+use super::session::{Ran, Session};
 use super::subject::{Subject, text_hash};
 use crate::model::{CellRows, LedgerState, MessageIndex, Part, Preamble, Role, Snapshot};
 

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::loss::Loss;
-use super::session::{Plan, Session};
+use super::plan::Plan;
+use super::session::Session;
 use super::subject::Subject;
 use crate::strategy::{Compactor, Context, PresetState, Saved};
 use crate::tokens::Reported;

@@ -1,68 +1,27 @@
 //! The request loop of one cell.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use jiff::Timestamp;
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
 
 use super::bill::Biller;
 use super::loss::Loss;
+use super::plan::Plan;
 use super::probed::{Probed, evidence_alone};
 use super::stage::Running;
 use super::subject::Subject;
 use crate::model::{
-    Cell, CellKey, CellOutcome, CellRows, CompactionRow, MessageIndex, RecordedCompaction,
-    ReferenceOutcome, RequestRow, Snapshot, Standing,
+    Cell, CellOutcome, CellRows, CompactionRow, MessageIndex, RecordedCompaction, ReferenceOutcome,
+    RequestRow, Snapshot,
 };
-use crate::pricing::Agent;
 use crate::probes::Survival;
 use crate::prompt_cache::Prompt;
 use crate::strategy::{
-    AskedFrom, At, Compactor, Context, Host, Metered, Pairs, Preset, PresetState, Record, When,
+    AskedFrom, At, Compactor, Context, Host, Metered, Pairs, PresetState, Record, When,
 };
 use crate::tokens::Reported;
-
-/// One cell to be run.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    /// Which one.
-    pub key: CellKey,
-    /// The row's preset.
-    pub preset: Arc<Preset>,
-    /// Assumed context limit in tokens.
-    pub window: u64,
-    /// Whether absolute numbers scale with the window.
-    pub scaled: bool,
-    /// Seed of the run; mixed with the cell's key.
-    pub seed: u64,
-    /// Whether the compactor is the offline stand-in.
-    pub offline: bool,
-    /// Who pays for the session: one bill each.
-    pub agents: Arc<[Agent]>,
-    /// The model in the compactor's seat; `None`: the stand-in, whose calls are
-    /// billed as the agent's model.
-    pub compactor: Option<Arc<Agent>>,
-}
-
-impl Plan {
-    /// How the row stands in the comparison.
-    pub fn standing(&self) -> Standing {
-        if self.preset.control {
-            Standing::Control
-        } else if self.offline && self.preset.uses_compactor() {
-            Standing::StandIn
-        } else {
-            Standing::Ranked
-        }
-    }
-
-    fn random(&self) -> ChaCha8Rng {
-        let key = format!("{}\u{0}{:?}", self.seed, self.key);
-        ChaCha8Rng::from_seed(*blake3::hash(key.as_bytes()).as_bytes())
-    }
-}
 
 /// A cell that was run, with the texts that its strategy wrote.
 #[derive(Clone, Debug)]
@@ -175,12 +134,7 @@ impl<'a> Session<'a> {
             survival: subject.survival.fresh(),
             references: Vec::new(),
             preamble_added: 0,
-            biller: Biller::new(
-                &plan.preset,
-                &subject.facts,
-                &plan.agents,
-                plan.compactor.as_deref(),
-            ),
+            biller: Biller::new(plan, &subject.facts),
             arrived: 0,
         })
     }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::model::{Block, Message, RecordedTrigger, Role, Transcript};
+use crate::model::{Block, CellKey, Message, RecordedTrigger, Role, Transcript};
 use crate::seats::compactor::Offline;
 use crate::strategy::builtin;
 use crate::tokens::Counter;

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::bill::life;
-use super::session::{Plan, replay};
+use super::plan::Plan;
+use super::session::replay;
 use super::subject::Subject;
 use crate::model::{
     Buckets, Calibration, CellKey, CellOutcome, Exogenous, Fit, RequestBill, RequestFacts, Usage,

@@ -2,7 +2,7 @@
 //! one agent model is billed. The terminal and the page show them alike.
 
 use super::{number, plain};
-use crate::model::{Cell, PresetRow, RECORDED, Report, Standing, TranscriptFacts, Value};
+use crate::model::{Cell, Manifest, PresetRow, RECORDED, Report, Standing, TranscriptFacts, Value};
 
 /// Data set name of the rows over all data sets.
 pub(super) const ALL: &str = "ALL";
@@ -46,7 +46,7 @@ pub(super) fn headline(report: &Report, dataset: &str, windows: &[&str]) -> Stri
     let requests: usize = facts.iter().map(|t| t.requests.len()).sum();
     let references: usize = facts.iter().map(|t| t.exam.references.len()).sum();
     let probes: usize = facts.iter().map(|t| t.probes.len()).sum();
-    let graded = ungraded(report, dataset).map(|n| format!(" ({} graded)", probes - n));
+    let graded = graded(report, dataset, probes).map(|graded| format!(" ({graded} graded)"));
     let probes = match probes {
         0 => String::new(),
         n => format!("{}{}, ", counted(n, "probe"), graded.unwrap_or_default()),
@@ -61,7 +61,7 @@ pub(super) fn headline(report: &Report, dataset: &str, windows: &[&str]) -> Stri
         counted(references, "reference"),
         if labels.len() == 1 { "" } else { "s" },
         labels.join(", "),
-        models(&report.manifest.compactor),
+        seats(&report.manifest, probes.is_empty()),
     )
 }
 
@@ -74,12 +74,17 @@ pub(super) fn payer(report: &Report, block: &Block<'_>) -> Option<String> {
     })
 }
 
-/// How many probes of a data set nobody could grade, if any: rows of one data
-/// set are asked the same.
-fn ungraded(report: &Report, dataset: &str) -> Option<usize> {
+/// How many probes of a data set are graded, where it is not all of them: the
+/// rows are asked the same, but a model may fail under one and not another.
+fn graded(report: &Report, dataset: &str, probes: usize) -> Option<String> {
     let rows = report.rows.iter().filter(|row| row.dataset == dataset);
-    let least = rows.filter_map(|row| row.number("unscored")).reduce(f64::min)?;
-    (least > 0.0).then_some(least as usize)
+    let missing: Vec<f64> = rows.filter_map(|row| row.number("unscored")).collect();
+    let (least, most) =
+        (missing.iter().copied().reduce(f64::min)?, missing.iter().copied().reduce(f64::max)?);
+    // Replicates are averaged.
+    let graded = |missing: f64| number::grouped((probes as f64 - missing).round() as u64);
+    let (from, to) = (graded(most), graded(least));
+    (most > 0.0).then(|| if from == to { from } else { format!("{from} to {to}") })
 }
 
 /// A count with its noun.
@@ -95,12 +100,18 @@ pub(super) fn window(label: &str) -> String {
     }
 }
 
-fn models(compactor: &str) -> String {
-    if compactor == "offline" {
-        "offline models".to_owned()
-    } else {
-        format!("compactor {}", plain::line(compactor))
+/// Who sits in the seats; where nothing was asked, who compacts.
+fn seats(manifest: &Manifest, unasked: bool) -> String {
+    if manifest.is_offline() {
+        return "offline models".to_owned();
     }
+    let seat = |name: &str, who: &str| format!("{name} {}", plain::line(who));
+    let compactor = seat("compactor", &manifest.compactor);
+    if unasked {
+        return compactor;
+    }
+    let others = [seat("answerer", &manifest.answerer), seat("judge", &manifest.judge)];
+    format!("{compactor}, {}", others.join(", "))
 }
 
 /// A preset's name as people see it.

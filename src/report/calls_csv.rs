@@ -33,7 +33,12 @@ const COLUMNS: [&str; 17] = [
 ];
 
 fn render(source: &Source<'_>) -> Vec<u8> {
-    sheet::write(COLUMNS, source.report.calls.iter().map(fields))
+    calls_csv(&source.report.calls)
+}
+
+/// A row for each call.
+pub fn calls_csv(calls: &[CallRow]) -> Vec<u8> {
+    sheet::write(COLUMNS, calls.iter().map(fields))
 }
 
 fn fields(call: &CallRow) -> Vec<Field> {

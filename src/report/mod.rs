@@ -15,6 +15,7 @@ mod grid;
 mod html;
 mod number;
 mod packed;
+mod panel;
 mod plain;
 mod probes_csv;
 mod references_csv;
@@ -32,6 +33,8 @@ mod validation_csv;
 mod testkit;
 
 pub use calibration::{calibration_csv, calibration_json, calibration_table, verdicts_csv};
+pub use calls_csv::calls_csv;
+pub use spend::calls_table;
 pub use table::table;
 
 /// Where the page finds the words behind a hash. Not given (`--no-text`), the

@@ -5,7 +5,8 @@
 use super::sheet::{self, Field};
 use super::{Format, Source};
 use crate::model::{
-    Agreement, Answer, Cell, Expectation, ProbeFacts, ProbeRow, RIGHT, Report, Verdict,
+    Agreement, Answer, Cell, Expectation, Judgement, ProbeFacts, ProbeRow, RIGHT, Report, Verdict,
+    Vote,
 };
 
 pub(super) const FORMAT: Format = Format {
@@ -15,7 +16,7 @@ pub(super) const FORMAT: Format = Format {
     render,
 };
 
-const COLUMNS: [&str; 17] = [
+const COLUMNS: [&str; 18] = [
     "probe",
     "kind",
     "asked_at",
@@ -33,6 +34,7 @@ const COLUMNS: [&str; 17] = [
     "unscored_reason",
     "rationale",
     "question",
+    "votes",
 ];
 
 /// The control that answers before compression.
@@ -103,7 +105,15 @@ fn probe_fields(
         Field::maybe_text(unscored),
         words(Field::text(&row.judgement.rationale)),
         words(Field::text(&probe.question)),
+        Field::maybe_text(votes(&row.judgement).as_deref()),
     ]
+}
+
+/// Who of a panel said what, without a word of theirs; absent for a single judge.
+fn votes(judgement: &Judgement) -> Option<String> {
+    let vote = |vote: &Vote| format!("{}={}", vote.judge, vote.verdict.as_str());
+    let votes: Vec<String> = judgement.votes.iter().map(vote).collect();
+    (!votes.is_empty()).then(|| votes.join("; "))
 }
 
 /// What compression did to a probe; absent unless both answers were graded.

@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::grid::{GAP, paragraph, push_line};
 use super::{block, number, plain};
-use crate::model::{CallOutcome, CallRow, Report, Seat};
+use crate::model::{CallOutcome, CallRow, Seat};
 
 /// Headings of the terminal's table; the second column takes what is left.
 pub(super) const HEADS: [&str; 9] =
@@ -27,12 +27,16 @@ pub(super) struct Spent {
     latencies: Vec<f64>,
     /// Requests that were sent again.
     resent: u64,
+    /// Whether any usage is known.
+    metered: bool,
+    /// Calls that were answered without a word of their tokens.
+    unmetered: usize,
 }
 
 /// By seat and model, in the order of the calls.
-pub(super) fn spent(report: &Report) -> Vec<Spent> {
+pub(super) fn spent(calls: &[CallRow]) -> Vec<Spent> {
     let mut all: Vec<Spent> = Vec::new();
-    for call in &report.calls {
+    for call in calls {
         let known = all.iter_mut().find(|s| s.seat == call.seat && s.model == call.model);
         match known {
             Some(spent) => spent.add(call),
@@ -60,20 +64,29 @@ impl Spent {
             usd: Some(0.0),
             latencies: Vec::new(),
             resent: 0,
+            metered: false,
+            unmetered: 0,
         }
     }
 
     fn add(&mut self, call: &CallRow) {
         self.calls += 1;
+        let failed = matches!(call.outcome, CallOutcome::Unavailable | CallOutcome::Rejected);
+        self.unmetered += usize::from(call.usage.is_none() && !failed);
         if let Some(usage) = &call.usage {
+            self.metered = true;
             self.prompt = self.prompt.saturating_add(usage.prompt());
             self.cached = self.cached.saturating_add(usage.cache_read);
             self.output = self.output.saturating_add(usage.output);
         }
         self.resent += u64::from(call.timing.attempts.saturating_sub(1));
         let outcome = call.outcome;
-        if outcome != CallOutcome::Unavailable {
+        // The time of a call that ended in a fault is not known.
+        if call.timing.total_ms > 0.0 && outcome != CallOutcome::Unavailable {
             self.latencies.push(call.timing.total_ms);
+        }
+        // What is turned down is not billed.
+        if !failed {
             let usd = call.usd.filter(|usd| usd.is_finite());
             self.usd = self.usd.zip(usd).map(|(sum, usd)| sum + usd);
         }
@@ -98,13 +111,15 @@ impl Spent {
             0 => absent(),
             prompt => number::percent(self.cached as f64 / prompt as f64),
         };
+        // Tokens of which nobody told are unknown, not none.
+        let tokens = |n: u64| if self.metered { number::tokens(n as f64) } else { absent() };
         [
             self.seat.as_str().to_owned(),
             self.model.clone(),
             number::grouped(self.calls as u64),
-            number::tokens(self.prompt as f64),
+            tokens(self.prompt),
             cached,
-            number::tokens(self.output as f64),
+            tokens(self.output),
             self.usd.map_or_else(|| "unknown".to_owned(), number::dollars),
             self.latency(0.5).map_or_else(absent, number::time),
             self.latency(0.95).map_or_else(absent, number::time),
@@ -119,21 +134,31 @@ impl Spent {
         if self.resent > 0 {
             troubles.push(format!("{} sent again", self.resent));
         }
+        if self.unmetered > 0 {
+            troubles.push(format!("{} without a count of tokens", self.unmetered));
+        }
         let all = troubles.join(", ");
         (!troubles.is_empty()).then(|| format!("{} {}: {all}", self.seat.as_str(), self.model))
     }
 }
 
-/// The table on a terminal; nothing where every seat is offline.
-pub(super) fn section(out: &mut String, report: &Report, width: usize, color: bool) {
-    let all = spent(report);
+/// What calls of models took, as a table on a terminal; nothing without any.
+pub fn calls_table(calls: &[CallRow], width: usize, color: bool) -> String {
+    let mut out = String::new();
+    section(&mut out, calls, width, color);
+    out
+}
+
+/// The same behind what is there already.
+pub(super) fn section(out: &mut String, calls: &[CallRow], width: usize, color: bool) {
+    let all = spent(calls);
     if all.is_empty() {
         return;
     }
     if !out.ends_with("\n\n") {
         out.push('\n');
     }
-    let calls = block::counted(report.calls.len(), "call");
+    let calls = block::counted(calls.len(), "call");
     paragraph(out, &format!("{calls} of models in this run, each request once:"), width, " ");
     let lines: Vec<[String; HEADS.len()]> = all.iter().map(Spent::cells).collect();
     let widths = widths(&lines, width);
@@ -161,7 +186,6 @@ fn widths(lines: &[[String; HEADS.len()]], width: usize) -> Vec<usize> {
 mod tests {
     use super::*;
     use crate::model::{LatencySource, Timing, Usage};
-    use crate::report::testkit::Kit;
 
     fn call(seat: Seat, total_ms: f64, usd: Option<f64>) -> CallRow {
         let usage = Usage { input: 60, cache_read: 40, output: 10, ..Usage::default() };
@@ -180,11 +204,7 @@ mod tests {
     }
 
     fn lines(calls: Vec<CallRow>) -> String {
-        let mut report = Kit::default().report();
-        report.calls = calls;
-        let mut out = String::new();
-        section(&mut out, &report, 100, false);
-        out
+        calls_table(&calls, 100, false)
     }
 
     #[test]
@@ -213,6 +233,29 @@ mod tests {
             text.contains("$0.10") && text.contains("8 ms"),
             "a failure has no latency: {text}"
         );
+    }
+
+    #[test]
+    fn tokens_that_nobody_told_are_unknown_and_not_none() {
+        let untold = || CallRow { usage: None, ..call(Seat::Judge, 8.0, None) };
+        let text = lines(vec![untold(), untold()]);
+        let line = text.lines().find(|line| line.contains("openai/m")).unwrap();
+        let words: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!(words[2..7], ["2", "–", "–", "–", "unknown"], "{text}");
+        assert!(text.contains("judge openai/m: 2 without a count of tokens."), "{text}");
+        // Of two calls one is told: 100 tokens, and that is said to be one of them.
+        let text = lines(vec![untold(), call(Seat::Judge, 8.0, Some(0.1))]);
+        assert!(text.contains(" 100 ") && text.contains("1 without a count of tokens"), "{text}");
+    }
+
+    #[test]
+    fn a_request_that_is_turned_down_costs_nothing_and_has_no_time() {
+        let mut rejected = CallRow { usage: None, ..call(Seat::Judge, 0.0, None) };
+        rejected.outcome = CallOutcome::Rejected;
+        let text = lines(vec![rejected, call(Seat::Judge, 8.0, Some(0.1))]);
+        assert!(text.contains("$0.10") && text.contains("8 ms"), "{text}");
+        assert!(!text.contains(" 0 ms"), "{text}");
+        assert!(text.contains("judge openai/m: 1 rejected."), "{text}");
     }
 
     #[test]

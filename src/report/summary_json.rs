@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Format, Source, number};
-use crate::model::{Forgetting, Interval, Manifest, PresetRow, Standing, Value};
+use crate::model::{Forgetting, Interval, Manifest, PanelAgreement, PresetRow, Standing, Value};
 
 pub(super) const FORMAT: Format = Format {
     name: "json",
@@ -27,6 +27,8 @@ struct Summary<'a> {
     forgetting: &'a [Forgetting],
     sentences: Vec<&'a str>,
     warnings: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    panel: Option<&'a PanelAgreement>,
     manifest: &'a Manifest,
 }
 
@@ -75,6 +77,7 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         forgetting: &report.forgetting,
         sentences: report.sentences.iter().map(|s| s.0.as_str()).collect(),
         warnings: &report.warnings,
+        panel: report.panel.as_ref(),
         manifest: &report.manifest,
     };
     let mut bytes = serde_json::to_vec_pretty(&summary).expect("every key is a string");

@@ -3,7 +3,7 @@
 use unicode_width::UnicodeWidthStr;
 
 use super::grid::{GAP, paragraph, push_line, wrapped};
-use super::{block, number, plain, spend, validation};
+use super::{block, number, panel, plain, spend, validation};
 use crate::model::{Interval, PresetRow, Report, Standing, Value};
 
 /// Narrower than this the cells would be cut beyond use.
@@ -37,7 +37,8 @@ pub fn table(report: &Report, width: usize, color: bool) -> String {
         paragraph(&mut out, &plain::line(&sentence.0), width, " ");
     }
     validation::section(&mut out, report, width, color);
-    spend::section(&mut out, report, width, color);
+    spend::section(&mut out, &report.calls, width, color);
+    panel::section(&mut out, report, width);
     for warning in &report.warnings {
         let head = if color { "\u{1b}[33mwarning:\u{1b}[0m " } else { "warning: " };
         let mut text = String::new();

@@ -9,8 +9,8 @@ use super::Texts;
 use crate::model::{
     AgainstFull, Answer, Bill, BreakEven, Buckets, CallBill, Cell, CellKey, CellOutcome, CellRows,
     CompactionRow, Exam, Expectation, IdentifierClass, Interval, Judgement, LatencySource,
-    LedgerState, LossRow, Manifest, MessageFacts, Part, PresetRow, Prices, Probe, ProbeFacts,
-    ProbeKind, ProbeRow, PromptBill, Provenance, RECORDED, Reference, ReferenceOutcome,
+    LedgerState, LossRow, Manifest, MessageFacts, PanelAgreement, Part, PresetRow, Prices, Probe,
+    ProbeFacts, ProbeKind, ProbeRow, PromptBill, Provenance, RECORDED, Reference, ReferenceOutcome,
     ReferenceState, Report, RequestBill, RequestFacts, RequestRow, Role, Sentence, Snapshot,
     Source, Standing, TimeProfile, TokensSource, TranscriptFacts, Validation, Value, Verdict,
 };
@@ -59,6 +59,19 @@ impl Default for Kit {
 /// Every hash answers with a text made from it.
 pub(super) struct Echo(pub(super) BTreeMap<String, String>);
 
+/// Twelve answers that both graded, agreed on in nine.
+pub(super) fn panel() -> PanelAgreement {
+    PanelAgreement {
+        judges: ["openai/a", "offline", "openai/c"].map(str::to_owned).to_vec(),
+        answers: 13,
+        both: 12,
+        agreed: 9,
+        kappa: Some(0.48),
+        third: 2,
+        nobody: 1,
+    }
+}
+
 impl Texts for Echo {
     fn get(&self, hash: &str) -> Option<&str> {
         self.0.get(hash).map(String::as_str)
@@ -94,6 +107,7 @@ impl Kit {
             transcripts,
             cells,
             calls: Vec::new(),
+            panel: None,
         }
     }
 

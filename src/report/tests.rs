@@ -152,7 +152,8 @@ fn csv_headers_are_those_of_the_contract() {
         header("probes.csv"),
         key.to_owned()
             + "probe,kind,asked_at,age_tokens,age_compactions,evidence_state,answerable,expected,\
-               answer,pre_answer,score,agreement,verdict,judge,unscored_reason,rationale,question"
+               answer,pre_answer,score,agreement,verdict,judge,unscored_reason,rationale,question,\
+               votes"
     );
     assert_eq!(
         header("references.csv"),

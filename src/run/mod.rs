@@ -3,6 +3,7 @@
 //! Invariant: a cell that fails stops nothing but itself, and what finished is
 //! on disk before the next event is shown.
 
+mod again;
 mod answerable;
 mod asking;
 mod calibrate;
@@ -12,6 +13,7 @@ mod observer;
 mod pool;
 mod wordless;
 
+pub use again::judge_again;
 pub use calibrate::{grade, questions, sample};
 pub use conduct::{Conduct, try_out};
 pub use folder::{Folder, FolderError, Loaded};

@@ -1,7 +1,7 @@
 //! A run to share: what was asked, expected and answered is left out, what was
 //! measured stays. No measure reads these words, so the figures are the same.
 
-use crate::model::{Answer, Cell, CellOutcome, Expectation, TranscriptFacts};
+use crate::model::{Answer, Cell, CellOutcome, Expectation, TranscriptFacts, Verdict};
 use crate::strategy::ITS_WORDS;
 
 /// Facts without questions, expected and stale values. Which kind of answer is
@@ -19,21 +19,64 @@ pub fn facts(mut facts: TranscriptFacts) -> TranscriptFacts {
     facts
 }
 
-/// A cell without answers, without the judge's sentences, which quote them, and
-/// without what a failed program said.
+/// What the words of a provider follow in a reason.
+const PROVIDER: &str = "the provider answered ";
+
+/// A reason without the words of a provider or of a program, which may quote
+/// what was sent.
+fn in_our_words(why: &mut String) {
+    if let Some(at) = why.find(ITS_WORDS) {
+        why.truncate(at);
+    }
+    let Some(start) = why.find(PROVIDER).map(|at| at + PROVIDER.len()) else { return };
+    if let Some(end) = why[start..].find(": ") {
+        why.truncate(start + end);
+    }
+}
+
+/// A cell without answers and without the judges' sentences, which quote them.
 pub fn cell(mut cell: Cell) -> Cell {
+    if let CellOutcome::Failed { error } = &mut cell.outcome {
+        in_our_words(error);
+    }
     if let CellOutcome::Done(rows) = &mut cell.outcome {
         for row in &mut rows.probes {
             row.judgement.rationale.clear();
-            if let Answer::Said(text) = &mut row.answer {
-                text.clear();
+            for vote in &mut row.judgement.votes {
+                if let Verdict::Unscored(why) = &mut vote.verdict {
+                    why.clear();
+                }
+            }
+            if let Verdict::Unscored(why) = &mut row.judgement.verdict {
+                in_our_words(why);
+            }
+            match &mut row.answer {
+                Answer::Said(text) => text.clear(),
+                Answer::Nothing(why) => in_our_words(&mut why.0),
             }
         }
     }
-    if let CellOutcome::Failed { error } = &mut cell.outcome
-        && let Some(at) = error.find(ITS_WORDS)
-    {
-        error.truncate(at);
-    }
     cell
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_keeps_our_words_and_loses_the_providers() {
+        for (told, kept) in [
+            (
+                "not answered: the provider answered 400, bad request: no such field: secret",
+                "not answered: the provider answered 400, bad request",
+            ),
+            ("the provider answered 503, overloaded", "the provider answered 503, overloaded"),
+            ("it ended without an answer; its words: secret", "it ended without an answer"),
+            ("the reply was cut off at 120 tokens", "the reply was cut off at 120 tokens"),
+        ] {
+            let mut why = told.to_owned();
+            in_our_words(&mut why);
+            assert_eq!(why, kept);
+        }
+    }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Output, Stdio};
 
 use assert_cmd::cargo::cargo_bin_cmd;
 use serde_json::Value as Json;
@@ -110,12 +110,7 @@ impl Desk {
                 command.env_remove(name);
             }
         }
-        let output = command.envs(variables.iter().copied()).output().unwrap();
-        Ran {
-            code: output.status.code().expect("no signal ended it"),
-            out: String::from_utf8(output.stdout).unwrap(),
-            err: String::from_utf8(output.stderr).unwrap(),
-        }
+        Ran::of(command.envs(variables.iter().copied()).output().unwrap())
     }
 
     /// Runs the program with readers that hang up at once; its exit code.
@@ -148,6 +143,14 @@ impl Desk {
 }
 
 impl Ran {
+    fn of(output: Output) -> Self {
+        Self {
+            code: output.status.code().expect("no signal ended it"),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
     #[track_caller]
     pub fn is_refused(&self) {
         assert_eq!(self.code, 2, "{self:?}");

@@ -1,6 +1,12 @@
-//! `recap judge calibrate`: a judge measured on labelled and planted answers.
+//! `recap judge RUN`: stored answers before another judge. `recap judge
+//! calibrate`: a judge measured on labelled and planted answers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value as Json, json};
 
 use crate::desk::Desk;
+use crate::server::{Act, Received, Server, chat};
 
 /// Eight questions, each with a right answer of one model and a wrong one of
 /// another.
@@ -119,7 +125,7 @@ fn files_that_are_none_and_judges_that_are_none_are_refused() {
         (&["absent.jsonl"], "absent.jsonl"),
         (&["good.jsonl", "good.jsonl"], "`good.jsonl` is given twice"),
         (&["human.tsv"], "BEM.tsv"),
-        (&["--judge", "no-such/model"], "`no-such/model`"),
+        (&["--judge", "no-such/model"], "`no-such`"),
     ] {
         let error = desk.refused(&[&["judge", "calibrate"], arguments].concat());
         assert!(error.contains(said), "{said}: {error}");
@@ -134,4 +140,190 @@ fn an_out_that_cannot_be_written_is_refused() {
     desk.file("taken", "");
     let error = desk.refused(&["judge", "calibrate", "--planted", "1", "--out", "taken"]);
     assert!(error.contains("taken"), "{error}");
+}
+
+/// A desk with a run of one session, with questions, in `run`.
+fn asked(more: &[&str]) -> Desk {
+    let desk = Desk::new();
+    let bench = ["bench", "quickstart", "--limit", "1", "--strategy", "full", "--strategy", "fifo"];
+    desk.good(&[&bench[..], &["--quiet", "--out", "run"], more].concat());
+    desk
+}
+
+/// What a judge is asked to grade.
+fn graded(request: &Received) -> Json {
+    // What comes behind it asks for another form.
+    serde_json::from_str(request.body["messages"][1]["content"].as_str().unwrap()).unwrap()
+}
+
+/// Finds everything right, in the form that the prompt asks for.
+fn generous(request: &Received) -> Act {
+    let reply = match &graded(request)["expected"] {
+        Json::Object(points) => {
+            let points: serde_json::Map<String, Json> =
+                points.keys().map(|point| (point.clone(), json!("yes"))).collect();
+            json!({"reason": "It does.", "abstained": "no", "points": points})
+        }
+        Json::Array(_) => json!({"reason": "It says so.", "verdict": "correct"}),
+        _ => json!({"reason": "It does not know.", "verdict": "abstained"}),
+    };
+    Act::chat(&reply.to_string())
+}
+
+/// Runs with a key and the server as OpenAI.
+fn judged(desk: &Desk, server: &Server, arguments: &[&str]) -> crate::desk::Ran {
+    let base = server.base();
+    let variables = [("OPENAI_API_KEY", "sk-canary-0123456789"), ("OPENAI_BASE_URL", &*base)];
+    desk.recap_with(&variables, arguments)
+}
+
+#[test]
+fn the_same_judge_again_gives_the_same_cells_and_leaves_the_run_alone() {
+    let desk = asked(&[]);
+    let before: Vec<String> = ["cells.jsonl", "manifest.json", "report.html", "probes.csv"]
+        .map(|name| desk.read(&format!("run/{name}")))
+        .to_vec();
+    let ran = desk.good(&["judge", "run"]);
+    assert!(ran.out.contains("the answers of a run that offline had graded"), "{}", ran.out);
+    assert_eq!(ran.last(), "report: run-judged/report.html");
+    assert_eq!(desk.list("run-judged"), desk.list("run"));
+    for name in ["cells.jsonl", "texts.jsonl", "probes.csv", "summary.csv", "references.csv"] {
+        let (again, first) = (format!("run-judged/{name}"), format!("run/{name}"));
+        assert_eq!(desk.read(&again), desk.read(&first), "{name}");
+    }
+    for (name, bytes) in
+        ["cells.jsonl", "manifest.json", "report.html", "probes.csv"].iter().zip(before)
+    {
+        assert_eq!(desk.read(&format!("run/{name}")), bytes, "{name}");
+    }
+    // A second time it takes another folder.
+    assert_eq!(desk.good(&["judge", "run/"]).last(), "report: run-judged-2/report.html");
+    // What was judged again is a run like any other.
+    assert_eq!(desk.good(&["report", "run-judged"]).last(), "report: run-judged/report.html");
+}
+
+#[test]
+fn a_model_grades_every_distinct_answer_once_and_nothing_else_changes() {
+    let desk = asked(&[]);
+    let server = Server::start(generous);
+    let ran = judged(&desk, &server, &["judge", "run", "--judge", "openai/m", "--out", "new"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let (old, new) = (desk.csv("run/probes.csv"), desk.csv("new/probes.csv"));
+    assert_eq!(old.len(), new.len());
+    let mut distinct = BTreeSet::new();
+    for (old, new) in old.iter().zip(&new) {
+        for same in ["probe", "strategy", "question", "expected", "answer", "evidence_state"] {
+            assert_eq!(old[same], new[same]);
+        }
+        assert_eq!((&*new["judge"], &*new["votes"]), ("openai/m", ""));
+        distinct.insert((new["probe"].clone(), new["answer"].clone()));
+        let verdict = if new["kind"] == "abstain" { "abstained" } else { "correct" };
+        assert_eq!(new["verdict"], verdict, "{new:?}");
+    }
+    assert_eq!(server.requests(), distinct.len());
+    let calls = desk.csv("new/calls.csv");
+    assert_eq!(calls.len(), server.requests());
+    assert!(calls.iter().all(|call| call["seat"] == "judge" && call["model"] == "openai/m"));
+    let manifest = desk.json("new/manifest.json");
+    assert_eq!(
+        (&manifest["judge"], &manifest["answerer"]),
+        (&json!("openai/m"), &json!("offline"))
+    );
+    assert_eq!(manifest["source"], "lexical", "the answers are not a model's");
+    assert!(ran.out.contains("recap judge calibrate FILE --judge openai/m"), "{}", ran.out);
+    assert!(!desk.read("new/cells.jsonl").contains("canary"));
+}
+
+#[test]
+fn a_panel_of_the_offline_judge_and_a_model_tells_how_far_they_agree() {
+    let desk = asked(&[]);
+    let server = Server::start(generous);
+    let arguments = ["judge", "run", "--judge", "offline", "--judge", "openai/m", "--out", "new"];
+    let ran = judged(&desk, &server, &arguments);
+    // The two contradict each other over whatever is wrong: many have no grade.
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert!(ran.err.contains("not answered or not graded"), "{}", ran.err);
+    assert!(ran.out.contains("Panel: offline and openai/m agree on"), "{}", ran.out);
+    assert!(ran.out.contains("the judges disagree: kappa 0.00"), "{}", ran.out);
+    let rows = desk.csv("new/probes.csv");
+    assert!(rows.iter().any(|row| row["votes"] == "offline=correct; openai/m=correct"));
+    assert!(rows.iter().any(|row| row["votes"] == "offline=incorrect; openai/m=correct"));
+    let summary = desk.json("new/summary.json");
+    let offline = desk.csv("run/probes.csv");
+    // The model finds all of it right, so that they agree where the other does.
+    let score = |row: &BTreeMap<String, String>| row["score"].parse::<f64>().ok();
+    let scores: Vec<f64> = offline.iter().filter_map(score).collect();
+    assert_eq!(summary["panel"]["both"], scores.len());
+    assert_eq!(summary["panel"]["agreed"], scores.iter().filter(|score| **score >= 0.5).count());
+    // What a run holds, the page that is rendered from it tells too.
+    desk.good(&["report", "new"]);
+    assert!(desk.read("new/report.html").contains("whether the judges agree"));
+}
+
+#[test]
+fn answers_that_a_model_does_not_grade_are_left_out_with_the_reason() {
+    let desk = asked(&[]);
+    let server = Server::start(|request| match graded(request)["answer"].as_str() {
+        Some(answer) if answer.len().is_multiple_of(2) => {
+            Act::json(200, &chat("", "content_filter"))
+        }
+        _ => generous(request),
+    });
+    let ran = judged(&desk, &server, &["judge", "run", "--judge", "openai/m"]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    let rows = desk.csv("run-judged/probes.csv");
+    let filtered: Vec<_> = rows
+        .iter()
+        .filter(|row| row["answer"].trim_start_matches('\'').len().is_multiple_of(2))
+        .collect();
+    assert!(!filtered.is_empty());
+    for row in filtered {
+        assert_eq!((&*row["verdict"], &*row["score"]), ("unscored", ""), "{row:?}");
+        assert_eq!(row["unscored_reason"], "not graded: the provider withheld the reply");
+    }
+}
+
+#[test]
+fn a_run_without_words_or_questions_cannot_be_judged_again() {
+    let error = asked(&["--no-text"]).refused(&["judge", "run"]);
+    assert!(error.contains("--no-text"), "{error}");
+    let replayed = Desk::with_run(&[]).refused(&["judge", "run"]);
+    assert!(replayed.contains("asked no questions"), "{replayed}");
+}
+
+#[test]
+fn judging_again_never_writes_into_the_run_nor_takes_a_word_for_a_folder() {
+    let desk = asked(&[]);
+    for arguments in [
+        &["judge", "run", "--out", "run"][..],
+        &["judge", "run", "--out", "./run/../run/"],
+        &["judge", "run", "--judge", "no-such/model"],
+        &["judge", "run", "--max-cost", "1"],
+        &["judge", "nowhere"],
+    ] {
+        desk.refused(arguments);
+    }
+    for arguments in
+        [&["judge"][..], &["judge", "--judge", "offline"], &["judge", "run", "calibrate"]]
+    {
+        assert_eq!(desk.recap(arguments).code, 2, "{arguments:?}");
+    }
+    // A model that cannot be asked leaves nothing behind.
+    let server = Server::playing(vec![Act::fault(401, "invalid_api_key", "no")]);
+    let ran = judged(&desk, &server, &["judge", "run", "--judge", "openai/m"]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert_eq!(desk.list("."), ["run"]);
+}
+
+#[test]
+fn a_recorded_judging_costs_nothing_the_second_time() {
+    let desk = asked(&[]);
+    let server = Server::start(generous);
+    let arguments = ["judge", "run", "--judge", "openai/m", "--cassette", "tape", "--record"];
+    assert_eq!(judged(&desk, &server, &arguments).code, 0);
+    let requests = server.requests();
+    let again = ["judge", "run", "--judge", "openai/m", "--cassette", "tape", "--replay"];
+    assert_eq!(desk.good(&again).last(), "report: run-judged-2/report.html");
+    assert_eq!(server.requests(), requests);
+    assert_eq!(desk.read("run-judged/probes.csv"), desk.read("run-judged-2/probes.csv"));
 }

@@ -315,7 +315,7 @@ fn a_missing_call_is_named_so_that_one_can_tell_which_it_is() {
     let call = call(&"é".repeat(90));
     let told = cassette.lacks(&key(&model(), &call), &model(), &call).to_string();
     let begin = format!(
-        "the cassette has no such call: judge of openai/m, replicate 0, key {}, asked \"{}\";",
+        "the cassette has no such call: judge of openai/m, replicate 0, key {}, asked \"{}\"\n",
         &key(&model(), &call)[..12],
         "é".repeat(80),
     );

@@ -33,7 +33,7 @@ pub const FABRICATION: Spec = Spec {
 };
 
 fn fabrication(sample: &Sample<'_>) -> Parts {
-    if sample.source == Source::Lexical {
+    if sample.answered_by == Source::Lexical {
         return Parts::Absent("the offline reader only copies: what it invents says nothing");
     }
     let tempting = sample.put().filter(|put| {

@@ -2,10 +2,12 @@
 //! recording (`measures` §6). Each line says what was found, what it means and
 //! whether it is fine; nothing is graded here that the report does not hold.
 
+mod seats;
+
 use std::collections::BTreeMap;
 
 use crate::model::{
-    Cell, DOUBTFUL_EXAM, PresetRow, Report, SPREAD, Source, Standing, VALID_WITHIN, Value, Verdict,
+    Cell, DOUBTFUL_EXAM, PresetRow, Report, SPREAD, Standing, VALID_WITHIN, Value, Verdict,
 };
 use crate::report::{block, number, plain};
 
@@ -71,9 +73,10 @@ pub(super) fn checks(report: &Report) -> Vec<Check> {
     let probed = report.transcripts.iter().any(|t| !t.probes.is_empty());
     let mut checks = vec![did_without(&run), id_list(&run)];
     if probed {
-        let more = [empty, a_a, verbatim, unscored, judge];
+        let more = [empty, seats::a_a, verbatim, unscored, seats::judge];
         checks.extend(more.iter().map(|check| check(&run)));
-        checks.extend((report.manifest.source == Source::Lexical).then(leaks));
+        checks.extend(seats::panel(&run));
+        checks.push(seats::leaks(&run));
     }
     checks.push(estimators(&run));
     checks
@@ -186,32 +189,6 @@ fn empty(run: &Run<'_>) -> Check {
     }
 }
 
-fn a_a(run: &Run<'_>) -> Check {
-    let figures: Vec<f64> = run.of("full").filter_map(|row| row.number("continuity")).collect();
-    let mut found: Vec<String> = figures.iter().map(|x| format!("continuity {x:.0}")).collect();
-    found.dedup();
-    let state = match figures.iter().copied().reduce(f64::min) {
-        None => State::Absent,
-        Some(least) if least < 100.0 => State::Look,
-        Some(_) => State::Fine,
-    };
-    if found.is_empty() {
-        found.push(run.reason("full", "continuity"));
-    }
-    let means = match run.report.manifest.source {
-        Source::Lexical => {
-            "A/A: the whole conversation against itself. The offline seats give the same answer to \
-             the same question every time, so it is 100 by construction: no difference between \
-             strategies is chance of the instrument"
-        }
-        Source::Model => {
-            "A/A: the whole conversation against itself. It is asked once and its answers stand for \
-             both, so the spread of the model’s own answers is not in this figure"
-        }
-    };
-    Check { name: "the same twice (A/A)", found, means, state }
-}
-
 fn verbatim(run: &Run<'_>) -> Check {
     let figures = run.judged().filter_map(|row| {
         let own = row.number("recall_verbatim")?;
@@ -270,38 +247,6 @@ fn unscored(run: &Run<'_>) -> Check {
         found,
         means: "they are left out of every score, with the reason; none counts as wrong",
         state: if missing == 0 { State::Fine } else { State::Look },
-    }
-}
-
-fn leaks() -> Check {
-    Check {
-        name: "leaked questions",
-        found: vec!["absent: needs a model".to_owned()],
-        means: "questions that a model answers without any memory, from what it learnt elsewhere; \
-                the offline reader knows nothing but the context, so it cannot tell",
-        state: State::Absent,
-    }
-}
-
-fn judge(run: &Run<'_>) -> Check {
-    let manifest = &run.report.manifest;
-    Check {
-        name: "who answers and who grades",
-        found: vec![format!(
-            "answerer {}, judge {}, recap {}, instrument {}",
-            plain::line(&manifest.answerer),
-            plain::line(&manifest.judge),
-            plain::line(&manifest.version),
-            manifest.instrument
-        )],
-        means: match manifest.source {
-            Source::Lexical => {
-                "words and dates, without a model: ranks of strategies that use no model are \
-                 supported, what a model would answer is not estimated"
-            }
-            Source::Model => "a model answers and a model grades",
-        },
-        state: State::Scale,
     }
 }
 

@@ -275,7 +275,11 @@ impl Lead {
         let exposed = row.number("exposed");
         let exposed =
             exposed.map_or(String::new(), |x| format!(", {} exposed", number::percent(x)));
-        format!("{asked}, {sessions}{exposed}")
+        let graded = row.number("unscored").filter(|missing| *missing > 0.0).map(|missing| {
+            // Replicates are averaged.
+            format!(" ({} graded)", number::grouped((probes - missing).round() as u64))
+        });
+        format!("{asked}{}, {sessions}{exposed}", graded.unwrap_or_default())
     }
 
     fn interval(&self, row: &PresetRow, interval: &Interval) -> String {

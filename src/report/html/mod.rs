@@ -128,7 +128,7 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         bills: longest.and_then(|t| session_bills::bills(report, t, &prices, &colors)),
         placements: placements::placements(report, &prices),
         validation: validation::table(report),
-        spend: spend::spent(report),
+        spend: spend::spent(&report.calls),
         spend_heads: spend::HEADS,
         contexts: longest.map_or_else(Vec::new, |t| sessions::contexts(report, t, true)),
         more_contexts,

@@ -6,10 +6,11 @@ use super::tests::{HOSTILE, page, tags};
 use super::*;
 use crate::model::{
     AgeBin, AgeUnit, Answer, Cell, CellOutcome, CellRows, Expectation, Forgetting, Interval,
-    Judgement, LedgerState, ProbeFacts, ProbeKind, ProbeRow, Standing, Value, Verdict,
+    Judgement, LedgerState, NoAnswer, ProbeFacts, ProbeKind, ProbeRow, Standing, Value, Verdict,
+    Vote,
 };
 use crate::report::packed::unpacked;
-use crate::report::testkit::{Echo, Kit};
+use crate::report::testkit::{Echo, Kit, panel};
 use crate::report::{Texts, probes_csv};
 
 /// Words of the recording.
@@ -417,6 +418,117 @@ fn the_panel_counts_what_has_no_grade_with_its_reasons() {
     let (state, found) = check(&report, name);
     assert_eq!(state, "! look");
     assert_eq!(found, ["6 %: 1 of 18 answers", "1× tone needs a model as judge"]);
+}
+
+/// The same run with these in the seats.
+fn seated(answerer: &str, judge: &str) -> Report {
+    let mut report = probed();
+    report.manifest.answerer = answerer.to_owned();
+    report.manifest.judge = judge.to_owned();
+    report
+}
+
+#[test]
+fn where_a_model_sat_nothing_is_said_to_be_offline() {
+    for (answerer, judge, words) in [
+        ("openai/a", "openai/j", "a model answers and a model grades"),
+        ("openai/a", "offline", "words and dates are compared to grade it"),
+        ("offline", "openai/j", "a reader without a model copies"),
+    ] {
+        let report = seated(answerer, judge);
+        let page = page(&report, None);
+        assert!(page.contains(words), "{words}");
+        assert!(!page.contains("offline models"), "{answerer}, {judge}");
+        assert!(!page.contains("The offline seats give the same answer"), "{answerer}, {judge}");
+        let seats = format!("compactor offline, answerer {answerer}, judge {judge}");
+        assert!(page.contains(&seats), "{seats}");
+        assert_eq!(check(&report, "the same twice (A/A)").0, "– absent", "asked once");
+    }
+    assert!(page(&probed(), None).contains("offline models"));
+    assert_eq!(check(&probed(), "the same twice (A/A)").0, "✓ fine");
+}
+
+#[test]
+fn where_no_answer_came_the_list_says_so_and_why() {
+    let mut report = seated("openai/a", "openai/j");
+    let cell = report.cells.iter_mut().find(|c| c.key.strategy == "prune").unwrap();
+    let row = &mut rows(cell).unwrap().probes[0];
+    row.answer = Answer::Nothing(NoAnswer("the model refused".to_owned()));
+    let why = "not answered: the model refused".to_owned();
+    row.judgement.verdict = Verdict::Unscored(why.clone());
+    row.judgement.score = None;
+    row.judgement.rationale = why;
+    for texts in [Some(&TEXTS as &dyn Texts), None] {
+        let told = data(&page(&report, texts));
+        let answers = told["probes"].as_array().unwrap().iter().map(|p| &p["answers"]);
+        let given = serde_json::json!(["", "no answer", null, "the model refused"]);
+        assert!(answers.into_iter().any(|a| a.as_array().unwrap().contains(&given)), "{told}");
+    }
+}
+
+#[test]
+fn leaks_are_absent_for_the_reason_that_holds() {
+    let found = |report: &Report| check(report, "leaked questions").1.concat();
+    assert_eq!(found(&probed()), "takes a model as answerer");
+    assert!(found(&seated("openai/a", "offline")).contains("three answers to each question"));
+}
+
+#[test]
+fn a_judge_that_is_a_model_is_to_be_looked_at() {
+    let state = |judge| check(&seated("openai/a", judge), "who answers and who grades").0;
+    assert_eq!(state("offline"), "= scale");
+    assert_eq!(state("openai/j"), "! look");
+}
+
+#[test]
+fn a_panel_is_checked_and_a_single_judge_is_not() {
+    let name = "whether the judges agree";
+    let mut report = seated("openai/a", "openai/a + offline + openai/c");
+    assert!(checks::checks(&report).iter().all(|check| check.name != name));
+    report.panel = Some(panel());
+    let (state, found) = check(&report, name);
+    assert_eq!((state, found[0].as_str()), ("! look", "kappa 0.48"));
+    assert!(found[1].contains("agree on 9 of the 12 answers"), "{found:?}");
+    assert!(found[2].contains("openai/c decided 2; 1 answer is left open"), "{found:?}");
+    report.panel.as_mut().unwrap().kappa = Some(0.7);
+    assert_eq!(check(&report, name).0, "✓ fine");
+}
+
+#[test]
+fn votes_stand_in_probes_csv_without_a_word_of_theirs() {
+    let mut report = seated("openai/a", "openai/a + offline");
+    let cell = report.cells.iter_mut().find(|c| c.key.strategy == "prune").unwrap();
+    let vote = |judge: &str, verdict| Vote { judge: judge.to_owned(), verdict, score: None };
+    let silent = Verdict::Unscored("the reply quotes src/cache/store.rs".to_owned());
+    rows(cell).unwrap().probes[0].judgement.votes =
+        vec![vote("=openai/a", Verdict::Correct), vote("offline", silent)];
+    for texts in [Some(&TEXTS as &dyn Texts), None] {
+        let csv = (probes_csv::FORMAT.render)(&Source { report: &report, texts });
+        let mut csv = csv::Reader::from_reader(&csv[..]);
+        let rows: Vec<BTreeMap<String, String>> = csv.deserialize().map(Result::unwrap).collect();
+        let votes: Vec<&str> = rows
+            .iter()
+            .map(|row| row["votes"].as_str())
+            .filter(|votes| !votes.is_empty())
+            .collect();
+        assert_eq!(votes, ["'=openai/a=correct; offline=unscored"]);
+    }
+}
+
+#[test]
+fn the_headline_says_how_many_are_graded_where_strategies_differ() {
+    let mut report = probed();
+    let graded = |report: &Report| block::headline(report, "my-sessions", &["25%"]);
+    assert!(graded(&report).contains("3 probes, "), "{}", graded(&report));
+    for row in &mut report.rows {
+        row.values.insert("unscored".to_owned(), Value::Known(1.0));
+    }
+    assert!(graded(&report).contains("3 probes (2 graded)"), "{}", graded(&report));
+    // Replicates of a strategy failed at two, two and one.
+    report.rows[2].values.insert("unscored".to_owned(), Value::Known(5.0 / 3.0));
+    assert!(graded(&report).contains("3 probes (1 to 2 graded)"), "{}", graded(&report));
+    let page = page(&report, None);
+    assert!(row_of(&page, "Comparison</h2>", "full").contains("3 probes (2 graded), 3 sessions"));
 }
 
 #[test]

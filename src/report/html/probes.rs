@@ -253,7 +253,10 @@ impl<'a> Board<'a> {
     fn given(&self, row: &ProbeRow, limit: usize) -> Given {
         let said = match &row.answer {
             Answer::Said(text) => self.words(text, limit),
-            Answer::Nothing(_) => String::new(),
+            // Nobody could grade it, so that the judge is not to blame.
+            Answer::Nothing(why) => {
+                return Given(String::new(), "no answer", None, plain::line(&why.0));
+            }
         };
         let why = match &row.judgement.verdict {
             Verdict::Unscored(reason) => plain::line(reason),

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use futures_util::future::join;
 
 use super::{Grading, Judge};
-use crate::model::{Judgement, RIGHT, Source, Verdict, Vote};
+use crate::model::{Judgement, PANEL, RIGHT, Source, Verdict, Vote};
 
 /// Two or three judges who grade each answer as one.
 ///
@@ -36,7 +36,7 @@ impl Panel {
         if let Some((_, name)) = twice {
             return Err(format!("a panel needs different judges: `{name}` is named twice"));
         }
-        let name = names.join(" + ");
+        let name = names.join(PANEL);
         Ok(Self { judges, name })
     }
 }

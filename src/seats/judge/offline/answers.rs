@@ -1,7 +1,8 @@
 //! Yes and no, and which of two values is said to hold now.
 
 use super::lexicon::is_stop;
-use super::page::{Page, Question};
+use super::page::Page;
+use super::question::Question;
 
 /// Words that keep an answer from being a yes or a no.
 const HEDGES: &[&str] =
@@ -34,7 +35,7 @@ pub(super) fn says(page: &Page, question: &Question) -> Option<bool> {
     let range = restating?;
     let terms = &page.terms[range];
     let hedged = terms.iter().any(|term| HEDGES.contains(&term.word.as_str()));
-    let denied = terms.iter().any(|term| term.is_denied || term.word == "unlikely");
+    let denied = terms.iter().any(|term| term.is_denied() || term.word == "unlikely");
     (!hedged).then_some(denied == question.is_denied)
 }
 

@@ -1,6 +1,7 @@
 //! Whether a long text states a value at all.
 
-use super::page::{Page, Question, Share};
+use super::page::{Page, Share};
+use super::question::Question;
 use super::sought::Sought;
 
 /// A text that many values are looked for in: read once, in time linear in its

@@ -198,12 +198,41 @@ const ALIASES: &[(&str, &str)] = &[
     ("wrote", "write"),
 ];
 
+/// Common words of two letters beyond [`STOP`], also of names in Romance
+/// languages.
+const SMALL: &[&str] = &[
+    "al", "da", "de", "di", "du", "el", "en", "et", "hi", "il", "la", "le", "lo", "oh", "un", "us",
+];
+
+/// Whether two letters are a common word unless they stand in capitals. `NO`
+/// stays a no.
+pub(super) fn is_small_word(word: &str) -> bool {
+    word != "no" && (is_stop(word) || SMALL.contains(&word))
+}
+
+/// Whether a full stop after a word belongs to it: `St. Louis`.
+pub(super) fn is_title(word: &str) -> bool {
+    matches!(word, "Dr" | "Jr" | "Mr" | "Mrs" | "Ms" | "Mt" | "Prof" | "Sr" | "St")
+}
+
 /// Words that deny what follows in their clause.
 pub(super) const NEGATIONS: &[&str] =
     &["cannot", "neither", "never", "no", "none", "nor", "not", "unlike", "without"];
 
 /// What goes on after a negation without being denied.
 pub(super) const TURNS: &[&str] = &["although", "but", "except", "however", "though"];
+
+/// Participles that do not end in `ed`, of verbs for what happens once.
+const PARTICIPLES: &[&str] = &[
+    "begun", "born", "bought", "brought", "built", "chosen", "cut", "drawn", "found", "given",
+    "held", "known", "led", "made", "put", "seen", "sent", "set", "shot", "sold", "spoken", "sung",
+    "taken", "told", "won", "written",
+];
+
+/// Whether a word after `was` tells what was done.
+pub(super) fn is_participle(word: &str) -> bool {
+    PARTICIPLES.contains(&word) || word.len() > 3 && word.ends_with("ed")
+}
 
 /// Letters with marks and the plain letters they are read as.
 const FOLDED: &[(&str, &str)] = &[

@@ -5,26 +5,33 @@
 //! error against human labels is measured in `tests/judge_real.rs`.
 
 mod answers;
+mod former;
 mod haystack;
 mod lexicon;
+mod looking;
 mod numbers;
 mod page;
 mod periods;
+mod question;
 mod reading;
 mod refusal;
 mod sought;
+mod symbols;
 
 use async_trait::async_trait;
 
 pub use haystack::Haystack;
+pub(super) use question::asks_for_past;
 pub use sought::Sought;
 
 use super::{Grading, Judge};
 use crate::model::{Expectation, Judgement, ProbeKind, Source, Verdict};
 use answers::{Tense, says, tense};
-use page::{Page, Question, Share};
+use page::{Page, Share};
+use question::Question;
 use refusal::abstains;
 use sought::polarity;
+use symbols::is_blank;
 
 /// The judge without a model. The rules, in this order:
 ///
@@ -34,9 +41,11 @@ use sought::polarity;
 /// 4. Yes and no have to be said, or the question's content affirmed or denied.
 /// 5. Another value is right if one alternative is said: every number, every
 ///    date at least as exactly, all of one or two words and most of more, near
-///    each other in a long text, none of them denied. What the question says
-///    already need not be said again. Of a list of two both have to be said, of
-///    a longer one two thirds.
+///    each other in a long text, none of them denied, nor told as former beside
+///    another value of now (`it used to be X, now it is Y`) unless the question
+///    asks for the past. What the question says already need not be said again.
+///    Of a list of two both have to be said, of a longer one two thirds. A value
+///    without a word (`→`) has to be said as it stands.
 /// 6. With a stale value beside it, it is right only if the nearest cue says
 ///    that the stale one is past (`it was X, now Y`, `from X to Y`) or that the
 ///    expected one holds now; else the answer is stale.
@@ -58,10 +67,10 @@ impl Offline {
             Expectation::Unanswerable => return unanswerable(grading.answer),
             Expectation::AnyOf(values) => values,
         };
-        if !grading.answer.contains(char::is_alphanumeric) {
+        if is_blank(grading.answer) {
             return wrong("the answer is empty".to_owned());
         }
-        Case::new(grading).verdict(values, grading.stale)
+        Case::new(grading, values).verdict(values, grading.stale)
     }
 }
 
@@ -94,7 +103,7 @@ fn unscored(rationale: String) -> Judgement {
 }
 
 fn unanswerable(answer: &str) -> Judgement {
-    if !answer.contains(char::is_alphanumeric) {
+    if is_blank(answer) {
         wrong("the answer is empty".to_owned())
     } else if abstains(answer) {
         judged(Verdict::Abstained, 1.0, "the answer says that it is not known".to_owned())
@@ -111,8 +120,11 @@ struct Case<'a> {
 }
 
 impl<'a> Case<'a> {
-    fn new(grading: &Grading<'a>) -> Case<'a> {
-        let (page, question) = (Page::new(grading.answer), Question::new(grading.question));
+    fn new(grading: &Grading<'a>, values: &[String]) -> Case<'a> {
+        let (mut page, question) = (Page::new(grading.answer), Question::new(grading.question));
+        page.deny_whole(values);
+        page.deny_whole(grading.stale);
+        page.mark_former(&question);
         Case { answer: grading.answer, page, question }
     }
 
@@ -135,7 +147,7 @@ impl<'a> Case<'a> {
             (Err(_), _) if abstains(self.answer) => {
                 judged(Verdict::Abstained, 0.0, "the answer says that it does not know".to_owned())
             }
-            (Err(why), _) => wrong(why),
+            (Err(why), _) => wrong(self.told_as_former(values).unwrap_or(why)),
         }
     }
 
@@ -159,8 +171,21 @@ impl<'a> Case<'a> {
                 None => Err("it says neither yes nor no".to_owned()),
             };
         }
+        let sought = Sought::new(value);
         let missing = |what: String| format!("it lacks {what}");
-        self.page.find(&Sought::new(value), &self.question, Share::Main).map_err(missing)
+        self.page.find(&sought, &self.question, Share::Main).map_err(missing)
+    }
+
+    /// Why a value does not count that would, did it still hold.
+    fn told_as_former(&self, values: &[String]) -> Option<String> {
+        if !self.page.terms.iter().any(|term| term.is_former) {
+            return None;
+        }
+        let page = Page::new(self.answer);
+        let says =
+            |value: &&String| page.find(&Sought::new(value), &self.question, Share::Main).is_ok();
+        let value = values.iter().find(says)?;
+        Some(format!("`{value}` is not said: it is told as former"))
     }
 
     /// An answer that says an expected and a stale value.

@@ -1,23 +1,22 @@
 //! Looking for values in a text.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use std::ops::Range;
 
-use super::lexicon::{is_stop, stem};
-use super::periods::{Told, When, times};
-use super::reading::{Term, read};
-use super::sought::{Form, Item, Sought, asked};
+use rustc_hash::FxHashMap;
+
+use super::former;
+use super::lexicon::stem;
+use super::looking::Looking;
+use super::periods::{Told, times};
+use super::question::Question;
+use super::reading::{Term, denies_next, read};
+use super::sought::{Form, Sought};
+use super::symbols::{is_symbol, without_selectors};
+use crate::text::Normal;
 use crate::text::normal::is_unspaced;
-use crate::text::{Normal, PartialDate};
 
 /// Above so many terms the words of a value have to stand together.
 const LONG: usize = 40;
-/// How many terms one value may be spread over in a long text, at least; three
-/// for each of its words.
-const WINDOW: usize = 12;
-/// How far from a bare number in a long text the question's words may stand.
-const BESIDE: usize = 8;
-/// How many terms may stand from a number to what it counts.
-const COUNTED: usize = 3;
 
 /// How much of a value has to be there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,33 +28,17 @@ pub(super) enum Share {
     Most,
 }
 
-/// What the question says already.
-#[derive(Debug, Default)]
-pub(super) struct Question {
-    pub stems: FxHashSet<String>,
-    pub times: Vec<Told>,
-    pub is_denied: bool,
-}
-
-impl Question {
-    pub fn new(text: &str) -> Question {
-        let terms = read(text);
-        let is_denied = terms.iter().any(|term| term.is_denied);
-        let content = terms.into_iter().filter(|term| !is_stop(&term.word) && !term.is_number);
-        let stems = content.map(|term| term.text).collect();
-        Question { stems, times: times(text), is_denied }
-    }
-}
-
 /// A text, read once.
 #[derive(Debug)]
 pub(super) struct Page {
     pub terms: Vec<Term>,
-    places: FxHashMap<String, Vec<u32>>,
+    pub places: FxHashMap<String, Vec<u32>>,
     /// Two neighbouring words written as one.
-    joined: FxHashMap<String, Vec<u32>>,
-    times: Vec<Told>,
+    pub joined: FxHashMap<String, Vec<u32>>,
+    pub times: Vec<Told>,
     unspaced: Option<Normal>,
+    /// The text, where it has a symbol.
+    symbols: Option<String>,
 }
 
 /// Where a value was found: indices of terms; or what is missing.
@@ -63,6 +46,7 @@ pub(super) type Search = Result<Vec<usize>, String>;
 
 impl Page {
     pub fn new(text: &str) -> Page {
+        let text = &*without_selectors(text);
         let terms = read(text);
         let mut places: FxHashMap<String, Vec<u32>> = FxHashMap::default();
         let mut joined: FxHashMap<String, Vec<u32>> = FxHashMap::default();
@@ -75,12 +59,62 @@ impl Page {
                 && term.clause == next.clause
                 && term.word.len() + next.word.len() <= 24
             {
-                let both = stem(&format!("{}{}", term.word, next.word));
+                let both = stem(&format!("{}{}", term.word, next.word).to_lowercase());
                 joined.entry(both).or_default().push(place);
             }
         }
         let unspaced = text.contains(is_unspaced).then(|| Normal::new(text));
-        Page { terms, places, joined, times: times(text), unspaced }
+        let symbols = text.contains(is_symbol).then(|| text.to_owned());
+        let mut page = Page { terms, places, joined, times: times(text), unspaced, symbols };
+        for told in 0..page.times.len() {
+            let date = page.within(&page.times[told]);
+            page.deny_all(date);
+        }
+        page
+    }
+
+    /// Denies the whole of each value that stands in the text with its first
+    /// word denied, also past a comma or a full stop: `not Cannes, France`.
+    pub fn deny_whole(&mut self, values: &[String]) {
+        for value in values {
+            let value = read(value);
+            let Some(first) = value.first() else { continue };
+            let starts = self.places.get(&key(first.is_number, &first.text));
+            let starts: Vec<usize> =
+                starts.into_iter().flatten().map(|start| *start as usize).collect();
+            for start in starts {
+                let stands = self.terms[start..].iter().map(|term| &term.text);
+                let before = start.checked_sub(1).map(|before| &self.terms[before]);
+                let sentence = self.terms[start].sentence;
+                let after_not = before.is_some_and(|b| b.word == "not" && b.sentence == sentence);
+                if (after_not || self.terms[start].is_denied())
+                    && stands.take(value.len()).eq(value.iter().map(|term| &term.text))
+                {
+                    self.terms[start].denials = self.terms[start].denials.max(1);
+                    self.deny_all(start..start + value.len());
+                }
+            }
+        }
+    }
+
+    /// Denies all of some terms if the first is denied.
+    fn deny_all(&mut self, range: Range<usize>) {
+        let is_denied = self.terms.get(range.start).is_some_and(Term::is_denied);
+        if is_denied && !range.is_empty() {
+            self.terms[range].iter_mut().for_each(|term| term.denials = term.denials.max(1));
+        }
+    }
+
+    /// Marks what the text tells as former, where `question` asks for what is.
+    pub fn mark_former(&mut self, question: &Question) {
+        former::mark(&mut self.terms, question);
+    }
+
+    /// The terms that a time is told by.
+    pub fn within(&self, told: &Told) -> Range<usize> {
+        let first = self.terms.partition_point(|term| term.span.start < told.span.start);
+        let last = self.terms.partition_point(|term| term.span.start < told.span.end);
+        first..last
     }
 
     pub fn is_long(&self) -> bool {
@@ -89,297 +123,51 @@ impl Page {
 
     /// Looks for a value; else what is missing.
     pub fn find(&self, sought: &Sought, question: &Question, share: Share) -> Search {
-        match &sought.form {
-            Some(form) => self.find_form(form, question, share),
-            None => Err("a word to look for".to_owned()),
+        if let Some(symbol) = &sought.symbol {
+            let missing = || format!("`{symbol}`");
+            return self.symbol(symbol).then(Vec::new).ok_or_else(missing);
         }
+        let Some(form) = &sought.form else { return Err("a word to look for".to_owned()) };
+        let places = self.find_form(form, question, share)?;
+        let most = places.iter().map(|place| self.terms[*place].denials).max();
+        // `Not “Rebel Without a Cause”` denies more than the value does.
+        if form.denials > 0 && !question.is_denied && most.is_some_and(|most| most > form.denials) {
+            return Err("it without a denial".to_owned());
+        }
+        Ok(places)
     }
 
     fn find_form(&self, form: &Form, question: &Question, share: Share) -> Search {
         let search = Looking { page: self, form, question, share };
         if let Some(value) = &form.unspaced {
-            let found = self.unspaced.as_ref().is_some_and(|text| text.contains(value));
-            return if found { Ok(Vec::new()) } else { Err(format!("`{}`", value.as_str())) };
+            let holds = self.unspaced.as_ref().is_some_and(|text| text.contains(value));
+            let found = search.characters().filter(|_| holds);
+            return found.ok_or_else(|| format!("`{}`", value.as_str()));
         }
         if let Some(places) = search.name().or_else(|| search.joined()) {
             return Ok(places);
         }
         let mut places = search.times()?;
         places.extend(search.items()?);
-        let says_no = |place: &usize| self.terms[*place].is_denied;
-        if form.is_denied && !question.is_denied && !places.iter().any(says_no) {
+        let says_no = |place: &usize| self.terms[*place].is_denied();
+        if form.denials > 0 && !question.is_denied && !places.iter().any(says_no) {
             return Err("its negation".to_owned());
         }
         Ok(places)
     }
-}
 
-fn key(is_number: bool, text: &str) -> String {
-    if is_number { format!("#{text}") } else { text.to_owned() }
-}
-
-/// One search for one form.
-struct Looking<'a> {
-    page: &'a Page,
-    form: &'a Form,
-    question: &'a Question,
-    share: Share,
-}
-
-impl Looking<'_> {
-    /// Whether a place asserts what stands there.
-    fn counts(&self, place: usize) -> bool {
-        self.form.is_denied || self.question.is_denied || !self.page.terms[place].is_denied
-    }
-
-    fn places<'b>(&'b self, list: Option<&'b Vec<u32>>) -> impl Iterator<Item = usize> + 'b {
-        let list = list.map_or(&[] as &[u32], Vec::as_slice);
-        list.iter().map(|place| *place as usize).filter(|place| self.counts(*place))
-    }
-
-    /// Where a word stands, or one that differs by an ending or one letter.
-    fn word(&self, word: &str) -> Vec<usize> {
-        let mut found: Vec<usize> = self.places(self.page.places.get(word)).collect();
-        found.extend(self.places(self.page.joined.get(word)));
-        if found.is_empty() && self.share == Share::Main && word.len() >= 5 {
-            let near = |term: &Term| !term.is_number && is_near(word, &term.text);
-            let all = self.page.terms.iter().enumerate();
-            let all = all.filter(|(at, term)| self.counts(*at) && near(term));
-            found.extend(all.map(|(at, _)| at));
-        }
-        found.sort_unstable();
-        found
-    }
-
-    /// The last word of a name with the first, or its initial, right before.
-    fn name(&self) -> Option<Vec<usize>> {
-        let name = self.form.name.as_ref()?;
-        let (first, last) = (name.first()?, name.last()?);
-        let terms = &self.page.terms;
-        let initial = |text: &str| first.chars().next().is_some_and(|c| text.starts_with(c));
-        let opens = |term: &Term| {
-            // `M.`, `M.S.`, `Dave` for `David`.
-            let is_short = term.text.len() <= 2 || first.len() == 1;
-            let alike = term.text.get(..2).is_some_and(|two| first.starts_with(two));
-            let fits = term.is_capital && (alike || is_short && initial(&term.text));
-            !term.is_number && (term.text == *first || fits)
-        };
-        let found = self.places(self.page.places.get(last)).find_map(|at| {
-            let before = at.saturating_sub(3)..at;
-            before.clone().find(|place| opens(&terms[*place])).map(|place| vec![place, at])
-        });
-        // A surname alone, as the whole answer.
-        let alone = || {
-            let all = terms.len() <= 2 && terms.iter().all(|term| name.contains(&term.text));
-            (all && self.share == Share::Main && terms.iter().any(|term| term.text == *last))
-                .then(|| (0..terms.len()).collect())
-        };
-        found.or_else(alone)
-    }
-
-    /// Whether the question has a word, perhaps with another ending.
-    fn is_asked(&self, word: &str) -> bool {
-        let stems = &self.question.stems;
-        stems.contains(word) || stems.iter().any(|stem| is_near(stem, word))
-    }
-
-    fn joined(&self) -> Option<Vec<usize>> {
-        let joined = self.form.joined.as_ref()?;
-        self.places(self.page.places.get(joined)).next().map(|at| vec![at])
-    }
-
-    /// Every time of the value, each told by one of the text.
-    fn times(&self) -> Search {
-        let mut places = Vec::new();
-        for wanted in asked(&self.form.times, &self.question.times) {
-            let answer = self.page.times.iter().find(|one| {
-                one.when.answers(wanted) && self.within(one).all(|place| self.counts(place))
-            });
-            let Some(answer) = answer else {
-                if let Some(place) = self.year(wanted) {
-                    places.push(place);
-                    continue;
-                }
-                return Err(format!("the date {wanted}"));
-            };
-            places.extend(self.within(answer));
-        }
-        Ok(places)
-    }
-
-    /// A year that is told by a number alone: the end of `1961–62`.
-    fn year(&self, wanted: When) -> Option<usize> {
-        match wanted {
-            When::On(PartialDate { year: Some(year), month: None, .. }) => {
-                self.places(self.page.places.get(&key(true, &year.to_string()))).next()
-            }
-            _ => None,
-        }
-    }
-
-    /// The terms that a time is told by.
-    fn within(&self, told: &Told) -> impl Iterator<Item = usize> + use<> {
-        let terms = &self.page.terms;
-        let first = terms.partition_point(|term| term.span.start < told.span.start);
-        let last = terms.partition_point(|term| term.span.start < told.span.end);
-        first..last
-    }
-
-    /// The parts of a value: both of two, two thirds of more.
-    fn items(&self) -> Search {
-        let items = &self.form.items;
-        let new = |word: &&String| !self.question.stems.contains(*word);
-        let is_new = |item: &&Item| !item.numbers.is_empty() || item.words.iter().any(|w| new(&w));
-        let asked: Vec<&Item> = items.iter().filter(is_new).collect();
-        if asked.is_empty() {
-            // The question says it all: the answer has to say it all again.
-            let all: Vec<&String> = items.iter().flat_map(|item| &item.words).collect();
-            let needed = if self.form.times.is_empty() { all.len() } else { 0 };
-            return self.together(&all, needed);
-        }
-        let may_miss = asked.len() / 3;
-        let (mut places, mut missing) = (Vec::new(), Vec::new());
-        for item in asked {
-            match self.item(item) {
-                Ok(found) => places.extend(found),
-                Err(why) => missing.push(why),
-            }
-        }
-        if missing.len() > may_miss { Err(missing.join(", ")) } else { Ok(places) }
-    }
-
-    fn item(&self, item: &Item) -> Search {
-        let new = |word: &&String| !self.question.stems.contains(*word);
-        let words: Vec<&String> = item.words.iter().filter(new).collect();
-        let needed = match (self.share, words.len()) {
-            (_, few @ 0..=2) | (Share::Most, few @ 3..=4) => few,
-            (Share::Main, many) => many / 2 + 1,
-            (Share::Most, many) => (many * 4).div_ceil(5),
-        };
-        let mut places = self.numbers(item, words.is_empty())?;
-        let found = self.together(&words, needed)?;
-        // A surname is what a name is known by.
-        if let (Some(_), Some(last)) = (&self.form.name, words.last())
-            && !self.word(last).iter().any(|place| found.contains(place))
-        {
-            return Err(quoted(&[last.as_str()]));
-        }
-        places.extend(found);
-        Ok(places)
-    }
-
-    /// Every number of an item, before what it counts.
-    fn numbers(&self, item: &Item, is_bare: bool) -> Search {
-        let mut places = Vec::new();
-        let offers = item.numbers.len() > 1;
-        for number in &item.numbers {
-            let counted = number.counted.as_ref().filter(|w| !self.question.stems.contains(*w));
-            let terms = &self.page.terms;
-            let counts = |at: &usize| {
-                let near =
-                    |from: usize, to: usize| &terms[from.min(terms.len())..to.min(terms.len())];
-                let is_counted = counted.is_none_or(|word| {
-                    let is_it = |term: &Term| term.text == *word || is_near(word, &term.text);
-                    let before = at.checked_sub(1).map(|before| &terms[before]);
-                    near(at + 1, at + 1 + COUNTED).iter().any(is_it)
-                        || before.is_some_and(|b| is_it(b) && b.clause == terms[*at].clause)
-                });
-                // In a long text a bare number may count anything.
-                let is_beside = !is_bare
-                    || !self.page.is_long()
-                    || self.question.stems.is_empty()
-                    || near(at.saturating_sub(BESIDE), at + BESIDE + 1)
-                        .iter()
-                        .any(|term| self.is_asked(&term.text));
-                is_counted && is_beside && (offers || !self.is_choice(*at))
-            };
-            let all = self.page.places.get(&key(true, &number.value));
-            let Some(place) = self.places(all).find(counts) else {
-                let of = counted.map_or(String::new(), |word| format!(" {word}"));
-                return Err(format!("the number {}{of}", number.value));
-            };
-            places.push(place);
-        }
-        Ok(places)
-    }
-
-    /// Whether a number is one of two that are offered: `once or twice`.
-    fn is_choice(&self, at: usize) -> bool {
-        let terms = &self.page.terms;
-        let is_number =
-            |at: Option<usize>| at.and_then(|at| terms.get(at)).is_some_and(|t| t.is_number);
-        let is_or =
-            |at: Option<usize>| at.and_then(|at| terms.get(at)).is_some_and(|t| t.word == "or");
-        is_or(Some(at + 1)) && is_number(Some(at + 2))
-            || is_or(at.checked_sub(1)) && is_number(at.checked_sub(2))
-    }
-
-    /// The stretch of the text with the most of these words, if it has enough.
-    fn together(&self, words: &[&String], needed: usize) -> Search {
-        let mut spots: Vec<(usize, usize)> = Vec::new();
-        let mut missing = Vec::new();
-        for (which, word) in words.iter().enumerate() {
-            let places = self.word(word);
-            if places.is_empty() {
-                missing.push(word.as_str());
-                if words.len() - missing.len() < needed {
-                    return Err(quoted(&missing));
-                }
-            }
-            spots.extend(places.into_iter().map(|place| (place, which)));
-        }
-        spots.sort_unstable();
-        let width = if self.page.is_long() { WINDOW.max(3 * words.len()) } else { usize::MAX };
-        let mut held = vec![0_u32; words.len()];
-        let (mut low, mut distinct, mut best) = (0, 0, (0, 0..0));
-        for high in 0..spots.len() {
-            let (place, which) = spots[high];
-            distinct += usize::from(held[which] == 0);
-            held[which] += 1;
-            while place - spots[low].0 >= width {
-                held[spots[low].1] -= 1;
-                distinct -= usize::from(held[spots[low].1] == 0);
-                low += 1;
-            }
-            if distinct > best.0 {
-                best = (distinct, low..high + 1);
-            }
-        }
-        let (most, range) = best;
-        if most >= needed {
-            return Ok(spots[range].iter().map(|(place, _)| *place).collect());
-        }
-        let all: Vec<&str> = words.iter().map(|word| word.as_str()).collect();
-        Err(if missing.is_empty() {
-            format!("{} together", quoted(&all))
-        } else {
-            quoted(&missing)
+    /// Whether a symbol stands in the text, and is not denied right there.
+    fn symbol(&self, symbol: &str) -> bool {
+        let text = self.symbols.as_deref().unwrap_or_default();
+        text.match_indices(symbol).any(|(at, _)| {
+            let next = self.terms.partition_point(|term| term.span.end <= at);
+            let Some(last) = next.checked_sub(1) else { return true };
+            let is_apart = text[self.terms[last].span.end..at].contains(|c| ".,;:!?\n".contains(c));
+            is_apart || !denies_next(&self.terms, last) && !self.terms[last].is_former
         })
     }
 }
 
-fn quoted(words: &[&str]) -> String {
-    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
-}
-
-/// Whether two stems differ by an ending (`canada`, `canadian`) or by one
-/// letter of six or more.
-fn is_near(a: &str, b: &str) -> bool {
-    let (x, y) = (a.as_bytes(), b.as_bytes());
-    let (short, long) = (x.len().min(y.len()), x.len().max(y.len()));
-    if short < 5 || x[0] != y[0] || !a.is_ascii() || !b.is_ascii() {
-        return false;
-    }
-    let same = x.iter().zip(y).take_while(|(x, y)| x == y).count();
-    if same >= 5 && same + 1 >= short && long - same <= 4 {
-        return true;
-    }
-    let (x, y) = (&x[same..], &y[same..]);
-    let one = match x.len().abs_diff(y.len()) {
-        0 => !x.is_empty() && x[1..] == y[1..],
-        1 if x.len() > y.len() => x[1..] == *y,
-        1 => *x == y[1..],
-        _ => false,
-    };
-    a.len() >= 6 && one
+pub(super) fn key(is_number: bool, text: &str) -> String {
+    if is_number { format!("#{text}") } else { text.to_owned() }
 }

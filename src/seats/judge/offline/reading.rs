@@ -3,27 +3,42 @@
 
 use std::ops::Range;
 
-use super::lexicon::{NEGATIONS, TURNS, fold, is_stop, stem};
+use super::lexicon::{NEGATIONS, TURNS, fold, is_small_word, is_stop, is_title, stem};
 use super::numbers;
 use crate::text::normal::{is_unspaced, is_word, runs_into_name};
 
 /// How far a negation reaches within its clause, in words.
-const REACH: usize = 8;
+pub(super) const REACH: usize = 8;
+
+/// Up to so many words in capitals are codes and no shouting.
+const SHORT: usize = 3;
+/// What follows a `no` that is an answer by itself, or that doubts nothing.
+const AFTER_NO: &[&str] = &["doubt", "he", "i", "it", "she", "they", "we", "wonder", "you"];
 
 /// A word or a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Term {
     /// The stem of a word, the value of a number.
     pub text: String,
-    /// The word as it stands, in lower case and without marks.
+    /// The word as it stands, in lower case and without marks; a code of two
+    /// capitals that would else be a common word (`IT`) in capitals.
     pub word: String,
     pub is_number: bool,
     pub is_capital: bool,
-    /// Whether a negation before it in its clause denies it.
-    pub is_denied: bool,
+    /// How many negations before it in its clause deny it.
+    pub denials: u8,
+    /// Whether the text tells it as what held before something else.
+    pub is_former: bool,
     pub clause: u32,
     pub sentence: u32,
     pub span: Range<usize>,
+}
+
+impl Term {
+    /// Whether a negation before it in its clause denies it.
+    pub fn is_denied(&self) -> bool {
+        self.denials > 0
+    }
 }
 
 /// The terms of `text`, in order.
@@ -31,11 +46,37 @@ pub(super) fn read(text: &str) -> Vec<Term> {
     let pieces = pieces(text);
     let mut terms = Vec::with_capacity(pieces.len());
     let mut at = 0;
+    // In `IT WAS PARIS` and `who left us` capitals tell nothing.
+    let is_mixed = text.contains(char::is_uppercase)
+        && (text.contains(char::is_lowercase) || pieces.len() <= SHORT);
     while at < pieces.len() {
         at = push(text, &pieces, at, &mut terms);
+        if let Some(term) = terms.last_mut().filter(|_| is_mixed) {
+            code(text, term);
+        }
+    }
+    for at in 0..terms.len() {
+        // `Told us` names no country.
+        let is_pronoun = terms[at].word == "us" && (at == 0 || terms[at - 1].word != "the");
+        if is_mixed && is_pronoun {
+            terms[at].text = "us".to_owned();
+        }
     }
     deny(&mut terms);
     terms
+}
+
+/// Reads two capitals that would be a common word in small letters as a code:
+/// `US-DE` is not said by `República de Guatemala`.
+fn code(text: &str, term: &mut Term) {
+    let raw = &text[term.span.clone()];
+    let is_two = raw.len() == 2 && raw.bytes().all(|b| b.is_ascii_uppercase());
+    if is_two && !term.is_number && is_small_word(&term.word) {
+        raw.clone_into(&mut term.word);
+        if term.text != "america" {
+            raw.clone_into(&mut term.text);
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -84,12 +125,21 @@ fn pieces(text: &str) -> Vec<Piece> {
             }
             if !joins {
                 let initial = before.is_uppercase() && is_initial(text, at);
+                let titled = || {
+                    pieces.last().is_some_and(|last| {
+                        last.span.end == at && is_title(&text[last.span.clone()])
+                    })
+                };
                 match c {
-                    '.' if initial => {}
+                    '.' if initial || titled() => {}
+                    // `depot.test`, `7 a.m.`
+                    '.' if is_word(before) && (after.is_lowercase() || after.is_ascii_digit()) => {}
                     '.' | '!' | '?' | ';' | '\n' | '。' | '！' | '？' => {
                         sentence += 1;
                         clause += 1;
                     }
+                    // `20:20`, `1961–62`.
+                    ':' | '–' if before.is_ascii_digit() && after.is_ascii_digit() => {}
                     ',' | ':' | '(' | ')' | '–' | '—' | '"' | '“' | '”' | '，' => {
                         clause += 1
                     }
@@ -135,7 +185,8 @@ fn push(text: &str, pieces: &[Piece], at: usize, terms: &mut Vec<Term>) -> usize
         word: String::new(),
         is_number: true,
         is_capital: raw.starts_with(char::is_uppercase),
-        is_denied: false,
+        denials: 0,
+        is_former: false,
         clause: piece.clause,
         sentence: piece.sentence,
         span: piece.span.clone(),
@@ -256,16 +307,7 @@ fn spelled<'a>(
 /// Marks what negations deny: the rest of the clause, up to a turn.
 fn deny(terms: &mut [Term]) {
     for at in 0..terms.len() {
-        let next = terms.get(at + 1);
-        let next_is = |words: &[&str]| next.is_some_and(|n| words.contains(&n.word.as_str()));
-        let word = terms[at].word.as_str();
-        let denies = match word {
-            "not" => !next_is(&["only", "just", "to", "sure"]),
-            "no" => !next.is_some_and(|n| n.is_number) && !next_is(&["doubt", "wonder"]),
-            "instead" | "rather" => next_is(&["of", "than"]),
-            _ => NEGATIONS.contains(&word),
-        };
-        if !denies || terms[at].is_number {
+        if !is_negation(terms, at) {
             continue;
         }
         let clause = terms[at].clause;
@@ -273,7 +315,26 @@ fn deny(terms: &mut [Term]) {
             if term.clause != clause || TURNS.contains(&term.word.as_str()) {
                 break;
             }
-            term.is_denied = true;
+            term.denials = term.denials.saturating_add(1);
         }
     }
+}
+
+/// Whether the word at a term denies what follows.
+fn is_negation(terms: &[Term], at: usize) -> bool {
+    let next = terms.get(at + 1);
+    let next_is = |words: &[&str]| next.is_some_and(|n| words.contains(&n.word.as_str()));
+    let word = terms[at].word.as_str();
+    let denies = match word {
+        "not" => !next_is(&["only", "just", "to", "sure"]),
+        "no" => !next.is_some_and(|n| n.is_number) && !next_is(AFTER_NO),
+        "instead" | "rather" => next_is(&["of", "than"]),
+        _ => NEGATIONS.contains(&word),
+    };
+    denies && !terms[at].is_number
+}
+
+/// Whether a symbol right after the term would be denied.
+pub(super) fn denies_next(terms: &[Term], at: usize) -> bool {
+    terms[at].is_denied() || is_negation(terms, at)
 }

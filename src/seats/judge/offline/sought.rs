@@ -3,8 +3,10 @@
 use rustc_hash::FxHashSet;
 
 use super::lexicon::{is_stop, stem};
+use super::page::key;
 use super::periods::{Told, When, times};
 use super::reading::{Term, read};
+use super::symbols::symbol;
 use crate::text::Normal;
 use crate::text::normal::is_unspaced;
 
@@ -16,6 +18,8 @@ const MOST_WORDS: usize = 4;
 pub struct Sought {
     /// None where nothing can be looked for.
     pub(super) form: Option<Form>,
+    /// What is looked for in place of words where the value has none.
+    pub(super) symbol: Option<String>,
     is_yes_no: bool,
 }
 
@@ -25,11 +29,14 @@ pub(super) struct Form {
     pub times: Vec<Told>,
     /// The parts of a list, each looked for on its own; one for what is none.
     pub items: Vec<Item>,
-    pub is_denied: bool,
+    /// The most negations that deny a word of it.
+    pub denials: u8,
     /// The words as one, in lower case: `cornmill`.
     pub joined: Option<String>,
     /// What scripts without spaces are compared by.
     pub unspaced: Option<Normal>,
+    /// Where it has such a script: all its terms, in order.
+    pub sequence: Vec<String>,
     /// Stems of a name, from first to last.
     pub name: Option<Vec<String>>,
 }
@@ -54,7 +61,7 @@ impl Sought {
         let short = without_parentheses(value);
         let form = Form::new(short.as_deref().unwrap_or(value));
         let form = (!form.is_empty()).then_some(form);
-        Sought { form, is_yes_no: polarity(value).is_some() }
+        Sought { form, symbol: symbol(value), is_yes_no: polarity(value).is_some() }
     }
 
     /// Whether it says no more than yes or no: a text states it nowhere.
@@ -70,13 +77,15 @@ impl Sought {
                 let part = |item: &Item| Form {
                     items: vec![item.clone()],
                     times: Vec::new(),
-                    is_denied: form.is_denied,
+                    denials: form.denials,
                     joined: None,
                     unspaced: None,
+                    sequence: Vec::new(),
                     name: None,
                 };
                 let parts = form.items.iter().map(part);
-                parts.map(|form| Sought { form: Some(form), is_yes_no: false }).collect()
+                let sought = |form| Sought { form: Some(form), symbol: None, is_yes_no: false };
+                parts.map(sought).collect()
             }
             _ => vec![self.clone()],
         }
@@ -90,7 +99,7 @@ impl Sought {
 
     /// Whether nothing can be looked for: the value is punctuation.
     pub fn is_empty(&self) -> bool {
-        self.form.is_none()
+        self.form.is_none() && self.symbol.is_none()
     }
 }
 
@@ -103,11 +112,13 @@ impl Form {
             before > 0 && term.span.end <= times[before - 1].span.end
         };
         let rest: Vec<&Term> = terms.iter().filter(|term| !dated(term)).collect();
-        let is_denied = terms.iter().any(|term| term.is_denied);
+        let denials = terms.iter().map(|term| term.denials).max().unwrap_or(0);
         let words: Vec<&str> = terms.iter().map(|term| term.word.as_str()).collect();
-        let joined =
-            (words.len() > 1 && terms.iter().all(|t| !t.is_number)).then(|| stem(&words.concat()));
+        let joined = (words.len() > 1 && terms.iter().all(|t| !t.is_number))
+            .then(|| stem(&words.concat().to_lowercase()));
         let unspaced = value.chars().any(is_unspaced).then(|| Normal::new(value));
+        let keys = terms.iter().filter(|_| unspaced.is_some());
+        let sequence = keys.map(|term| key(term.is_number, &term.text)).collect();
         let name = name(value, &terms);
         let mut items = items(value, &rest, times.is_empty());
         // Long parts are clauses of one statement.
@@ -115,7 +126,7 @@ impl Form {
             items = vec![joined_up(items)];
         }
         times_once(&mut times);
-        Form { times, items, is_denied, joined, unspaced, name }
+        Form { times, items, denials, joined, unspaced, sequence, name }
     }
 
     fn is_empty(&self) -> bool {
@@ -179,7 +190,10 @@ fn items(value: &str, terms: &[&Term], is_list: bool) -> Vec<Item> {
         // A lone `one` counts; elsewhere it is as often a pronoun.
         if term.is_number && !(term.word == "one" && last > 0) {
             let next = terms.get(at + 1).filter(|n| !n.is_number && !is_stop(&n.word));
-            let counted = next.filter(|n| n.clause == term.clause).map(|n| n.text.clone());
+            // `9363.csv` counts nothing.
+            let gap = next.and_then(|next| value.get(term.span.end..next.span.start));
+            let next = next.filter(|n| n.clause == term.clause && gap != Some("."));
+            let counted = next.map(|next| next.text.clone());
             item.numbers.push(Count { value: term.text.clone(), counted });
         } else if !term.is_number && (only_stops || !is_stop(&term.word)) {
             item.words.push(term.text.clone());

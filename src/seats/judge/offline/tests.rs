@@ -106,6 +106,143 @@ fn what_is_denied_is_not_said() {
 }
 
 #[test]
+fn a_denial_within_the_question_does_not_excuse_a_denied_value() {
+    for question in [
+        "Who sings that you can't get what you want?",
+        "Which band sang “Never Without You”?",
+        "Before which day is a talk not allowed?",
+    ] {
+        assert_eq!(judged(question, "Rolling Stones", "It is not Rolling Stones."), "incorrect");
+        assert_eq!(judged(question, "Rolling Stones", "Rolling Stones"), "correct");
+    }
+    let question = "Which city did she not visit?";
+    for answer in ["She never went to Paris.", "She didn't visit Paris.", "Paris"] {
+        assert_eq!(judged(question, "Paris", answer), "correct", "{answer}");
+    }
+    for answer in ["It is not Paris.", "That isn't Paris.", "Not Paris."] {
+        assert_eq!(judged(question, "Paris", answer), "incorrect", "{answer}");
+    }
+}
+
+#[test]
+fn a_denied_time_with_equal_parts_is_denied_whole() {
+    wrong_for("20:20", &["It is not 20:20.", "never at 20:20"]);
+    right("20:20", &["It is 20:20.", "not 06:06, but 20:20"]);
+    wrong_for("2008", &["It was not September 14, 2008."]);
+    right("2008", &["It was not in May 2007: it was September 14, 2008."]);
+}
+
+#[test]
+fn a_denial_reaches_past_the_marks_within_a_value() {
+    wrong_for("Cannes, France", &["It is not Cannes, France.", "not in Cannes, France"]);
+    wrong_for("Red (colour)", &["It is not Red (colour)."]);
+    wrong_for("St. Louis, Mo", &["It is not St. Louis, Mo."]);
+    wrong_for("Mina \"Mo\" Lund", &["It is not Mina \"Mo\" Lund."]);
+    right("Cannes, France", &["It is Cannes, France.", "Not Nice, but Cannes, France."]);
+    let values = ["Cannes", "Cannes, France", "France"].map(str::to_owned);
+    let expect = Expectation::AnyOf(values.to_vec());
+    let kind = ProbeKind::Fact;
+    let grade = |answer| {
+        Offline.judge(&Grading { question: "Where?", kind, expect: &expect, stale: &[], answer })
+    };
+    // Also for what is one part of the denied value.
+    assert_eq!(grade("It is not Cannes, France.").verdict, Verdict::Incorrect);
+    assert_eq!(grade("It is not Nice, it is in France.").verdict, Verdict::Correct);
+}
+
+#[test]
+fn a_value_with_a_negation_is_denied_by_one_more() {
+    let title = "Rebel Without a Cause";
+    right(title, &["Rebel Without a Cause", "It is Rebel Without a Cause."]);
+    wrong_for(title, &["It is not Rebel Without a Cause."]);
+    right("did not adopt a dog", &["No she did not adopt a dog."]);
+}
+
+#[test]
+fn a_former_value_beside_one_of_now_is_not_said() {
+    let question = "What is the capital?";
+    for answer in [
+        "It used to be Paris, now it is Nice.",
+        "It used to be Paris, now it is Nice, France.",
+        "It was Paris until 2019, since then Nice.",
+        "It was Paris until 2019 and has been Nice since.",
+        "Paris was the capital until 2019; since then Nice has been it.",
+        "It was Paris, but now it is Nice.",
+        "It was formerly Paris. It is now Nice.",
+        "It is Nice now; it was Paris until May.",
+        "The former capital was Paris, the current one is Nice.",
+        "Paris is no longer the capital, now it is Nice.",
+    ] {
+        let judgement = verdict_of(question, "Paris", "", answer);
+        assert_eq!(judgement.verdict, Verdict::Incorrect, "{answer}");
+        assert_eq!(judged(question, "Nice", answer), "correct", "{answer}");
+    }
+    let why = verdict_of(question, "Paris", "", "It used to be Paris, now it is Nice.").rationale;
+    assert_eq!(why, "`Paris` is not said: it is told as former");
+}
+
+#[test]
+fn the_past_without_another_value_of_now_still_says_the_value() {
+    let question = "What is the capital?";
+    for answer in [
+        "It used to be Paris.",
+        "It was Paris, and it is still Paris now.",
+        "It has been Paris since 1790.",
+        "The decree was signed in Paris, now a large city.",
+        "It was moved to Paris and is now visited by many.",
+    ] {
+        assert_eq!(judged(question, "Paris", answer), "correct", "{answer}");
+    }
+    let event = "It was built by Eiffel and is now owned by the city.";
+    assert_eq!(judged("Who built the tower?", "Eiffel", event), "correct");
+}
+
+#[test]
+fn a_question_about_the_past_is_answered_by_the_former_value() {
+    let answer = "It used to be Paris, now it is Nice.";
+    for question in [
+        "What was the first capital?",
+        "What is the former capital?",
+        "What did the capital use to be?",
+        "What was the capital before the move?",
+        "What was the capital in 1901?",
+    ] {
+        assert_eq!(judged(question, "Paris", answer), "correct", "{question}");
+    }
+    let told = "It was Paris, now it is Nice.";
+    assert_eq!(judged("Which city was the capital?", "Paris", told), "correct");
+}
+
+#[test]
+fn a_code_of_two_capitals_is_not_said_by_a_common_word() {
+    let question = "Which US state was the first?";
+    assert_eq!(judged(question, "US-DE", "República de Guatemala"), "incorrect");
+    for answer in ["US-DE", "us-de", "It is DE."] {
+        assert_eq!(judged(question, "US-DE", answer), "correct", "{answer}");
+    }
+    wrong_for("US", &["He told us."]);
+    right("the US", &["in the us", "the United States", "US"]);
+    wrong_for("IT", &["It is sales."]);
+    right("IT", &["She works in IT.", "IT"]);
+}
+
+#[test]
+fn a_value_may_be_a_sign_alone() {
+    right("🍐", &["🍐", "The answer is 🍐.", "It's 🍐!"]);
+    wrong_for("🍐", &["🍎", "It is not 🍐.", "", "a pear"]);
+    right("❤️", &["❤", "I like ❤️ best"]);
+    right("→", &["it is →"]);
+    assert_eq!(verdict_of("", "🍐", "", "🍎").rationale, "`🍐` is not said: it lacks `🍐`");
+    let changed = "It used to be 🍐, now it is a plum.";
+    assert_eq!(judged("What is the sign?", "🍐", changed), "incorrect");
+}
+
+#[test]
+fn scripts_without_spaces_may_be_denied() {
+    wrong_for("南京大学", &["It is not 南京大学."]);
+}
+
+#[test]
 fn a_vague_answer_on_the_topic_is_wrong() {
     let question = "What book did Ana give to Ole?";
     for answer in ["A well-known novel.", "A book that Ana gave to Ole", "Something he liked"] {

@@ -11,6 +11,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::offline::asks_for_past;
 use crate::model::{Author, Expectation, Label, LabelledCase, LabelledQuestion, Planted};
 use crate::text::Normal;
 use shape::{Right, Shape, look};
@@ -233,12 +234,15 @@ impl Planter<'_> {
     }
 
     /// A value that the question lists as stale; where it lists none, the
-    /// expected one as past.
+    /// expected one as past. To a question that asks for a past value that
+    /// might be right.
     fn stale(&mut self, right: &str) {
         if let Some(old) = self.asked.stale.first() {
             let old = format!("It is {}.", old.trim_end_matches('.'));
             self.false_value(Planted::Stale, Label::Stale, old);
-        } else if let Some(wrong) = &self.wrong {
+        } else if let Some(wrong) =
+            self.wrong.as_ref().filter(|_| !asks_for_past(&self.asked.question))
+        {
             let text = format!("It used to be {right}, now it is {wrong}.");
             self.push(Planted::Stale, Label::Stale, text);
         }

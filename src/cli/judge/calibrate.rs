@@ -1,56 +1,38 @@
-//! `recap judge`.
+//! `recap judge calibrate`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clap::{Args, Subcommand};
+use clap::Args;
 
-use super::exchange::{Exchange, Line};
-use super::exit::{Exit, Failure};
-use super::inputs::DEFAULT;
-use super::model_name::OFFLINE;
-use super::report::print;
-use super::seating::judges;
-use super::{models, wire};
+use super::super::exit::{Exit, Failure};
+use super::super::inputs::DEFAULT;
+use super::super::report::print;
+use super::super::wire;
+use super::{Counted, Seat, wait};
 use crate::dataset::{DatasetError, Labels, bundled, load_labels};
 use crate::measure::{Graded, agreement};
-use crate::model::{JudgeReport, Judgement, LabelledCase, LabelledQuestion};
-use crate::report::{calibration_csv, calibration_json, calibration_table, verdicts_csv};
+use crate::model::{Judgement, LabelledCase, LabelledQuestion};
+use crate::report::{
+    calibration_csv, calibration_json, calibration_table, calls_csv, calls_table, verdicts_csv,
+};
 use crate::run::{grade, questions, sample};
-use crate::seats::judge::{Judge, Offline, plant};
+use crate::seats::judge::{Judge, plant};
 
 /// Violations that are printed: a file in a wrong shape has one a line.
 const PRINTED: usize = 100;
 
-/// Options of `recap judge`.
+/// Options of `recap judge calibrate`.
 #[derive(Debug, Args)]
-pub struct Arguments {
-    #[command(subcommand)]
-    action: Action,
-}
-
-#[derive(Debug, Subcommand)]
-enum Action {
-    /// Measure a judge: its agreement with people, and which planted answers it accepts
-    ///
-    /// Prints agreement, Cohen's kappa, false accepts and false rejects, by file, by who answered
-    /// and by what was planted: right answers, and wrong, vague, negated, stale, refused, empty and
-    /// injected ones to the same questions.
-    Calibrate(Calibrate),
-}
-
-#[derive(Debug, Args)]
-struct Calibrate {
+pub struct Calibrate {
     /// Answers that people graded: JSON lines (datasets/labelled.schema.json), EVOUNA, or the human
     /// table of OpenQA-eval; without any, answers are planted for the bundled quickstart
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Who judges: `offline`, or provider/model; two for a panel, and a third for what they
-    /// disagree on
-    #[arg(long, value_name = "MODEL", default_values_t = [OFFLINE.to_owned()])]
-    judge: Vec<String>,
+    #[command(flatten)]
+    seat: Seat,
 
     /// Grade at most so many of the labelled answers: of every group its share
     #[arg(long, value_name = "N")]
@@ -64,13 +46,6 @@ struct Calibrate {
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
 
-    #[command(flatten)]
-    line: Line,
-
-    /// Price list in litellm's field names to read instead of the bundled one
-    #[arg(long, value_name = "FILE")]
-    prices: Option<PathBuf>,
-
     /// Folder for calibration.csv and verdicts.csv, which holds every answer with its verdict
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -80,16 +55,18 @@ struct Calibrate {
     json: bool,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let Action::Calibrate(arguments) = &arguments.action;
-    let (judge, exchange) = judge(arguments)?;
+pub(in crate::cli) fn run(arguments: &Calibrate) -> Result<Exit, Failure> {
+    let (judge, exchange) = arguments.seat.fill(arguments.seed)?;
     let Exam { cases, left_out } = exam(arguments)?;
     if cases.is_empty() {
         return Err(Failure::with_code(Exit::Nothing, "there is no answer to grade")
             .help("give a file with labelled answers, or a higher --sample or --planted"));
     }
-    let judgements = graded(&judge, &cases, arguments.line.concurrency())?;
-    let ended = exchange.map_or(Ok(Exit::Done), |exchange| exchange.close())?;
+    let judgements = graded(&judge, &cases, arguments.seat.line.concurrency())?;
+    let (calls, ended) = match exchange {
+        Some(exchange) => (exchange.calls.take(), exchange.close()?),
+        None => (Vec::new(), Exit::Done),
+    };
     let report = agreement(&Graded {
         judge: judge.name(),
         source: judge.source(),
@@ -99,28 +76,22 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         left_out: &left_out,
     });
     if let Some(folder) = &arguments.out {
-        write(folder, &report, &cases, &judgements)?;
+        let verdicts = verdicts_csv(&cases, &judgements);
+        let mut files =
+            vec![("calibration.csv", calibration_csv(&report)), ("verdicts.csv", verdicts)];
+        if !calls.is_empty() {
+            files.push(("calls.csv", calls_csv(&calls)));
+        }
+        write(folder, &files)?;
     }
     let text = if arguments.json {
         calibration_json(&report)
     } else {
-        calibration_table(&report, wire::width(), wire::color())
+        let (width, color) = (wire::width(), wire::color());
+        calibration_table(&report, width, color) + &calls_table(&calls, width, color)
     };
     print(&text)?;
     Ok(ended)
-}
-
-/// The judge or the panel, and the line to the models in it.
-fn judge(arguments: &Calibrate) -> Result<(Arc<dyn Judge>, Option<Exchange>), Failure> {
-    if arguments.judge.iter().all(|name| name == OFFLINE) && arguments.judge.len() == 1 {
-        arguments.line.refuse_idle()?;
-        return Ok((Arc::new(Offline), None));
-    }
-    let prices = Arc::new(models::prices(arguments.prices.as_deref())?);
-    let typed: Vec<&str> = arguments.judge.iter().map(String::as_str).collect();
-    let mut exchange = Exchange::open(&arguments.line, &typed, &prices, arguments.seed)?;
-    exchange.warnings.iter().for_each(|warning| wire::say(&format!("warning: {warning}")));
-    Ok((judges(&arguments.judge, &mut exchange)?, Some(exchange)))
 }
 
 /// What is put to the judge.
@@ -200,19 +171,11 @@ fn graded(
     cases: &[LabelledCase],
     at_once: usize,
 ) -> Result<Vec<Judgement>, Failure> {
-    Ok(wire::runtime(1)?.block_on(grade(judge.as_ref(), cases, at_once)))
+    let counted = Counted::new(Arc::clone(judge), cases.len());
+    wait(grade(&counted, cases, at_once))
 }
 
-fn write(
-    folder: &Path,
-    report: &JudgeReport,
-    cases: &[LabelledCase],
-    judgements: &[Judgement],
-) -> Result<(), Failure> {
-    let files = [
-        ("calibration.csv", calibration_csv(report)),
-        ("verdicts.csv", verdicts_csv(cases, judgements)),
-    ];
+fn write(folder: &Path, files: &[(&str, Vec<u8>)]) -> Result<(), Failure> {
     let written = std::fs::create_dir_all(folder).and_then(|()| {
         files.iter().try_for_each(|(name, bytes)| std::fs::write(folder.join(name), bytes))
     });

@@ -1,0 +1,151 @@
+//! `recap judge RUN`: the answers of a finished run before another judge.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+
+use super::super::exit::{Exit, Failure};
+use super::super::report;
+use super::super::report::print;
+use super::{Counted, Seat, wait};
+use crate::model::{
+    Answer, CallRow, Cell, Manifest, Report, Seat as Asker, Source, TranscriptFacts,
+};
+use crate::run::{Folder, Loaded, judge_again};
+use crate::seats::judge::Judge;
+
+/// Options of `recap judge RUN`.
+#[derive(Debug, Args)]
+pub struct Again {
+    /// Folder of the run whose answers are graded again; nothing is replayed, answered or changed
+    /// in it
+    #[arg(required = true)]
+    run: Option<PathBuf>,
+
+    #[command(flatten)]
+    seat: Seat,
+
+    /// Folder of the new run; an earlier run in it is replaced [default: RUN-judged]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    /// Print the summary as JSON, and nothing else, on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+pub(in crate::cli) fn run(arguments: &Again) -> Result<Exit, Failure> {
+    let path = arguments.run.as_deref().expect("clap requires it");
+    let loaded = Loaded::read(path)?;
+    check(&loaded)?;
+    let out = out(path, arguments.out.as_deref())?;
+    let (judge, exchange) = arguments.seat.fill(loaded.manifest.seed)?;
+    let Loaded { manifest, mut transcripts, mut cells, calls, texts } = loaded;
+    let at_once = arguments.seat.line.concurrency();
+    let counted = Counted::new(Arc::clone(&judge), said(&cells));
+    wait(judge_again(&transcripts, &mut cells, &counted, at_once))?;
+    let (made, ended) = match &exchange {
+        Some(exchange) => (exchange.calls.take(), exchange.close()?),
+        None => (Vec::new(), Exit::Done),
+    };
+    let manifest = judged(manifest, judge.as_ref());
+    let calls = with_calls(calls, made);
+    // As a run that went through leaves them.
+    transcripts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
+    cells.sort_by(|a, b| a.key.cmp(&b.key));
+    let mut folder = Folder::create(&out, &manifest)?;
+    report::clear(&folder)?;
+    folder.sort_journal(&transcripts, &cells, &calls)?;
+    folder.write_texts(&texts)?;
+    let measured = report::measured(manifest, transcripts, cells, calls);
+    let formats = ["html", "csv", "json"].map(str::to_owned);
+    report::write(&folder, &measured, Some(&texts), &formats)?;
+    print(&shown(&measured, &folder, arguments.json))?;
+    Ok(match report::mostly_graded(&measured) {
+        true => ended,
+        false => Exit::Incomplete,
+    })
+}
+
+fn shown(measured: &Report, folder: &Folder, json: bool) -> String {
+    if json { report::summary_json(measured) } else { report::table(measured, folder) }
+}
+
+/// Whether there is something to grade.
+fn check(run: &Loaded) -> Result<(), Failure> {
+    if run.cells.is_empty() {
+        return Err(Failure::with_code(Exit::Nothing, "the run has no finished cell")
+            .help("run `recap bench` again"));
+    }
+    let mut asked = run.transcripts.iter().flat_map(|facts: &TranscriptFacts| &facts.probes);
+    if asked.clone().next().is_none() {
+        return Err(Failure::usage("the run asked no questions")
+            .help("give a run of `recap bench` on a data set with questions"));
+    }
+    if asked.all(|asked| asked.probe.question.is_empty()) {
+        return Err(Failure::usage(
+            "the run was made with --no-text: without its questions and answers nobody can grade it",
+        )
+        .help("run `recap bench` again without --no-text, or with another --judge"));
+    }
+    Ok(())
+}
+
+/// Answers that there are to grade, each distinct one once.
+fn said(cells: &[Cell]) -> usize {
+    let mut distinct = BTreeSet::new();
+    for cell in cells {
+        for row in cell.rows().into_iter().flat_map(|rows| &rows.probes) {
+            if let Answer::Said(text) = &row.answer {
+                distinct.insert((&cell.key.dataset, &cell.key.transcript, row.probe, text));
+            }
+        }
+    }
+    distinct.len()
+}
+
+/// Where the new run goes, never where the old one is.
+fn out(run: &Path, asked: Option<&Path>) -> Result<PathBuf, Failure> {
+    // A path such as `..` has no name of its own.
+    let whole = run.canonicalize().unwrap_or_else(|_| run.to_owned());
+    if let Some(out) = asked {
+        return match out.canonicalize() {
+            Ok(same) if same == whole => {
+                Err(Failure::usage(format!("--out is the run itself: `{}`", out.display()))
+                    .help("give another folder: the verdicts of the run are not overwritten"))
+            }
+            _ => Ok(out.to_owned()),
+        };
+    }
+    let name = run.file_name().or(whole.file_name()).unwrap_or_default().to_string_lossy();
+    let folder = if run.file_name().is_some() { run } else { &whole };
+    let first = folder.with_file_name(format!("{name}-judged"));
+    let later = (2..).map(|n| folder.with_file_name(format!("{name}-judged-{n}")));
+    Ok(std::iter::once(first).chain(later).find(|p| !p.exists()).expect("numbers do not end"))
+}
+
+/// The manifest of the new run.
+fn judged(mut manifest: Manifest, judge: &dyn Judge) -> Manifest {
+    let before = std::mem::replace(&mut manifest.judge, judge.name().to_owned());
+    manifest.source = match (manifest.answered_by(), judge.source()) {
+        (Source::Model, Source::Model) => Source::Model,
+        _ => Source::Lexical,
+    };
+    manifest.warnings.push(format!(
+        "judged again: {} graded the answers of a run that {before} had graded; nothing was \
+         replayed or answered anew",
+        judge.name()
+    ));
+    manifest
+}
+
+/// The calls that the new run rests on: those of the other seats, and what this
+/// judge was asked.
+fn with_calls(before: Vec<CallRow>, made: Vec<CallRow>) -> Vec<CallRow> {
+    let others = before.into_iter().filter(|call| call.seat != Asker::Judge);
+    let mut calls: Vec<CallRow> = others.chain(made).collect();
+    calls.sort_by(|a, b| (a.seat, &a.model, &a.key).cmp(&(b.seat, &b.model, &b.key)));
+    calls
+}

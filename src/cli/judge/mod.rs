@@ -1,0 +1,130 @@
+//! `recap judge`.
+
+mod again;
+mod calibrate;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use clap::{Args, Subcommand};
+
+use super::exchange::{Exchange, Line};
+use super::exit::{Exit, Failure};
+use super::seating::judges;
+use super::{models, wire};
+use crate::model::{Judgement, OFFLINE, Source};
+use crate::seats::judge::{Grading, Judge, Offline};
+
+/// Options of `recap judge`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
+
+    #[command(flatten)]
+    again: again::Again,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Measure a judge: its agreement with people, and which planted answers it accepts
+    ///
+    /// Prints agreement, Cohen's kappa, false accepts and false rejects, by file, by who answered
+    /// and by what was planted: right answers, and wrong, vague, negated, stale, refused, empty and
+    /// injected ones to the same questions.
+    Calibrate(calibrate::Calibrate),
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    match &arguments.action {
+        Some(Action::Calibrate(arguments)) => calibrate::run(arguments),
+        None => again::run(&arguments.again),
+    }
+}
+
+/// Waits for a judge; what is interrupted is said to be.
+fn wait<T>(grading: impl Future<Output = T>) -> Result<T, Failure> {
+    wire::runtime(1)?.block_on(async {
+        tokio::select! {
+            graded = grading => Ok(graded),
+            _ = tokio::signal::ctrl_c() => {
+                Err(Failure::with_code(Exit::Interrupted, "interrupted; nothing was written")
+                    .help("with --cassette FILE --record, a second run pays only for the rest"))
+            }
+        }
+    })
+}
+
+/// A judge whose progress is told every few seconds.
+struct Counted {
+    judge: Arc<dyn Judge>,
+    graded: AtomicUsize,
+    of: usize,
+    told: Mutex<Instant>,
+}
+
+impl Counted {
+    /// Lines come at most this often.
+    const EVERY: Duration = Duration::from_secs(5);
+
+    fn new(judge: Arc<dyn Judge>, of: usize) -> Self {
+        Self { judge, graded: AtomicUsize::new(0), of, told: Mutex::new(Instant::now()) }
+    }
+}
+
+#[async_trait]
+impl Judge for Counted {
+    async fn grade(&self, grading: &Grading<'_>) -> Judgement {
+        let judgement = self.judge.grade(grading).await;
+        let graded = self.graded.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut told = self.told.lock().expect("showing does not panic");
+        if told.elapsed() >= Self::EVERY {
+            *told = Instant::now();
+            wire::say(&format!("{graded} of {} answers graded", self.of));
+        }
+        judgement
+    }
+
+    fn name(&self) -> &str {
+        self.judge.name()
+    }
+
+    fn source(&self) -> Source {
+        self.judge.source()
+    }
+}
+
+/// The judge's seat.
+#[derive(Debug, Args)]
+struct Seat {
+    /// Who judges: `offline`, or provider/model; two for a panel, and a third for what they
+    /// disagree on
+    #[arg(long, value_name = "MODEL", default_values_t = [OFFLINE.to_owned()])]
+    judge: Vec<String>,
+
+    #[command(flatten)]
+    line: Line,
+
+    /// Price list in litellm's field names to read instead of the bundled one
+    #[arg(long, value_name = "FILE")]
+    prices: Option<PathBuf>,
+}
+
+impl Seat {
+    /// The judge or the panel, and the line to the models in it.
+    fn fill(&self, seed: u64) -> Result<(Arc<dyn Judge>, Option<Exchange>), Failure> {
+        if self.judge.iter().all(|name| name == OFFLINE) && self.judge.len() == 1 {
+            self.line.refuse_idle()?;
+            return Ok((Arc::new(Offline), None));
+        }
+        let prices = Arc::new(models::prices(self.prices.as_deref())?);
+        let typed: Vec<&str> = self.judge.iter().map(String::as_str).collect();
+        let mut exchange = Exchange::open(&self.line, &typed, &prices, seed)?;
+        exchange.warnings.iter().for_each(|warning| wire::say(&format!("warning: {warning}")));
+        Ok((judges(&self.judge, &mut exchange)?, Some(exchange)))
+    }
+}

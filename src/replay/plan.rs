@@ -1,0 +1,51 @@
+//! What a cell is made of.
+
+use std::sync::Arc;
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+
+use crate::model::{CellKey, Standing};
+use crate::pricing::Agent;
+use crate::strategy::Preset;
+
+/// One cell to be run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Which one.
+    pub key: CellKey,
+    /// The row's preset.
+    pub preset: Arc<Preset>,
+    /// Assumed context limit in tokens.
+    pub window: u64,
+    /// Whether absolute numbers scale with the window.
+    pub scaled: bool,
+    /// Seed of the run; mixed with the cell's key.
+    pub seed: u64,
+    /// Whether the compactor is the offline stand-in.
+    pub offline: bool,
+    /// Who pays for the session: one bill each.
+    pub agents: Arc<[Agent]>,
+    /// The model in the compactor's seat; `None`: the stand-in, whose calls are
+    /// billed as the agent's model.
+    pub compactor: Option<Arc<Agent>>,
+}
+
+impl Plan {
+    /// How the row stands in the comparison.
+    pub fn standing(&self) -> Standing {
+        if self.preset.control {
+            Standing::Control
+        } else if self.offline && self.preset.uses_compactor() {
+            Standing::StandIn
+        } else {
+            Standing::Ranked
+        }
+    }
+
+    /// The cell's own stream: seed and key.
+    pub(super) fn random(&self) -> ChaCha8Rng {
+        let key = format!("{}\u{0}{:?}", self.seed, self.key);
+        ChaCha8Rng::from_seed(*blake3::hash(key.as_bytes()).as_bytes())
+    }
+}
