@@ -22,7 +22,7 @@ pub mod pricing;
 /// Providers' caches, simulated.
 pub mod prompt_cache;
 
-/// Requests to models and their replies, as providers put them on the wire.
+/// Models of providers: calls, recordings, limits, budget.
 pub mod llm;
 
 /// Recorded sessions in: formats, detection, checks.

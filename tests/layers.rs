@@ -143,12 +143,17 @@ fn only_the_command_line_reads_the_environment_and_the_wall_clock() {
     only_in(&["env::var", "env::args"], &["cli/wire.rs"]);
     only_in(&["Timestamp::now", "SystemTime::now"], &["cli/"]);
     // What a call takes is measured, and its waits have an end.
-    only_in(&["Instant::now"], &["cli/", "llm/"]);
+    only_in(&["Instant::now"], &["cli/", "llm/", "strategy/mechanisms/command/"]);
 }
 
 #[test]
 fn only_the_http_client_opens_a_socket() {
     only_in(&["TcpStream", "TcpListener", "UdpSocket", "reqwest::"], &["llm/http.rs"]);
+}
+
+#[test]
+fn only_a_preset_of_the_users_starts_a_program() {
+    only_in(&["std::process", "tokio::process"], &["main.rs", "strategy/mechanisms/command/"]);
 }
 
 #[test]

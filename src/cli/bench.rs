@@ -17,7 +17,9 @@ use crate::dataset::Dataset;
 use crate::model::{INSTRUMENT, Manifest, Prices, Probe, Provenance, Report, Source};
 use crate::pricing::Agents;
 use crate::replay::WindowSpec;
-use crate::run::{Finished, Folder, RunSpec, Sample, Seats, prepare, run as run_cells};
+use crate::run::{
+    Finished, Folder, RunSpec, Sample, Seats, prepare, run as run_cells, without_words,
+};
 use crate::strategy::Preset;
 use crate::tokens::Counter;
 
@@ -172,8 +174,9 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
             .help(format!("`recap report {}` renders it", path.display()))),
         }
     });
-    // Cells that were cut off must not keep the program waiting.
-    runtime.shutdown_background();
+    // Cells that were cut off must not keep the program waiting, but for the
+    // moment in which they end the programs that they started.
+    runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     progress.finish();
     let ran = ran?;
     // What no model could be asked was not measured: nothing is rendered then.
@@ -201,6 +204,8 @@ fn finish(
     finished: Finished,
 ) -> Result<Exit, Failure> {
     let Finished { transcripts, cells, calls, texts } = finished;
+    let cells =
+        if arguments.no_text { cells.into_iter().map(without_words).collect() } else { cells };
     let failed = cells.iter().filter(|c| c.rows().is_none()).count();
     let measured = report::measured(manifest, transcripts, cells, calls);
     if !arguments.no_text {

@@ -8,6 +8,11 @@ use clap::{Args, Subcommand};
 
 use super::exit::{Exit, Failure};
 use super::report::print;
+use super::wire;
+use crate::dataset::bundled;
+use crate::model::CellKey;
+use crate::replay::{Plan, Subject, WindowSpec};
+use crate::run::{Conduct, try_out};
 use crate::strategy::{Preset, builtin, builtin_names};
 
 /// Rows of a run where none is named: the controls, and the seven mechanisms
@@ -34,6 +39,15 @@ const WITH_PROBES: &str = "evidence";
 
 /// The control that is `full` where no vendor's compaction is on record.
 const WITH_COMPACTIONS: &str = "recorded";
+
+/// The bundled data set on which presets are tried.
+const TRIED_ON: &str = "quickstart";
+
+/// Sessions of a kind in it, one behind the other.
+const PER_KIND: usize = 2;
+
+/// The window at which they are tried.
+const TRIED_AT: &str = "25%";
 
 /// What the data of a run hold.
 #[derive(Clone, Copy, Debug)]
@@ -161,10 +175,13 @@ enum Action {
         #[arg(long, value_name = "TOKENS")]
         window: Option<u64>,
     },
-    /// Check a preset file
+    /// Check a preset, and try it on synthetic sessions: it runs through, keeps calls with their
+    /// results, does the same twice and after being saved and restored; a preset with a command
+    /// runs its program
     Check {
-        /// The file
-        file: String,
+        /// A file of your own, or a built-in preset
+        #[arg(value_name = "NAME|FILE")]
+        name: String,
     },
 }
 
@@ -172,13 +189,96 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let text = match &arguments.action {
         None | Some(Action::List) => list()?,
         Some(Action::Show { name, window }) => show(name, *window)?,
-        Some(Action::Check { file }) => {
-            let preset = load(file, &[])?;
-            format!("{}: {} stages, no error\n", preset.name, preset.stages.len())
-        }
+        Some(Action::Check { name }) => check(name)?,
     };
     print(&text)?;
     Ok(Exit::Done)
+}
+
+/// Reads a preset and tries it on bundled sessions, one of each kind.
+fn check(name: &str) -> Result<String, Failure> {
+    let preset = Arc::new(load(name, &[])?);
+    let stages = preset.stages.len();
+    let plural = if stages == 1 { "" } else { "s" };
+    let mut text = format!("{}: {stages} stage{plural}, no error\n", preset.name);
+    if stages == 0 {
+        return Ok(text);
+    }
+    let dataset = bundled(TRIED_ON).expect("it ships with the program")?;
+    let (counter, runtime) = (wire::counter(None), wire::runtime(1)?);
+    let seats = wire::seats(&counter);
+    let mut all = Vec::new();
+    for transcript in dataset.transcripts.into_iter().step_by(PER_KIND) {
+        let subject = Subject::new(&dataset.name, transcript, Arc::clone(&counter));
+        let plan = tried(&preset, &subject)?;
+        let tried = runtime.block_on(try_out(&subject, &plan, seats.compactor.as_ref()));
+        let id = &subject.facts.transcript;
+        all.push(tried.map_err(|e| {
+            Failure::with_code(Exit::Incomplete, format!("{}, tried on {id}: {e}", preset.name))
+        })?);
+    }
+    conduct(&mut text, &all);
+    Ok(text)
+}
+
+fn tried(preset: &Arc<Preset>, subject: &Subject) -> Result<Plan, Failure> {
+    let window: WindowSpec = TRIED_AT.parse().expect("it is a share");
+    Ok(Plan {
+        key: CellKey {
+            dataset: subject.facts.dataset.clone(),
+            transcript: subject.facts.transcript.clone(),
+            strategy: preset.name.clone(),
+            window: window.label().to_owned(),
+            replicate: 0,
+        },
+        preset: Arc::clone(preset),
+        window: window.tokens(&subject.recording.sizes).map_err(wire::too_small)?,
+        scaled: true,
+        seed: 0,
+        offline: true,
+        agents: Arc::new([]),
+        compactor: None,
+    })
+}
+
+/// What came of trying, in words.
+fn conduct(text: &mut String, all: &[Conduct]) {
+    let sum = |count: fn(&Conduct) -> u64| all.iter().map(count).sum::<u64>();
+    let [verbatim, edited, folded, gone] =
+        [0, 1, 2, 3].map(|state| all.iter().map(|one| one.messages[state]).sum::<u64>());
+    let compactions = sum(|one| one.compactions);
+    let _ = writeln!(
+        text,
+        "tried on {} sessions of {TRIED_ON} at {TRIED_AT} of their tokens: {} requests, {} over \
+         the window",
+        all.len(),
+        sum(|one| one.requests),
+        sum(|one| one.overflows),
+    );
+    if compactions == 0 {
+        text.push_str("no stage ever changed anything there\n");
+    } else {
+        let each = |tokens: u64| tokens / compactions;
+        let _ = writeln!(
+            text,
+            "{compactions} compactions, on average from {} to {} tokens",
+            each(sum(|one| one.tokens_before)),
+            each(sum(|one| one.tokens_after)),
+        );
+    }
+    if let Some(differs) = all.iter().find_map(|one| one.differs.as_ref()) {
+        let _ = writeln!(
+            text,
+            "two runs differ ({differs}): it calls models of its own, so rows differ from run to \
+             run; saving and restoring was not tried"
+        );
+    } else {
+        let _ = writeln!(
+            text,
+            "messages at the end: {verbatim} verbatim, {edited} edited, {folded} folded, {gone} gone\n\
+             the same twice, and the same after being saved and restored"
+        );
+    }
 }
 
 fn list() -> Result<String, Failure> {
@@ -230,6 +330,14 @@ fn show(name: &str, window: Option<u64>) -> Result<String, Failure> {
         for (key, value) in &stage.parameters {
             let _ = writeln!(text, "  {key} = {value}");
         }
+    }
+    for (folder, command) in preset.commands() {
+        let _ = writeln!(
+            text,
+            "\nruns `{}` in {} with your rights: run it only if you trust it",
+            command.join(" "),
+            folder.display()
+        );
     }
     if let Some(native) = preset.native_window.filter(|n| *n != window) {
         let _ = writeln!(

@@ -1,7 +1,10 @@
-//! Requests to models and their replies, as providers put them on the wire.
+//! Models of providers: what is asked and answered, as each puts it on the wire,
+//! and how a call gets there.
 //!
-//! Encoding and decoding are pure: no socket, no key, no clock. [`Live`] sends
-//! a request, within limits and budget, and only `http` opens a socket.
+//! A call passes through what wraps it: [`Scrubbed`](crate::llm::Scrubbed) takes
+//! secrets out, [`Once`](crate::llm::Once) makes each distinct call once or reads it
+//! from a cassette, [`Live`](crate::llm::Live) sends it within limits and budget.
+//! Encoding and decoding (`providers`) are pure; only `http` opens a socket.
 
 mod budget;
 mod call;

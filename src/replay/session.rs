@@ -79,7 +79,11 @@ pub async fn replay(subject: &Subject, plan: &Plan, compactor: &dyn Compactor) -
         AskedFrom::Evidence => Ok(evidence_alone(subject, plan)),
         AskedFrom::Context => match Session::open(subject, plan, compactor) {
             Err(error) => Err(error),
-            Ok(mut session) => session.run_to_end().await.map(|()| session.finish()),
+            Ok(mut session) => {
+                let ran = session.run_to_end().await;
+                session.close().await;
+                ran.map(|()| session.finish())
+            }
         },
     };
     let (outcome, texts, probed) = match ran {
@@ -239,23 +243,6 @@ impl<'a> Session<'a> {
             let name = running.stage.mechanism.name;
             let prepared = running.mechanism.prepare(&mut self.context, &mut self.shared, &host);
             prepared.map_err(|e| format!("{name}: {e}"))?;
-        }
-        Ok(())
-    }
-
-    /// Looks at every stage of a point, in order. What any of them hid the
-    /// last time is lifted first, so that each computes from the full store
-    /// and from what the ones before it do now (`semantics` 16 and 21).
-    async fn look_all(&mut self, at: At) -> Result<(), String> {
-        let due: Vec<usize> =
-            (0..self.stages.len()).filter(|&number| self.stages[number].stage.at == at).collect();
-        let before = self.context.weight();
-        for &number in &due {
-            self.context.begin_stage(number as u32);
-        }
-        self.adjust_reported(before);
-        for number in due {
-            self.look(number).await?;
         }
         Ok(())
     }

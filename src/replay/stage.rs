@@ -58,6 +58,30 @@ struct Ran {
 }
 
 impl Session<'_> {
+    /// Lets the processes of mechanisms end.
+    pub async fn close(&mut self) {
+        for running in &mut self.stages {
+            running.mechanism.close().await;
+        }
+    }
+
+    /// Looks at every stage of a point, in order. What any of them hid the
+    /// last time is lifted first, so that each computes from the full store
+    /// and from what the ones before it do now (`semantics` 16 and 21).
+    pub(super) async fn look_all(&mut self, at: At) -> Result<(), String> {
+        let due: Vec<usize> =
+            (0..self.stages.len()).filter(|&number| self.stages[number].stage.at == at).collect();
+        let before = self.context.weight();
+        for &number in &due {
+            self.context.begin_stage(number as u32);
+        }
+        self.adjust_reported(before);
+        for number in due {
+            self.look(number).await?;
+        }
+        Ok(())
+    }
+
     /// Looks at a stage; runs it if it is due.
     pub(super) async fn look(&mut self, number: usize) -> Result<(), String> {
         self.context.begin_stage(number as u32);
@@ -110,10 +134,11 @@ impl Session<'_> {
             return Err(format!("{name}: the compactor could not be asked: {why}"));
         }
         let outcome = result.map_err(|e: StrategyError| format!("{name}: {e}"))?;
-        let cpu_ms = spent.as_secs_f64() * 1e3;
+        let cpu_ms = (spent + outcome.cpu).as_secs_f64() * 1e3;
         self.cpu_ms += cpu_ms;
         let is_view = running.stage.mechanism.is_view;
-        let calls = meter.take();
+        let mut calls = meter.take();
+        calls.extend(&outcome.calls);
         let row = CompactionRow { cpu_ms, ..self.row(number, before, &calls, &outcome) };
         let texts = self.context.synthetic_texts(synthetic);
         let texts = texts.map(|text| (text_hash(text), text.to_owned())).collect::<Vec<_>>();

@@ -7,6 +7,7 @@ mod again;
 mod answerable;
 mod asking;
 mod calibrate;
+mod conduct;
 mod folder;
 mod observer;
 mod pool;
@@ -14,6 +15,8 @@ mod wordless;
 
 pub use again::judge_again;
 pub use calibrate::{grade, questions, sample};
+pub use conduct::{Conduct, try_out};
 pub use folder::{Folder, FolderError, Loaded};
 pub use observer::{Event, Observer};
 pub use pool::{Finished, Prepared, RunError, RunSpec, Sample, Seats, plan, prepare, run};
+pub use wordless::cell as without_words;

@@ -2,6 +2,7 @@
 //! measured stays. No measure reads these words, so the figures are the same.
 
 use crate::model::{Answer, Cell, CellOutcome, Expectation, Judgement, TranscriptFacts, Verdict};
+use crate::strategy::ITS_WORDS;
 
 /// Facts without questions, expected and stale values. Which kind of answer is
 /// expected stays.
@@ -21,8 +22,12 @@ pub fn facts(mut facts: TranscriptFacts) -> TranscriptFacts {
 /// What the words of a provider follow in a reason.
 const PROVIDER: &str = "the provider answered ";
 
-/// A reason without the provider's words, which may quote what was sent.
+/// A reason without the words of a provider or of a program, which may quote
+/// what was sent.
 fn in_our_words(why: &mut String) {
+    if let Some(at) = why.find(ITS_WORDS) {
+        why.truncate(at);
+    }
     let Some(start) = why.find(PROVIDER).map(|at| at + PROVIDER.len()) else { return };
     if let Some(end) = why[start..].find(": ") {
         why.truncate(start + end);
@@ -73,6 +78,7 @@ mod tests {
                 "not answered: the provider answered 400, bad request",
             ),
             ("the provider answered 503, overloaded", "the provider answered 503, overloaded"),
+            ("it ended without an answer; its words: secret", "it ended without an answer"),
             ("the reply was cut off at 120 tokens", "the reply was cut off at 120 tokens"),
         ] {
             let mut why = told.to_owned();

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -12,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::compactor::{Compactor, CompactorError};
+use super::compactor::{Compactor, CompactorError, ModelCall};
 use super::context::{Context, EntryId, OpError};
 use super::trigger::When;
 use crate::model::{MessageIndex, RecordedCompaction};
@@ -93,6 +94,10 @@ pub struct Outcome {
     pub notices: Vec<String>,
     /// Whether the session ends here and a new one begins.
     pub ends_session: bool,
+    /// Calls of models that it made itself, past the compactor's seat.
+    pub calls: Vec<ModelCall>,
+    /// CPU time that a process of its own took.
+    pub cpu: Duration,
 }
 
 /// State that the stages of one preset share.
@@ -117,6 +122,18 @@ pub enum StrategyError {
     /// A model call failed and the preset has no fallback.
     #[error("the compactor failed: {0}")]
     Compactor(#[from] CompactorError),
+    /// A program of the user's did not answer, or not as agreed.
+    #[error("preset `{preset}`, {during} of `{program}`: {problem}")]
+    Program {
+        /// The preset that names it.
+        preset: String,
+        /// The command.
+        program: String,
+        /// When: at its start, or at which call.
+        during: String,
+        /// What is wrong, with its last words behind [`ITS_WORDS`](super::ITS_WORDS).
+        problem: String,
+    },
     /// A saved state that this mechanism did not write.
     #[error("cannot restore the state of `{mechanism}`: {reason}")]
     State {
@@ -158,6 +175,9 @@ pub trait Strategy: Send {
         shared: &mut PresetState,
         host: &Host<'_>,
     ) -> Result<Outcome, StrategyError>;
+
+    /// The session is over: a process of its own may end.
+    async fn close(&mut self) {}
 
     /// What a later session needs to go on where this one stopped. Stateless
     /// mechanisms have none.

@@ -26,7 +26,7 @@ pub use context::{
     Context, Entry, EntryId, Marks, Op, OpError, Place, Recording, Saved, Sent, Step,
 };
 pub use host::{Fallback, Host, Outcome, PresetState, Record, Strategy, StrategyError};
-pub use mechanisms::MECHANISMS;
+pub use mechanisms::{ITS_WORDS, MECHANISMS};
 pub use preset::{
     AskedFrom, Breakpoint, Budget, Build, BuiltStage, MechanismSpec, Preset, PresetError, Scale,
     Stage, builtin, builtin_names,

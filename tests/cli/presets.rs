@@ -1,4 +1,5 @@
-//! Presets of the user's own, overrides, and cells that fail.
+//! Presets of the user's own, overrides, programs as strategies, and cells that
+//! fail.
 
 use crate::desk::Desk;
 
@@ -183,4 +184,113 @@ fn the_control_evidence_is_refused_where_there_are_no_probes() {
     let ran = desk.recap(&["show", "pi.jsonl", "--strategy", "evidence"]);
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("sends no requests"), "{}", ran.err);
+}
+
+/// A preset whose program answers each `compact` with `answer`, in Python.
+fn program(answer: &str) -> Desk {
+    let desk = Desk::with_sessions();
+    let source = format!(
+        "import json, os, random, sys, time\nfor line in sys.stdin:\n    m = json.loads(line)\n    \
+         if m['type'] == 'close': break\n    \
+         print(json.dumps({answer} if m['type'] == 'compact' else {{'type': 'ready'}}), flush=True)\n"
+    );
+    desk.file("mine.py", source);
+    desk.file("mine.toml", MINE.replace("sliding-window", "command").replace("last = 3", COMMAND));
+    desk
+}
+
+const COMMAND: &str = "command = [\"python3\", \"mine.py\"]";
+
+/// Keeps the messages that an expression over all ids names.
+fn keeping(ids: &str) -> String {
+    format!("{{'type': 'context', 'messages': [{{'id': i}} for i in {ids}]}}")
+}
+
+#[test]
+fn a_program_is_a_row_like_any_other() {
+    let desk = program(&keeping("m['context']"));
+    desk.good(&["bench", "pi.jsonl", "--strategy", "mine.toml", "--out", "run"]);
+    assert_eq!(rows(&desk), ["empty", "full", "id-list", "mine"]);
+    let shown = desk.good(&["strategies", "show", "mine.toml"]).out;
+    assert_says(&shown, &["runs `python3 mine.py` in ", "with your rights", "trust"]);
+    let shown = desk.good(&["show", "pi.jsonl", "--strategy", "mine.toml"]).out;
+    assert_says(&shown, &["request 3 of 4"]);
+}
+
+#[test]
+fn a_program_that_fails_costs_its_own_row_and_its_words_are_not_shared() {
+    let desk = program("sys.exit('about the blue heron')");
+    let run = ["bench", "pi.jsonl", "--strategy", "mine.toml"];
+    let ran = desk.recap(&[&run[..], &["--out", "run"]].concat());
+    assert_eq!(ran.code, 3, "{ran:?}");
+    let error =
+        "preset `mine`, call 1 of `python3 mine.py`: it ended without an answer (exit status: 1)";
+    assert_says(&ran.err, &[error, "about the blue heron"]);
+    let requests = desk.csv("run/requests.csv");
+    assert_eq!(requests.iter().filter(|r| r["strategy"] == "full").count(), 4);
+    desk.recap(&[&run[..], &["--out", "shared", "--no-text"]].concat());
+    assert_says(&desk.read("shared/cells.jsonl"), &[error]);
+    for file in desk.list("shared") {
+        assert!(!desk.read(&format!("shared/{file}")).contains("blue heron"), "{file}");
+    }
+}
+
+#[test]
+fn a_preset_is_checked_by_trying_it() {
+    let desk = program(&keeping("m['context']"));
+    let said = desk.good(&["strategies", "check", "mine.toml"]).out;
+    assert_says(
+        &said,
+        &["mine: 1 stage, no error", "tried on 3 sessions", "no stage ever changed"],
+    );
+    let said = desk.good(&["strategies", "check", "sliding-window"]).out;
+    assert_says(&said, &["gone", "the same twice, and the same after being saved and restored"]);
+    let tried = |answer: &str| program(answer).recap(&["strategies", "check", "mine.toml"]);
+    let broken = tried(&keeping("m['context'][-1:]"));
+    assert_eq!(broken.code, 3);
+    assert_says(&broken.err, &["mine, tried on ", "without its call"]);
+    let silent = tried("{}");
+    assert_says(&silent.err, &["call 1 of `python3 mine.py`: its answer has no `type`"]);
+}
+
+#[test]
+fn a_program_that_is_not_the_same_twice_is_told_so() {
+    let note = "{'type': 'operations', 'operations': [{'note': {'key': 'k', 'text': 'x ' * random.randrange(1000)}}]";
+    let tried = |more: &str| {
+        program(&format!("{note}{more}}}")).recap(&["strategies", "check", "mine.toml"])
+    };
+    let bare = tried("");
+    assert_eq!(bare.code, 3);
+    assert_says(&bare.err, &["two runs of the same session differ"]);
+    let with_models = tried(", 'usage': [{'input': 10, 'output': 1}]");
+    assert_eq!(with_models.code, 0, "{}", with_models.err);
+    assert_says(&with_models.out, &["it calls models of its own"]);
+}
+
+#[test]
+#[cfg(unix)]
+fn an_interrupted_run_leaves_no_program_behind() {
+    use std::process::Command;
+    let desk = program("open('pid', 'w').write(str(os.getpid())) and time.sleep(600)");
+    let mut run = Command::new(assert_cmd::cargo::cargo_bin!("recap"))
+        .args(["bench", "pi.jsonl", "--strategy", "mine.toml", "--out", "run"])
+        .current_dir(desk.path("."))
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let pid = || std::fs::read_to_string(desk.path("pid")).ok().filter(|pid| !pid.is_empty());
+    for _ in 0..1_000 {
+        if pid().is_some() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let pid = pid().expect("the program was started");
+    let interrupt = run.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &interrupt]).status().unwrap().success());
+    assert_eq!(run.wait().unwrap().code(), Some(130));
+    let state = Command::new("ps").args(["-o", "stat=", "-p", &pid]).output().unwrap().stdout;
+    let state = String::from_utf8(state).unwrap();
+    assert!(state.trim().is_empty() || state.trim().starts_with('Z'), "{state}");
 }

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use crate::desk::Desk;
+use recap::model::INSTRUMENT;
 
 /// Every file of the run, by name.
 fn files(desk: &Desk) -> Vec<(String, String)> {
@@ -118,10 +119,11 @@ fn a_run_of_another_version_of_the_instrument_is_refused() {
     let desk = Desk::with_sessions();
     desk.good(&["bench", "pi.jsonl", "--out", "run"]);
     let manifest = desk.read("run/manifest.json");
-    let old = manifest.replacen("\"instrument\": 3", "\"instrument\": 1", 1);
+    let old = manifest.replacen(&format!("\"instrument\": {INSTRUMENT}"), "\"instrument\": 1", 1);
     assert_ne!(old, manifest);
     // An old manifest lacks what was added since; that is not what is wrong with it.
     desk.file("run/manifest.json", old.replacen("\"answerer\"", "\"nobody\"", 1));
     let error = desk.refused(&["report", "run"]);
-    assert!(error.contains("version 1 of the instrument, this program is version 3"), "{error}");
+    let told = format!("version 1 of the instrument, this program is version {INSTRUMENT}");
+    assert!(error.contains(&told), "{error}");
 }

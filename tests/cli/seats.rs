@@ -342,7 +342,7 @@ fn a_server_that_is_not_there_ends_a_run_without_a_verdict() {
     let desk = Desk::new();
     let ran = bench(&desk, &nowhere(), &["--attempts", "1", "--out", "run"]);
     assert_eq!(ran.code, 3, "{ran:?}");
-    assert!(ran.err.contains("error: openai/m"), "{}", ran.err);
+    assert!(ran.err.contains("calls brought no reply: openai/m"), "{}", ran.err);
     assert!(desk.path("run/report.html").exists(), "what needs no model is reported");
 }
 

@@ -28,7 +28,8 @@ impl EntryId {
         Self(SYNTHETIC + ordinal as u32)
     }
 
-    pub(super) fn ordinal(self) -> Option<usize> {
+    /// Its number among the synthetic entries, if it is one.
+    pub(crate) fn ordinal(self) -> Option<usize> {
         (self.0 >= SYNTHETIC).then(|| (self.0 - SYNTHETIC) as usize)
     }
 }

@@ -1,6 +1,7 @@
 //! The mechanisms, one per file. Adding one is adding a file and two lines.
 
 mod chunked_summary;
+mod command;
 mod continuation;
 mod empty;
 mod extraction;
@@ -17,11 +18,15 @@ mod snapshot_dedup;
 #[cfg(test)]
 mod tests;
 
+pub use command::ITS_WORDS;
+pub(crate) use command::{SPEC as COMMAND, named_files};
+
 use super::preset::MechanismSpec;
 
 /// Every mechanism.
 pub static MECHANISMS: &[&MechanismSpec] = &[
     &chunked_summary::SPEC,
+    &command::SPEC,
     &continuation::SPEC,
     &empty::SPEC,
     &fifo::SPEC,

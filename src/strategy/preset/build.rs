@@ -1,6 +1,7 @@
 //! From a stage as written to a mechanism that runs.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -44,6 +45,12 @@ pub struct Build<'a> {
     pub scale: Scale,
     /// Assumed context limit.
     pub window: u64,
+    /// Name of the preset.
+    pub preset: &'a str,
+    /// Position of the stage in the preset, from 1.
+    pub stage: usize,
+    /// Folder of the preset's file, if it is one of the user's own.
+    pub folder: Option<&'a Path>,
     prompts: &'a BTreeMap<String, String>,
 }
 
@@ -124,8 +131,15 @@ impl Preset {
         let scale = self.scale(window, scaled);
         let mut built = Vec::new();
         for (number, stage) in self.stages.iter().enumerate() {
-            let build =
-                Build { parameters: &stage.parameters, scale, window, prompts: &self.prompts };
+            let build = Build {
+                parameters: &stage.parameters,
+                scale,
+                window,
+                preset: &self.name,
+                stage: number + 1,
+                folder: self.folder.as_deref(),
+                prompts: &self.prompts,
+            };
             let mechanism = (stage.mechanism.build)(&build).map_err(|problem| PresetError {
                 place: format!("stage {} ({})", number + 1, stage.mechanism.name),
                 problem,

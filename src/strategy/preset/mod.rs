@@ -1,6 +1,6 @@
 //! A preset: a named row of the comparison, as a TOML file with its prompts.
 //!
-//! Invariant: a preset is data. Its content hash (file, prompts, overrides)
+//! Invariant: a preset is data. Its content hash (file, prompts, programs, overrides)
 //! goes into the manifest, so two rows of one name are never mixed up.
 //!
 //! One file each: reading the file ([`read`], [`stage`]), overriding its keys
@@ -14,6 +14,7 @@ mod read;
 mod stage;
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use toml::Table;
@@ -21,6 +22,7 @@ use toml::Table;
 pub use build::{Build, BuiltStage, MechanismSpec, Scale};
 pub use builtin::{builtin, builtin_names};
 
+use super::mechanisms::COMMAND;
 use super::recovery::RecoverySpec;
 use super::trigger::{At, Of, When};
 use crate::tokens::Estimator;
@@ -132,8 +134,10 @@ pub struct Preset {
     pub recovery: Option<&'static RecoverySpec>,
     /// Its stages in order.
     pub stages: Vec<Stage>,
-    /// Hash of file, prompts and overrides.
+    /// Hash of file, prompts, programs and overrides.
     pub hash: String,
+    /// Folder of its file, if it is one of the user's own.
+    folder: Option<PathBuf>,
     prompts: BTreeMap<String, String>,
 }
 
@@ -151,6 +155,13 @@ impl Preset {
     /// The prompts that it names, by file.
     pub fn prompts(&self) -> impl Iterator<Item = (&str, &str)> {
         self.prompts.iter().map(|(name, text)| (name.as_str(), text.as_str()))
+    }
+
+    /// The folder in which it runs programs, and the command of each stage
+    /// that does. Built-in presets run none.
+    pub fn commands(&self) -> impl Iterator<Item = (&Path, Vec<&str>)> {
+        let stages = self.stages.iter().filter(|s| s.mechanism.name == COMMAND.name);
+        stages.filter_map(move |stage| Some((self.folder.as_deref()?, words(&stage.parameters))))
     }
 
     /// Whether a stage calls the compactor.
@@ -176,4 +187,10 @@ impl Preset {
             Budget::Usable => self.usable(window),
         }
     }
+}
+
+/// The words of a stage's command.
+fn words(stage: &Table) -> Vec<&str> {
+    let command = stage.get("command").and_then(toml::Value::as_array);
+    command.into_iter().flatten().filter_map(toml::Value::as_str).collect()
 }

@@ -1,7 +1,7 @@
 //! Reading a preset and the prompts that it names.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -9,6 +9,7 @@ use toml::{Table, Value};
 use super::overrides::set;
 use super::stage::{prompt_names, read_stage};
 use super::{AskedFrom, BREAKPOINTS, Breakpoint, Budget, Preset, PresetError, Stage};
+use crate::strategy::mechanisms::{COMMAND, named_files};
 use crate::strategy::recovery::{RECOVERIES, RecoverySpec};
 use crate::tokens::Estimator;
 
@@ -58,6 +59,17 @@ impl Preset {
         overrides: &[(String, String)],
         prompt: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, PresetError> {
+        Self::parse_in(None, file, text, overrides, prompt)
+    }
+
+    /// The same for a preset in a folder, where its programs run.
+    fn parse_in(
+        folder: Option<&Path>,
+        file: &str,
+        text: &str,
+        overrides: &[(String, String)],
+        prompt: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, PresetError> {
         let at = |key: &str, problem: String| refused(file, key, problem);
         let mut table: Table = text
             .parse()
@@ -84,6 +96,7 @@ impl Preset {
             let problem = "only a control without stages is asked from the evidence".to_owned();
             return Err(at("asked_from", problem));
         }
+        let hash = hash(&canonical, &prompts, &programs(file, folder, &stages)?);
         let preset = Self {
             name: wire.name,
             summary: wire.summary,
@@ -98,7 +111,8 @@ impl Preset {
             explicit_cache: wire.explicit_cache,
             recovery,
             stages,
-            hash: hash(&canonical, &prompts),
+            hash,
+            folder: folder.map(Path::to_owned),
             prompts,
         };
         // Building once finds bad parameters before anything runs.
@@ -115,8 +129,13 @@ impl Preset {
             place: file.clone(),
             problem: format!("cannot be read: {e}"),
         })?;
-        let folder = path.parent().map(PathBuf::from).unwrap_or_default();
-        Self::parse(&file, &text, overrides, &|name| {
+        let folder = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        // Programs run there, from wherever this is called.
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        Self::parse_in(Some(&folder), &file, &text, overrides, &|name| {
             std::fs::read_to_string(folder.join(name)).ok()
         })
     }
@@ -152,12 +171,47 @@ fn stages(
     Ok((stages, prompts))
 }
 
-/// Hash of the file with its overrides, and of its prompts.
-fn hash(canonical: &str, prompts: &Prompts) -> String {
+/// Hash of each file of a program by its name.
+type Programs = BTreeMap<String, blake3::Hash>;
+
+/// Reads the files beside the preset that commands name. A word of a command
+/// that is no such file is an argument like any other.
+fn programs(file: &str, folder: Option<&Path>, stages: &[Stage]) -> Result<Programs, PresetError> {
+    let mut programs = Programs::new();
+    let Some(folder) = folder else { return Ok(programs) };
+    let commands = stages.iter().enumerate().filter(|(_, s)| s.mechanism.name == COMMAND.name);
+    for (number, stage) in commands {
+        for (name, must_be) in named_files(&stage.parameters) {
+            let path = folder.join(name);
+            if !must_be && (Path::new(name).is_absolute() || !path.is_file()) {
+                continue;
+            }
+            let hashed = content_hash(&path).map_err(|e| {
+                let problem = format!("file `{name}` cannot be read: {e}");
+                refused(file, &format!("stage {}", number + 1), problem)
+            })?;
+            programs.insert(name.to_owned(), hashed);
+        }
+    }
+    Ok(programs)
+}
+
+/// Hash of a file, which may be large.
+fn content_hash(path: &Path) -> std::io::Result<blake3::Hash> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(std::fs::File::open(path)?)?;
+    Ok(hasher.finalize())
+}
+
+/// Hash of the file with its overrides, of its prompts, and of its programs.
+fn hash(canonical: &str, prompts: &Prompts, programs: &Programs) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(canonical.as_bytes());
     for (name, text) in prompts {
         hasher.update(name.as_bytes()).update(text.as_bytes());
+    }
+    for (name, content) in programs {
+        hasher.update(name.as_bytes()).update(content.as_bytes());
     }
     hasher.finalize().to_hex()[..16].to_owned()
 }

@@ -1,0 +1,292 @@
+//! From a program's answer to operations on the context.
+
+use std::collections::BTreeMap;
+
+use super::protocol::{Operation, Piece, Written};
+use crate::model::Role;
+use crate::strategy::context::{Context, EntryId, Op, OpError, Place};
+
+/// What a program wants of the context.
+pub(super) enum Change {
+    /// The new context as a whole.
+    Context(Vec<Piece>),
+    /// Single changes, in order.
+    Operations(Vec<Operation>),
+}
+
+/// Where the new messages of a context may stand.
+const WHERE: &str =
+    "a new message stands where the first message that it covers stood, or before all messages";
+
+/// What an entry is called: `m12` is recorded message 12, `s3` the fourth text
+/// that a strategy wrote.
+pub(super) fn name(id: EntryId) -> String {
+    match (id.index(), id.ordinal()) {
+        (Some(index), _) => format!("m{index}"),
+        (None, ordinal) => format!("s{}", ordinal.expect("an entry is recorded or synthetic")),
+    }
+}
+
+/// Makes the change; the error says which part of the answer is wrong.
+pub(super) fn apply(context: &mut Context, base: &[EntryId], change: Change) -> Result<(), String> {
+    let positions = base.iter().enumerate().map(|(at, &id)| (name(id), at)).collect();
+    let known = Known { base, positions };
+    match change {
+        Change::Context(pieces) => replace(context, &known, pieces),
+        Change::Operations(operations) => {
+            for (at, operation) in operations.into_iter().enumerate() {
+                operate(context, &known, operation)
+                    .map_err(|problem| format!("operations[{at}]: {problem}"))?;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// The entries that the program was told of.
+struct Known<'a> {
+    base: &'a [EntryId],
+    positions: BTreeMap<String, usize>,
+}
+
+impl Known<'_> {
+    fn position(&self, id: &str) -> Result<usize, String> {
+        let unknown = || format!("id `{}` is not in the context", super::excerpt(id));
+        self.positions.get(id).copied().ok_or_else(unknown)
+    }
+
+    fn entry(&self, id: &str) -> Result<EntryId, String> {
+        self.position(id).map(|at| self.base[at])
+    }
+
+    fn entries(&self, ids: &[String]) -> Result<Vec<EntryId>, String> {
+        let mut entries = ids.iter().map(|id| self.entry(id)).collect::<Result<Vec<_>, _>>()?;
+        let listed = entries.len();
+        entries.sort_unstable();
+        entries.dedup();
+        if entries.len() < listed {
+            return Err("an id is listed twice".to_owned());
+        }
+        Ok(entries)
+    }
+}
+
+fn operate(context: &mut Context, known: &Known<'_>, operation: Operation) -> Result<(), String> {
+    let op = match operation {
+        Operation::Evict(ids) => Op::Evict(known.entries(&ids)?),
+        Operation::Fold { ids, into, at } => {
+            if let Some(wrong) = into.iter().find(|text| text.role == Role::Tool) {
+                return Err(no_tool(wrong.role));
+            }
+            let into = into.into_iter().map(|Written { role, text }| (role, text)).collect();
+            Op::Fold { range: known.entries(&ids)?, into, at }
+        }
+        Operation::Edit { id, text } => return edit(context, known.entry(&id)?, text).map(drop),
+        Operation::RemoveCall { id, call } => {
+            let message = known.entry(&id)?;
+            let calls = context.recording().calls[..].iter();
+            let found = (0u32..)
+                .zip(calls)
+                .find(|(_, made)| Some(made.message) == message.index() && made.id == call);
+            let (at, _) =
+                found.ok_or_else(|| format!("`{id}` makes no call `{}`", super::excerpt(&call)))?;
+            Op::RemoveCall(crate::model::CallId(at))
+        }
+        Operation::Note { key, text } => Op::Note { key, text },
+    };
+    context.apply(op).map(drop).map_err(refused)
+}
+
+fn refused(error: OpError) -> String {
+    match error {
+        OpError::UnknownEntry(id) => format!("`{}` is not in the context any more", name(id)),
+        other => other.to_string(),
+    }
+}
+
+fn no_tool(role: Role) -> String {
+    format!("a new message cannot have the role `{}`: it answers no call", role.as_str())
+}
+
+/// Gives an entry another text; what carries it from now on.
+fn edit(context: &mut Context, id: EntryId, text: String) -> Result<EntryId, String> {
+    let name = name(id);
+    let entry = context.entry(id).filter(|_| context.contains(id));
+    let role = entry.ok_or_else(|| format!("`{name}` is not in the context any more"))?.role;
+    if let Some((call, _)) = context.call_of(id) {
+        context.apply(Op::EditResult(call, text.clone())).map_err(refused)?;
+        let now = context.entry(id).map(|entry| entry.text.into_owned());
+        if now != Some(text) {
+            return Err(format!("`{name}` holds more than a result and cannot be rewritten"));
+        }
+        return Ok(id);
+    }
+    let calls = id.index().map_or(&[][..], |index| context.recording().calls_in(index));
+    if calls.iter().any(|call| !context.is_call_removed(call)) {
+        return Err(format!(
+            "`{name}` calls tools and cannot be rewritten; fold it together with its results"
+        ));
+    }
+    if role == Role::Tool {
+        return Err(format!("`{name}` answers no known call and cannot be rewritten"));
+    }
+    let fold = Op::Fold { range: vec![id], into: vec![(role, text)], at: Place::InPlace };
+    let made = context.apply(fold).map_err(refused)?;
+    Ok(made[0])
+}
+
+/// New messages that stand together for others.
+struct Group {
+    /// Place among the pieces.
+    at: usize,
+    /// Positions of what it covers; `None`: whatever else is missing.
+    covers: Option<Vec<usize>>,
+    into: Vec<(Role, String)>,
+}
+
+/// A piece of the new context, understood.
+enum Part {
+    Kept { position: usize, text: Option<String> },
+    New(Group),
+}
+
+impl Part {
+    /// Where a kept entry stands in the old context.
+    fn position(&self) -> Option<usize> {
+        match self {
+            Part::Kept { position, .. } => Some(*position),
+            Part::New(_) => None,
+        }
+    }
+}
+
+/// Brings the context to what the pieces say.
+fn replace(context: &mut Context, known: &Known<'_>, pieces: Vec<Piece>) -> Result<(), String> {
+    let mut parts = Vec::new();
+    for (at, piece) in pieces.into_iter().enumerate() {
+        understand(context, known, &mut parts, at, piece)
+            .map_err(|problem| format!("messages[{at}]: {problem}"))?;
+    }
+    let missing = settle(known, &mut parts)?;
+    let mut expected = Vec::new();
+    let mut kept = parts.iter().filter_map(Part::position).collect::<Vec<_>>().into_iter();
+    let mut before: Option<usize> = None;
+    for part in parts {
+        match part {
+            Part::Kept { position, text } => {
+                before = kept.next();
+                let id = known.base[position];
+                expected.push(match text {
+                    Some(text) => edit(context, id, text)?,
+                    None => id,
+                });
+            }
+            Part::New(group) => {
+                let covers = group.covers.unwrap_or_default();
+                let first = covers.iter().min().copied();
+                let next = kept.as_slice().first().copied();
+                let in_place = before < first && next.is_none_or(|next| first < Some(next));
+                let recorded = |id: &EntryId| id.index().is_some();
+                if !in_place && expected.iter().any(recorded) {
+                    return Err(format!("messages[{}]: {WHERE}", group.at));
+                }
+                let range = covers.iter().map(|&position| known.base[position]).collect();
+                let at = if in_place { Place::InPlace } else { Place::Head };
+                let fold = Op::Fold { range, into: group.into, at };
+                expected.extend(context.apply(fold).map_err(refused)?);
+            }
+        }
+    }
+    if !missing.is_empty() {
+        context.apply(Op::Evict(missing)).map_err(refused)?;
+    }
+    match context.visible().eq(expected) {
+        true => Ok(()),
+        false => Err(format!("its messages cannot stand in that order: {WHERE}")),
+    }
+}
+
+fn understand(
+    context: &Context,
+    known: &Known<'_>,
+    parts: &mut Vec<Part>,
+    at: usize,
+    piece: Piece,
+) -> Result<(), String> {
+    let Piece { id, role, text, covers, .. } = piece;
+    let Some(id) = id else {
+        let (Some(role), Some(text)) = (role, text) else {
+            return Err("a message without `id` is new and needs `role` and `text`".to_owned());
+        };
+        if role == Role::Tool {
+            return Err(no_tool(role));
+        }
+        let covers = covers
+            .map(|ids| ids.iter().map(|id| known.position(id)).collect::<Result<Vec<_>, _>>());
+        match (covers.transpose()?, parts.last_mut()) {
+            (None, Some(Part::New(group))) => group.into.push((role, text)),
+            (covers, _) => parts.push(Part::New(Group { at, covers, into: vec![(role, text)] })),
+        }
+        return Ok(());
+    };
+    let position = known.position(&id)?;
+    if covers.is_some() {
+        return Err(format!("`{id}` is kept, so it covers nothing"));
+    }
+    match parts.iter().rev().find_map(Part::position) {
+        Some(last) if last == position => return Err(format!("`{id}` stands there twice")),
+        Some(last) if last > position => {
+            let last = name(known.base[last]);
+            return Err(format!("`{id}` stands behind `{last}`: messages keep their order"));
+        }
+        _ => {}
+    }
+    let entry = context.entry(known.base[position]).expect("what is visible is an entry");
+    if role.is_some_and(|role| role != entry.role) {
+        return Err(format!("`{id}` keeps its role `{}`", entry.role.as_str()));
+    }
+    let text = text.filter(|text| *text != entry.text);
+    parts.push(Part::Kept { position, text });
+    Ok(())
+}
+
+/// Says of every new message what it covers; what is left is gone.
+fn settle(known: &Known<'_>, parts: &mut [Part]) -> Result<Vec<EntryId>, String> {
+    let mut free = vec![true; known.base.len()];
+    for part in &*parts {
+        if let Part::Kept { position, .. } = part {
+            free[*position] = false;
+        }
+    }
+    for part in &*parts {
+        let Part::New(Group { at, covers: Some(covers), .. }) = part else { continue };
+        for &position in covers {
+            if !std::mem::take(&mut free[position]) {
+                let id = name(known.base[position]);
+                return Err(format!("messages[{at}]: `{id}` is kept, or covered already"));
+            }
+        }
+    }
+    let mut rest: Vec<usize> = (0..free.len()).filter(|&position| free[position]).collect();
+    let mut taken = None;
+    for part in parts {
+        let Part::New(group) = part else { continue };
+        let at = group.at;
+        if group.covers.is_none() {
+            if let Some(first) = taken.replace(at) {
+                return Err(format!(
+                    "messages[{at}]: only one new message may leave out `covers`, and \
+                     messages[{first}] does"
+                ));
+            }
+            group.covers = Some(std::mem::take(&mut rest));
+        }
+        if group.covers.as_ref().is_some_and(Vec::is_empty) {
+            return Err(format!(
+                "messages[{at}]: a new message must cover something; nothing is missing. A text \
+                 that is always there is a note"
+            ));
+        }
+    }
+    Ok(rest.into_iter().map(|position| known.base[position]).collect())
+}

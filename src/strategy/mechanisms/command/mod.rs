@@ -1,0 +1,361 @@
+//! A strategy of the user's own: a program in any language, which is asked for
+//! a new context over its standard input and output.
+//!
+//! The program is started at the first compaction of a cell and serves that
+//! cell alone. Whatever it does wrong fails the cell, with the call and the
+//! program's last words; it never fails the run, and it leaves no process
+//! behind. `strategies/README.md` describes the protocol for those who write
+//! such programs.
+
+mod apply;
+mod process;
+mod protocol;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+use tokio::time::Instant;
+use toml::Table;
+
+use crate::model::{Block, Call};
+use crate::strategy::compactor::{CallUsage, ModelCall};
+use crate::strategy::context::{Context, EntryId};
+use crate::strategy::host::{Host, Outcome, PresetState, Strategy, StrategyError, restored};
+use crate::strategy::preset::{Build, MechanismSpec};
+use apply::Change;
+use process::{Fault, Launch, Program};
+use protocol::{Answer, Aside, CLOSE, PROTOCOL, Request, Shown, ShownCall};
+
+/// Asks a program.
+pub static SPEC: MechanismSpec = MechanismSpec {
+    name: "command",
+    summary: "Asks a program of your own for the new context, over standard input and output",
+    uses_compactor: false,
+    is_view: false,
+    build: |build| Ok(Box::new(Asker::new(build)?)),
+};
+
+/// What stands in an error before the words of a program, which may quote the
+/// conversation.
+pub const ITS_WORDS: &str = "; its words: ";
+
+/// Longest quotation of what a program wrote, in characters.
+const EXCERPT: usize = 300;
+
+/// Longest time-out in seconds: a day.
+const LONGEST_WAIT: f64 = 86_400.0;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// Program and arguments.
+    command: Vec<String>,
+    /// More files that it is made of: they only go into the preset's hash.
+    #[serde(default)]
+    files: Vec<String>,
+    #[serde(default)]
+    timeouts: Timeouts,
+    /// Handed to the program as they are.
+    #[serde(default)]
+    parameters: Table,
+}
+
+/// How long the program may take, in seconds.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Timeouts {
+    /// To be ready.
+    start: f64,
+    /// For one answer.
+    call: f64,
+    /// For all its answers in a session together.
+    total: f64,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self { start: 10.0, call: 30.0, total: 600.0 }
+    }
+}
+
+/// Program and arguments of a stage, and the files beside its preset that its
+/// parameters name: what a change of is a change of the strategy.
+pub(crate) fn named_files(stage: &Table) -> impl Iterator<Item = (&str, bool)> {
+    let listed = |key| stage.get(key).and_then(toml::Value::as_array).into_iter().flatten();
+    // A bare first word is looked up in `PATH`, never beside the preset.
+    let is_path = |(at, word): &(usize, &str)| *at > 0 || word.contains(std::path::is_separator);
+    let command = listed("command").filter_map(toml::Value::as_str).enumerate().filter(is_path);
+    let files = listed("files").filter_map(toml::Value::as_str);
+    command.map(|(_, word)| (word, false)).chain(files.map(|file| (file, true)))
+}
+
+/// Puts questions to the program of one cell.
+struct Asker {
+    launch: Launch,
+    preset: String,
+    stage: usize,
+    parameters: Json,
+    timeouts: Timeouts,
+    program: Option<Program>,
+    /// What the program was sent, and which text of it.
+    seen: BTreeMap<EntryId, Option<blake3::Hash>>,
+    calls: u32,
+    waited: Duration,
+    /// What the program wants to be given back in a later process.
+    state: Json,
+}
+
+impl Asker {
+    fn new(build: &Build<'_>) -> Result<Self, String> {
+        let Parameters { command, files, timeouts, parameters } = build.read()?;
+        let Some((program, arguments)) = command.split_first() else {
+            return Err("`command` must name a program, such as [\"python3\", \"mine.py\"]".into());
+        };
+        if program.is_empty() || files.iter().any(String::is_empty) {
+            return Err("`command` and `files` must name something".to_owned());
+        }
+        let folder = build.folder.ok_or("a program runs only from a preset file of your own")?;
+        let Timeouts { start, call, total } = timeouts;
+        if [start, call, total].iter().any(|s| !(*s > 0.0 && *s <= LONGEST_WAIT)) {
+            return Err(format!("`timeouts` are seconds above 0, at most {LONGEST_WAIT}"));
+        }
+        Ok(Self {
+            launch: Launch {
+                program: program.clone(),
+                arguments: arguments.to_vec(),
+                folder: folder.to_owned(),
+            },
+            preset: build.preset.to_owned(),
+            stage: build.stage,
+            parameters: serde_json::to_value(parameters).map_err(|e| e.to_string())?,
+            timeouts,
+            program: None,
+            seen: BTreeMap::new(),
+            calls: 0,
+            waited: Duration::ZERO,
+            state: Json::Null,
+        })
+    }
+
+    /// The cell's error.
+    fn error(&self, during: &str, problem: &str) -> StrategyError {
+        let program = [std::slice::from_ref(&self.launch.program), &self.launch.arguments].concat();
+        StrategyError::Program {
+            preset: self.preset.clone(),
+            program: program.join(" "),
+            during: during.to_owned(),
+            problem: problem.to_owned(),
+        }
+    }
+
+    /// Puts one message to the program. One that fails is ended.
+    async fn ask(
+        &mut self,
+        mut program: Program,
+        request: &Request<'_>,
+        limit: f64,
+    ) -> Result<(Program, Answer), String> {
+        let line = serde_json::to_string(request).expect("plain data serialises");
+        let before = Instant::now();
+        let total = Duration::from_secs_f64(self.timeouts.total);
+        let left = total.saturating_sub(self.waited);
+        let asked = program.ask(&line, Duration::from_secs_f64(limit).min(left)).await;
+        self.waited += before.elapsed();
+        let answer = match asked {
+            Ok(answer) => answer,
+            Err(fault) => {
+                let late = matches!(fault, Fault::Late(_)) && self.waited >= total;
+                let (mut why, words) = program.post_mortem(&fault).await;
+                if late {
+                    why = format!("its {} s in total are used up", self.timeouts.total);
+                }
+                return Err(if words.is_empty() {
+                    why
+                } else {
+                    format!("{why}{ITS_WORDS}{}", harmless(&words))
+                });
+            }
+        };
+        match protocol::read(&answer) {
+            Ok(read) => Ok((program, read)),
+            Err(problem) if problem.contains(ITS_WORDS) => Err(harmless(&problem)),
+            Err(problem) => Err(format!("{problem}{ITS_WORDS}{}", excerpt(&answer))),
+        }
+    }
+
+    /// The program, started if it does not run.
+    async fn running(&mut self, host: &Host<'_>) -> Result<Program, StrategyError> {
+        if let Some(program) = self.program.take() {
+            return Ok(program);
+        }
+        let started = Program::start(&self.launch);
+        let program = started.map_err(|fault| self.error("at its start", &fault.to_string()))?;
+        let (preset, parameters, state) =
+            (self.preset.clone(), self.parameters.clone(), self.state.clone());
+        let open = Request::Open {
+            protocol: PROTOCOL,
+            recap: env!("CARGO_PKG_VERSION"),
+            preset: &preset,
+            stage: self.stage,
+            window: host.window,
+            budget: host.budget,
+            parameters: &parameters,
+            state: &state,
+        };
+        self.seen.clear();
+        match self.ask(program, &open, self.timeouts.start).await {
+            Ok((mut program, Answer::Ready)) => {
+                // What an interpreter takes to start is not the strategy's.
+                program.computed();
+                Ok(program)
+            }
+            Ok(_) => Err(self.error("at its start", "it must answer `open` with `ready`")),
+            Err(problem) => Err(self.error("at its start", &problem)),
+        }
+    }
+
+    /// The entries that the program does not know as they are now.
+    fn news<'a>(&mut self, context: &'a Context, base: &[EntryId]) -> Vec<Shown<'a>> {
+        let mut news = Vec::new();
+        for &id in base {
+            let edited = id.index().and_then(|index| context.edited_text(index));
+            let version = edited.map(|text| blake3::hash(text.as_bytes()));
+            if self.seen.insert(id, version) != Some(version) {
+                news.extend(shown(context, id));
+            }
+        }
+        news
+    }
+
+    /// What the program did beside changing the context.
+    fn aside(&mut self, aside: Aside, spent: Option<Duration>) -> Outcome {
+        if let Some(state) = aside.state {
+            self.state = state;
+        }
+        let call = |call: &protocol::Usage| ModelCall {
+            usage: CallUsage { input: call.input, output: call.output },
+            latency_ms: call.latency_ms,
+            recorded: false,
+            live: false,
+        };
+        Outcome {
+            notices: aside.notice.into_iter().collect(),
+            calls: aside.usage.iter().map(call).collect(),
+            cpu: spent.unwrap_or_default(),
+            ..Outcome::default()
+        }
+    }
+}
+
+/// An entry as a program sees it.
+fn shown(context: &Context, id: EntryId) -> Option<Shown<'_>> {
+    let entry = context.entry(id)?;
+    let made = id.index().map_or(&[][..], |index| context.recording().calls_in(index));
+    let source = context.original(id);
+    let calls = made.iter().filter(|call| !context.is_call_removed(call)).map(|call| {
+        let block = source.and_then(|message| message.blocks.get(call.block as usize));
+        let arguments = block.and_then(|block| match block {
+            Block::ToolCall { arguments, .. } => Some(arguments.clone()),
+            _ => None,
+        });
+        ShownCall { arguments, ..named(call) }
+    });
+    let images = match source {
+        Some(message) if !context.is_edited(id) => message.images(),
+        _ => 0,
+    };
+    Some(Shown {
+        id: apply::name(id),
+        role: entry.role,
+        tokens: entry.weight.tokens,
+        calls: calls.collect(),
+        result_of: context.call_of(id).map(|(_, call)| named(call)),
+        images,
+        text: entry.text.into_owned(),
+    })
+}
+
+fn named(call: &Call) -> ShownCall<'_> {
+    ShownCall { id: &call.id, tool: &call.tool, arguments: None }
+}
+
+/// What a program wrote, such that it cannot drive a terminal.
+fn harmless(text: &str) -> String {
+    text.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// The beginning of what a program wrote.
+fn excerpt(text: &str) -> String {
+    let text = harmless(text);
+    match text.char_indices().nth(EXCERPT) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+#[async_trait]
+impl Strategy for Asker {
+    async fn compact(
+        &mut self,
+        context: &mut Context,
+        _shared: &mut PresetState,
+        host: &Host<'_>,
+    ) -> Result<Outcome, StrategyError> {
+        let program = self.running(host).await?;
+        self.calls += 1;
+        let during = format!("call {}", self.calls);
+        let base: Vec<EntryId> = context.visible().collect();
+        let request = Request::Compact {
+            call: self.calls,
+            target: host.target,
+            window: host.window,
+            budget: host.budget,
+            believed: host.believed,
+            now: host.now.to_string(),
+            cause: host.cause.to_string(),
+            context: base.iter().map(|id| apply::name(*id)).collect(),
+            messages: self.news(context, &base),
+        };
+        let asked = self.ask(program, &request, self.timeouts.call).await;
+        let (mut program, answer) = asked.map_err(|problem| self.error(&during, &problem))?;
+        let spent = program.computed();
+        self.program = Some(program);
+        let (change, aside) = match answer {
+            Answer::Context(pieces, aside) => (Change::Context(pieces), aside),
+            Answer::Operations(operations, aside) => (Change::Operations(operations), aside),
+            Answer::Ready => {
+                let problem = "it must answer `compact` with `context` or `operations`";
+                return Err(self.error(&during, problem));
+            }
+        };
+        apply::apply(context, &base, change).map_err(|problem| self.error(&during, &problem))?;
+        Ok(self.aside(aside, spent))
+    }
+
+    /// The context is saved elsewhere; a fresh program is sent all of it.
+    fn state(&self) -> Json {
+        json!({"calls": self.calls, "state": self.state})
+    }
+
+    fn restore(&mut self, state: Json) -> Result<(), StrategyError> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Kept {
+            calls: u32,
+            state: Json,
+        }
+        let kept: Kept = restored(SPEC.name, state)?;
+        (self.calls, self.state) = (kept.calls, kept.state);
+        (self.program, self.seen) = (None, BTreeMap::new());
+        Ok(())
+    }
+
+    async fn close(&mut self) {
+        if let Some(program) = self.program.take() {
+            program.close(CLOSE).await;
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! A program of the user's: started, talked to a line at a time, and ended
+//! with everything that it started.
+//!
+//! Invariant: no process outlives the value. On Unix the program leads a
+//! process group of its own, and the group is killed before its leader is
+//! waited for, so that the number of the group cannot have gone to another.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+/// Longest answer in bytes, its line end included.
+pub(super) const LONGEST: u64 = 64 << 20;
+
+/// What is kept of standard error: so many bytes at its end.
+const KEPT: usize = 1_000;
+
+/// What it takes to notice that a pipe holds something.
+const GLANCE: Duration = Duration::from_millis(1);
+
+/// What a program gets to go by itself.
+const MOMENT: Duration = Duration::from_secs(1);
+
+/// How to start a program. No shell is involved.
+#[derive(Clone, Debug)]
+pub(super) struct Launch {
+    /// Name to be found in `PATH`, or path from the folder.
+    pub program: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Where it runs: the preset's folder.
+    pub folder: PathBuf,
+}
+
+impl Launch {
+    /// A name without a separator is left to `PATH`.
+    fn path(&self) -> PathBuf {
+        match Path::new(&self.program).components().count() {
+            1 if !self.program.contains(std::path::is_separator) => PathBuf::from(&self.program),
+            _ => self.folder.join(&self.program),
+        }
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Fault {
+    #[error(
+        "`{0}` cannot be started: {1} (a name is looked up in PATH, a path from the preset's folder)"
+    )]
+    Start(String, std::io::Error),
+    #[error("no answer within {0} s")]
+    Late(f64),
+    #[error("its answer is longer than {} MB", LONGEST >> 20)]
+    Long,
+    #[error("its answer is not UTF-8")]
+    Encoding,
+    #[error("it wrote what nobody asked for; standard output is for answers, one each")]
+    Unasked,
+    #[error("it ended without an answer")]
+    Ended,
+    #[error("its pipes broke: {0}")]
+    Pipe(#[from] std::io::Error),
+}
+
+/// A program that runs.
+#[derive(Debug)]
+pub(super) struct Program {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    words: Words,
+    /// CPU time that was reported already.
+    reported: Duration,
+}
+
+impl Program {
+    /// Starts it. Needs a runtime with time and I/O.
+    pub fn start(launch: &Launch) -> Result<Self, Fault> {
+        let mut command = Command::new(launch.path());
+        command.args(&launch.arguments).current_dir(&launch.folder);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.kill_on_drop(true);
+        #[cfg(unix)]
+        command.process_group(0);
+        let started = command.spawn();
+        let mut child = started.map_err(|e| Fault::Start(launch.program.clone(), e))?;
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(input), Some(output), Some(error)) = pipes else {
+            unreachable!("all three are pipes");
+        };
+        let (output, words) = (BufReader::new(output), Words::listen(error));
+        Ok(Self { child, input: Some(input), output, words, reported: Duration::ZERO })
+    }
+
+    /// Sends a line and waits for the answer. Whatever fails, it is of no use
+    /// any more.
+    pub async fn ask(&mut self, line: &str, limit: Duration) -> Result<String, Fault> {
+        // What it wrote beyond its last answer would be taken for the next one.
+        if let Ok(early) = timeout(GLANCE, self.output.fill_buf()).await {
+            return Err(if early?.is_empty() { Fault::Ended } else { Fault::Unasked });
+        }
+        let Some(input) = &mut self.input else { return Err(Fault::Ended) };
+        let talk = async {
+            let send = async {
+                input.write_all(line.as_bytes()).await?;
+                input.write_all(b"\n").await?;
+                input.flush().await.map_err(Fault::from)
+            };
+            // Both at once: it may answer more than a pipe holds before it has read all.
+            tokio::try_join!(send, answer(&mut self.output)).map(|((), answer)| answer)
+        };
+        match timeout(limit, talk).await {
+            Err(_) => Err(Fault::Late(limit.as_secs_f64())),
+            Ok(Err(Fault::Pipe(e))) if e.kind() == std::io::ErrorKind::BrokenPipe => {
+                Err(Fault::Ended)
+            }
+            Ok(answer) => answer,
+        }
+    }
+
+    /// What its threads have computed since this was last asked; `None` where
+    /// the system has no clock for that.
+    pub fn computed(&mut self) -> Option<Duration> {
+        let now = cpu_clock(&self.child)?;
+        let since = now.saturating_sub(self.reported);
+        self.reported = now;
+        Some(since)
+    }
+
+    /// Says why it is of no use, ends it, and tells its last words.
+    pub async fn post_mortem(mut self, fault: &Fault) -> (String, String) {
+        if matches!(fault, Fault::Ended) {
+            // It may be about to go: its output is closed a moment before it is.
+            self.drain().await;
+        }
+        self.kill_group();
+        let status = timeout(MOMENT, self.child.wait()).await;
+        let why = match (fault, status) {
+            (Fault::Ended, Ok(Ok(status))) => {
+                format!("it ended without an answer ({})", said(status))
+            }
+            _ => fault.to_string(),
+        };
+        (why, self.words.last().await)
+    }
+
+    /// Lets it go: its input ends behind a last line, then it gets a moment.
+    pub async fn close(mut self, line: &str) {
+        if let Some(mut input) = self.input.take() {
+            let farewell = async {
+                let _ = input.write_all(line.as_bytes()).await;
+                let _ = input.write_all(b"\n").await;
+                let _ = input.flush().await;
+            };
+            let _ = timeout(MOMENT, farewell).await;
+        }
+        self.drain().await;
+        self.kill_group();
+        let _ = timeout(MOMENT, self.child.wait()).await;
+    }
+
+    /// Reads what it still writes, for a moment, until its output ends.
+    async fn drain(&mut self) {
+        let rest = async {
+            let mut sink = tokio::io::sink();
+            let _ = tokio::io::copy(&mut self.output, &mut sink).await;
+        };
+        let _ = timeout(MOMENT, rest).await;
+    }
+
+    /// Ends it and all that it started. Has no effect once it was waited for.
+    fn kill_group(&mut self) {
+        let Some(id) = self.child.id() else { return };
+        #[cfg(unix)]
+        {
+            let group = nix::unistd::Pid::from_raw(id.cast_signed());
+            let _ = nix::sys::signal::killpg(group, nix::sys::signal::Signal::SIGKILL);
+        }
+        #[cfg(not(unix))]
+        let _ = (id, self.child.start_kill());
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.kill_group();
+    }
+}
+
+/// Reads one line of at most [`LONGEST`] bytes.
+async fn answer(output: &mut BufReader<ChildStdout>) -> Result<String, Fault> {
+    let mut line = Vec::new();
+    output.take(LONGEST).read_until(b'\n', &mut line).await?;
+    if line.last() != Some(&b'\n') {
+        return Err(if line.len() as u64 == LONGEST { Fault::Long } else { Fault::Ended });
+    }
+    String::from_utf8(line).map_err(|_| Fault::Encoding)
+}
+
+/// How a process ended, in words.
+fn said(status: ExitStatus) -> String {
+    #[cfg(unix)]
+    if std::os::unix::process::ExitStatusExt::signal(&status) == Some(9) {
+        return "killed, or it closed its standard output".to_owned();
+    }
+    status.to_string()
+}
+
+/// CPU time of a process that runs, all its threads together.
+#[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
+fn cpu_clock(child: &Child) -> Option<Duration> {
+    let process = nix::unistd::Pid::from_raw(child.id()?.cast_signed());
+    let clock = nix::time::ClockId::pid_cpu_clock_id(process).ok()?;
+    clock.now().ok().map(Duration::from)
+}
+
+/// No clock of another process without unsafe code.
+#[cfg(not(any(target_os = "linux", target_os = "android", target_os = "freebsd")))]
+fn cpu_clock(_child: &Child) -> Option<Duration> {
+    None
+}
+
+/// The end of what a program writes to standard error.
+#[derive(Debug)]
+struct Words {
+    kept: Arc<Mutex<VecDeque<u8>>>,
+    listener: JoinHandle<()>,
+}
+
+impl Words {
+    fn listen(mut from: ChildStderr) -> Self {
+        let kept = Arc::new(Mutex::new(VecDeque::new()));
+        let shared = Arc::clone(&kept);
+        let listener = tokio::spawn(async move {
+            let mut read = [0; 4_096];
+            while let Ok(count @ 1..) = from.read(&mut read).await {
+                let mut kept = shared.lock().expect("nothing panics while listening");
+                kept.extend(&read[..count]);
+                let over = kept.len().saturating_sub(KEPT);
+                kept.drain(..over);
+            }
+        });
+        Self { kept, listener }
+    }
+
+    /// The last lines, on one line. The program has ended.
+    async fn last(&mut self) -> String {
+        let _ = timeout(MOMENT, &mut self.listener).await;
+        let kept = self.kept.lock().expect("nothing panics while listening");
+        let bytes: Vec<u8> = kept.iter().copied().collect();
+        drop(kept);
+        let text = String::from_utf8_lossy(&bytes);
+        let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty());
+        lines.collect::<Vec<_>>().join(" | ")
+    }
+}
+
+impl Drop for Words {
+    fn drop(&mut self) {
+        self.listener.abort();
+    }
+}

@@ -1,0 +1,289 @@
+//! The messages between the harness and a program, version 1: one JSON object
+//! a line. `strategies/protocol.schema.json` says the same to programs.
+
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use crate::model::Role;
+use crate::strategy::context::Place;
+
+/// The version of the protocol.
+pub(super) const PROTOCOL: u32 = 1;
+
+/// The last message.
+pub(super) const CLOSE: &str = r#"{"type":"close"}"#;
+
+/// What the harness says.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Request<'a> {
+    /// The first message.
+    Open {
+        protocol: u32,
+        recap: &'a str,
+        preset: &'a str,
+        /// Position of the stage in the preset, from 1.
+        stage: usize,
+        window: u64,
+        budget: u64,
+        parameters: &'a Json,
+        /// What an earlier process left as its state.
+        #[serde(skip_serializing_if = "Json::is_null")]
+        state: &'a Json,
+    },
+    /// A compaction that is due.
+    Compact {
+        /// Its ordinal in the session, from 1.
+        call: u32,
+        target: u64,
+        window: u64,
+        budget: u64,
+        believed: Option<u64>,
+        now: String,
+        cause: String,
+        /// Every entry that would be sent now, in order.
+        context: Vec<String>,
+        /// Those that are new to the program, or changed.
+        messages: Vec<Shown<'a>>,
+    },
+}
+
+/// An entry with its content.
+#[derive(Serialize)]
+pub(super) struct Shown<'a> {
+    pub id: String,
+    pub role: Role,
+    pub text: String,
+    pub tokens: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<ShownCall<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result_of: Option<ShownCall<'a>>,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub images: u32,
+}
+
+/// A call of a tool.
+#[derive(Serialize)]
+pub(super) struct ShownCall<'a> {
+    pub id: &'a str,
+    pub tool: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Json>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+/// What a program says.
+pub(super) enum Answer {
+    Ready,
+    Context(Vec<Piece>, Aside),
+    Operations(Vec<Operation>, Aside),
+}
+
+/// An entry of the new context: one that is there by its id, or a new one.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Piece {
+    pub id: Option<String>,
+    pub role: Option<Role>,
+    pub text: Option<String>,
+    pub covers: Option<Vec<String>>,
+    // A program may hand back what it was given as it is.
+    #[serde(rename = "tokens")]
+    _tokens: Option<IgnoredAny>,
+    #[serde(rename = "calls")]
+    _calls: Option<IgnoredAny>,
+    #[serde(rename = "result_of")]
+    _result_of: Option<IgnoredAny>,
+    #[serde(rename = "images")]
+    _images: Option<IgnoredAny>,
+}
+
+/// One change.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub(super) enum Operation {
+    Evict(Vec<String>),
+    Fold {
+        ids: Vec<String>,
+        into: Vec<Written>,
+        #[serde(default = "in_place")]
+        at: Place,
+    },
+    Edit {
+        id: String,
+        text: String,
+    },
+    RemoveCall {
+        id: String,
+        call: String,
+    },
+    Note {
+        key: String,
+        text: Option<String>,
+    },
+}
+
+fn in_place() -> Place {
+    Place::InPlace
+}
+
+/// A text that stands for others.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Written {
+    pub role: Role,
+    pub text: String,
+}
+
+/// What goes with every answer to a compaction.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Aside {
+    /// One for each call of a model that the program made.
+    #[serde(default)]
+    pub usage: Vec<Usage>,
+    /// A line for the user.
+    pub notice: Option<String>,
+    /// What a later process needs to go on.
+    pub state: Option<Json>,
+}
+
+/// One call of a model.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Usage {
+    pub input: u64,
+    pub output: u64,
+    pub latency_ms: Option<f64>,
+}
+
+/// Reads an answer; the error says what is wrong, and where.
+pub(super) fn read(line: &str) -> Result<Answer, String> {
+    let mut answer: Json =
+        serde_json::from_str(line).map_err(|e| format!("its answer is no JSON: {e}"))?;
+    let Some(fields) = answer.as_object_mut() else {
+        return Err("its answer is no JSON object".to_owned());
+    };
+    let kind = match fields.remove("type") {
+        Some(Json::String(kind)) => kind,
+        _ => return Err("its answer has no `type`".to_owned()),
+    };
+    let mut take = |name: &str| fields.remove(name).ok_or_else(|| format!("`{name}` is missing"));
+    let within = |problem: String| format!("its answer `{kind}`: {problem}");
+    match kind.as_str() {
+        "ready" => nothing_else(answer).map(|()| Answer::Ready).map_err(within),
+        "context" => {
+            let pieces = take("messages").and_then(|value| parse(value, "messages"));
+            let aside = || aside(answer);
+            pieces.and_then(|pieces| Ok(Answer::Context(pieces, aside()?))).map_err(within)
+        }
+        "operations" => {
+            let operations = take("operations").and_then(|value| parse(value, "operations"));
+            let aside = || aside(answer);
+            operations.and_then(|all| Ok(Answer::Operations(all, aside()?))).map_err(within)
+        }
+        "error" => {
+            let message = take("message").map_err(within)?;
+            let said = message.as_str().map_or_else(|| message.to_string(), str::to_owned);
+            Err(format!("it reports an error{}{}", super::ITS_WORDS, super::excerpt(&said)))
+        }
+        _ => Err(format!(
+            "its answer has the type `{}`; known are ready, context, operations, error",
+            super::excerpt(&kind)
+        )),
+    }
+}
+
+fn nothing_else(rest: Json) -> Result<(), String> {
+    match rest.as_object().and_then(|fields| fields.keys().next()) {
+        Some(key) => Err(format!("unknown field `{}`", super::excerpt(key))),
+        None => Ok(()),
+    }
+}
+
+fn aside(mut rest: Json) -> Result<Aside, String> {
+    let mut known = serde_json::Map::new();
+    for name in ["usage", "notice", "state"] {
+        let value = rest.as_object_mut().and_then(|fields| fields.remove(name));
+        known.extend(value.map(|value| (name.to_owned(), value)));
+    }
+    nothing_else(rest)?;
+    let aside: Aside = parse(Json::Object(known), "")?;
+    let odd = |call: &Usage| call.latency_ms.is_some_and(|ms| ms < 0.0);
+    match aside.usage.iter().any(odd) {
+        true => Err("usage: a latency below 0".to_owned()),
+        false => Ok(aside),
+    }
+}
+
+fn parse<T: DeserializeOwned>(value: Json, name: &str) -> Result<T, String> {
+    serde_path_to_error::deserialize(value).map_err(|e| {
+        let path = e.path().to_string();
+        let joint = if path.starts_with('[') || name.is_empty() { "" } else { "." };
+        let path = if path == "." { String::new() } else { path };
+        let place = format!("{name}{joint}{path}");
+        let problem = super::excerpt(&unquoted(&e.inner().to_string()));
+        if place.is_empty() { problem } else { format!("{place}: {problem}") }
+    })
+}
+
+/// A problem without the string that stands where none may: it may be text of
+/// the conversation.
+fn unquoted(problem: &str) -> String {
+    match (problem.find("string \""), problem.rfind("\", expected ")) {
+        (Some(from), Some(to)) if from < to => {
+            format!("{}string{}", &problem[..from], &problem[to + 1..])
+        }
+        _ => problem.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(line: &str) -> String {
+        read(line).err().expect("it is no answer")
+    }
+
+    #[test]
+    fn an_error_names_the_place_and_quotes_no_text() {
+        let wrong = r#"{"type":"context","messages":[{"id":"m0"},{"covers":"the secret"}]}"#;
+        let expected = "its answer `context`: messages[1].covers: invalid type: string, expected \
+                        a sequence";
+        assert_eq!(problem(wrong), expected);
+        let wrong = r#"{"type":"operations","operations":[{"note":{"key":1}}]}"#;
+        assert!(problem(wrong).contains("operations[0].note.key: invalid type: integer"));
+        let wrong =
+            r#"{"type":"context","messages":[],"usage":[{"input":1,"output":2,"latency_ms":-3}]}"#;
+        assert_eq!(problem(wrong), "its answer `context`: usage: a latency below 0");
+        assert!(problem(r#"{"type":"ready","protocol":1}"#).contains("unknown field `protocol`"));
+    }
+
+    #[test]
+    fn an_operation_folds_in_place_unless_it_says_where() {
+        let place = |at: &str| {
+            let fold = format!(r#"{{"ids":["m1"],"into":[]{at}}}"#);
+            let line = format!(r#"{{"type":"operations","operations":[{{"fold":{fold}}}]}}"#);
+            let Ok(Answer::Operations(operations, _)) = read(&line) else { panic!("{line}") };
+            let Some(Operation::Fold { at, .. }) = operations.into_iter().next() else { panic!() };
+            at
+        };
+        assert_eq!(place(""), Place::InPlace);
+        assert_eq!(place(r#","at":"head""#), Place::Head);
+        assert_eq!(place(r#","at":{"note":"facts"}"#), Place::Note("facts".to_owned()));
+    }
+
+    #[test]
+    fn what_goes_with_an_answer_is_optional() {
+        let plain = read(r#"{"type":"context","messages":[]}"#);
+        let Ok(Answer::Context(pieces, aside)) = plain else { panic!("it is an answer") };
+        assert!(pieces.is_empty() && aside.usage.is_empty());
+        assert_eq!((aside.notice, aside.state), (None, None));
+    }
+}

@@ -1,0 +1,698 @@
+//! Strategies of the user's own, as programs: what they may say, what becomes
+//! of it, and that nothing they do wrong reaches past their cell.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use common::{call, ledger, message, offline, plan, result, sent, small, subject, text};
+use recap::model::{CellOutcome, CellRows, Role, Transcript};
+use recap::replay::{Session, replay};
+use recap::strategy::Preset;
+use serde_json::Value as Json;
+use tempfile::TempDir;
+
+/// What the programs of these tests share: `talk(f)` answers each `compact`
+/// with `f(message)`, and `keep(*ids)` is an answer that keeps these.
+const PRELUDE: &str = r#"
+import json, os, signal, subprocess, sys, time
+
+def say(answer):
+    print(json.dumps(answer), flush=True)
+
+def keep(*ids):
+    return {"type": "context", "messages": [i if isinstance(i, dict) else {"id": i} for i in ids]}
+
+def operate(*operations):
+    return {"type": "operations", "operations": list(operations)}
+
+def talk(compact):
+    for line in sys.stdin:
+        m = json.loads(line)
+        if m["type"] == "open":
+            say({"type": "ready"})
+        elif m["type"] == "compact":
+            say(compact(m))
+        else:
+            break
+"#;
+
+/// A folder with a program, and the preset that names it.
+struct Folder(TempDir);
+
+impl Folder {
+    /// At every request but the first two of [`small`], when more than four
+    /// messages would be sent.
+    fn new(program: &str) -> Self {
+        Self::with(program, "at = \"request\"\nwhen = { messages = 4 }\n")
+    }
+
+    fn with(program: &str, stage: &str) -> Self {
+        let folder = Self(tempfile::tempdir().unwrap());
+        folder.write("program.py", &format!("{PRELUDE}\n{program}\n"));
+        folder.write("mine.toml", &preset("[\"python3\", \"program.py\"]", stage));
+        folder
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.0.path().join(name), text).unwrap();
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.0.path().join(name)).unwrap()
+    }
+
+    fn preset(&self) -> Preset {
+        Preset::load(&self.0.path().join("mine.toml"), &[]).unwrap()
+    }
+
+    fn outcome(&self, transcript: Transcript) -> CellOutcome {
+        let (subject, plan) = (subject(transcript), plan(self.preset(), 1_000));
+        go(replay(&subject, &plan, &offline())).cell.outcome
+    }
+
+    #[track_caller]
+    fn rows(&self, transcript: Transcript) -> CellRows {
+        match self.outcome(transcript) {
+            CellOutcome::Done(rows) => *rows,
+            CellOutcome::Failed { error } => panic!("{error}"),
+        }
+    }
+
+    #[track_caller]
+    fn error(&self) -> String {
+        match self.outcome(small()) {
+            CellOutcome::Failed { error } => error,
+            CellOutcome::Done(rows) => panic!("it ran through: {:?}", rows.compactions),
+        }
+    }
+
+    /// Ledger, and what is sent, at a request of [`small`].
+    #[track_caller]
+    fn at(&self, request: u32) -> (String, Vec<(String, String)>) {
+        let (subject, plan, compactor) = (subject(small()), plan(self.preset(), 1_000), offline());
+        let mut session = Session::open(&subject, &plan, &compactor).unwrap();
+        go(async {
+            session.run_to_request(request).await.unwrap();
+            session.close().await;
+        });
+        (ledger(&session), sent(&session))
+    }
+}
+
+fn preset(command: &str, stage: &str) -> String {
+    format!(
+        "version = 1\nname = \"mine\"\nsummary = \"\"\nsource = \"\"\n\
+         [[stage]]\nmechanism = \"command\"\ncommand = {command}\n{stage}"
+    )
+}
+
+/// Runs on a runtime with time and I/O, as the program does.
+fn go<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}
+
+#[track_caller]
+fn assert_says(error: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(error.contains(part), "`{part}` is missing in\n{error}");
+    }
+}
+
+// What a program is told and may answer. The third request of `small` has the
+// messages 0 to 4, the fourth 0 to 7, the fifth 0 to 9.
+
+#[test]
+fn a_program_is_told_the_context_and_what_is_new_in_it() {
+    let folder = Folder::new(
+        "log = open('log', 'w')\n\
+         def compact(m):\n    log.write(json.dumps(m) + '\\n'); log.flush()\n    \
+         return keep(*m['context'])\ntalk(compact)",
+    );
+    folder.rows(small());
+    let log = folder.read("log");
+    let told: Vec<Json> = log.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    let names = |m: &Json| -> Vec<String> {
+        let ids = m["messages"].as_array().unwrap().iter().map(|m| m["id"].as_str().unwrap());
+        ids.map(str::to_owned).collect()
+    };
+    assert_eq!(told[0]["context"], serde_json::json!(["m0", "m1", "m2", "m3", "m4"]));
+    assert_eq!(names(&told[0]), ["m0", "m1", "m2", "m3", "m4"]);
+    assert_eq!(names(&told[1]), ["m5", "m6", "m7"]);
+    assert_eq!(names(&told[2]), ["m8", "m9"]);
+    assert_eq!(told[2]["call"], 3);
+    assert_eq!(told[0]["cause"], "over 4 messages");
+    assert_eq!((&told[0]["target"], &told[0]["window"]), (&1_000.into(), &1_000.into()));
+    let made = &told[0]["messages"][1];
+    assert_eq!(made["calls"][0]["tool"], "read");
+    assert_eq!(made["calls"][0]["arguments"]["path"], "x");
+    let answered = &told[0]["messages"][2];
+    assert_eq!(answered["role"], "tool");
+    assert_eq!(answered["result_of"], serde_json::json!({"id": "A", "tool": "read"}));
+    assert_eq!(answered["tokens"], 100);
+}
+
+#[test]
+fn what_is_missing_is_evicted_and_what_is_kept_is_verbatim() {
+    let folder = Folder::new(
+        "talk(lambda m: keep(*m['context'][-2:]) if m['call'] == 1 else keep(*m['context']))",
+    );
+    assert_eq!(folder.at(2).0, "...VV");
+    assert_eq!(folder.at(4).0, "...VVVVVVV");
+}
+
+#[test]
+fn a_message_may_be_handed_back_as_it_was_given() {
+    let folder = Folder::new(
+        "talk(lambda m: {'type': 'context', 'messages': m['messages'][3:]} if m['call'] == 1 else keep(*m['context']))",
+    );
+    assert_eq!(folder.at(2).0, "...VV");
+}
+
+#[test]
+fn another_text_edits_a_result_and_replaces_prose() {
+    let folder = Folder::new(
+        "talk(lambda m: keep('m0', 'm1', {'id': 'm2', 'text': 'cut'}, {'id': 'm3', 'text': 'said'}, *m['context'][4:]) \
+         if m['call'] == 1 else keep(*m['context']))",
+    );
+    let (ledger, sent) = folder.at(2);
+    assert_eq!(ledger, "VVEFV");
+    assert_eq!(sent[2].1, "cut");
+    assert!(sent[3].0.ends_with(" assistant") && sent[3].1 == "said", "{sent:?}");
+}
+
+#[test]
+fn an_edited_message_is_sent_again_with_its_size() {
+    let folder = Folder::new(
+        "log = open('log', 'w')\n\
+         def compact(m):\n    log.write(json.dumps(m['messages']) + '\\n'); log.flush()\n    \
+         return keep(*({'id': i, 'text': 'cut'} if i == 'm2' else i for i in m['context']))\n\
+         talk(compact)",
+    );
+    folder.rows(small());
+    let second: Json = serde_json::from_str(folder.read("log").lines().nth(1).unwrap()).unwrap();
+    assert_eq!((&second[0]["id"], &second[0]["tokens"]), (&"m2".into(), &1.into()));
+    assert_eq!(second.as_array().unwrap().len(), 4, "and the three that came since");
+}
+
+#[test]
+fn a_new_message_covers_what_is_missing_and_is_covered_in_its_turn() {
+    let folder = Folder::new(
+        "talk(lambda m: keep({'role': 'user', 'text': 'summary %d' % m['call']}, *m['context'][-1:]))",
+    );
+    let (ledger, sent) = folder.at(2);
+    assert_eq!(ledger, "FFFFV");
+    assert_eq!(sent[0].1, "summary 1");
+    // Fourth request: s0 and m4 to m7, of which m7 cannot stay without its call.
+    let folder = Folder::new(
+        "talk(lambda m: keep({'role': 'user', 'text': 'summary %d of %s' % (m['call'], m['context'][0])}, *m['context'][-1 if m['call'] == 1 else -3:]))",
+    );
+    let (ledger, sent) = folder.at(3);
+    assert_eq!(ledger, "FFFFFVVV");
+    assert_eq!(sent[0].1, "summary 2 of s0");
+}
+
+#[test]
+fn new_messages_stand_where_the_first_that_they_cover_stood() {
+    let folder = Folder::new(
+        "talk(lambda m: keep('m0', {'role': 'user', 'text': 'one', 'covers': ['m1', 'm2']}, \
+         {'role': 'assistant', 'text': 'two'}, *m['context'][4:]))",
+    );
+    let (ledger, sent) = folder.at(2);
+    assert_eq!(ledger, "VFF.V", "m3 is missing and not covered");
+    let texts: Vec<&str> = sent.iter().map(|(_, text)| &text[..3]).collect();
+    assert_eq!(texts, ["a a", "one", "two", "a a"]);
+}
+
+#[test]
+fn a_summary_may_stand_at_the_head_whatever_it_covers() {
+    let folder = Folder::new(
+        "talk(lambda m: keep({'role': 'user', 'text': 'head', 'covers': ['m1', 'm2']}, 'm0', *m['context'][3:]))",
+    );
+    let (ledger, sent) = folder.at(2);
+    assert_eq!(ledger, "VFFVV");
+    assert_eq!(sent[0].1, "head");
+}
+
+#[test]
+fn operations_are_those_of_the_context() {
+    let folder = Folder::new(
+        "talk(lambda m: operate({'edit': {'id': 'm2', 'text': 'cut'}}, {'evict': ['m3']}, \
+         {'fold': {'ids': ['m0'], 'into': [{'role': 'user', 'text': 'it began'}]}}, \
+         {'note': {'key': 'hint', 'text': 'be brief'}}) if m['call'] == 1 else operate())",
+    );
+    let (ledger, sent) = folder.at(2);
+    assert_eq!(ledger, "FVE.V");
+    assert_eq!(sent[0], ("hint".to_owned(), "be brief".to_owned()));
+    assert_eq!(sent[1].1, "it began");
+    assert_eq!(sent[3].1, "cut");
+}
+
+#[test]
+fn a_call_is_removed_with_its_result() {
+    let folder = Folder::new(
+        "talk(lambda m: operate({'remove_call': {'id': 'm5', 'call': 'B'}}) if m['call'] == 2 else operate())",
+    );
+    assert_eq!(folder.at(3).0, "VVVVVE.V");
+}
+
+#[test]
+fn usage_becomes_calls_of_a_model_and_notices_are_kept() {
+    let folder = Folder::new(
+        "def compact(m):\n    answer = keep(*m['context'][-1:]) if m['call'] == 1 else keep(*m['context'])\n    \
+         if m['call'] == 1:\n        answer['usage'] = [{'input': 900, 'output': 80, 'latency_ms': 1200}, {'input': 100, 'output': 8, 'latency_ms': 300}]\n        \
+         answer['notice'] = 'summarised'\n    return answer\ntalk(compact)",
+    );
+    let rows = folder.rows(small());
+    assert_eq!(rows.compactions.len(), 1, "what changes nothing is no compaction");
+    let row = &rows.compactions[0];
+    assert_eq!((row.model_calls, row.input_tokens, row.output_tokens), (2, 1_000, 88));
+    assert_eq!(row.latency_ms, Some(1_500.0));
+    assert_eq!(rows.notices, ["summarised"]);
+    let free = Folder::new("talk(lambda m: keep(*m['context'][-1:]))").rows(small());
+    assert_eq!((free.compactions[0].model_calls, free.compactions[0].latency_ms), (0, None));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_programs_own_computing_counts_and_its_start_does_not() {
+    let burn = "def burn(seconds):\n    end = time.process_time() + seconds\n    \
+                while time.process_time() < end: pass\n";
+    let folder = Folder::new(&format!(
+        "{burn}burn(0.3)\ndef compact(m):\n    burn(0.1)\n    return keep(*m['context'][-1:])\ntalk(compact)"
+    ));
+    let rows = folder.rows(small());
+    let compactions = rows.compactions.len() as f64;
+    let each = rows.cpu_ms / compactions;
+    assert!((100.0..250.0).contains(&each), "{each} ms");
+}
+
+// What goes wrong.
+
+/// The error of a program; `test` holds for it.
+#[track_caller]
+fn fails(program: &str, parts: &[&str]) {
+    let error = Folder::new(program).error();
+    assert_says(&error, &["preset `mine`"]);
+    assert_says(&error, parts);
+}
+
+#[test]
+fn a_program_that_cannot_be_started_is_named() {
+    let folder = Folder::new("");
+    let stage = "at = \"request\"\nwhen = \"always\"\n";
+    folder.write("mine.toml", &preset("[\"no-such-program-at-all\"]", stage));
+    assert_says(
+        &folder.error(),
+        &["at its start", "`no-such-program-at-all` cannot be started", "PATH"],
+    );
+    folder.write("mine.toml", &preset("[\"./program.py\"]", stage));
+    assert_says(&folder.error(), &["`./program.py` cannot be started", "ermission denied"]);
+}
+
+#[test]
+fn a_program_that_ends_is_quoted_with_its_status() {
+    fails(
+        "sys.exit('no module named x')",
+        &["at its start", "exit status: 1", "no module named x"],
+    );
+    fails(
+        "say({'type': 'ready'}); sys.stdin.readline(); sys.stdin.readline(); sys.exit(7)",
+        &["call 1 of `python3 program.py`", "exit status: 7"],
+    );
+    fails("talk(lambda m: os.kill(os.getpid(), signal.SIGSEGV))", &["call 1", "signal: 11"]);
+    fails("talk(lambda m: 1 / 0)", &["call 1", "ZeroDivisionError"]);
+    fails(
+        "say({'type': 'ready'}); sys.stdin.readline(); sys.stdin.readline(); sys.stdout.write('{'); sys.exit(0)",
+        &["ended without an answer", "exit status: 0"],
+    );
+    fails(
+        "talk(lambda m: os.close(1) or os.close(2) or time.sleep(60))",
+        &["closed its standard output"],
+    );
+}
+
+#[test]
+fn an_answer_of_another_kind_is_quoted() {
+    fails("print('Loading the model', flush=True)\ntalk(keep)", &["no JSON", "Loading the model"]);
+    fails("talk(lambda m: [1])", &["call 1", "no JSON object", "[1]"]);
+    fails("talk(lambda m: {})", &["no `type`"]);
+    fails("talk(lambda m: {'type': 'contxt'})", &["`contxt`", "ready, context, operations, error"]);
+    fails("talk(lambda m: {'type': 'ready'})", &["must answer `compact` with `context`"]);
+    fails("say(keep()); talk(keep)", &["must answer `open` with `ready`"]);
+    fails("talk(lambda m: {'type': 'context'})", &["`messages` is missing"]);
+    fails("talk(lambda m: dict(keep(), message=1))", &["unknown field `message`"]);
+    fails("talk(lambda m: keep({'id': 'm0', 'txt': ''}))", &["messages[0]", "unknown field `txt`"]);
+    fails("talk(lambda m: dict(keep(), usage=[{'input': -1, 'output': 0}]))", &["usage[0].input"]);
+    fails(
+        "talk(lambda m: {'type': 'error', 'message': 'no key is set'})",
+        &["call 1", "no key is set"],
+    );
+    fails(
+        "sys.stdout.buffer.write(b'\\xff\\n'); sys.stdout.flush(); time.sleep(60)",
+        &["not UTF-8"],
+    );
+}
+
+#[test]
+fn an_answer_that_the_context_cannot_follow_says_where() {
+    let cases: &[(&str, &[&str])] = &[
+        ("'m0', 'm99'", &["messages[1]", "`m99` is not in the context"]),
+        ("'m0', 'x'", &["messages[1]", "`x` is not in the context"]),
+        ("'m3', 'm0'", &["messages[1]", "`m0` stands behind `m3`", "order"]),
+        ("'m0', 'm0'", &["messages[1]", "twice"]),
+        ("{'text': 'new'}", &["messages[0]", "needs `role` and `text`"]),
+        ("{'role': 'tool', 'text': 'new'}", &["messages[0]", "role `tool`"]),
+        ("{'id': 'm0', 'role': 'assistant'}", &["messages[0]", "keeps its role `user`"]),
+        ("{'id': 'm0', 'covers': []}", &["messages[0]", "covers nothing"]),
+        ("'m0', {'role': 'user', 'text': 'x', 'covers': ['m0']}", &["messages[1]", "`m0` is kept"]),
+        ("*m['context'], {'role': 'user', 'text': 'x'}", &["messages[5]", "nothing is missing"]),
+        (
+            "{'role': 'user', 'text': 'x'}, 'm4', {'role': 'user', 'text': 'y'}",
+            &["messages[2]", "only one new message", "messages[0] does"],
+        ),
+        (
+            "'m0', 'm3', {'role': 'user', 'text': 'x', 'covers': ['m1', 'm2']}, 'm4'",
+            &["messages[2]", "stands where the first message that it covers stood"],
+        ),
+        ("'m0', {'id': 'm1', 'text': 'x'}", &["`m1` calls tools and cannot be rewritten"]),
+        ("'m0', 'm1', 'm3', 'm4'", &["call `A` (read) is sent without its result"]),
+        ("'m0', 'm2', 'm3', 'm4'", &["result of call `A` (read) is sent without its call"]),
+    ];
+    for (pieces, parts) in cases {
+        let error = Folder::new(&format!("talk(lambda m: keep({pieces}))")).error();
+        assert_says(&error, parts);
+    }
+}
+
+#[test]
+fn an_operation_that_the_context_refuses_says_which() {
+    let cases: &[(&str, &[&str])] = &[
+        (
+            "{'evict': ['m0']}, {'evict': ['m77']}",
+            &["operations[1]", "`m77` is not in the context"],
+        ),
+        ("{'evict': ['m0']}, {'evict': ['m0']}", &["operations[1]", "`m0`", "any more"]),
+        ("{'evict': ['m0', 'm0']}", &["operations[0]", "twice"]),
+        ("{'fold': {'ids': [], 'into': []}}", &["operations[0]", "at least one entry"]),
+        ("{'edit': {'id': 'm1', 'text': 'x'}}", &["operations[0]", "`m1` calls tools"]),
+        (
+            "{'remove_call': {'id': 'm1', 'call': 'Z'}}",
+            &["operations[0]", "`m1` makes no call `Z`"],
+        ),
+        ("{'evct': ['m0']}", &["operations[0]", "`evct`", "`evict`"]),
+    ];
+    for (operations, parts) in cases {
+        let error = Folder::new(&format!("talk(lambda m: operate({operations}))")).error();
+        assert_says(&error, parts);
+    }
+}
+
+#[test]
+fn what_nobody_asked_for_is_an_error_at_the_next_call() {
+    fails(
+        "def compact(m):\n    print(json.dumps(keep(*m['context'])))\n    return keep()\ntalk(compact)",
+        &["call 2", "nobody asked for"],
+    );
+    fails(
+        "def flood(m):\n    say(keep(*m['context']))\n    while True: print('{}')\ntalk(flood)",
+        &["call 2", "nobody asked for"],
+    );
+}
+
+#[test]
+fn an_answer_without_end_is_cut_at_64_mb() {
+    fails(
+        "talk(lambda m: [sys.stdout.write('x' * 1_000_000) for _ in range(100)])",
+        &["longer than 64 MB"],
+    );
+}
+
+#[test]
+fn a_program_that_is_late_is_ended() {
+    let late = |timeouts: &str, program: &str, parts: &[&str]| {
+        let stage = format!("at = \"request\"\nwhen = {{ messages = 4 }}\ntimeouts = {timeouts}\n");
+        assert_says(&Folder::with(program, &stage).error(), parts);
+    };
+    let slow = "talk(lambda m: time.sleep(60))";
+    late("{ call = 0.2 }", slow, &["call 1", "no answer within 0.2 s"]);
+    late("{ start = 0.2 }", "time.sleep(60)", &["at its start", "no answer within 0.2 s"]);
+    let often = "talk(lambda m: time.sleep(0.7) or keep(*m['context']))";
+    late("{ total = 1.5 }", often, &["1.5 s in total are used up"]);
+    let deaf = "print('{\"type\":\"ready\"}', flush=True)\ntime.sleep(60)";
+    late("{ call = 0.2 }", deaf, &["call 1", "no answer within 0.2 s"]);
+}
+
+#[test]
+fn of_much_standard_error_the_end_is_kept() {
+    let error =
+        Folder::new("sys.stderr.write('x\\n' * 500_000 + 'the end\\x1b[31m')\nsys.exit(2)").error();
+    assert_says(&error, &["x | the end [31m"]);
+    assert!(error.len() < 3_000, "{}", error.len());
+}
+
+// Nothing is left behind.
+
+/// Whether a process is there and no zombie.
+fn lives(pid: &str) -> bool {
+    let out = std::process::Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap();
+    let state = String::from_utf8(out.stdout).unwrap();
+    !state.trim().is_empty() && !state.trim().starts_with('Z')
+}
+
+/// A program that starts a child which holds none of its pipes, and says who they are.
+const PARENT: &str = "\
+    child = subprocess.Popen(['sleep', '600'], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)\n\
+    open('pids', 'a').write('%d\\n%d\\n' % (os.getpid(), child.pid))\n";
+
+#[track_caller]
+fn assert_gone(folder: &Folder) {
+    let pids = folder.read("pids");
+    let left = || pids.lines().filter(|pid| lives(pid)).count();
+    for _ in 0..50 {
+        if left() == 0 {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    panic!("{} of {} processes live", left(), pids.lines().count());
+}
+
+/// Until the processes of [`PARENT`] have said who they are.
+async fn started(folder: &Folder) {
+    let path = folder.0.path().join("pids");
+    while fs::read_to_string(&path).map_or(0, |pids| pids.lines().count()) < 2 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[test]
+fn no_process_is_left_whatever_happens() {
+    for end in [
+        "talk(lambda m: keep(*m['context']))",
+        "talk(lambda m: keep(*m['context']))\ntime.sleep(600)",
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\ntalk(lambda m: time.sleep(600))",
+        "talk(lambda m: sys.exit(3))",
+        "talk(lambda m: {})",
+        "talk(lambda m: keep('m0', 'm1'))",
+    ] {
+        let stage = "at = \"request\"\nwhen = { messages = 4 }\ntimeouts = { call = 2 }\n";
+        let folder = Folder::with(&format!("{PARENT}{end}"), stage);
+        folder.outcome(small());
+        assert_gone(&folder);
+    }
+}
+
+#[test]
+fn no_process_is_left_when_a_session_is_dropped_or_cut_off() {
+    let folder = Folder::new(&format!("{PARENT}talk(lambda m: keep(*m['context']))"));
+    let (subject_, plan_, compactor) = (subject(small()), plan(folder.preset(), 1_000), offline());
+    go(async {
+        let mut session = Session::open(&subject_, &plan_, &compactor).unwrap();
+        session.run_to_request(3).await.unwrap();
+    });
+    assert_gone(&folder);
+    let folder = Folder::new(&format!("{PARENT}talk(lambda m: time.sleep(600))"));
+    let plan_ = plan(folder.preset(), 1_000);
+    go(async {
+        tokio::select! {
+            _ = replay(&subject_, &plan_, &compactor) => panic!("the program never answers"),
+            () = started(&folder) => {}
+        }
+    });
+    assert_gone(&folder);
+}
+
+// The same again.
+
+/// A session of so many exchanges, each with a call and its result.
+fn long(exchanges: usize) -> Transcript {
+    let mut messages = Vec::new();
+    for number in 0..exchanges {
+        let id = format!("c{number}");
+        let parts = [
+            (Role::User, vec![text(10)]),
+            (Role::Assistant, vec![call(&id, "x")]),
+            (Role::Tool, vec![result(&id, 100)]),
+            (Role::Assistant, vec![text(10)]),
+        ];
+        let next = messages.len();
+        messages
+            .extend(parts.into_iter().enumerate().map(|(i, (role, b))| message(next + i, role, b)));
+    }
+    Transcript { id: "long".into(), messages, ..Transcript::default() }
+}
+
+/// Drops all but the last two exchanges and counts its drops in its state.
+const DROPPER: &str = r"
+known, count = {}, 0
+def compact(m):
+    global count
+    known.update((x['id'], x) for x in m['messages'])
+    users = [n for n, i in enumerate(m['context']) if known[i]['role'] == 'user' and i[0] == 'm']
+    cut = users[-2] if len(users) > 1 else 0
+    count += 1
+    text = 'drop %d: %d messages' % (count, cut)
+    answer = keep({'role': 'user', 'text': text}, *m['context'][cut:]) if cut else keep(*m['context'])
+    answer['state'] = count
+    return answer
+for line in sys.stdin:
+    m = json.loads(line)
+    if m['type'] == 'open':
+        count = m.get('state', 0)
+        say({'type': 'ready'})
+    elif m['type'] == 'compact':
+        say(compact(m))
+";
+
+#[test]
+fn the_same_session_gives_the_same_rows() {
+    let folder = Folder::with(DROPPER, "at = \"request\"\nwhen = { messages = 12 }\n");
+    let run = || {
+        let mut rows = folder.rows(long(20));
+        rows.cpu_ms = 0.0;
+        rows.compactions.iter_mut().for_each(|c| c.cpu_ms = 0.0);
+        rows
+    };
+    let first = run();
+    assert!(first.compactions.len() > 3);
+    assert_eq!(first, run());
+}
+
+#[test]
+fn a_restored_session_goes_on_with_a_fresh_program_that_is_sent_everything() {
+    let folder = Folder::with(DROPPER, "at = \"request\"\nwhen = { messages = 12 }\n");
+    let (subject, plan, compactor) = (subject(long(12)), plan(folder.preset(), 1_000), offline());
+    go(async {
+        let mut straight = Session::open(&subject, &plan, &compactor).unwrap();
+        let mut resumed = Session::open(&subject, &plan, &compactor).unwrap();
+        loop {
+            let saved = serde_json::to_string(&resumed.save()).unwrap();
+            resumed.close().await;
+            let saved = serde_json::from_str(&saved).unwrap();
+            resumed = Session::restore(&subject, &plan, &compactor, saved).unwrap();
+            let more = straight.step().await.unwrap();
+            assert_eq!(more, resumed.step().await.unwrap());
+            assert_eq!(sent(&straight), sent(&resumed));
+            assert_eq!(ledger(&straight), ledger(&resumed));
+            if !more {
+                break;
+            }
+        }
+        // At the first requests of exchanges 4, 6, 8, 10 and 12: the summary and two exchanges go.
+        assert!(sent(&straight)[0].1.starts_with("drop 5: 9 "), "{:?}", sent(&straight)[0]);
+        straight.close().await;
+        resumed.close().await;
+    });
+}
+
+#[test]
+fn what_a_program_is_sent_grows_with_the_session_and_not_faster() {
+    let bytes = |exchanges: usize| -> usize {
+        let counted =
+            DROPPER.replace("    m = json", "    open('log', 'a').write(line)\n    m = json");
+        let folder = Folder::with(&counted, "at = \"request\"\nwhen = { messages = 12 }\n");
+        folder.rows(long(exchanges));
+        let log = folder.read("log");
+        for message in 0..exchanges * 4 - 8 {
+            let content = format!("{{\"id\":\"m{message}\",");
+            assert_eq!(log.matches(&content).count(), 1, "m{message} is sent once");
+        }
+        log.len()
+    };
+    let (once, twice) = (bytes(40), bytes(80));
+    let growth = twice as f64 / once as f64;
+    assert!((1.8..2.2).contains(&growth), "{once} to {twice} bytes");
+}
+
+// The preset.
+
+#[test]
+fn an_edited_program_is_another_row() {
+    let folder = Folder::new("talk(keep)");
+    let plain = folder.preset().hash;
+    assert_eq!(plain, folder.preset().hash);
+    folder.write("unnamed.py", "anything");
+    assert_eq!(plain, folder.preset().hash);
+    folder.write("program.py", "something else");
+    assert_ne!(plain, folder.preset().hash);
+    let stage = "at = \"request\"\nwhen = \"always\"\nfiles = [\"unnamed.py\"]\n";
+    folder.write("mine.toml", &preset("[\"python3\", \"program.py\"]", stage));
+    let with_file = folder.preset().hash;
+    folder.write("unnamed.py", "anything else");
+    assert_ne!(with_file, folder.preset().hash);
+    folder.write(
+        "mine.toml",
+        &preset("[\"python3\", \"program.py\"]", &stage.replace("unnamed", "absent")),
+    );
+    let refused = Preset::load(&folder.0.path().join("mine.toml"), &[]).unwrap_err().to_string();
+    assert_says(&refused, &["stage 1", "`absent.py` cannot be read"]);
+}
+
+#[test]
+fn a_preset_of_a_program_is_checked_before_anything_runs() {
+    let folder = Folder::new("");
+    let refused = |command: &str, more: &str, says: &str| {
+        let stage = format!("at = \"request\"\nwhen = \"always\"\n{more}\n");
+        folder.write("mine.toml", &preset(command, &stage));
+        let error = Preset::load(&folder.0.path().join("mine.toml"), &[]).unwrap_err().to_string();
+        assert_says(&error, &["stage 1", says]);
+    };
+    refused("[]", "", "must name a program");
+    refused("\"python3 x.py\"", "", "command");
+    refused("[\"x\"]", "timeouts = { call = 0 }", "seconds above 0");
+    refused("[\"x\"]", "timeouts = { calls = 1 }", "calls");
+    refused("[\"x\"]", "keep = 3", "unknown field `keep`");
+    let text = preset("[\"x\"]", "at = \"request\"\nwhen = \"always\"\n");
+    let error = Preset::parse("mine.toml", &text, &[], &|_| None).unwrap_err().to_string();
+    assert_says(&error, &["only from a preset file of your own"]);
+}
+
+#[test]
+fn parameters_reach_the_program_and_it_runs_beside_its_preset() {
+    let folder = Folder::with(
+        "open('seen', 'w').write(sys.stdin.readline())\n\
+         say({'type': 'ready'})\n\
+         sys.stdin.readline(); say(keep())\nsys.stdin.readline()",
+        "at = \"request\"\nwhen = { messages = 9 }\nparameters = { keep = 3, words = [\"a\"] }\n",
+    );
+    folder.rows(small());
+    let open: Json = serde_json::from_str(&folder.read("seen")).unwrap();
+    let expected = serde_json::json!({
+        "type": "open", "protocol": 1, "recap": env!("CARGO_PKG_VERSION"), "preset": "mine",
+        "stage": 1, "window": 1_000, "budget": 1_000,
+        "parameters": {"keep": 3, "words": ["a"]},
+    });
+    assert_eq!(open, expected);
+}
+
+#[test]
+fn no_built_in_preset_runs_a_program() {
+    for name in recap::strategy::builtin_names() {
+        let preset = recap::strategy::builtin(name, &[]).unwrap().unwrap();
+        assert_eq!(preset.commands().count(), 0, "{name}");
+    }
+    assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join("strategies").is_dir());
+}

@@ -1,0 +1,299 @@
+//! The sample programs under `strategies/samples`, and the published schema of
+//! the protocol against what is really said.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::{offline, plan, sent, subject};
+use jsonschema::Validator;
+use recap::model::{CellOutcome, CellRows, Transcript};
+use recap::replay::{Session, Subject, WindowSpec, replay};
+use recap::strategy::Preset;
+use serde_json::{Value as Json, json};
+
+/// Runs a program and writes down what is said, as `< line` to it and `> line` from it.
+const TAP: &str = r#"
+import subprocess, sys
+log = open(sys.argv[1], "a")
+inner = subprocess.Popen(sys.argv[2:], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+for line in sys.stdin:
+    log.write("< " + line)
+    inner.stdin.write(line)
+    inner.stdin.flush()
+    if '"type":"close"' not in line:
+        answer = inner.stdout.readline()
+        log.write("> " + answer)
+        sys.stdout.write(answer)
+        sys.stdout.flush()
+    log.flush()
+inner.stdin.close()
+inner.wait()
+"#;
+
+fn samples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("strategies/samples")
+}
+
+fn sample(name: &str) -> Preset {
+    Preset::load(&samples().join(name).with_extension("toml"), &[]).unwrap()
+}
+
+fn go<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}
+
+/// Whether an interpreter is there. The continuous integration has them all.
+fn there(program: &str) -> bool {
+    let found = std::process::Command::new(program).arg("--version").output().is_ok();
+    if !found {
+        println!("skipped: there is no {program}");
+    }
+    found
+}
+
+/// A synthetic coding session with calls, results and reported usage.
+fn session() -> Transcript {
+    let dataset = recap::dataset::bundled("quickstart").unwrap().unwrap();
+    dataset.transcripts.into_iter().next().unwrap()
+}
+
+fn tokens(subject: &Subject) -> u64 {
+    "25%".parse::<WindowSpec>().unwrap().tokens(&subject.recording.sizes).unwrap()
+}
+
+#[track_caller]
+fn rows(preset: Preset) -> CellRows {
+    let subject = subject(session());
+    let plan = plan(preset, tokens(&subject));
+    let mut rows = match go(replay(&subject, &plan, &offline())).cell.outcome {
+        CellOutcome::Done(rows) => *rows,
+        CellOutcome::Failed { error } => panic!("{error}"),
+    };
+    rows.cpu_ms = 0.0;
+    rows.compactions.iter_mut().for_each(|c| c.cpu_ms = 0.0);
+    rows
+}
+
+/// What is sent at the end.
+fn last(preset: Preset) -> Vec<(String, String)> {
+    let subject = subject(session());
+    let (plan, compactor) = (plan(preset, tokens(&subject)), offline());
+    let mut session = Session::open(&subject, &plan, &compactor).unwrap();
+    go(async {
+        session.run_to_end().await.unwrap();
+        session.close().await;
+    });
+    sent(&session)
+}
+
+#[test]
+fn the_sample_in_python_keeps_the_newest_and_counts_what_went() {
+    if !there("python3") {
+        return;
+    }
+    let rows = rows(sample("keep-last-python"));
+    assert!(rows.compactions.len() > 1, "{:?}", rows.compactions);
+    for row in &rows.compactions {
+        // The line that says what was dropped is the only thing beyond the target.
+        let target = rows.window / 2 + 30;
+        assert!(row.tokens_after <= target, "{} of {target}", row.tokens_after);
+        assert!(row.messages_folded > 0 && row.messages_evicted == 0);
+    }
+    let sent = last(sample("keep-last-python"));
+    assert!(sent[0].1.starts_with("[Earlier messages were dropped: "), "{}", sent[0].1);
+    let count: usize = sent[0]
+        .1
+        .split(|c: char| !c.is_ascii_digit())
+        .filter_map(|n| n.parse::<usize>().ok())
+        .sum();
+    assert_eq!(
+        count + sent.len() - 1,
+        session().messages.len(),
+        "every message is counted or sent"
+    );
+}
+
+#[test]
+fn the_sample_in_node_does_the_same_as_that_in_python() {
+    if !there("node") || !there("python3") {
+        return;
+    }
+    assert_eq!(rows(sample("keep-last-node")), rows(sample("keep-last-python")));
+    assert_eq!(last(sample("keep-last-node")), last(sample("keep-last-python")));
+}
+
+/// A preset in a folder of its own whose program is a sample behind the tap.
+fn tapped(folder: &Path, program: &str) -> Preset {
+    fs::write(folder.join("tap.py"), TAP).unwrap();
+    let program = samples().join(program);
+    let text = fs::read_to_string(samples().join("keep-last-python.toml")).unwrap();
+    let command = json!(["python3", "tap.py", "log", "python3", program]);
+    let own = "command = [\"python3\", \"keep_last.py\"]";
+    assert!(text.contains(own));
+    let text = text.replace(own, &format!("command = {command}"));
+    fs::write(folder.join("tapped.toml"), text).unwrap();
+    Preset::load(&folder.join("tapped.toml"), &[]).unwrap()
+}
+
+/// The package of LangChain, where `.ci/langchain` has installed it. The test
+/// command does so first and sets `RECAP_LANGCHAIN_HOME`: then it must be there.
+fn langchain() -> Option<PathBuf> {
+    let Some(home) = std::env::var_os("RECAP_LANGCHAIN_HOME").map(PathBuf::from) else {
+        println!("skipped: RECAP_LANGCHAIN_HOME names no folder with langchain-core");
+        return None;
+    };
+    assert!(home.join("langchain_core").is_dir(), "{} has no langchain-core", home.display());
+    Some(home)
+}
+
+#[test]
+fn langchains_trim_messages_runs_as_a_strategy() {
+    let Some(home) = langchain() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    for file in ["langchain_trim.py", "langchain-trim.toml"] {
+        fs::copy(samples().join(file), folder.path().join(file)).unwrap();
+    }
+    // The package is not among the interpreter's own.
+    let path = folder.path().join("langchain-trim.toml");
+    let with_path = json!([
+        "python3",
+        "-c",
+        format!(
+            "import runpy, sys; sys.path.insert(0, {:?}); runpy.run_path('langchain_trim.py', run_name='__main__')",
+            home.to_str().unwrap()
+        )
+    ]);
+    let text = fs::read_to_string(&path).unwrap();
+    let own = "[\"python3\", \"langchain_trim.py\"]";
+    assert!(text.contains(own));
+    fs::write(&path, text.replace(own, &with_path.to_string())).unwrap();
+    let rows = rows(Preset::load(&path, &[]).unwrap());
+    assert!(rows.compactions.len() > 1, "{:?}", rows.compactions);
+    for row in &rows.compactions {
+        assert!(row.tokens_after <= rows.window / 2, "{} of {}", row.tokens_after, rows.window);
+        assert!(row.messages_evicted > 0 && row.messages_folded == 0);
+    }
+}
+
+fn schema() -> Json {
+    let path = samples().join("../protocol.schema.json");
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// The schema of one side of the protocol.
+fn side(name: &str) -> Validator {
+    let mut schema = schema();
+    let object = schema.as_object_mut().unwrap();
+    object.remove("oneOf");
+    object.insert("$ref".to_owned(), format!("#/$defs/{name}").into());
+    jsonschema::draft202012::new(&schema).unwrap()
+}
+
+#[track_caller]
+fn assert_valid(schema: &Validator, line: &str) {
+    let value: Json = serde_json::from_str(line).unwrap();
+    if let Err(error) = schema.validate(&value) {
+        panic!("{error} at {} in\n{line}", error.instance_path());
+    }
+}
+
+#[test]
+fn what_is_really_said_validates_against_the_published_schema() {
+    if !there("python3") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    rows(tapped(folder.path(), "keep_last.py"));
+    let log = fs::read_to_string(folder.path().join("log")).unwrap();
+    let (request, answer) = (side("request"), side("answer"));
+    let (mut asked, mut answered) = (Vec::new(), 0);
+    for line in log.lines() {
+        match line.split_at(2) {
+            ("< ", line) => {
+                assert_valid(&request, line);
+                let value: Json = serde_json::from_str(line).unwrap();
+                asked.push(value["type"].as_str().unwrap().to_owned());
+            }
+            (_, line) => {
+                assert_valid(&answer, line);
+                answered += 1;
+            }
+        }
+    }
+    assert_eq!(answered, asked.len() - 1, "nothing answers `close`");
+    let middle = asked.len() - 1;
+    assert_eq!((asked[0].as_str(), asked[middle].as_str()), ("open", "close"));
+    assert!(middle > 2 && asked[1..middle].iter().all(|kind| kind == "compact"));
+}
+
+#[test]
+fn every_form_of_answer_validates_and_mistakes_do_not() {
+    let answer = side("answer");
+    let new = json!({"role": "user", "text": "x", "covers": ["m1", "s0"]});
+    let operations = json!([
+        {"evict": ["m1"]}, {"fold": {"ids": ["m1"], "into": [{"role": "user", "text": "x"}], "at": "head"}},
+        {"fold": {"ids": ["m1"], "into": [{"role": "system", "text": "x"}], "at": {"note": "facts"}}},
+        {"edit": {"id": "m1", "text": "x"}}, {"remove_call": {"id": "m1", "call": "c"}},
+        {"note": {"key": "k", "text": null}}
+    ]);
+    for good in [
+        json!({"type": "ready"}),
+        json!({"type": "context", "messages": [{"id": "m0"}, {"id": "m1", "text": "x"}, new]}),
+        json!({"type": "context", "messages": [], "usage": [{"input": 1, "output": 2, "latency_ms": 0.5}], "notice": "n", "state": [1]}),
+        json!({"type": "operations", "operations": operations}),
+        json!({"type": "error", "message": "no key"}),
+    ] {
+        assert!(answer.is_valid(&good), "{good}");
+    }
+    for bad in [
+        json!({"type": "open"}),
+        json!({"type": "ready", "protocol": 1}),
+        json!({"type": "context"}),
+        json!({"type": "context", "messages": [{"text": "x"}]}),
+        json!({"type": "context", "messages": [{"role": "tool", "text": "x"}]}),
+        json!({"type": "context", "messages": [{"id": "12"}]}),
+        json!({"type": "context", "messages": [{"id": "m0", "covers": []}]}),
+        json!({"type": "context", "messages": [], "message": []}),
+        json!({"type": "operations", "operations": [{"evct": []}]}),
+        json!({"type": "operations", "operations": [{"fold": {"ids": [], "into": []}}]}),
+        json!({"type": "context", "messages": [], "usage": [{"input": -1, "output": 0}]}),
+        json!({"type": "error"}),
+    ] {
+        assert!(!answer.is_valid(&bad), "{bad}");
+    }
+}
+
+/// The first block of a language behind a heading of the documentation.
+fn block(heading: &str, language: &str) -> String {
+    let readme = fs::read_to_string(samples().join("../README.md")).unwrap();
+    let section = readme.split(heading).nth(1).unwrap();
+    let fenced = section.split(&format!("```{language}\n")).nth(1).unwrap();
+    fenced.split("```").next().unwrap().to_owned()
+}
+
+const SECTION: &str = "\n## Your own program\n";
+
+#[test]
+fn the_program_of_the_documentation_runs_and_parts_a_pair_as_it_says() {
+    if !there("python3") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("mine.toml"), block(SECTION, "toml")).unwrap();
+    fs::write(folder.path().join("mine.py"), block(SECTION, "python")).unwrap();
+    let preset = Preset::load(&folder.path().join("mine.toml"), &[]).unwrap();
+    let subject = subject(session());
+    let plan = plan(preset, tokens(&subject));
+    let CellOutcome::Failed { error } = go(replay(&subject, &plan, &offline())).cell.outcome else {
+        panic!("ten messages never begin with a result");
+    };
+    assert!(error.starts_with("strategy bug at request"), "{error}");
+    assert!(error.ends_with("is sent without its call"), "{error}");
+}
+
+#[test]
+fn the_request_of_the_documentation_validates() {
+    assert_valid(&side("request"), &block(SECTION, "json"));
+}
