@@ -173,6 +173,7 @@ mod tests {
             blocks: Vec::new(),
             usage: None,
             synthetic: false,
+            broadcast: false,
         };
         let messages = messages.iter().enumerate().map(message).collect();
         let transcript = Transcript { messages, ..Transcript::default() };
@@ -266,6 +267,7 @@ mod tests {
             blocks: Vec::new(),
             usage: None,
             synthetic: false,
+            broadcast: false,
         }];
         let messages = [messages.clone(), messages].concat();
         let transcript = Transcript { messages, ..Transcript::default() };

@@ -69,6 +69,7 @@ impl Script {
             blocks,
             usage: None,
             synthetic: false,
+            broadcast: false,
         });
     }
 

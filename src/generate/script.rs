@@ -135,7 +135,8 @@ impl Script {
         let index = self.transcript.messages.len() as MessageIndex;
         let at = Some(self.calendar.now());
         let id = format!("m{:04}", index + 1);
-        let message = Message { id, role, at, blocks, usage: None, synthetic: false };
+        let message =
+            Message { id, role, at, blocks, usage: None, synthetic: false, broadcast: false };
         self.tokens += self.counter.count(&message.sent());
         self.transcript.messages.push(message);
         Place(index)

@@ -57,11 +57,11 @@ impl Account<'_> {
     }
 
     /// The calls of compactions in USD, each at the time of the request that
-    /// first saw its result.
+    /// followed it.
     pub fn compactions(&mut self, cached: Cached) -> Result<f64, String> {
         let mut usd = 0.0;
         for call in &self.bill.calls {
-            let request = self.rows.compactions[call.compaction as usize].request as usize;
+            let request = self.rows.compactions[call.compaction as usize].begun as usize;
             let at = self.facts.requests.get(request).or(self.facts.requests.last());
             let at = at.map_or(Timestamp::UNIX_EPOCH, |request| request.at);
             let prompt = cached(&call.prompt);

@@ -351,6 +351,7 @@ impl CellBuilder {
     pub fn compaction(mut self, before: u64, after: u64) -> Self {
         self.rows.compactions.push(CompactionRow {
             request: 1,
+            begun: 1,
             messages_seen: 2,
             at_end: false,
             stage: 0,
@@ -392,7 +393,8 @@ impl CellBuilder {
 
     /// The last compaction ran before that request.
     pub fn before(mut self, request: u32) -> Self {
-        self.rows.compactions.last_mut().unwrap().request = request;
+        let compaction = self.rows.compactions.last_mut().unwrap();
+        (compaction.request, compaction.begun) = (request, request);
         self
     }
 

@@ -106,6 +106,9 @@ pub struct TimeProfile {
 pub struct CompactionRow {
     /// Ordinal of the first request that sees it (the number of requests made before it).
     pub request: u32,
+    /// Requests that had been made when it began: fewer than `request` where
+    /// the conversation went on meanwhile.
+    pub begun: u32,
     /// Messages that had arrived when it ran.
     pub messages_seen: u32,
     /// Made for the probes at the end, by no request of the recording: it is

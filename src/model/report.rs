@@ -9,7 +9,7 @@ use super::{CallRow, Cell, PanelAgreement, Source, Standing, TimeProfile, Transc
 
 /// Version of the instrument: mining rules, offline seats, judge prompts.
 /// Reports of different versions are never compared.
-pub const INSTRUMENT: u32 = 4;
+pub const INSTRUMENT: u32 = 5;
 
 /// Share of references that the recorded agent did without from which the exam
 /// itself is in doubt.

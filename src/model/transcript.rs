@@ -112,6 +112,10 @@ pub struct Message {
     /// requested"): no model was called, so it is no request (`semantics` 4).
     #[serde(default, skip_serializing_if = "is_false")]
     pub synthetic: bool,
+    /// Sent to several agents at once, this one among them (seed 003, Zoea:
+    /// "swarm broadcasts").
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub broadcast: bool,
 }
 
 impl Message {
@@ -123,6 +127,15 @@ impl Message {
     /// Whether this message opens an exchange: a user's words, not a tool result.
     pub fn opens_exchange(&self) -> bool {
         self.role == Role::User
+    }
+
+    /// Its first text; empty where it has none.
+    pub fn said(&self) -> &str {
+        let text = self.blocks.iter().find_map(|block| match block {
+            Block::Text { text } => Some(text.as_str()),
+            _ => None,
+        });
+        text.unwrap_or_default()
     }
 
     /// The result block, if this message is a tool result.

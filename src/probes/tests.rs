@@ -13,7 +13,15 @@ use crate::model::{
 const FILLER: &str = "and so it went on";
 
 fn message(role: Role, blocks: Vec<Block>) -> Message {
-    Message { id: String::new(), role, at: None, blocks, usage: None, synthetic: false }
+    Message {
+        id: String::new(),
+        role,
+        at: None,
+        blocks,
+        usage: None,
+        synthetic: false,
+        broadcast: false,
+    }
 }
 
 fn said(role: Role, text: &str) -> Message {

@@ -4,6 +4,7 @@
 //! and, where those differ, one that knows the provider's rules only; a cache
 //! that forgets nothing serves all of them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -154,7 +155,9 @@ impl Biller {
     }
 
     /// The bills, once the session is over.
-    pub fn into_bills(self, facts: &TranscriptFacts) -> Vec<Bill> {
+    /// `places` says where each compaction stands among those of the cell, by
+    /// its number.
+    pub fn into_bills(self, facts: &TranscriptFacts, places: &BTreeMap<u32, u32>) -> Vec<Bill> {
         let Self { payers, compacted, life, .. } = self;
         let finish = |payer: Payer| {
             let mut bill = payer.bill;
@@ -164,6 +167,12 @@ impl Biller {
                 let mut tariffs = Tariffs { session: prices.standard(), calls };
                 let crossing = |c| break_even(c, &climate, &bill, &mut tariffs, life);
                 bill.break_even = compacted.iter().map(crossing).collect();
+            }
+            for call in &mut bill.calls {
+                call.compaction = places[&call.compaction];
+            }
+            for even in &mut bill.break_even {
+                even.compaction = places[&even.compaction];
             }
             bill
         };

@@ -5,6 +5,7 @@
 //! history; what depends on the transcript alone (`Subject`) is shared by
 //! all presets, windows and replicates.
 
+mod background;
 mod bill;
 mod break_even;
 mod exogenous;

@@ -40,7 +40,7 @@ impl Session<'_> {
             let evidence = &facts.probes[probe as usize].evidence;
             let states = evidence.iter().map(|&message| self.context.state(message));
             let since = |&last: &MessageIndex| {
-                let after = self.compactions.iter().filter(|c| c.messages_seen > last);
+                let after = self.compactions.iter().filter(|(_, c)| c.messages_seen > last);
                 after.count() as u32
             };
             self.probed.push(Probed {

@@ -1,8 +1,11 @@
 //! A session's state between two messages, and how to go on from it.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use super::background::InFlight;
 use super::loss::Loss;
 use super::plan::Plan;
 use super::session::Session;
@@ -20,6 +23,7 @@ pub struct SavedSession {
     stages: Vec<Json>,
     reported: Option<Reported>,
     drawn: u64,
+    in_flight: BTreeMap<usize, InFlight>,
 }
 
 impl<'a> Session<'a> {
@@ -32,6 +36,7 @@ impl<'a> Session<'a> {
             stages: self.stages.iter().map(|s| s.mechanism.state()).collect(),
             reported: self.reported,
             drawn: random.get_word_pos() as u64,
+            in_flight: self.in_flight.clone(),
         }
     }
 
@@ -54,6 +59,7 @@ impl<'a> Session<'a> {
         for (running, state) in session.stages.iter_mut().zip(saved.stages) {
             running.mechanism.restore(state).map_err(|e| e.to_string())?;
         }
+        session.adopt(saved.in_flight);
         session.loss = Loss::resumed(&session.context);
         session.pairs.look_again(&session.context, 0..session.context.seen_count());
         Ok(session)

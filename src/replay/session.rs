@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use jiff::Timestamp;
 use rand_chacha::ChaCha8Rng;
 
+use super::background::InFlight;
 use super::bill::Biller;
 use super::loss::Loss;
 use super::plan::Plan;
@@ -19,7 +20,7 @@ use crate::model::{
 use crate::probes::Survival;
 use crate::prompt_cache::Prompt;
 use crate::strategy::{
-    AskedFrom, At, Compactor, Context, Host, Metered, Pairs, PresetState, Record, When,
+    AskedFrom, At, Compactor, Context, Host, Metered, Pairs, PresetState, Record, StoredFile, When,
 };
 use crate::tokens::Reported;
 
@@ -53,7 +54,12 @@ pub struct Session<'a> {
     pub(super) recorded: Option<&'a RecordedCompaction>,
     pub(super) loss: Loss,
     pub(super) requests: Vec<RequestRow>,
-    pub(super) compactions: Vec<CompactionRow>,
+    /// With their numbers, in the order in which they took effect.
+    pub(super) compactions: Vec<(u32, CompactionRow)>,
+    /// Compactions that ever began.
+    pub(super) begun: u32,
+    /// What works in the background, by stage.
+    pub(super) in_flight: BTreeMap<usize, InFlight>,
     pub(super) records: Vec<Record>,
     pub(super) notices: Vec<String>,
     pub(super) texts: BTreeMap<String, String>,
@@ -123,6 +129,8 @@ impl<'a> Session<'a> {
             loss: Loss::default(),
             requests: Vec::new(),
             compactions: Vec::new(),
+            begun: 0,
+            in_flight: BTreeMap::new(),
             records: Vec::new(),
             notices: Vec::new(),
             texts: BTreeMap::new(),
@@ -187,6 +195,7 @@ impl<'a> Session<'a> {
         let timeline = &self.subject.timeline;
         self.now = if is_request { timeline.sent_at(message) } else { timeline.at(message) };
         self.context.enter(message);
+        self.land_due()?;
         if is_request {
             self.prepare()?;
             self.look_all(At::Request).await?;
@@ -208,6 +217,7 @@ impl<'a> Session<'a> {
         let messages = self.context.seen_count();
         self.now = self.subject.timeline.at(messages);
         self.context.enter(messages);
+        self.land_due()?;
         self.prepare()?;
         self.look_all(At::Request).await?;
         self.check_pairs()?;
@@ -328,20 +338,29 @@ impl<'a> Session<'a> {
         &self.records
     }
 
+    /// The files that the system would have on its own disk now.
+    pub fn stored(&self) -> Vec<StoredFile> {
+        let files = |running: &Running| running.mechanism.stored(&self.context, &self.shared);
+        self.stages.iter().flat_map(files).collect()
+    }
+
     fn finish(mut self) -> Ran {
+        self.overtaken();
+        let places: BTreeMap<u32, u32> =
+            self.compactions.iter().zip(0..).map(|((number, _), at)| (*number, at)).collect();
         self.probed.sort_by_key(|probed| probed.probe);
         let rows = CellRows {
             window: self.window,
             preamble_added: self.preamble_added,
             requests: self.requests,
-            compactions: self.compactions,
+            compactions: self.compactions.into_iter().map(|(_, row)| row).collect(),
             references: self.references,
             snapshots: self.snapshots,
             probes: Vec::new(),
             loss: self.loss.into_rows(),
             cpu_ms: self.cpu_ms,
             notices: self.notices,
-            bills: self.biller.into_bills(&self.subject.facts),
+            bills: self.biller.into_bills(&self.subject.facts, &places),
         };
         (rows, self.texts, self.probed)
     }

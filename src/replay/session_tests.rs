@@ -37,6 +37,7 @@ fn talk() -> Transcript {
         blocks: vec![block],
         usage: None,
         synthetic: false,
+        broadcast: false,
     };
     Transcript { messages: said.into_iter().map(message).collect(), ..Transcript::default() }
 }

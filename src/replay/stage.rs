@@ -10,7 +10,7 @@ use cpu_time::ThreadTime;
 use crate::clock::{PROFILE, response_ms};
 use crate::model::{CompactionRow, LatencySource};
 use crate::strategy::{
-    At, Gauge, Host, Metered, ModelCall, Outcome, Stage, Strategy, StrategyError, When,
+    At, Gauge, Host, Metered, ModelCall, Outcome, Stage, Strategy, StrategyError, Turn, When,
     pairs_are_whole,
 };
 use crate::tokens::Weight;
@@ -50,14 +50,14 @@ async fn on_cpu<F: Future>(future: F) -> (F::Output, Duration) {
 }
 
 /// What a stage did, before its effect on the ledger is known.
-struct Ran {
-    outcome: Outcome,
-    row: CompactionRow,
-    calls: Vec<ModelCall>,
-    is_view: bool,
+pub(super) struct Ran {
+    pub outcome: Outcome,
+    pub row: CompactionRow,
+    pub calls: Vec<ModelCall>,
+    pub is_view: bool,
 }
 
-impl Session<'_> {
+impl<'a> Session<'a> {
     /// Lets the processes of mechanisms end.
     pub async fn close(&mut self) {
         for running in &mut self.stages {
@@ -82,19 +82,30 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Looks at a stage; runs it if it is due.
+    /// Looks at a stage; runs it if it is due. What works in the background
+    /// works at one thing at a time (`semantics` 25).
     pub(super) async fn look(&mut self, number: usize) -> Result<(), String> {
         self.context.begin_stage(number as u32);
         let gauge = self.gauge();
-        let due = self.stages[number].when.holds(&gauge);
+        let busy = self.in_flight.contains_key(&number);
+        let due = !busy && self.stages[number].when.holds(&gauge);
+        // What the probes at the end would see is what is done by then.
+        if due && self.stages[number].stage.background {
+            return if self.at_end { Ok(()) } else { self.launch(number, &gauge).await };
+        }
         let ran = if due { Some(self.run(number, &gauge).await?) } else { None };
-        let moved = self.loss.take_moved(&mut self.context);
-        self.pairs.look_again(&self.context, moved.iter().copied());
-        let changes = self.loss.observe(&self.context, &moved, self.requests.len() as u32);
+        let changes = self.observe();
         if let Some(ran) = ran {
             self.keep(ran, changes);
         }
         Ok(())
+    }
+
+    /// What changed in the ledger since the last look.
+    pub(super) fn observe(&mut self) -> Changes {
+        let moved = self.loss.take_moved(&mut self.context);
+        self.pairs.look_again(&self.context, moved.iter().copied());
+        self.loss.observe(&self.context, &moved, self.requests.len() as u32)
     }
 
     /// Looks again at the stages that repeat recorded compactions.
@@ -108,7 +119,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    async fn run(&mut self, number: usize, gauge: &Gauge) -> Result<Ran, String> {
+    pub(super) async fn run(&mut self, number: usize, gauge: &Gauge<'_>) -> Result<Ran, String> {
         let meter = Metered::new(self.compactor);
         let running = &mut self.stages[number];
         let host = Host {
@@ -171,6 +182,7 @@ impl Session<'_> {
         let running = &self.stages[number];
         CompactionRow {
             request: self.requests.len() as u32,
+            begun: self.requests.len() as u32,
             messages_seen: self.context.seen_count(),
             at_end: self.at_end,
             stage: number as u32,
@@ -190,7 +202,7 @@ impl Session<'_> {
                 calls => calls.iter().map(|c| c.latency_ms).sum(),
             },
             latency_source: None,
-            background: false,
+            background: running.stage.background,
             fallback: outcome.fallback.as_ref().map(|f| format!("{}: {}", f.to, f.reason)),
             error: None,
             texts: Vec::new(),
@@ -207,20 +219,34 @@ impl Session<'_> {
         row.messages_evicted = changes.gone;
         row.messages_edited = changes.edited;
         let acted = changes != Changes::default() || row.model_calls > 0 || row.fallback.is_some();
-        if acted {
-            if !self.at_end {
-                self.charge(&mut row, &calls, is_view);
-            }
-            self.compactions.push(row);
+        if !acted {
+            return;
         }
+        let number = self.number();
+        if !self.at_end {
+            self.charge(number, &mut row, &calls);
+            let before = match self.requests.last() {
+                // A view hides anew what it hid before: without it, the prompt
+                // would have been the last one and what came since.
+                Some(last) if is_view => last.tokens_sent + self.arrived,
+                _ => row.tokens_before,
+            };
+            self.compacted(number, &row, before);
+        }
+        self.compactions.push((number, row));
     }
 
-    /// Puts a compaction on the bill. A view hides anew what it hid before:
-    /// without it, the prompt would have been the last one and what came since.
-    /// Calls that nobody timed are given the time that the profile says.
-    fn charge(&mut self, row: &mut CompactionRow, calls: &[ModelCall], is_view: bool) {
-        let compaction = self.compactions.len() as u32;
-        let anew = self.biller.calls(compaction, calls, self.now);
+    /// The next compaction's number: they are counted as they begin.
+    pub(super) fn number(&mut self) -> u32 {
+        self.begun += 1;
+        self.begun - 1
+    }
+
+    /// Puts the calls of a compaction on the bill. Those that nobody timed are
+    /// given the time that the profile says; in the background, as if nothing
+    /// was read from a cache: whether it is still warm is not waited for.
+    pub(super) fn charge(&mut self, number: u32, row: &mut CompactionRow, calls: &[ModelCall]) {
+        let anew = self.biller.calls(number, calls, self.now);
         if row.latency_ms.is_some() {
             let mut timed = calls.iter().filter(|call| call.latency_ms.is_some());
             let recorded = timed.all(|call| call.recorded);
@@ -230,16 +256,20 @@ impl Session<'_> {
             });
         } else if !anew.is_empty() {
             let answered = calls.iter().filter(|call| call.usage.input > 0).zip(anew);
-            let each = answered.map(|(call, new)| response_ms(&PROFILE, new, call.usage.output));
+            let each = answered.map(|(call, new)| {
+                let read = if row.background { call.usage.input } else { new };
+                response_ms(&PROFILE, read, call.usage.output)
+            });
             row.latency_ms = Some(each.sum());
             row.latency_source = Some(LatencySource::Modelled);
         }
-        let before = match self.requests.last() {
-            Some(last) if is_view => last.tokens_sent + self.arrived,
-            _ => row.tokens_before,
-        };
+    }
+
+    /// Notes what a compaction did to the prompt, to find out later when it has
+    /// paid for itself.
+    pub(super) fn compacted(&mut self, number: u32, row: &CompactionRow, before: u64) {
         self.biller.compacted(Compacted {
-            compaction,
+            compaction: number,
             request: row.request,
             messages_seen: row.messages_seen,
             before,
@@ -259,7 +289,7 @@ impl Session<'_> {
         Err(format!("strategy bug at request {request}: {violation}"))
     }
 
-    fn gauge(&self) -> Gauge {
+    fn gauge(&self) -> Gauge<'a> {
         let preset = &self.plan.preset;
         let weight = self.context.weight();
         Gauge {
@@ -269,13 +299,26 @@ impl Session<'_> {
             usable: preset.usable(self.window),
             tool_tokens: self.context.tool_tokens_after(self.shared.pruned_through),
             messages: self.context.message_count(),
+            turn: self.turn(),
             recorded: self.recorded.is_some(),
         }
+    }
+
+    /// The newest message, if it is a user's.
+    fn turn(&self) -> Option<Turn<'a>> {
+        let newest = self.context.seen_count().checked_sub(1)?;
+        let message = &self.subject.recording.transcript.messages[newest as usize];
+        let timeline = &self.subject.timeline;
+        message.opens_exchange().then(|| Turn {
+            said: message.said(),
+            at: timeline.at(newest),
+            before: newest.checked_sub(1).map(|before| timeline.at(before)),
+        })
     }
 }
 
 /// What to shrink to: the stage's target, or its own threshold.
-fn target(stage: &Stage, when: &When, gauge: &Gauge) -> u64 {
+fn target(stage: &Stage, when: &When, gauge: &Gauge<'_>) -> u64 {
     if let Some((of, share)) = stage.target {
         return gauge.share(of, share);
     }

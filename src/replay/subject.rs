@@ -206,6 +206,7 @@ mod tests {
             blocks: vec![Block::Text { text: "words".to_owned() }],
             usage: None,
             synthetic: false,
+            broadcast: false,
         };
         let usage = Usage { input: 7, ..Usage::default() };
         let timed = SidechainRequest { at: Some(at(110)), model: Some("small".to_owned()), usage };

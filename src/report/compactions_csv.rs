@@ -13,7 +13,7 @@ pub(super) const FORMAT: Format = Format {
     render,
 };
 
-const COLUMNS: [&str; 23] = [
+const COLUMNS: [&str; 24] = [
     "request",
     "stage",
     "mechanism",
@@ -37,6 +37,7 @@ const COLUMNS: [&str; 23] = [
     "break_even_requests",
     "break_even_formula",
     "agent_model",
+    "begun",
 ];
 
 fn render(source: &Source<'_>) -> Vec<u8> {
@@ -76,7 +77,7 @@ impl<'a> Billed<'a> {
         let session = bill.filter(|_| !row.at_end);
         let usd = session.and_then(|bill| {
             let requests = &facts?.requests;
-            let moment = requests.get(row.request as usize).or(requests.last())?.at;
+            let moment = requests.get(row.begun as usize).or(requests.last())?.at;
             let mut tariff = prices.find(bill.call_model()).ok()?.standard();
             let calls = bill.calls.iter().filter(|call| call.compaction == at);
             calls.map(|c| tariff.request_usd(&c.prompt.billed, c.output, moment)).sum()
@@ -113,6 +114,7 @@ fn fields(cell: &Cell, row: &CompactionRow, billed: &Billed<'_>) -> Vec<Field> {
         requests.map_or(Field::Empty, |n| Field::Count(u64::from(n))),
         Field::maybe(billed.even.and_then(|even| even.formula)),
         Field::maybe_text(billed.bill.map(sheet::agent_model)),
+        Field::Count(u64::from(row.begun)),
     ]);
     fields
 }

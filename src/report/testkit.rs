@@ -428,6 +428,7 @@ pub(super) fn validation(off: f64) -> Validation {
 fn compaction(request: u32, tokens_before: u64, tokens_after: u64) -> CompactionRow {
     CompactionRow {
         request,
+        begun: request,
         messages_seen: request * 2 + 1,
         at_end: false,
         stage: 0,

@@ -146,7 +146,7 @@ fn csv_headers_are_those_of_the_contract() {
             + "request,stage,mechanism,trigger,tokens_before,tokens_after,messages_folded,\
                messages_evicted,messages_edited,model_calls,input_tokens,output_tokens,cost_usd,\
                cpu_ms,latency_ms,latency_source,background,fallback,error,at_end,\
-               break_even_requests,break_even_formula,agent_model"
+               break_even_requests,break_even_formula,agent_model,begun"
     );
     assert_eq!(
         header("probes.csv"),

@@ -92,8 +92,6 @@ pub struct Outcome {
     pub records: Vec<Record>,
     /// Lines for the user.
     pub notices: Vec<String>,
-    /// Whether the session ends here and a new one begins.
-    pub ends_session: bool,
     /// Calls of models that it made itself, past the compactor's seat.
     pub calls: Vec<ModelCall>,
     /// CPU time that a process of its own took.
@@ -111,6 +109,54 @@ pub struct PresetState {
     /// Lines of the daily memory files by day (`YYYY-MM-DD`): `###` headers
     /// that say when, and the memories below them.
     pub memories: BTreeMap<String, Vec<String>>,
+    /// Sessions that were brought to an end, oldest first.
+    pub sessions: Vec<PastSession>,
+}
+
+/// A part of the conversation that a strategy closed (seed 002, Lis: a session
+/// is "a self-contained segment of a chat with its own summary"; seed 004, GSV:
+/// what a reset archives).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PastSession {
+    /// Its id, unique within a cell.
+    pub id: String,
+    /// Its first recorded message.
+    pub from: MessageIndex,
+    /// The recorded message behind its last one.
+    pub to: MessageIndex,
+    /// What was written of it, if anything was.
+    pub summary: Option<String>,
+    /// When it was closed.
+    pub closed: Timestamp,
+}
+
+impl PresetState {
+    /// Takes over what changed between two states, and keeps its own of the rest.
+    pub(crate) fn adopt(&mut self, before: &Self, after: Self) {
+        let Self { pruned_through, boundary, memories, sessions } = after;
+        if pruned_through != before.pruned_through {
+            self.pruned_through = pruned_through;
+        }
+        if boundary != before.boundary {
+            self.boundary = boundary;
+        }
+        if memories != before.memories {
+            self.memories = memories;
+        }
+        if sessions != before.sessions {
+            self.sessions = sessions;
+        }
+    }
+}
+
+/// A file that a system keeps of its own accord, in its own format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredFile {
+    /// Its path below the system's folder, with `/`.
+    pub path: String,
+    /// Its content.
+    pub content: Vec<u8>,
 }
 
 /// Why a strategy could not do its work. It fails the cell.
@@ -175,6 +221,11 @@ pub trait Strategy: Send {
         shared: &mut PresetState,
         host: &Host<'_>,
     ) -> Result<Outcome, StrategyError>;
+
+    /// The files that the system would have on its own disk now.
+    fn stored(&self, _context: &Context, _shared: &PresetState) -> Vec<StoredFile> {
+        Vec::new()
+    }
 
     /// The session is over: a process of its own may end.
     async fn close(&mut self) {}

@@ -23,9 +23,11 @@ pub use compactor::{
     Reply, SessionState, Task, TaskMessage,
 };
 pub use context::{
-    Context, Entry, EntryId, Marks, Op, OpError, Place, Recording, Saved, Sent, Step,
+    Applied, Context, Entry, EntryId, Marks, Op, OpError, Place, Recording, Saved, Sent, Step,
 };
-pub use host::{Fallback, Host, Outcome, PresetState, Record, Strategy, StrategyError};
+pub use host::{
+    Fallback, Host, Outcome, PastSession, PresetState, Record, StoredFile, Strategy, StrategyError,
+};
 pub use mechanisms::{ITS_WORDS, MECHANISMS};
 pub use preset::{
     AskedFrom, Breakpoint, Budget, Build, BuiltStage, MechanismSpec, Preset, PresetError, Scale,
@@ -33,5 +35,5 @@ pub use preset::{
 };
 pub use prompt::Prompt;
 pub use recovery::{Archived, Channel, RECOVERIES, Recovery, RecoverySpec, Tool};
-pub use trigger::{At, Gauge, Of, When};
+pub use trigger::{At, Gauge, Of, Turn, When};
 pub use validity::{Pairs, pairs_are_whole};

@@ -18,7 +18,7 @@ use super::compactor::{
 use super::context::{Context, EntryId, Recording, Saved};
 use super::host::{Host, Outcome, PresetState, Strategy};
 use super::preset::{BuiltStage, Preset, builtin};
-use super::trigger::{At, Gauge, When};
+use super::trigger::{At, Gauge, Turn, When};
 use crate::model::{Block, LedgerState, Message, PreambleChange, Role, Transcript};
 use crate::tokens::{Counter, Encoding, Reported};
 
@@ -39,7 +39,8 @@ impl Talk {
 
     fn push(mut self, role: Role, blocks: Vec<Block>) -> Self {
         let id = format!("m{}", self.transcript.messages.len());
-        let message = Message { id, role, at: None, blocks, usage: None, synthetic: false };
+        let message =
+            Message { id, role, at: None, blocks, usage: None, synthetic: false, broadcast: false };
         self.transcript.messages.push(message);
         self
     }
@@ -181,6 +182,8 @@ pub(crate) struct Rig {
     pub context: Context,
     pub shared: PresetState,
     pub now: Timestamp,
+    /// When the message before the newest came.
+    before: Option<Timestamp>,
     /// Stage and outcome of every compaction.
     pub outcomes: Vec<(usize, Outcome)>,
     pub reported: Option<Reported>,
@@ -233,6 +236,7 @@ impl Rig {
             context: Context::new(recording),
             shared: PresetState::default(),
             now: "2026-01-18T14:30:00Z".parse().unwrap(),
+            before: None,
             outcomes: Vec::new(),
             reported: None,
             window,
@@ -263,6 +267,7 @@ impl Rig {
             if request {
                 self.look(At::Response);
             }
+            self.before = Some(self.now);
             self.now += SignedDuration::from_secs(60);
         }
     }
@@ -313,8 +318,16 @@ impl Rig {
         }
     }
 
-    fn gauge(&self) -> Gauge {
+    fn gauge(&self) -> Gauge<'_> {
+        let newest = self.context.seen_count().checked_sub(1).map(EntryId::message);
+        let newest = newest.and_then(|id| self.context.original(id));
+        let turn = newest.filter(|message| message.opens_exchange()).map(|message| Turn {
+            said: message.said(),
+            at: self.now,
+            before: self.before,
+        });
         Gauge {
+            turn,
             believed: self.preset.estimator.total(self.context.weight(), self.reported),
             window: self.window,
             budget: self.preset.budget_tokens(self.window),
@@ -331,19 +344,20 @@ impl Rig {
         act: impl FnOnce(&mut dyn Strategy, &mut Context, &mut PresetState, &Host<'_>),
     ) {
         let gauge = self.gauge();
-        let BuiltStage { when, mechanism } = &mut self.stages[number];
         let own = self.preset.stages[number].target;
-        let target = match when {
+        let target = match &self.stages[number].when {
             _ if own.is_some() => own.map(|(of, share)| gauge.share(of, share)).unwrap(),
             When::Above { of, share, .. } => gauge.share(*of, *share),
             When::AboveReserve { reserve } => gauge.window.saturating_sub(*reserve),
             _ => gauge.window,
         };
+        let (window, budget, believed) = (gauge.window, gauge.budget, gauge.believed);
+        let BuiltStage { when, mechanism } = &mut self.stages[number];
         let host = Host {
-            window: gauge.window,
-            budget: gauge.budget,
+            window,
+            budget,
             target,
-            believed: gauge.believed,
+            believed,
             now: self.now,
             cause: when,
             reported: self.reported,

@@ -1,5 +1,7 @@
 //! When a stage runs: the point at which it is looked at, and the condition.
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
 /// The point at which a stage is looked at (`semantics` 15).
@@ -79,6 +81,17 @@ pub enum When {
     ToolTokens(u64),
     /// More messages than this would be sent.
     Messages(u32),
+    /// The newest message is a user's, and came after a silence of more than
+    /// this many minutes.
+    Idle {
+        /// The silence.
+        minutes: u64,
+    },
+    /// The newest message is a user's, and this hour of the day (UTC) has come
+    /// since the message before it.
+    Hour(i8),
+    /// The newest message is a user's and begins with one of these words.
+    Command(Vec<String>),
     /// The vendor's agent compacted here.
     Recorded,
 }
@@ -94,14 +107,17 @@ impl std::fmt::Display for When {
             When::AboveReserve { reserve } => write!(f, "above window - {reserve}"),
             When::ToolTokens(tokens) => write!(f, "tool output over {tokens}"),
             When::Messages(count) => write!(f, "over {count} messages"),
+            When::Idle { minutes } => write!(f, "idle for more than {minutes} minutes"),
+            When::Hour(hour) => write!(f, "daily at {hour:02}:00"),
+            When::Command(words) => write!(f, "the user says {}", words.join(" or ")),
             When::Recorded => write!(f, "recorded"),
         }
     }
 }
 
-/// The sizes that a condition is held against.
+/// What a condition is held against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Gauge {
+pub struct Gauge<'a> {
     /// What the preset believes its context to hold; `None` while it waits for
     /// a provider's figure.
     pub believed: Option<u64>,
@@ -115,11 +131,43 @@ pub struct Gauge {
     pub tool_tokens: u64,
     /// Stored messages.
     pub messages: u32,
+    /// The newest message, if it is a user's.
+    pub turn: Option<Turn<'a>>,
     /// Whether the vendor's agent compacted here.
     pub recorded: bool,
 }
 
-impl Gauge {
+/// What a user just said, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn<'a> {
+    /// The words.
+    pub said: &'a str,
+    /// When they came.
+    pub at: Timestamp,
+    /// When the message before them came; `None` at the first.
+    pub before: Option<Timestamp>,
+}
+
+impl Turn<'_> {
+    /// Whether the silence before it was longer.
+    fn idle_for(&self, minutes: u64) -> bool {
+        let silence = self.before.map(|before| self.at.duration_since(before).as_millis());
+        silence.is_some_and(|silence| silence > i128::from(minutes) * 60_000)
+    }
+
+    /// Whether an hour of the day (UTC) has come since the message before.
+    fn crosses(&self, hour: i8) -> bool {
+        let Some(before) = self.before else { return false };
+        let day = self.at.to_zoned(TimeZone::UTC).date();
+        let mut days = std::iter::successors(Some(day), |day| day.yesterday().ok()).take(2);
+        days.any(|day| {
+            let moment = day.at(hour, 0, 0, 0).to_zoned(TimeZone::UTC);
+            moment.is_ok_and(|moment| before < moment.timestamp() && moment.timestamp() <= self.at)
+        })
+    }
+}
+
+impl Gauge<'_> {
     /// Tokens of a share, rounded down.
     pub fn share(&self, of: Of, share: f64) -> u64 {
         let whole = match of {
@@ -133,7 +181,7 @@ impl Gauge {
 
 impl When {
     /// Whether the stage is due.
-    pub fn holds(&self, gauge: &Gauge) -> bool {
+    pub fn holds(&self, gauge: &Gauge<'_>) -> bool {
         match self {
             When::Always => true,
             When::Above { of, share, and_over } => gauge
@@ -144,6 +192,12 @@ impl When {
             }
             When::ToolTokens(tokens) => gauge.tool_tokens > *tokens,
             When::Messages(count) => gauge.messages > *count,
+            When::Idle { minutes } => gauge.turn.is_some_and(|turn| turn.idle_for(*minutes)),
+            When::Hour(hour) => gauge.turn.is_some_and(|turn| turn.crosses(*hour)),
+            When::Command(words) => gauge
+                .turn
+                .and_then(|turn| turn.said.split_whitespace().next())
+                .is_some_and(|first| words.iter().any(|word| word == first)),
             When::Recorded => gauge.recorded,
         }
     }
@@ -153,15 +207,21 @@ impl When {
 mod tests {
     use super::*;
 
-    const GAUGE: Gauge = Gauge {
+    const GAUGE: Gauge<'static> = Gauge {
         believed: Some(700),
         window: 1000,
         budget: 900,
         usable: 800,
         tool_tokens: 50,
         messages: 4,
+        turn: None,
         recorded: false,
     };
+
+    fn turn<'a>(said: &'a str, before: &str, at: &str) -> Gauge<'a> {
+        let (at, before) = (at.parse().unwrap(), before.parse().ok());
+        Gauge { turn: Some(Turn { said, at, before }), ..GAUGE }
+    }
 
     #[test]
     fn above_is_strict() {
@@ -194,5 +254,33 @@ mod tests {
     fn counts_and_tool_tokens_are_strict() {
         assert!(When::ToolTokens(49).holds(&GAUGE) && !When::ToolTokens(50).holds(&GAUGE));
         assert!(When::Messages(3).holds(&GAUGE) && !When::Messages(4).holds(&GAUGE));
+    }
+
+    #[test]
+    fn a_silence_must_be_longer_than_its_bound() {
+        let gauge = turn("so", "2026-03-01T10:00:00Z", "2026-03-01T10:30:00Z");
+        assert!(!When::Idle { minutes: 30 }.holds(&gauge));
+        assert!(When::Idle { minutes: 29 }.holds(&gauge));
+        assert!(!When::Idle { minutes: 29 }.holds(&GAUGE), "no user spoke");
+    }
+
+    #[test]
+    fn an_hour_of_the_day_comes_once_between_two_messages() {
+        let at_four = |before, at| When::Hour(4).holds(&turn("so", before, at));
+        assert!(at_four("2026-03-01T03:59:59Z", "2026-03-01T04:00:00Z"));
+        assert!(!at_four("2026-03-01T04:00:00Z", "2026-03-01T23:00:00Z"));
+        assert!(at_four("2026-03-01T23:00:00Z", "2026-03-03T01:00:00Z"), "yesterday's");
+        assert!(!at_four("2026-03-01T23:00:00Z", "2026-03-02T03:00:00Z"));
+        assert!(!at_four("", "2026-03-02T05:00:00Z"), "a first message ends nothing");
+    }
+
+    #[test]
+    fn a_command_is_the_first_word_of_what_a_user_says() {
+        let said = |said| {
+            let gauge = turn(said, "", "2026-03-01T10:00:00Z");
+            When::Command(vec!["/new".to_owned(), "/clear".to_owned()]).holds(&gauge)
+        };
+        assert!(said("/clear") && said(" /new session please"));
+        assert!(!said("/newer") && !said("say /new") && !said(""));
     }
 }

@@ -55,7 +55,7 @@ fn a_slope_that_no_vocabulary_has_is_not_believed() {
 
 fn message(role: Role, blocks: Vec<Block>) -> Message {
     let id = String::new();
-    Message { id, role, at: None, blocks, usage: None, synthetic: false }
+    Message { id, role, at: None, blocks, usage: None, synthetic: false, broadcast: false }
 }
 
 /// A text of exactly so many o200k tokens: "a a a …".

@@ -27,6 +27,7 @@ fn messages(count: u32) -> Vec<Message> {
         blocks: vec![Block::Text { text: String::new() }],
         usage: None,
         synthetic: false,
+        broadcast: false,
     };
     (0..3 * count + 1).map(|n| message(roles[n as usize % 3])).collect()
 }

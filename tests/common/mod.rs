@@ -22,7 +22,15 @@ pub fn words(tokens: usize) -> String {
 }
 
 pub fn message(id: usize, role: Role, blocks: Vec<Block>) -> Message {
-    Message { id: format!("m{id}"), role, at: None, blocks, usage: None, synthetic: false }
+    Message {
+        id: format!("m{id}"),
+        role,
+        at: None,
+        blocks,
+        usage: None,
+        synthetic: false,
+        broadcast: false,
+    }
 }
 
 pub fn text(tokens: usize) -> Block {

@@ -113,7 +113,10 @@ fn chat(batch: Batch, draft: &mut Draft) -> Result<(), Problem> {
         draft.leave_out("position marker", u64::from(text.len() < wire.content.len()));
         let blocks = vec![Block::Text { text: text.to_owned() }];
         let id = wire.id.to_string();
-        draft.push(Message { id, role, at, blocks, usage: None, synthetic: false }, None);
+        draft.push(
+            Message { id, role, at, blocks, usage: None, synthetic: false, broadcast: false },
+            None,
+        );
     }
     Ok(())
 }

@@ -125,7 +125,15 @@ pub(super) fn result_message(
     at: Option<jiff::Timestamp>,
 ) -> Message {
     let block = Block::ToolResult { call, text: result.text, images: result.images, is_error };
-    Message { id, role: Role::Tool, at, blocks: vec![block], usage: None, synthetic: false }
+    Message {
+        id,
+        role: Role::Tool,
+        at,
+        blocks: vec![block],
+        usage: None,
+        synthetic: false,
+        broadcast: false,
+    }
 }
 
 /// Name of the project that a working directory belongs to: its last

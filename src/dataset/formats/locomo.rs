@@ -201,7 +201,7 @@ fn message(turn: Turn, role: Role, at: Option<Timestamp>, draft: &mut Draft) -> 
     if turn.img_url.is_some() && turn.blip_caption.is_none() {
         blocks.push(Block::Image { media_type: None });
     }
-    Message { id: turn.dia_id, role, at, blocks, usage: None, synthetic: false }
+    Message { id: turn.dia_id, role, at, blocks, usage: None, synthetic: false, broadcast: false }
 }
 
 fn probe(n: usize, question: Question, draft: &mut Draft) -> Result<Probe, Problem> {

@@ -287,6 +287,7 @@ impl Reader {
             blocks,
             usage: wire.usage.map(|usage| usage.disjoint()),
             synthetic: false,
+            broadcast: false,
         })
     }
 

@@ -101,7 +101,7 @@ impl<'a> Account<'a> {
             });
         }
         for call in &self.bill.calls {
-            let Some((at, request)) = self.seen_by(call.compaction) else { continue };
+            let Some((at, request)) = self.paid_at(call.compaction) else { continue };
             let prompt = cached(&call.prompt);
             let usd = self.calls.standard().request_usd(&prompt, call.output, request.at)?;
             *steps.get_mut(at)? += usd;
@@ -109,9 +109,9 @@ impl<'a> Account<'a> {
         Some(steps)
     }
 
-    /// The request that first saw a compaction, or the last one.
-    fn seen_by(&self, compaction: u32) -> Option<(usize, &'a RequestFacts)> {
-        let request = self.rows.compactions.get(compaction as usize)?.request as usize;
+    /// The request that followed when a compaction began, or the last one.
+    fn paid_at(&self, compaction: u32) -> Option<(usize, &'a RequestFacts)> {
+        let request = self.rows.compactions.get(compaction as usize)?.begun as usize;
         let at = request.min(self.facts.requests.len().checked_sub(1)?);
         Some((at, &self.facts.requests[at]))
     }
@@ -129,7 +129,7 @@ impl<'a> Account<'a> {
             parts.output.add(request.output, answer);
         }
         for call in &self.bill.calls {
-            let Some((_, request)) = self.seen_by(call.compaction) else { continue };
+            let Some((_, request)) = self.paid_at(call.compaction) else { continue };
             let prompt = &call.prompt.billed;
             let usd = self.calls.standard().request_usd(prompt, call.output, request.at)?;
             parts.compactor.add(prompt.prompt() + call.output, usd);

@@ -2,16 +2,25 @@
 
 use std::collections::BTreeSet;
 
-use super::Context;
 use super::entry::{Edit, Note, edited_blocks};
 use super::ledger::{Fate, Hidden};
 use super::op::{EntryId, Op, OpError};
+use super::{Applied, Context};
 use crate::model::{CallId, MessageIndex, sent};
 use crate::tokens::Weight;
 
 impl Context {
     /// Makes a change. Entries that it creates are returned.
     pub fn apply(&mut self, op: Op) -> Result<Vec<EntryId>, OpError> {
+        let logged = self.log.is_some().then(|| op.clone());
+        let made = self.perform(op)?;
+        if let (Some(log), Some(op)) = (&mut self.log, logged) {
+            log.push(Applied { op, made: made.clone() });
+        }
+        Ok(made)
+    }
+
+    pub(super) fn perform(&mut self, op: Op) -> Result<Vec<EntryId>, OpError> {
         match op {
             Op::Hide { before, also } => {
                 for &id in &also {

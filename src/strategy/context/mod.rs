@@ -8,12 +8,13 @@
 //!
 //! One file each: the vocabulary ([`op`], [`entry`]), what every context of a
 //! transcript shares ([`recording`]), what changes a context ([`change`],
-//! [`fold`]), what asks it ([`view`], [`weigh`], [`ledger`]), and saving
+//! [`fold`], [`fork`]), what asks it ([`view`], [`weigh`], [`ledger`]), and saving
 //! ([`saved`]), and being sent ([`sent`]).
 
 mod change;
 mod entry;
 mod fold;
+mod fork;
 mod ledger;
 mod op;
 mod recording;
@@ -31,6 +32,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use entry::Entry;
+pub use fork::Applied;
 pub use op::{EntryId, Op, OpError, Place};
 pub use recording::Recording;
 pub use saved::Saved;
@@ -76,6 +78,8 @@ pub struct Context {
     stale_from: usize,
     /// Grows whenever the preamble or a note changes.
     preamble_changes: u64,
+    /// What was done since this was forked off; a context that is sent keeps none.
+    log: Option<Vec<Applied>>,
 }
 
 impl Context {
@@ -109,6 +113,7 @@ impl Context {
             stage: 0,
             stale_from: 0,
             preamble_changes: 0,
+            log: None,
         }
     }
 

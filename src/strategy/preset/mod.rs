@@ -100,6 +100,8 @@ pub struct Stage {
     pub target: Option<(Of, f64)>,
     /// Whether tool calls and results may be separated (Zoea's window).
     pub breaks_pairs: bool,
+    /// Whether the conversation goes on while it works (`semantics` 25).
+    pub background: bool,
     /// The mechanism's own parameters, unscaled.
     pub parameters: Table,
 }

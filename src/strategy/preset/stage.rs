@@ -17,6 +17,9 @@ struct WireWhen {
     reserve: Option<u64>,
     tool_tokens: Option<u64>,
     messages: Option<u32>,
+    idle_minutes: Option<u64>,
+    hour: Option<i8>,
+    command: Option<Vec<String>>,
 }
 
 #[derive(Deserialize)]
@@ -49,11 +52,19 @@ pub(super) fn read_stage(mut table: Table) -> Result<Stage, String> {
     {
         return Err(format!("the threshold {above} is below its target {share}"));
     }
-    let breaks_pairs = match table.remove("breaks_pairs") {
-        Some(value) => value.as_bool().ok_or("`breaks_pairs` must be true or false")?,
-        None => false,
-    };
-    Ok(Stage { mechanism, at, when, target, breaks_pairs, parameters: table })
+    let breaks_pairs = take_bool(&mut table, "breaks_pairs")?;
+    let background = take_bool(&mut table, "background")?;
+    if background && mechanism.is_view {
+        return Err(format!("`{name}` hides messages for one request: no work for the background"));
+    }
+    Ok(Stage { mechanism, at, when, target, breaks_pairs, background, parameters: table })
+}
+
+fn take_bool(table: &mut Table, key: &str) -> Result<bool, String> {
+    match table.remove(key) {
+        Some(value) => value.as_bool().ok_or(format!("`{key}` must be true or false")),
+        None => Ok(false),
+    }
 }
 
 fn take_string(table: &mut Table, key: &str) -> Result<String, String> {
@@ -75,25 +86,49 @@ fn read_when(value: Value) -> Result<When, String> {
         };
     }
     let wire = WireWhen::deserialize(value).map_err(|e| format!("when: {}", e.message()))?;
+    let conditions = [
+        above(&wire)?,
+        wire.reserve.map(|reserve| When::AboveReserve { reserve }),
+        wire.tool_tokens.map(When::ToolTokens),
+        wire.messages.map(When::Messages),
+        wire.idle_minutes.map(|minutes| When::Idle { minutes }),
+        wire.hour.map(hour).transpose()?,
+        wire.command.map(command).transpose()?,
+    ];
+    let mut given = conditions.into_iter().flatten();
+    match (given.next(), given.next()) {
+        (Some(when), None) => Ok(when),
+        _ => Err("when: give one of above, reserve, tool_tokens, messages, idle_minutes, hour, \
+                  command"
+            .to_owned()),
+    }
+}
+
+fn above(wire: &WireWhen) -> Result<Option<When>, String> {
     let share = wire.share.unwrap_or(1.0);
     if !(0.0..=1.0).contains(&share) {
         return Err(format!("when: share {share} is not between 0 and 1"));
     }
-    match wire {
-        WireWhen { above: Some(of), reserve: None, tool_tokens: None, messages: None, .. } => {
-            Ok(When::Above { of, share, and_over: wire.and_over.unwrap_or(0) })
-        }
-        WireWhen {
-            above: None, reserve: Some(reserve), tool_tokens: None, messages: None, ..
-        } => Ok(When::AboveReserve { reserve }),
-        WireWhen {
-            above: None, reserve: None, tool_tokens: Some(tokens), messages: None, ..
-        } => Ok(When::ToolTokens(tokens)),
-        WireWhen {
-            above: None, reserve: None, tool_tokens: None, messages: Some(count), ..
-        } => Ok(When::Messages(count)),
-        _ => Err("when: give one of above, reserve, tool_tokens, messages".to_owned()),
+    let and_over = wire.and_over.unwrap_or(0);
+    if wire.above.is_none() && (wire.share.is_some() || wire.and_over.is_some()) {
+        return Err("when: `share` and `and_over` belong to `above`".to_owned());
     }
+    Ok(wire.above.map(|of| When::Above { of, share, and_over }))
+}
+
+fn hour(hour: i8) -> Result<When, String> {
+    match hour {
+        0..24 => Ok(When::Hour(hour)),
+        other => Err(format!("when: hour {other} is not between 0 and 23")),
+    }
+}
+
+fn command(words: Vec<String>) -> Result<When, String> {
+    let one_word = |word: &String| word.split_whitespace().eq([word.as_str()]);
+    if words.is_empty() || !words.iter().all(one_word) {
+        return Err("when: `command` lists words, such as [\"/new\", \"/clear\"]".to_owned());
+    }
+    Ok(When::Command(words))
 }
 
 /// Parameters that name prompt files: those whose key is `prompt` or ends in `_prompt`.

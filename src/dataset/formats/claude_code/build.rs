@@ -246,6 +246,7 @@ impl<'a> Builder<'a> {
             blocks,
             usage: None,
             synthetic: false,
+            broadcast: false,
         }
     }
 

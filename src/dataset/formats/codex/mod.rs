@@ -292,7 +292,8 @@ impl Reader {
 
     fn push(&mut self, line: u64, at: Option<Timestamp>, role: Role, blocks: Vec<Block>) {
         let id = format!("line-{line}");
-        let message = Message { id, role, at, blocks, usage: None, synthetic: false };
+        let message =
+            Message { id, role, at, blocks, usage: None, synthetic: false, broadcast: false };
         self.draft.push(message, line);
     }
 

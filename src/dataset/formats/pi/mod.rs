@@ -234,6 +234,7 @@ impl Reader {
                 blocks,
                 usage,
                 synthetic: failed,
+                broadcast: false,
             },
             line,
         );
@@ -248,6 +249,7 @@ impl Reader {
             blocks,
             usage: None,
             synthetic: false,
+            broadcast: false,
         };
         self.draft.push(message, line);
     }

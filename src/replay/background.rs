@@ -1,0 +1,124 @@
+//! Compactions that work while the conversation goes on (`semantics` 25).
+//!
+//! A stage in the background works on a copy of the context. What it did is
+//! done to the context itself once the simulated clock has passed the time
+//! that its model took, as far as it still applies then. One is in flight per
+//! stage; a failure leaves the context as it was.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::session::Session;
+use super::stage::Ran;
+use crate::model::CompactionRow;
+use crate::strategy::{Applied, Gauge, PresetState, Record};
+
+/// A compaction whose model has not answered yet. It is part of what is saved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct InFlight {
+    /// Its number among those of the cell.
+    number: u32,
+    /// When its model has answered.
+    lands: Timestamp,
+    /// What was done to the copy.
+    log: Vec<Applied>,
+    /// The shared state when it began, and when it was done.
+    shared: (PresetState, PresetState),
+    /// The mechanism's own state when it was done.
+    state: Json,
+    row: CompactionRow,
+    records: Vec<Record>,
+    notices: Vec<String>,
+}
+
+impl Session<'_> {
+    /// Starts a stage on a copy of the context. Its calls are made, billed and
+    /// timed now.
+    pub(super) async fn launch(&mut self, number: usize, gauge: &Gauge<'_>) -> Result<(), String> {
+        let fork = self.context.fork();
+        let (own, shared, reported) =
+            (std::mem::replace(&mut self.context, fork), self.shared.clone(), self.reported);
+        let state = self.stages[number].mechanism.state();
+        let ran = self.run(number, gauge).await;
+        let log = std::mem::replace(&mut self.context, own).into_log();
+        let done = std::mem::replace(&mut self.shared, shared);
+        self.reported = reported;
+        let Ran { outcome, mut row, calls, .. } = ran?;
+        if log.is_empty() && calls.is_empty() && outcome.fallback.is_none() {
+            return Ok(());
+        }
+        let mechanism = &mut self.stages[number].mechanism;
+        let after = mechanism.state();
+        mechanism.restore(state).map_err(|e| e.to_string())?;
+        let compaction = self.number();
+        self.charge(compaction, &mut row, &calls);
+        let took = SignedDuration::from_secs_f64(row.latency_ms.unwrap_or(0.0) / 1e3);
+        let in_flight = InFlight {
+            number: compaction,
+            lands: self.now + took,
+            log,
+            shared: (self.shared.clone(), done),
+            state: after,
+            row,
+            records: outcome.records,
+            notices: outcome.notices,
+        };
+        self.in_flight.insert(number, in_flight);
+        self.land_due()
+    }
+
+    /// Does what is done by now, in the order in which it was.
+    pub(super) fn land_due(&mut self) -> Result<(), String> {
+        loop {
+            let due = self.in_flight.iter().filter(|(_, one)| one.lands <= self.now);
+            let next = due.min_by_key(|(_, one)| (one.lands, one.number)).map(|(&stage, _)| stage);
+            let Some(stage) = next else { return Ok(()) };
+            let landed = self.in_flight.remove(&stage).expect("it was found there");
+            self.land(stage, landed)?;
+        }
+    }
+
+    fn land(&mut self, stage: usize, landed: InFlight) -> Result<(), String> {
+        let InFlight { number, log, shared: (before, after), state, mut row, .. } = landed;
+        let weight = self.context.weight();
+        self.context.land(log);
+        self.adjust_reported(weight);
+        self.shared.adopt(&before, after);
+        self.stages[stage].mechanism.restore(state).map_err(|e| e.to_string())?;
+        let changes = self.observe();
+        row.request = self.requests.len() as u32;
+        row.messages_seen = self.context.seen_count();
+        (row.tokens_before, row.tokens_after) = (weight.tokens, self.context.weight().tokens);
+        row.messages_folded = changes.folded;
+        row.messages_evicted = changes.gone;
+        row.messages_edited = changes.edited;
+        self.compacted(number, &row, row.tokens_before);
+        self.compactions.push((number, row));
+        self.records.extend(landed.records);
+        self.notices.extend(landed.notices);
+        Ok(())
+    }
+
+    /// What the end of the session overtook has cost, and done nothing.
+    pub(super) fn overtaken(&mut self) {
+        for (_, InFlight { number, mut row, .. }) in std::mem::take(&mut self.in_flight) {
+            row.request = self.requests.len() as u32;
+            row.tokens_after = row.tokens_before;
+            row.error = Some("the session ended before it was done".to_owned());
+            self.compactions.push((number, row));
+        }
+    }
+
+    /// Goes on with what was in flight when the session was saved.
+    pub(super) fn adopt(&mut self, in_flight: BTreeMap<usize, InFlight>) {
+        self.in_flight = in_flight;
+        for one in self.in_flight.values_mut() {
+            one.number = self.begun;
+            self.begun += 1;
+        }
+    }
+}
