@@ -1,0 +1,160 @@
+//! Compactions that work while the conversation goes on (`semantics` 25).
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
+use async_trait::async_trait;
+use common::{block_on, ledger, message, plan, preset, sent, subject, text};
+use recap::model::{CellOutcome, CellRows, LatencySource, Role, Transcript};
+use recap::replay::{Plan, Session, replay};
+use recap::strategy::{CallUsage, Compactor, CompactorError, Produced, Reply, Task};
+
+/// A model that takes 50 seconds a call and refuses some of them.
+#[derive(Default)]
+struct Slow {
+    refuses: BTreeSet<usize>,
+    asked: Mutex<Vec<usize>>,
+}
+
+impl Slow {
+    fn refusing(calls: &[usize]) -> Self {
+        Self { refuses: calls.iter().copied().collect(), ..Self::default() }
+    }
+
+    /// Messages in each task so far.
+    fn asked(&self) -> Vec<usize> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+#[async_trait]
+impl Compactor for Slow {
+    async fn run(&self, task: &Task) -> Result<Reply, CompactorError> {
+        let mut asked = self.asked.lock().unwrap();
+        asked.push(task.messages().len());
+        if self.refuses.contains(&(asked.len() - 1)) {
+            return Err(CompactorError::Refused("no".to_owned()));
+        }
+        Ok(Reply {
+            produced: Produced::Continuation(format!("summary {}", asked.len())),
+            usage: CallUsage { input: 10, output: 5 },
+            latency_ms: Some(50_000.0),
+            recorded: true,
+        })
+    }
+
+    fn name(&self) -> &str {
+        "slow"
+    }
+}
+
+/// A user and an assistant by turns, a message every 20 seconds from 0 on.
+fn talk(messages: usize) -> Transcript {
+    let one = |at: usize| {
+        let role = if at.is_multiple_of(2) { Role::User } else { Role::Assistant };
+        let mut message = message(at, role, vec![text(10)]);
+        message.at = Some(jiff::Timestamp::from_second(20 * at as i64).unwrap());
+        message
+    };
+    Transcript {
+        id: "small".into(),
+        messages: (0..messages).map(one).collect(),
+        ..Transcript::default()
+    }
+}
+
+/// Folds all but the last two messages whenever more than four are sent.
+fn folding() -> Plan {
+    let stage = "[[stage]]\nmechanism = \"continuation\"\nat = \"append\"\nbackground = true\n\
+                 when = { messages = 4 }\nkeep_last = 2\nkeep_summaries = \"last\"\n\
+                 request = \"fresh\"\nmax_tokens = 100\nprompt = \"p.md\"";
+    plan(preset(stage), 100_000)
+}
+
+fn rows(messages: usize, compactor: &dyn Compactor) -> CellRows {
+    match block_on(replay(&subject(talk(messages)), &folding(), compactor)).cell.outcome {
+        CellOutcome::Done(rows) => *rows,
+        CellOutcome::Failed { error } => panic!("{error}"),
+    }
+}
+
+#[test]
+fn the_context_stays_until_the_model_has_answered_and_what_came_meanwhile_stays_verbatim() {
+    // Message 4 comes at 80 s and sets it off; it is done at 130 s. The request
+    // of message 7 is sent at 120 s, that of message 9 at 160 s.
+    let slow = Slow::default();
+    let rows = rows(10, &slow);
+    let first = &rows.compactions[0];
+    assert!(first.background);
+    assert_eq!((first.begun, first.request, first.messages_seen), (2, 4, 8));
+    assert_eq!(first.messages_folded, 3, "messages 0 to 2; 3 and 4 were the last two");
+    assert_eq!(first.latency_ms, Some(50_000.0));
+    assert_eq!(first.latency_source, Some(LatencySource::Recorded));
+    // 9 messages of 10 tokens are there; three give way to the summary.
+    let sent: Vec<u32> = rows.requests.iter().map(|request| request.messages).collect();
+    assert_eq!(sent, [1, 3, 5, 7, 7]);
+}
+
+#[test]
+fn one_is_in_flight_at_a_time_and_what_triggers_meanwhile_is_ignored() {
+    // Messages 5, 6 and 7 are over the count as well. After the first has
+    // landed, message 8 sets off the second, with 3 to 6 in it.
+    let slow = Slow::default();
+    rows(10, &slow);
+    assert_eq!(slow.asked(), [3, 4]);
+}
+
+#[test]
+fn what_the_end_of_the_session_overtakes_is_recorded_and_changes_nothing() {
+    let rows = rows(10, &Slow::default());
+    let [_, late] = &rows.compactions[..] else { panic!("there are two") };
+    assert_eq!((late.begun, late.request), (4, 5));
+    assert_eq!(late.error.as_deref(), Some("the session ended before it was done"));
+    assert_eq!((late.messages_folded, late.tokens_after), (0, late.tokens_before));
+    assert_eq!(late.model_calls, 1, "it was paid for");
+}
+
+#[test]
+fn a_failure_leaves_the_context_as_it_was_and_the_next_trigger_tries_again() {
+    let slow = Slow::refusing(&[0]);
+    let rows = rows(10, &slow);
+    assert!(rows.compactions[0].fallback.is_some());
+    assert_eq!(rows.compactions[0].messages_folded, 0);
+    assert_eq!(slow.asked()[..2], [3, 4], "asked at message 4, and again at message 5");
+    assert_eq!(rows.compactions[1].messages_folded, 4);
+}
+
+#[test]
+fn a_session_that_is_saved_in_flight_goes_on_the_same() {
+    let subject = subject(talk(14));
+    let (plan, straight_slow, resumed_slow) = (folding(), Slow::default(), Slow::default());
+    let mut straight = Session::open(&subject, &plan, &straight_slow).unwrap();
+    let mut resumed = Session::open(&subject, &plan, &resumed_slow).unwrap();
+    let mut folded = false;
+    loop {
+        let saved = serde_json::to_string(&resumed.save()).unwrap();
+        let saved = serde_json::from_str(&saved).unwrap();
+        resumed = Session::restore(&subject, &plan, &resumed_slow, saved).unwrap();
+        let more = block_on(straight.step()).unwrap();
+        assert_eq!(more, block_on(resumed.step()).unwrap());
+        assert_eq!(sent(&straight), sent(&resumed));
+        assert_eq!(ledger(&straight), ledger(&resumed));
+        folded |= ledger(&straight).contains('F');
+        if !more {
+            break;
+        }
+    }
+    assert!(folded);
+    assert_eq!(straight_slow.asked(), resumed_slow.asked());
+}
+
+#[test]
+fn what_hides_messages_for_one_request_is_no_work_for_the_background() {
+    let stage = "version = 1\nname = \"t\"\nsummary = \"\"\nsource = \"\"\n[[stage]]\nat = \
+                 \"request\"\nwhen = \"always\"\nmechanism = \"sliding-window\"\nlast = 4\n\
+                 background = true";
+    let refused = recap::strategy::Preset::parse("t.toml", stage, &[], &|_| None).unwrap_err();
+    assert!(refused.to_string().contains("background"), "{refused}");
+}
