@@ -1,6 +1,7 @@
 //! `recap show`: the exact context of one request.
 
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
@@ -10,7 +11,7 @@ use super::report::print;
 use super::{inputs, strategies, wire};
 use crate::model::{CellKey, LedgerState, Transcript};
 use crate::replay::{Plan, Session, Subject, WindowSpec};
-use crate::strategy::{AskedFrom, Context, Preset};
+use crate::strategy::{AskedFrom, Context, Preset, StoredFile};
 
 /// Options of `recap show`.
 #[derive(Debug, Args)]
@@ -50,6 +51,11 @@ pub struct Arguments {
     /// Print only what differs from the whole conversation
     #[arg(long)]
     diff: bool,
+
+    /// Write what the system would keep on its own disk by then (session files, memories, archives)
+    /// into this folder, which must be new or empty
+    #[arg(long, value_name = "FOLDER")]
+    files: Option<PathBuf>,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
@@ -90,8 +96,51 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         entries(&mut text, session.context(), &subject);
     }
     differences(&mut text, session.context(), &subject);
+    if let Some(folder) = &arguments.files {
+        kept(&mut text, folder, &session.stored(), &plan.preset.name)?;
+    }
     print(&wire::for_reader(text))?;
     Ok(Exit::Done)
+}
+
+/// Writes the files of a system, and says which.
+fn kept(
+    text: &mut String,
+    folder: &Path,
+    files: &[StoredFile],
+    preset: &str,
+) -> Result<(), Failure> {
+    if files.is_empty() {
+        return Err(Failure::usage(format!("`{preset}` keeps no files of its own by then"))
+            .help("leave out --files; its context is what is shown"));
+    }
+    let refused = |path: &Path, problem: &dyn std::fmt::Display| {
+        Failure::usage(format!("{}: {problem}", path.display()))
+            .help("give --files a folder that can be made, or an empty one")
+    };
+    if std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
+        return Err(refused(folder, &"the folder is not empty"));
+    }
+    let _ = writeln!(text, "\n--- kept by {preset} in {}", folder.display());
+    for file in files {
+        // Ids of a recording may be anything: no part of a path leads elsewhere.
+        let parts = file.path.split('/').map(file_name);
+        let path = parts.fold(folder.to_owned(), |path, part| path.join(part));
+        let parent = path.parent().expect("it lies in the folder");
+        std::fs::create_dir_all(parent).map_err(|e| refused(parent, &e))?;
+        std::fs::write(&path, &file.content).map_err(|e| refused(&path, &e))?;
+        let _ = writeln!(text, "{} bytes  {}", file.content.len(), path.display());
+    }
+    Ok(())
+}
+
+/// A part of a path that is a name on every system.
+fn file_name(part: &str) -> String {
+    let safe = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    match part.chars().map(safe).take(120).collect::<String>() {
+        dots if dots.chars().all(|c| c == '.') => "-".to_owned(),
+        name => name,
+    }
 }
 
 fn pick(transcripts: Vec<Transcript>, wanted: Option<&str>) -> Result<Transcript, Failure> {
@@ -225,5 +274,32 @@ fn differences(text: &mut String, context: &Context, subject: &Subject) {
     }
     if same {
         text.push_str("nothing: every message is sent as recorded\n");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_part_of_a_path_leads_out_of_the_folder() {
+        assert_eq!(file_name(".."), "-");
+        assert_eq!(file_name(""), "-");
+        assert_eq!(file_name("a\\b:c\u{0}"), "a-b-c-");
+        assert_eq!(file_name("2026-03-01.md"), "2026-03-01.md");
+        assert_eq!(file_name(&"x".repeat(500)).len(), 120);
+    }
+
+    #[test]
+    fn files_are_written_below_a_folder_that_holds_nothing_else() {
+        let base = std::env::temp_dir().join(format!("recap-kept-{}", std::process::id()));
+        let file = |path: &str| StoredFile { path: path.to_owned(), content: b"x".to_vec() };
+        let mut text = String::new();
+        kept(&mut text, &base, &[file("sessions/../a.json")], "gencode").unwrap();
+        assert!(base.join("sessions/-/a.json").is_file());
+        assert!(kept(&mut text, &base, &[file("b")], "gencode").is_err(), "it is not empty");
+        assert!(!base.join("b").exists());
+        assert!(kept(&mut text, &base.join("c"), &[], "fifo").is_err(), "nothing is kept");
+        std::fs::remove_dir_all(&base).unwrap();
     }
 }

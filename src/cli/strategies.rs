@@ -29,6 +29,9 @@ const DEFAULT: &[&str] = &[
     "session-state",
     "continuation",
     "chunked-summary",
+    "arachne",
+    "gencode",
+    "gencode-as-written",
 ];
 
 /// Controls without which no row can be read.
@@ -62,7 +65,7 @@ pub(super) struct Holds {
 #[derive(Debug, Args)]
 pub struct Selection {
     /// A preset by name, or a TOML file of your own; repeat for several, `all` for every built-in
-    /// one; full, empty and id-list always run, evidence where there are probes [default: the controls and the seven mechanisms]
+    /// one; full, empty and id-list always run, evidence where there are probes [default: the controls, the seven mechanisms and the five systems]
     #[arg(long, value_name = "NAME|FILE")]
     strategy: Vec<String>,
 

@@ -323,7 +323,7 @@ fn target(stage: &Stage, when: &When, gauge: &Gauge<'_>) -> u64 {
         return gauge.share(of, share);
     }
     match when {
-        When::Above { of, share, and_over } => gauge.share(*of, *share).max(*and_over),
+        When::Above { of, share, and_over, .. } => gauge.share(*of, *share).max(*and_over),
         When::AboveReserve { reserve } => gauge.window.saturating_sub(*reserve),
         _ => gauge.budget,
     }

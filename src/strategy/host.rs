@@ -104,6 +104,8 @@ pub struct Outcome {
 pub struct PresetState {
     /// Last entry whose tool output has been considered for pruning.
     pub pruned_through: Option<EntryId>,
+    /// Tool results whose text was replaced, and when.
+    pub pruned: BTreeMap<MessageIndex, Timestamp>,
     /// Last recorded message that a summary covers.
     pub boundary: Option<MessageIndex>,
     /// Lines of the daily memory files by day (`YYYY-MM-DD`): `###` headers
@@ -134,7 +136,10 @@ pub struct PastSession {
 impl PresetState {
     /// Takes over what changed between two states, and keeps its own of the rest.
     pub(crate) fn adopt(&mut self, before: &Self, after: Self) {
-        let Self { pruned_through, boundary, memories, sessions } = after;
+        let Self { pruned_through, pruned, boundary, memories, sessions } = after;
+        if pruned != before.pruned {
+            self.pruned = pruned;
+        }
         if pruned_through != before.pruned_through {
             self.pruned_through = pruned_through;
         }

@@ -28,7 +28,10 @@ pub use context::{
 pub use host::{
     Fallback, Host, Outcome, PastSession, PresetState, Record, StoredFile, Strategy, StrategyError,
 };
-pub use mechanisms::{ITS_WORDS, MECHANISMS};
+pub use mechanisms::{
+    CompressionStats, Content, GencodeSession, GencodeSummary, ITS_WORDS, MECHANISMS, Metadata,
+    Part, SessionMessage, ToolUsage,
+};
 pub use preset::{
     AskedFrom, Breakpoint, Budget, Build, BuiltStage, MechanismSpec, Preset, PresetError, Scale,
     Stage, builtin, builtin_names,

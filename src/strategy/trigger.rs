@@ -62,8 +62,8 @@ impl Of {
 pub enum When {
     /// Every time.
     Always,
-    /// The believed size is strictly above a share of something, and above a
-    /// number of tokens.
+    /// The believed size is strictly above a share of something and above a
+    /// number of tokens, and no more than another.
     Above {
         /// Of what.
         of: Of,
@@ -71,6 +71,8 @@ pub enum When {
         share: f64,
         /// And strictly above this many tokens.
         and_over: u64,
+        /// And at most this many, if there is a bound.
+        at_most: Option<u64>,
     },
     /// The believed size is strictly above the window less a reserve.
     AboveReserve {
@@ -100,9 +102,12 @@ impl std::fmt::Display for When {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             When::Always => write!(f, "always"),
-            When::Above { of, share, and_over } => {
+            When::Above { of, share, and_over, at_most } => {
                 write!(f, "above {share} of {}", of.as_str())?;
-                if *and_over > 0 { write!(f, " and over {and_over}") } else { Ok(()) }
+                if *and_over > 0 {
+                    write!(f, " and over {and_over}")?;
+                }
+                at_most.map_or(Ok(()), |bound| write!(f, " and at most {bound}"))
             }
             When::AboveReserve { reserve } => write!(f, "above window - {reserve}"),
             When::ToolTokens(tokens) => write!(f, "tool output over {tokens}"),
@@ -184,9 +189,10 @@ impl When {
     pub fn holds(&self, gauge: &Gauge<'_>) -> bool {
         match self {
             When::Always => true,
-            When::Above { of, share, and_over } => gauge
-                .believed
-                .is_some_and(|size| size > gauge.share(*of, *share) && size > *and_over),
+            When::Above { of, share, and_over, at_most } => gauge.believed.is_some_and(|size| {
+                let below = at_most.is_none_or(|bound| size <= bound);
+                size > gauge.share(*of, *share) && size > *and_over && below
+            }),
             When::AboveReserve { reserve } => {
                 gauge.believed.is_some_and(|size| size > gauge.window.saturating_sub(*reserve))
             }
@@ -225,22 +231,36 @@ mod tests {
 
     #[test]
     fn above_is_strict() {
-        let above = |share| When::Above { of: Of::Window, share, and_over: 0 };
+        let above = |share| When::Above { of: Of::Window, share, and_over: 0, at_most: None };
         assert!(!above(0.7).holds(&GAUGE));
         assert!(above(0.69).holds(&GAUGE));
     }
 
     #[test]
     fn both_halves_of_above_must_hold() {
-        let above = |and_over| When::Above { of: Of::Usable, share: 0.5, and_over };
+        let above = |and_over| When::Above { of: Of::Usable, share: 0.5, and_over, at_most: None };
         assert!(above(600).holds(&GAUGE));
         assert!(!above(700).holds(&GAUGE));
     }
 
     #[test]
+    fn at_most_includes_its_bound() {
+        let up_to = |at_most| When::Above {
+            of: Of::Usable,
+            share: 0.5,
+            and_over: 0,
+            at_most: Some(at_most),
+        };
+        assert!(up_to(700).holds(&GAUGE));
+        assert!(!up_to(699).holds(&GAUGE));
+    }
+
+    #[test]
     fn a_preset_that_waits_for_a_figure_is_never_above() {
         let gauge = Gauge { believed: None, ..GAUGE };
-        assert!(!When::Above { of: Of::Window, share: 0.0, and_over: 0 }.holds(&gauge));
+        assert!(
+            !When::Above { of: Of::Window, share: 0.0, and_over: 0, at_most: None }.holds(&gauge)
+        );
         assert!(!When::AboveReserve { reserve: 999 }.holds(&gauge));
     }
 

@@ -8,15 +8,16 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 use super::extraction::{FileTools, ToolUsage, extract};
 use super::folding::{Cuts, in_shape, recorded_before, task_messages};
+use super::gencode_session::GencodeSession;
 use crate::model::Role;
 use crate::strategy::compactor::{Compactor, Live, MESSAGES, Produced, Task};
 use crate::strategy::context::{Context, EntryId, Op, Place};
 use crate::strategy::host::{
-    Fallback, Host, Outcome, PresetState, Record, Strategy, StrategyError, restored,
+    Fallback, Host, Outcome, PresetState, Record, StoredFile, Strategy, StrategyError, restored,
 };
 use crate::strategy::preset::{Build, MechanismSpec};
 use crate::strategy::prompt::Prompt;
@@ -73,19 +74,26 @@ enum Request {
 /// The seed's `ConversationSummary`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Summary {
-    id: String,
+pub struct Summary {
+    /// `sum-{timestamp}-{random}`.
+    pub id: String,
+    /// Always `compaction`.
     #[serde(rename = "type")]
-    kind: String,
+    pub kind: String,
     /// First and last message, counted from 1: the system prompt is 0.
-    covering_messages: [u32; 2],
-    content: String,
-    key_decisions: Vec<String>,
-    files_modified: Vec<String>,
-    tools_used: Vec<ToolUsage>,
-    generated_at: String,
+    pub covering_messages: [u32; 2],
+    /// The continuation prompt.
+    pub content: String,
+    /// Sentences that say what was decided.
+    pub key_decisions: Vec<String>,
+    /// Paths that writing tools were given.
+    pub files_modified: Vec<String>,
+    /// Tools by their number of calls.
+    pub tools_used: Vec<ToolUsage>,
+    /// When it was written.
+    pub generated_at: String,
     /// Characters / 4.
-    estimated_tokens: u64,
+    pub estimated_tokens: u64,
 }
 
 /// What is saved with the session: `session.summaries`, and the entries that
@@ -184,17 +192,10 @@ impl Continuation {
     }
 
     /// The seed's `getCompressionStats()`.
-    fn stats(&self, context: &Context) -> Record {
-        let (total, active) = (context.seen_count(), context.stored().count());
-        Record {
-            kind: "stats".to_owned(),
-            body: json!({
-                "totalMessages": total,
-                "activeMessages": active,
-                "summaryCount": self.summaries.records.len(),
-                "compressionRatio": active as f64 / f64::from(total.max(1)),
-            }),
-        }
+    fn stats(&self, context: &Context, shared: &PresetState) -> Record {
+        let stats = GencodeSession::of(context, shared, &self.summaries.records).stats();
+        let body = serde_json::to_value(stats).expect("plain data serialises");
+        Record { kind: "stats".to_owned(), body }
     }
 }
 
@@ -246,7 +247,7 @@ impl Strategy for Continuation {
                 let body = serde_json::to_value(&summary).expect("plain data serialises");
                 outcome.records.push(Record { kind: "summary".to_owned(), body });
                 self.summaries.records.push(summary);
-                outcome.records.push(self.stats(context));
+                outcome.records.push(self.stats(context, shared));
             }
             Err(error) => {
                 outcome.fallback =
@@ -254,6 +255,13 @@ impl Strategy for Continuation {
             }
         }
         Ok(outcome)
+    }
+
+    /// The session file, as the seed's example shows it.
+    fn stored(&self, context: &Context, shared: &PresetState) -> Vec<StoredFile> {
+        let session = GencodeSession::of(context, shared, &self.summaries.records);
+        let content = serde_json::to_vec_pretty(&session).expect("plain data serialises");
+        vec![StoredFile { path: format!("sessions/{}.json", session.metadata.id), content }]
     }
 
     fn state(&self) -> Json {

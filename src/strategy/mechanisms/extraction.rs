@@ -75,7 +75,7 @@ impl Default for FileTools {
 /// How often a tool was used, and for what.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct ToolUsage {
+pub struct ToolUsage {
     /// Its name.
     pub tool: String,
     /// Its calls in the range.

@@ -7,6 +7,7 @@ mod empty;
 mod extraction;
 mod fifo;
 mod folding;
+mod gencode_session;
 mod id_list;
 mod memories;
 mod prune;
@@ -20,6 +21,11 @@ mod tests;
 
 pub use command::ITS_WORDS;
 pub(crate) use command::{SPEC as COMMAND, named_files};
+pub use continuation::Summary as GencodeSummary;
+pub use extraction::ToolUsage;
+pub use gencode_session::{
+    CompressionStats, Content, GencodeSession, Metadata, Part, SessionMessage,
+};
 
 use super::preset::MechanismSpec;
 

@@ -227,6 +227,7 @@ impl Strategy for Prune {
             let (tool, call_id) = (known.tool.clone(), known.id.clone());
             let marker = self.marker.render(&BTreeMap::from([("tool", tool.clone())]));
             context.apply(Op::EditResult(*call, marker))?;
+            shared.pruned.extend(id.index().map(|index| (index, host.now)));
             outcome.records.push(Record {
                 kind: "pruned".to_owned(),
                 body: json!({

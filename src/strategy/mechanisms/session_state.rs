@@ -16,7 +16,7 @@ use crate::model::{MessageIndex, Role};
 use crate::strategy::compactor::{MESSAGES, Produced, SessionState, Task};
 use crate::strategy::context::{Context, EntryId, Op, Place};
 use crate::strategy::host::{
-    Fallback, Host, Outcome, PresetState, Strategy, StrategyError, restored,
+    Fallback, Host, Outcome, PresetState, StoredFile, Strategy, StrategyError, restored,
 };
 use crate::strategy::preset::{Build, MechanismSpec};
 use crate::strategy::prompt::Prompt;
@@ -255,6 +255,18 @@ impl Strategy for Folder {
             }
         }
         Ok(outcome)
+    }
+
+    /// The two columns that the seed adds to the conversation.
+    fn stored(&self, context: &Context, _shared: &PresetState) -> Vec<StoredFile> {
+        let Folded { compressed_state, compressed_at_message_id, .. } = &self.folded;
+        let columns = serde_json::json!({
+            "compressed_state": compressed_state,
+            "compressed_at_message_id": compressed_at_message_id,
+        });
+        let content = serde_json::to_vec_pretty(&columns).expect("plain data serialises");
+        let id = &context.recording().transcript.id;
+        vec![StoredFile { path: format!("conversations/{id}.json"), content }]
     }
 
     fn state(&self) -> Json {

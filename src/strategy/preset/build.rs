@@ -152,9 +152,12 @@ impl Preset {
 
 fn scale_when(when: &When, scale: Scale) -> When {
     match when {
-        When::Above { of, share, and_over } => {
-            When::Above { of: *of, share: *share, and_over: scale.tokens(*and_over) }
-        }
+        When::Above { of, share, and_over, at_most } => When::Above {
+            of: *of,
+            share: *share,
+            and_over: scale.tokens(*and_over),
+            at_most: at_most.map(|bound| scale.tokens(bound)),
+        },
         When::AboveReserve { reserve } => When::AboveReserve { reserve: scale.tokens(*reserve) },
         When::ToolTokens(tokens) => When::ToolTokens(scale.tokens(*tokens)),
         other => other.clone(),

@@ -14,6 +14,7 @@ struct WireWhen {
     above: Option<Of>,
     share: Option<f64>,
     and_over: Option<u64>,
+    at_most: Option<u64>,
     reserve: Option<u64>,
     tool_tokens: Option<u64>,
     messages: Option<u32>,
@@ -110,10 +111,11 @@ fn above(wire: &WireWhen) -> Result<Option<When>, String> {
         return Err(format!("when: share {share} is not between 0 and 1"));
     }
     let and_over = wire.and_over.unwrap_or(0);
-    if wire.above.is_none() && (wire.share.is_some() || wire.and_over.is_some()) {
-        return Err("when: `share` and `and_over` belong to `above`".to_owned());
+    let refined = wire.share.is_some() || wire.and_over.is_some() || wire.at_most.is_some();
+    if wire.above.is_none() && refined {
+        return Err("when: `share`, `and_over` and `at_most` belong to `above`".to_owned());
     }
-    Ok(wire.above.map(|of| When::Above { of, share, and_over }))
+    Ok(wire.above.map(|of| When::Above { of, share, and_over, at_most: wire.at_most }))
 }
 
 fn hour(hour: i8) -> Result<When, String> {

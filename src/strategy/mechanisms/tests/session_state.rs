@@ -20,7 +20,7 @@ fn exchanges_of(talk: Talk, exchanges: usize) -> Talk {
 }
 
 fn rig(talk: Talk, compactor: Arc<Scripted>) -> Rig {
-    Rig::new("session-state", &[], 10_000, talk, compactor)
+    Rig::new("arachne", &[], 10_000, talk, compactor)
 }
 
 fn state_of(rig: &Rig) -> Json {
@@ -95,7 +95,7 @@ fn shares_of_the_budget_are_a_switch() {
     ];
     for (overrides, ledger) in [(&of_budget[..], "ffvvv"), (&[], "vvvvv")] {
         let talk = long_talk(3);
-        let mut rig = Rig::new("session-state", overrides, 10_000, talk, Scripted::failing_at([]));
+        let mut rig = Rig::new("arachne", overrides, 10_000, talk, Scripted::failing_at([]));
         rig.feed(5);
         assert_eq!(rig.ledger(), ledger);
     }
@@ -128,7 +128,7 @@ fn a_failed_fold_above_the_fifo_limit_leaves_the_cut_to_the_fifo() {
 
 #[test]
 fn a_reply_in_another_shape_is_a_failure() {
-    let mut rig = Rig::new("session-state", &[], 10_000, long_talk(3), Arc::new(OffShape));
+    let mut rig = Rig::new("arachne", &[], 10_000, long_talk(3), Arc::new(OffShape));
     rig.finish();
     assert_eq!(rig.ledger(), "vvvvvvv");
     let reason = &rig.outcomes[0].1.fallback.as_ref().unwrap().reason;
@@ -245,7 +245,7 @@ fn the_system_placement_keeps_the_state_in_a_note_that_covers_what_was_folded() 
 
 #[test]
 fn it_goes_on_from_a_saved_session_at_every_message() {
-    for preset in ["session-state", "session-state-system"] {
+    for preset in ["arachne", "session-state-system"] {
         let new = || Rig::new(preset, &[], 10_000, long_talk(7), Scripted::failing_at([1]));
         let (mut straight, mut reopened) = (new(), new());
         for _ in 0..15 {

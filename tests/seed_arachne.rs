@@ -1,0 +1,94 @@
+//! Seed 000 (Arachne) as a whole: the preset `arachne`, its two thresholds in
+//! one session, its saved state. `strategies/README.md` says which test stands
+//! for which sentence.
+
+mod common;
+
+use common::talk::{Talk, at_last, real};
+use common::{block_on, offline, subject};
+use recap::model::{CellOutcome, CellRows, Transcript};
+use recap::replay::{Plan, replay};
+use serde_json::Value as Json;
+
+const WINDOW: u64 = 10_000;
+
+/// So many turns of 500 tokens each, a question and an answer by turns.
+fn chat(turns: usize) -> Talk {
+    (0..turns / 2).fold(Talk::new("sys"), |talk, _| talk.user(500).says(500))
+}
+
+fn rows(transcript: &Transcript, plan: &Plan) -> CellRows {
+    let compactor = offline();
+    match block_on(replay(&subject(transcript.clone()), plan, &compactor)).cell.outcome {
+        CellOutcome::Done(rows) => *rows,
+        CellOutcome::Failed { error } => panic!("{error}"),
+    }
+}
+
+/// The conversation's columns at the last request.
+fn columns(transcript: &Transcript) -> Json {
+    at_last(transcript, &real("arachne", WINDOW, &[]), |session| {
+        let [file] = &session.stored()[..] else { panic!("one conversation, one file") };
+        assert_eq!(file.path, "conversations/talk.json");
+        serde_json::from_slice(&file.content).unwrap()
+    })
+}
+
+#[test]
+fn a_jump_from_below_70_to_above_85_per_cent_is_folded_before_the_call_and_nothing_is_cut() {
+    // 12 turns are 6,000 tokens; the next user message brings 4,000 at once.
+    let talk = chat(12).user(4_000).says(1).user(1).says(1).end();
+    let rows = rows(&talk, &real("arachne", WINDOW, &[]));
+    let stages: Vec<&str> = rows.compactions.iter().map(|row| row.mechanism.as_str()).collect();
+    assert_eq!(stages, ["session-state"]);
+    assert_eq!(rows.compactions[0].messages_evicted, 0);
+    assert!(rows.requests.iter().all(|request| !request.overflow));
+}
+
+#[test]
+fn it_runs_once_per_user_message_and_not_before_every_request() {
+    // One turn of an agent: 9,000 tokens of results behind one user message.
+    let talk = chat(4).uses("read", &[1_500; 4]).close();
+    let rows = rows(&talk, &real("arachne", WINDOW, &[]));
+    assert_eq!(rows.compactions.len(), 1, "at the user message behind the turn");
+    let agent = self::rows(&talk, &real("session-state", WINDOW, &[]));
+    assert!(agent.compactions[0].request < rows.compactions[0].request);
+}
+
+#[test]
+fn the_state_is_null_before_the_first_fold() {
+    let columns = columns(&chat(4).close());
+    assert_eq!(
+        columns,
+        serde_json::json!({
+            "compressed_state": null,
+            "compressed_at_message_id": null,
+        })
+    );
+}
+
+#[test]
+fn the_two_columns_hold_the_state_and_the_last_message_that_it_covers() {
+    let talk = chat(20).close();
+    let columns = columns(&talk);
+    let state = &columns["compressed_state"];
+    for field in ["logos", "pathos", "abstract"] {
+        assert!(state[field].is_array(), "{field}");
+    }
+    assert!(state["conversation_summary"].is_string());
+    let boundary = columns["compressed_at_message_id"].as_str().unwrap();
+    let folded = at_last(&talk, &real("arachne", WINDOW, &[]), common::ledger);
+    let last = folded.rfind('F').unwrap();
+    assert_eq!(boundary, talk.messages[last].id);
+}
+
+#[test]
+fn original_messages_remain_untouched() {
+    let talk = chat(20).close();
+    at_last(&talk, &real("arachne", WINDOW, &[]), |session| {
+        let context = session.context();
+        for (id, message) in context.seen().zip(&talk.messages) {
+            assert_eq!(context.original(id), Some(message));
+        }
+    });
+}

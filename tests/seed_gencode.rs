@@ -1,0 +1,270 @@
+//! Seed 001 (GenCode) as a whole: its three layers one behind the other, its
+//! decision chart to the letter, its session file. `strategies/README.md` says
+//! which test stands for which sentence.
+
+mod common;
+
+use common::talk::{Talk, at_last, even, last, real, unscaled};
+use common::{block_on, message, offline, subject};
+use recap::model::{Block, CellOutcome, CellRows, Role, Transcript};
+use recap::replay::{Plan, Session, replay};
+use recap::strategy::{Content, GencodeSession, Part, builtin};
+use serde_json::Value as Json;
+
+/// Claude Sonnet in the seed's table: 191,808 usable tokens.
+const NATIVE: u64 = 200_000;
+
+/// Five results of 40,000 tokens, and some words behind them.
+fn reads() -> Transcript {
+    Talk::new("").user(1).uses("read", &[40_000; 5]).close()
+}
+
+/// So many turns of 10,000 tokens each, without a tool.
+fn chat(turns: usize) -> Talk {
+    (0..turns / 2).fold(Talk::new(""), |talk, _| talk.user(10_000).says(10_000))
+}
+
+fn rows(transcript: &Transcript, plan: &Plan) -> CellRows {
+    let compactor = offline();
+    match block_on(replay(&subject(transcript.clone()), plan, &compactor)).cell.outcome {
+        CellOutcome::Done(rows) => *rows,
+        CellOutcome::Failed { error } => panic!("{error}"),
+    }
+}
+
+fn stages(rows: &CellRows) -> Vec<&str> {
+    rows.compactions.iter().map(|compaction| compaction.mechanism.as_str()).collect()
+}
+
+fn overflows(rows: &CellRows) -> usize {
+    rows.requests.iter().filter(|request| request.overflow).count()
+}
+
+/// The session file at the last request.
+fn saved(transcript: &Transcript, plan: &Plan) -> (GencodeSession, Json) {
+    at_last(transcript, plan, |session| {
+        let [file] = &session.stored()[..] else { panic!("one session, one file") };
+        assert_eq!(file.path, "sessions/talk.json");
+        let json = serde_json::from_slice(&file.content).unwrap();
+        (serde_json::from_slice(&file.content).unwrap(), json)
+    })
+}
+
+#[test]
+fn under_usable_the_strategy_is_none() {
+    let four = Talk::new("").user(1).uses("read", &[40_000; 4]).close();
+    for preset in ["gencode", "gencode-as-written"] {
+        assert_eq!(last(&four, &real(preset, NATIVE, &[])), "V".repeat(11), "{preset}");
+    }
+}
+
+#[test]
+fn over_usable_old_tool_output_goes_first_and_where_that_is_enough_nothing_is_summarised() {
+    let rows = rows(&reads(), &real("gencode", NATIVE, &[]));
+    assert_eq!(stages(&rows), ["prune"]);
+    // The newest 40,000 are protected, the four before them are cleared.
+    assert_eq!(last(&reads(), &real("gencode", NATIVE, &[])), "VVEVEVEVEVVVV");
+}
+
+#[test]
+fn what_pruning_cannot_bring_under_usable_is_compacted() {
+    let talk = chat(20).close();
+    let rows = rows(&talk, &real("gencode", NATIVE, &[]));
+    assert_eq!(stages(&rows), ["continuation"], "there is no tool output to prune");
+    assert_eq!(overflows(&rows), 0);
+}
+
+#[test]
+fn by_the_chart_what_was_sent_to_pruning_is_never_compacted_and_overflows() {
+    let talk = chat(24).close();
+    let rows = rows(&talk, &real("gencode-as-written", NATIVE, &[]));
+    assert_eq!(stages(&rows), [""; 0], "over usable and over 20k it prunes, and finds nothing");
+    assert!(overflows(&rows) > 0);
+    let both = self::rows(&talk, &real("gencode", NATIVE, &[]));
+    assert_eq!(overflows(&both), 0, "layer 2 behind layer 1 does not");
+}
+
+#[test]
+fn by_the_chart_over_usable_and_at_most_20k_is_compacted() {
+    // Usable are 20,000 - 8,192 = 11,808 tokens; twelve turns of 1,000 are over it.
+    let talk = (0..6).fold(Talk::new(""), |talk, _| talk.user(1_000).says(1_000)).end();
+    let plan = unscaled(real("gencode-as-written", 20_000, &[]));
+    assert_eq!(stages(&rows(&talk, &plan)), ["continuation"]);
+}
+
+#[test]
+fn without_enable_pruning_the_chart_compacts_whatever_the_size() {
+    let off = [("1.enabled", "false"), ("2.when", "{ above = \"usable\" }")];
+    let rows = rows(&chat(20).close(), &real("gencode-as-written", NATIVE, &off));
+    assert_eq!(stages(&rows), ["continuation"]);
+}
+
+#[test]
+fn with_compression_disabled_nothing_is_done() {
+    let off = [("1.enabled", "false"), ("2.enabled", "false")];
+    for talk in [reads(), chat(20).close()] {
+        assert_eq!(stages(&rows(&talk, &real("gencode", NATIVE, &off))), [""; 0]);
+    }
+}
+
+#[test]
+fn as_written_one_summary_is_left_of_two_compactions_and_gencode_keeps_both() {
+    let talk = chat(34).close();
+    let summaries = |preset, overrides: &[(&str, &str)]| {
+        at_last(&talk, &real(preset, NATIVE, overrides), |session| {
+            let context = session.context();
+            let written = context.visible().filter(|id| id.index().is_none());
+            written.map(|id| context.entry(id).unwrap().text.into_owned()).collect::<Vec<_>>()
+        })
+    };
+    let both = summaries("gencode", &[]);
+    assert_eq!(both.len(), 2);
+    let off = [("1.enabled", "false"), ("2.when", "{ above = \"usable\" }")];
+    let one = summaries("gencode-as-written", &off);
+    assert_eq!(one.len(), 1);
+    assert!(one[0].starts_with("[Earlier conversation - "), "{}", one[0]);
+}
+
+#[test]
+fn the_tuning_guides_presets_have_its_numbers() {
+    for (preset, minimum, protect) in [
+        ("gencode-low-cost", 10_000, 20_000),
+        ("gencode", 20_000, 40_000),
+        ("gencode-high-quality", 30_000, 60_000),
+    ] {
+        let preset = builtin(preset, &[]).unwrap().unwrap();
+        let prune = &preset.stages[0];
+        assert_eq!(prune.parameters["protect"].as_integer(), Some(protect));
+        assert!(prune.when.to_string().ends_with(&format!("and over {minimum}")), "{}", prune.when);
+    }
+}
+
+#[test]
+fn usable_context_is_that_of_the_seeds_table() {
+    for (window, output, usable) in
+        [(200_000, "8192", 191_808), (128_000, "4096", 123_904), (1_000_000, "8192", 991_808)]
+    {
+        let limit = [("output_limit".to_owned(), output.to_owned())];
+        assert_eq!(builtin("gencode", &limit).unwrap().unwrap().usable(window), usable);
+    }
+}
+
+#[test]
+fn the_session_file_has_the_shape_of_the_seeds_example() {
+    let (_, file) = saved(&chat(20).close(), &real("gencode", NATIVE, &[]));
+    assert_eq!(file["metadata"]["id"], "talk");
+    // 20 turns, three more of the close less the one that is being asked for,
+    // and the system prompt.
+    assert_eq!(file["metadata"]["fullMessageCount"], 23);
+    let active = file["messages"].as_array().unwrap();
+    assert_eq!(file["metadata"]["messageCount"], active.len());
+    assert_eq!(active[0]["role"], "system");
+    assert_eq!(active[1]["role"], "system");
+    let summary = active[1]["content"].as_str().unwrap();
+    let record = &file["summaries"][0];
+    let folded = record["coveringMessages"][1].as_u64().unwrap();
+    assert_eq!(record["coveringMessages"][0], 1);
+    let content = record["content"].as_str().unwrap();
+    let head = format!("[Earlier conversation - {folded} messages summarized]\n\n{content}");
+    assert_eq!(summary, head);
+    assert_eq!(record["type"], "compaction");
+    assert!(record["id"].as_str().unwrap().starts_with("sum-"));
+}
+
+#[test]
+fn a_pruned_result_is_marked_in_the_session_file_with_its_time() {
+    let (session, file) = saved(&reads(), &real("gencode", NATIVE, &[]));
+    let results: Vec<&Part> = session
+        .messages
+        .iter()
+        .filter_map(|message| match &message.content {
+            Content::Parts(parts) => parts.first(),
+            Content::Text(_) => None,
+        })
+        .filter(|part| matches!(part, Part::ToolResult { .. }))
+        .collect();
+    let [
+        Part::ToolResult { content, pruned, pruned_at, .. },
+        ..,
+        Part::ToolResult { pruned: no, .. },
+    ] = &results[..]
+    else {
+        panic!("there are five results");
+    };
+    assert_eq!((content.as_str(), *pruned, *no), ("[Old tool result cleared]", true, false));
+    assert!(pruned_at.is_some());
+    // The seed's own check: select(.messages[].content[]?.pruned == true).
+    let marked =
+        file["messages"].as_array().unwrap().iter().filter_map(|m| m["content"].as_array());
+    assert_eq!(marked.flatten().filter(|part| part["pruned"] == true).count(), 4);
+}
+
+#[test]
+fn a_session_that_is_opened_again_sends_the_messages_of_its_file() {
+    for talk in [reads(), chat(34).close()] {
+        let plan = real("gencode", NATIVE, &[]);
+        let (session, _) = saved(&talk, &plan);
+        let sent = at_last(&talk, &plan, |session| {
+            let context = session.context();
+            let texts = context.visible().map(|id| context.entry(id).unwrap().text.into_owned());
+            texts.collect::<Vec<_>>()
+        });
+        let read = |part: &Part| match part {
+            Part::Text { text } | Part::ToolResult { content: text, .. } => text.clone(),
+            Part::ToolUse { name, input, .. } => {
+                serde_json::json!({"name": name, "arguments": input}).to_string()
+            }
+        };
+        let [_system, active @ ..] = session.messages_for_llm() else { panic!("a system prompt") };
+        let read: Vec<String> = active
+            .iter()
+            .map(|message| match &message.content {
+                Content::Text(text) => text.clone(),
+                Content::Parts(parts) => parts.iter().map(read).collect::<Vec<_>>().join("\n"),
+            })
+            .collect();
+        assert_eq!(read, sent);
+    }
+}
+
+#[test]
+fn stats_are_those_of_the_seed() {
+    let talk = chat(34).close();
+    let (session, _) = saved(&talk, &real("gencode", NATIVE, &[]));
+    let stats = session.stats();
+    assert_eq!((stats.total_messages, stats.summary_count), (36, 2));
+    assert!(stats.active_messages < stats.total_messages);
+    let ratio = stats.active_messages as f64 / 36.0;
+    assert!((stats.compression_ratio - ratio).abs() < 1e-12 && ratio < 1.0);
+}
+
+/// "Help me with authentication", a decision, much output, and a `/resume`.
+fn authentication() -> Transcript {
+    let said = |at, role, text: String| message(at, role, vec![Block::Text { text }]);
+    let mut messages = vec![
+        said(0, Role::User, "Implement a user authentication system using JWT.".to_owned()),
+        said(1, Role::Assistant, "We decided to use JWT as the authentication scheme.".to_owned()),
+    ];
+    for turn in 2..24 {
+        let role = if turn % 2 == 0 { Role::User } else { Role::Assistant };
+        messages.push(said(turn, role, format!("Step {turn}.{}", even(10_000))));
+    }
+    Transcript { id: "talk".into(), messages, ..Transcript::default() }
+}
+
+#[test]
+fn the_authentication_scheme_is_still_known_after_save_exit_and_resume() {
+    let talk = authentication();
+    let (subject, plan, compactor) =
+        (subject(talk.clone()), real("gencode", NATIVE, &[]), offline());
+    let mut session = Session::open(&subject, &plan, &compactor).unwrap();
+    while block_on(session.step()).unwrap() {}
+    let saved = serde_json::to_string(&session.save()).unwrap();
+    drop(session);
+    let saved = serde_json::from_str(&saved).unwrap();
+    let resumed = Session::restore(&subject, &plan, &compactor, saved).unwrap();
+    let context = resumed.context();
+    assert!(common::ledger(&resumed).starts_with("FF"), "the decision was folded");
+    let texts = context.visible().map(|id| context.entry(id).unwrap().text.into_owned());
+    assert!(texts.filter(|text| text.contains("JWT")).count() > 0);
+}
