@@ -201,7 +201,7 @@ fn csv_rows_carry_ids_states_and_empty_fields() {
     assert_eq!(
         row("compactions.csv", "my-sessions,session-0,prune"),
         "my-sessions,session-0,prune,25%,0,4,0,summary,tokens > 80%,7932,6950,3,0,0,1,7932,200,\
-         0.006,0.5,4200,modelled,false,,,false,3,2.5,claude-sonnet-5-5"
+         0.006,0.5,4200,modelled,false,,,false,3,2.5,claude-sonnet-5-5,4"
     );
     let summary = row("summary.csv", "my-sessions,continuation,25%,claude-sonnet-5-5,3,39,,,,");
     assert!(summary.contains(",0.64,") && summary.contains(",true,"), "{summary}");

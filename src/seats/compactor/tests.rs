@@ -316,7 +316,7 @@ fn a_full_state_stays_within_what_was_reserved_for_it() {
         talk = if at % 2 == 0 { talk.user(&text) } else { talk.assistant(&text) };
     }
     let offline = Arc::new(Offline::new(counter()));
-    let mut rig = Rig::new("session-state", &[], 10_000, talk.user("End."), offline);
+    let mut rig = Rig::new("arachne", &[], 10_000, talk.user("End."), offline);
     let (mut folds, mut largest) = (0, 0);
     for _ in 0..15 {
         rig.feed(1);
