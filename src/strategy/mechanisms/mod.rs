@@ -1,6 +1,7 @@
 //! The mechanisms, one per file. Adding one is adding a file and two lines.
 
 mod chunked_summary;
+mod clip;
 mod command;
 mod continuation;
 mod empty;
@@ -8,12 +9,17 @@ mod extraction;
 mod fifo;
 mod folding;
 mod id_list;
+mod mask;
 mod memories;
 mod prune;
 mod recorded;
+mod sections;
 mod session_state;
 mod sliding_window;
 mod snapshot_dedup;
+mod summary;
+mod tail;
+mod trim;
 
 #[cfg(test)]
 mod tests;
@@ -31,9 +37,12 @@ pub static MECHANISMS: &[&MechanismSpec] = &[
     &empty::SPEC,
     &fifo::SPEC,
     &id_list::SPEC,
+    &mask::SPEC,
     &prune::SPEC,
     &recorded::SPEC,
     &session_state::SPEC,
     &sliding_window::SPEC,
     &snapshot_dedup::SPEC,
+    &summary::SPEC,
+    &trim::SPEC,
 ];
