@@ -228,6 +228,35 @@ impl Rig {
         let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
         let overrides: Vec<_> = overrides.iter().map(own).collect();
         let preset = builtin(preset, &overrides).expect("a built-in preset").unwrap();
+        Self::of(preset, window, scaled, talk, compactor)
+    }
+
+    /// A preset of these stages, scaled from a window of 1,000. Its prompts say
+    /// what they are for, with `{{draft}}` where it is a check.
+    pub(crate) fn stages(
+        stages: &str,
+        window: u64,
+        talk: Talk,
+        compactor: Arc<dyn Compactor>,
+    ) -> Self {
+        let head = "version = 1\nname = \"test\"\nsummary = \"\"\nsource = \"\"\n\
+                    native_window = 1_000\n";
+        let prompt = |file: &str| {
+            let draft = if file.contains("check") { " {{draft}}" } else { "" };
+            Some(format!("{file}:{draft}\n1. Goal\n2. Files modified\n{{{{messages}}}}"))
+        };
+        let text = format!("{head}{stages}");
+        let preset = Preset::parse("test.toml", &text, &[], &prompt).unwrap();
+        Self::of(preset, window, true, talk, compactor)
+    }
+
+    fn of(
+        preset: Preset,
+        window: u64,
+        scaled: bool,
+        talk: Talk,
+        compactor: Arc<dyn Compactor>,
+    ) -> Self {
         let counter = Arc::new(Counter::new(Encoding::O200k));
         let recording = Recording::new(Arc::new(talk.end()), counter);
         let stages = preset.build(window, scaled).unwrap();
@@ -270,6 +299,11 @@ impl Rig {
             self.before = Some(self.now);
             self.now += SignedDuration::from_secs(60);
         }
+    }
+
+    /// Appends so many messages and looks at nothing.
+    pub(crate) fn append(&mut self, messages: u32) {
+        (0..messages).for_each(|_| self.context.append());
     }
 
     /// Appends all that is left, and sends one more request.

@@ -200,7 +200,7 @@ impl Continuation {
 }
 
 /// The conversation as it would be sent now, for a compactor that reads it.
-fn live(context: &Context, compactor: &dyn Compactor) -> Live {
+pub(super) fn live(context: &Context, compactor: &dyn Compactor) -> Live {
     let tokens = context.weight().tokens;
     if !compactor.reads_live() {
         return Live { tokens, ..Live::default() };
@@ -210,7 +210,7 @@ fn live(context: &Context, compactor: &dyn Compactor) -> Live {
 }
 
 /// The numbered points of the template, which the reply is to be ordered by.
-fn headings(template: &str) -> Vec<String> {
+pub(super) fn headings(template: &str) -> Vec<String> {
     let numbered = |line: &str| {
         let (number, rest) = line.trim().split_once(". ")?;
         number.bytes().all(|b| b.is_ascii_digit()).then(|| rest.trim().to_owned())

@@ -1,6 +1,7 @@
 //! The mechanisms, one per file. Adding one is adding a file and two lines.
 
 mod chunked_summary;
+mod clip;
 mod command;
 mod continuation;
 mod empty;
@@ -9,12 +10,17 @@ mod fifo;
 mod folding;
 mod gencode_session;
 mod id_list;
+mod mask;
 mod memories;
 mod prune;
 mod recorded;
+mod sections;
 mod session_state;
 mod sliding_window;
 mod snapshot_dedup;
+mod summary;
+mod tail;
+mod trim;
 
 #[cfg(test)]
 mod tests;
@@ -37,9 +43,12 @@ pub static MECHANISMS: &[&MechanismSpec] = &[
     &empty::SPEC,
     &fifo::SPEC,
     &id_list::SPEC,
+    &mask::SPEC,
     &prune::SPEC,
     &recorded::SPEC,
     &session_state::SPEC,
     &sliding_window::SPEC,
     &snapshot_dedup::SPEC,
+    &summary::SPEC,
+    &trim::SPEC,
 ];

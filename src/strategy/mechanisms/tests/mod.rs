@@ -1,8 +1,12 @@
-//! The mechanisms that fold, held against their seeds line by line.
+//! The mechanisms that fold, held against their seeds line by line, and those
+//! of agents in production, parameter by parameter.
 
 mod chunked_summary;
 mod continuation;
+mod mask;
 mod session_state;
+mod summary;
+mod trim;
 
 use crate::strategy::preset::builtin;
 
@@ -19,6 +23,19 @@ fn parameters_that_make_no_sense_are_refused_with_the_stage_and_what_is_allowed(
         ("continuation", "prompt", "prompts/session-state-merge.md", "previous_state"),
         ("chunked-summary", "chunk", "25.0", "shares of the window"),
         ("chunked-summary", "max_tokens", "0", "`max_tokens` must be at least 1"),
+        ("claude-code", "max_tokens", "0", "`max_tokens` must be at least 1"),
+        ("claude-code", "1.tool_text", "9", "a prefix is sent as it is"),
+        ("claude-code", "1.merge", "sections", "`max_summary` go together"),
+        ("claude-code", "1.max_summary", "9", "`max_summary` go together"),
+        ("claude-code", "1.keep", "{ tokens = 1, turns = 1 }", "give one of tokens, share"),
+        ("claude-code", "1.keep", "{ turns = 0 }", "a count must be at least 1"),
+        ("claude-code", "1.keep", "{ share = 0.5 }", "`of` go together"),
+        ("claude-code", "1.keep", "{ share = 1.5, of = \"window\" }", "`of` go together"),
+        ("claude-code", "1.keep", "{ turns = 1, from = \"user-turn\" }", "`from` belongs"),
+        ("claude-code", "1.keep", "{ tokens = 1, at_most = 9 }", "bounds of a `share`"),
+        ("anthropic-context-editing", "keep_results", "0", "say what stays"),
+        ("anthropic-context-editing", "1.fill", "true", "`keep_tokens` is counted"),
+        ("inspect-trim", "preserve", "80.0", "a share below 1"),
     ] {
         let overrides = [(key.to_owned(), value.to_owned())];
         let error = builtin(preset, &overrides).expect("a built-in preset").unwrap_err();

@@ -1,0 +1,72 @@
+//! The two ends of a long text.
+
+use serde::Deserialize;
+
+/// How much of a text stays at either end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Clip {
+    /// What is counted.
+    pub unit: Unit,
+    /// At its beginning.
+    #[serde(default)]
+    pub head: usize,
+    /// At its end.
+    #[serde(default)]
+    pub tail: usize,
+}
+
+/// What a text is measured in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Unit {
+    /// Unicode characters.
+    Characters,
+    /// Lines.
+    Lines,
+}
+
+/// The two ends with a marker between them; `None` where they are all of it.
+pub(super) fn clipped(text: &str, clip: Clip, marker: &str) -> Option<String> {
+    let starts: Vec<usize> = match clip.unit {
+        Unit::Characters => text.char_indices().map(|(at, _)| at).collect(),
+        Unit::Lines => {
+            let ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
+            std::iter::once(0).chain(ends).filter(|&at| at < text.len()).collect()
+        }
+    };
+    let tail = starts.len().checked_sub(clip.tail).filter(|&at| at > clip.head)?;
+    let end = starts.get(tail).copied().unwrap_or(text.len());
+    let (head, tail) = (text[..starts[clip.head]].trim_end_matches('\n'), &text[end..]);
+    let parts = [head, marker, tail].into_iter().filter(|part| !part.is_empty());
+    Some(parts.collect::<Vec<_>>().join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clip(unit: Unit, head: usize, tail: usize) -> Clip {
+        Clip { unit, head, tail }
+    }
+
+    #[test]
+    fn the_ends_of_a_text_are_counted_in_lines() {
+        let cut = |head, tail| clipped("a\nb\nc\nd\n", clip(Unit::Lines, head, tail), "[cut]");
+        assert_eq!(cut(0, 2).as_deref(), Some("[cut]\nc\nd\n"));
+        assert_eq!(cut(1, 1).as_deref(), Some("a\n[cut]\nd\n"));
+        assert_eq!(cut(1, 0).as_deref(), Some("a\n[cut]"));
+        assert_eq!(cut(1, 3), None, "both ends are all of it");
+        assert_eq!(cut(9, 0), None);
+    }
+
+    #[test]
+    fn the_ends_of_a_text_are_counted_in_characters_and_never_cut_one() {
+        let cut = |head, tail| clipped("äbcdü", clip(Unit::Characters, head, tail), "…");
+        assert_eq!(cut(1, 1).as_deref(), Some("ä\n…\nü"));
+        assert_eq!(cut(0, 2).as_deref(), Some("…\ndü"));
+        assert_eq!(cut(2, 0).as_deref(), Some("äb\n…"));
+        assert_eq!(cut(2, 3), None);
+        assert_eq!(clipped("", clip(Unit::Lines, 0, 0), "…"), None);
+    }
+}

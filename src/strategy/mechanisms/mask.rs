@@ -1,0 +1,292 @@
+//! Masking: old tool output gives way to a marker or to its two ends, whichever
+//! way an agent counts what is old.
+//!
+//! Sources: Anthropic's context editing (`clear_tool_uses_20250919`: `keep`,
+//! `clear_at_least`, `exclude_tools`, `clear_tool_inputs`), observation masking
+//! (arXiv 2508.21433: the newest 10 turns keep their output), OpenCode 1.18
+//! (newest 40,000 tokens, at least 20,000 to go, before the latest turn) and
+//! Gemini CLI 0.61.0 (a budget for tool output that is filled from the newest
+//! on, and the two ends of what does not fit). Seeds prune otherwise: `prune`.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+
+use super::clip::{Clip, clipped};
+use crate::model::{Block, CallId, MessageIndex, Role};
+use crate::strategy::context::{Context, EntryId, Op};
+use crate::strategy::host::{
+    Host, Outcome, PresetState, Record, Strategy, StrategyError, restored,
+};
+use crate::strategy::preset::{Build, MechanismSpec};
+use crate::strategy::prompt::Prompt;
+use crate::tokens::Weight;
+
+/// Masks old tool output.
+pub static SPEC: MechanismSpec = MechanismSpec {
+    name: "mask",
+    summary: "Masks tool output that is old by tokens, results, responses or turns",
+    uses_compactor: false,
+    is_view: false,
+    build: |build| Ok(Box::new(Mask::new(build)?)),
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// Newest tool output that stays, in tokens.
+    keep_tokens: Option<u64>,
+    /// Newest results that stay.
+    #[serde(default)]
+    keep_results: usize,
+    /// Results behind the newest responses of the agent stay.
+    #[serde(default)]
+    keep_responses: usize,
+    /// Results in the newest turns of the user stay, and do not count as kept tokens.
+    #[serde(default)]
+    keep_turns: usize,
+    /// Whether older results that still fit into `keep_tokens` stay, and what is
+    /// left of a masked one counts.
+    #[serde(default)]
+    fill: bool,
+    /// Nothing is masked unless at least so many tokens are saved.
+    #[serde(default)]
+    minimum_saving: u64,
+    /// What stands for the output: `{{tool}}`, `{{lines}}`.
+    #[serde(default = "marker")]
+    marker: String,
+    /// The two ends that stay, with the marker between them.
+    clip: Option<Clip>,
+    /// Tools whose output always stays.
+    #[serde(default)]
+    exclude_tools: Vec<String>,
+    /// Whether the call leaves with its result.
+    #[serde(default)]
+    clear_inputs: bool,
+}
+
+fn marker() -> String {
+    "[Old tool output removed]".to_owned()
+}
+
+/// What is saved with the session.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settled {
+    /// Results before this message need not be looked at again.
+    before: MessageIndex,
+}
+
+struct Mask {
+    parameters: Parameters,
+    marker: Prompt,
+    settled: Settled,
+    /// Results that may have to be masked one day, oldest first, so that a look
+    /// need not walk over the conversation. Found again after restoring.
+    pending: VecDeque<EntryId>,
+    /// Messages before this one have been read.
+    through: MessageIndex,
+}
+
+/// A result that is to be masked.
+struct Masked {
+    call: CallId,
+    id: EntryId,
+    /// What it becomes; `None`: it leaves with its call.
+    text: Option<String>,
+    saves: u64,
+}
+
+impl Mask {
+    fn new(build: &Build<'_>) -> Result<Self, String> {
+        let mut parameters: Parameters = build.read()?;
+        let counts = parameters.keep_results + parameters.keep_responses + parameters.keep_turns;
+        if parameters.keep_tokens.is_none() && counts == 0 {
+            return Err("say what stays: `keep_tokens`, `keep_results`, `keep_responses` or \
+                        `keep_turns`"
+                .to_owned());
+        }
+        if parameters.fill && parameters.keep_tokens.is_none() {
+            return Err("`fill` says how `keep_tokens` is counted, which is not given".to_owned());
+        }
+        if parameters.clear_inputs && parameters.clip.is_some() {
+            return Err("`clear_inputs` leaves no result to `clip`".to_owned());
+        }
+        parameters.keep_tokens = parameters.keep_tokens.map(|tokens| build.scale.tokens(tokens));
+        parameters.minimum_saving = build.scale.tokens(parameters.minimum_saving);
+        let marker = Prompt::new(&parameters.marker, &["tool", "lines"])?;
+        let (settled, pending) = (Settled::default(), VecDeque::new());
+        Ok(Self { parameters, marker, settled, pending, through: 0 })
+    }
+
+    /// Takes in the results that came since the last look, and drops those that
+    /// left or were replaced.
+    fn read_on(&mut self, context: &Context) {
+        for index in self.through.max(self.settled.before)..context.seen_count() {
+            let id = EntryId::message(index);
+            if context.call_of(id).is_some() {
+                self.pending.push_back(id);
+            }
+        }
+        self.through = context.seen_count();
+        let (settled, fill) = (self.settled.before, self.parameters.fill);
+        self.pending.retain(|&id| {
+            let is_settled = id.index().is_some_and(|index| index < settled);
+            !is_settled && context.contains(id) && (fill || !context.is_edited(id))
+        });
+    }
+
+    /// Results from this message on stay, whatever their size.
+    fn exempt_from(&self, context: &Context) -> MessageIndex {
+        let seen = context.seen_count();
+        let turns = match self.parameters.keep_turns {
+            0 => seen,
+            keep => {
+                let exchanges = context.exchanges();
+                exchanges.len().checked_sub(keep).map_or(0, |at| exchanges[at])
+            }
+        };
+        let is_response = |index: &MessageIndex| {
+            let message = context.original(EntryId::message(*index));
+            message.is_some_and(|message| message.role == Role::Assistant)
+        };
+        let responses = match self.parameters.keep_responses {
+            0 => seen,
+            keep => (0..seen).rev().filter(is_response).nth(keep - 1).unwrap_or(0),
+        };
+        turns.min(responses)
+    }
+
+    /// What is to be masked, newest first.
+    fn old(&self, context: &Context, host: &Host<'_>) -> Vec<Masked> {
+        let exempt_from = self.exempt_from(context);
+        let limit = self.parameters.keep_tokens.unwrap_or(0);
+        let (mut results, mut kept, mut found) = (0, 0, Vec::new());
+        for &id in self.pending.iter().rev() {
+            let Some((call, known)) = context.call_of(id) else { continue };
+            if self.parameters.exclude_tools.contains(&known.tool) {
+                continue;
+            }
+            results += 1;
+            let is_exempt = id.index().is_some_and(|index| index >= exempt_from);
+            if is_exempt || results <= self.parameters.keep_results {
+                continue;
+            }
+            let size = host.size(context.weight_of(id));
+            kept += size;
+            if kept <= limit || context.is_edited(id) {
+                continue;
+            }
+            let masked = self.masked(context, host, (call, id), size);
+            if self.parameters.fill {
+                kept -= masked.saves;
+            }
+            found.push(masked);
+        }
+        found
+    }
+
+    fn masked(
+        &self,
+        context: &Context,
+        host: &Host<'_>,
+        (call, id): (CallId, EntryId),
+        size: u64,
+    ) -> Masked {
+        if self.parameters.clear_inputs {
+            return Masked { call, id, text: None, saves: size };
+        }
+        let text = output(context, id);
+        let marker = || {
+            let tool = context.call_of(id).map(|(_, call)| call.tool.clone()).unwrap_or_default();
+            let lines = text.lines().count().to_string();
+            self.marker.render(&BTreeMap::from([("tool", tool), ("lines", lines)]))
+        };
+        let becomes = match self.parameters.clip {
+            Some(clip) => clipped(&text, clip, &marker()),
+            None => Some(marker()),
+        };
+        let weight = |text: &String| {
+            let counter = &context.recording().counter;
+            host.size(Weight::of_text(Role::Tool.as_str(), text, counter))
+        };
+        let saves = becomes.as_ref().map_or(0, |text| size.saturating_sub(weight(text)));
+        Masked { call, id, text: Some(becomes.unwrap_or(text)), saves }
+    }
+
+    /// Masks, and says how many results changed.
+    fn apply(
+        &self,
+        context: &mut Context,
+        shared: &mut PresetState,
+        old: Vec<Masked>,
+    ) -> Result<usize, StrategyError> {
+        let mut count = 0;
+        for Masked { call, id, text, .. } in old.into_iter().rev() {
+            match text {
+                None => context.apply(Op::RemoveCall(call))?,
+                // Its two ends are all of it.
+                Some(text) if text == output(context, id) => continue,
+                Some(text) => context.apply(Op::EditResult(call, text))?,
+            };
+            count += 1;
+            shared.pruned_through = shared.pruned_through.max(Some(id));
+            if context.contains(id) {
+                context.apply(Op::Mark { key: "pruned".to_owned(), after: id })?;
+            }
+        }
+        Ok(count)
+    }
+}
+
+/// The output of a result as it is sent.
+fn output(context: &Context, id: EntryId) -> String {
+    let blocks = id.index().map(|index| context.blocks(index)).unwrap_or_default();
+    let text = blocks.into_iter().find_map(|block| match block {
+        Block::ToolResult { text, .. } => Some(text),
+        _ => None,
+    });
+    text.unwrap_or_default()
+}
+
+#[async_trait]
+impl Strategy for Mask {
+    async fn compact(
+        &mut self,
+        context: &mut Context,
+        shared: &mut PresetState,
+        host: &Host<'_>,
+    ) -> Result<Outcome, StrategyError> {
+        let mut outcome = Outcome::default();
+        self.read_on(context);
+        let old = self.old(context, host);
+        let saved: u64 = old.iter().map(|masked| masked.saves).sum();
+        let Some(newest) = old.first().and_then(|masked| masked.id.index()) else {
+            return Ok(outcome);
+        };
+        if saved < self.parameters.minimum_saving {
+            return Ok(outcome);
+        }
+        let count = self.apply(context, shared, old)?;
+        if !self.parameters.fill {
+            // What is older was masked with it, or always stays.
+            self.settled.before = newest + 1;
+        }
+        if count > 0 {
+            let body = json!({"count": count, "tokensSaved": saved});
+            outcome.records.push(Record { kind: "mask".to_owned(), body });
+        }
+        Ok(outcome)
+    }
+
+    fn state(&self) -> Json {
+        serde_json::to_value(&self.settled).expect("plain data serialises")
+    }
+
+    fn restore(&mut self, state: Json) -> Result<(), StrategyError> {
+        self.settled = restored(SPEC.name, state)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,119 @@
+//! A summary whose sections are kept and added to, and never written anew.
+
+use crate::tokens::Counter;
+
+/// A heading and the lines below it.
+struct Section {
+    heading: String,
+    lines: Vec<String>,
+}
+
+/// The sections of a text: `#` opens one; lines before the first have an
+/// empty heading.
+fn read(text: &str) -> Vec<Section> {
+    let mut sections: Vec<Section> = Vec::new();
+    for line in text.lines().map(str::trim_end).filter(|line| !line.is_empty()) {
+        if line.starts_with('#') {
+            let heading = line.trim_start_matches('#').trim().to_owned();
+            sections.push(Section { heading, lines: Vec::new() });
+        } else {
+            if sections.is_empty() {
+                sections.push(Section { heading: String::new(), lines: Vec::new() });
+            }
+            let last = sections.last_mut().expect("one was just made");
+            last.lines.push(line.to_owned());
+        }
+    }
+    sections
+}
+
+fn write(sections: &[Section]) -> String {
+    let text = |section: &Section| {
+        let heading = (!section.heading.is_empty()).then(|| format!("## {}", section.heading));
+        heading.into_iter().chain(section.lines.iter().cloned()).collect::<Vec<_>>().join("\n")
+    };
+    sections.iter().map(text).collect::<Vec<_>>().join("\n\n")
+}
+
+/// The lines of `new` below those of `old` that stand under the same heading,
+/// the same line once. Above `max_tokens` the oldest line of the longest
+/// section goes, as often as need be.
+pub(super) fn merged(old: &str, new: &str, max_tokens: u64, counter: &Counter) -> String {
+    let mut sections = read(old);
+    for section in read(new) {
+        let same = |known: &&mut Section| known.heading.eq_ignore_ascii_case(&section.heading);
+        match sections.iter_mut().find(same) {
+            Some(known) => {
+                let fresh = section.lines.into_iter();
+                let fresh: Vec<String> = fresh.filter(|line| !known.lines.contains(line)).collect();
+                known.lines.extend(fresh);
+            }
+            None => sections.push(section),
+        }
+    }
+    shortened(&mut sections, max_tokens, counter);
+    write(&sections)
+}
+
+fn shortened(sections: &mut [Section], max_tokens: u64, counter: &Counter) {
+    let sizes = |section: &Section| -> Vec<u64> {
+        section.lines.iter().map(|line| counter.count(line) + 1).collect()
+    };
+    let mut sizes: Vec<Vec<u64>> = sections.iter().map(sizes).collect();
+    let mut sums: Vec<u64> = sizes.iter().map(|sizes| sizes.iter().sum()).collect();
+    let mut excess = counter.count(&write(sections)).saturating_sub(max_tokens);
+    while excess > 0 {
+        let Some(longest) = (0..sums.len()).rev().max_by_key(|&at| sums[at]) else { return };
+        // The lines of a section go from its beginning: count, then cut once.
+        let (mut count, mut freed) = (0, 0);
+        let second = (0..sums.len()).filter(|&at| at != longest).map(|at| sums[at]).max();
+        while count < sizes[longest].len()
+            && freed < excess
+            && (count == 0 || sums[longest] - freed >= second.unwrap_or(0))
+        {
+            freed += sizes[longest][count];
+            count += 1;
+        }
+        if count == 0 {
+            return;
+        }
+        sections[longest].lines.drain(..count);
+        sizes[longest].drain(..count);
+        sums[longest] -= freed;
+        excess = excess.saturating_sub(freed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn merge(old: &str, new: &str, max_tokens: u64) -> String {
+        merged(old, new, max_tokens, &Counter::default())
+    }
+
+    #[test]
+    fn new_lines_stand_below_the_old_ones_of_their_section() {
+        let old = "## Goal\n- ship\n\n## Files\n- a.rs";
+        let new = "## files\n- b.rs\n- a.rs\n\n## Next\n- test";
+        let text = "## Goal\n- ship\n\n## Files\n- a.rs\n- b.rs\n\n## Next\n- test";
+        assert_eq!(merge(old, new, 100), text);
+    }
+
+    #[test]
+    fn a_first_summary_stands_as_it_is() {
+        assert_eq!(merge("", "plain\n## Goal\n- ship", 100), "plain\n\n## Goal\n- ship");
+    }
+
+    #[test]
+    fn above_the_bound_the_oldest_lines_of_the_longest_section_go() {
+        // Each line takes a token or two; the heading of `Goal` is never taken.
+        let old = "## Goal\n- ship\n\n## Files\n- a\n- b\n- c\n- d\n- e\n- f";
+        let counter = Counter::default();
+        let whole = counter.count(old);
+        let text = merge(old, "## Files\n- g", whole);
+        assert!(counter.count(&text) <= whole);
+        assert!(text.starts_with("## Goal\n- ship\n\n## Files\n- "), "{text}");
+        assert!(!text.contains("- a\n") && text.ends_with("- g"), "{text}");
+    }
+}

@@ -1,0 +1,411 @@
+//! Summary: all but a tail becomes one summary, the way agents in production
+//! do it.
+//!
+//! Which agent does what is said in the presets; each names its source. They
+//! differ in what stays verbatim ([`super::tail`], `keep_first`,
+//! `keep_user_messages`), in what the summariser is sent, in what becomes of an
+//! earlier summary, and in a second call that checks the first. Where a call
+//! fails, the context stays as it is and the failure is recorded.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+
+use super::clip::{Clip, Unit, clipped};
+use super::continuation::{headings, live};
+use super::folding::{Cuts, in_shape, task_messages};
+use super::sections::merged;
+use super::tail::Tail;
+use crate::model::{MessageIndex, Role};
+use crate::strategy::compactor::{CompactorError, MESSAGES, Produced, Task, TaskMessage};
+use crate::strategy::context::{Context, EntryId, Op, Place};
+use crate::strategy::host::{
+    Fallback, Host, Outcome, PresetState, Record, Strategy, StrategyError, restored,
+};
+use crate::strategy::preset::{Build, MechanismSpec};
+use crate::strategy::prompt::Prompt;
+use crate::tokens::Weight;
+
+/// Folds all but a tail into a summary.
+pub static SPEC: MechanismSpec = MechanismSpec {
+    name: "summary",
+    summary: "Folds all but a tail, and the user's newest words, into one summary",
+    uses_compactor: true,
+    is_view: false,
+    build: |build| Ok(Box::new(Summary::new(build)?)),
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    prompt: String,
+    /// In place of `prompt` once a summary stands.
+    update_prompt: Option<String>,
+    /// Of a second call, which sees the same messages and `{{draft}}`.
+    check_prompt: Option<String>,
+    request: Request,
+    /// Bound of a reply; an output limit, so it does not scale.
+    max_tokens: u64,
+    /// The newest messages, which stay.
+    #[serde(default)]
+    keep: Tail,
+    /// Recorded messages at the beginning, which stay.
+    #[serde(default)]
+    keep_first: u32,
+    /// Tokens of the newest user messages among the rest, which stay.
+    #[serde(default)]
+    keep_user_messages: u64,
+    /// Nothing is done unless so many responses of the agent would be folded.
+    #[serde(default)]
+    fold_responses: usize,
+    /// Characters of each tool output that the summariser is sent.
+    tool_text: Option<usize>,
+    #[serde(default)]
+    merge: Merge,
+    /// Bound of a summary merged by sections, in tokens; it does not scale.
+    max_summary: Option<u64>,
+    #[serde(default)]
+    role: Speaker,
+    /// First line of the summary.
+    #[serde(default = "marker")]
+    marker: String,
+    /// A user's message before the summary.
+    opening: Option<String>,
+    /// The agent's answer to the summary.
+    reply: Option<String>,
+    /// Whether a summary that makes the context no smaller is refused, and
+    /// none is tried from then on.
+    #[serde(default)]
+    refuse_larger: bool,
+}
+
+fn marker() -> String {
+    "[Conversation summary]".to_owned()
+}
+
+/// What is sent to the summariser (`semantics` 26).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Request {
+    /// The live conversation with the prompt behind it, whose cache is read.
+    Prefix,
+    /// What is to be folded, in a request of its own.
+    Fresh,
+}
+
+/// What becomes of the summary that stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Merge {
+    /// It is the oldest of the messages that the summariser is sent.
+    #[default]
+    Rewrite,
+    /// What is new is summarised alone and added to its sections.
+    Sections,
+}
+
+/// Who says the summary.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Speaker {
+    #[default]
+    User,
+    Assistant,
+    System,
+}
+
+impl Speaker {
+    fn role(self) -> Role {
+        match self {
+            Speaker::User => Role::User,
+            Speaker::Assistant => Role::Assistant,
+            Speaker::System => Role::System,
+        }
+    }
+}
+
+/// What is saved with the session.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Standing {
+    /// The summary without its marker.
+    text: Option<String>,
+    /// The entries that carry it, opening and reply included.
+    entries: Vec<EntryId>,
+    /// Ends of user messages that were too long to stay.
+    clipped: Vec<EntryId>,
+    /// Whether a summary was refused.
+    given_up: bool,
+}
+
+struct Summary {
+    prompt: Prompt,
+    update_prompt: Option<Prompt>,
+    check_prompt: Option<Prompt>,
+    keep_user_messages: u64,
+    parameters: Parameters,
+    standing: Standing,
+}
+
+/// What is to be done with the entries before the tail.
+struct Plan {
+    /// What the summary stands for.
+    range: Vec<EntryId>,
+    /// A user message of which only the two ends stay.
+    clip: Option<(EntryId, String)>,
+    /// User messages that stay.
+    users: usize,
+}
+
+impl Summary {
+    fn new(build: &Build<'_>) -> Result<Self, String> {
+        let mut parameters: Parameters = build.read()?;
+        parameters.keep = parameters.keep.scaled(build.scale)?;
+        if parameters.max_tokens == 0 {
+            return Err("`max_tokens` must be at least 1".to_owned());
+        }
+        if parameters.request == Request::Prefix && parameters.tool_text.is_some() {
+            return Err("`tool_text` shortens messages, and a prefix is sent as it is".to_owned());
+        }
+        let sections = parameters.merge == Merge::Sections;
+        if sections != parameters.max_summary.is_some() {
+            return Err("`merge = \"sections\"` and `max_summary` go together".to_owned());
+        }
+        let prompt = |file: &Option<String>, allowed: &[&str]| {
+            file.as_ref().map(|file| build.prompt(file, allowed)).transpose()
+        };
+        Ok(Self {
+            prompt: build.prompt(&parameters.prompt, &["messages"])?,
+            update_prompt: prompt(&parameters.update_prompt, &["messages"])?,
+            check_prompt: prompt(&parameters.check_prompt, &["messages", "draft"])?,
+            keep_user_messages: build.scale.tokens(parameters.keep_user_messages),
+            parameters,
+            standing: Standing::default(),
+        })
+    }
+
+    /// Everything between the first messages and the tail, less the user's
+    /// newest words; `None` where nothing of it is new, or too little.
+    fn plan(&self, context: &Context, host: &Host<'_>) -> Option<Plan> {
+        let cut = self.parameters.keep.cut(context, host);
+        let first = Cuts::of(context).back_to_whole(self.parameters.keep_first.min(cut));
+        let is_old = |id: &EntryId| id.index().is_none_or(|index| (first..cut).contains(&index));
+        let mut range: Vec<EntryId> = context.stored().filter(is_old).collect();
+        let (users, clip) = self.users(context, host, &range);
+        range.retain(|id| !users.contains(id));
+        let new = |id: &&EntryId| id.index().is_some();
+        let said = |id: &EntryId| context.original(*id).map(|message| message.role);
+        let responses = range.iter().filter(|id| said(id) == Some(Role::Assistant)).count();
+        let enough = range.iter().any(|id| new(&id)) && responses >= self.parameters.fold_responses;
+        enough.then_some(Plan { range, clip, users: users.len() })
+    }
+
+    /// The user's messages that stay, newest first within the bound, and the
+    /// two ends of the first that is too long.
+    fn users(
+        &self,
+        context: &Context,
+        host: &Host<'_>,
+        range: &[EntryId],
+    ) -> (BTreeSet<EntryId>, Option<(EntryId, String)>) {
+        let mut room = self.keep_user_messages;
+        let mut users = BTreeSet::new();
+        let is_users = |id: &&EntryId| {
+            let said = context.original(**id).is_some_and(|message| message.opens_exchange());
+            said || self.standing.clipped.contains(id)
+        };
+        for &id in range.iter().rev().filter(is_users) {
+            let size = host.size(context.weight_of(id));
+            if room == 0 {
+                break;
+            }
+            if size > room {
+                let text = context.entry(id).map(|entry| entry.text.into_owned());
+                return (users, text.and_then(|text| Some((id, ends(&text, room)?))));
+            }
+            users.insert(id);
+            room -= size;
+        }
+        (users, None)
+    }
+
+    fn messages(&self, context: &Context, range: &[EntryId]) -> Vec<TaskMessage> {
+        let own = &self.standing.entries;
+        let merges = self.parameters.merge == Merge::Sections;
+        let shown: Vec<EntryId> =
+            range.iter().copied().filter(|id| !(merges && own.contains(id))).collect();
+        let mut messages = task_messages(context, &shown);
+        let Some(characters) = self.parameters.tool_text else { return messages };
+        let counter = &context.recording().counter;
+        for message in messages.iter_mut().filter(|message| message.role == Role::Tool) {
+            let clip = Clip { unit: Unit::Characters, head: characters, tail: 0 };
+            if let Some(text) = clipped(&message.text, clip, "[shortened]") {
+                message.tokens = counter.count(&text);
+                message.text = text;
+            }
+        }
+        messages
+    }
+
+    fn task(
+        &self,
+        prompt: &Prompt,
+        draft: Option<&str>,
+        messages: Vec<TaskMessage>,
+        context: &Context,
+        host: &Host<'_>,
+    ) -> Task {
+        let live = match self.parameters.request {
+            Request::Prefix => Some(live(context, host.compactor)),
+            Request::Fresh => None,
+        };
+        let draft = draft.unwrap_or_default().to_owned();
+        let values = BTreeMap::from([("messages", MESSAGES.to_owned()), ("draft", draft)]);
+        Task::Continuation {
+            prompt: prompt.render(&values),
+            messages,
+            headings: headings(self.prompt.source()),
+            live,
+            max_tokens: self.parameters.max_tokens,
+        }
+    }
+
+    /// One call, or two where the second checks the first.
+    async fn summarise(
+        &self,
+        context: &Context,
+        host: &Host<'_>,
+        range: &[EntryId],
+    ) -> Result<String, CompactorError> {
+        let messages = self.messages(context, range);
+        let stands = self.standing.text.is_some();
+        let prompt = self.update_prompt.as_ref().filter(|_| stands).unwrap_or(&self.prompt);
+        let task = self.task(prompt, None, messages.clone(), context, host);
+        let draft = summary_of(host.compactor.run(&task).await)?;
+        let Some(check) = &self.check_prompt else { return Ok(draft) };
+        let task = self.task(check, Some(&draft), messages, context, host);
+        let checked = summary_of(host.compactor.run(&task).await)?;
+        Ok(if checked.trim().is_empty() { draft } else { checked })
+    }
+
+    /// What stands in place of the range, and the summary in it.
+    fn entries(&self, context: &Context, reply: &str) -> (String, Vec<(Role, String)>) {
+        let before = self.standing.text.as_deref().unwrap_or_default();
+        let counter = &context.recording().counter;
+        let text = match self.parameters.max_summary {
+            Some(most) => merged(before, reply, most, counter),
+            None => reply.trim().to_owned(),
+        };
+        let summary = format!("{}\n\n{text}", self.parameters.marker);
+        let opening = self.parameters.opening.clone().map(|text| (Role::User, text));
+        let answer = self.parameters.reply.clone().map(|text| (Role::Assistant, text));
+        let parts = [opening, Some((self.parameters.role.role(), summary)), answer];
+        (text, parts.into_iter().flatten().collect())
+    }
+
+    /// Whether the new entries are larger than what they stand for.
+    fn is_larger(context: &Context, host: &Host<'_>, plan: &Plan, into: &[(Role, String)]) -> bool {
+        let counter = &context.recording().counter;
+        let new = into.iter().map(|(role, text)| Weight::of_text(role.as_str(), text, counter));
+        let new: u64 = new.map(|weight| host.size(weight)).sum();
+        let old: u64 = plan.range.iter().map(|&id| host.size(context.weight_of(id))).sum();
+        new > old
+    }
+
+    fn place(
+        &mut self,
+        context: &mut Context,
+        plan: Plan,
+        (text, into): (String, Vec<(Role, String)>),
+    ) -> Result<(), StrategyError> {
+        let Plan { mut range, clip, .. } = plan;
+        let at = if self.keep_user_messages > 0 { Place::Last } else { Place::InPlace };
+        if let Some((id, ends)) = clip {
+            let single =
+                Op::Fold { range: vec![id], into: vec![(Role::User, ends)], at: Place::InPlace };
+            self.standing.clipped.extend(context.apply(single)?);
+            range.retain(|&other| other != id);
+        }
+        if !range.is_empty() {
+            self.standing.entries = context.apply(Op::Fold { range, into, at })?;
+            self.standing.text = Some(text);
+        }
+        self.standing.clipped.retain(|&id| context.contains(id));
+        Ok(())
+    }
+}
+
+fn summary_of(
+    reply: Result<crate::strategy::compactor::Reply, CompactorError>,
+) -> Result<String, CompactorError> {
+    in_shape(reply, "summary", |produced| match produced {
+        Produced::Continuation(text) => Some(text),
+        _ => None,
+    })
+}
+
+/// The two ends of a text that are together about so many tokens, four
+/// characters each; `None` for a text that is shorter.
+fn ends(text: &str, tokens: u64) -> Option<String> {
+    let half = (tokens as usize) * 2;
+    let clip = Clip { unit: Unit::Characters, head: half, tail: half };
+    clipped(text, clip, "[…]")
+}
+
+/// The newest recorded message of a range.
+fn last(range: &[EntryId]) -> Option<MessageIndex> {
+    range.iter().filter_map(|id| id.index()).max()
+}
+
+#[async_trait]
+impl Strategy for Summary {
+    async fn compact(
+        &mut self,
+        context: &mut Context,
+        shared: &mut PresetState,
+        host: &Host<'_>,
+    ) -> Result<Outcome, StrategyError> {
+        let mut outcome = Outcome::default();
+        self.standing.entries.retain(|&id| context.contains(id));
+        if self.standing.entries.is_empty() {
+            // Another stage has dropped it.
+            self.standing.text = None;
+        }
+        let Some(plan) = self.plan(context, host).filter(|_| !self.standing.given_up) else {
+            return Ok(outcome);
+        };
+        let fallback = |reason: String| Some(Fallback { to: "none".to_owned(), reason });
+        let reply = match self.summarise(context, host, &plan.range).await {
+            Ok(reply) => reply,
+            Err(error) => {
+                outcome.fallback = fallback(error.to_string());
+                return Ok(outcome);
+            }
+        };
+        let entries = self.entries(context, &reply);
+        if self.parameters.refuse_larger && Self::is_larger(context, host, &plan, &entries.1) {
+            self.standing.given_up = true;
+            outcome.fallback = fallback("the summary is larger than what it sums up".to_owned());
+            return Ok(outcome);
+        }
+        shared.boundary = last(&plan.range).or(shared.boundary);
+        let folded = plan.range.iter().filter(|id| id.index().is_some()).count();
+        let body = json!({
+            "messages": folded, "userMessagesKept": plan.users, "content": entries.0,
+        });
+        self.place(context, plan, entries)?;
+        outcome.records.push(Record { kind: "summary".to_owned(), body });
+        Ok(outcome)
+    }
+
+    fn state(&self) -> Json {
+        serde_json::to_value(&self.standing).expect("plain data serialises")
+    }
+
+    fn restore(&mut self, state: Json) -> Result<(), StrategyError> {
+        self.standing = restored(SPEC.name, state)?;
+        Ok(())
+    }
+}
