@@ -27,6 +27,7 @@ impl Context {
         }
         let slots: Result<Vec<usize>, OpError> = range.iter().map(|&id| self.known(id)).collect();
         let first = slots?.into_iter().min().unwrap_or(0);
+        let behind = if let Place::Behind(id) = at { self.known(id)? + 1 } else { 0 };
         let cover = self.covers.len() as u32;
         self.covers.push(Cover::default());
         for &id in &range {
@@ -35,6 +36,7 @@ impl Context {
         let gone: BTreeSet<EntryId> = range.into_iter().collect();
         let new = match at {
             Place::InPlace => self.insert_cover(&gone, into, cover, first),
+            Place::Behind(_) => self.insert_cover(&gone, into, cover, behind),
             Place::Head => {
                 let head = self.order.iter().take_while(|id| id.index().is_none()).count();
                 self.insert_cover(&gone, into, cover, head)
