@@ -58,8 +58,7 @@ fn session() -> Transcript {
             summary: summary.map(words),
             cleared: cleared.iter().map(|&id| id.to_owned()).collect(),
             trigger: RecordedTrigger::Auto,
-            tokens_before: None,
-            at: None,
+            ..RecordedCompaction::default()
         };
     talk.compactions = vec![
         boundary(120, 110, Some(300), &[]),

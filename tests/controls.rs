@@ -42,8 +42,7 @@ fn recorded_clears_as_the_vendor_did_and_keeps_what_its_boundary_kept() {
             summary,
             cleared,
             trigger,
-            tokens_before: None,
-            at: None,
+            ..RecordedCompaction::default()
         }
     };
     talk.compactions =
@@ -71,8 +70,7 @@ fn recorded_drops_what_a_boundary_without_summary_leaves_behind() {
         summary: None,
         cleared: Vec::new(),
         trigger: RecordedTrigger::Unknown,
-        tokens_before: None,
-        at: None,
+        ..RecordedCompaction::default()
     }];
     assert_eq!(at_last(&talk, &real("recorded", 200_000, &[]), common::ledger), ".VV");
 }

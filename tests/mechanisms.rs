@@ -138,8 +138,7 @@ fn recorded_repeats_the_vendors_compaction_and_clearing() {
             summary: summary.map(str::to_owned),
             cleared: cleared.iter().map(|c| (*c).to_owned()).collect(),
             trigger: RecordedTrigger::Auto,
-            tokens_before: None,
-            at: None,
+            ..RecordedCompaction::default()
         };
     let mut transcript = small();
     transcript.compactions =

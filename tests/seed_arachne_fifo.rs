@@ -96,8 +96,7 @@ fn dropped_messages_can_still_be_folded_later() {
         summary: None,
         cleared: Vec::new(),
         trigger: RecordedTrigger::Auto,
-        tokens_before: None,
-        at: None,
+        ..RecordedCompaction::default()
     }];
     let stages = "[[stage]]\nmechanism = \"fifo\"\nat = \"request\"\n\
                   when = { above = \"window\", share = 0.85 }\n\

@@ -45,8 +45,7 @@ pub fn compacted(mut transcript: Transcript) -> Transcript {
             summary: Some(Author::new(after.into()).prose(2_000)),
             cleared: Vec::new(),
             trigger: RecordedTrigger::Auto,
-            tokens_before: None,
-            at: None,
+            ..RecordedCompaction::default()
         })
         .collect();
     transcript

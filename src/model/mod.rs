@@ -41,7 +41,7 @@ pub use report::{
     VALID_WITHIN, Value,
 };
 pub use transcript::{
-    Block, Call, CallId, Message, MessageIndex, Preamble, PreambleChange, RecordedCompaction,
-    RecordedTrigger, Role, ToolDefinition, Transcript, sent,
+    Block, Call, CallId, Message, MessageIndex, Piece, Preamble, PreambleChange, RecordedCall,
+    RecordedCompaction, RecordedTrigger, Role, ToolDefinition, Transcript, sent,
 };
 pub use usage::{SidechainRequest, Usage};

@@ -32,9 +32,7 @@ impl<'a> History<'a> {
     /// The last boundary before `request` that took messages away; one that
     /// only cleared results takes none.
     pub(super) fn boundary(&self, request: MessageIndex) -> Option<&'a RecordedCompaction> {
-        self.compactions
-            .iter()
-            .rfind(|c| c.after <= request && (c.summary.is_some() || c.cleared.is_empty()))
+        self.compactions.iter().rfind(|c| c.after <= request && c.folds())
     }
 
     /// Whether any boundary, of either kind, stands before `request`.
@@ -44,8 +42,8 @@ impl<'a> History<'a> {
 
     /// Whether the recorded agent still had `message` at `request`.
     pub(super) fn held(&self, message: MessageIndex, request: MessageIndex) -> bool {
-        let from = self.boundary(request).map_or(0, |c| c.kept_from);
+        let kept = self.boundary(request).is_none_or(|boundary| boundary.keeps(message));
         let gone = self.cleared.get(&message).is_some_and(|&at| at <= request);
-        message >= from && message < request && !gone
+        kept && message < request && !gone
     }
 }

@@ -221,8 +221,7 @@ impl Miner<'_> {
         let summarised = self
             .history
             .boundary(request)
-            .and_then(|boundary| boundary.summary.as_deref())
-            .is_some_and(|summary| needle.find(summary).is_some());
+            .is_some_and(|boundary| boundary.texts().any(|(_, text)| needle.find(text).is_some()));
         self.history.is_bounded(request) && !summarised
     }
 }

@@ -84,8 +84,7 @@ fn cut(after: u32, kept_from: u32, summary: &str) -> RecordedCompaction {
         summary: Some(summary.into()),
         cleared: Vec::new(),
         trigger: RecordedTrigger::Auto,
-        tokens_before: None,
-        at: None,
+        ..RecordedCompaction::default()
     }
 }
 

@@ -83,8 +83,7 @@ async fn every_compaction_recorded_at_one_message_is_seen_in_its_order() {
         summary: summary.map(str::to_owned),
         cleared: cleared.iter().map(|&id| id.to_owned()).collect(),
         trigger: RecordedTrigger::Auto,
-        tokens_before: None,
-        at: None,
+        ..RecordedCompaction::default()
     };
     let shown = |compactions: Vec<RecordedCompaction>| async {
         at_request(Transcript { compactions, ..talk() }, 1, |session| {

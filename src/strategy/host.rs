@@ -185,6 +185,12 @@ pub enum StrategyError {
         /// What is wrong, with its last words behind [`ITS_WORDS`](super::ITS_WORDS).
         problem: String,
     },
+    /// The recording does not hold what the mechanism repeats.
+    #[error("the recording cannot be repeated: {reason}")]
+    Unreadable {
+        /// What it does not hold, and why.
+        reason: String,
+    },
     /// A saved state that this mechanism did not write.
     #[error("cannot restore the state of `{mechanism}`: {reason}")]
     State {

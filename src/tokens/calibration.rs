@@ -177,10 +177,12 @@ struct Had<'a> {
     counter: &'a Counter,
     /// Message of each call's result.
     results: BTreeMap<String, MessageIndex>,
+    /// Recorded messages from further up that the agent kept.
+    kept: Vec<MessageIndex>,
     /// Recorded messages `from..seen` are there.
     from: MessageIndex,
     seen: MessageIndex,
-    /// Size of the vendor's summary in front of them.
+    /// Size of what the vendor put in their place.
     summary: Option<u64>,
     /// Sizes of messages whose result was cleared.
     cleared: BTreeMap<MessageIndex, u64>,
@@ -198,6 +200,7 @@ impl<'a> Had<'a> {
             sizes,
             counter,
             results: calls.filter_map(|call| Some((call.id, call.result?))).collect(),
+            kept: Vec::new(),
             from: 0,
             seen: 0,
             summary: None,
@@ -220,23 +223,36 @@ impl<'a> Had<'a> {
     fn compact(&mut self, boundary: &RecordedCompaction) {
         for call in &boundary.cleared {
             let result = self.results.get(call).copied();
-            if let Some(result) = result.filter(|r| (self.from..self.seen).contains(r)) {
+            if let Some(result) = result.filter(|&r| self.holds(r)) {
                 self.clear(result);
             }
         }
-        let covers = self.summary.is_some() || self.from < boundary.kept_from.min(self.seen);
-        let drops = boundary.summary.is_some() || boundary.cleared.is_empty();
-        if !(covers && drops) {
+        let goes = |message: &MessageIndex| !boundary.keeps(*message);
+        let covers = self.summary.is_some()
+            || self.kept.iter().any(goes)
+            || (self.from..boundary.kept_from.min(self.seen)).any(|message| goes(&message));
+        if !(covers && boundary.folds()) {
             return;
         }
-        while self.from < boundary.kept_from.min(self.seen) {
-            self.tokens -= self.size(self.from);
-            self.unseen.remove(&self.from);
-            self.from += 1;
+        let to = boundary.kept_from.clamp(self.from, self.seen);
+        let before: Vec<MessageIndex> = self.kept.drain(..).chain(self.from..to).collect();
+        for message in before {
+            if boundary.keeps(message) {
+                self.kept.push(message);
+            } else {
+                self.tokens -= self.size(message);
+                self.unseen.remove(&message);
+            }
         }
+        self.from = to;
         self.tokens -= self.summary.take().unwrap_or(0);
-        self.summary = boundary.summary.as_deref().map(|text| self.counter.count(text));
+        let texts = boundary.texts().map(|(_, text)| self.counter.count(text));
+        self.summary = texts.reduce(|a, b| a + b);
         self.tokens += self.summary.unwrap_or(0);
+    }
+
+    fn holds(&self, message: MessageIndex) -> bool {
+        (self.from..self.seen).contains(&message) || self.kept.contains(&message)
     }
 
     fn clear(&mut self, result: MessageIndex) {

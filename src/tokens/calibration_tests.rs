@@ -87,8 +87,7 @@ fn boundary(after: MessageIndex, kept_from: MessageIndex) -> RecordedCompaction 
         summary: None,
         cleared: Vec::new(),
         trigger: RecordedTrigger::Auto,
-        tokens_before: None,
-        at: None,
+        ..RecordedCompaction::default()
     }
 }
 

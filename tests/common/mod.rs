@@ -191,8 +191,7 @@ pub fn any_transcript() -> impl Strategy<Value = Transcript> {
                     summary: Some("They talked about things.".into()),
                     cleared: Vec::new(),
                     trigger: RecordedTrigger::Auto,
-                    tokens_before: None,
-                    at: None,
+                    ..RecordedCompaction::default()
                 }]
             } else {
                 Vec::new()

@@ -8,6 +8,7 @@ mod codex;
 mod content;
 mod locomo;
 mod openai_chat;
+mod opencode;
 mod pi;
 
 use super::LoadOptions;
@@ -65,6 +66,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &claude_code::ClaudeCode,
     &pi::Pi,
     &codex::Codex,
+    &opencode::OpenCode,
     &locomo::Locomo,
     &beam::Beam,
     &openai_chat::OpenAiChat,

@@ -26,9 +26,8 @@ impl Context {
             return Err(OpError::NotANote(key.clone()));
         }
         let slots: Result<Vec<usize>, OpError> = range.iter().map(|&id| self.known(id)).collect();
-        let slots = slots?;
-        let first = slots.iter().copied().min().unwrap_or(0);
-        let behind_last = slots.iter().copied().max().map_or(0, |last| last + 1);
+        let first = slots?.into_iter().min().unwrap_or(0);
+        let behind = if let Place::Behind(id) = at { self.known(id)? + 1 } else { 0 };
         let cover = self.covers.len() as u32;
         self.covers.push(Cover::default());
         for &id in &range {
@@ -37,7 +36,7 @@ impl Context {
         let gone: BTreeSet<EntryId> = range.into_iter().collect();
         let new = match at {
             Place::InPlace => self.insert_cover(&gone, into, cover, first),
-            Place::Last => self.insert_cover(&gone, into, cover, behind_last),
+            Place::Behind(_) => self.insert_cover(&gone, into, cover, behind),
             Place::Head => {
                 let head = self.order.iter().take_while(|id| id.index().is_none()).count();
                 self.insert_cover(&gone, into, cover, head)

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Context;
-use super::op::{EntryId, Op};
+use super::op::{EntryId, Op, Place};
 
 /// An operation, and the entries that it made in the copy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,6 +50,11 @@ impl Context {
         };
         Some(match op {
             Op::Evict(ids) => Op::Evict(left(ids)?),
+            Op::Fold { range, into, at: Place::Behind(id) } => {
+                let anchor = Some(named(id)).filter(|&id| self.contains(id));
+                let at = anchor.map_or(Place::InPlace, Place::Behind);
+                Op::Fold { range: left(range)?, into, at }
+            }
             Op::Fold { range, into, at } => Op::Fold { range: left(range)?, into, at },
             Op::Mark { key, after } => Op::Mark { key, after: named(after) },
             other => other,
@@ -59,7 +64,6 @@ impl Context {
 
 #[cfg(test)]
 mod tests {
-    use super::super::op::Place;
     use super::*;
     use crate::model::{CallId, Role};
     use crate::strategy::testkit::{Rig, Scripted, Talk};

@@ -43,8 +43,8 @@ pub enum Place {
     Head,
     /// Where the first covered entry stood.
     InPlace,
-    /// Where the last covered entry stood.
-    Last,
+    /// Behind this entry.
+    Behind(EntryId),
     /// In the preamble, as the note of this name: the note carries what was
     /// folded, and takes over what a note of that name carried before.
     Note(String),

@@ -4,8 +4,9 @@
 use async_trait::async_trait;
 use serde::Deserialize;
 
-use crate::model::{CallId, Role};
-use crate::strategy::context::{Context, EntryId, Op, Place};
+use crate::model::{CallId, Piece, RecordedCall, RecordedCompaction, Role};
+use crate::strategy::compactor::{CallUsage, ModelCall};
+use crate::strategy::context::{Context, EntryId, Op, OpError, Place};
 use crate::strategy::host::{Host, Outcome, PresetState, Strategy, StrategyError};
 use crate::strategy::preset::MechanismSpec;
 
@@ -36,30 +37,98 @@ impl Strategy for Recorded {
         let Some(compaction) = host.recorded else {
             return Ok(Outcome::default());
         };
+        if let Some(reason) = &compaction.unreadable {
+            return Err(StrategyError::Unreadable { reason: reason.clone() });
+        }
+        self.clear(context, compaction)?;
+        let gives_way = |id: &EntryId| id.index().is_none_or(|index| !compaction.keeps(index));
+        let range: Vec<EntryId> = context.stored().filter(gives_way).collect();
+        if range.is_empty() || !compaction.folds() {
+            return Ok(Outcome::default());
+        }
+        fold(context, compaction, range)?;
+        Ok(Outcome { calls: compaction.call.iter().map(call).collect(), ..Outcome::default() })
+    }
+}
+
+impl Recorded {
+    /// Clears results as a micro-compaction did.
+    fn clear(&self, context: &mut Context, boundary: &RecordedCompaction) -> Result<(), OpError> {
         let calls = &context.recording().calls;
         let cleared: Vec<CallId> = (0u32..)
             .zip(calls.iter())
-            .filter(|(_, call)| compaction.cleared.contains(&call.id))
+            .filter(|(_, call)| boundary.cleared.contains(&call.id))
             .filter(|(_, call)| call.result.is_some_and(|r| context.contains(EntryId::message(r))))
             .map(|(at, _)| CallId(at))
             .collect();
         for call in cleared {
             context.apply(Op::EditResult(call, self.cleared_marker.clone()))?;
         }
-        let covered = |id: &EntryId| id.index().is_none_or(|i| i < compaction.kept_from);
-        let range: Vec<EntryId> = context.stored().filter(covered).collect();
-        match &compaction.summary {
-            Some(summary) if !range.is_empty() => {
-                let into = vec![(Role::User, summary.clone())];
-                context.apply(Op::Fold { range, into, at: Place::Head })?;
-            }
-            Some(_) => {}
-            // A boundary that cleared nothing and left no summary dropped what it covers.
-            None if compaction.cleared.is_empty() && !range.is_empty() => {
-                context.apply(Op::Evict(range))?;
-            }
-            None => {}
+        Ok(())
+    }
+}
+
+/// Texts that stand together, behind a message that was kept.
+type Group = (Option<EntryId>, Vec<(Role, String)>);
+
+/// Puts the boundary's texts in the place of `range`. Several groups share it:
+/// each takes one entry, and the last, where the summary stands, the rest.
+fn fold(
+    context: &mut Context,
+    boundary: &RecordedCompaction,
+    mut range: Vec<EntryId>,
+) -> Result<(), OpError> {
+    let mut groups = groups(context, boundary);
+    let Some((at, mut into)) = groups.pop() else {
+        return context.apply(Op::Evict(range)).map(drop);
+    };
+    for (at, texts) in groups {
+        if range.len() > 1 {
+            let first = vec![range.remove(0)];
+            context.apply(Op::Fold { range: first, into: texts, at: place(at) })?;
+        } else {
+            into.splice(0..0, texts);
         }
-        Ok(Outcome::default())
+    }
+    context.apply(Op::Fold { range, into, at: place(at) }).map(drop)
+}
+
+fn place(behind: Option<EntryId>) -> Place {
+    behind.map_or(Place::Head, Place::Behind)
+}
+
+/// The texts that a boundary put into the context, by where they stand.
+fn groups(context: &Context, boundary: &RecordedCompaction) -> Vec<Group> {
+    if boundary.pieces.is_empty() {
+        let bare = boundary.texts().map(|(role, text)| (role, text.to_owned()));
+        let bare: Vec<_> = bare.collect();
+        return if bare.is_empty() { Vec::new() } else { vec![(None, bare)] };
+    }
+    let mut groups: Vec<Group> = Vec::new();
+    let mut behind = None;
+    for piece in &boundary.pieces {
+        match piece {
+            Piece::Message(index) => {
+                let id = EntryId::message(*index);
+                behind = Some(id).filter(|&id| context.contains(id)).or(behind);
+            }
+            Piece::Text { role, text } => match groups.last_mut() {
+                Some((at, texts)) if *at == behind => texts.push((*role, text.clone())),
+                _ => groups.push((behind, vec![(*role, text.clone())])),
+            },
+        }
+    }
+    groups
+}
+
+/// The vendor's call. One that read from a cache was appended to the live
+/// conversation; the preset's own cache decides what that reads here.
+fn call(recorded: &RecordedCall) -> ModelCall {
+    let usage = recorded.usage;
+    ModelCall {
+        usage: CallUsage { input: usage.prompt(), output: usage.output },
+        latency_ms: recorded.latency_ms,
+        recorded: true,
+        live: usage.cache_read > usage.prompt() / 2,
     }
 }

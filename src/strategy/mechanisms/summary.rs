@@ -321,14 +321,16 @@ impl Summary {
         (text, into): (String, Vec<(Role, String)>),
     ) -> Result<(), StrategyError> {
         let Plan { mut range, clip, .. } = plan;
-        let at = if self.keep_user_messages > 0 { Place::Last } else { Place::InPlace };
         if let Some((id, ends)) = clip {
             let single =
                 Op::Fold { range: vec![id], into: vec![(Role::User, ends)], at: Place::InPlace };
             self.standing.clipped.extend(context.apply(single)?);
             range.retain(|&other| other != id);
         }
-        if !range.is_empty() {
+        if let Some(&last) = range.last() {
+            // What users said stays in front of the summary.
+            let behind = self.keep_user_messages > 0;
+            let at = if behind { Place::Behind(last) } else { Place::InPlace };
             self.standing.entries = context.apply(Op::Fold { range, into, at })?;
             self.standing.text = Some(text);
         }

@@ -3,13 +3,14 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::facts::{self, is_synthetic};
+use super::kept::Kept;
 use super::parts;
 use super::tree::Tree;
 use super::wire::{Body, Part, Record};
 use crate::dataset::check::Draft;
 use crate::dataset::error::Problem;
 use crate::dataset::formats::content::{Content, result_message};
-use crate::model::{Block, Message, RecordedCompaction, RecordedTrigger, Role};
+use crate::model::{Block, Message, RecordedCompaction, Role};
 
 /// What goes wrong, with its line.
 type Fault = (u64, Problem);
@@ -57,6 +58,10 @@ struct Builder<'a> {
     /// Records that are in the transcript, with the message that they became
     /// (the first, where there are several).
     used: FxHashMap<usize, u32>,
+    /// Position of each record.
+    by_uuid: FxHashMap<String, usize>,
+    /// What the last boundary kept, until its summary comes.
+    kept: Option<Kept>,
 }
 
 impl<'a> Builder<'a> {
@@ -66,7 +71,10 @@ impl<'a> Builder<'a> {
         members: &[usize],
         chain: &[usize],
     ) -> Builder<'a> {
+        let by_uuid = members.iter().filter_map(|&at| Some((records[at].header.uuid.clone()?, at)));
         let mut builder = Builder {
+            by_uuid: by_uuid.collect(),
+            kept: None,
             records,
             tree,
             draft: Draft::default(),
@@ -258,19 +266,17 @@ impl<'a> Builder<'a> {
         let mut compaction = RecordedCompaction {
             after,
             kept_from: after,
-            summary: None,
-            cleared: Vec::new(),
-            trigger: RecordedTrigger::Unknown,
-            tokens_before: None,
             at: record.header.timestamp,
+            ..RecordedCompaction::default()
         };
         match &record.body {
             Body::Compaction(metadata) => {
                 compaction.trigger = parts::trigger(metadata.trigger.as_deref());
                 compaction.tokens_before = metadata.pre_tokens;
-                if let Some(kept) = &metadata.preserved_segment {
-                    compaction.kept_from = self.index_of(&kept.head_uuid).unwrap_or(after);
-                }
+                let own = record.header.uuid.as_deref();
+                let kept = Kept::of(metadata, own, after, |uuid| self.index_of(uuid));
+                compaction.kept_from = kept.tail_from(after);
+                self.kept = Some(kept);
             }
             Body::MicroCompaction(metadata) => {
                 // Clearing results cuts nothing: what was sent before still is.
@@ -287,9 +293,7 @@ impl<'a> Builder<'a> {
     }
 
     fn index_of(&self, uuid: &str) -> Option<u32> {
-        let same = |at: &usize| self.records[*at].header.uuid.as_deref() == Some(uuid);
-        let at = self.used.keys().copied().find(same)?;
-        self.used.get(&at).copied()
+        self.by_uuid.get(uuid).and_then(|at| self.used.get(at)).copied()
     }
 
     /// Gives the summary to its compaction; without one before it, the session
@@ -300,16 +304,16 @@ impl<'a> Builder<'a> {
         let compactions = &mut self.draft.transcript.compactions;
         match compactions.last_mut() {
             Some(last) if last.summary.is_none() && last.cleared.is_empty() => {
+                let kept = self.kept.take().unwrap_or_default();
+                last.pieces = kept.pieces(last.kept_from, &summary);
                 last.summary = Some(summary);
             }
             _ => compactions.push(RecordedCompaction {
                 after,
                 kept_from: after,
                 summary: Some(summary),
-                cleared: Vec::new(),
-                trigger: RecordedTrigger::Unknown,
-                tokens_before: None,
                 at: self.records[at].header.timestamp,
+                ..RecordedCompaction::default()
             }),
         }
     }

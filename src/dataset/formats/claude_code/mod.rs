@@ -2,6 +2,7 @@
 
 mod build;
 mod facts;
+mod kept;
 mod parts;
 mod tree;
 mod wire;

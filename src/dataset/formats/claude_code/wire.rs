@@ -125,13 +125,26 @@ pub(super) struct CompactMetadata {
     pub(super) trigger: Option<String>,
     pub(super) pre_tokens: Option<u64>,
     pub(super) preserved_segment: Option<PreservedSegment>,
+    pub(super) preserved_messages: Option<PreservedMessages>,
 }
 
-/// What a partial compaction kept.
+/// What a partial compaction kept: the records from a first to a last.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PreservedSegment {
     pub(super) head_uuid: String,
+    /// The record that they stand behind: the boundary, or its summary.
+    pub(super) anchor_uuid: Option<String>,
+    pub(super) tail_uuid: Option<String>,
+}
+
+/// The same record by record, since 2026.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PreservedMessages {
+    pub(super) anchor_uuid: Option<String>,
+    #[serde(default)]
+    pub(super) uuids: Vec<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]

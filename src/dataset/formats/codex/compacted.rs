@@ -1,54 +1,175 @@
-//! What a compaction of Codex CLI kept, and what took the place of the rest.
+//! What a compaction of Codex CLI kept, and what took the place of the rest
+//! (`semantics` 6).
+//!
+//! Records since 2025-11 hold the new context as a list. Older ones hold the
+//! summary alone, and the context follows from Codex's own rule
+//! (openai/codex, `codex-rs/core/src/codex/compact.rs`, `build_compacted_history`).
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
 use super::Reader;
 use super::wire::{Compacted, Kept, texts};
-use crate::model::{Block, Message, RecordedCompaction, RecordedTrigger};
+use crate::model::{Block, Message, Piece, RecordedCompaction, RecordedTrigger, Role};
+
+/// How a summary begins that Codex sends as a message of its own
+/// (`templates/compact/summary_prefix.md`, since 2025-10).
+const SUMMARY_PREFIX: &str = "Another language model started to solve this problem";
+
+/// What Codex put around the user's messages and the summary before that
+/// (`templates/compact/history_bridge.md`).
+const BRIDGE: [&str; 2] = [
+    "You were originally given instructions from a user over one or more turns. Here were the \
+     user messages:\n\n",
+    "\n\nAnother language model started to solve this problem and produced a summary of its \
+     thinking process. You also have access to the state of the tools that were used by that \
+     language model. Use this to build on the work that has already been done and avoid \
+     duplicating work. Here is the summary produced by the other language model, use the \
+     information in this summary to assist with your own analysis:\n\n",
+];
+
+/// Tokens of user messages that Codex keeps, four bytes each
+/// (`COMPACT_USER_MESSAGE_MAX_TOKENS`).
+const USER_TOKENS: usize = 20_000;
+
+/// How messages begin that the harness writes in the user's name
+/// (`is_session_prefix_message`).
+const HARNESS: [&str; 3] =
+    ["<user_instructions>", "<environment_context>", "# AGENTS.md instructions"];
 
 impl Reader {
-    /// Notes a compaction (`semantics` 6). The new context is a list of
-    /// messages: those that are the last ones before it were kept as a tail.
-    /// Others, from further up, have no place in the model and are counted.
+    /// Notes a compaction.
     pub(super) fn compaction(&mut self, at: Option<Timestamp>, compacted: Compacted) {
         let after = self.draft.next_index();
-        let history = compacted.replacement_history.unwrap_or_default();
-        let encrypted = history.iter().any(|item| item.kind == "compaction");
         let summary = compacted.message;
-        let kept = kept_messages(history, &summary);
-        let messages = &self.draft.transcript.messages;
-        let tail = messages.iter().rev().zip(kept.iter().rev());
-        let tail = tail.take_while(|(message, kept)| is_same(message, kept)).count();
-        self.draft.leave_out("message that a compaction kept apart", (kept.len() - tail) as u64);
+        let encrypted = |history: &Vec<Kept>| history.iter().any(|item| item.kind == "compaction");
+        let encrypted = compacted.replacement_history.as_ref().is_some_and(encrypted);
         if encrypted {
             self.encrypted += 1;
             self.draft.leave_out("encrypted summary", 1);
         }
+        let mut pieces = match compacted.replacement_history {
+            Some(history) => self.listed(history),
+            None if summary.is_empty() => Vec::new(),
+            None => by_rule(&self.draft.transcript.messages, &summary),
+        };
+        let mut kept_from = after;
+        while kept_from > 0 && pieces.last() == Some(&Piece::Message(kept_from - 1)) {
+            pieces.pop();
+            kept_from -= 1;
+        }
         self.draft.transcript.compactions.push(RecordedCompaction {
             after,
-            kept_from: after - tail as u32,
+            kept_from,
             // A redacted file may say something of an empty message.
             summary: (!encrypted && !summary.is_empty()).then_some(summary),
-            cleared: Vec::new(),
+            pieces,
+            unreadable: encrypted.then(|| "the vendor encrypted its summary".to_owned()),
             trigger: RecordedTrigger::Unknown,
             tokens_before: self.prompt,
             at,
+            ..RecordedCompaction::default()
         });
+    }
+
+    /// The new context as the record lists it: messages that stood in the old
+    /// one, the newest where several say the same, and texts that did not.
+    /// Instructions of the preamble stay there.
+    fn listed(&mut self, history: Vec<Kept>) -> Vec<Piece> {
+        let transcript = &self.draft.transcript;
+        let mut known: BTreeMap<(Role, String), Vec<u32>> = BTreeMap::new();
+        for (index, message) in (0..).zip(&transcript.messages).filter(|(_, m)| is_alone(m)) {
+            known.entry((message.role, message.sent())).or_default().push(index);
+        }
+        let mut pieces = Vec::with_capacity(history.len());
+        let mut before = u32::MAX;
+        let mut others = 0;
+        for item in history.into_iter().rev() {
+            let role = match item.role.as_str() {
+                "user" => Role::User,
+                "assistant" => Role::Assistant,
+                _ => Role::System,
+            };
+            if item.kind != "message" {
+                others += u64::from(item.kind != "compaction");
+                continue;
+            }
+            let text = texts(item.content).join("\n");
+            if role == Role::System && transcript.preamble.system.contains(&text) {
+                continue;
+            }
+            let key = (role, text);
+            let places = known.get_mut(&key);
+            let place = places.and_then(|places| {
+                while places.last().is_some_and(|&last| last >= before) {
+                    places.pop();
+                }
+                places.pop()
+            });
+            before = place.unwrap_or(before);
+            let (role, text) = key;
+            pieces.push(place.map_or_else(|| Piece::Text { role, text }, Piece::Message));
+        }
+        self.draft.leave_out("item that a compaction kept apart", others);
+        pieces.reverse();
+        pieces
     }
 }
 
-/// Role and text of the messages of the new context that stood in the old one:
-/// neither instructions nor the summary.
-fn kept_messages(history: Vec<Kept>, summary: &str) -> Vec<(String, String)> {
-    let messages = history.into_iter().filter(|item| item.kind == "message");
-    let messages = messages.filter(|item| matches!(item.role.as_str(), "user" | "assistant"));
-    let messages = messages.map(|item| (item.role, texts(item.content).join("\n")));
-    let is_summary = |text: &str| !summary.is_empty() && text.ends_with(summary);
-    messages.filter(|(_, text)| !is_summary(text)).collect()
+/// Whether a message can be kept by itself: one that calls a tool cannot.
+fn is_alone(message: &Message) -> bool {
+    let apart = |block: &Block| matches!(block, Block::ToolCall { .. } | Block::ToolResult { .. });
+    !message.blocks.iter().any(apart)
 }
 
-/// Whether a message says the same. One that calls a tool is never kept alone.
-fn is_same(message: &Message, (role, text): &(String, String)) -> bool {
-    let calls = message.blocks.iter().any(|block| matches!(block, Block::ToolCall { .. }));
-    !calls && message.role.as_str() == role && message.sent() == *text
+/// The new context where only the summary is recorded: what the harness said
+/// at the start, the user's newest messages, and the summary.
+fn by_rule(messages: &[Message], summary: &str) -> Vec<Piece> {
+    let is_harness = |m: &Message| {
+        let said = m.said().trim_start();
+        m.role == Role::User && HARNESS.iter().any(|start| said.starts_with(start))
+    };
+    let start = messages.iter().take_while(|m| is_harness(m) || m.role == Role::System).count();
+    let mut pieces: Vec<Piece> = (0..start as u32).map(Piece::Message).collect();
+    let users = (0u32..).zip(messages).filter(|(_, m)| m.role == Role::User && !is_harness(m));
+    let users: Vec<(u32, String)> = users.map(|(index, m)| (index, m.sent())).collect();
+    if !summary.starts_with(SUMMARY_PREFIX) {
+        let said: Vec<&str> = users.iter().map(|(_, text)| text.as_str()).collect();
+        let said = said.join("\n\n");
+        let said = if said.is_empty() { "(none)".into() } else { cut(&said, USER_TOKENS) };
+        let text = format!("{}{said}{}{summary}", BRIDGE[0], BRIDGE[1]);
+        pieces.push(Piece::Text { role: Role::User, text });
+        return pieces;
+    }
+    let mut left = USER_TOKENS;
+    let mut newest = Vec::new();
+    for (index, text) in users.into_iter().rev() {
+        let tokens = text.len().div_ceil(4);
+        if tokens > left {
+            let text = cut(&text, left).into_owned();
+            newest.extend((left > 0).then_some(Piece::Text { role: Role::User, text }));
+            break;
+        }
+        left -= tokens;
+        newest.push(Piece::Message(index));
+    }
+    newest.reverse();
+    pieces.extend(newest);
+    pieces.push(Piece::Text { role: Role::User, text: summary.to_owned() });
+    pieces
+}
+
+/// Begin and end of a text that is too long, as Codex shortens it
+/// (`truncate_middle`): four bytes are a token.
+fn cut(text: &str, tokens: usize) -> Cow<'_, str> {
+    let bytes = tokens * 4;
+    if text.len() <= bytes {
+        return Cow::Borrowed(text);
+    }
+    let head = text.floor_char_boundary(bytes / 2);
+    let tail = text.ceil_char_boundary(text.len() - (bytes - bytes / 2));
+    let gone = (tail - head).div_ceil(4);
+    Cow::Owned(format!("{}…{gone} tokens truncated…{}", &text[..head], &text[tail..]))
 }

@@ -19,7 +19,7 @@ use crate::dataset::check::Draft;
 use crate::dataset::detect::Head;
 use crate::dataset::error::{DatasetError, Problem};
 use crate::dataset::source::Source;
-use crate::model::{Block, Message, RecordedCompaction, RecordedTrigger, Role, Usage};
+use crate::model::{Block, Message, Piece, RecordedCompaction, RecordedTrigger, Role, Usage};
 
 /// pi's session log.
 pub struct Pi;
@@ -101,6 +101,14 @@ fn chain(entries: &[Entry]) -> Result<Vec<usize>, Problem> {
     path.sort_unstable();
     Ok(path)
 }
+
+/// What pi puts around the summary of a compaction, in the user's name
+/// (pi-mono, `packages/coding-agent/src/core/messages.ts`).
+const COMPACTION_SUMMARY: (&str, &str) = (
+    "The conversation history before this point was compacted into the following summary:\n\n\
+     <summary>\n",
+    "\n</summary>",
+);
 
 /// What pi puts around the summary of a branch that was left
 /// (pi-mono, `packages/coding-agent/src/core/messages.ts`).
@@ -273,15 +281,18 @@ impl Reader {
                 (first..=at).find_map(|e| self.index_at.get(&e).copied()).unwrap_or(after)
             }
         };
+        let (open, close) = COMPACTION_SUMMARY;
+        let text = format!("{open}{}{close}", compaction.summary);
         self.draft.transcript.compactions.push(RecordedCompaction {
             after,
             kept_from,
             summary: Some(compaction.summary),
-            cleared: Vec::new(),
+            pieces: vec![Piece::Text { role: Role::User, text }],
             // pi does not say whether the user asked for it.
             trigger: RecordedTrigger::Unknown,
             tokens_before: compaction.tokens_before,
             at: header.timestamp,
+            ..RecordedCompaction::default()
         });
         Ok(())
     }

@@ -78,6 +78,9 @@ fn operate(context: &mut Context, known: &Known<'_>, operation: Operation) -> Re
             if let Some(wrong) = into.iter().find(|text| text.role == Role::Tool) {
                 return Err(no_tool(wrong.role));
             }
+            if let Place::Behind(_) = at {
+                return Err("a fold stands at `head`, `in-place` or in a `note`".to_owned());
+            }
             let into = into.into_iter().map(|Written { role, text }| (role, text)).collect();
             Op::Fold { range: known.entries(&ids)?, into, at }
         }

@@ -1,0 +1,378 @@
+//! Sessions of OpenCode, as `opencode export` writes them: one JSON document.
+//!
+//! What was sent follows OpenCode's own conversion of a session into model
+//! messages (anomalyco/opencode, `packages/opencode/src/session/message-v2.ts`).
+
+mod compaction;
+mod wire;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde_json::Value as Json;
+
+use self::wire::{Export, Info, Part, Session, State, Tokens, WireMessage};
+use super::Format;
+use super::content::{ResultText, Tally, home_of, project_of, result_message};
+use crate::dataset::LoadOptions;
+use crate::dataset::check::Draft;
+use crate::dataset::detect::Head;
+use crate::dataset::error::{DatasetError, Problem};
+use crate::dataset::source::Source;
+use crate::model::{Block, Message, PreambleChange, Role, Usage};
+
+/// What OpenCode sends in the place of a call that came to no end.
+const INTERRUPTED: &str = "[Tool execution was interrupted]";
+
+/// What OpenCode sends in the place of a command that a subagent ran.
+const SUBTASK: &str = "The following tool was executed by the user";
+
+/// OpenCode's exported session.
+pub struct OpenCode;
+
+impl Format for OpenCode {
+    fn name(&self) -> &'static str {
+        "opencode"
+    }
+
+    fn describe(&self) -> &'static str {
+        "OpenCode session (JSON, as `opencode export` writes it)"
+    }
+
+    fn sniff(&self, head: &Head) -> bool {
+        let is_export = |record: &Json| {
+            let id = record.pointer("/info/id").and_then(Json::as_str);
+            id.is_some_and(|id| id.starts_with("ses_"))
+                && record.get("messages").is_some_and(Json::is_array)
+        };
+        let long = head.records.is_empty()
+            && head.first_char() == Some('{')
+            && head.mentions(&["info", "messages", "parts", "sessionID"])
+            && !head.mentions(&["blocks"]);
+        head.any(is_export) || long
+    }
+
+    fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+        let export: Export = source.document()?;
+        let mut reader = Reader::new(source.stem());
+        reader.session(export.info);
+        let last = export.messages.len().saturating_sub(1);
+        for (at, message) in export.messages.into_iter().enumerate() {
+            let id = message.info.id.clone();
+            let read = reader.message(message, at == last);
+            read.map_err(|problem| source.error(None, within(&id, problem)))?;
+        }
+        let draft = reader.finish();
+        Ok(if draft.transcript.messages.is_empty() { vec![] } else { vec![draft] })
+    }
+}
+
+/// Names the message that a problem is in: the document has no lines to go by.
+fn within(id: &str, problem: Problem) -> Problem {
+    match problem {
+        Problem::Shape { at, message } => Problem::Shape { at: format!("{id}.{at}"), message },
+        other => other,
+    }
+}
+
+fn lacks(kind: &str, field: &str) -> Problem {
+    let message = format!("a part of type {kind} lacks `{field}`");
+    Problem::Shape { at: "parts".to_owned(), message }
+}
+
+struct Reader {
+    draft: Draft,
+    models: Tally,
+    metadata: BTreeSet<String>,
+    /// Index of the first message at or after each of the export's messages.
+    index_of: FxHashMap<String, u32>,
+    calls: FxHashSet<String>,
+    /// Questions for a summary that have no answer yet.
+    asked: FxHashMap<String, compaction::Asked>,
+    /// Calls whose output was pruned, by when.
+    pruned: BTreeMap<Timestamp, Vec<String>>,
+    /// When each message began.
+    begun: Vec<Option<Timestamp>>,
+}
+
+impl Reader {
+    fn new(stem: &str) -> Reader {
+        let mut draft = Draft::default();
+        draft.transcript.id = stem.to_owned();
+        Reader {
+            draft,
+            models: Tally::default(),
+            metadata: BTreeSet::new(),
+            index_of: FxHashMap::default(),
+            calls: FxHashSet::default(),
+            asked: FxHashMap::default(),
+            pruned: BTreeMap::new(),
+            begun: Vec::new(),
+        }
+    }
+
+    fn session(&mut self, session: Session) {
+        let Session { id, slug, project_id, parent_id, directory, version } = session;
+        let own = [Some(id), slug, project_id, parent_id, version];
+        self.metadata.extend(own.into_iter().flatten().filter(|value| !value.is_empty()));
+        self.draft.transcript.project = directory.as_deref().and_then(project_of);
+        self.folder(directory);
+    }
+
+    fn folder(&mut self, folder: Option<String>) {
+        // A session outside a repository has the root as its worktree.
+        if let Some(folder) = folder.filter(|folder| folder.len() > 1) {
+            self.metadata.extend(home_of(&folder));
+            self.metadata.insert(folder);
+        }
+    }
+
+    fn message(&mut self, message: WireMessage, is_last: bool) -> Result<(), Problem> {
+        let WireMessage { info, parts } = message;
+        let id = info.id.clone();
+        if self.index_of.insert(id.clone(), self.draft.next_index()).is_some() {
+            return Err(Problem::RepeatedMessage { id });
+        }
+        match info.role.as_str() {
+            "user" => self.user(&info, parts)?,
+            "assistant" if info.is_summary() && self.is_finished(&info) => {
+                self.summary(&info, parts)?;
+            }
+            "assistant" => self.assistant(info, parts, is_last)?,
+            _ => return Err(Problem::UnknownRole { role: info.role }),
+        }
+        let begun = self.draft.next_index() as usize;
+        self.begun.resize(begun, None);
+        Ok(())
+    }
+
+    fn push(&mut self, message: Message, begun: Option<Timestamp>) {
+        self.begun.push(begun);
+        self.draft.push(message, None);
+    }
+
+    /// What the user said. A question for a summary waits for its answer.
+    fn user(&mut self, info: &Info, parts: Vec<Part>) -> Result<(), Problem> {
+        let mut blocks = Vec::new();
+        for part in parts {
+            match part.kind.as_str() {
+                "text" if part.ignored => self.draft.leave_out("text that was not sent", 1),
+                "text" => {
+                    let text = part.text.ok_or_else(|| lacks("text", "text"))?;
+                    blocks.extend((!text.is_empty()).then_some(Block::Text { text }));
+                }
+                "file" => self.file(part.mime.unwrap_or_default(), &mut blocks),
+                "compaction" => {
+                    self.ask(info, &part);
+                    return Ok(());
+                }
+                "subtask" => blocks.push(Block::Text { text: SUBTASK.to_owned() }),
+                other => self.draft.leave_out(format!("{other} part"), 1),
+            }
+        }
+        if blocks.is_empty() {
+            self.draft.leave_out("empty message", 1);
+        } else {
+            let created = info.time.created;
+            self.push(plain(info.id.clone(), Role::User, created, blocks), created);
+        }
+        Ok(())
+    }
+
+    /// Texts and folders are read into text parts of their own.
+    fn file(&mut self, mime: String, blocks: &mut Vec<Block>) {
+        match mime.as_str() {
+            "text/plain" | "application/x-directory" => {}
+            mime if mime.starts_with("image/") => {
+                blocks.push(Block::Image { media_type: Some(mime.to_owned()) });
+            }
+            _ => self.draft.leave_out("file part without text", 1),
+        }
+    }
+
+    /// A response of one or more steps, each a request of its own.
+    fn assistant(&mut self, info: Info, parts: Vec<Part>, is_last: bool) -> Result<(), Problem> {
+        let said = |part: &Part| part.kind != "step-start" && part.kind != "reasoning";
+        if let Some(error) = &info.error {
+            // What failed is not sent again, but for what was interrupted.
+            if !(error.name == "MessageAbortedError" && parts.iter().any(said)) {
+                self.draft.leave_out("response that failed", 1);
+                return Ok(());
+            }
+        }
+        self.unanswered(info.parent_id.as_deref());
+        if let Some(model) = &info.model {
+            self.models.add(model);
+            self.metadata.insert(model.clone());
+        }
+        if let Some(path) = &info.path {
+            self.folder(path.cwd.clone());
+            self.folder(path.root.clone());
+        }
+        self.system(info.system());
+        let mut steps = steps(parts);
+        let only = steps.len() == 1;
+        for (number, step) in steps.drain(..).enumerate() {
+            let id = match number {
+                0 => info.id.clone(),
+                _ => format!("{}#{}", info.id, number + 1),
+            };
+            let whole = info.tokens.as_ref().filter(|_| only && info.error.is_none());
+            self.step(id, &info, step, whole, is_last)?;
+        }
+        Ok(())
+    }
+
+    /// The system prompt, where a message names it.
+    fn system(&mut self, system: Vec<String>) {
+        let before = self.draft.next_index();
+        let transcript = &mut self.draft.transcript;
+        let changes = &mut transcript.preamble_changes;
+        let known = changes.last().map_or(&transcript.preamble.system, |change| &change.system);
+        if system.is_empty() || *known == system {
+        } else if known.is_empty() {
+            transcript.preamble.system = system;
+        } else {
+            changes.push(PreambleChange { before, system });
+        }
+    }
+
+    fn step(
+        &mut self,
+        id: String,
+        info: &Info,
+        parts: Vec<Part>,
+        whole: Option<&Tokens>,
+        is_last: bool,
+    ) -> Result<(), Problem> {
+        let (mut blocks, mut results) = (Vec::new(), Vec::new());
+        let mut tokens = None;
+        for part in parts {
+            match part.kind.as_str() {
+                "text" => {
+                    let text = part.text.ok_or_else(|| lacks("text", "text"))?;
+                    blocks.extend((!text.is_empty()).then_some(Block::Text { text }));
+                }
+                "reasoning" => {
+                    blocks.push(Block::Reasoning { text: part.text.unwrap_or_default() });
+                }
+                "tool" => {
+                    let (call, result) = self.tool(part, is_last)?;
+                    blocks.push(call);
+                    results.extend(result);
+                }
+                "step-start" => {}
+                "step-finish" => tokens = part.tokens,
+                other => self.draft.leave_out(format!("{other} part"), 1),
+            }
+        }
+        let finished = tokens.is_some();
+        let usage = self.usage(tokens.as_ref().or(whole), finished);
+        let created = info.time.created;
+        if blocks.is_empty() && usage.is_none() {
+            self.draft.leave_out("empty message", 1);
+            return Ok(());
+        }
+        let at = info.time.completed.or(created);
+        let message = Message { usage, ..plain(id, Role::Assistant, at, blocks) };
+        self.push(message, created);
+        for result in results {
+            self.push(result, created);
+        }
+        Ok(())
+    }
+
+    /// A call, and its result where there is one.
+    fn tool(&mut self, part: Part, is_last: bool) -> Result<(Block, Option<Message>), Problem> {
+        let name = part.tool.ok_or_else(|| lacks("tool", "tool"))?;
+        let state = part.state.ok_or_else(|| lacks("tool", "state"))?;
+        let call = part.call_id.ok_or_else(|| lacks("tool", "callID"))?;
+        let own = part.id.unwrap_or_else(|| format!("result-{}", self.calls.len() + 1));
+        // Some providers number the calls of each response anew.
+        let call = if self.calls.contains(&call) { own.clone() } else { call };
+        if !self.calls.insert(call.clone()) {
+            return Err(Problem::RepeatedCall { call });
+        }
+        let arguments = state.input.clone().unwrap_or_else(|| serde_json::json!({}));
+        let block = Block::ToolCall { id: call.clone(), name, arguments };
+        if let Some(at) = state.time.compacted {
+            self.pruned.entry(at).or_default().push(call.clone());
+        }
+        let at = state.time.end;
+        let result = self.result(state, is_last)?;
+        let message = |(text, failed)| result_message(own, call, text, failed, at);
+        Ok((block, result.map(message)))
+    }
+
+    /// What came back, and whether the tool failed. A call that is still being
+    /// worked at has no result.
+    fn result(
+        &mut self,
+        state: State,
+        is_last: bool,
+    ) -> Result<Option<(ResultText, bool)>, Problem> {
+        let text = |text: String, images: u32| ResultText { text, images };
+        Ok(match state.status.as_str() {
+            "completed" => {
+                let output = state.output.ok_or_else(|| lacks("tool", "output"))?;
+                let pictures = state.attachments.iter().filter(|a| a.mime.starts_with("image/"));
+                let pictures = pictures.count();
+                let others = state.attachments.len() - pictures;
+                self.draft.leave_out("file part without text", others as u64);
+                Some((text(output, pictures as u32), false))
+            }
+            "error" => {
+                let cut = state.metadata.get("interrupted") == Some(&Json::Bool(true));
+                let partial = state.metadata.get("output").and_then(Json::as_str);
+                let said = partial.filter(|_| cut).map(str::to_owned).or(state.error);
+                Some((text(said.ok_or_else(|| lacks("tool", "error"))?, 0), true))
+            }
+            "pending" | "running" if is_last => None,
+            "pending" | "running" => Some((text(INTERRUPTED.to_owned(), 0), true)),
+            other => {
+                let message = format!("unknown status `{other}` of a tool call");
+                return Err(Problem::Shape { at: "parts".to_owned(), message });
+            }
+        })
+    }
+
+    fn usage(&mut self, tokens: Option<&Tokens>, finished: bool) -> Option<Usage> {
+        let counts = tokens?.counts();
+        self.draft.leave_out("token counts that are none", u64::from(counts.is_none()));
+        let [input, cache_read, cache_write_5m, output] = counts?;
+        let usage = Usage {
+            input,
+            cache_read,
+            cache_write_5m,
+            cache_write_1h: 0,
+            output,
+            output_final: finished,
+        };
+        (usage.prompt() > 0 || output > 0).then_some(usage)
+    }
+
+    fn finish(mut self) -> Draft {
+        self.prune();
+        self.draft.transcript.model = self.models.most_frequent();
+        self.draft.transcript.metadata = self.metadata.into_iter().collect();
+        self.draft
+    }
+}
+
+/// The parts of each step. What stands before the first belongs to it.
+fn steps(parts: Vec<Part>) -> Vec<Vec<Part>> {
+    let mut steps: Vec<Vec<Part>> = vec![Vec::new()];
+    let mut begun = false;
+    for part in parts {
+        if part.kind == "step-start" && std::mem::replace(&mut begun, true) {
+            steps.push(Vec::new());
+        }
+        steps.last_mut().expect("there is always one").push(part);
+    }
+    steps
+}
+
+fn plain(id: String, role: Role, at: Option<Timestamp>, blocks: Vec<Block>) -> Message {
+    Message { id, role, at, blocks, usage: None, synthetic: false, broadcast: false }
+}
