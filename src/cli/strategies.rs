@@ -330,8 +330,10 @@ fn show(name: &str, window: Option<u64>) -> Result<String, Failure> {
         if let Some((of, share)) = stage.target {
             let _ = writeln!(text, "  down to {share} of {}", of.as_str());
         }
-        for (key, value) in &stage.parameters {
-            let _ = writeln!(text, "  {key} = {value}");
+        for (key, value) in &preset.effective(stage, window, true) {
+            let written = stage.parameters.get(key).filter(|written| *written != value);
+            let written = written.map_or_else(String::new, |w| format!("  (written: {w})"));
+            let _ = writeln!(text, "  {key} = {value}{written}");
         }
     }
     for (folder, command) in preset.commands() {
@@ -345,7 +347,8 @@ fn show(name: &str, window: Option<u64>) -> Result<String, Failure> {
     if let Some(native) = preset.native_window.filter(|n| *n != window) {
         let _ = writeln!(
             text,
-            "\nabsolute token numbers above are written for {native} and scale by {window}/{native}"
+            "\nnumbers of tokens are written for a window of {native}; above they are scaled by \
+             {window}/{native}"
         );
     }
     for (name, prompt) in preset.prompts() {

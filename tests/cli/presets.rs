@@ -294,3 +294,25 @@ fn an_interrupted_run_leaves_no_program_behind() {
     let state = String::from_utf8(state).unwrap();
     assert!(state.trim().is_empty() || state.trim().starts_with('Z'), "{state}");
 }
+
+#[test]
+fn show_prints_the_numbers_that_hold_at_a_window_and_those_that_are_written() {
+    let desk = Desk::with_sessions();
+    let shown = desk.good(&["strategies", "show", "prune-once", "--window", "75000"]).out;
+    // The seed's 8,000 and 2,000 are meant for 150,000.
+    assert_says(&shown, &["tool output over 4000", "protect = 1000  (written: 2000)"]);
+    let native = desk.good(&["strategies", "show", "prune-once"]).out;
+    assert_says(&native, &["tool output over 8000", "  protect = 2000\n"]);
+}
+
+#[test]
+fn show_writes_the_files_that_a_system_keeps() {
+    let desk = Desk::with_sessions();
+    let options = ["show", "pi.jsonl", "--strategy", "gencode", "--files", "kept"];
+    let shown = desk.good(&options).out;
+    assert_says(&shown, &["--- kept by gencode in kept", "sessions"]);
+    let again = desk.refused(&options);
+    assert_says(&again, &["not empty", "--files"]);
+    let none = ["show", "pi.jsonl", "--strategy", "fifo", "--files", "other"];
+    assert_says(&desk.refused(&none), &["keeps no files"]);
+}

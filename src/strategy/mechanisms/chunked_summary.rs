@@ -30,6 +30,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     summary: "Keeps the newest tokens, summarises the rest in chunks with rolling context and memories",
     uses_compactor: true,
     is_view: false,
+    scales: &["keep_recent"],
     build: |build| Ok(Box::new(ChunkedSummary::new(build)?)),
 };
 

@@ -29,6 +29,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     summary: "Folds what came since the last summary, but for the last messages, into a prompt for going on",
     uses_compactor: true,
     is_view: false,
+    scales: &[],
     build: |build| Ok(Box::new(Continuation::new(build)?)),
 };
 

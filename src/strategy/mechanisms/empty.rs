@@ -13,6 +13,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     summary: "Sends no history at all: the floor of every measure",
     uses_compactor: false,
     is_view: true,
+    scales: &[],
     build: |build| {
         build.read::<Parameters>()?;
         Ok(Box::new(Empty))

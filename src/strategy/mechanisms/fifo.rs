@@ -19,6 +19,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     summary: "Drops the oldest exchanges until under target; the newest is never cut",
     uses_compactor: false,
     is_view: true,
+    scales: &[],
     build: |build| {
         build.read::<Parameters>()?;
         Ok(Box::new(Fifo))

@@ -20,6 +20,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     summary: "Sends the last N messages and a bare list of every identifier: what can be gamed",
     uses_compactor: false,
     is_view: true,
+    scales: &[],
     build: |build| {
         let parameters: Parameters = build.read()?;
         Ok(Box::new(IdList { last: parameters.last, listed: BTreeSet::new(), through: 0 }))

@@ -30,6 +30,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     summary: "Masks tool output that is old by tokens, results, responses or turns",
     uses_compactor: false,
     is_view: false,
+    scales: &["keep_tokens", "minimum_saving"],
     build: |build| Ok(Box::new(Mask::new(build)?)),
 };
 

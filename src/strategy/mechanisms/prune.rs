@@ -24,6 +24,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     summary: "Replaces old tool output by a marker and protects the newest",
     uses_compactor: false,
     is_view: false,
+    scales: &["protect"],
     build: |build| Ok(Box::new(Prune::new(build.read()?, build.scale)?)),
 };
 

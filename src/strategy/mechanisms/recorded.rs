@@ -16,6 +16,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     summary: "Repeats the compactions that the recorded agent made, with its own summaries",
     uses_compactor: false,
     is_view: false,
+    scales: &[],
     build: |build| Ok(Box::new(build.read::<Recorded>()?)),
 };
 

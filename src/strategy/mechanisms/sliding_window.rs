@@ -19,6 +19,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     summary: "Sends the preamble and the last N messages",
     uses_compactor: false,
     is_view: true,
+    scales: &[],
     build: |build| {
         let parameters = build.read::<Parameters>()?;
         if parameters.last == 0 {

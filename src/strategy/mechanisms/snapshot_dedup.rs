@@ -24,6 +24,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     summary: "Keeps only the newest result of each state-snapshot tool",
     uses_compactor: false,
     is_view: true,
+    scales: &[],
     build: |build| {
         let parameters = build.read::<Parameters>()?;
         let tools = Tools::read(&parameters.tools)?;

@@ -34,6 +34,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     summary: "Folds all but a tail, and the user's newest words, into one summary",
     uses_compactor: true,
     is_view: false,
+    scales: &["keep_user_messages", "keep.tokens", "keep.at_least", "keep.at_most"],
     build: |build| Ok(Box::new(Summary::new(build)?)),
 };
 

@@ -22,6 +22,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     summary: "Keeps the input and a share of the newest other messages, and drops the rest",
     uses_compactor: false,
     is_view: false,
+    scales: &[],
     build: |build| {
         let parameters = build.read::<Parameters>()?;
         if !(0.0..1.0).contains(&parameters.preserve) {

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::{Preset, PresetError};
+use super::{Preset, PresetError, Stage};
 use crate::strategy::host::Strategy;
 use crate::strategy::prompt::Prompt;
 use crate::strategy::trigger::When;
@@ -21,6 +21,9 @@ pub struct MechanismSpec {
     pub uses_compactor: bool,
     /// Whether what it hides is lifted when the stage is looked at again.
     pub is_view: bool,
+    /// Parameters that are numbers of tokens and scale with the window; those
+    /// of a table as `table.key`.
+    pub scales: &'static [&'static str],
     /// Makes a mechanism for one cell; the error is a sentence without a place.
     pub build: fn(&Build<'_>) -> Result<Box<dyn Strategy>, String>,
 }
@@ -123,6 +126,25 @@ impl Preset {
             Some(native) if scaled => Scale { window, native },
             _ => Scale::ONE,
         }
+    }
+
+    /// A stage's parameters in the numbers of a window.
+    pub fn effective(&self, stage: &Stage, window: u64, scaled: bool) -> Table {
+        let scale = self.scale(window, scaled);
+        let mut parameters = stage.parameters.clone();
+        for path in stage.mechanism.scales {
+            let keys: Vec<&str> = path.split('.').collect();
+            let [tables @ .., key] = &keys[..] else { continue };
+            let inner = tables.iter().try_fold(&mut parameters, |table: &mut Table, key| {
+                table.get_mut(*key).and_then(Value::as_table_mut)
+            });
+            if let Some(number) = inner.and_then(|table| table.get_mut(*key))
+                && let Some(tokens) = number.as_integer()
+            {
+                *number = Value::Integer(scale.tokens(tokens.unsigned_abs()) as i64);
+            }
+        }
+        parameters
     }
 
     /// The triggers in the numbers of a window, and a fresh mechanism each.

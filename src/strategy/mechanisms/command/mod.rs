@@ -35,6 +35,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     summary: "Asks a program of your own for the new context, over standard input and output",
     uses_compactor: false,
     is_view: false,
+    scales: &[],
     build: |build| Ok(Box::new(Asker::new(build)?)),
 };
 
