@@ -42,6 +42,6 @@ pub use report::{
 };
 pub use transcript::{
     Block, Call, CallId, Message, MessageIndex, Preamble, PreambleChange, RecordedCompaction,
-    RecordedTrigger, Role, ToolDefinition, Transcript, sent,
+    RecordedTrigger, Role, SIDECHAIN, ToolDefinition, Transcript, sent,
 };
 pub use usage::{SidechainRequest, Usage};

@@ -28,7 +28,7 @@ pub use context::{
 pub use host::{
     Fallback, Host, Outcome, PastSession, PresetState, Record, StoredFile, Strategy, StrategyError,
 };
-pub use mechanisms::{ITS_WORDS, MECHANISMS};
+pub use mechanisms::{ArchiveError, ITS_WORDS, MECHANISMS, read_archive};
 pub use preset::{
     AskedFrom, Breakpoint, Budget, Build, BuiltStage, MechanismSpec, Preset, PresetError, Scale,
     Stage, builtin, builtin_names,
