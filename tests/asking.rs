@@ -135,6 +135,7 @@ fn the_control_evidence_shows_the_evidence_and_two_messages_on_each_side() {
 struct Counting {
     asked: Mutex<Vec<usize>>,
     searched: Mutex<Vec<usize>>,
+    broadcasts: Mutex<Vec<u32>>,
     graded: Mutex<usize>,
 }
 
@@ -149,6 +150,8 @@ impl Answerer for Counting {
     /// them hold an `a`.
     async fn search(&self, _: &Shown, questions: &[&str], channel: &Channel<'_>) -> Vec<Searched> {
         self.searched.lock().unwrap().push(questions.len());
+        let broadcasts = channel.call("search_broadcasts", "a");
+        self.broadcasts.lock().unwrap().extend(broadcasts.iter().map(|hit| hit.message));
         let hits = channel.call("search_messages", "a");
         let tokens = hits.iter().map(|hit| hit.tokens).sum();
         let newest = hits.first().expect("something is found").message;
@@ -224,7 +227,9 @@ fn run_with(seat: &Arc<Counting>, presets: &[&str], probes: Vec<Probe>) -> Finis
         agents: Arc::new(Agents::new(Arc::new(PriceList::bundled()), Vec::new())),
         compactor: None,
     };
-    let samples = vec![Sample { dataset: "d".into(), transcript: small(), probes }];
+    let mut transcript = small();
+    transcript.messages[4].broadcast = true;
+    let samples = vec![Sample { dataset: "d".into(), transcript, probes }];
     let folder = tempfile::tempdir().unwrap();
     let mut folder = Folder::create(&folder.path().join("run"), &manifest()).unwrap();
     block_on(async {
@@ -278,6 +283,7 @@ fn with_a_recovery_channel_each_probe_is_asked_twice_and_the_archive_ends_at_its
         asked
     };
     assert_eq!((sorted(&seat.asked), sorted(&seat.searched)), (vec![1, 2], vec![1, 2]));
+    assert_eq!(*seat.broadcasts.lock().unwrap(), [4, 4], "the user's second message");
     let facts = &finished.transcripts[0].messages;
     let all = |end: usize| facts[..end].iter().map(|m| m.tokens).sum::<u64>();
     for cell in &finished.cells {

@@ -37,6 +37,22 @@ fn a_written_data_set_reads_back_with_equal_transcripts() {
 }
 
 #[test]
+fn a_broadcast_is_read_and_written_as_one() {
+    let dataset = fixture("native");
+    let broadcasts = |dataset: &Dataset| {
+        let messages = dataset.transcripts[0].messages.iter();
+        messages.map(|message| message.broadcast).collect::<Vec<_>>()
+    };
+    assert_eq!(broadcasts(&dataset), [true, false, false, false, false]);
+    let folder = tempfile::tempdir().unwrap();
+    write_native(&dataset, folder.path()).unwrap();
+    let back = load(folder.path(), &LoadOptions::default()).unwrap();
+    assert_eq!(broadcasts(&back), broadcasts(&dataset));
+    let lines = std::fs::read_to_string(folder.path().join("transcripts.jsonl")).unwrap();
+    assert_eq!(lines.matches("\"broadcast\"").count(), 1, "false is left out");
+}
+
+#[test]
 fn what_is_written_validates_against_the_published_schemas() {
     let (transcript, card) = (schema("transcript.schema.json"), schema("dataset.schema.json"));
     for name in ["claude-code.jsonl", "pi.jsonl", "codex.jsonl", "openai-chat.json", "native"] {
@@ -78,6 +94,7 @@ fn what_the_schema_refuses_the_reader_refuses_too() {
         changed("id", json!(7)),
         changed("at", json!(1)),
         changed("surplus", json!(true)),
+        changed("broadcast", json!("yes")),
         changed("usage", json!({"input": -1})),
         changed("usage", json!({"output": 1})),
     ];

@@ -1,5 +1,5 @@
-//! Seed 003 (Zoea Nova), sentence by sentence: the window of 20 rows and
-//! snapshot compaction. `strategies/README.md` says which test stands for which
+//! Seed 003 (Zoea Nova), sentence by sentence: the window of 20 rows, snapshot
+//! compaction, and the whole system. `strategies/README.md` says which test stands for which
 //! sentence.
 
 mod common;
@@ -7,7 +7,7 @@ mod common;
 use common::talk::{Talk, at_last, at_request, last, real, shown, unscaled};
 use common::{ledger, plan, preset, replayed};
 use recap::model::{Role, Transcript};
-use recap::strategy::EntryId;
+use recap::strategy::{Archived, Channel, EntryId};
 use recap::tokens::Counter;
 
 const SEVEN: [&str; 7] = [
@@ -188,4 +188,113 @@ fn a_result_whose_call_lies_outside_the_window_resolves_to_no_tool() {
     let talk = talk.result("a", 1).result("b", 1).says(1).end();
     assert_eq!(at_last(&talk, &both(3), shown), [1, 3]);
     assert_eq!(at_last(&talk, &both(2), shown), [2, 3]);
+}
+
+/// The whole system as the seed has it, pairs parted and all.
+fn to_the_letter() -> recap::replay::Plan {
+    let parted = ["2", "3"].map(|stage| {
+        [(format!("{stage}.keep_pairs"), "false"), (format!("{stage}.breaks_pairs"), "true")]
+    });
+    let overrides: Vec<(&str, &str)> =
+        parted.iter().flatten().map(|(key, value)| (key.as_str(), *value)).collect();
+    real("zoea", 200_000, &overrides)
+}
+
+#[test]
+fn the_whole_system_assembles_its_context_as_the_seed_does() {
+    // The 25 rows of the test above: the window first, then deduplication.
+    let talk = Talk::new("Play.").user(1).uses("get_ship", &[1; 12]).says(1).end();
+    let calls = (5..25).step_by(2);
+    let expected: Vec<u32> = calls.chain([24]).collect();
+    assert_eq!(at_last(&talk, &to_the_letter(), shown), expected);
+    // With pairs kept, calls leave with their results: the newest pair is left.
+    assert_eq!(at_last(&talk, &real("zoea", 200_000, &[]), shown), [23, 24]);
+    assert_eq!(at_last(&turns(), &real("zoea", 200_000, &[]), shown), (5..25).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_whole_system_sends_only_what_a_provider_takes() {
+    // The cut after 20 rows lies between a call and its result.
+    let talk = Talk::new("Play.").user(1).uses("mine", &[1; 6]).uses("get_ship", &[1; 5]).says(1);
+    let talk = talk.end();
+    let valid = |plan: &recap::replay::Plan| {
+        at_last(&talk, plan, |session| session.last_request().unwrap().valid)
+    };
+    assert!(valid(&real("zoea", 200_000, &[])));
+    assert!(!valid(&to_the_letter()));
+}
+
+#[test]
+fn the_system_prompt_holds_the_guidance_and_the_reminder_of_the_continue_prompt() {
+    let guidance = "\
+## Memory
+Use captain's log to persist important information across sessions.
+
+## Context & Memory Management
+Your context window is limited. Recent state snapshots are kept, but older messages are removed.
+If you need information from earlier in the conversation:
+- Use zoea_search_messages to find past messages by keyword
+- Use zoea_search_reasoning to find past reasoning by keyword
+- Use captain's log for persistent notes across sessions
+
+CRITICAL REMINDERS:
+- If you need past data, use zoea_search_messages or zoea_search_reasoning";
+    for request in 0..13 {
+        at_request(&turns(), &real("zoea", 200_000, &[]), request, |session| {
+            let notes: Vec<&str> = session.context().notes().map(|(_, text)| text).collect();
+            assert_eq!(notes, [guidance]);
+            assert_eq!(session.context().head(), format!("Mine and trade.\n\n{guidance}"));
+        });
+    }
+}
+
+/// The past of an agent: what it heard, thought and said.
+fn past() -> Vec<Archived> {
+    let message = |number, role, content: &str, reasoning: Option<&str>| Archived {
+        message: number,
+        role,
+        source: None,
+        content: content.into(),
+        reasoning: reasoning.map(Into::into),
+        broadcast: false,
+        at: format!("2026-01-18T10:0{number}:00Z").parse().ok(),
+        tokens: 1,
+    };
+    let heard = message(0, Role::User, "enemy spotted near the iron ore", None);
+    let result = message(2, Role::Tool, "iron ore: 3 units", None);
+    vec![
+        Archived { broadcast: true, ..heard },
+        message(1, Role::Assistant, "I mine.", Some("The travel cooldown is over; iron ore.")),
+        Archived { source: Some("mine".into()), ..result },
+    ]
+}
+
+#[test]
+fn older_memories_are_found_with_three_search_tools() {
+    let plan = real("zoea", 200_000, &[]);
+    let past = past();
+    let channel = Channel::new(plan.preset.recovery.expect("it has a channel"), &past);
+    let found = |tool: &str, query: &str| -> Vec<u32> {
+        channel.call(tool, query).iter().map(|hit| hit.message).collect()
+    };
+    assert_eq!(found("zoea_search_messages", "iron ore"), [2, 0]);
+    assert_eq!(found("zoea_search_messages", "Iron ore"), [0; 0], "case-sensitive");
+    assert_eq!(found("zoea_search_broadcasts", "enemy spotted"), [0]);
+    assert_eq!(found("zoea_search_broadcasts", "units"), [0; 0]);
+    assert_eq!(found("zoea_search_reasoning", "travel cooldown"), [1]);
+    assert_eq!(channel.tools().len(), 3);
+}
+
+#[test]
+fn what_is_found_carries_role_source_content_reasoning_and_timestamp() {
+    let plan = real("zoea", 200_000, &[]);
+    let past = past();
+    let channel = Channel::new(plan.preset.recovery.expect("it has a channel"), &past);
+    let [mined, _] = channel.call("zoea_search_messages", "iron ore")[..] else { panic!("two") };
+    assert_eq!((mined.role, mined.source.as_deref()), (Role::Tool, Some("mine")));
+    assert_eq!(&*mined.content, "iron ore: 3 units");
+    assert_eq!(mined.at.unwrap().to_string(), "2026-01-18T10:02:00Z");
+    let thought = channel.call("zoea_search_reasoning", "travel cooldown")[0];
+    assert_eq!(thought.reasoning.as_deref(), Some("The travel cooldown is over; iron ore."));
+    assert_eq!((thought.role, &*thought.content), (Role::Assistant, "I mine."));
 }

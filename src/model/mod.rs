@@ -42,6 +42,6 @@ pub use report::{
 };
 pub use transcript::{
     Block, Call, CallId, Message, MessageIndex, Piece, Preamble, PreambleChange, RecordedCall,
-    RecordedCompaction, RecordedTrigger, Role, ToolDefinition, Transcript, sent,
+    RecordedCompaction, RecordedTrigger, Role, SIDECHAIN, ToolDefinition, Transcript, sent,
 };
 pub use usage::{SidechainRequest, Usage};

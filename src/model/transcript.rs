@@ -396,7 +396,15 @@ pub struct Transcript {
     pub left_out: BTreeMap<String, u64>,
 }
 
+/// What parts the id of a session from the number of a conversation beside it.
+pub const SIDECHAIN: &str = "#sidechain-";
+
 impl Transcript {
+    /// Whether it is a subagent's conversation beside a session of its own.
+    pub fn is_sidechain(&self) -> bool {
+        self.id.contains(SIDECHAIN)
+    }
+
     /// Every call in order of appearance, with its result.
     pub fn calls(&self) -> Vec<Call> {
         let mut calls: Vec<Call> = Vec::new();

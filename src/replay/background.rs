@@ -33,6 +33,7 @@ pub(super) struct InFlight {
     row: CompactionRow,
     records: Vec<Record>,
     notices: Vec<String>,
+    forgets_usage: bool,
 }
 
 impl Session<'_> {
@@ -66,6 +67,7 @@ impl Session<'_> {
             row,
             records: outcome.records,
             notices: outcome.notices,
+            forgets_usage: outcome.forgets_usage,
         };
         self.in_flight.insert(number, in_flight);
         self.land_due()
@@ -87,6 +89,7 @@ impl Session<'_> {
         let weight = self.context.weight();
         self.context.land(log);
         self.adjust_reported(weight);
+        self.reported = self.reported.filter(|_| !landed.forgets_usage);
         self.shared.adopt(&before, after);
         self.stages[stage].mechanism.restore(state).map_err(|e| e.to_string())?;
         let changes = self.observe();

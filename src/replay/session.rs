@@ -338,10 +338,14 @@ impl<'a> Session<'a> {
         &self.records
     }
 
-    /// The files that the system would have on its own disk now.
+    /// The files that the system would have on its own disk now, by path.
+    /// Stages may share one: both know it then.
     pub fn stored(&self) -> Vec<StoredFile> {
         let files = |running: &Running| running.mechanism.stored(&self.context, &self.shared);
-        self.stages.iter().flat_map(files).collect()
+        let mut files: Vec<StoredFile> = self.stages.iter().flat_map(files).collect();
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        files.dedup_by(|a, b| a.path == b.path);
+        files
     }
 
     fn finish(mut self) -> Ran {

@@ -157,6 +157,7 @@ impl<'a> Session<'a> {
             CompactionRow { texts: texts.iter().map(|(hash, _)| hash.clone()).collect(), ..row };
         self.texts.extend(texts);
         self.adjust_reported(before);
+        self.reported = self.reported.filter(|_| !outcome.forgets_usage);
         Ok(Ran { outcome, row, calls, is_view })
     }
 

@@ -194,6 +194,7 @@ impl Asking {
                     source: facts.tool.as_deref().map(Arc::from),
                     content: Arc::clone(content),
                     reasoning,
+                    broadcast: message.broadcast,
                     at: facts.at,
                     tokens: facts.tokens + thought,
                 }

@@ -96,6 +96,9 @@ pub struct Outcome {
     pub calls: Vec<ModelCall>,
     /// CPU time that a process of its own took.
     pub cpu: Duration,
+    /// Whether the token counters began anew: what the provider reported for
+    /// the request before says nothing of the next (seed 004, GSV: a reset).
+    pub forgets_usage: bool,
 }
 
 /// State that the stages of one preset share.

@@ -29,8 +29,8 @@ pub use host::{
     Fallback, Host, Outcome, PastSession, PresetState, Record, StoredFile, Strategy, StrategyError,
 };
 pub use mechanisms::{
-    CompressionStats, Content, GencodeSession, GencodeSummary, ITS_WORDS, MECHANISMS, Metadata,
-    Part, SessionMessage, ToolUsage,
+    ArchiveError, CompressionStats, Content, GencodeSession, GencodeSummary, ITS_WORDS, MECHANISMS,
+    Metadata, Part, SessionMessage, ToolUsage, read_archive,
 };
 pub use preset::{
     AskedFrom, Breakpoint, Budget, Build, BuiltStage, MechanismSpec, Preset, PresetError, Scale,

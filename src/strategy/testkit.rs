@@ -343,12 +343,15 @@ impl Rig {
                 let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
                 outcome = Some(runtime.block_on(strategy.compact(context, shared, host)).unwrap());
             });
-            self.outcomes.push((number, outcome.unwrap()));
+            let outcome = outcome.unwrap();
+            let forgets = outcome.forgets_usage;
+            self.outcomes.push((number, outcome));
             super::validity::pairs_are_whole(&self.context).unwrap();
             let after = self.preset.estimator.fallback(self.context.weight());
             if let Some(reported) = &mut self.reported {
                 reported.input = (reported.input + after).saturating_sub(before);
             }
+            self.reported = self.reported.filter(|_| !forgets);
         }
     }
 

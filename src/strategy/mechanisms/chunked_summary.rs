@@ -7,22 +7,21 @@
 //! newest message always stays, a preset's defaults, the bound of a reply, and
 //! that nothing is done where a summary alone is old.
 
-use std::collections::BTreeMap;
-
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-use super::folding::{Cuts, in_shape, set_note, task_messages};
-use super::memories::{self, Memories};
-use crate::model::Role;
-use crate::strategy::compactor::{CompactorError, Digest, MESSAGES, Produced, Task, TaskMessage};
+use super::archive::{self, Agent};
+use super::digest::{Chunk, Digester};
+use super::folding::{Cuts, set_note};
+use super::memories::{MEMORY_NOTE, Memories};
+use crate::model::{MessageIndex, Role};
+use crate::strategy::compactor::{CompactorError, Digest};
 use crate::strategy::context::{Context, EntryId, Op, Place};
 use crate::strategy::host::{
-    Fallback, Host, Outcome, PresetState, Record, Strategy, StrategyError, restored,
+    Fallback, Host, Outcome, PresetState, Record, StoredFile, Strategy, StrategyError, restored,
 };
 use crate::strategy::preset::{Build, MechanismSpec};
-use crate::strategy::prompt::Prompt;
 
 /// Summarises old messages in chunks.
 pub static SPEC: MechanismSpec = MechanismSpec {
@@ -37,9 +36,6 @@ pub static SPEC: MechanismSpec = MechanismSpec {
 /// What the synthetic message begins with.
 const MARKER: &str = "[Conversation summary from automatic context compaction]";
 
-/// The note that holds the memories of today and yesterday.
-const MEMORY_NOTE: &str = "daily-memory";
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
@@ -52,28 +48,34 @@ struct Parameters {
     skip_above: f64,
     /// Bound of one reply; an output limit, so it does not scale.
     max_tokens: u64,
+    /// Whose files the archives and memories are.
+    #[serde(default)]
+    agent: Agent,
 }
 
 /// What is saved with the session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Folded {
-    /// Images among all the messages that were compacted so far.
+    /// Images among all the messages of this session that were compacted so far.
     images: u32,
+    /// What was archived, by compaction.
+    parts: Vec<Part>,
+}
+
+/// The recorded messages that one compaction took out of the context.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Part {
+    session: String,
+    messages: Vec<MessageIndex>,
 }
 
 struct ChunkedSummary {
-    prompt: Prompt,
+    digester: Digester,
     keep_recent: u64,
-    parameters: Parameters,
+    agent: Agent,
     folded: Folded,
-}
-
-/// Old messages that are summarised in one call.
-struct Chunk {
-    messages: Vec<TaskMessage>,
-    /// By the preset's estimator.
-    size: u64,
 }
 
 /// What a tier came to.
@@ -86,20 +88,11 @@ struct Summarised {
 impl ChunkedSummary {
     fn new(build: &Build<'_>) -> Result<Self, String> {
         let parameters: Parameters = build.read()?;
-        let is_share = |share: f64| share > 0.0 && share <= 1.0;
-        if !is_share(parameters.chunk) || !is_share(parameters.skip_above) {
-            return Err(
-                "`chunk` and `skip_above` are shares of the window, such as 0.25".to_owned()
-            );
-        }
-        if parameters.max_tokens == 0 {
-            return Err("`max_tokens` must be at least 1".to_owned());
-        }
-        let allowed = ["chunk", "chunks", "previous_summary", "existing_memories", "messages"];
+        let Parameters { prompt, keep_recent, chunk, skip_above, max_tokens, agent } = parameters;
         Ok(Self {
-            prompt: build.prompt(&parameters.prompt, &allowed)?,
-            keep_recent: build.scale.tokens(parameters.keep_recent),
-            parameters,
+            digester: Digester::new(build, &prompt, (chunk, skip_above), max_tokens)?,
+            keep_recent: build.scale.tokens(keep_recent),
+            agent,
             folded: Folded::default(),
         })
     }
@@ -128,75 +121,32 @@ impl ChunkedSummary {
         if has_new { old } else { Vec::new() }
     }
 
-    fn chunks(&self, context: &Context, host: &Host<'_>, old: &[EntryId]) -> Vec<Chunk> {
-        let limit = share(host, self.parameters.chunk);
-        let sizes = old.iter().map(|&id| context.entry(id).map_or(0, |e| host.size(e.weight)));
-        let mut chunks: Vec<Chunk> = Vec::new();
-        for (message, size) in task_messages(context, old).into_iter().zip(sizes) {
-            match chunks.last_mut().filter(|chunk| chunk.size + size <= limit) {
-                Some(chunk) => {
-                    chunk.messages.push(message);
-                    chunk.size += size;
-                }
-                None => chunks.push(Chunk { messages: vec![message], size }),
-            }
-        }
-        chunks
-    }
-
-    /// One pass over the chunks with rolling context. `skip_above` skips the
-    /// larger ones with a placeholder note.
+    /// One pass over the chunks with rolling context. Where it is told to, it
+    /// skips oversized ones with a placeholder note.
     async fn pass(
         &self,
         chunks: &[Chunk],
         known: &[String],
-        skip_above: Option<u64>,
+        skips: bool,
         host: &Host<'_>,
     ) -> Result<(String, Vec<String>), CompactorError> {
         let mut rolling: Option<String> = None;
         let mut fresh: Vec<String> = Vec::new();
         let mut skipped = Vec::new();
         for (number, chunk) in chunks.iter().enumerate() {
-            if skip_above.is_some_and(|limit| chunk.size > limit) {
+            if skips && self.digester.is_oversized(chunk, host) {
                 skipped.push(placeholder(chunk));
                 continue;
             }
             let known: Vec<String> = known.iter().chain(&fresh).cloned().collect();
             let place = (number + 1, chunks.len());
-            let reply = host.compactor.run(&self.task(chunk, rolling.take(), known, place)).await;
-            let digest = in_shape(reply, "digest", |produced| match produced {
-                Produced::Digest(digest) => Some(digest),
-                _ => None,
-            })?;
-            let Digest { summary, memories } = digest;
+            let asked = self.digester.ask(chunk, rolling.take(), known, place, host);
+            let Digest { summary, memories } = asked.await?;
             rolling = Some(summary);
             fresh.extend(memories);
         }
         let parts: Vec<String> = rolling.into_iter().chain(skipped).collect();
         Ok((parts.join("\n\n"), fresh))
-    }
-
-    fn task(
-        &self,
-        chunk: &Chunk,
-        rolling: Option<String>,
-        known: Vec<String>,
-        (number, of): (usize, usize),
-    ) -> Task {
-        let values = BTreeMap::from([
-            ("chunk", number.to_string()),
-            ("chunks", of.to_string()),
-            ("previous_summary", rolling.clone().unwrap_or_default()),
-            ("existing_memories", memories::bullets(&known)),
-            ("messages", MESSAGES.to_owned()),
-        ]);
-        Task::Digest {
-            prompt: self.prompt.render(&values),
-            messages: chunk.messages.clone(),
-            rolling,
-            known,
-            max_tokens: self.parameters.max_tokens,
-        }
     }
 
     /// The three tiers, each only after the one before failed. Errors say why.
@@ -206,12 +156,11 @@ impl ChunkedSummary {
         known: &[String],
         host: &Host<'_>,
     ) -> (Summarised, Option<Fallback>) {
-        let first = match self.pass(chunks, known, None, host).await {
+        let first = match self.pass(chunks, known, false, host).await {
             Ok((text, memories)) => return (Summarised { tier: 1, text, memories }, None),
             Err(error) => error,
         };
-        let limit = share(host, self.parameters.skip_above);
-        match self.pass(chunks, known, Some(limit), host).await {
+        match self.pass(chunks, known, true, host).await {
             Ok((text, memories)) => {
                 let fallback = Fallback { to: "tier 2".to_owned(), reason: first.to_string() };
                 (Summarised { tier: 2, text, memories }, Some(fallback))
@@ -228,6 +177,18 @@ impl ChunkedSummary {
         }
     }
 
+    /// Keeps what a compaction takes out. A session that was reset since has
+    /// no summary with images in it any more.
+    fn archive(&mut self, shared: &PresetState, old: &[EntryId], images: u32) {
+        let session = archive::current_session(shared);
+        if self.folded.parts.last().is_some_and(|last| last.session != session) {
+            self.folded.images = 0;
+        }
+        self.folded.images += images;
+        let messages = old.iter().filter_map(|id| id.index()).collect();
+        self.folded.parts.push(Part { session, messages });
+    }
+
     fn text(&self, summarised: &Summarised) -> String {
         let mut text = format!("{MARKER}\n\n{}", summarised.text);
         if self.folded.images > 0 {
@@ -240,16 +201,12 @@ impl ChunkedSummary {
     }
 }
 
-fn share(host: &Host<'_>, share: f64) -> u64 {
-    (host.window as f64 * share) as u64
-}
-
 fn placeholder(chunk: &Chunk) -> String {
     format!("[Messages skipped as too large to summarize: {}.]", chunk.messages.len())
 }
 
 /// What went to the archive: ids of the recorded messages, the tier, images.
-fn archive(context: &Context, old: &[EntryId], tier: u8, images: u32) -> Record {
+fn record(context: &Context, old: &[EntryId], tier: u8, images: u32) -> Record {
     let ids: Vec<&str> =
         old.iter().filter_map(|&id| Some(context.original(id)?.id.as_str())).collect();
     Record {
@@ -283,11 +240,11 @@ impl Strategy for ChunkedSummary {
         }
         let clock = Memories::at(host.now);
         let known = clock.known(&shared.memories);
-        let chunks = self.chunks(context, host, &old);
+        let chunks = self.digester.chunks(context, host, &old);
         let images = chunks.iter().flat_map(|c| &c.messages).map(|m| m.images).sum::<u32>();
         let (summarised, fallback) = self.summarise(&chunks, &known, host).await;
-        self.folded.images += images;
-        outcome.records.push(archive(context, &old, summarised.tier, images));
+        self.archive(shared, &old, images);
+        outcome.records.push(record(context, &old, summarised.tier, images));
         outcome.fallback = fallback;
         shared.boundary = old.iter().filter_map(|id| id.index()).max().or(shared.boundary);
         let into = vec![(Role::User, self.text(&summarised))];
@@ -299,6 +256,17 @@ impl Strategy for ChunkedSummary {
             set_note(context, MEMORY_NOTE, clock.note(&shared.memories))?;
         }
         Ok(outcome)
+    }
+
+    fn stored(&self, context: &Context, shared: &PresetState) -> Vec<StoredFile> {
+        let mut files = self.agent.memories(&shared.memories);
+        let mut number = 0;
+        for (at, part) in self.folded.parts.iter().enumerate() {
+            let goes_on = at > 0 && self.folded.parts[at - 1].session == part.session;
+            number = if goes_on { number + 1 } else { 1 };
+            files.push(self.agent.part(context, &part.session, number, &part.messages));
+        }
+        files
     }
 
     fn state(&self) -> Json {

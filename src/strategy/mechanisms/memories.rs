@@ -10,6 +10,9 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 
+/// The note that holds the memories of today and yesterday.
+pub(super) const MEMORY_NOTE: &str = "daily-memory";
+
 /// Lines of the daily files by day.
 type Days = BTreeMap<String, Vec<String>>;
 
@@ -35,6 +38,11 @@ impl Memories {
                 zoned.minute()
             ),
         }
+    }
+
+    /// The same moment, writing to the file of the day of another.
+    pub(super) fn of_day(self, at: Timestamp) -> Self {
+        Self { day: at.to_zoned(TimeZone::UTC).date().to_string(), ..self }
     }
 
     /// Memories that the day's file holds already, without its headers.
@@ -69,6 +77,18 @@ impl Memories {
             .collect();
         (!files.is_empty()).then(|| files.join("\n\n"))
     }
+}
+
+/// A day's file as Markdown: each header a paragraph, each memory an item.
+pub(super) fn file(lines: &[String]) -> String {
+    let mut text = String::new();
+    for (number, line) in lines.iter().enumerate() {
+        let is_header = memory(line).is_none();
+        text.push_str(if is_header && number > 0 { "\n" } else { "" });
+        text.push_str(line);
+        text.push_str(if is_header { "\n\n" } else { "\n" });
+    }
+    text
 }
 
 /// Memories as the lines of a prompt.
@@ -116,6 +136,18 @@ mod tests {
             "- Tests run with vitest.",
         ];
         assert_eq!(days, Days::from([("2026-01-18".to_owned(), facts(&file))]));
+    }
+
+    #[test]
+    fn a_days_file_is_markdown_with_a_paragraph_for_each_extraction() {
+        let mut days = Days::new();
+        at("2026-01-18T14:30:00Z").record(&mut days, facts(&["Uses pnpm.", "Likes tea."]));
+        at("2026-01-18T16:05:00Z").record(&mut days, facts(&["Tests run with vitest."]));
+        let expected = "### Extracted from context compaction (14:30)\n\n\
+                        - Uses pnpm.\n- Likes tea.\n\n\
+                        ### Extracted from context compaction (16:05)\n\n\
+                        - Tests run with vitest.\n";
+        assert_eq!(file(&days["2026-01-18"]), expected);
     }
 
     #[test]

@@ -1,19 +1,23 @@
 //! The mechanisms, one per file. Adding one is adding a file and two lines.
 
+mod archive;
 mod chunked_summary;
 mod clip;
 mod command;
 mod continuation;
+mod digest;
 mod empty;
 mod extraction;
 mod fifo;
 mod folding;
 mod gencode_session;
+mod guidance;
 mod id_list;
 mod mask;
 mod memories;
 mod prune;
 mod recorded;
+mod reset;
 mod sections;
 mod session_state;
 mod sliding_window;
@@ -25,6 +29,7 @@ mod trim;
 #[cfg(test)]
 mod tests;
 
+pub use archive::{ArchiveError, read_archive};
 pub use command::ITS_WORDS;
 pub(crate) use command::{SPEC as COMMAND, named_files};
 pub use continuation::Summary as GencodeSummary;
@@ -42,10 +47,12 @@ pub static MECHANISMS: &[&MechanismSpec] = &[
     &continuation::SPEC,
     &empty::SPEC,
     &fifo::SPEC,
+    &guidance::SPEC,
     &id_list::SPEC,
     &mask::SPEC,
     &prune::SPEC,
     &recorded::SPEC,
+    &reset::SPEC,
     &session_state::SPEC,
     &sliding_window::SPEC,
     &snapshot_dedup::SPEC,

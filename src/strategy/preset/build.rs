@@ -64,10 +64,15 @@ impl Build<'_> {
         keyed(Value::Table(self.parameters.clone()))
     }
 
-    /// A prompt file by the name that a parameter gives.
-    pub fn prompt(&self, file: &str, allowed: &[&str]) -> Result<Prompt, String> {
+    /// A prompt file by the name that a parameter gives, as it is written.
+    pub fn text(&self, file: &str) -> Result<&str, String> {
         let text = self.prompts.get(file).ok_or_else(|| format!("prompt `{file}` is not there"))?;
-        Prompt::new(text, allowed).map_err(|e| format!("prompt `{file}`: {e}"))
+        Ok(text)
+    }
+
+    /// The same as a template.
+    pub fn prompt(&self, file: &str, allowed: &[&str]) -> Result<Prompt, String> {
+        Prompt::new(self.text(file)?, allowed).map_err(|e| format!("prompt `{file}`: {e}"))
     }
 }
 

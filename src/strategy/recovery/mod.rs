@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use crate::model::{MessageIndex, Role};
 
 /// Every channel.
-pub static RECOVERIES: &[&RecoverySpec] = &[&search::SPEC];
+pub static RECOVERIES: &[&RecoverySpec] = &[&search::SPEC, &search::ZOEA];
 
 /// A tool of a channel. It takes one text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +37,8 @@ pub struct Archived {
     pub content: Arc<str>,
     /// The model's visible thinking, which is never sent otherwise.
     pub reasoning: Option<Arc<str>>,
+    /// Whether it was sent to several agents at once.
+    pub broadcast: bool,
     /// When it was recorded.
     pub at: Option<Timestamp>,
     /// Tokens of content and reasoning, as the run counts.

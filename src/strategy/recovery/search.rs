@@ -1,5 +1,6 @@
-//! `search`: past messages and past reasoning by the text that they contain
-//! (seed 003, Zoea, "Search Tools").
+//! `search`: past messages, past reasoning and broadcasts by the text that
+//! they contain (seed 003, Zoea, "Search Tools"). `zoea-search` is the same
+//! under the seed's own names, which its guidance tells the agent.
 
 use memchr::memmem::Finder;
 
@@ -8,43 +9,65 @@ use super::{Archived, Recovery, RecoverySpec, Tool};
 /// The channel.
 pub static SPEC: RecoverySpec = RecoverySpec {
     name: "search",
-    summary: "past messages and past reasoning by a text that they contain, case-sensitive, the newest 20",
-    recovery: &Search,
+    summary: "past messages, past reasoning and broadcasts by a text that they contain, \
+              case-sensitive, the newest 20",
+    recovery: &Search { tools: &GENERIC },
+};
+
+/// The channel with the seed's names.
+pub static ZOEA: RecoverySpec = RecoverySpec {
+    name: "zoea-search",
+    summary: "the same, under the names of Zoea Nova's tools",
+    recovery: &Search { tools: &OWN },
 };
 
 /// Messages that a search gives back at most (seed 003: `"limit": 20`).
 const LIMIT: usize = 20;
 
-const MESSAGES: &str = "search_messages";
-const REASONING: &str = "search_reasoning";
+static GENERIC: [Tool; 3] = tools(["search_messages", "search_reasoning", "search_broadcasts"]);
 
-static TOOLS: [Tool; 2] = [
-    Tool {
-        name: MESSAGES,
-        description: "past messages that contain this text letter for letter, upper and lower \
-                      case told apart; the newest 20",
-    },
-    Tool {
-        name: REASONING,
-        description: "past messages whose reasoning contains this text letter for letter, upper \
-                      and lower case told apart; the newest 20",
-    },
-];
+static OWN: [Tool; 3] =
+    tools(["zoea_search_messages", "zoea_search_reasoning", "zoea_search_broadcasts"]);
 
-struct Search;
+/// The tools over messages, over reasoning and over broadcasts, by their names.
+const fn tools([messages, reasoning, broadcasts]: [&'static str; 3]) -> [Tool; 3] {
+    [
+        Tool {
+            name: messages,
+            description: "past messages that contain this text letter for letter, upper and lower \
+                          case told apart; the newest 20",
+        },
+        Tool {
+            name: reasoning,
+            description: "past messages whose reasoning contains this text letter for letter, \
+                          upper and lower case told apart; the newest 20",
+        },
+        Tool {
+            name: broadcasts,
+            description: "past messages to several agents at once that contain this text letter \
+                          for letter, upper and lower case told apart; the newest 20",
+        },
+    ]
+}
+
+struct Search {
+    tools: &'static [Tool; 3],
+}
 
 impl Recovery for Search {
     fn tools(&self) -> &'static [Tool] {
-        &TOOLS
+        self.tools
     }
 
     /// Newest first. An empty query is in every text and finds nothing.
     fn call<'a>(&self, past: &'a [Archived], tool: &str, query: &str) -> Vec<&'a Archived> {
-        let searched: fn(&Archived) -> &str = match tool {
-            MESSAGES => |message| &message.content,
-            REASONING => |message| message.reasoning.as_deref().unwrap_or_default(),
-            _ => return Vec::new(),
-        };
+        let searched: fn(&Archived) -> &str =
+            match self.tools.iter().position(|own| own.name == tool) {
+                Some(0) => |message| &message.content,
+                Some(1) => |message| message.reasoning.as_deref().unwrap_or_default(),
+                Some(_) => |message| if message.broadcast { &message.content } else { "" },
+                None => return Vec::new(),
+            };
         if query.is_empty() {
             return Vec::new();
         }
@@ -60,6 +83,10 @@ mod tests {
     use crate::model::Role;
     use crate::strategy::recovery::Channel;
 
+    const MESSAGES: &str = "search_messages";
+    const REASONING: &str = "search_reasoning";
+    const BROADCASTS: &str = "search_broadcasts";
+
     fn archived(message: u32, content: &str, reasoning: Option<&str>) -> Archived {
         Archived {
             message,
@@ -67,6 +94,7 @@ mod tests {
             source: None,
             content: content.into(),
             reasoning: reasoning.map(Into::into),
+            broadcast: false,
             at: None,
             tokens: 1,
         }
@@ -94,16 +122,40 @@ mod tests {
 
     #[test]
     fn the_newest_20_are_given_back() {
-        let past: Vec<Archived> = (0..25).map(|n| archived(n, "ore", Some("ore"))).collect();
+        let broadcast = |n| Archived { broadcast: true, ..archived(n, "ore", Some("ore")) };
+        let past: Vec<Archived> = (0..25).map(broadcast).collect();
         let newest: Vec<u32> = (5..25).rev().collect();
         assert_eq!(found(&past, MESSAGES, "ore"), newest);
         assert_eq!(found(&past, REASONING, "ore"), newest);
+        assert_eq!(found(&past, BROADCASTS, "ore"), newest);
+    }
+
+    #[test]
+    fn broadcasts_are_found_among_messages_and_alone() {
+        let heard = Archived { broadcast: true, ..archived(1, "enemy spotted", Some("fleeing")) };
+        let past = [archived(0, "enemy spotted", None), heard];
+        assert_eq!(found(&past, MESSAGES, "enemy spotted"), [1, 0]);
+        assert_eq!(found(&past, BROADCASTS, "enemy spotted"), [1]);
+        assert_eq!(found(&past, BROADCASTS, "Enemy spotted"), [0; 0]);
+        assert_eq!(found(&past, BROADCASTS, "fleeing"), [0; 0], "reasoning is no content");
+    }
+
+    #[test]
+    fn the_seeds_names_search_the_same() {
+        let past = [Archived { broadcast: true, ..archived(0, "ore", Some("gas")) }];
+        let channel = Channel::new(&ZOEA, &past);
+        let names: Vec<&str> = channel.tools().iter().map(|tool| tool.name).collect();
+        let own = ["zoea_search_messages", "zoea_search_reasoning", "zoea_search_broadcasts"];
+        assert_eq!(names, own);
+        let queries = own.into_iter().zip(["ore", "gas", "ore"]);
+        assert!(queries.into_iter().all(|(tool, query)| channel.call(tool, query).len() == 1));
+        assert!(channel.call(MESSAGES, "ore").is_empty(), "a tool of another channel");
     }
 
     #[test]
     fn a_query_without_text_and_a_tool_of_another_channel_find_nothing() {
         let past = [archived(0, "ore", Some("ore"))];
         assert_eq!(found(&past, MESSAGES, ""), [0; 0]);
-        assert_eq!(found(&past, "search_broadcasts", "ore"), [0; 0]);
+        assert_eq!(found(&past, "search_files", "ore"), [0; 0]);
     }
 }

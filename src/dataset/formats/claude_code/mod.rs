@@ -20,6 +20,7 @@ use crate::dataset::check::Draft;
 use crate::dataset::detect::Head;
 use crate::dataset::error::{DatasetError, Problem};
 use crate::dataset::source::Source;
+use crate::model::SIDECHAIN;
 
 /// Claude Code's session log.
 pub struct ClaudeCode;
@@ -70,7 +71,7 @@ impl Format for ClaudeCode {
         one(stem.clone(), &main)?;
         if options.sidechains {
             for (n, members) in sidechains.values().enumerate() {
-                one(format!("{stem}#sidechain-{}", n + 1), members)?;
+                one(format!("{stem}{SIDECHAIN}{}", n + 1), members)?;
             }
         }
         let skipped = match options.sidechains {

@@ -104,6 +104,7 @@ mod tests {
             source: None,
             content: content.into(),
             reasoning: reasoning.map(Into::into),
+            broadcast: false,
             at: None,
             tokens: 10 + u64::from(message),
         }

@@ -15,6 +15,7 @@ fn archived(message: u32, content: &str, tokens: u64) -> Archived {
         source: None,
         content: content.into(),
         reasoning: None,
+        broadcast: false,
         at,
         tokens,
     }

@@ -1,0 +1,77 @@
+//! Guidance: a text of the preset's own in the system prompt.
+//!
+//! Sources: seed 003 (Zoea Nova), "System Prompt Guidance"; seed 004 (GSV),
+//! "Long-Term Memory: MEMORY.md", which "is only loaded into the system prompt
+//! for main sessions". A recording is a main session unless it is a sidechain,
+//! a subagent's conversation beside one.
+
+use async_trait::async_trait;
+use serde::Deserialize;
+
+use super::folding::set_note;
+use crate::strategy::context::Context;
+use crate::strategy::host::{Host, Outcome, PresetState, Strategy, StrategyError};
+use crate::strategy::preset::MechanismSpec;
+
+/// Puts a text into the system prompt.
+pub static SPEC: MechanismSpec = MechanismSpec {
+    name: "guidance",
+    summary: "Puts the text of a file into the system prompt",
+    uses_compactor: false,
+    is_view: false,
+    scales: &[],
+    build: |build| {
+        let Parameters { prompt, sessions } = build.read()?;
+        let text = build.text(&prompt)?.trim().to_owned();
+        Ok(Box::new(Guidance { key: format!("guidance-{}", build.stage), text, sessions }))
+    },
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    prompt: String,
+    #[serde(default)]
+    sessions: Sessions,
+}
+
+/// Which sessions get the text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Sessions {
+    #[default]
+    All,
+    /// Those that are no sidechains.
+    Main,
+}
+
+struct Guidance {
+    /// Of its note: a preset may have several.
+    key: String,
+    text: String,
+    sessions: Sessions,
+}
+
+#[async_trait]
+impl Strategy for Guidance {
+    fn prepare(
+        &mut self,
+        context: &mut Context,
+        _shared: &mut PresetState,
+        _host: &Host<'_>,
+    ) -> Result<(), StrategyError> {
+        let aside = context.recording().transcript.is_sidechain();
+        let shown = !self.text.is_empty() && !(self.sessions == Sessions::Main && aside);
+        Ok(set_note(context, &self.key, shown.then(|| self.text.clone()))?)
+    }
+
+    /// There is nothing to shrink.
+    async fn compact(
+        &mut self,
+        _context: &mut Context,
+        _shared: &mut PresetState,
+        _host: &Host<'_>,
+    ) -> Result<Outcome, StrategyError> {
+        Ok(Outcome::default())
+    }
+}

@@ -1,0 +1,175 @@
+//! Reset: the session is archived and a new one begins with the message that
+//! asked for it.
+//!
+//! Source: seed 004 (GSV), "Session Reset and Archival". Before it is
+//! archived, memories are extracted from what the session holds; then messages
+//! and token counters are cleared. `when` is the policy: a command (manual), an
+//! hour (daily), a silence (idle). From GSV's own code: memories go to the file
+//! of the day of the session's last activity, oversized chunks are skipped, and
+//! a chunk that fails is gone without. Ours: a call whose result is still
+//! awaited stays, with what follows it.
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::archive::{self, Agent};
+use super::digest::Digester;
+use super::folding::{Cuts, set_note};
+use super::memories::{MEMORY_NOTE, Memories};
+use crate::model::{MessageIndex, Role};
+use crate::strategy::compactor::Digest;
+use crate::strategy::context::{Context, EntryId, Op};
+use crate::strategy::host::{
+    Fallback, Host, Outcome, PastSession, PresetState, Record, StoredFile, Strategy, StrategyError,
+};
+use crate::strategy::preset::{Build, MechanismSpec};
+
+/// Closes the session and begins a new one.
+pub static SPEC: MechanismSpec = MechanismSpec {
+    name: "reset",
+    summary: "Archives the session with a last extraction of memories, and begins a new one",
+    uses_compactor: true,
+    is_view: false,
+    scales: &[],
+    build: |build| Ok(Box::new(Reset::new(build)?)),
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// Whether memories are extracted: "if compaction is enabled".
+    #[serde(default = "yes")]
+    extract: bool,
+    prompt: String,
+    /// Size of a chunk as a share of the window.
+    chunk: f64,
+    /// Chunks above this share of the window are skipped.
+    skip_above: f64,
+    /// Bound of one reply; an output limit, so it does not scale.
+    max_tokens: u64,
+    /// Whose files the archives and memories are.
+    #[serde(default)]
+    agent: Agent,
+}
+
+fn yes() -> bool {
+    true
+}
+
+struct Reset {
+    /// `None` where nothing is extracted.
+    digester: Option<Digester>,
+    agent: Agent,
+}
+
+impl Reset {
+    fn new(build: &Build<'_>) -> Result<Self, String> {
+        let Parameters { extract, prompt, chunk, skip_above, max_tokens, agent } = build.read()?;
+        let digester = Digester::new(build, &prompt, (chunk, skip_above), max_tokens)?;
+        Ok(Self { digester: extract.then_some(digester), agent })
+    }
+
+    /// The last extraction: chunk by chunk, what fails is gone without.
+    async fn extract(
+        &self,
+        context: &Context,
+        host: &Host<'_>,
+        entries: &[EntryId],
+        known: Vec<String>,
+    ) -> (Vec<String>, Option<Fallback>) {
+        let Some(digester) = self.digester.as_ref().filter(|_| has_content(context, entries))
+        else {
+            return (Vec::new(), None);
+        };
+        let chunks = digester.chunks(context, host, entries);
+        let (mut found, mut rolling) = (Vec::new(), None);
+        let mut missed: Vec<String> = Vec::new();
+        for (number, chunk) in (1..).zip(&chunks) {
+            if digester.is_oversized(chunk, host) {
+                missed.push(format!("part {number} is too large"));
+                continue;
+            }
+            let known: Vec<String> = known.iter().chain(&found).cloned().collect();
+            let place = (number, chunks.len());
+            match digester.ask(chunk, rolling.clone(), known, place, host).await {
+                Ok(Digest { summary, memories }) => {
+                    rolling = Some(summary);
+                    found.extend(memories);
+                }
+                Err(error) => missed.push(error.to_string()),
+            }
+        }
+        let to = format!("a reset without the memories of {} of {}", missed.len(), chunks.len());
+        let fallback = missed.into_iter().next().map(|reason| Fallback { to, reason });
+        (found, fallback)
+    }
+}
+
+/// Whether anybody said anything.
+fn has_content(context: &Context, entries: &[EntryId]) -> bool {
+    entries.iter().filter_map(|&id| context.entry(id)).any(|entry| {
+        matches!(entry.role, Role::User | Role::Assistant) && !entry.text.trim().is_empty()
+    })
+}
+
+/// When the last of some recorded messages came, as far as it was recorded.
+fn last_activity(
+    context: &Context,
+    messages: std::ops::Range<MessageIndex>,
+) -> Option<jiff::Timestamp> {
+    messages.rev().find_map(|index| context.original(EntryId::message(index))?.at)
+}
+
+#[async_trait]
+impl Strategy for Reset {
+    fn prepare(
+        &mut self,
+        context: &mut Context,
+        shared: &mut PresetState,
+        host: &Host<'_>,
+    ) -> Result<(), StrategyError> {
+        let note = Memories::at(host.now).note(&shared.memories);
+        Ok(set_note(context, MEMORY_NOTE, note)?)
+    }
+
+    async fn compact(
+        &mut self,
+        context: &mut Context,
+        shared: &mut PresetState,
+        host: &Host<'_>,
+    ) -> Result<Outcome, StrategyError> {
+        let mut outcome = Outcome::default();
+        let newest = context.seen_count().saturating_sub(1);
+        let to = Cuts::of(context).back_to_whole(newest);
+        let over: Vec<EntryId> =
+            context.stored().filter(|id| id.index().is_none_or(|i| i < to)).collect();
+        if over.is_empty() {
+            return Ok(outcome);
+        }
+        let from = shared.sessions.last().map_or(0, |last| last.to);
+        let active = last_activity(context, from..to).unwrap_or(host.now);
+        let clock = Memories::at(host.now).of_day(active);
+        let known = clock.known(&shared.memories);
+        let (found, fallback) = self.extract(context, host, &over, known).await;
+        outcome.fallback = fallback;
+        let added = clock.record(&mut shared.memories, found);
+        if !added.is_empty() {
+            let body = json!({"day": clock.day, "memories": added});
+            outcome.records.push(Record { kind: "memory".to_owned(), body });
+        }
+        let id = archive::current_session(shared);
+        let body = json!({"id": id, "from": from, "to": to});
+        outcome.records.push(Record { kind: "session".to_owned(), body });
+        shared.sessions.push(PastSession { id, from, to, summary: None, closed: host.now });
+        context.apply(Op::Evict(over))?;
+        outcome.forgets_usage = true;
+        Ok(outcome)
+    }
+
+    fn stored(&self, context: &Context, shared: &PresetState) -> Vec<StoredFile> {
+        let mut files = self.agent.memories(&shared.memories);
+        files.extend(self.agent.sessions(context, shared));
+        files
+    }
+}

@@ -1,0 +1,538 @@
+//! Seed 004 (GSV) as a whole system: reset policies, last extraction, archives,
+//! memory files and MEMORY.md. The compaction itself is held against its
+//! sentences beside its mechanism; `strategies/README.md` says which test
+//! stands for which sentence.
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+
+use async_trait::async_trait;
+use common::talk::{even, real, unscaled};
+use common::{block_on, ledger, message, plan, sent, subject};
+use recap::model::{Block, Role, Transcript};
+use recap::replay::{Plan, Session};
+use recap::strategy::{
+    CallUsage, Compactor, CompactorError, Digest, Preset, Produced, Reply, Task, read_archive,
+};
+use serde_json::json;
+
+/// Writes numbered summaries and memories, and fails at chosen calls.
+#[derive(Default)]
+struct Scripted {
+    fails_at: BTreeSet<usize>,
+    /// Texts, and what was known, of each call.
+    asked: Mutex<Vec<(Vec<String>, Vec<String>)>>,
+}
+
+impl Scripted {
+    fn failing_at<const N: usize>(calls: [usize; N]) -> Self {
+        Self { fails_at: calls.into(), ..Self::default() }
+    }
+
+    fn asked(&self) -> Vec<(Vec<String>, Vec<String>)> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+#[async_trait]
+impl Compactor for Scripted {
+    async fn run(&self, task: &Task) -> Result<Reply, CompactorError> {
+        let Task::Digest { messages, known, .. } = task else { panic!("a digest is asked for") };
+        let mut asked = self.asked.lock().unwrap();
+        let call = asked.len();
+        asked.push((messages.iter().map(|m| m.text.clone()).collect(), known.clone()));
+        if self.fails_at.contains(&call) {
+            return Err(CompactorError::Malformed(format!("call {call} fails")));
+        }
+        let memories = vec![format!("memory {call}")];
+        let produced = Produced::Digest(Digest { summary: format!("summary {call}"), memories });
+        Ok(Reply { produced, usage: CallUsage::default(), latency_ms: None, recorded: false })
+    }
+
+    fn name(&self) -> &str {
+        "scripted"
+    }
+}
+
+/// A conversation by day and time (`18T10:00`), in January 2026. Where the
+/// text is empty, it is 40 tokens.
+fn talk(lines: &[(&str, Role, &str)]) -> Transcript {
+    let messages = lines.iter().enumerate().map(|(number, (at, role, text))| {
+        let text = if text.is_empty() { even(40) } else { (*text).to_owned() };
+        let mut message = message(number, *role, vec![Block::Text { text }]);
+        message.at = Some(format!("2026-01-{at}:00Z").parse().unwrap());
+        message
+    });
+    Transcript { id: "talk".into(), messages: messages.collect(), ..Transcript::default() }
+}
+
+use Role::{Assistant as A, User as U};
+
+/// Two sessions: six messages, then `/reset` and two more.
+fn asked_to_reset() -> Transcript {
+    talk(&[
+        ("18T10:00", U, "hello"),
+        ("18T10:01", A, "hi"),
+        ("18T10:02", U, "Ada owns the keys"),
+        ("18T10:03", A, "noted"),
+        ("18T10:04", U, "good"),
+        ("18T10:05", A, "fine"),
+        ("18T10:06", U, "/reset now"),
+        ("18T10:07", A, "what next?"),
+        ("18T10:08", U, "tell me"),
+        ("18T10:09", A, "no idea"),
+    ])
+}
+
+/// The session when it sends its last request.
+fn at_end<T>(
+    transcript: &Transcript,
+    plan: &Plan,
+    compactor: &Scripted,
+    look: impl FnOnce(&Session<'_>) -> T,
+) -> T {
+    let requests = transcript.messages.iter().filter(|m| m.is_request()).count() as u32;
+    at(transcript, plan, compactor, requests - 1, look)
+}
+
+fn at<T>(
+    transcript: &Transcript,
+    plan: &Plan,
+    compactor: &Scripted,
+    request: u32,
+    look: impl FnOnce(&Session<'_>) -> T,
+) -> T {
+    let subject = subject(transcript.clone());
+    block_on(async {
+        let mut session = Session::open(&subject, plan, compactor).unwrap();
+        assert!(session.run_to_request(request).await.unwrap());
+        look(&session)
+    })
+}
+
+/// The ledger at each request.
+fn ledgers(transcript: &Transcript, plan: &Plan) -> Vec<String> {
+    common::replayed(transcript.clone(), plan, &Scripted::default())
+}
+
+fn files(session: &Session<'_>) -> BTreeMap<String, Vec<u8>> {
+    session.stored().into_iter().map(|file| (file.path, file.content)).collect()
+}
+
+/// Ids of the messages in an archive.
+fn archived(files: &BTreeMap<String, Vec<u8>>, name: &str) -> Vec<String> {
+    let bytes = &files[&format!("agents/main/sessions/{name}.jsonl.gz")];
+    read_archive(bytes).unwrap().into_iter().map(|message| message.id).collect()
+}
+
+fn ids(messages: std::ops::Range<usize>) -> Vec<String> {
+    messages.map(|number| format!("m{number}")).collect()
+}
+
+fn notes(session: &Session<'_>) -> BTreeMap<String, String> {
+    let notes = session.context().notes();
+    notes.map(|(key, text)| (key.to_owned(), text.to_owned())).collect()
+}
+
+fn gsv() -> Plan {
+    real("gsv", 200_000, &[])
+}
+
+/// A window of 1,000 that is compacted above 100 tokens and keeps the newest
+/// message of 40: 24 + 4 + 160 units of JSON, 57 by the heuristic.
+fn compacting() -> Plan {
+    unscaled(real("gsv", 1_000, &[("2.when", "{ reserve = 900 }"), ("2.keep_recent", "75")]))
+}
+
+#[test]
+fn sessions_persist_until_they_are_explicitly_reset() {
+    // A night and a week lie between; `/reset` counts as the first word alone.
+    let transcript = talk(&[
+        ("18T10:00", U, "hello"),
+        ("18T10:01", A, "hi"),
+        ("19T10:00", U, "do not /reset"),
+        ("19T10:01", A, "no"),
+        ("26T10:00", U, "/resets?"),
+        ("26T10:01", A, "no"),
+        ("26T10:02", U, "/reset"),
+        ("26T10:03", A, "done"),
+    ]);
+    assert_eq!(ledgers(&transcript, &gsv()), ["V", "VVV", "VVVVV", "......V"]);
+}
+
+#[test]
+fn a_new_session_begins_with_a_new_id_and_only_the_message_that_asked_for_it() {
+    let transcript = asked_to_reset();
+    assert_eq!(ledgers(&transcript, &gsv())[3..], ["......V", "......VVV"]);
+    let mut twice = transcript.clone();
+    twice.messages.extend(transcript.messages.iter().cloned().enumerate().map(|(at, mut m)| {
+        m.id = format!("m{}", at + 10);
+        m
+    }));
+    at_end(&twice, &gsv(), &Scripted::default(), |session| {
+        let paths: Vec<String> = files(session).into_keys().collect();
+        let sessions: Vec<&String> = paths.iter().filter(|p| p.contains("/sessions/")).collect();
+        assert_eq!(
+            sessions,
+            ["agents/main/sessions/session-1.jsonl.gz", "agents/main/sessions/session-2.jsonl.gz"]
+        );
+        assert_eq!(archived(&files(session), "session-2"), ids(6..16));
+    });
+}
+
+#[test]
+fn the_entire_history_is_archived_as_gzipped_json_lines() {
+    let transcript = asked_to_reset();
+    at_end(&transcript, &gsv(), &Scripted::default(), |session| {
+        let bytes = &files(session)["agents/main/sessions/session-1.jsonl.gz"];
+        assert_eq!(bytes[..2], [0x1f, 0x8b], "gzip");
+        assert_eq!(read_archive(bytes).unwrap(), transcript.messages[..6]);
+        let record = session.records().iter().find(|r| r.kind == "session").unwrap();
+        assert_eq!(record.body, json!({"id": "session-1", "from": 0, "to": 6}));
+    });
+    // Nothing is archived before.
+    at(&transcript, &gsv(), &Scripted::default(), 2, |session| {
+        assert_eq!(files(session), BTreeMap::new());
+    });
+}
+
+#[test]
+fn an_archived_session_is_loaded_into_no_later_prompt() {
+    at_end(&asked_to_reset(), &gsv(), &Scripted::default(), |session| {
+        let sent = sent(session);
+        assert!(sent.iter().all(|(_, text)| !text.contains("Ada")), "{sent:?}");
+    });
+}
+
+#[test]
+fn token_counters_are_reset_so_that_the_first_call_uses_the_heuristic() {
+    let long = even(900);
+    let transcript = talk(&[
+        ("18T10:00", U, &long),
+        ("18T10:01", A, "hi"),
+        ("18T10:02", U, "/reset"),
+        ("18T10:03", A, "hello"),
+        ("18T10:04", U, "go on"),
+        ("18T10:05", A, "yes"),
+    ]);
+    let plan = unscaled(real("gsv", 2_000, &[("1.extract", "false")]));
+    let estimated = |request| {
+        at(&transcript, &plan, &Scripted::default(), request, |session| {
+            (session.last_request().unwrap().estimated.unwrap(), session.context().weight())
+        })
+    };
+    // JSON.stringify(message).length / 4 × 1.2, a part of a token a token.
+    for request in [0, 1] {
+        let (size, weight) = estimated(request);
+        assert_eq!(size, (weight.json_units * 3).div_ceil(10), "request {request}");
+    }
+    // Afterwards what the request before was reported to hold.
+    let (_, before) = estimated(1);
+    assert_eq!(estimated(2).0, before.tokens);
+}
+
+#[test]
+fn before_it_is_archived_memories_are_extracted_from_the_whole_session() {
+    let compactor = Scripted::default();
+    at_end(&asked_to_reset(), &gsv(), &compactor, |session| {
+        let asked = compactor.asked();
+        assert_eq!(asked.len(), 1);
+        let said = ["hello", "hi", "Ada owns the keys", "noted", "good", "fine"];
+        assert_eq!(asked[0].0, said, "not the message that asks for the reset");
+        let file = String::from_utf8(files(session)["agents/main/memory/2026-01-18.md"].clone());
+        let expected = "### Extracted from context compaction (10:06)\n\n- memory 0\n";
+        assert_eq!(file.unwrap(), expected);
+    });
+}
+
+#[test]
+fn nothing_is_extracted_where_compaction_is_disabled_or_nobody_said_anything() {
+    let compactor = Scripted::default();
+    let plan = real("gsv", 200_000, &[("1.extract", "false")]);
+    at_end(&asked_to_reset(), &plan, &compactor, |session| {
+        assert_eq!(archived(&files(session), "session-1"), ids(0..6));
+    });
+    let mut silent = asked_to_reset();
+    for message in &mut silent.messages[..6] {
+        message.blocks = vec![Block::Text { text: " \n".into() }];
+    }
+    at_end(&silent, &gsv(), &compactor, |session| {
+        assert_eq!(archived(&files(session), "session-1"), ids(0..6));
+    });
+    assert_eq!(compactor.asked(), []);
+}
+
+#[test]
+fn a_failed_extraction_does_not_hold_up_the_reset() {
+    // Four messages of 57 make a chunk of at most 250, so there are three. The
+    // second call fails, and the last goes on.
+    let mut lines = vec![("18T10:00", U, ""); 9];
+    lines.extend([("18T10:01", U, "/reset"), ("18T10:02", A, "done")]);
+    let transcript = talk(&lines);
+    let compactor = Scripted::failing_at([1]);
+    let plan = unscaled(real("gsv", 1_000, &[]));
+    at_end(&transcript, &plan, &compactor, |session| {
+        assert_eq!(ledger(session), ".........V");
+        let known: Vec<_> = compactor.asked().into_iter().map(|(_, known)| known).collect();
+        assert_eq!(known, [vec![], vec!["memory 0"], vec!["memory 0"]]);
+        assert!(notes(session)["daily-memory"].ends_with("- memory 0\n- memory 2"));
+    });
+    // What is larger than half the window is never put to a model.
+    let long = even(2_000);
+    let transcript =
+        talk(&[("18T10:00", U, &long), ("18T10:01", U, "/reset"), ("18T10:02", A, "")]);
+    let compactor = Scripted::default();
+    at_end(&transcript, &plan, &compactor, |session| assert_eq!(ledger(session), ".V"));
+    assert_eq!(compactor.asked(), []);
+}
+
+#[test]
+fn the_next_session_has_the_memories_in_its_system_prompt() {
+    let note = "## Memory of 2026-01-18\n### Extracted from context compaction (10:06)\n- memory 0";
+    for request in [3, 4] {
+        at(&asked_to_reset(), &gsv(), &Scripted::default(), request, |session| {
+            assert_eq!(notes(session)["daily-memory"], note);
+        });
+    }
+    at(&asked_to_reset(), &gsv(), &Scripted::default(), 2, |session| {
+        assert_eq!(notes(session), BTreeMap::new());
+    });
+}
+
+#[test]
+fn a_reset_of_yesterdays_session_writes_to_yesterdays_file() {
+    let transcript = talk(&[
+        ("18T22:00", U, "hello"),
+        ("18T22:01", A, "hi"),
+        ("19T09:30", U, "good morning"),
+        ("19T09:31", A, "good morning"),
+    ]);
+    let plan = real("gsv-daily", 200_000, &[]);
+    at_end(&transcript, &plan, &Scripted::default(), |session| {
+        let file = &files(session)["agents/main/memory/2026-01-18.md"];
+        let expected = "### Extracted from context compaction (09:30)\n\n- memory 0\n";
+        assert_eq!(file, expected.as_bytes());
+        assert!(notes(session)["daily-memory"].starts_with("## Memory of 2026-01-18\n"));
+    });
+}
+
+#[test]
+fn daily_the_session_resets_at_4_in_the_morning() {
+    let transcript = talk(&[
+        ("18T22:00", U, "one"),
+        ("18T22:01", A, "two"),
+        ("19T03:59", U, "three"),
+        ("19T03:59", A, "four"),
+        ("19T04:00", U, "five"),
+        ("19T04:01", A, "six"),
+        ("19T23:00", U, "seven"),
+        ("19T23:01", A, "eight"),
+    ]);
+    let plan = real("gsv-daily", 200_000, &[]);
+    assert_eq!(ledgers(&transcript, &plan), ["V", "VVV", "....V", "....VVV"]);
+    // "At a specified hour (default 4 AM)".
+    let later = real("gsv-daily", 200_000, &[("when", "{ hour = 23 }")]);
+    assert_eq!(ledgers(&transcript, &later)[3], "......V");
+}
+
+#[test]
+fn idle_the_session_resets_after_a_period_of_inactivity() {
+    let transcript = talk(&[
+        ("18T10:00", U, "one"),
+        ("18T10:01", A, "two"),
+        ("18T11:01", U, "three"),
+        ("18T11:02", A, "four"),
+        ("18T12:03", U, "five"),
+        ("18T12:04", A, "six"),
+    ]);
+    let plan = real("gsv-idle", 200_000, &[]);
+    assert_eq!(ledgers(&transcript, &plan), ["V", "VVV", "....V"]);
+    let minutes = real("gsv-idle", 200_000, &[("when", "{ idle_minutes = 30 }")]);
+    assert_eq!(ledgers(&transcript, &minutes)[1], "..V");
+}
+
+#[test]
+fn every_policy_obeys_the_command() {
+    for name in ["gsv-daily", "gsv-idle"] {
+        let plan = real(name, 200_000, &[]);
+        assert_eq!(ledgers(&asked_to_reset(), &plan)[3], "......V", "{name}");
+    }
+    // A command after a night: one session ends, not two.
+    let transcript = talk(&[
+        ("18T22:00", U, "one"),
+        ("18T22:01", A, "two"),
+        ("19T09:00", U, "/reset"),
+        ("19T09:01", A, "done"),
+    ]);
+    at_end(&transcript, &real("gsv-daily", 200_000, &[]), &Scripted::default(), |session| {
+        let files = files(session);
+        assert_eq!(files.keys().filter(|path| path.contains("/sessions/")).count(), 1);
+    });
+}
+
+/// Compacted at the first request (messages 0 and 1) and after the reset.
+fn compacted_and_reset() -> Transcript {
+    talk(&[
+        ("18T10:00", U, ""),
+        ("18T10:01", U, ""),
+        ("18T10:02", U, ""),
+        ("18T10:03", A, "ok"),
+        ("18T10:04", U, "/reset"),
+        ("18T10:05", U, ""),
+        ("18T10:06", U, ""),
+        ("18T10:07", U, ""),
+        ("18T10:08", A, "ok"),
+    ])
+}
+
+#[test]
+fn each_compaction_archives_the_original_messages_it_folded_as_a_part() {
+    let transcript = compacted_and_reset();
+    at(&transcript, &compacting(), &Scripted::default(), 0, |session| {
+        assert_eq!(ledger(session), "FFV");
+        let files = files(session);
+        let bytes = &files["agents/main/sessions/session-1-part1.jsonl.gz"];
+        assert_eq!(read_archive(bytes).unwrap(), transcript.messages[..2]);
+        assert!(!files.contains_key("agents/main/sessions/session-1.jsonl.gz"));
+    });
+    // The whole session's archive holds them too, and parts are counted anew.
+    at_end(&transcript, &compacting(), &Scripted::default(), |session| {
+        assert_eq!(ledger(session), "....FFFV");
+        let files = files(session);
+        assert_eq!(archived(&files, "session-1-part1"), ids(0..2));
+        assert_eq!(archived(&files, "session-1"), ids(0..4));
+        assert_eq!(archived(&files, "session-2-part1"), ids(4..7));
+        assert_eq!(files.len(), 4, "and the memories of the day");
+    });
+}
+
+#[test]
+fn the_extractions_of_a_day_append_to_one_file_and_see_those_before() {
+    let compactor = Scripted::default();
+    at_end(&compacted_and_reset(), &compacting(), &compactor, |session| {
+        let file = String::from_utf8(files(session)["agents/main/memory/2026-01-18.md"].clone());
+        let section = |time: &str, n: u32| {
+            format!("### Extracted from context compaction (10:{time})\n\n- memory {n}\n")
+        };
+        let expected = [section("02", 0), section("04", 1), section("07", 2)].join("\n");
+        assert_eq!(file.unwrap(), expected);
+    });
+    let known: Vec<usize> = compactor.asked().iter().map(|(_, known)| known.len()).collect();
+    assert_eq!(known, [0, 1, 2]);
+}
+
+#[test]
+fn the_last_extraction_reads_the_summary_of_what_was_compacted() {
+    let compactor = Scripted::default();
+    at_end(&compacted_and_reset(), &compacting(), &compactor, |_| {});
+    let (texts, _) = &compactor.asked()[1];
+    let marker = "[Conversation summary from automatic context compaction]\n\nsummary 0";
+    assert_eq!(texts[..], [marker.to_owned(), even(40), "ok".to_owned()]);
+}
+
+#[test]
+fn a_new_session_counts_its_own_images() {
+    let mut transcript = compacted_and_reset();
+    for image in [0, 5] {
+        transcript.messages[image].blocks.push(Block::Image { media_type: None });
+    }
+    let summary = |request| {
+        at(&transcript, &compacting(), &Scripted::default(), request, |session| {
+            let sent = sent(session).into_iter().map(|(_, text)| text);
+            sent.into_iter().find(|text| text.contains("[Conversation summary")).unwrap()
+        })
+    };
+    for request in [0, 1] {
+        let summary = summary(request);
+        assert!(summary.contains("[Images in the compacted messages: 1."), "{summary}");
+    }
+}
+
+/// The preset as its file has it, with the commented stage of MEMORY.md.
+fn with_memory_md(text: &str) -> Plan {
+    let file = include_str!("../strategies/gsv.toml");
+    let (before, stage) = file.split_once("# [[stage]]\n").expect("the stage is there");
+    let stage = stage.replace("# ", "");
+    let prompt = |name: &str| match name {
+        "MEMORY.md" => Some(text.to_owned()),
+        "prompts/chunked-summary.md" => {
+            Some(include_str!("../strategies/prompts/chunked-summary.md").to_owned())
+        }
+        _ => None,
+    };
+    let preset = Preset::parse("gsv.toml", &format!("{before}[[stage]]\n{stage}"), &[], &prompt);
+    plan(preset.unwrap(), 200_000)
+}
+
+#[test]
+fn memory_md_is_in_the_system_prompt_of_main_sessions_only() {
+    let plan = with_memory_md("# Long-term\nAda's birthday: {{ 2 May }}\n");
+    let mut transcript = asked_to_reset();
+    for (id, loaded) in [("log", true), ("log#sidechain-1", false), ("sidechain", true)] {
+        transcript.id = id.to_owned();
+        for request in 0..5 {
+            at(&transcript, &plan, &Scripted::default(), request, |session| {
+                let notes = notes(session);
+                let note = notes.values().find(|text| text.starts_with("# Long-term"));
+                let text = "# Long-term\nAda's birthday: {{ 2 May }}".to_owned();
+                assert_eq!(note, Some(&text).filter(|_| loaded), "{id}, {request}");
+            });
+        }
+    }
+    at_end(&asked_to_reset(), &gsv(), &Scripted::default(), |session| {
+        assert_eq!(notes(session).into_keys().collect::<Vec<_>>(), ["daily-memory"], "by default");
+    });
+}
+
+#[test]
+fn daily_memories_are_loaded_for_all_sessions() {
+    let mut transcript = asked_to_reset();
+    transcript.id = "log#sidechain-1".to_owned();
+    at_end(&transcript, &with_memory_md("mine"), &Scripted::default(), |session| {
+        assert_eq!(notes(session).into_keys().collect::<Vec<_>>(), ["daily-memory"]);
+    });
+}
+
+#[test]
+fn a_call_whose_result_is_awaited_stays_with_what_follows_it() {
+    let mut transcript = talk(&[
+        ("18T10:00", U, "hello"),
+        ("18T10:01", A, ""),
+        ("18T10:02", U, "/reset"),
+        ("18T10:03", A, "later"),
+        ("18T10:04", U, "well?"),
+        ("18T10:05", A, "so"),
+    ]);
+    transcript.messages[1].blocks = vec![common::call("c", "x")];
+    transcript.messages[3].role = Role::Tool;
+    transcript.messages[3].blocks = vec![common::result("c", 5)];
+    assert_eq!(ledgers(&transcript, &gsv())[1], ".VVVV");
+}
+
+#[test]
+fn a_reset_system_goes_on_from_a_saved_session_at_every_message() {
+    let (transcript, plan) = (compacted_and_reset(), compacting());
+    let subject = subject(transcript);
+    let (one, other) = (Scripted::default(), Scripted::default());
+    let mut straight = Session::open(&subject, &plan, &one).unwrap();
+    let mut resumed = Session::open(&subject, &plan, &other).unwrap();
+    block_on(async {
+        loop {
+            let saved = serde_json::to_string(&resumed.save()).unwrap();
+            let saved = serde_json::from_str(&saved).unwrap();
+            resumed = Session::restore(&subject, &plan, &other, saved).unwrap();
+            let more = straight.step().await.unwrap();
+            assert_eq!(resumed.step().await.unwrap(), more);
+            assert_eq!(sent(&resumed), sent(&straight));
+            assert_eq!(resumed.stored(), straight.stored());
+            assert_eq!(resumed.save(), straight.save());
+            if !more {
+                break;
+            }
+        }
+    });
+    assert_eq!(one.asked(), other.asked());
+    assert_eq!(one.asked().len(), 3);
+}
