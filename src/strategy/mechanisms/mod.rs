@@ -19,7 +19,7 @@ mod snapshot_dedup;
 mod tests;
 
 pub use command::ITS_WORDS;
-pub(crate) use command::{SPEC as COMMAND, named_files};
+pub(crate) use command::{HTTP, SPEC as COMMAND, named_files, told_address};
 
 use super::preset::MechanismSpec;
 
@@ -30,6 +30,7 @@ pub static MECHANISMS: &[&MechanismSpec] = &[
     &continuation::SPEC,
     &empty::SPEC,
     &fifo::SPEC,
+    &command::HTTP,
     &id_list::SPEC,
     &prune::SPEC,
     &recorded::SPEC,
