@@ -269,6 +269,7 @@ fn samples() -> Vec<(&'static str, Vec<u8>)> {
         ("claude-code", read("claude-code.jsonl")),
         ("pi", read("pi.jsonl")),
         ("codex", read("codex.jsonl")),
+        ("opencode", read("opencode.json")),
         ("locomo", read("locomo.json")),
         ("beam", read("beam/7/chat.json")),
         ("openai-chat", read("openai-chat.json")),

@@ -330,7 +330,10 @@ fn show(name: &str, window: Option<u64>) -> Result<String, Failure> {
         if let Some((of, share)) = stage.target {
             let _ = writeln!(text, "  down to {share} of {}", of.as_str());
         }
-        for (key, value) in &preset.effective(stage, window, true) {
+        // An address may hold a password, and is told below without it.
+        let told = |key: &str| !(stage.mechanism.name == "http" && key == "url");
+        let effective = preset.effective(stage, window, true);
+        for (key, value) in effective.iter().filter(|(key, _)| told(key)) {
             let written = stage.parameters.get(key).filter(|written| *written != value);
             let written = written.map_or_else(String::new, |w| format!("  (written: {w})"));
             let _ = writeln!(text, "  {key} = {value}{written}");
@@ -342,6 +345,13 @@ fn show(name: &str, window: Option<u64>) -> Result<String, Failure> {
             "\nruns `{}` in {} with your rights: run it only if you trust it",
             command.join(" "),
             folder.display()
+        );
+    }
+    for server in preset.servers() {
+        let _ = writeln!(
+            text,
+            "\nsends the conversation to {server}: run it only if you trust it; the hash of the \
+             preset does not cover what it does"
         );
     }
     if let Some(native) = preset.native_window.filter(|n| *n != window) {

@@ -2,7 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::model::{Block, Message, Probe, Role, Transcript};
+use crate::model::{Block, Message, Piece, Probe, Role, Transcript};
 
 use super::error::Problem;
 
@@ -126,6 +126,16 @@ fn check_positions(transcript: &Transcript) -> Result<(), String> {
         let n = n + 1;
         if compaction.after > count || compaction.kept_from > compaction.after {
             return Err(format!("compaction {n} lies outside the transcript of {count} messages"));
+        }
+        let apart = compaction.pieces.iter().filter_map(|piece| match piece {
+            Piece::Message(index) => Some(*index),
+            Piece::Text { .. } => None,
+        });
+        if !apart.clone().is_sorted() || apart.clone().any(|index| index >= compaction.kept_from) {
+            return Err(format!("compaction {n} keeps messages that are not in order or its tail"));
+        }
+        if compaction.texts().any(|(role, _)| role == Role::Tool) {
+            return Err(format!("compaction {n} puts a text in the place of a tool's result"));
         }
         if compaction.after < last {
             return Err(format!("compaction {n} stands before the one before it"));

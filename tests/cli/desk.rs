@@ -46,7 +46,9 @@ impl Desk {
     /// A desk on which the fixtures lie.
     pub fn with_sessions() -> Self {
         let desk = Self::new();
-        for name in ["claude-code.jsonl", "pi.jsonl", "codex.jsonl", "openai-chat.json"] {
+        for name in
+            ["claude-code.jsonl", "pi.jsonl", "codex.jsonl", "opencode.json", "openai-chat.json"]
+        {
             std::fs::copy(fixture(name), desk.path(name)).unwrap();
         }
         desk

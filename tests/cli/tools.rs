@@ -8,6 +8,7 @@ fn an_imported_session_benches_to_the_same_requests_as_its_original() {
         ("claude-code", "claude-code.jsonl"),
         ("pi", "pi.jsonl"),
         ("codex", "codex.jsonl"),
+        ("opencode", "opencode.json"),
         ("openai-chat", "openai-chat.json"),
         ("auto", "claude-code.jsonl"),
     ] {

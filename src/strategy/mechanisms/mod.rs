@@ -31,7 +31,7 @@ mod tests;
 
 pub use archive::{ArchiveError, read_archive};
 pub use command::ITS_WORDS;
-pub(crate) use command::{SPEC as COMMAND, named_files};
+pub(crate) use command::{HTTP, SPEC as COMMAND, named_files, told_address};
 pub use continuation::Summary as GencodeSummary;
 pub use extraction::ToolUsage;
 pub use gencode_session::{
@@ -48,6 +48,7 @@ pub static MECHANISMS: &[&MechanismSpec] = &[
     &empty::SPEC,
     &fifo::SPEC,
     &guidance::SPEC,
+    &command::HTTP,
     &id_list::SPEC,
     &mask::SPEC,
     &prune::SPEC,

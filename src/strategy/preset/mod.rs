@@ -22,7 +22,7 @@ use toml::Table;
 pub use build::{Build, BuiltStage, MechanismSpec, Scale};
 pub use builtin::{builtin, builtin_names};
 
-use super::mechanisms::COMMAND;
+use super::mechanisms::{COMMAND, HTTP, told_address};
 use super::recovery::RecoverySpec;
 use super::trigger::{At, Of, When};
 use crate::tokens::Estimator;
@@ -164,6 +164,13 @@ impl Preset {
     pub fn commands(&self) -> impl Iterator<Item = (&Path, Vec<&str>)> {
         let stages = self.stages.iter().filter(|s| s.mechanism.name == COMMAND.name);
         stages.filter_map(move |stage| Some((self.folder.as_deref()?, words(&stage.parameters))))
+    }
+
+    /// The address of each server that it asks, without what is secret. What
+    /// the server does is no part of the preset's hash.
+    pub fn servers(&self) -> impl Iterator<Item = String> {
+        let stages = self.stages.iter().filter(|s| s.mechanism.name == HTTP.name);
+        stages.filter_map(|stage| told_address(&stage.parameters))
     }
 
     /// Whether a stage calls the compactor.

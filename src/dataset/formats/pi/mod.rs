@@ -19,7 +19,9 @@ use crate::dataset::check::Draft;
 use crate::dataset::detect::Head;
 use crate::dataset::error::{DatasetError, Problem};
 use crate::dataset::source::Source;
-use crate::model::{Block, Message, Piece, RecordedCompaction, RecordedTrigger, Role, Usage};
+use crate::model::{
+    Block, Message, Piece, RecordedCall, RecordedCompaction, RecordedTrigger, Role,
+};
 
 /// pi's session log.
 pub struct Pi;
@@ -225,14 +227,7 @@ impl Reader {
             self.models.add(model);
             self.metadata.insert(model.clone());
         }
-        let usage = message.usage.filter(|_| !failed).map(|usage| Usage {
-            input: usage.input,
-            cache_read: usage.cache_read,
-            cache_write_5m: usage.cache_write,
-            cache_write_1h: 0,
-            output: usage.output,
-            output_final: whole,
-        });
+        let usage = message.usage.filter(|_| !failed).map(|usage| usage.usage(whole));
         let blocks = self.blocks(message.content)?;
         self.draft.push(
             Message {
@@ -291,6 +286,11 @@ impl Reader {
             // pi does not say whether the user asked for it.
             trigger: RecordedTrigger::Unknown,
             tokens_before: compaction.tokens_before,
+            call: compaction.usage.map(|usage| RecordedCall {
+                model: None,
+                usage: usage.usage(true),
+                latency_ms: None,
+            }),
             at: header.timestamp,
             ..RecordedCompaction::default()
         });

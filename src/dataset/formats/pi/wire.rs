@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 use crate::dataset::error::Problem;
 use crate::dataset::formats::content::Content;
 use crate::dataset::source::parse;
+use crate::model::Usage;
 
 pub(super) struct Entry {
     pub(super) line: u64,
@@ -47,6 +48,8 @@ pub(super) struct Compaction {
     pub(super) first_kept_entry_index: Option<usize>,
     pub(super) first_kept_entry_id: Option<String>,
     pub(super) tokens_before: Option<u64>,
+    /// Of the call that wrote the summary, since 2026.
+    pub(super) usage: Option<WireUsage>,
 }
 
 #[derive(Deserialize)]
@@ -109,6 +112,20 @@ pub(super) struct WireUsage {
     pub(super) cache_read: u64,
     #[serde(default)]
     pub(super) cache_write: u64,
+}
+
+impl WireUsage {
+    /// The same in the vocabulary of the model.
+    pub(super) fn usage(&self, output_final: bool) -> Usage {
+        Usage {
+            input: self.input,
+            cache_read: self.cache_read,
+            cache_write_5m: self.cache_write,
+            cache_write_1h: 0,
+            output: self.output,
+            output_final,
+        }
+    }
 }
 
 pub(super) fn read_entry(text: &str) -> Result<(Header, Body), Problem> {

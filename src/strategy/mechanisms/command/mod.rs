@@ -5,11 +5,14 @@
 //! cell alone. Whatever it does wrong fails the cell, with the call and the
 //! program's last words; it never fails the run, and it leaves no process
 //! behind. `strategies/README.md` describes the protocol for those who write
-//! such programs.
+//! such programs. A server that speaks the same protocol over HTTP is asked in
+//! the same way.
 
 mod apply;
+mod peer;
 mod process;
 mod protocol;
+mod server;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -26,8 +29,10 @@ use crate::strategy::context::{Context, EntryId};
 use crate::strategy::host::{Host, Outcome, PresetState, Strategy, StrategyError, restored};
 use crate::strategy::preset::{Build, MechanismSpec};
 use apply::Change;
-use process::{Fault, Launch, Program};
+use peer::{Peer, Way};
+use process::Launch;
 use protocol::{Answer, Aside, CLOSE, PROTOCOL, Request, Shown, ShownCall};
+use server::Address;
 
 /// Asks a program.
 pub static SPEC: MechanismSpec = MechanismSpec {
@@ -36,7 +41,17 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     uses_compactor: false,
     is_view: false,
     scales: &[],
-    build: |build| Ok(Box::new(Asker::new(build)?)),
+    build: |build| Ok(Box::new(Asker::of_program(build)?)),
+};
+
+/// Asks a server.
+pub static HTTP: MechanismSpec = MechanismSpec {
+    name: "http",
+    summary: "Asks a server of your own for the new context, by POST of JSON",
+    uses_compactor: false,
+    is_view: false,
+    scales: &[],
+    build: |build| Ok(Box::new(Asker::of_server(build)?)),
 };
 
 /// What stands in an error before the words of a program, which may quote the
@@ -60,6 +75,18 @@ struct Parameters {
     #[serde(default)]
     timeouts: Timeouts,
     /// Handed to the program as they are.
+    #[serde(default)]
+    parameters: Table,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ServerParameters {
+    /// Where every message is sent.
+    url: String,
+    #[serde(default)]
+    timeouts: Timeouts,
+    /// Handed to the server as they are.
     #[serde(default)]
     parameters: Table,
 }
@@ -93,14 +120,20 @@ pub(crate) fn named_files(stage: &Table) -> impl Iterator<Item = (&str, bool)> {
     command.map(|(_, word)| (word, false)).chain(files.map(|file| (file, true)))
 }
 
-/// Puts questions to the program of one cell.
+/// The address of a stage's server, as it may be shown.
+pub(crate) fn told_address(stage: &Table) -> Option<String> {
+    let url = stage.get("url").and_then(toml::Value::as_str)?;
+    Address::new(url).ok().map(|address| address.to_string())
+}
+
+/// Puts questions to the program, or the server's session, of one cell.
 struct Asker {
-    launch: Launch,
+    way: Way,
     preset: String,
     stage: usize,
     parameters: Json,
     timeouts: Timeouts,
-    program: Option<Program>,
+    program: Option<Peer>,
     /// What the program was sent, and which text of it.
     seen: BTreeMap<EntryId, Option<blake3::Hash>>,
     calls: u32,
@@ -110,7 +143,7 @@ struct Asker {
 }
 
 impl Asker {
-    fn new(build: &Build<'_>) -> Result<Self, String> {
+    fn of_program(build: &Build<'_>) -> Result<Self, String> {
         let Parameters { command, files, timeouts, parameters } = build.read()?;
         let Some((program, arguments)) = command.split_first() else {
             return Err("`command` must name a program, such as [\"python3\", \"mine.py\"]".into());
@@ -119,16 +152,32 @@ impl Asker {
             return Err("`command` and `files` must name something".to_owned());
         }
         let folder = build.folder.ok_or("a program runs only from a preset file of your own")?;
+        let launch = Launch {
+            program: program.clone(),
+            arguments: arguments.to_vec(),
+            folder: folder.to_owned(),
+        };
+        Self::new(build, Way::Program(launch), timeouts, parameters)
+    }
+
+    fn of_server(build: &Build<'_>) -> Result<Self, String> {
+        let ServerParameters { url, timeouts, parameters } = build.read()?;
+        build.folder.ok_or("a server is asked only by a preset file of your own")?;
+        Self::new(build, Way::Server(Address::new(&url)?), timeouts, parameters)
+    }
+
+    fn new(
+        build: &Build<'_>,
+        way: Way,
+        timeouts: Timeouts,
+        parameters: Table,
+    ) -> Result<Self, String> {
         let Timeouts { start, call, total } = timeouts;
         if [start, call, total].iter().any(|s| !(*s > 0.0 && *s <= LONGEST_WAIT)) {
             return Err(format!("`timeouts` are seconds above 0, at most {LONGEST_WAIT}"));
         }
         Ok(Self {
-            launch: Launch {
-                program: program.clone(),
-                arguments: arguments.to_vec(),
-                folder: folder.to_owned(),
-            },
+            way,
             preset: build.preset.to_owned(),
             stage: build.stage,
             parameters: serde_json::to_value(parameters).map_err(|e| e.to_string())?,
@@ -143,10 +192,9 @@ impl Asker {
 
     /// The cell's error.
     fn error(&self, during: &str, problem: &str) -> StrategyError {
-        let program = [std::slice::from_ref(&self.launch.program), &self.launch.arguments].concat();
         StrategyError::Program {
             preset: self.preset.clone(),
-            program: program.join(" "),
+            program: self.way.to_string(),
             during: during.to_owned(),
             problem: problem.to_owned(),
         }
@@ -155,10 +203,10 @@ impl Asker {
     /// Puts one message to the program. One that fails is ended.
     async fn ask(
         &mut self,
-        mut program: Program,
+        mut program: Peer,
         request: &Request<'_>,
         limit: f64,
-    ) -> Result<(Program, Answer), String> {
+    ) -> Result<(Peer, Answer), String> {
         let line = serde_json::to_string(request).expect("plain data serialises");
         let before = Instant::now();
         let total = Duration::from_secs_f64(self.timeouts.total);
@@ -168,7 +216,7 @@ impl Asker {
         let answer = match asked {
             Ok(answer) => answer,
             Err(fault) => {
-                let late = matches!(fault, Fault::Late(_)) && self.waited >= total;
+                let late = fault.is_late() && self.waited >= total;
                 let (mut why, words) = program.post_mortem(&fault).await;
                 if late {
                     why = format!("its {} s in total are used up", self.timeouts.total);
@@ -188,11 +236,11 @@ impl Asker {
     }
 
     /// The program, started if it does not run.
-    async fn running(&mut self, host: &Host<'_>) -> Result<Program, StrategyError> {
+    async fn running(&mut self, host: &Host<'_>) -> Result<Peer, StrategyError> {
         if let Some(program) = self.program.take() {
             return Ok(program);
         }
-        let started = Program::start(&self.launch);
+        let started = Peer::start(&self.way);
         let program = started.map_err(|fault| self.error("at its start", &fault.to_string()))?;
         let (preset, parameters, state) =
             (self.preset.clone(), self.parameters.clone(), self.state.clone());

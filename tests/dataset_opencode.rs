@@ -1,0 +1,295 @@
+//! OpenCode exports: how one becomes a transcript, and what is wrong with others.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use recap::dataset::{Dataset, DatasetError, LoadOptions, Problem, load};
+use recap::model::{Block, Piece, RecordedTrigger, Role, Transcript, Usage};
+use serde_json::{Value as Json, json};
+
+fn fixture() -> Json {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/dataset/opencode.json");
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn try_read(export: &Json) -> Result<Dataset, DatasetError> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("session.json");
+    std::fs::write(&path, serde_json::to_string_pretty(export).unwrap()).unwrap();
+    load(&path, &LoadOptions::default())
+}
+
+#[track_caller]
+fn read(export: &Json) -> Transcript {
+    let mut dataset = try_read(export).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(dataset.transcripts.len(), 1);
+    dataset.transcripts.remove(0)
+}
+
+#[track_caller]
+fn refused(export: &Json) -> String {
+    try_read(export).expect_err("it is refused").to_string()
+}
+
+/// One word a message.
+fn outline(transcript: &Transcript) -> Vec<String> {
+    let word = |m: &recap::model::Message| match m.tool_result() {
+        Some((call, _)) => format!("result:{call}"),
+        None => m.role.as_str().to_owned(),
+    };
+    transcript.messages.iter().map(word).collect()
+}
+
+/// An export of these messages: `(id, role, parts)`.
+fn export(messages: &[(&str, &str, Json)]) -> Json {
+    let message = |(id, role, parts): &(&str, &str, Json)| {
+        json!({"info": {"id": id, "sessionID": "ses_1", "role": role, "time": {"created": 1}},
+               "parts": parts})
+    };
+    let messages: Vec<Json> = messages.iter().map(message).collect();
+    json!({"info": {"id": "ses_1"}, "messages": messages})
+}
+
+fn said(text: &str) -> Json {
+    json!({"type": "text", "text": text})
+}
+
+fn tool(call: &str, state: Json) -> Json {
+    json!({"type": "tool", "id": format!("prt-{call}"), "callID": call, "tool": "read", "state": state})
+}
+
+#[test]
+fn steps_are_requests_and_results_follow_in_the_order_of_their_calls() {
+    let transcript = read(&fixture());
+    let expected = [
+        "user",
+        "assistant",
+        "result:call_a",
+        "result:call_b",
+        "assistant",
+        "result:call_c",
+        "user",
+        "assistant",
+        "user",
+        "assistant",
+        "user",
+    ];
+    assert_eq!(outline(&transcript), expected);
+    assert_eq!(transcript.requests().collect::<Vec<_>>(), [1, 4, 7, 9]);
+    let ids = [1, 4].map(|at: usize| transcript.messages[at].id.as_str());
+    assert_eq!(ids, ["msg_2", "msg_2#2"]);
+    let usage = |input, cache_read, output| {
+        Some(Usage { input, cache_read, output, output_final: true, ..Usage::default() })
+    };
+    assert_eq!(transcript.messages[1].usage, usage(1_000, 0, 50));
+    assert_eq!(transcript.messages[4].usage, usage(100, 1_050, 30));
+    let failed = &transcript.messages[5].blocks[0];
+    assert!(
+        matches!(failed, Block::ToolResult { text, is_error: true, .. } if text == "exit 1"),
+        "{failed:?}"
+    );
+    assert_eq!(
+        transcript.messages[2].at,
+        Some(Timestamp::from_millisecond(1_770_000_003_000).unwrap())
+    );
+    assert_eq!(transcript.model.as_deref(), Some("gpt-5"));
+    assert_eq!(transcript.project.as_deref(), Some("plant"));
+    for own in ["ses_1", "quiet-valve", "1.2.5", "/home/ada/plant", "/home/ada"] {
+        assert!(transcript.metadata.iter().any(|value| value == own), "{own}");
+    }
+}
+
+#[test]
+fn what_is_not_sent_is_no_part_of_a_message() {
+    let transcript = read(&fixture());
+    let all: String = transcript.messages.iter().map(|m| m.sent() + "\n").collect();
+    for absent in ["SECRET DIFF", "not sent", "I look.", "What did we do", "4210.\n\n"] {
+        assert!(!all.contains(absent), "{absent}");
+    }
+    assert_eq!(transcript.messages[0].images(), 1);
+    assert!(transcript.messages[0].sent().contains("Called the Read tool"));
+    assert_eq!(transcript.messages[1].reasoning(), "I look.");
+    let left = &transcript.left_out;
+    let counts = ["text that was not sent", "patch part", "response that failed"];
+    assert_eq!(counts.map(|reason| left.get(reason).copied()), [Some(1); 3], "{left:?}");
+}
+
+#[test]
+fn a_compaction_is_a_question_and_its_summary_in_front_of_the_tail() {
+    let compactions = read(&fixture()).compactions;
+    let [pruned, folded] = &compactions[..] else { panic!("{compactions:?}") };
+    // Pruned at 30 s: behind the first response's six messages.
+    assert_eq!((pruned.after, pruned.kept_from), (6, 0));
+    assert_eq!(pruned.cleared, ["call_a"]);
+    assert_eq!((pruned.summary.as_deref(), pruned.tokens_before), (None, Some(1_150)));
+    assert_eq!((folded.after, folded.kept_from), (8, 6), "the tail begins at msg_3");
+    let text = "The limit in src/valve.rs is 4210.";
+    assert_eq!(folded.summary.as_deref(), Some(text));
+    let piece = |role, text: &str| Piece::Text { role, text: text.to_owned() };
+    let question = piece(Role::User, "What did we do so far?");
+    assert_eq!(folded.pieces, [question, piece(Role::Assistant, text)]);
+    assert_eq!((folded.trigger, folded.tokens_before), (RecordedTrigger::Auto, Some(900)));
+    let call = folded.call.as_ref().unwrap();
+    assert_eq!((call.usage.prompt(), call.usage.output), (800, 40));
+    assert_eq!((call.model.as_deref(), call.latency_ms), (Some("gpt-5"), Some(5_000.0)));
+}
+
+#[test]
+fn a_summary_that_failed_or_was_cut_is_no_compaction() {
+    let mut failed = fixture();
+    failed["messages"][5]["info"]["error"] = json!({"name": "APIError"});
+    let transcript = read(&failed);
+    assert_eq!(transcript.compactions.len(), 1);
+    assert_eq!(transcript.left_out["response that failed"], 2);
+    let mut cut = fixture();
+    cut["messages"][5]["info"].as_object_mut().unwrap().remove("finish");
+    let transcript = read(&cut);
+    assert_eq!(transcript.compactions.len(), 1);
+    // Both were sent as they are.
+    assert_eq!(transcript.messages[8].sent(), "What did we do so far?");
+    assert_eq!(transcript.messages[9].sent(), "The limit in src/valve.rs is 4210.");
+}
+
+#[test]
+fn a_summary_that_nobody_asked_for_stands_alone() {
+    let mut old = fixture();
+    old["messages"].as_array_mut().unwrap().remove(4);
+    let compaction = &read(&old).compactions[1];
+    assert_eq!((compaction.after, compaction.kept_from), (8, 8));
+    assert_eq!(compaction.trigger, RecordedTrigger::Unknown);
+    assert!(matches!(&compaction.pieces[..], [Piece::Text { role: Role::Assistant, .. }]));
+}
+
+#[test]
+fn a_call_that_came_to_no_end_has_no_result_yet_or_is_told_as_interrupted() {
+    let running = json!([tool("a", json!({"status": "running", "input": {}}))]);
+    let last = export(&[("m1", "user", json!([said("go")])), ("m2", "assistant", running.clone())]);
+    assert_eq!(outline(&read(&last)), ["user", "assistant"]);
+    let more = export(&[
+        ("m1", "user", json!([said("go")])),
+        ("m2", "assistant", running),
+        ("m3", "user", json!([said("on")])),
+    ]);
+    let transcript = read(&more);
+    assert_eq!(outline(&transcript), ["user", "assistant", "result:a", "user"]);
+    assert_eq!(transcript.messages[2].sent(), "[Tool execution was interrupted]");
+    let kept = json!({"status": "error", "input": {}, "error": "aborted",
+                      "metadata": {"interrupted": true, "output": "half"}});
+    let partial = export(&[
+        ("m1", "user", json!([said("go")])),
+        ("m2", "assistant", json!([tool("a", kept)])),
+    ]);
+    assert_eq!(read(&partial).messages[2].sent(), "half");
+}
+
+#[test]
+fn a_call_id_that_a_provider_gives_again_is_told_apart() {
+    let done = || tool("call_0", json!({"status": "completed", "input": {}, "output": "x"}));
+    let mut again = done();
+    again["id"] = json!("prt-other");
+    let twice = export(&[
+        ("m1", "user", json!([said("go")])),
+        ("m2", "assistant", json!([done()])),
+        ("m3", "assistant", json!([again])),
+    ]);
+    let expected = ["user", "assistant", "result:call_0", "assistant", "result:prt-other"];
+    assert_eq!(outline(&read(&twice)), expected);
+}
+
+#[test]
+fn reasoning_is_in_the_output_whether_or_not_it_was_counted_there() {
+    let of = |tokens: Json| {
+        let parts = json!([said("x"), {"type": "step-finish", "tokens": tokens}]);
+        read(&export(&[("m1", "assistant", parts)])).messages[0].usage.map(|u| u.output)
+    };
+    let cache = json!({"read": 5, "write": 1});
+    let held = json!({"total": 46, "input": 10, "output": 30, "reasoning": 20, "cache": cache});
+    assert_eq!(of(held), Some(30));
+    let apart = json!({"total": 66, "input": 10, "output": 30, "reasoning": 20, "cache": cache});
+    assert_eq!(of(apart), Some(50));
+    assert_eq!(of(json!({"input": 10, "output": 30, "reasoning": 20})), Some(30));
+    for odd in [json!(-1), json!(1e300), json!(0.5)] {
+        let tokens = json!({"input": odd, "output": 3});
+        let parts = json!([said("x"), {"type": "step-finish", "tokens": tokens}]);
+        let transcript = read(&export(&[("m1", "assistant", parts)]));
+        assert_eq!(transcript.messages[0].usage, None);
+        assert_eq!(transcript.left_out["token counts that are none"], 1);
+    }
+}
+
+#[test]
+fn a_system_prompt_that_old_exports_name_is_the_preamble() {
+    let mut old = export(&[
+        ("m1", "user", json!([said("go")])),
+        ("m2", "assistant", json!([said("a")])),
+        ("m3", "assistant", json!([said("b")])),
+        ("m4", "assistant", json!([said("c")])),
+    ]);
+    old["messages"][1]["info"]["system"] = json!(["Be brief.", ""]);
+    old["messages"][2]["info"]["system"] = json!(["Be brief."]);
+    old["messages"][3]["info"]["system"] = json!(["Be long."]);
+    let transcript = read(&old);
+    assert_eq!(transcript.preamble.system, ["Be brief."]);
+    assert_eq!(transcript.preamble_changes.len(), 1);
+    assert_eq!(transcript.preamble_changes[0].before, 3);
+}
+
+#[test]
+fn hostile_exports_are_refused_with_their_place() {
+    let go = || ("m1", "user", json!([said("go")]));
+    let with = |parts: Json| export(&[go(), ("m2", "assistant", parts)]);
+    let cases: Vec<(Json, &str)> = vec![
+        (export(&[go(), go()]), "second message with id `m1`"),
+        (export(&[("m1", "robot", json!([]))]), "unknown role `robot`"),
+        (
+            with(json!([{"type": "tool", "callID": "a", "state": {"status": "completed"}}])),
+            "`tool`",
+        ),
+        (with(json!([tool("a", json!({"status": "completed"}))])), "lacks `output`"),
+        (with(json!([tool("a", json!({"status": "odd"}))])), "unknown status `odd`"),
+        (with(json!([{"type": "text"}])), "lacks `text`"),
+        (with(json!([{"type": "tool", "tool": "x", "state": {"status": "running"}}])), "`callID`"),
+        (with(json!([7])), "messages[1].parts[0]"),
+        (with(json!([{"type": 7}])), "messages[1].parts[0].type"),
+        (
+            json!({"info": {"id": "ses_1"}, "messages": [{"info": {"id": 1, "role": "user"}}]}),
+            "info.id",
+        ),
+    ];
+    for (export, says) in cases {
+        let error = refused(&export);
+        assert!(error.contains(says), "`{says}` is missing in {error}");
+    }
+    let mut late = export(&[go()]);
+    late["messages"][0]["info"]["time"]["created"] = json!(i64::MAX);
+    assert!(refused(&late).contains("out of range"));
+    let dataset = try_read(&json!({"info": {"id": "ses_1"}, "messages": []}));
+    assert!(matches!(
+        dataset.unwrap_err().problem,
+        Problem::NoConversation { .. } | Problem::NoTranscripts { .. }
+    ));
+}
+
+#[test]
+fn parents_in_a_circle_and_tails_of_nothing_are_passed_over() {
+    let mut odd = fixture();
+    for message in odd["messages"].as_array_mut().unwrap() {
+        let id = message["info"]["id"].clone();
+        message["info"]["parentID"] = id;
+    }
+    // No summary finds its question.
+    let compaction = &read(&odd).compactions[1];
+    assert_eq!((compaction.after, compaction.kept_from), (8, 8));
+    let mut lost = fixture();
+    lost["messages"][4]["parts"][0]["tail_start_id"] = json!("msg_99");
+    let compaction = &read(&lost).compactions[1];
+    assert_eq!((compaction.after, compaction.kept_from), (8, 8));
+}
+
+#[test]
+fn outputs_that_were_pruned_before_they_were_there_are_cleared_behind_them() {
+    let mut early = fixture();
+    early["messages"][1]["parts"][2]["state"]["time"]["compacted"] = json!(5);
+    let compaction = &read(&early).compactions[0];
+    assert_eq!((compaction.after, &compaction.cleared[..]), (3, &["call_a".to_owned()][..]));
+}
