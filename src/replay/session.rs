@@ -338,10 +338,13 @@ impl<'a> Session<'a> {
         &self.records
     }
 
-    /// The files that the system would have on its own disk now.
+    /// The files that the system would have on its own disk now, by path.
+    /// Stages of one system may keep the same ones.
     pub fn stored(&self) -> Vec<StoredFile> {
         let files = |running: &Running| running.mechanism.stored(&self.context, &self.shared);
-        self.stages.iter().flat_map(files).collect()
+        let files = self.stages.iter().flat_map(files);
+        let by_path: BTreeMap<String, StoredFile> = files.map(|f| (f.path.clone(), f)).collect();
+        by_path.into_values().collect()
     }
 
     fn finish(mut self) -> Ran {

@@ -209,7 +209,7 @@ fn live(context: &Context, compactor: &dyn Compactor) -> Live {
 }
 
 /// The numbered points of the template, which the reply is to be ordered by.
-fn headings(template: &str) -> Vec<String> {
+pub(super) fn headings(template: &str) -> Vec<String> {
     let numbered = |line: &str| {
         let (number, rest) = line.trim().split_once(". ")?;
         number.bytes().all(|b| b.is_ascii_digit()).then(|| rest.trim().to_owned())

@@ -9,8 +9,10 @@ mod fifo;
 mod folding;
 mod id_list;
 mod memories;
+mod notices;
 mod prune;
 mod recorded;
+mod rolling_sessions;
 mod session_state;
 mod sliding_window;
 mod snapshot_dedup;
@@ -33,6 +35,7 @@ pub static MECHANISMS: &[&MechanismSpec] = &[
     &id_list::SPEC,
     &prune::SPEC,
     &recorded::SPEC,
+    &rolling_sessions::SPEC,
     &session_state::SPEC,
     &sliding_window::SPEC,
     &snapshot_dedup::SPEC,
