@@ -15,8 +15,8 @@ use crate::replay::{Plan, Subject, WindowSpec};
 use crate::run::{Conduct, try_out};
 use crate::strategy::{Preset, builtin, builtin_names};
 
-/// Rows of a run where none is named: the controls, and the seven mechanisms
-/// in the order from plain to elaborate.
+/// Rows of a run where none is named: the controls, the seven mechanisms in the
+/// order from plain to elaborate, and the five systems (`semantics` 40).
 const DEFAULT: &[&str] = &[
     "full",
     "empty",
@@ -31,7 +31,9 @@ const DEFAULT: &[&str] = &[
     "chunked-summary",
     "arachne",
     "gencode",
-    "gencode-as-written",
+    "lis",
+    "zoea",
+    "gsv",
 ];
 
 /// Controls without which no row can be read.

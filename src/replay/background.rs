@@ -87,10 +87,14 @@ impl Session<'_> {
     fn land(&mut self, stage: usize, landed: InFlight) -> Result<(), String> {
         let InFlight { number, log, shared: (before, after), state, mut row, .. } = landed;
         let weight = self.context.weight();
+        if !self.shared.adopt(&before, after) {
+            row.error = Some("another session was opened before it was done".to_owned());
+            self.came_to_nothing(number, row);
+            return Ok(());
+        }
         self.context.land(log);
         self.adjust_reported(weight);
         self.reported = self.reported.filter(|_| !landed.forgets_usage);
-        self.shared.adopt(&before, after);
         self.stages[stage].mechanism.restore(state).map_err(|e| e.to_string())?;
         let changes = self.observe();
         row.request = self.requests.len() as u32;
@@ -109,11 +113,16 @@ impl Session<'_> {
     /// What the end of the session overtook has cost, and done nothing.
     pub(super) fn overtaken(&mut self) {
         for (_, InFlight { number, mut row, .. }) in std::mem::take(&mut self.in_flight) {
-            row.request = self.requests.len() as u32;
-            row.tokens_after = row.tokens_before;
             row.error = Some("the session ended before it was done".to_owned());
-            self.compactions.push((number, row));
+            self.came_to_nothing(number, row);
         }
+    }
+
+    /// A compaction that changed nothing and has cost what it cost.
+    fn came_to_nothing(&mut self, number: u32, mut row: CompactionRow) {
+        row.request = self.requests.len() as u32;
+        row.tokens_after = row.tokens_before;
+        self.compactions.push((number, row));
     }
 
     /// Goes on with what was in flight when the session was saved.

@@ -1,11 +1,13 @@
 //! The context at a probe point, with what became of the evidence.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::plan::Plan;
 use super::session::{Ran, Session};
 use super::subject::{Subject, text_hash};
 use crate::model::{CellRows, LedgerState, MessageIndex, Part, Preamble, Role, Snapshot};
+use crate::strategy::ClosedSession;
 
 /// Messages on each side of the evidence that the control `evidence` shows
 /// (`measures` §5).
@@ -22,6 +24,8 @@ pub struct Probed {
     pub evidence: Option<LedgerState>,
     /// Compactions since its evidence was last said; absent without evidence.
     pub age_compactions: Option<u32>,
+    /// The sessions that the strategy had closed by then, with a summary.
+    pub sessions: Arc<[ClosedSession]>,
 }
 
 impl Session<'_> {
@@ -36,6 +40,7 @@ impl Session<'_> {
         if asked.is_empty() {
             return;
         }
+        let sessions: Arc<[ClosedSession]> = self.shared.closed_sessions().into();
         for &probe in &asked {
             let evidence = &facts.probes[probe as usize].evidence;
             let states = evidence.iter().map(|&message| self.context.state(message));
@@ -48,6 +53,7 @@ impl Session<'_> {
                 snapshot: self.snapshots.len() as u32,
                 evidence: states.max(),
                 age_compactions: evidence.last().map(since),
+                sessions: Arc::clone(&sessions),
             });
         }
         let parts = self.parts();
@@ -111,6 +117,7 @@ pub(super) fn evidence_alone(subject: &Subject, plan: &Plan) -> Ran {
             snapshot: number,
             evidence: (!probe.evidence.is_empty()).then_some(LedgerState::Verbatim),
             age_compactions: (!probe.evidence.is_empty()).then_some(0),
+            sessions: Arc::default(),
         });
         snapshots.push(Snapshot {
             request: probe.request,

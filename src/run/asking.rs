@@ -15,12 +15,12 @@ use super::answerable::Stated;
 use super::pool::Seats;
 use crate::model::{
     Answer, Block, CellOutcome, Judgement, Message, NoAnswer, Part, ProbeFacts, ProbeRow,
-    Recovered, Snapshot, Verdict,
+    Recovered, Role, Snapshot, Verdict,
 };
 use crate::replay::{Probed, Replayed, Subject};
 use crate::seats::answerer::{Passage, Searched, Shown};
 use crate::seats::judge::Grading;
-use crate::strategy::{Archived, Channel, RecoverySpec};
+use crate::strategy::{Archived, ArchivedSession, Channel, ClosedSession, RecoverySpec};
 
 /// Something that is worked out once, however many cells wait for it.
 type Once<K, V> = Mutex<FxHashMap<K, Arc<OnceCell<V>>>>;
@@ -156,7 +156,7 @@ impl Asking {
     }
 
     /// The answers to the same probes of someone who can search everything
-    /// that was said before this request.
+    /// that was said before this request, and the sessions closed by then.
     async fn searched(
         &self,
         snapshot: &Snapshot,
@@ -166,12 +166,15 @@ impl Asking {
     ) -> Vec<Searched> {
         let numbers: Vec<u32> = probed.iter().map(|p| p.probe).collect();
         let end = self.end(snapshot.request);
-        let once = once(&self.searched, key(&snapshot.parts, &(&numbers, end, spec.name)));
+        let closed: &[ClosedSession] = probed.first().map_or(&[], |probed| &probed.sessions);
+        let once = once(&self.searched, key(&snapshot.parts, &(&numbers, end, spec.name, closed)));
         let questions: Vec<&str> =
             numbers.iter().map(|&n| self.probe(n).probe.question.as_str()).collect();
         let ask = || async {
             let shown = self.shown(snapshot, texts);
-            let channel = Channel::new(spec, &self.archive()[..end]);
+            let sessions: Vec<ArchivedSession> =
+                closed.iter().map(|one| self.session(one)).collect();
+            let channel = Channel::new(spec, &self.archive()[..end]).with_sessions(&sessions);
             let searched = self.seats.answerer.search(&shown, &questions, &channel).await;
             assert_eq!(searched.len(), questions.len(), "an answerer answers every question");
             searched
@@ -201,6 +204,23 @@ impl Asking {
             });
             archived.collect()
         })
+    }
+
+    /// A closed session as a search gives it back.
+    fn session(&self, closed: &ClosedSession) -> ArchivedSession {
+        let ClosedSession { id, summary, spans } = closed;
+        let summary = Archived {
+            message: spans.first().map_or(0, |span| span.0),
+            role: Role::User,
+            source: Some(format!("summary of session {id}").into()),
+            content: summary.as_str().into(),
+            reasoning: None,
+            // A summary is of no one time.
+            at: None,
+            tokens: self.subject.recording.counter.count(summary),
+            broadcast: false,
+        };
+        ArchivedSession { summary, spans: spans.clone() }
     }
 
     async fn judgement(&self, number: u32, answer: &str) -> Judgement {

@@ -1,7 +1,7 @@
 //! The contract between the harness, which decides when, and a mechanism,
 //! which decides how.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use super::chain::{Chain, fill_in};
 use super::compactor::{Compactor, CompactorError, ModelCall};
 use super::context::{Context, EntryId, OpError};
 use super::trigger::When;
@@ -116,6 +117,11 @@ pub struct PresetState {
     pub memories: BTreeMap<String, Vec<String>>,
     /// Sessions that were brought to an end, oldest first.
     pub sessions: Vec<PastSession>,
+    /// How they follow one another, where a strategy keeps that.
+    pub chain: Chain,
+    /// Results that were replaced and whose originals a later summary is to
+    /// be written from.
+    pub originals: BTreeSet<MessageIndex>,
 }
 
 /// A part of the conversation that a strategy closed (seed 002, Lis: a session
@@ -137,9 +143,16 @@ pub struct PastSession {
 }
 
 impl PresetState {
-    /// Takes over what changed between two states, and keeps its own of the rest.
-    pub(crate) fn adopt(&mut self, before: &Self, after: Self) {
-        let Self { pruned_through, pruned, boundary, memories, sessions } = after;
+    /// Takes over what changed between two states, and keeps its own of the
+    /// rest. If another session was opened since, work that was begun in the
+    /// one before has nothing left to do: `false`, and only what it wrote of
+    /// closed sessions is taken.
+    pub(crate) fn adopt(&mut self, before: &Self, after: Self) -> bool {
+        let Self { pruned_through, pruned, boundary, memories, sessions, chain, originals } = after;
+        if self.chain.open != before.chain.open {
+            fill_in(&mut self.sessions, sessions);
+            return false;
+        }
         if pruned != before.pruned {
             self.pruned = pruned;
         }
@@ -153,8 +166,16 @@ impl PresetState {
             self.memories = memories;
         }
         if sessions != before.sessions {
-            self.sessions = sessions;
+            let own = std::mem::replace(&mut self.sessions, sessions);
+            fill_in(&mut self.sessions, own);
         }
+        if chain != before.chain {
+            self.chain = chain;
+        }
+        if originals != before.originals {
+            self.originals = originals;
+        }
+        true
     }
 }
 

@@ -4,6 +4,7 @@
 //! Invariant: nothing here can see a probe, an answer or a verdict, so no
 //! strategy can tune itself to the test.
 
+mod chain;
 mod compactor;
 mod context;
 mod host;
@@ -18,6 +19,7 @@ mod mechanisms;
 #[cfg(test)]
 pub(crate) mod testkit;
 
+pub use chain::{Chain, ClosedSession, OpenSession, SessionFacts};
 pub use compactor::{
     CallUsage, Compactor, CompactorError, Digest, Live, MESSAGES, Metered, ModelCall, Produced,
     Reply, SessionState, Task, TaskMessage,
@@ -37,6 +39,8 @@ pub use preset::{
     Stage, builtin, builtin_names,
 };
 pub use prompt::Prompt;
-pub use recovery::{Archived, Channel, RECOVERIES, Recovery, RecoverySpec, Tool};
+pub use recovery::{
+    Archived, ArchivedSession, Channel, Past, RECOVERIES, Recovery, RecoverySpec, Tool,
+};
 pub use trigger::{At, Gauge, Of, Turn, When};
 pub use validity::{Pairs, pairs_are_whole};

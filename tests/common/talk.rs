@@ -35,6 +35,11 @@ impl Talk {
         self.push(Role::User, vec![Block::Text { text: even(tokens) }])
     }
 
+    /// What a user says in these words.
+    pub fn asks(self, words: &str) -> Self {
+        self.push(Role::User, vec![Block::Text { text: words.into() }])
+    }
+
     pub fn says(self, tokens: usize) -> Self {
         self.push(Role::Assistant, vec![Block::Text { text: even(tokens) }])
     }

@@ -33,6 +33,7 @@ impl Context {
             Op::EditResult(call, text) => self.edit_result(call, text),
             Op::RemoveCall(call) => self.remove_call(call),
             Op::Evict(ids) => self.evict(ids),
+            Op::Recall(messages) => self.recall(messages),
             Op::Fold { range, into, at } => self.fold(range, into, at),
             Op::Note { key, text } => {
                 self.note(key, text, None);

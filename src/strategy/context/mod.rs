@@ -8,7 +8,7 @@
 //!
 //! One file each: the vocabulary ([`op`], [`entry`]), what every context of a
 //! transcript shares ([`recording`]), what changes a context ([`change`],
-//! [`fold`], [`fork`]), what asks it ([`view`], [`weigh`], [`ledger`]), and saving
+//! [`fold`], [`recall`], [`fork`]), what asks it ([`view`], [`weigh`], [`ledger`]), and saving
 //! ([`saved`]), and being sent ([`sent`]).
 
 mod change;
@@ -17,6 +17,7 @@ mod fold;
 mod fork;
 mod ledger;
 mod op;
+mod recall;
 mod recording;
 mod saved;
 mod sent;

@@ -68,6 +68,9 @@ pub enum Op {
     RemoveCall(CallId),
     /// Drop entries for good.
     Evict(Vec<EntryId>),
+    /// Store recorded messages again that were dropped or folded, each in its
+    /// place and as it was last sent. Those that are stored stay as they are.
+    Recall(Vec<MessageIndex>),
     /// Replace entries by synthetic ones that cover them; several (a pair)
     /// share one cover.
     Fold {

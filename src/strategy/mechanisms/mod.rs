@@ -15,9 +15,11 @@ mod guidance;
 mod id_list;
 mod mask;
 mod memories;
+mod notices;
 mod prune;
 mod recorded;
 mod reset;
+mod rolling_sessions;
 mod sections;
 mod session_state;
 mod sliding_window;
@@ -54,6 +56,7 @@ pub static MECHANISMS: &[&MechanismSpec] = &[
     &prune::SPEC,
     &recorded::SPEC,
     &reset::SPEC,
+    &rolling_sessions::SPEC,
     &session_state::SPEC,
     &sliding_window::SPEC,
     &snapshot_dedup::SPEC,

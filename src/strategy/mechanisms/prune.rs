@@ -12,6 +12,7 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::notices;
 use crate::model::{CallId, MessageIndex};
 use crate::strategy::context::{Context, EntryId, Op};
 use crate::strategy::host::{Host, Outcome, PresetState, Record, Strategy, StrategyError};
@@ -50,6 +51,9 @@ struct Parameters {
     /// Exceptions by tool name.
     #[serde(default)]
     tools: BTreeMap<String, ToolPolicy>,
+    /// Whether the user is told (`LIS_COMPACTION_NOTIFY`).
+    #[serde(default)]
+    notify: bool,
 }
 
 /// Lis's `LIS_TOOL_SUMMARIZATION_POLICY`.
@@ -150,6 +154,13 @@ impl Prune {
         }
     }
 
+    /// Whether a later summary is written from the originals of a tool: the
+    /// exceptions are those of `auto`.
+    fn is_summarised(&self, tool: &str) -> bool {
+        self.parameters.policy == Policy::Auto
+            && self.parameters.tools.get(tool) == Some(&ToolPolicy::Summarize)
+    }
+
     /// The results to replace, oldest first: a walk backwards protects the
     /// newest as long as their running sum stays within the bound and stops at
     /// the first that is not (`semantics` 20). What is older than a result that
@@ -223,11 +234,18 @@ impl Strategy for Prune {
             return Ok(outcome);
         };
         let before = context.weight();
+        let floor = shared.pruned_through.filter(|_| self.parameters.once_per_boundary);
+        let output = context.tool_tokens_after(floor);
+        let mut replaced = (0, 0);
         for (call, id) in &results {
             let (_, known) = context.call_of(*id).expect("a result was found by its call");
             let (tool, call_id) = (known.tool.clone(), known.id.clone());
             let marker = self.marker.render(&BTreeMap::from([("tool", tool.clone())]));
+            let summarize = self.is_summarised(&tool);
+            shared.originals.extend(id.index().filter(|_| summarize));
+            replaced.0 += context.weight_of(*id).tokens;
             context.apply(Op::EditResult(*call, marker))?;
+            replaced.1 += context.weight_of(*id).tokens;
             shared.pruned.extend(id.index().map(|index| (index, host.now)));
             outcome.records.push(Record {
                 kind: "pruned".to_owned(),
@@ -236,7 +254,7 @@ impl Strategy for Prune {
                     "tool": tool,
                     "pruned": true,
                     "prunedAt": host.now.to_string(),
-                    "summarize": self.parameters.tools.get(&tool) == Some(&ToolPolicy::Summarize),
+                    "summarize": summarize,
                 }),
             });
         }
@@ -251,6 +269,11 @@ impl Strategy for Prune {
             kind: "prune".to_owned(),
             body: json!({"count": results.len(), "tokensSaved": saved}),
         });
+        if self.parameters.notify {
+            let left = output.saturating_sub(replaced.0) + replaced.1;
+            let size = context.weight().tokens;
+            outcome.notices.push(notices::pruned(output, left, size, host.budget));
+        }
         Ok(outcome)
     }
 }

@@ -2,9 +2,12 @@
 //! session, for whoever answers from a context.
 //!
 //! Invariant: an archive holds what was recorded before the request at which
-//! is asked: no later message, and nothing that a strategy wrote.
+//! is asked: no later message, and of what a strategy wrote only the summaries
+//! of sessions that it had closed by then.
 
+mod bm25;
 mod search;
+mod sessions;
 
 use std::sync::Arc;
 
@@ -13,7 +16,7 @@ use jiff::Timestamp;
 use crate::model::{MessageIndex, Role};
 
 /// Every channel.
-pub static RECOVERIES: &[&RecoverySpec] = &[&search::SPEC, &search::ZOEA];
+pub static RECOVERIES: &[&RecoverySpec] = &[&search::SPEC, &search::ZOEA, &sessions::SPEC];
 
 /// A tool of a channel. It takes one text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,14 +48,49 @@ pub struct Archived {
     pub tokens: u64,
 }
 
+/// A session that a strategy had closed, as a search gives it back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArchivedSession {
+    /// What was written of it, in the place of its first message.
+    pub summary: Archived,
+    /// Its messages: stretches, each the first and the one behind the last.
+    pub spans: Vec<(MessageIndex, MessageIndex)>,
+}
+
+/// What a channel reaches.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Past<'a> {
+    /// The past messages, in their order.
+    pub messages: &'a [Archived],
+    /// The closed sessions that have a summary, oldest first.
+    pub sessions: &'a [ArchivedSession],
+}
+
 /// A channel back to what was dropped.
 pub trait Recovery: Send + Sync {
     /// What may be called; at least one, the first over what was said.
     fn tools(&self) -> &'static [Tool];
 
-    /// What a tool finds among the past messages, which are in their order;
-    /// nothing where the tool is none of its own. Linear in their text.
-    fn call<'a>(&self, past: &'a [Archived], tool: &str, query: &str) -> Vec<&'a Archived>;
+    /// What a tool finds; nothing where the tool is none of its own. Linear in
+    /// the text of the past.
+    fn call<'a>(&self, past: Past<'a>, tool: &str, query: &str) -> Vec<&'a Archived>;
+
+    /// What a good query is, for the one who may search.
+    fn advice(&self) -> &'static str {
+        "Choose a short and telling text, such as a name or one rare word: only messages that \
+         contain it exactly are found."
+    }
+
+    /// The order in which a tool gives back what it found.
+    fn order(&self) -> &'static str {
+        "newest first"
+    }
+
+    /// Whether a whole question is a query, since what is found is ranked by
+    /// all of its words; else one word at a time is.
+    fn takes_questions(&self) -> bool {
+        false
+    }
 }
 
 /// A channel by its name: one file, one constant, one line in the slice.
@@ -81,13 +119,25 @@ impl PartialEq for RecoverySpec {
 #[derive(Clone, Copy, Debug)]
 pub struct Channel<'a> {
     spec: &'static RecoverySpec,
-    past: &'a [Archived],
+    past: Past<'a>,
 }
 
 impl<'a> Channel<'a> {
     /// A channel to these messages, in their order.
-    pub fn new(spec: &'static RecoverySpec, past: &'a [Archived]) -> Self {
-        Self { spec, past }
+    pub fn new(spec: &'static RecoverySpec, messages: &'a [Archived]) -> Self {
+        Self { spec, past: Past { messages, sessions: &[] } }
+    }
+
+    /// The same with the sessions that were closed by then.
+    #[must_use]
+    pub fn with_sessions(mut self, sessions: &'a [ArchivedSession]) -> Self {
+        self.past.sessions = sessions;
+        self
+    }
+
+    /// What it does.
+    pub fn recovery(&self) -> &'static dyn Recovery {
+        self.spec.recovery
     }
 
     /// What may be called.

@@ -4,7 +4,7 @@
 
 use memchr::memmem::Finder;
 
-use super::{Archived, Recovery, RecoverySpec, Tool};
+use super::{Archived, Past, Recovery, RecoverySpec, Tool};
 
 /// The channel.
 pub static SPEC: RecoverySpec = RecoverySpec {
@@ -60,7 +60,7 @@ impl Recovery for Search {
     }
 
     /// Newest first. An empty query is in every text and finds nothing.
-    fn call<'a>(&self, past: &'a [Archived], tool: &str, query: &str) -> Vec<&'a Archived> {
+    fn call<'a>(&self, past: Past<'a>, tool: &str, query: &str) -> Vec<&'a Archived> {
         let searched: fn(&Archived) -> &str =
             match self.tools.iter().position(|own| own.name == tool) {
                 Some(0) => |message| &message.content,
@@ -73,7 +73,7 @@ impl Recovery for Search {
         }
         let query = Finder::new(query);
         let holds = |message: &&Archived| query.find(searched(message).as_bytes()).is_some();
-        past.iter().rev().filter(holds).take(LIMIT).collect()
+        past.messages.iter().rev().filter(holds).take(LIMIT).collect()
     }
 }
 

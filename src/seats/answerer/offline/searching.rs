@@ -1,13 +1,11 @@
 //! What the reader searches for where it may, and how it reads what it finds
 //! (`semantics` 36).
 
-use std::collections::BTreeMap;
-
 use rustc_hash::FxHashSet;
 
 use super::index::Index;
 use super::words::{Term, Word, is_function_word, term, words};
-use crate::model::{MessageIndex, Role};
+use crate::model::Role;
 use crate::seats::answerer::Passage;
 use crate::strategy::{Archived, Channel};
 
@@ -17,25 +15,33 @@ const TERMS: usize = 5;
 /// What the searches for one question gave.
 #[derive(Debug, Default)]
 pub(super) struct Found<'a> {
-    /// The messages in their order.
-    messages: BTreeMap<MessageIndex, &'a Archived>,
+    /// The messages in their order, a session's summary before its messages.
+    messages: Vec<&'a Archived>,
     /// Searches made.
     pub calls: u32,
     /// Tokens of what they gave, what came twice counted twice.
     pub tokens: u64,
 }
 
-/// Searches what was said for each of the question's rarest terms.
+/// Searches what was said: for each of the question's rarest terms, or for all
+/// of its words where a channel ranks by them.
 pub(super) fn search<'a>(index: &Index, question: &str, channel: &Channel<'a>) -> Found<'a> {
     let mut found = Found::default();
     let Some(tool) = channel.tools().first() else { return found };
-    for query in queries(index, question) {
+    let asked = match channel.recovery().takes_questions() {
+        true => vec![question],
+        false => queries(index, question),
+    };
+    for query in asked {
         found.calls += 1;
         for hit in channel.call(tool.name, query) {
             found.tokens += hit.tokens;
-            found.messages.insert(hit.message, hit);
+            if !found.messages.iter().any(|known| std::ptr::eq(*known, hit)) {
+                found.messages.push(hit);
+            }
         }
     }
+    found.messages.sort_by_key(|hit| hit.message);
     found
 }
 
@@ -70,7 +76,7 @@ pub(super) fn widened(passages: &[Passage], found: &Found<'_>) -> Vec<Passage> {
     let known: FxHashSet<_> = passages.iter().map(|p| (p.at, &*p.text)).collect();
     let head = passages.iter().take_while(|p| p.role == Role::System).count();
     let mut wide = passages[..head].to_vec();
-    for hit in found.messages.values() {
+    for hit in &found.messages {
         let texts = hit.reasoning.iter().chain([&hit.content]);
         let new = texts.filter(|text| !text.is_empty() && !known.contains(&(hit.at, &***text)));
         wide.extend(new.map(|text| Passage { role: hit.role, at: hit.at, text: text.clone() }));
@@ -85,7 +91,7 @@ mod tests {
 
     use super::*;
     use crate::seats::answerer::offline::passage::Analysed;
-    use crate::strategy::RECOVERIES;
+    use crate::strategy::{ArchivedSession, RECOVERIES};
 
     fn said(role: Role, text: &str) -> Passage {
         Passage { role, at: None, text: text.into() }
@@ -133,7 +139,20 @@ mod tests {
         // `Tortuga` finds the second, `rum` the second: `Rum` is spelt otherwise.
         let found = search(&index(&[]), "Where is Tortuga with rum?", &channel);
         assert_eq!((found.calls, found.tokens), (2, 22));
-        assert_eq!(found.messages.keys().copied().collect::<Vec<_>>(), [1]);
+        assert_eq!(found.messages, [&past[1]]);
+    }
+
+    #[test]
+    fn a_channel_that_ranks_is_asked_the_whole_question_once() {
+        let spec = RECOVERIES.iter().find(|spec| spec.name == "sessions").unwrap();
+        let past = [archived(0, "Tortuga has rum.", None), archived(1, "Rum is dear.", None)];
+        let summary = archived(0, "They looked for rum in Tortuga.", None);
+        let sessions = [ArchivedSession { summary, spans: vec![(0, 2)] }];
+        let channel = Channel::new(spec, &past).with_sessions(&sessions);
+        let found = search(&index(&[]), "Where is Tortuga with rum?", &channel);
+        // The summary and message 0 have 10 tokens each, message 1 has 11.
+        assert_eq!((found.calls, found.tokens), (1, 31));
+        assert_eq!(found.messages, [&sessions[0].summary, &past[0], &past[1]]);
     }
 
     #[test]
@@ -143,10 +162,7 @@ mod tests {
             archived(1, "old", Some("thought")),
             archived(2, "still there", None),
         ];
-        let found = Found {
-            messages: past.iter().map(|hit| (hit.message, hit)).collect(),
-            ..Found::default()
-        };
+        let found = Found { messages: past.iter().collect(), ..Found::default() };
         let shown = [said(Role::System, "Rules."), said(Role::User, "still there")];
         let wide = widened(&shown, &found);
         let texts: Vec<&str> = wide.iter().map(|p| &*p.text).collect();

@@ -1,0 +1,169 @@
+//! What a user's commands do: `/new` and `/clear`, and `/resume`.
+//!
+//! The message that gives the command opens the next session (ours): the seed
+//! answers commands itself, and a recording goes on with a response, which
+//! needs a message to answer.
+
+use serde_json::json;
+
+use super::summary::Writer;
+use super::{OWN, PARENT, before_newest, entries, fold, summaries};
+use crate::model::MessageIndex;
+use crate::strategy::context::{Context, EntryId, Op};
+use crate::strategy::host::{Fallback, Host, Outcome, PresetState, Record, StrategyError};
+use crate::strategy::mechanisms::folding::recorded_before;
+
+/// Closes the session; its messages stay with it.
+pub(super) fn new(
+    context: &mut Context,
+    shared: &mut PresetState,
+    host: &Host<'_>,
+) -> Result<Outcome, StrategyError> {
+    let mut outcome = Outcome::default();
+    let Some(cut) = before_newest(context) else { return Ok(outcome) };
+    if let Some(messages) = leave(context, cut)? {
+        let closed = shared.close_session(cut, None, host.now);
+        let opened = shared.start_session(closed, cut, host.now);
+        let body = json!({"closed": closed, "opened": opened, "messages": messages, "by": "new"});
+        outcome.records.push(Record { kind: "session".to_owned(), body });
+    }
+    Ok(outcome)
+}
+
+/// Drops what stands before a message, and says how many messages that were;
+/// `None` where there were none.
+fn leave(context: &mut Context, cut: MessageIndex) -> Result<Option<usize>, StrategyError> {
+    let old = recorded_before(context, cut);
+    let messages = old.len();
+    if messages == 0 {
+        return Ok(None);
+    }
+    context.apply(Op::Evict([old, summaries(context)].concat()))?;
+    Ok(Some(messages))
+}
+
+/// Writes the summaries of closed sessions that have none, the oldest first.
+/// That of the parent comes into the context.
+pub(super) async fn summarise(
+    writer: &Writer,
+    context: &mut Context,
+    shared: &mut PresetState,
+    host: &Host<'_>,
+) -> Result<Outcome, StrategyError> {
+    let mut outcome = Outcome::default();
+    let parent = shared.chain.open.and_then(|open| shared.chain.known.get(&open.number)?.parent);
+    for at in 0..shared.sessions.len() {
+        let session = &shared.sessions[at];
+        let Some(number) = session.id.parse().ok().filter(|_| session.summary.is_none()) else {
+            continue;
+        };
+        let messages = shared.session_messages(number, context.seen_count());
+        match writer.write(context, shared, host, &entries(messages)).await {
+            Ok(summary) => {
+                shared.sessions[at].summary = Some(summary);
+                if parent == Some(number) && summaries(context).is_empty() {
+                    inject(context, shared, number)?;
+                }
+            }
+            Err(error) => {
+                let reason = error.to_string();
+                outcome.fallback = Some(Fallback { to: "none".to_owned(), reason });
+                break;
+            }
+        }
+    }
+    Ok(outcome)
+}
+
+/// Puts the summary of a closed session into the context, for its messages.
+fn inject(context: &mut Context, shared: &PresetState, number: u32) -> Result<(), StrategyError> {
+    let Some(summary) = shared.session_summary(number) else { return Ok(()) };
+    let messages = shared.session_messages(number, context.seen_count());
+    context.apply(Op::Recall(messages.clone()))?;
+    fold(context, entries(messages), PARENT, summary)?;
+    Ok(())
+}
+
+/// Goes back to a closed session: in full where it is small enough, else in a
+/// new session that goes on from its summary.
+pub(super) fn resume(
+    within: f64,
+    context: &mut Context,
+    shared: &mut PresetState,
+    host: &Host<'_>,
+) -> Result<Outcome, StrategyError> {
+    let mut outcome = Outcome::default();
+    let Some(cut) = before_newest(context) else { return Ok(outcome) };
+    let Some(target) = target(context, shared) else { return Ok(outcome) };
+    let messages = shared.session_messages(target, context.seen_count());
+    let tokens = messages.iter().map(|&m| context.weight_of(EntryId::message(m)).tokens).sum();
+    let in_full = fits(tokens, host.budget, within);
+    let left = leave(context, cut)?;
+    let closed = match left {
+        Some(_) => shared.close_session(cut, None, host.now),
+        // Nothing was said in the session that is left: it is another's now.
+        None => {
+            context.apply(Op::Evict(summaries(context)))?;
+            None
+        }
+    };
+    let opened = if in_full {
+        reopen(context, shared, target, messages)?;
+        shared.reopen_session(target, cut);
+        target
+    } else {
+        inject(context, shared, target)?;
+        shared.start_session(Some(target), cut, host.now)
+    };
+    let body = json!({
+        "closed": closed, "opened": opened, "target": target, "tokens": tokens,
+        "inFull": in_full, "by": "resume",
+    });
+    outcome.records.push(Record { kind: "session".to_owned(), body });
+    Ok(outcome)
+}
+
+/// Whether a session is reopened in full (`LIS_RESUME_TOKEN_BUDGET`: at most).
+fn fits(tokens: u64, budget: u64, within: f64) -> bool {
+    tokens <= (budget as f64 * within) as u64
+}
+
+/// Brings a session back: its parent's summary, its own, its messages.
+fn reopen(
+    context: &mut Context,
+    shared: &PresetState,
+    target: u32,
+    messages: Vec<MessageIndex>,
+) -> Result<(), StrategyError> {
+    if let Some(parent) = shared.chain.known.get(&target).and_then(|facts| facts.parent) {
+        inject(context, shared, parent)?;
+    }
+    context.apply(Op::Recall(messages.clone()))?;
+    if let Some(own) = shared.session_summary(target) {
+        // Beside the messages that it was written of, it stands for none.
+        fold(context, entries(messages.iter().copied()), OWN, own)?;
+        context.apply(Op::Recall(messages))?;
+    }
+    Ok(())
+}
+
+/// The session that a user names by its number, or the one closed last.
+fn target(context: &Context, shared: &PresetState) -> Option<u32> {
+    let newest = context.original(EntryId::message(context.seen_count().checked_sub(1)?))?;
+    let number = match newest.said().split_whitespace().nth(1) {
+        Some(word) => word.parse().ok()?,
+        None => shared.sessions.last()?.id.parse().ok()?,
+    };
+    shared.past_session(number).map(|_| number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_is_reopened_in_full_up_to_70_percent_of_the_budget() {
+        assert!(fits(105_000, 150_000, 0.7));
+        assert!(!fits(105_001, 150_000, 0.7));
+    }
+}

@@ -1,0 +1,120 @@
+//! Okapi BM25: texts ranked by the words of a query.
+//!
+//! Robertson & Zaragoza, "The Probabilistic Relevance Framework: BM25 and
+//! Beyond" (2009), eq. 3.15, with the customary k1 = 1.2 and b = 0.75, and the
+//! inverse document frequency of eq. 3.3 with one added, so that no word of the
+//! query counts against a text.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+const K1: f64 = 1.2;
+const B: f64 = 0.75;
+
+/// The positions of the texts that hold a word of the query, best first; of
+/// two that score alike the later one, which is newer.
+pub(super) fn ranked(texts: &[&str], query: &str) -> Vec<usize> {
+    let scores = scores(texts, query);
+    let mut found: Vec<usize> = (0..texts.len()).filter(|&at| scores[at] > 0.0).collect();
+    found.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]).then(b.cmp(&a)));
+    found
+}
+
+fn scores(texts: &[&str], query: &str) -> Vec<f64> {
+    let terms: BTreeSet<String> = words(query).collect();
+    let mut counts: Vec<BTreeMap<&str, f64>> = Vec::with_capacity(texts.len());
+    let mut lengths: Vec<f64> = Vec::with_capacity(texts.len());
+    for text in texts {
+        let (mut own, mut length) = (BTreeMap::new(), 0.0);
+        for word in words(text) {
+            length += 1.0;
+            if let Some(term) = terms.get(&word) {
+                *own.entry(term.as_str()).or_insert(0.0) += 1.0;
+            }
+        }
+        counts.push(own);
+        lengths.push(length);
+    }
+    let n = texts.len() as f64;
+    let mean = (lengths.iter().sum::<f64>() / n).max(1.0);
+    let rarity = |term: &&str| {
+        let df = counts.iter().filter(|own| own.contains_key(term)).count() as f64;
+        (1.0 + (n - df + 0.5) / (df + 0.5)).ln()
+    };
+    let rarity: BTreeMap<&str, f64> =
+        terms.iter().map(|term| (term.as_str(), rarity(&term.as_str()))).collect();
+    let score = |(own, length): (&BTreeMap<&str, f64>, &f64)| {
+        let part = |(term, count): (&&str, &f64)| {
+            let norm = K1 * (1.0 - B + B * length / mean);
+            rarity[term] * count * (K1 + 1.0) / (count + norm)
+        };
+        own.iter().map(part).sum()
+    };
+    counts.iter().zip(&lengths).map(score).collect()
+}
+
+/// Words in lower case: letters and digits that stand together. Of scripts
+/// without spaces between words each character is one.
+fn words(text: &str) -> impl Iterator<Item = String> + '_ {
+    let runs = text.split(|c: char| !c.is_alphanumeric()).filter(|run| !run.is_empty());
+    runs.flat_map(|run| {
+        let mut parts: Vec<String> = Vec::new();
+        let mut goes_on = false;
+        for c in run.chars() {
+            let alone = is_unspaced(c);
+            match parts.last_mut().filter(|_| goes_on && !alone) {
+                Some(word) => word.extend(c.to_lowercase()),
+                None => parts.push(c.to_lowercase().collect()),
+            }
+            goes_on = !alone;
+        }
+        parts
+    })
+}
+
+/// Kana, the common Chinese characters and their extensions.
+fn is_unspaced(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
+        | '\u{20000}'..='\u{3ffff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scores_are_those_worked_out_by_hand() {
+        // Three texts of 4, 2 and 6 words: 4 on average.
+        let texts = ["red fox red den", "blue fox", "a red hen in the den"];
+        let scores = scores(&texts, "Red den");
+        // Either word stands in two of the three: ln(1 + 1.5 / 2.5) = ln 1.6.
+        let rarity = 1.6_f64.ln();
+        // Text 0, of average length: red twice, 2 × 2.2 / (2 + 1.2); den once,
+        // 2.2 / (1 + 1.2).
+        let first = rarity * (4.4 / 3.2 + 1.0);
+        // Text 2, half as long again: 1.2 × (0.25 + 0.75 × 1.5) = 1.65; both once.
+        let third = rarity * 2.0 * (2.2 / 2.65);
+        for (score, expected) in scores.iter().zip([first, 0.0, third]) {
+            assert!((score - expected).abs() < 1e-12, "{score} is not {expected}");
+        }
+        assert_eq!(ranked(&texts, "Red den"), [0, 2]);
+    }
+
+    #[test]
+    fn a_rare_word_outweighs_a_common_one() {
+        let texts = ["the port is open", "the port is 8443", "the port is closed"];
+        assert_eq!(ranked(&texts, "port 8443"), [1, 2, 0]);
+    }
+
+    #[test]
+    fn of_two_alike_the_later_comes_first_and_nothing_finds_nothing() {
+        assert_eq!(ranked(&["same", "other", "same"], "same"), [2, 0]);
+        assert_eq!(ranked(&["same"], "?"), [0; 0]);
+        assert_eq!(ranked(&[], "same"), [0; 0]);
+    }
+
+    #[test]
+    fn words_are_runs_of_letters_and_digits_and_characters_without_spaces() {
+        let found: Vec<String> = words("Retry_policy.rs, ÉTÉ-24 東京tower").collect();
+        assert_eq!(found, ["retry", "policy", "rs", "été", "24", "東", "京", "tower"]);
+    }
+}

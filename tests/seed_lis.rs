@@ -1,0 +1,556 @@
+//! Seed 002 (Lis), the whole system: sessions, compaction in the background,
+//! notices, commands. `seed_lis_prune` has its first stage by itself;
+//! `strategies/README.md` says which test stands for which sentence.
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use common::talk::{Talk, even, real, unscaled};
+use common::{block_on, ledger, subject};
+use recap::model::{CellOutcome, CellRows, Role, Transcript};
+use recap::replay::{Plan, Session, Subject, replay};
+use recap::strategy::{
+    Breakpoint, CallUsage, Compactor, CompactorError, EntryId, Produced, Reply, Task, builtin,
+};
+use serde_json::{Value as Json, json};
+
+/// Writes `summary 0`, `summary 1` and so on, takes its time, and fails where
+/// it is told to.
+#[derive(Default)]
+struct Scribe {
+    latency_ms: f64,
+    too_large: BTreeSet<usize>,
+    tasks: Mutex<Vec<Task>>,
+}
+
+impl Scribe {
+    /// One that takes so many seconds.
+    fn taking(seconds: f64) -> Self {
+        Self { latency_ms: seconds * 1e3, ..Self::default() }
+    }
+
+    fn failing_at(calls: &[usize]) -> Self {
+        Self { too_large: calls.iter().copied().collect(), ..Self::taking(1.0) }
+    }
+
+    /// The messages of each task.
+    fn asked(&self) -> Vec<Vec<String>> {
+        let texts = |task: &Task| task.messages().iter().map(|m| m.text.clone()).collect();
+        self.tasks.lock().unwrap().iter().map(texts).collect()
+    }
+}
+
+#[async_trait]
+impl Compactor for Scribe {
+    async fn run(&self, task: &Task) -> Result<Reply, CompactorError> {
+        let mut tasks = self.tasks.lock().unwrap();
+        let call = tasks.len();
+        tasks.push(task.clone());
+        assert!(!task.is_live(), "a request of its own");
+        if self.too_large.contains(&call) {
+            return Err(CompactorError::TooLarge("over the window".into()));
+        }
+        Ok(Reply {
+            produced: Produced::Continuation(format!("summary {call}")),
+            usage: CallUsage { input: 10, output: 2 },
+            latency_ms: Some(self.latency_ms),
+            recorded: true,
+        })
+    }
+
+    fn name(&self) -> &str {
+        "scribe"
+    }
+}
+
+/// A budget of 10,000: compaction above 8,000, keeping 500.
+fn lis(overrides: &[(&str, &str)]) -> Plan {
+    let overrides = [&[("keep_recent", "500")], overrides].concat();
+    unscaled(real("lis", 10_000, &overrides))
+}
+
+/// Requests of 1,000, 5,000 and 9,000 tokens. The response to the last one,
+/// message 5, sets off a compaction that keeps it alone.
+fn long() -> Talk {
+    Talk::new("sys").user(1_000).says(3_000).user(1_000).says(3_000).user(1_000).says(100)
+}
+
+/// What was said in the end is followed by a user 75 seconds later.
+fn longer() -> Talk {
+    long().user(10).says(20)
+}
+
+/// A second compaction: the response 13 follows a request of 8,100 tokens and
+/// a few, and 12 and 13 are kept.
+fn twice() -> Talk {
+    longer().user(1_000).says(3_000).user(1_000).says(3_000).user(10).says(10)
+}
+
+/// Looks at the session as soon as so many messages have arrived and what is
+/// done by then has taken effect.
+fn after<T>(
+    talk: Talk,
+    plan: &Plan,
+    scribe: &Scribe,
+    messages: u32,
+    look: impl FnOnce(&Session<'_>) -> T,
+) -> T {
+    let subject = subject(talk.end());
+    block_on(async {
+        let mut session = Session::open(&subject, plan, scribe).unwrap();
+        while session.context().seen_count() < messages {
+            assert!(session.step().await.unwrap(), "the recording ends before");
+        }
+        look(&session)
+    })
+}
+
+fn rows(transcript: Transcript, plan: &Plan, scribe: &Scribe) -> CellRows {
+    match block_on(replay(&subject(transcript), plan, scribe)).cell.outcome {
+        CellOutcome::Done(rows) => *rows,
+        CellOutcome::Failed { error } => panic!("{error}"),
+    }
+}
+
+/// What is sent: role and text, long texts as the number of their tokens.
+fn sent(session: &Session<'_>) -> Vec<(Role, String)> {
+    let context = session.context();
+    let entry = |id| {
+        let entry = context.entry(id).unwrap();
+        let text = match entry.text.len() {
+            ..100 => entry.text.into_owned(),
+            _ => entry.weight.tokens.to_string(),
+        };
+        (entry.role, text)
+    };
+    context.visible().map(entry).collect()
+}
+
+fn texts(session: &Session<'_>) -> Vec<String> {
+    sent(session).into_iter().map(|(_, text)| text).collect()
+}
+
+const PARENT: &str = "[Summary of the previous session]\n\nsummary";
+const OWN: &str = "[Summary of this session]\n\nsummary";
+
+/// The session files by path.
+fn files(session: &Session<'_>) -> BTreeMap<String, Json> {
+    let read = |content: Vec<u8>| serde_json::from_slice(&content).unwrap();
+    session.stored().into_iter().map(|file| (file.path, read(file.content))).collect()
+}
+
+fn ids(from: u32, to: u32) -> Json {
+    (from..to).map(|n| format!("m{n}")).collect()
+}
+
+#[test]
+fn a_compaction_closes_the_session_with_its_summary_and_opens_a_new_one() {
+    after(longer(), &lis(&[]), &Scribe::taking(1.0), 8, |session| {
+        let expected = [
+            (Role::User, format!("{PARENT} 0")),
+            (Role::Assistant, "100".to_owned()),
+            (Role::User, even(10)),
+            (Role::Assistant, even(20)),
+        ];
+        assert_eq!(sent(session), expected);
+        let files = files(session);
+        assert_eq!(files["chat.json"], json!({"current_session_id": 2}));
+        let (first, second) = (&files["sessions/1.json"], &files["sessions/2.json"]);
+        assert_eq!((&first["summary"], &first["message_ids"]), (&json!("summary 0"), &ids(0, 5)));
+        assert_eq!(first["parent_session_id"], Json::Null);
+        assert_eq!(first["message_tokens"], 9_000);
+        assert_eq!((&second["summary"], &second["closed_at"]), (&Json::Null, &Json::Null));
+        assert_eq!((&second["parent_session_id"], &second["message_ids"]), (&json!(1), &ids(5, 8)));
+    });
+}
+
+#[test]
+fn summaries_are_never_merged_and_only_the_immediate_parents_is_injected() {
+    let scribe = Scribe::taking(1.0);
+    after(twice().user(1).says(1), &lis(&[]), &scribe, 16, |session| {
+        assert_eq!(texts(session)[0], format!("{PARENT} 1"));
+        assert!(!texts(session).iter().any(|text| text.contains("summary 0")));
+    });
+    let asked = scribe.asked();
+    assert_eq!(asked.iter().map(Vec::len).collect::<Vec<_>>(), [5, 7]);
+    assert!(!asked[1].iter().any(|text| text.contains("summary")), "{:?}", asked[1]);
+}
+
+#[test]
+fn the_grandparents_facts_are_gone_after_two_compactions() {
+    let (plan, scribe) = (lis(&[]), Scribe::taking(1.0));
+    let after_one = after(twice(), &plan, &scribe, 14, ledger);
+    assert_eq!(after_one, "FFFFFVVVVVVVVV");
+    let after_two = after(twice().user(1).says(1), &plan, &scribe, 16, ledger);
+    assert_eq!(after_two, ".....FFFFFFFVVVV");
+}
+
+#[test]
+fn the_trigger_is_the_reported_input_of_the_last_response_strictly_above_80_percent() {
+    // The system prompt `sys` is one token: requests of 8,000 and of 8,001.
+    let started = |tokens| {
+        let talk = Talk::new("sys").user(tokens).says(5_000).user(1).end();
+        let rows = rows(talk, &lis(&[]), &Scribe::taking(1.0));
+        rows.compactions.len()
+    };
+    assert_eq!((started(7_999), started(8_000)), (0, 1));
+}
+
+#[test]
+fn by_default_4000_tokens_are_kept_above_120000_of_the_examples_budget() {
+    let plan = real("lis", 150_000, &[]);
+    let talk = |tokens| Talk::new("").user(tokens).says(500).user(2_000).says(1_500).user(1);
+    let scribe = Scribe::taking(1.0);
+    assert_eq!(after(talk(117_500), &plan, &scribe, 5, ledger), "VVVVV", "120,000 at the last");
+    // The request before message 3 had 120,001; 3, 2 and 1 are 4,000.
+    assert_eq!(after(talk(117_501), &plan, &scribe, 5, ledger), "FVVVV");
+}
+
+#[test]
+fn calls_and_results_stay_together_at_the_split() {
+    let talk = long().calls(&[("a", "read")]).result("a", 10);
+    // The request before the call has 9,100 tokens: nothing runs yet, and the
+    // compaction that message 5 set off is still being written.
+    let scribe = Scribe::taking(3.5);
+    let plan = lis(&[("keep_recent", "5")]);
+    let landed = after(talk.says(1).user(1), &plan, &scribe, 10, |session| {
+        recap::strategy::pairs_are_whole(session.context()).unwrap();
+        ledger(session)
+    });
+    assert_eq!(landed, "FFFFFVVVVV");
+    // A call whose result is still awaited is kept with everything behind it.
+    let talk = Talk::new("").user(8_500).calls(&[("a", "read")]).result("a", 10).says(1).user(1);
+    let plan = lis(&[("keep_recent", "1")]);
+    assert_eq!(after(talk, &plan, &Scribe::taking(0.1), 4, ledger), "FVVV");
+}
+
+#[test]
+fn the_conversation_goes_on_while_it_is_summarised() {
+    let (plan, scribe) = (lis(&[]), Scribe::taking(100.0));
+    // A user comes after 75 seconds and is answered from the old context.
+    assert_eq!(after(longer(), &plan, &scribe, 8, ledger), "VVVVVVVV");
+    let rows = rows(longer().user(1).says(1).end(), &plan, &scribe);
+    assert_eq!(rows.compactions.len(), 1, "one at a time");
+    let row = &rows.compactions[0];
+    assert!(row.background && row.error.is_none());
+    // It begins behind the third request and takes effect before the fifth.
+    assert_eq!((row.begun, row.request, row.latency_ms), (3, 4, Some(100_000.0)));
+}
+
+#[test]
+fn messages_that_come_meanwhile_belong_to_the_new_session_at_once() {
+    let scribe = Scribe::taking(100.0);
+    after(longer().user(1).says(1), &lis(&[]), &scribe, 10, |session| {
+        assert_eq!(ledger(session), "FFFFFVVVVV");
+        let files = files(session);
+        assert_eq!(files["sessions/1.json"]["message_ids"], ids(0, 5));
+        assert_eq!(files["sessions/2.json"]["message_ids"], ids(5, 10));
+    });
+}
+
+#[test]
+fn a_failed_compaction_leaves_the_context_and_is_tried_again() {
+    let (plan, scribe) = (lis(&[]), Scribe::failing_at(&[0]));
+    assert_eq!(after(longer(), &plan, &scribe, 8, ledger), "VVVVVVVV");
+    let (plan, scribe) = (lis(&[]), Scribe::failing_at(&[0]));
+    let rows = rows(longer().user(1).says(1).end(), &plan, &scribe);
+    let fallbacks: Vec<_> = rows.compactions.iter().map(|row| row.fallback.as_deref()).collect();
+    let why = "none: the task is too large for the compactor: over the window";
+    assert_eq!(fallbacks, [Some(why), None]);
+    assert_eq!(rows.compactions[0].tokens_before, rows.compactions[0].tokens_after);
+    assert_eq!(rows.compactions[1].messages_folded, 5);
+}
+
+#[test]
+fn saved_and_restored_in_flight_it_lands_all_the_same() {
+    let talk = longer().asks("/new").says(1).user(1).says(1).end();
+    for seconds in [1.0, 100.0, 200.0] {
+        let (subject, plan, scribe) = (subject(talk.clone()), lis(&[]), Scribe::taking(seconds));
+        let straight = end(&subject, &plan, &scribe, false);
+        let scribe = Scribe::taking(seconds);
+        assert_eq!(end(&subject, &plan, &scribe, true), straight, "{seconds}");
+    }
+}
+
+/// What is sent and stored in the end, saved and restored before each message
+/// or not.
+fn end(
+    subject: &Subject,
+    plan: &Plan,
+    scribe: &Scribe,
+    saved: bool,
+) -> (Vec<(Role, String)>, BTreeMap<String, Json>) {
+    block_on(async {
+        let mut session = Session::open(subject, plan, scribe).unwrap();
+        while session.step().await.unwrap() {
+            if saved {
+                let state = serde_json::to_string(&session.save()).unwrap();
+                let state = serde_json::from_str(&state).unwrap();
+                session = Session::restore(subject, plan, scribe, state).unwrap();
+            }
+        }
+        (sent(&session), files(&session))
+    })
+}
+
+#[test]
+fn pruning_comes_first_and_a_compaction_sees_one_liners() {
+    // 8,500 tokens of output are pruned behind message 3, when the context is
+    // reported at 8,500 and more: what is left is far below 8,000.
+    let talk = Talk::new("").user(1).calls(&[("a", "read")]).result("a", 8_500).says(1);
+    let scribe = Scribe::taking(1.0);
+    let shown = after(talk.user(1).says(1), &lis(&[]), &scribe, 6, ledger);
+    assert_eq!(shown, "VVEVVV");
+    // Then a user says so much that it is compacted after all.
+    let talk = Talk::new("").user(1).calls(&[("a", "read")]).result("a", 8_500).says(1);
+    let talk = talk.user(8_500).says(1).user(1);
+    assert_eq!(after(talk, &lis(&[]), &scribe, 7, ledger), "FFFFFVV");
+    assert_eq!(scribe.asked()[0][2], "read");
+}
+
+#[test]
+fn a_tool_to_be_summarised_shows_its_original_to_the_compactor() {
+    let talk = Talk::new("").user(1).calls(&[("a", "read")]).result("a", 4_500);
+    let talk = talk.calls(&[("b", "book")]).result("b", 4_000).says(1).user(8_500).says(1).user(1);
+    let scribe = Scribe::taking(1.0);
+    let plan = lis(&[("1.tools", "{ book = \"summarize\" }")]);
+    after(talk, &plan, &scribe, 9, |session| assert_eq!(ledger(session), "FFFFFFFVV"));
+    let asked = &scribe.asked()[0];
+    assert_eq!((asked[2].as_str(), asked[4].clone()), ("read", even(4_000)));
+}
+
+#[test]
+fn the_prune_boundary_stays_where_it_was_across_a_compaction() {
+    // Behind message 5, the older 8,000 of 8,500 tokens of output are pruned;
+    // behind message 7, all but message 0 is kept.
+    let talk = Talk::new("").user(100).uses("read", &[8_000, 500]).says(1).user(8_500).says(1);
+    let plan = lis(&[("keep_recent", "9100"), ("1.protect", "500")]);
+    let scribe = Scribe::taking(1.0);
+    after(talk.user(1), &plan, &scribe, 9, |session| {
+        assert_eq!(ledger(session), "FVEVVVVVV");
+        assert_eq!(session.context().marks()["pruned"], EntryId::message(2));
+    });
+}
+
+#[test]
+fn the_four_breakpoints_are_system_summary_prune_boundary_and_end() {
+    let preset = builtin("lis", &[]).unwrap().unwrap();
+    let expected =
+        [Breakpoint::Preamble, Breakpoint::Summary, Breakpoint::PruneBoundary, Breakpoint::Newest];
+    assert_eq!(preset.breakpoints, expected);
+}
+
+#[test]
+fn a_compaction_is_told_in_the_seeds_words() {
+    let rows = rows(longer().end(), &lis(&[]), &Scribe::taking(1.0));
+    // 1 token of `sys`; the summary's marker and words, 11; message 5.
+    let expected = "⚙️ Compacted (9k → 111)\n  🔧 System: 1 tokens\n  📝 Summary: 10 tokens\n  \
+                    💬 Kept context: 100 tokens\n  🛠️ Tools: 0 tokens (0 defs + 0 calls)\n  \
+                    📊 Total: 111/10k (1%)";
+    assert_eq!(rows.notices, [expected]);
+}
+
+#[test]
+fn pruning_is_told_in_the_seeds_words() {
+    let talk = Talk::new("sys").user(98).uses("read", &[8_000, 2_000]).says(1).end();
+    let plan = unscaled(real("lis", 100_000, &[]));
+    let rows = rows(talk, &plan, &Scribe::default());
+    let calls = 2 * recap::tokens::Counter::default().count(&call());
+    // 10,000 tokens of output become 2,000 and one word.
+    let context = 1 + 98 + calls + 1 + 2_000 + 1;
+    assert_eq!(context / 100, 21, "{context}");
+    let expected =
+        "🔧 Tool outputs pruned (10k → 2k, -80%)\n  📊 Context: 2.1k/100k (2%)".to_owned();
+    assert_eq!(rows.notices, [expected]);
+}
+
+/// A call as it is sent.
+fn call() -> String {
+    Talk::new("").calls(&[("c1", "read")]).end().messages[0].sent()
+}
+
+#[test]
+fn notices_can_be_switched_off() {
+    let off = [("1.notify", "false"), ("2.notify", "false")];
+    let talk = long().uses("read", &[8_500]).says(1).user(1).says(1).end();
+    let scribe = Scribe::taking(1.0);
+    assert_eq!(rows(talk.clone(), &lis(&[]), &scribe).notices.len(), 2);
+    assert_eq!(rows(talk, &lis(&off), &Scribe::taking(1.0)).notices, [""; 0]);
+}
+
+#[test]
+fn new_and_clear_leave_the_messages_to_the_old_session() {
+    for command in ["/new", "/clear"] {
+        let talk = Talk::new("").user(10).says(20).asks(command).says(1).user(1).says(1);
+        let scribe = Scribe::taking(60.0);
+        // The summary is still being written when the next request is sent.
+        let at_once = after(talk, &lis(&[]), &scribe, 4, |session| {
+            let files = files(session);
+            assert_eq!(files["sessions/1.json"]["message_ids"], ids(0, 2));
+            assert_eq!(files["sessions/2.json"]["message_ids"], ids(2, 4));
+            texts(session)
+        });
+        assert_eq!(at_once, [command.to_owned(), even(1)]);
+        let talk = Talk::new("").user(10).says(20).asks(command).says(1).user(1).says(1);
+        after(talk, &lis(&[]), &scribe, 6, |session| {
+            let expected = [format!("{PARENT} 1"), command.to_owned(), even(1), even(1), even(1)];
+            assert_eq!(texts(session), expected);
+            assert_eq!(ledger(session), "FFVVVV");
+            assert_eq!(files(session)["sessions/1.json"]["summary"], "summary 1");
+        });
+        assert_eq!(scribe.asked()[1], [even(10), even(20)]);
+    }
+}
+
+#[test]
+fn a_compaction_of_a_session_that_was_closed_meanwhile_comes_to_nothing() {
+    // It begins behind message 5 and takes 200 seconds; /new comes after 75.
+    let talk = || long().asks("/new").says(1).user(1).says(1).user(1).says(1);
+    let scribe = Scribe::taking(200.0);
+    after(talk(), &lis(&[]), &scribe, 12, |session| {
+        let files = files(session);
+        assert_eq!(files["chat.json"], json!({"current_session_id": 2}));
+        assert_eq!(files["sessions/1.json"]["message_ids"], ids(0, 6));
+        assert_eq!(files["sessions/1.json"]["summary"], Json::Null);
+    });
+    let rows = rows(talk().user(1).says(1).end(), &lis(&[]), &Scribe::taking(200.0));
+    let errors: Vec<_> = rows.compactions.iter().map(|row| row.error.as_deref()).collect();
+    let dropped = Some("another session was opened before it was done");
+    // /new itself, then the one that it overtook, then the summary of /new.
+    assert_eq!(errors, [None, dropped, None]);
+}
+
+#[test]
+fn resume_reopens_a_session_in_full_within_70_percent_of_the_budget() {
+    let talk = Talk::new("").user(10).says(20).asks("/new").says(30).asks("/resume").says(40);
+    after(talk, &lis(&[]), &Scribe::taking(1.0), 6, |session| {
+        // System prompt, (no parent,) the session's own summary, its messages,
+        // and the one that asked for it.
+        let expected = [format!("{OWN} 0"), even(10), even(20), "/resume".to_owned(), "40".into()];
+        assert_eq!(texts(session), expected);
+        assert_eq!(ledger(session), "VV..VV");
+        let files = files(session);
+        assert_eq!(files["chat.json"], json!({"current_session_id": 1}));
+        assert_eq!(files["sessions/1.json"]["message_ids"], json!(["m0", "m1", "m4", "m5"]));
+        assert_eq!(files["sessions/2.json"]["message_ids"], ids(2, 4));
+    });
+}
+
+#[test]
+fn a_reopened_session_has_its_parents_summary_before_its_own() {
+    let talk = Talk::new("").user(10).says(20).asks("/new").says(30).asks("/new").says(40);
+    let talk = talk.asks("/resume 2").says(50).user(1).says(1);
+    after(talk, &lis(&[]), &Scribe::taking(1.0), 10, |session| {
+        let expected = [
+            format!("{PARENT} 0"),
+            format!("{OWN} 1"),
+            "/new".to_owned(),
+            "30".to_owned(),
+            "/resume 2".to_owned(),
+            "50".to_owned(),
+            even(1),
+            even(1),
+        ];
+        let shown = texts(session);
+        assert_eq!(shown[..5], expected[..5]);
+        assert_eq!(shown.len(), expected.len());
+        assert_eq!(ledger(session), "FFVV..VVVV");
+    });
+}
+
+#[test]
+fn resume_of_a_larger_session_opens_a_new_one_with_its_summary() {
+    // Session 1 has 7,001 tokens, 70 % of the budget are 7,000.
+    let talk = Talk::new("").user(7_000).says(1).asks("/new").says(30).asks("/resume 1").says(40);
+    after(talk, &lis(&[]), &Scribe::taking(1.0), 6, |session| {
+        assert_eq!(texts(session)[..2], [format!("{PARENT} 0"), "/resume 1".to_owned()]);
+        assert_eq!(ledger(session), "FF..VV");
+        let files = files(session);
+        assert_eq!(files["chat.json"], json!({"current_session_id": 3}));
+        assert_eq!(files["sessions/3.json"]["parent_session_id"], 1);
+    });
+    let talk = Talk::new("").user(6_999).says(1).asks("/new").says(30).asks("/resume 1").says(40);
+    assert_eq!(after(talk, &lis(&[]), &Scribe::taking(1.0), 6, ledger), "VV..VV");
+}
+
+#[test]
+fn resume_of_a_session_that_there_is_not_changes_nothing() {
+    for words in ["/resume", "/resume 7", "/resume please"] {
+        let talk = Talk::new("").user(10).says(20).asks(words).says(1);
+        assert_eq!(after(talk, &lis(&[]), &Scribe::taking(1.0), 4, ledger), "VVVV", "{words}");
+    }
+}
+
+#[test]
+fn a_reopened_session_is_summarised_anew_and_its_old_summary_leaves() {
+    let talk = Talk::new("").user(10).says(20).asks("/new").says(30).asks("/resume").says(40);
+    let scribe = Scribe::taking(1.0);
+    let (talk, plan) = (talk.asks("/compact").says(1).user(1), lis(&[("4.keep_recent", "1")]));
+    after(talk, &plan, &scribe, 9, |session| {
+        let expected = [format!("{PARENT} 2"), "/compact".to_owned(), even(1), even(1)];
+        assert_eq!(texts(session), expected);
+        assert_eq!(ledger(session), "FF..FFVVV");
+        assert_eq!(files(session)["sessions/1.json"]["summary"], "summary 2");
+    });
+    // The messages of both its stretches, and no summary.
+    let asked = scribe.asked().remove(2);
+    assert_eq!(asked, [even(10), even(20), "/resume".to_owned(), even(40)]);
+}
+
+#[test]
+fn compact_and_prune_can_be_asked_for_below_their_thresholds() {
+    let talk = Talk::new("").user(10).says(20).asks("/compact now").says(1).user(1);
+    let plan = lis(&[("4.keep_recent", "1")]);
+    assert_eq!(after(talk, &plan, &Scribe::taking(1.0), 5, ledger), "FFVVV");
+    let talk = Talk::new("").user(1).uses("read", &[2_500, 1_000]).says(1).asks("/prune").says(1);
+    assert_eq!(after(talk, &lis(&[]), &Scribe::default(), 8, ledger), "VVEVVVVV");
+}
+
+#[test]
+fn status_and_abort_change_nothing_and_no_command_costs_the_agents_tokens() {
+    let talk = Talk::new("").user(10).says(20).asks("/status").says(1).asks("/abort").says(1);
+    let rows = rows(talk.end(), &lis(&[]), &Scribe::default());
+    assert!(rows.compactions.is_empty() && rows.loss.is_empty());
+    // What commands do is done by the harness; only a summary asks a model.
+    let talk = Talk::new("").user(10).uses("read", &[2_500, 1_000]).says(1).asks("/prune");
+    let scribe = Scribe::default();
+    let subject = subject(talk.asks("/new").end());
+    block_on(replay(&subject, &lis(&[]), &scribe));
+    assert_eq!(scribe.asked().len(), 1);
+}
+
+#[test]
+fn a_message_that_comes_during_a_tool_loop_is_sent_where_it_was_recorded() {
+    // A call runs; the user says something before its result.
+    let talk = Talk::new("").user(10).calls(&[("a", "read")]).user(5).result("a", 10).says(1);
+    let shown = after(talk.user(1).says(1), &lis(&[]), &Scribe::default(), 7, ledger);
+    assert_eq!(shown, "VVVVVVV");
+    // A command that comes there keeps the call whose result is awaited.
+    let talk = Talk::new("").user(10).calls(&[("a", "read")]).asks("/new").result("a", 10).says(1);
+    after(talk.user(1).says(1), &lis(&[]), &Scribe::taking(1.0), 7, |session| {
+        assert_eq!(ledger(session), "FVVVVVV");
+        recap::strategy::pairs_are_whole(session.context()).unwrap();
+    });
+}
+
+#[test]
+fn what_was_closed_can_be_searched_by_its_summary() {
+    let preset = builtin("lis", &[]).unwrap().unwrap();
+    assert_eq!(preset.recovery.map(|spec| spec.name), Some("sessions"));
+}
+
+#[test]
+fn the_compactor_may_be_another_model_and_is_asked_apart() {
+    let scribe = Arc::new(Scribe::taking(1.0));
+    let rows = rows(longer().end(), &lis(&[]), &scribe);
+    let row = &rows.compactions[0];
+    assert_eq!((row.model_calls, row.input_tokens, row.output_tokens), (1, 10, 2));
+    let tasks = scribe.tasks.lock().unwrap();
+    let Task::Continuation { headings, max_tokens, live, .. } = &tasks[0] else {
+        panic!("a text is asked for");
+    };
+    assert_eq!((headings.len(), *max_tokens, live), (4, 3_200, &None));
+}
