@@ -61,8 +61,9 @@ impl Strategy for Guidance {
         _host: &Host<'_>,
     ) -> Result<(), StrategyError> {
         let aside = context.recording().transcript.is_sidechain();
-        let shown = !self.text.is_empty() && !(self.sessions == Sessions::Main && aside);
-        Ok(set_note(context, &self.key, shown.then(|| self.text.clone()))?)
+        let withheld = self.sessions == Sessions::Main && aside;
+        let text = Some(self.text.clone()).filter(|text| !withheld && !text.is_empty());
+        Ok(set_note(context, &self.key, text)?)
     }
 
     /// There is nothing to shrink.

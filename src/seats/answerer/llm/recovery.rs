@@ -16,7 +16,7 @@ use crate::strategy::{Archived, Channel, Tool};
 
 /// Version of the text that offers the searches: answers to different versions
 /// are never compared.
-pub const RECOVERY_PROMPT: u32 = 1;
+pub const RECOVERY_PROMPT: u32 = 2;
 
 const PROMPT: &str = include_str!("recovery.md");
 

@@ -66,7 +66,7 @@ fn the_prompt_is_the_one_of_its_version() {
     let text = [question.messages[0].text.clone(), found(&hits, 3), found(&[], 0)].join("\n");
     let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
     // Another text is another instrument: raise the version with the hash.
-    assert_eq!((RECOVERY_PROMPT, &hash[..16]), (1, "68e73e72d17af69c"));
+    assert_eq!((RECOVERY_PROMPT, &hash[..16]), (2, "6e4441f7f5ccd069"));
     assert!(!text.contains("{{"), "{text}");
 }
 
