@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use common::talk::{Talk, even, real, unscaled};
 use common::{block_on, ledger, subject};
-use recap::model::{CellOutcome, CellRows, Role, Transcript};
+use recap::model::{CellOutcome, CellRows, Expectation, Probe, ProbeKind, Role, Transcript};
 use recap::replay::{Plan, Session, Subject, replay};
 use recap::strategy::{
     Breakpoint, CallUsage, Compactor, CompactorError, EntryId, Produced, Reply, Task, builtin,
@@ -540,6 +540,28 @@ fn a_message_that_comes_during_a_tool_loop_is_sent_where_it_was_recorded() {
 fn what_was_closed_can_be_searched_by_its_summary() {
     let preset = builtin("lis", &[]).unwrap().unwrap();
     assert_eq!(preset.recovery.map(|spec| spec.name), Some("sessions"));
+    let probe = |id: &str, asked_at| Probe {
+        id: id.into(),
+        transcript: "talk".into(),
+        asked_at,
+        kind: ProbeKind::Fact,
+        question: "What?".into(),
+        expect: Expectation::AnyOf(vec!["this".into()]),
+        evidence: Vec::new(),
+        stale: Vec::new(),
+    };
+    // Asked before the third request, and in the end behind two compactions.
+    let subject = subject(twice().user(1).says(1).end());
+    let subject = subject.with_probes(vec![probe("a", 4), probe("b", 15)]);
+    let replayed = block_on(replay(&subject, &lis(&[]), &Scribe::taking(1.0)));
+    let closed = |at: usize| {
+        let sessions = replayed.probed[at].sessions.iter();
+        sessions.map(|s| (s.id.clone(), s.summary.clone(), s.spans.clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(closed(0), []);
+    let first = ("1".to_owned(), "summary 0".to_owned(), vec![(0, 5)]);
+    let second = ("2".to_owned(), "summary 1".to_owned(), vec![(5, 12)]);
+    assert_eq!(closed(1), [first, second]);
 }
 
 #[test]
