@@ -13,12 +13,10 @@ mod mask;
 mod memories;
 mod prune;
 mod recorded;
-mod sections;
 mod session_state;
 mod sliding_window;
 mod snapshot_dedup;
 mod summary;
-mod tail;
 mod trim;
 
 #[cfg(test)]
