@@ -49,8 +49,10 @@ pub fn response_ms(profile: &TimeProfile, uncached_prompt_tokens: u64, output_to
 
 /// The time of each message.
 ///
-/// What was recorded holds, as long as it never runs backwards. A message
-/// without a time follows the one before it by what the profile says of its
+/// What was recorded holds, as long as it never runs backwards. A clock that
+/// shows a response at the very moment of its request is too coarse (a date, a
+/// session's begin): of a run of equal times like that, the first alone holds.
+/// A message without a time follows the one before it by what the profile says of its
 /// kind, and comes no later than the next time that was recorded. If that is
 /// the time of its answer, it stood there when the request was sent. Messages
 /// before the first recorded time are counted back from it.
@@ -66,24 +68,25 @@ impl Timeline {
     /// each message's response wrote, by message; a missing one counts as 0.
     pub fn of(transcript: &Transcript, profile: &TimeProfile, outputs: &[u64]) -> Self {
         let messages = &transcript.messages;
+        let recorded = recorded(messages);
         let gap = |index: usize| {
             let output = outputs.get(index).copied().unwrap_or(0);
             gap(&messages[index], profile, output)
         };
         let mut times = vec![Timestamp::UNIX_EPOCH; messages.len()];
-        let first = messages.iter().position(|m| m.at.is_some());
+        let first = recorded.iter().position(Option::is_some);
         let anchor = first.unwrap_or(0);
-        if let Some(message) = messages.get(anchor) {
+        if let Some(at) = recorded.get(anchor) {
             let start = Timestamp::from_second(ASSUMED_START).expect("a date of this century");
-            times[anchor] = message.at.unwrap_or(start);
+            times[anchor] = at.unwrap_or(start);
         }
         for index in (0..anchor).rev() {
             times[index] = earlier(times[index + 1], gap(index + 1));
         }
-        let next = next_recorded(messages);
+        let next = next_recorded(&recorded);
         for index in anchor + 1..messages.len() {
             let now = times[index - 1];
-            times[index] = match (messages[index].at, next[index]) {
+            times[index] = match (recorded[index], next[index]) {
                 (Some(at), _) => at.max(now),
                 (None, None) => later(now, gap(index)),
                 (None, Some((answer, at)))
@@ -95,7 +98,7 @@ impl Timeline {
             };
         }
         let first_sent = times.first().map_or(Timestamp::UNIX_EPOCH, |&at| earlier(at, gap(0)));
-        Self { times, first_sent, modelled: messages.iter().any(|m| m.at.is_none()) }
+        Self { times, first_sent, modelled: recorded.contains(&None) }
     }
 
     /// When a message arrived, complete; the last one's time beyond the end.
@@ -138,13 +141,27 @@ fn earlier(at: Timestamp, gap: SignedDuration) -> Timestamp {
     at.checked_sub(gap).unwrap_or(Timestamp::MIN)
 }
 
+/// The recorded times that hold: of a run of equal ones that has a response in
+/// it, the first.
+fn recorded(messages: &[Message]) -> Vec<Option<Timestamp>> {
+    let mut times: Vec<Option<Timestamp>> = messages.iter().map(|message| message.at).collect();
+    let mut from = 0;
+    for run in messages.chunk_by(|one, next| one.at.is_some() && one.at == next.at) {
+        if run.iter().skip(1).any(Message::is_request) {
+            times[from + 1..from + run.len()].fill(None);
+        }
+        from += run.len();
+    }
+    times
+}
+
 /// For each message the first one behind it that has a recorded time, with it.
-fn next_recorded(messages: &[Message]) -> Vec<Option<(usize, Timestamp)>> {
-    let mut next = vec![None; messages.len()];
+fn next_recorded(recorded: &[Option<Timestamp>]) -> Vec<Option<(usize, Timestamp)>> {
+    let mut next = vec![None; recorded.len()];
     let mut behind = None;
-    for (index, message) in messages.iter().enumerate().rev() {
+    for (index, at) in recorded.iter().enumerate().rev() {
         next[index] = behind;
-        behind = message.at.map(|at| (index, at)).or(behind);
+        behind = at.map(|at| (index, at)).or(behind);
     }
     next
 }
@@ -200,6 +217,21 @@ mod tests {
         let turned_back = timeline(&[(User, Some(100)), (Assistant, Some(50)), (User, Some(200))]);
         assert_eq!(seconds(&turned_back), [100, 100, 200]);
         assert_eq!(turned_back.at(9).as_second(), 200);
+    }
+
+    #[test]
+    fn a_clock_that_shows_a_response_at_once_holds_for_the_first_of_its_messages() {
+        // A date for a whole batch: 5 s a response, a minute a user.
+        let batch = [(User, Some(100)), (Assistant, Some(100)), (User, Some(100))];
+        let dated =
+            timeline(&[batch.as_slice(), &[(Assistant, Some(100)), (User, Some(900))]].concat());
+        assert_eq!(seconds(&dated), [100, 105, 165, 170, 900]);
+        assert!(dated.is_modelled());
+        // Results that came at once stay where they were.
+        let results =
+            [(Assistant, Some(100)), (Tool, Some(101)), (Tool, Some(101)), (User, Some(101))];
+        assert_eq!(seconds(&timeline(&results)), [100, 101, 101, 101]);
+        assert!(!timeline(&results).is_modelled());
     }
 
     #[test]

@@ -261,12 +261,13 @@ fn hybrid_masks_first_and_then_summarises_21_turns_behind_the_task_and_keeps_ten
 
 #[test]
 fn an_anchored_summary_is_added_to_section_by_section_and_never_rewritten() {
-    let talk = (0..7).fold(Talk::new(""), |talk, _| talk.user(100).says(100));
-    let seen = seen(&talk.user(100).says(1).end(), &real("anchored-summary", 1_000, &[]));
-    // At 900 tokens five messages go and 400 stay; four messages later, again.
+    // Above 16,000 of 20,000; down to 10,000 with a summary of 4,000 at most.
+    let talk = (0..7).fold(Talk::new(""), |talk, _| talk.user(2_000).says(2_000));
+    let talk = talk.user(2_000).says(1).end();
+    let seen = seen(&talk, &real("anchored-summary", 20_000, &[]));
     let [first, second] = &seen.tasks[..] else { panic!("{} calls", seen.tasks.len()) };
-    assert_eq!(asked(first).1.len(), 5);
-    assert_eq!(asked(second).1.len(), 4);
+    assert_eq!((asked(first).1.len(), asked(second).1.len()), (6, 6));
+    assert_eq!(seen.ledger, "FFFFFFFFFFFFVVV");
     assert!(asked(second).1.iter().all(|message| message.text.starts_with(" the")));
     let text = "[Conversation summary]\n\n## Decisions made\n- point 1\n- point 2";
     assert_eq!(seen.sent[0], (Role::User, text.to_owned()));

@@ -107,6 +107,16 @@ fn rule_23_a_fold_stands_behind_older_ones_at_the_head_or_in_its_place() {
 }
 
 #[test]
+fn a_fold_may_stand_behind_an_entry_of_its_own() {
+    let mut context = six();
+    let range = vec![EntryId::message(0), EntryId::message(3)];
+    fold(&mut context, range, &["sum"], Place::Behind(EntryId::message(3)));
+    let order: Vec<Option<u32>> = context.visible().map(|id| id.index()).collect();
+    assert_eq!(order, [Some(1), Some(2), None, Some(4), Some(5)]);
+    assert_eq!(states(&context), "FVVFVV");
+}
+
+#[test]
 fn what_is_not_in_the_context_is_refused_and_nothing_changes() {
     let mut context = six();
     let before = (states(&context), context.messages_weight());

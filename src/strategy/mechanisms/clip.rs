@@ -16,6 +16,14 @@ pub(super) struct Clip {
     pub tail: usize,
 }
 
+impl Clip {
+    /// Whether a text of so many UTF-16 units is surely short enough: it has
+    /// no more characters.
+    pub(super) fn spares(self, units: u64) -> bool {
+        self.unit == Unit::Characters && units <= (self.head + self.tail) as u64
+    }
+}
+
 /// What a text is measured in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]

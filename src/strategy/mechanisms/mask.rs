@@ -180,7 +180,7 @@ impl Mask {
             if kept <= limit || context.is_edited(id) {
                 continue;
             }
-            let masked = self.masked(context, host, (call, id), size);
+            let Some(masked) = self.masked(context, host, (call, id), size) else { continue };
             if self.parameters.fill {
                 kept -= masked.saves;
             }
@@ -189,56 +189,50 @@ impl Mask {
         found
     }
 
+    /// What becomes of a result; `None` where its two ends are all of it.
     fn masked(
         &self,
         context: &Context,
         host: &Host<'_>,
         (call, id): (CallId, EntryId),
         size: u64,
-    ) -> Masked {
+    ) -> Option<Masked> {
         if self.parameters.clear_inputs {
-            return Masked { call, id, text: None, saves: size };
+            return Some(Masked { call, id, text: None, saves: size });
         }
-        let text = output(context, id);
-        let marker = || {
-            let tool = context.call_of(id).map(|(_, call)| call.tool.clone()).unwrap_or_default();
-            let lines = text.lines().count().to_string();
-            self.marker.render(&BTreeMap::from([("tool", tool), ("lines", lines)]))
+        let clip = self.parameters.clip;
+        if clip.is_some_and(|clip| clip.spares(context.weight_of(id).units)) {
+            return None;
+        }
+        let output = output(context, id);
+        let tool = context.call_of(id).map(|(_, call)| call.tool.clone()).unwrap_or_default();
+        let lines = output.lines().count().to_string();
+        let marker = self.marker.render(&BTreeMap::from([("tool", tool), ("lines", lines)]));
+        let text = match clip {
+            Some(clip) => clipped(&output, clip, &marker)?,
+            None => marker,
         };
-        let becomes = match self.parameters.clip {
-            Some(clip) => clipped(&text, clip, &marker()),
-            None => Some(marker()),
-        };
-        let weight = |text: &String| {
-            let counter = &context.recording().counter;
-            host.size(Weight::of_text(Role::Tool.as_str(), text, counter))
-        };
-        let saves = becomes.as_ref().map_or(0, |text| size.saturating_sub(weight(text)));
-        Masked { call, id, text: Some(becomes.unwrap_or(text)), saves }
+        let counter = &context.recording().counter;
+        let left = host.size(Weight::of_text(Role::Tool.as_str(), &text, counter));
+        Some(Masked { call, id, text: Some(text), saves: size.saturating_sub(left) })
     }
 
-    /// Masks, and says how many results changed.
     fn apply(
-        &self,
         context: &mut Context,
         shared: &mut PresetState,
         old: Vec<Masked>,
-    ) -> Result<usize, StrategyError> {
-        let mut count = 0;
+    ) -> Result<(), StrategyError> {
         for Masked { call, id, text, .. } in old.into_iter().rev() {
             match text {
                 None => context.apply(Op::RemoveCall(call))?,
-                // Its two ends are all of it.
-                Some(text) if text == output(context, id) => continue,
                 Some(text) => context.apply(Op::EditResult(call, text))?,
             };
-            count += 1;
             shared.pruned_through = shared.pruned_through.max(Some(id));
             if context.contains(id) {
                 context.apply(Op::Mark { key: "pruned".to_owned(), after: id })?;
             }
         }
-        Ok(count)
+        Ok(())
     }
 }
 
@@ -270,15 +264,14 @@ impl Strategy for Mask {
         if saved < self.parameters.minimum_saving {
             return Ok(outcome);
         }
-        let count = self.apply(context, shared, old)?;
+        let count = old.len();
+        Self::apply(context, shared, old)?;
         if !self.parameters.fill {
             // What is older was masked with it, or always stays.
             self.settled.before = newest + 1;
         }
-        if count > 0 {
-            let body = json!({"count": count, "tokensSaved": saved});
-            outcome.records.push(Record { kind: "mask".to_owned(), body });
-        }
+        let body = json!({"count": count, "tokensSaved": saved});
+        outcome.records.push(Record { kind: "mask".to_owned(), body });
         Ok(outcome)
     }
 

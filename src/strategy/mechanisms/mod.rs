@@ -20,12 +20,10 @@ mod prune;
 mod recorded;
 mod reset;
 mod rolling_sessions;
-mod sections;
 mod session_state;
 mod sliding_window;
 mod snapshot_dedup;
 mod summary;
-mod tail;
 mod trim;
 
 #[cfg(test)]

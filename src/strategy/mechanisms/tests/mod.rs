@@ -28,6 +28,7 @@ fn parameters_that_make_no_sense_are_refused_with_the_stage_and_what_is_allowed(
         ("claude-code", "1.merge", "sections", "`max_summary` go together"),
         ("claude-code", "1.max_summary", "9", "`max_summary` go together"),
         ("claude-code", "1.keep", "{ tokens = 1, turns = 1 }", "give one of tokens, share"),
+        ("claude-code", "1.keep", "{ tokens = 1, to = \"target\" }", "give one of tokens, share"),
         ("claude-code", "1.keep", "{ turns = 0 }", "a count must be at least 1"),
         ("claude-code", "1.keep", "{ share = 0.5 }", "`of` go together"),
         ("claude-code", "1.keep", "{ share = 1.5, of = \"window\" }", "`of` go together"),

@@ -94,6 +94,23 @@ fn a_share_is_that_of_the_window_the_budget_or_the_messages_within_its_bounds() 
 }
 
 #[test]
+fn a_tail_fills_what_the_target_leaves_beside_preamble_and_summary() {
+    // Of 150, one is the system prompt, and 50 may be the summary: 99 are left.
+    let to = "keep = { to = \"target\" }\ntarget = { of = \"window\", share = ";
+    let stage = |share: f64| {
+        let when = "when = { above = \"window\", share = 0.2 }";
+        let stage = format!("{STAGE}{FRESH}{when}\n{to}{share} }}");
+        let mut rig = Rig::stages(&stage, 1_000, turns(10), Scripted::failing_at([]));
+        rig.append(10);
+        rig.request();
+        rig.ledger()
+    };
+    assert_eq!(stage(0.15), "fffffffvvv");
+    assert_eq!(stage(0.142), "fffffffvvv");
+    assert_eq!(stage(0.14), "ffffffffvv");
+}
+
+#[test]
 fn a_tail_from_a_user_turn_begins_at_the_next_one_that_fits() {
     // 90 tokens would begin at row 7, the agent's.
     let keep = "keep = { tokens = 90, from = \"user-turn\" }";

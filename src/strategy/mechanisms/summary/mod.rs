@@ -2,10 +2,14 @@
 //! do it.
 //!
 //! Which agent does what is said in the presets; each names its source. They
-//! differ in what stays verbatim ([`super::tail`], `keep_first`,
+//! differ in what stays verbatim ([`tail`], `keep_first`,
 //! `keep_user_messages`), in what the summariser is sent, in what becomes of an
 //! earlier summary, and in a second call that checks the first. Where a call
 //! fails, the context stays as it is and the failure is recorded.
+
+mod parameters;
+mod sections;
+mod tail;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,10 +20,8 @@ use serde_json::{Value as Json, json};
 use super::clip::{Clip, Unit, clipped};
 use super::continuation::{headings, live};
 use super::folding::{Cuts, in_shape, task_messages};
-use super::sections::merged;
-use super::tail::Tail;
 use crate::model::{MessageIndex, Role};
-use crate::strategy::compactor::{CompactorError, MESSAGES, Produced, Task, TaskMessage};
+use crate::strategy::compactor::{CompactorError, MESSAGES, Produced, Reply, Task, TaskMessage};
 use crate::strategy::context::{Context, EntryId, Op, Place};
 use crate::strategy::host::{
     Fallback, Host, Outcome, PresetState, Record, Strategy, StrategyError, restored,
@@ -27,6 +29,8 @@ use crate::strategy::host::{
 use crate::strategy::preset::{Build, MechanismSpec};
 use crate::strategy::prompt::Prompt;
 use crate::tokens::Weight;
+use parameters::{Merge, Parameters, Request};
+use sections::merged;
 
 /// Folds all but a tail into a summary.
 pub static SPEC: MechanismSpec = MechanismSpec {
@@ -37,95 +41,6 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     scales: &["keep_user_messages", "keep.tokens", "keep.at_least", "keep.at_most"],
     build: |build| Ok(Box::new(Summary::new(build)?)),
 };
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Parameters {
-    prompt: String,
-    /// In place of `prompt` once a summary stands.
-    update_prompt: Option<String>,
-    /// Of a second call, which sees the same messages and `{{draft}}`.
-    check_prompt: Option<String>,
-    request: Request,
-    /// Bound of a reply; an output limit, so it does not scale.
-    max_tokens: u64,
-    /// The newest messages, which stay.
-    #[serde(default)]
-    keep: Tail,
-    /// Recorded messages at the beginning, which stay.
-    #[serde(default)]
-    keep_first: u32,
-    /// Tokens of the newest user messages among the rest, which stay.
-    #[serde(default)]
-    keep_user_messages: u64,
-    /// Nothing is done unless so many responses of the agent would be folded.
-    #[serde(default)]
-    fold_responses: usize,
-    /// Characters of each tool output that the summariser is sent.
-    tool_text: Option<usize>,
-    #[serde(default)]
-    merge: Merge,
-    /// Bound of a summary merged by sections, in tokens; it does not scale.
-    max_summary: Option<u64>,
-    #[serde(default)]
-    role: Speaker,
-    /// First line of the summary.
-    #[serde(default = "marker")]
-    marker: String,
-    /// A user's message before the summary.
-    opening: Option<String>,
-    /// The agent's answer to the summary.
-    reply: Option<String>,
-    /// Whether a summary that makes the context no smaller is refused, and
-    /// none is tried from then on.
-    #[serde(default)]
-    refuse_larger: bool,
-}
-
-fn marker() -> String {
-    "[Conversation summary]".to_owned()
-}
-
-/// What is sent to the summariser (`semantics` 26).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Request {
-    /// The live conversation with the prompt behind it, whose cache is read.
-    Prefix,
-    /// What is to be folded, in a request of its own.
-    Fresh,
-}
-
-/// What becomes of the summary that stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Merge {
-    /// It is the oldest of the messages that the summariser is sent.
-    #[default]
-    Rewrite,
-    /// What is new is summarised alone and added to its sections.
-    Sections,
-}
-
-/// Who says the summary.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Speaker {
-    #[default]
-    User,
-    Assistant,
-    System,
-}
-
-impl Speaker {
-    fn role(self) -> Role {
-        match self {
-            Speaker::User => Role::User,
-            Speaker::Assistant => Role::Assistant,
-            Speaker::System => Role::System,
-        }
-    }
-}
 
 /// What is saved with the session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -145,7 +60,6 @@ struct Summary {
     prompt: Prompt,
     update_prompt: Option<Prompt>,
     check_prompt: Option<Prompt>,
-    keep_user_messages: u64,
     parameters: Parameters,
     standing: Standing,
 }
@@ -162,18 +76,7 @@ struct Plan {
 
 impl Summary {
     fn new(build: &Build<'_>) -> Result<Self, String> {
-        let mut parameters: Parameters = build.read()?;
-        parameters.keep = parameters.keep.scaled(build.scale)?;
-        if parameters.max_tokens == 0 {
-            return Err("`max_tokens` must be at least 1".to_owned());
-        }
-        if parameters.request == Request::Prefix && parameters.tool_text.is_some() {
-            return Err("`tool_text` shortens messages, and a prefix is sent as it is".to_owned());
-        }
-        let sections = parameters.merge == Merge::Sections;
-        if sections != parameters.max_summary.is_some() {
-            return Err("`merge = \"sections\"` and `max_summary` go together".to_owned());
-        }
+        let parameters = Parameters::read(build)?;
         let prompt = |file: &Option<String>, allowed: &[&str]| {
             file.as_ref().map(|file| build.prompt(file, allowed)).transpose()
         };
@@ -181,16 +84,30 @@ impl Summary {
             prompt: build.prompt(&parameters.prompt, &["messages"])?,
             update_prompt: prompt(&parameters.update_prompt, &["messages"])?,
             check_prompt: prompt(&parameters.check_prompt, &["messages", "draft"])?,
-            keep_user_messages: build.scale.tokens(parameters.keep_user_messages),
             parameters,
             standing: Standing::default(),
         })
     }
 
+    /// Whether so many responses are stored that enough of them may be old: a
+    /// stage that is always looked at shall not walk the conversation for it.
+    fn may_have_enough(&self, context: &Context) -> bool {
+        let fold = self.parameters.fold_responses;
+        let need = fold + self.parameters.keep.counted_responses();
+        let is_response = |id: &EntryId| {
+            context.original(*id).is_some_and(|message| message.role == Role::Assistant)
+        };
+        fold == 0 || context.stored().filter(is_response).take(need).count() == need
+    }
+
     /// Everything between the first messages and the tail, less the user's
     /// newest words; `None` where nothing of it is new, or too little.
     fn plan(&self, context: &Context, host: &Host<'_>) -> Option<Plan> {
-        let cut = self.parameters.keep.cut(context, host);
+        if !self.may_have_enough(context) {
+            return None;
+        }
+        let bound = self.parameters.max_summary.unwrap_or(self.parameters.max_tokens);
+        let cut = self.parameters.keep.cut(context, host, bound);
         let first = Cuts::of(context).back_to_whole(self.parameters.keep_first.min(cut));
         let is_old = |id: &EntryId| id.index().is_none_or(|index| (first..cut).contains(&index));
         let mut range: Vec<EntryId> = context.stored().filter(is_old).collect();
@@ -211,7 +128,7 @@ impl Summary {
         host: &Host<'_>,
         range: &[EntryId],
     ) -> (BTreeSet<EntryId>, Option<(EntryId, String)>) {
-        let mut room = self.keep_user_messages;
+        let mut room = self.parameters.keep_user_messages;
         let mut users = BTreeSet::new();
         let is_users = |id: &&EntryId| {
             let said = context.original(**id).is_some_and(|message| message.opens_exchange());
@@ -330,7 +247,7 @@ impl Summary {
         }
         if let Some(&last) = range.last() {
             // What users said stays in front of the summary.
-            let behind = self.keep_user_messages > 0;
+            let behind = self.parameters.keep_user_messages > 0;
             let at = if behind { Place::Behind(last) } else { Place::InPlace };
             self.standing.entries = context.apply(Op::Fold { range, into, at })?;
             self.standing.text = Some(text);
@@ -340,9 +257,7 @@ impl Summary {
     }
 }
 
-fn summary_of(
-    reply: Result<crate::strategy::compactor::Reply, CompactorError>,
-) -> Result<String, CompactorError> {
+fn summary_of(reply: Result<Reply, CompactorError>) -> Result<String, CompactorError> {
     in_shape(reply, "summary", |produced| match produced {
         Produced::Continuation(text) => Some(text),
         _ => None,

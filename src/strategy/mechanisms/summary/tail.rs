@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::folding::Cuts;
+use super::super::folding::Cuts;
 use crate::model::{MessageIndex, Role};
 use crate::strategy::context::{Context, EntryId};
 use crate::strategy::host::Host;
@@ -21,6 +21,8 @@ pub(super) struct Tail {
     /// Bounds of the share, in tokens.
     at_least: Option<u64>,
     at_most: Option<u64>,
+    /// What the target of the stage leaves beside preamble and summary.
+    to: Option<To>,
     /// So many messages.
     messages: Option<usize>,
     /// So many responses of the agent, with what came between them.
@@ -42,6 +44,12 @@ enum Of {
     Messages,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum To {
+    Target,
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum From {
@@ -56,9 +64,12 @@ impl Tail {
     /// What is wrong with it, or it in the numbers of a window.
     pub(super) fn scaled(self, scale: Scale) -> Result<Self, String> {
         let counts = [self.messages, self.responses, self.turns];
-        let sizes = usize::from(self.tokens.is_some()) + usize::from(self.share.is_some());
+        let sizes = [self.tokens.is_some(), self.share.is_some(), self.to.is_some()];
+        let sizes = sizes.into_iter().filter(|given| *given).count();
         if sizes + counts.iter().flatten().count() > 1 {
-            return Err("keep: give one of tokens, share, messages, responses, turns".to_owned());
+            return Err(
+                "keep: give one of tokens, share, to, messages, responses, turns".to_owned()
+            );
         }
         if counts.contains(&Some(0)) {
             return Err("keep: a count must be at least 1".to_owned());
@@ -72,7 +83,7 @@ impl Tail {
             return Err("keep: `at_least` and `at_most` are bounds of a `share`".to_owned());
         }
         if self.from == From::UserTurn && sizes == 0 {
-            return Err("keep: `from` belongs to `tokens` or `share`".to_owned());
+            return Err("keep: `from` belongs to `tokens`, `share` or `to`".to_owned());
         }
         let tokens = |number: Option<u64>| number.map(|number| scale.tokens(number));
         let (at_least, at_most) = (tokens(self.at_least), tokens(self.at_most));
@@ -81,7 +92,9 @@ impl Tail {
 
     /// The recorded message that the tail begins with; no call of the tail or
     /// before it is parted from its result.
-    pub(super) fn cut(self, context: &Context, host: &Host<'_>) -> MessageIndex {
+    ///
+    /// `summary` is the size that the summary may come to.
+    pub(super) fn cut(self, context: &Context, host: &Host<'_>, summary: u64) -> MessageIndex {
         let cuts = Cuts::of(context);
         let recorded = || context.stored().filter_map(EntryId::index);
         let nth_newest = |keep: usize, counts: &dyn Fn(Role) -> bool| {
@@ -102,14 +115,19 @@ impl Tail {
             return nth_newest(keep, &|role| role == Role::User);
         }
         let all = cuts.back_to_whole(context.seen_count());
-        match self.limit(context, host) {
+        match self.limit(context, host, summary) {
             Some(limit) => self.within(limit, context, host, &cuts).min(all),
             None => all,
         }
     }
 
+    /// Responses that the tail holds at least, where it is counted in them.
+    pub(super) fn counted_responses(self) -> usize {
+        self.responses.unwrap_or(0)
+    }
+
     /// Tokens of the tail at most.
-    fn limit(self, context: &Context, host: &Host<'_>) -> Option<u64> {
+    fn limit(self, context: &Context, host: &Host<'_>, summary: u64) -> Option<u64> {
         let share = self.share.zip(self.of).map(|(share, of)| {
             let whole = match of {
                 Of::Window => host.window,
@@ -119,7 +137,10 @@ impl Tail {
             let limit = (whole as f64 * share) as u64;
             limit.max(self.at_least.unwrap_or(0)).min(self.at_most.unwrap_or(u64::MAX))
         });
-        self.tokens.or(share)
+        let target = self.to.map(|To::Target| {
+            host.target.saturating_sub(host.size(context.preamble_weight()) + summary)
+        });
+        self.tokens.or(share).or(target)
     }
 
     /// The longest tail within a limit. At user turns: where none is that

@@ -1,0 +1,116 @@
+//! What a preset says of a summary.
+
+use serde::Deserialize;
+
+use super::tail::Tail;
+use crate::model::Role;
+use crate::strategy::preset::Build;
+
+/// The parameters as written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Parameters {
+    pub prompt: String,
+    /// In place of `prompt` once a summary stands.
+    pub update_prompt: Option<String>,
+    /// Of a second call, which sees the same messages and `{{draft}}`.
+    pub check_prompt: Option<String>,
+    pub request: Request,
+    /// Bound of a reply; an output limit, so it does not scale.
+    pub max_tokens: u64,
+    /// The newest messages, which stay.
+    #[serde(default)]
+    pub keep: Tail,
+    /// Recorded messages at the beginning, which stay.
+    #[serde(default)]
+    pub keep_first: u32,
+    /// Tokens of the newest user messages among the rest, which stay.
+    #[serde(default)]
+    pub keep_user_messages: u64,
+    /// Nothing is done unless so many responses of the agent would be folded.
+    #[serde(default)]
+    pub fold_responses: usize,
+    /// Characters of each tool output that the summariser is sent.
+    pub tool_text: Option<usize>,
+    #[serde(default)]
+    pub merge: Merge,
+    /// Bound of a summary merged by sections, in tokens; it does not scale.
+    pub max_summary: Option<u64>,
+    #[serde(default)]
+    pub role: Speaker,
+    /// First line of the summary.
+    #[serde(default = "marker")]
+    pub marker: String,
+    /// A user's message before the summary.
+    pub opening: Option<String>,
+    /// The agent's answer to the summary.
+    pub reply: Option<String>,
+    /// Whether a summary that makes the context no smaller is refused, and
+    /// none is tried from then on.
+    #[serde(default)]
+    pub refuse_larger: bool,
+}
+
+impl Parameters {
+    /// Refuses what makes no sense together; numbers of tokens are scaled.
+    pub(super) fn read(build: &Build<'_>) -> Result<Self, String> {
+        let mut parameters: Parameters = build.read()?;
+        parameters.keep = parameters.keep.scaled(build.scale)?;
+        parameters.keep_user_messages = build.scale.tokens(parameters.keep_user_messages);
+        if parameters.max_tokens == 0 {
+            return Err("`max_tokens` must be at least 1".to_owned());
+        }
+        if parameters.request == Request::Prefix && parameters.tool_text.is_some() {
+            return Err("`tool_text` shortens messages, and a prefix is sent as it is".to_owned());
+        }
+        if (parameters.merge == Merge::Sections) != parameters.max_summary.is_some() {
+            return Err("`merge = \"sections\"` and `max_summary` go together".to_owned());
+        }
+        Ok(parameters)
+    }
+}
+
+fn marker() -> String {
+    "[Conversation summary]".to_owned()
+}
+
+/// What is sent to the summariser (`semantics` 26).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Request {
+    /// The live conversation with the prompt behind it, whose cache is read.
+    Prefix,
+    /// What is to be folded, in a request of its own.
+    Fresh,
+}
+
+/// What becomes of the summary that stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Merge {
+    /// It is the oldest of the messages that the summariser is sent.
+    #[default]
+    Rewrite,
+    /// What is new is summarised alone and added to its sections.
+    Sections,
+}
+
+/// Who says the summary.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Speaker {
+    #[default]
+    User,
+    Assistant,
+    System,
+}
+
+impl Speaker {
+    pub fn role(self) -> Role {
+        match self {
+            Speaker::User => Role::User,
+            Speaker::Assistant => Role::Assistant,
+            Speaker::System => Role::System,
+        }
+    }
+}
