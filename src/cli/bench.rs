@@ -160,6 +160,7 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
     let mut manifest = manifest(&spec, &datasets, &counter, &seats);
     manifest.warnings.extend(exchange.iter().flat_map(|e| e.warnings.clone()));
     manifest.warnings.extend(unrepeated);
+    manifest.warnings.extend(unhashed(&spec.presets));
     let runtime = wire::runtime(spec.jobs.min(wire::cores()))?;
     let prepared = runtime.block_on(prepare(&spec, samples, &seats, counter))?;
     let folder = Folder::create(&out(arguments, &manifest.title), &manifest)?;
@@ -200,6 +201,15 @@ fn unreadable(samples: &[Sample]) -> Option<String> {
         reasons.len(),
         samples.len()
     ))
+}
+
+/// Strategies of which a hash says less than elsewhere.
+fn unhashed(presets: &[Arc<Preset>]) -> impl Iterator<Item = String> {
+    presets.iter().flat_map(|preset| preset.servers().map(|server| (&preset.name, server))).map(
+        |(name, server)| {
+            format!("{name} asks {server}: what that server does is no part of the preset's hash")
+        },
+    )
 }
 
 impl Arguments {
