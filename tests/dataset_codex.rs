@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use recap::dataset::{Dataset, DatasetError, LoadOptions, Problem, load, load_reader};
-use recap::model::{Block, RecordedTrigger, Role, Transcript, Usage};
+use recap::model::{Block, Piece, RecordedTrigger, Role, Transcript, Usage};
 use serde_json::{Value as Json, json};
 
 /// A record; the n-th line of a log stands at its n-th second.
@@ -103,7 +103,7 @@ fn a_rollout_becomes_one_message_for_each_response_result_and_input() {
         assert!(transcript.metadata.contains(&value.to_owned()), "{value}");
     }
     let left_out: Vec<_> = transcript.left_out.iter().map(|(k, n)| (k.as_str(), *n)).collect();
-    assert_eq!(left_out, [("event record", 4), ("message that a compaction kept apart", 1)]);
+    assert_eq!(left_out, [("event record", 4)]);
 }
 
 #[test]
@@ -270,10 +270,15 @@ fn instructions_in_mid_session_are_system_messages() {
 }
 
 #[test]
-fn a_compaction_keeps_the_messages_that_were_the_last() {
+fn a_compaction_keeps_the_messages_that_its_record_lists() {
     let dataset = fixture();
     let compaction = &dataset.transcripts[0].compactions[0];
-    assert_eq!((compaction.after, compaction.kept_from), (9, 7));
+    assert_eq!((compaction.after, compaction.kept_from), (9, 9));
+    // The developer's message is the preamble's; the others stood before it.
+    let summary = "Another model said:\nThe limit in src/valve.rs is 4210 now.";
+    let summary = Piece::Text { role: Role::User, text: summary.to_owned() };
+    let kept = [1, 7, 8].map(Piece::Message);
+    assert_eq!(compaction.pieces, [&kept[..], &[summary]].concat());
     assert_eq!(compaction.summary.as_deref(), Some("The limit in src/valve.rs is 4210 now."));
     assert_eq!(compaction.trigger, RecordedTrigger::Unknown);
     assert_eq!(compaction.tokens_before, Some(3_600));
@@ -294,6 +299,7 @@ fn an_encrypted_summary_is_absent_and_said_so() {
     let compaction = &transcript.compactions[0];
     assert_eq!((compaction.after, compaction.kept_from), (1, 0));
     assert_eq!((&compaction.summary, compaction.tokens_before), (&None, None));
+    assert_eq!(compaction.unreadable.as_deref(), Some("the vendor encrypted its summary"));
     assert_eq!(transcript.left_out["encrypted summary"], 1);
     let warned =
         ["rollout.jsonl: the vendor encrypted the summaries of its compactions: 1".to_owned()];
@@ -311,6 +317,57 @@ fn a_file_of_older_compactions_keeps_the_summary_and_no_tail() {
     let compaction = &read(&records).compactions[0];
     assert_eq!((compaction.after, compaction.kept_from), (2, 2));
     assert_eq!(compaction.summary.as_deref(), Some("They went."));
+    // As Codex put it until 2025-10: one message in the user's name.
+    let [Piece::Text { role: Role::User, text }] = &compaction.pieces[..] else { panic!() };
+    assert!(text.starts_with("You were originally given instructions"), "{text}");
+    assert!(text.contains("Here were the user messages:\n\ngo\n\nAnother language model"));
+    assert!(text.ends_with("with your own analysis:\n\nThey went."), "{text}");
+}
+
+#[test]
+fn a_summary_with_its_own_preface_follows_the_newest_20_000_tokens_of_the_user() {
+    let summary = "Another language model started to solve this problem and so on:\nThey went.";
+    let long = "x".repeat(80_000 - 8);
+    let records = [
+        message("user", "<environment_context>\n</environment_context>"),
+        message("user", "first of all, much is to be done"),
+        message("assistant", "went"),
+        message("user", &long),
+        message("assistant", "on"),
+        message("user", "more"),
+        record("compacted", json!({"message": summary})),
+        message("assistant", "done"),
+    ];
+    let compaction = &read(&records).compactions[0];
+    let text = |text: &str| Piece::Text { role: Role::User, text: text.to_owned() };
+    // "more" is 1 token, the long one 19,998: 1 is left, which is 4 bytes.
+    let expected = [
+        Piece::Message(0),
+        text("fi…7 tokens truncated…ne"),
+        Piece::Message(3),
+        Piece::Message(5),
+        text(summary),
+    ];
+    assert_eq!(compaction.pieces, expected);
+    assert_eq!((compaction.after, compaction.kept_from), (6, 6));
+}
+
+#[test]
+fn of_messages_that_say_the_same_the_newest_is_the_kept_one() {
+    let item = |text: &str| json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]});
+    let history = json!([item("go on"), item("go on"), item("was cut"), item("sum")]);
+    let records = [
+        message("user", "go on"),
+        message("assistant", "a"),
+        message("user", "go on"),
+        message("assistant", "b"),
+        message("user", "go on"),
+        record("compacted", json!({"message": "sum", "replacement_history": history})),
+        message("assistant", "c"),
+    ];
+    let text = |text: &str| Piece::Text { role: Role::User, text: text.to_owned() };
+    let expected = [Piece::Message(2), Piece::Message(4), text("was cut"), text("sum")];
+    assert_eq!(read(&records).compactions[0].pieces, expected);
 }
 
 #[test]

@@ -141,6 +141,54 @@ fn codex_rollouts_keep_every_call_response_and_count() {
 }
 
 #[test]
+fn opencode_sessions_keep_every_step_result_and_compaction() {
+    let Some(dataset) = data("opencode") else {
+        return;
+    };
+    // Name, user messages, steps, tool parts, largest prompt, summaries and
+    // prunings. Of the steps, four of an aborted response and a request that
+    // was still under way are left out, and of the user messages the question
+    // for the summary.
+    type Row = (&'static str, usize, usize, usize, u64, [usize; 2]);
+    let expected: [Row; 5] = [
+        ("curious-sailor", 4, 34, 47, 118_767, [1, 1]),
+        ("kind-meadow", 12, 65, 87, 51_224, [0, 0]),
+        ("neon-river", 3, 6, 15, 33_863, [0, 0]),
+        ("nimble-pixel", 2, 5, 4, 18_430, [0, 0]),
+        ("silent-panda", 4, 57, 102, 119_785, [0, 1]),
+    ];
+    assert_eq!(dataset.transcripts.len(), expected.len());
+    for (transcript, (name, users, steps, tools, largest, boundaries)) in
+        dataset.transcripts.iter().zip(expected)
+    {
+        assert!(transcript.id.contains(name), "{}", transcript.id);
+        let said = transcript.messages.iter().filter(|m| m.opens_exchange());
+        assert_eq!(said.count(), users, "{name}");
+        assert_eq!(transcript.requests().count(), steps, "{name}");
+        assert_eq!(results(transcript), tools, "{name}");
+        assert_eq!(transcript.messages.len(), users + steps + tools, "{name}");
+        let usage = transcript.requests().map(|at| transcript.messages[at as usize].usage);
+        let usage: Option<Vec<_>> = usage.collect();
+        let usage = usage.unwrap_or_else(|| panic!("{name}: a step was not counted"));
+        assert_eq!(usage.iter().map(|u| u.prompt()).max(), Some(largest), "{name}");
+        let made = &transcript.compactions;
+        let folded = made.iter().filter(|c| c.summary.is_some()).count();
+        assert_eq!([folded, made.len() - folded], boundaries, "{name}");
+        assert_eq!(transcript.model.as_deref(), Some("gpt-5.3-codex"), "{name}");
+    }
+    let [pruned, folded] = &dataset.transcripts[0].compactions[..] else { panic!() };
+    assert_eq!((pruned.after, pruned.cleared.len()), (85, 20));
+    let summary = folded.summary.as_deref().map(|text| text.chars().count());
+    assert_eq!((folded.trigger, summary), (RecordedTrigger::Manual, Some(4_062)));
+    let call = folded.call.as_ref().expect("its call is on record");
+    assert_eq!((call.usage.prompt(), call.usage.output), (53_375, 1_007));
+    // Behind two aborted responses, in front of the next question.
+    let [pruned] = &dataset.transcripts[4].compactions[..] else { panic!() };
+    assert_eq!(pruned.cleared.len(), 31);
+    assert_eq!(dataset.transcripts[4].messages[pruned.after as usize].sent(), "Then for it ");
+}
+
+#[test]
 fn a_resumed_response_was_sent_before_the_break() {
     let path = "claude-code-sessions/other-sources/vibecodingtracker-claude_code.jsonl";
     let Some(dataset) = data(path) else {
@@ -201,7 +249,7 @@ fn sidechains_become_transcripts_on_request_and_lose_no_result() {
 
 #[test]
 fn real_sessions_survive_the_native_format() {
-    for name in ["claude-code-sessions", "pi-sessions", "codex-rollouts", "tau-bench"] {
+    for name in ["claude-code-sessions", "pi-sessions", "codex-rollouts", "opencode", "tau-bench"] {
         let Some(dataset) = data(name) else {
             return;
         };

@@ -257,6 +257,44 @@ fn a_preset_of_a_server_is_checked_before_anything_is_sent() {
 }
 
 #[test]
+fn the_command_line_checks_it_and_shows_no_secret_of_it() {
+    let server = serving(|request| Act::json(200, &keeping(request, 0)));
+    let url = server.base().replace("http://", "http://user:canary@") + "/x?key=canary";
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("mine.toml"), text(&url, "")).unwrap();
+    let recap = |arguments: &[&str]| {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("recap"));
+        let ran = command.args(arguments).current_dir(folder.path()).output().unwrap();
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        let said = String::from_utf8(ran.stdout).unwrap();
+        assert!(!said.contains("canary"), "{said}");
+        said
+    };
+    let checked = recap(&["strategies", "check", "mine.toml"]);
+    assert_says(&checked, &["mine: 1 stage, no error", "tried on 3 sessions"]);
+    assert!(server.requests() > 3);
+    let shown = recap(&["strategies", "show", "mine.toml"]);
+    let sends =
+        format!("sends the conversation to {}/x: run it only if you trust it", server.base());
+    assert_says(&shown, &[&sends, "the hash of the preset does not cover what it does"]);
+    let run = [
+        "bench",
+        "quickstart",
+        "--limit",
+        "1",
+        "--strategy",
+        "mine.toml",
+        "--quiet",
+        "--out",
+        "run",
+    ];
+    recap(&run);
+    let manifest = fs::read_to_string(folder.path().join("run/manifest.json")).unwrap();
+    assert_says(&manifest, &["no part of the preset's hash"]);
+    assert!(!manifest.contains("canary"), "{manifest}");
+}
+
+#[test]
 fn the_sample_server_does_what_the_sample_program_does() {
     if Command::new("python3").arg("--version").output().is_err() {
         println!("skipped: there is no python3");

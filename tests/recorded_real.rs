@@ -10,6 +10,7 @@ use recap::dataset::{LoadOptions, load};
 use recap::model::{CellOutcome, Transcript};
 use recap::replay::{Subject, replay};
 use recap::tokens::{Calibrate, Counter};
+use serde_json::Value as Json;
 
 use common::talk::real;
 use common::{block_on, offline};
@@ -40,35 +41,75 @@ fn prompts(transcript: Transcript) -> Vec<(u32, u64, u64)> {
     read.collect()
 }
 
+/// Errors that are known: Claude Code puts files and reminders beside its
+/// summary that its log leaves out; pi's and OpenCode's are those of the line
+/// that calibrates (thinking that was sent, a hidden preamble read too small).
+const BOUNDS: [(&str, f64); 3] =
+    [("claude-code-sessions", 30.0), ("pi-sessions", 15.0), ("opencode", 15.0)];
+
 #[test]
 fn prompts_behind_a_recorded_compaction_are_near_the_reported_ones() {
-    for folder in ["claude-code-sessions", "pi-sessions", "opencode", "codex-rollouts"] {
+    for (folder, bound) in BOUNDS {
         let Some(all) = sessions(folder) else { return };
         for transcript in all.into_iter().filter(|t| !t.compactions.is_empty()) {
-            if transcript.compactions.iter().any(|c| c.unreadable.is_some()) {
-                continue;
-            }
             let boundaries: Vec<u32> = transcript.compactions.iter().map(|c| c.after).collect();
-            let id = transcript.id.chars().take(24).collect::<String>();
+            let id: String = transcript.id.chars().take(24).collect();
             let found = prompts(transcript);
             for (number, after) in boundaries.iter().enumerate() {
                 let to = boundaries.get(number + 1).copied().unwrap_or(u32::MAX);
                 let behind = found.iter().filter(|(at, ..)| (*after..to).contains(at));
-                let errors: Vec<(f64, u64, u64)> = behind
-                    .map(|(_, sent, reported)| {
-                        ((*sent as f64 / *reported as f64 - 1.0) * 100.0, *sent, *reported)
-                    })
+                let errors: Vec<f64> = behind
+                    .map(|(_, sent, reported)| (*sent as f64 / *reported as f64 - 1.0) * 100.0)
                     .collect();
-                let first: Vec<String> =
-                    errors.iter().take(4).map(|(e, s, r)| format!("{e:+.1}% ({s}/{r})")).collect();
-                let mut all: Vec<f64> = errors.iter().map(|(e, ..)| e.abs()).collect();
-                all.sort_by(f64::total_cmp);
-                let median = all.get(all.len() / 2).copied().unwrap_or(f64::NAN);
+                let mut sizes: Vec<f64> = errors.iter().map(|e| e.abs()).collect();
+                sizes.sort_by(f64::total_cmp);
+                let Some(median) = sizes.get(sizes.len() / 2) else { continue };
                 println!(
-                    "{id} boundary {after}: {} requests, first {first:?}, median |e| {median:.1}%",
-                    all.len()
+                    "{id} behind {after}: {} requests, first {:+.1} %, median {median:.1} %",
+                    errors.len(),
+                    errors[0]
                 );
+                assert!(errors[0].abs() <= bound && *median <= bound, "{id}: {errors:?}");
             }
         }
+    }
+}
+
+#[test]
+fn every_summary_of_claude_code_is_sent_to_the_letter() {
+    let Some(all) = sessions("claude-code-sessions") else { return };
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
+    let mut seen = 0;
+    for transcript in all.into_iter().filter(|t| !t.compactions.is_empty()) {
+        let log = folder.join("claude-code-sessions").join(format!("{}.jsonl", transcript.id));
+        let Ok(log) = std::fs::read_to_string(log) else { continue };
+        let records = log.lines().filter_map(|l| serde_json::from_str::<Json>(l).ok());
+        let summaries: Vec<String> = records
+            .filter(|r| r["isCompactSummary"] == true)
+            .map(|r| r["message"]["content"].as_str().unwrap().to_owned())
+            .collect();
+        let subject = Subject::new("d", transcript, Arc::new(Counter::default()));
+        let plan = real("recorded", 1_000_000, &[]);
+        let texts = block_on(replay(&subject, &plan, &offline())).texts;
+        for summary in &summaries {
+            assert!(texts.values().any(|text| text == summary), "{}", plan.key.transcript);
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 8);
+}
+
+#[test]
+fn a_session_with_an_encrypted_summary_has_no_such_row() {
+    let Some(all) = sessions("codex-rollouts") else { return };
+    let encrypted: Vec<Transcript> =
+        all.into_iter().filter(|t| !t.compactions.is_empty()).collect();
+    assert_eq!(encrypted.len(), 1);
+    for transcript in encrypted {
+        let subject = Subject::new("d", transcript, Arc::new(Counter::default()));
+        let plan = real("recorded", 1_000_000, &[]);
+        let outcome = block_on(replay(&subject, &plan, &offline())).cell.outcome;
+        let CellOutcome::Failed { error } = outcome else { panic!("it ran through") };
+        assert!(error.ends_with("the vendor encrypted its summary"), "{error}");
     }
 }

@@ -129,11 +129,14 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
         datasets.iter_mut().for_each(|dataset| dataset.probes.clear());
     }
     let samples = samples(&datasets, arguments.limit)?;
+    let unreadable = unreadable(&samples);
     let holds = Holds {
         probes: samples.iter().any(|s| !s.probes.is_empty()),
-        compactions: samples.iter().any(|s| !s.transcript.compactions.is_empty()),
+        compactions: unreadable.is_none()
+            && samples.iter().any(|s| !s.transcript.compactions.is_empty()),
     };
     let presets = arguments.selection.presets(holds)?;
+    let unrepeated = unreadable.filter(|_| !presets.iter().any(|p| p.replays_recording()));
     arguments.seating.refuse(ask)?;
     let prices = Arc::new(models::prices(arguments.prices.as_deref())?);
     let agents = Arc::new(Agents::new(Arc::clone(&prices), unique(&arguments.agent_model)));
@@ -156,6 +159,8 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
     let (seats, exchange) = arguments.seating.fill(&counter, &prices, spec.seed)?;
     let mut manifest = manifest(&spec, &datasets, &counter, &seats);
     manifest.warnings.extend(exchange.iter().flat_map(|e| e.warnings.clone()));
+    manifest.warnings.extend(unrepeated);
+    manifest.warnings.extend(unhashed(&spec.presets));
     let runtime = wire::runtime(spec.jobs.min(wire::cores()))?;
     let prepared = runtime.block_on(prepare(&spec, samples, &seats, counter))?;
     let folder = Folder::create(&out(arguments, &manifest.title), &manifest)?;
@@ -183,6 +188,28 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
     let models = exchange.map_or(Ok(Exit::Done), |exchange| exchange.close())?;
     let cells = finish(arguments, &folder, manifest, ran)?;
     Ok(if cells == Exit::Done { models } else { cells })
+}
+
+/// Why what the vendor's agent had cannot be shown, where it cannot.
+fn unreadable(samples: &[Sample]) -> Option<String> {
+    let reason = |s: &Sample| s.transcript.compactions.iter().find_map(|c| c.unreadable.clone());
+    let reasons: Vec<String> = samples.iter().filter_map(reason).collect();
+    let first = reasons.first()?;
+    Some(format!(
+        "the preset recorded is left out: what the agent had behind its own compactions cannot be \
+         repeated in {} of {} transcripts ({first})",
+        reasons.len(),
+        samples.len()
+    ))
+}
+
+/// Strategies of which a hash says less than elsewhere.
+fn unhashed(presets: &[Arc<Preset>]) -> impl Iterator<Item = String> {
+    presets.iter().flat_map(|preset| preset.servers().map(|server| (&preset.name, server))).map(
+        |(name, server)| {
+            format!("{name} asks {server}: what that server does is no part of the preset's hash")
+        },
+    )
 }
 
 impl Arguments {

@@ -41,7 +41,7 @@ pub fn collect(
     let payer = all().next().map(|e| &e.row.agent_model);
     let rows = all().filter(|e| Some(&e.row.agent_model) == payer).collect();
     let run = Run { manifest, rows, facts, cells, panel };
-    let checks: [fn(&Run<'_>) -> Vec<String>; 23] = [
+    let checks: [fn(&Run<'_>) -> Vec<String>; 24] = [
         seats::uncalibrated,
         seats::at_odds,
         open_loop,
@@ -61,6 +61,7 @@ pub fn collect(
         money::what_bills_assume,
         money::default_model,
         money::unpriced,
+        money::unbilled_summaries,
         money::modelled_clock,
         money::modelled_waits,
         money::simulation_off,

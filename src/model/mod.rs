@@ -13,6 +13,7 @@ mod judged;
 mod labelled;
 mod ledger;
 mod probe;
+mod recorded;
 mod reference;
 mod report;
 mod transcript;
@@ -34,6 +35,7 @@ pub use judged::{
 pub use labelled::{Author, Due, HALF, Label, LabelledCase, LabelledQuestion, Outcome, Planted};
 pub use ledger::LedgerState;
 pub use probe::{Expectation, Probe, ProbeKind};
+pub use recorded::{Piece, RecordedCall, RecordedCompaction, RecordedTrigger};
 pub use reference::{Exam, IdentifierClass, Reference};
 pub use report::{
     Absent, AgainstFull, AgeBin, AgeUnit, DOUBTFUL_EXAM, Forgetting, INSTRUMENT, Interval,
@@ -41,7 +43,7 @@ pub use report::{
     VALID_WITHIN, Value,
 };
 pub use transcript::{
-    Block, Call, CallId, Message, MessageIndex, Piece, Preamble, PreambleChange, RecordedCall,
-    RecordedCompaction, RecordedTrigger, Role, SIDECHAIN, ToolDefinition, Transcript, sent,
+    Block, Call, CallId, Message, MessageIndex, Preamble, PreambleChange, Role, SIDECHAIN,
+    ToolDefinition, Transcript, sent,
 };
 pub use usage::{SidechainRequest, Usage};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::super::rows::RECORDED as REPEATED;
 use super::{Run, listed};
 use crate::model::{Bill, BillErrors, RECORDED, TranscriptFacts, Value};
 use crate::pricing::PriceList;
@@ -25,6 +26,23 @@ pub fn what_bills_assume(run: &Run<'_>) -> Vec<String> {
         "bills take every output as recorded, whatever was forgotten before it; prices are those \
          of {} ({of}BLAKE3 {hash}…), at the standard service class",
         prices.name
+    )]
+}
+
+/// Summaries of the vendor's agent whose calls are not on record: the bill of
+/// the preset that repeats them lacks what they cost.
+pub fn unbilled_summaries(run: &Run<'_>) -> Vec<String> {
+    let cells = run.cells.iter().filter(|cell| cell.key.strategy == REPEATED);
+    let rows = cells.filter_map(|cell| cell.rows()).flat_map(|rows| &rows.compactions);
+    let folds: Vec<_> = rows.filter(|row| row.messages_folded > 0).collect();
+    let unknown = folds.iter().filter(|row| row.model_calls == 0).count();
+    if unknown == 0 {
+        return Vec::new();
+    }
+    vec![format!(
+        "recordings do not show what {unknown} of {} summaries of the recorded agent cost: these \
+         calls are not in the bill of {REPEATED}",
+        folds.len()
     )]
 }
 
@@ -142,7 +160,9 @@ fn signed_percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use crate::measure::testkit::{cell, facts, run};
-    use crate::model::{Buckets, Cell, LatencySource, RECORDED, TranscriptFacts, Validation};
+    use crate::model::{
+        Buckets, Cell, CellOutcome, LatencySource, RECORDED, TranscriptFacts, Validation,
+    };
 
     fn billed(id: &str, payer: &str, model: &str) -> Cell {
         cell(id, "x").sent(&[100]).bill(payer, model, &[(100, 0, 0)]).build()
@@ -184,6 +204,23 @@ mod tests {
         );
         // Whoever asks for a model knows as whom the sessions are billed.
         assert_eq!(said(sessions(), cells("dear"), "name no model with a price"), None);
+    }
+
+    #[test]
+    fn summaries_of_the_vendor_without_a_recorded_call_are_counted() {
+        let of = |preset| cell("s", preset).sent(&[100]).compaction(9, 1).compaction(9, 1).build();
+        let said = |cell| said(vec![named("s", None)], vec![cell], "do not show what");
+        assert_eq!(
+            said(of("recorded")).unwrap(),
+            "recordings do not show what 2 of 2 summaries of the recorded agent cost: these calls \
+             are not in the bill of recorded"
+        );
+        assert_eq!(said(of("x")), None);
+        let mut known = of("recorded");
+        if let CellOutcome::Done(rows) = &mut known.outcome {
+            rows.compactions.iter_mut().for_each(|row| row.model_calls = 1);
+        }
+        assert_eq!(said(known), None);
     }
 
     #[test]

@@ -25,6 +25,21 @@ pub static SPEC: MechanismSpec = MechanismSpec {
 struct Recorded {
     /// What a cleared result is replaced by.
     cleared_marker: String,
+    /// What becomes of a compaction whose summary cannot be read.
+    #[serde(default)]
+    unreadable: Unreadable,
+}
+
+/// What becomes of a compaction whose summary cannot be read.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Unreadable {
+    /// The row fails: it would show what the agent did not have.
+    #[default]
+    Fail,
+    /// What is covered goes, and nothing stands for it. Sizes of such contexts
+    /// are of use where a fit of its own says what is missing.
+    Drop,
 }
 
 #[async_trait]
@@ -38,7 +53,7 @@ impl Strategy for Recorded {
         let Some(compaction) = host.recorded else {
             return Ok(Outcome::default());
         };
-        if let Some(reason) = &compaction.unreadable {
+        if let (Some(reason), Unreadable::Fail) = (&compaction.unreadable, &self.unreadable) {
             return Err(StrategyError::Unreadable { reason: reason.clone() });
         }
         self.clear(context, compaction)?;

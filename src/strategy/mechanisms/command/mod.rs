@@ -9,6 +9,7 @@
 //! the same way.
 
 mod apply;
+mod parameters;
 mod peer;
 mod process;
 mod protocol;
@@ -29,6 +30,8 @@ use crate::strategy::context::{Context, EntryId};
 use crate::strategy::host::{Host, Outcome, PresetState, Strategy, StrategyError, restored};
 use crate::strategy::preset::{Build, MechanismSpec};
 use apply::Change;
+use parameters::{LONGEST_WAIT, Parameters, ServerParameters, Timeouts};
+pub(crate) use parameters::{named_files, told_address};
 use peer::{Peer, Way};
 use process::Launch;
 use protocol::{Answer, Aside, CLOSE, PROTOCOL, Request, Shown, ShownCall};
@@ -60,71 +63,6 @@ pub const ITS_WORDS: &str = "; its words: ";
 
 /// Longest quotation of what a program wrote, in characters.
 const EXCERPT: usize = 300;
-
-/// Longest time-out in seconds: a day.
-const LONGEST_WAIT: f64 = 86_400.0;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Parameters {
-    /// Program and arguments.
-    command: Vec<String>,
-    /// More files that it is made of: they only go into the preset's hash.
-    #[serde(default)]
-    files: Vec<String>,
-    #[serde(default)]
-    timeouts: Timeouts,
-    /// Handed to the program as they are.
-    #[serde(default)]
-    parameters: Table,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ServerParameters {
-    /// Where every message is sent.
-    url: String,
-    #[serde(default)]
-    timeouts: Timeouts,
-    /// Handed to the server as they are.
-    #[serde(default)]
-    parameters: Table,
-}
-
-/// How long the program may take, in seconds.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Timeouts {
-    /// To be ready.
-    start: f64,
-    /// For one answer.
-    call: f64,
-    /// For all its answers in a session together.
-    total: f64,
-}
-
-impl Default for Timeouts {
-    fn default() -> Self {
-        Self { start: 10.0, call: 30.0, total: 600.0 }
-    }
-}
-
-/// Program and arguments of a stage, and the files beside its preset that its
-/// parameters name: what a change of is a change of the strategy.
-pub(crate) fn named_files(stage: &Table) -> impl Iterator<Item = (&str, bool)> {
-    let listed = |key| stage.get(key).and_then(toml::Value::as_array).into_iter().flatten();
-    // A bare first word is looked up in `PATH`, never beside the preset.
-    let is_path = |(at, word): &(usize, &str)| *at > 0 || word.contains(std::path::is_separator);
-    let command = listed("command").filter_map(toml::Value::as_str).enumerate().filter(is_path);
-    let files = listed("files").filter_map(toml::Value::as_str);
-    command.map(|(_, word)| (word, false)).chain(files.map(|file| (file, true)))
-}
-
-/// The address of a stage's server, as it may be shown.
-pub(crate) fn told_address(stage: &Table) -> Option<String> {
-    let url = stage.get("url").and_then(toml::Value::as_str)?;
-    Address::new(url).ok().map(|address| address.to_string())
-}
 
 /// Puts questions to the program, or the server's session, of one cell.
 struct Asker {

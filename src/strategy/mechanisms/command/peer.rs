@@ -44,7 +44,7 @@ impl Fault {
 /// One that can be asked.
 #[derive(Debug)]
 pub(super) enum Peer {
-    Program(Program),
+    Program(Box<Program>),
     Server(Server),
 }
 
@@ -53,7 +53,7 @@ impl Peer {
     /// time and I/O.
     pub fn start(way: &Way) -> Result<Self, Fault> {
         Ok(match way {
-            Way::Program(launch) => Self::Program(Program::start(launch)?),
+            Way::Program(launch) => Self::Program(Box::new(Program::start(launch)?)),
             Way::Server(address) => Self::Server(Server::open(address)?),
         })
     }

@@ -114,7 +114,7 @@ impl Server {
     /// Sends a message and reads the answer.
     pub async fn ask(&mut self, line: &str, limit: Duration) -> Result<String, Fault> {
         let asked = timeout(limit, self.exchange(line)).await;
-        asked.unwrap_or_else(|_| Err(Fault::Late(limit.as_secs_f64())))
+        asked.unwrap_or(Err(Fault::Late(limit.as_secs_f64())))
     }
 
     /// Says farewell, whatever comes of it.

@@ -1,0 +1,110 @@
+//! Compactions that a vendor's agent made while it was recorded.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{MessageIndex, Role, Usage};
+
+/// What set off a recorded compaction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RecordedTrigger {
+    /// The agent's own threshold.
+    Auto,
+    /// The user asked for it.
+    Manual,
+    /// The recording does not say.
+    #[default]
+    Unknown,
+}
+
+/// A piece of what a recorded agent sent in front of its kept tail.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum Piece {
+    /// A recorded message, as it was.
+    Message(MessageIndex),
+    /// A text that the agent put there.
+    Text {
+        /// Who it was attributed to.
+        role: Role,
+        /// The literal text, wrapping included.
+        text: String,
+    },
+}
+
+/// The model call that wrote a recorded summary.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedCall {
+    /// Model that answered it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What the provider reported.
+    pub usage: Usage,
+    /// How long it took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_ms: Option<f64>,
+}
+
+/// A compaction that the vendor's agent really made (`semantics` 6).
+///
+/// Its summary is no message: it stands in contexts of the preset `recorded` only.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedCompaction {
+    /// Messages `0..after` had been recorded when it happened.
+    pub after: MessageIndex,
+    /// First message still sent verbatim afterwards; `after` where nothing was kept.
+    pub kept_from: MessageIndex,
+    /// The text that took the place of what went; absent when results were
+    /// cleared instead (`cleared`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// What was sent in front of the messages from `kept_from` on, in order,
+    /// where that is not the bare summary in the user's name: the summary as
+    /// the agent wrapped it, and messages from further up that it kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pieces: Vec<Piece>,
+    /// Why what took the place cannot be told from the recording, where it
+    /// cannot (the vendor encrypted its summary).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unreadable: Option<String>,
+    /// Ids of the tool calls whose results were cleared (micro-compaction).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cleared: Vec<String>,
+    /// What set it off.
+    pub trigger: RecordedTrigger,
+    /// Prompt tokens that the agent reported just before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens_before: Option<u64>,
+    /// The call that wrote the summary, where the recording shows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<RecordedCall>,
+    /// When it happened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+}
+
+impl RecordedCompaction {
+    /// Whether messages gave way: something stands for them, or nothing does.
+    /// One that only cleared results takes none.
+    pub fn folds(&self) -> bool {
+        self.summary.is_some() || !self.pieces.is_empty() || self.cleared.is_empty()
+    }
+
+    /// Whether a message that was sent before is still sent verbatim.
+    pub fn keeps(&self, message: MessageIndex) -> bool {
+        message >= self.kept_from || self.pieces.contains(&Piece::Message(message))
+    }
+
+    /// The texts that stand for what went, as they were sent.
+    pub fn texts(&self) -> impl Iterator<Item = (Role, &str)> {
+        let bare = self.summary.as_deref().filter(|_| self.pieces.is_empty());
+        let pieces = self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Text { role, text } => Some((*role, text.as_str())),
+            Piece::Message(_) => None,
+        });
+        bare.map(|text| (Role::User, text)).into_iter().chain(pieces)
+    }
+}
