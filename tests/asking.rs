@@ -16,8 +16,9 @@ use recap::pricing::{Agents, PriceList};
 use recap::replay::{Probed, Replayed, Subject, replay};
 use recap::run::{Finished, Folder, RunSpec, Sample, Seats, judge_again, prepare, run};
 use recap::seats::answerer::{Answerer, Searched, Shown};
+use recap::seats::finder::Finder;
 use recap::seats::judge::{Grading, Judge};
-use recap::strategy::{Channel, builtin};
+use recap::strategy::builtin;
 use recap::tokens::Counter;
 
 /// A question that message `evidence` of `small` answers, asked after `asked_at`.
@@ -148,11 +149,11 @@ impl Answerer for Counting {
 
     /// Answers with the number of the newest message that is found; all of
     /// them hold an `a`.
-    async fn search(&self, _: &Shown, questions: &[&str], channel: &Channel<'_>) -> Vec<Searched> {
+    async fn search(&self, _: &Shown, questions: &[&str], finder: &Finder<'_>) -> Vec<Searched> {
         self.searched.lock().unwrap().push(questions.len());
-        let broadcasts = channel.call("search_broadcasts", "a");
+        let broadcasts = finder.call("search_broadcasts", "a").await.unwrap();
         self.broadcasts.lock().unwrap().extend(broadcasts.iter().map(|hit| hit.message));
-        let hits = channel.call("search_messages", "a");
+        let hits = finder.call("search_messages", "a").await.unwrap();
         let tokens = hits.iter().map(|hit| hit.tokens).sum();
         let newest = hits.first().expect("something is found").message;
         let one = |_| Searched { answer: Ok(format!("up to {newest}")), calls: 1, tokens };
@@ -203,6 +204,7 @@ fn manifest() -> Manifest {
         compactor: "offline".into(),
         answerer: "counting".into(),
         judge: "counting".into(),
+        embedder: None,
         source: Source::Model,
         agent_models: Vec::new(),
         prices: Prices::default(),
@@ -214,8 +216,8 @@ fn manifest() -> Manifest {
 /// What a run over `small` left, with this seat as answerer and judge.
 fn run_with(seat: &Arc<Counting>, presets: &[&str], probes: Vec<Probe>) -> Finished {
     let (answerer, judge) = (Arc::clone(seat), Arc::clone(seat));
-    let seats =
-        Seats { compactor: Arc::new(offline()), offline: true, answerer, judge, calls: None };
+    let compactor = Arc::new(offline());
+    let seats = Seats { compactor, offline: true, answerer, judge, embedder: None, calls: None };
     let preset = |name: &&str| Arc::new(builtin(name, &[]).unwrap().unwrap());
     let spec = RunSpec {
         presets: presets.iter().map(preset).collect(),

@@ -14,7 +14,7 @@ use super::strategies::{self, Holds};
 use super::{dry_run, inputs, models, report, wire};
 use crate::clock::PROFILE;
 use crate::dataset::Dataset;
-use crate::model::{INSTRUMENT, Manifest, Prices, Probe, Provenance, Report, Source};
+use crate::model::{INSTRUMENT, Manifest, OFFLINE, Prices, Probe, Provenance, Report, Source};
 use crate::pricing::Agents;
 use crate::replay::WindowSpec;
 use crate::run::{
@@ -137,7 +137,7 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
     };
     let presets = arguments.selection.presets(holds)?;
     let unrepeated = unreadable.filter(|_| !presets.iter().any(|p| p.replays_recording()));
-    arguments.seating.refuse(ask)?;
+    arguments.seating.refuse(ask, &presets)?;
     let prices = Arc::new(models::prices(arguments.prices.as_deref())?);
     let agents = Arc::new(Agents::new(Arc::clone(&prices), unique(&arguments.agent_model)));
     let compactor = arguments.seating.compactor_id()?.map(|id| Arc::new(agents.named(&id)));
@@ -341,6 +341,7 @@ fn manifest(spec: &RunSpec, datasets: &[Dataset], counter: &Counter, seats: &Sea
         compactor: seats.compactor.name().to_owned(),
         answerer: seats.answerer.name().to_owned(),
         judge: seats.judge.name().to_owned(),
+        embedder: embedder(spec, seats),
         source: match (seats.answerer.source(), seats.judge.source()) {
             (Source::Model, Source::Model) => Source::Model,
             _ => Source::Lexical,
@@ -350,6 +351,13 @@ fn manifest(spec: &RunSpec, datasets: &[Dataset], counter: &Counter, seats: &Sea
         profile: PROFILE,
         warnings: datasets.iter().flat_map(|d| d.warnings.clone()).collect(),
     }
+}
+
+/// Who ranks closed sessions, where a preset searches them.
+fn embedder(spec: &RunSpec, seats: &Seats) -> Option<String> {
+    let searched = spec.presets.iter().any(|preset| preset.searches_sessions());
+    let name = seats.embedder.as_ref().map_or(OFFLINE, |embedder| embedder.name());
+    searched.then(|| name.to_owned())
 }
 
 fn out(arguments: &Arguments, title: &str) -> PathBuf {

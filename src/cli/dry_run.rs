@@ -22,7 +22,7 @@ pub(super) fn plan(
     (seating, prices): (&Seating, &Arc<PriceList>),
     counter: Arc<Counter>,
 ) -> Result<String, Failure> {
-    let cells = cells(spec, &samples);
+    let cells = cells(spec, &samples, seating);
     if !seating.has_models() {
         seating.line.refuse_idle()?;
         return Ok(format!("{cells}0 calls to a model: every seat is offline, nothing is spent\n"));
@@ -38,7 +38,7 @@ pub(super) fn plan(
 }
 
 /// Transcripts, cells and probes.
-fn cells(spec: &RunSpec, samples: &[Sample]) -> String {
+fn cells(spec: &RunSpec, samples: &[Sample], seating: &Seating) -> String {
     let requests: usize = samples.iter().map(|s| s.transcript.requests().count()).sum();
     let cells: u32 = spec
         .presets
@@ -47,10 +47,16 @@ fn cells(spec: &RunSpec, samples: &[Sample]) -> String {
         .sum::<u32>()
         * (spec.windows.len() * samples.len()) as u32;
     let asked: usize = samples.iter().map(|s| s.probes.len()).sum();
-    let searched = if spec.presets.iter().any(|preset| preset.recovery.is_some()) {
-        ", once more with a recovery channel, whose searches are not foreseen"
-    } else {
-        ""
+    let searches = spec.presets.iter().any(|preset| preset.recovery.is_some());
+    let searched = match (seating.has_answerer(), seating.has_embedder()) {
+        _ if !searches => "",
+        // The offline reader searches for the same in a rehearsal.
+        (false, true) => ", once more with a recovery channel",
+        (true, true) => {
+            ", once more with a recovery channel, whose searches are not foreseen, nor what is \
+             embedded for them"
+        }
+        (_, false) => ", once more with a recovery channel, whose searches are not foreseen",
     };
     let probes = match asked {
         0 => String::new(),

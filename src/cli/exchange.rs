@@ -14,8 +14,8 @@ use super::model_name::{self, ModelName};
 use super::wire;
 use crate::llm::cassette::{CassetteError, Mode};
 use crate::llm::{
-    Budget, CallError, Calls, Cassette, Client, EitherWay, Halt, HaltCause, Key, Limits, Live,
-    LiveError, Llm, Lost, Model, Once, Options, Rehearsal, Scrubbed, Watched,
+    Budget, CallError, Calls, Cassette, Client, EitherWay, Endpoint, Halt, HaltCause, Key, Limits,
+    Live, LiveError, Llm, Lost, Model, Once, Options, Rehearsal, Scrubbed, Watched,
 };
 use crate::pricing::PriceList;
 use crate::tokens::Counter;
@@ -84,6 +84,9 @@ impl Line {
         self.concurrency.get() as usize
     }
 }
+
+/// Where a model is asked for something.
+type At = fn(&ModelName, &PriceList) -> Result<Endpoint, Failure>;
 
 /// What a call reaches.
 enum Reach {
@@ -171,10 +174,26 @@ impl Exchange {
         if let Some(known) = self.models.get(typed) {
             return Ok(Some(Arc::clone(known)));
         }
-        let model = name.model(&self.prices);
+        let llm = self.lined(&name, name.model(&self.prices), ModelName::endpoint)?;
+        self.models.insert(typed.to_owned(), Arc::clone(&llm));
+        Ok(Some(llm))
+    }
+
+    /// The same model as one that embeds texts.
+    pub fn embedder(&mut self, typed: &str) -> Result<Option<Arc<dyn Llm>>, Failure> {
+        let Some(name) = model_name::parse(typed)? else { return Ok(None) };
+        let model = name.embedder()?;
+        self.lined(&name, model, ModelName::embeddings).map(Some)
+    }
+
+    /// The line to a model at the server where it is asked.
+    fn lined(&mut self, name: &ModelName, model: Model, at: At) -> Result<Arc<dyn Llm>, Failure> {
         let prices = self.prices.priced(&name.id()).cloned();
         let llm = match &self.reach {
-            Reach::Provider(client) => self.called(&name, model, &Arc::clone(client))?,
+            Reach::Provider(client) => {
+                let client = Arc::clone(client);
+                self.called(model, at(name, &self.prices)?, &client)?
+            }
             Reach::Cassette => {
                 self.replayed(Once::replayed(model, prices, Arc::clone(&self.calls)))
             }
@@ -191,19 +210,16 @@ impl Exchange {
                 }
             }
         };
-        let llm: Arc<dyn Llm> = Arc::new(Watched::new(llm, Arc::clone(&self.lost)));
-        self.models.insert(typed.to_owned(), Arc::clone(&llm));
-        Ok(Some(llm))
+        Ok(Arc::new(Watched::new(llm, Arc::clone(&self.lost))))
     }
 
     /// A model that is called.
     fn called(
         &mut self,
-        name: &ModelName,
         model: Model,
+        endpoint: Endpoint,
         client: &Arc<Client>,
     ) -> Result<Arc<dyn Llm>, Failure> {
-        let endpoint = name.endpoint(&self.prices)?;
         let prices = endpoint.prices().cloned();
         let scrubs = self.redact.map_or(!endpoint.is_local(), |redact| redact == Redact::Yes);
         let live = client.live(model, endpoint, self.limits);
@@ -323,8 +339,9 @@ impl Line {
             (self.redact.is_some(), "--redact"),
         ];
         match idle.iter().find(|(given, _)| *given) {
-            Some((_, option)) => Err(Failure::usage(format!("{option} without a model"))
-                .help("name one with --compactor, --answerer or --judge, or leave it out")),
+            Some((_, option)) => Err(Failure::usage(format!("{option} without a model")).help(
+                "name one with --compactor, --answerer, --judge or --embedder, or leave it out",
+            )),
             None => Ok(()),
         }
     }

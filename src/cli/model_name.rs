@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::exit::Failure;
 use super::wire;
-use crate::llm::providers::named;
+use crate::llm::providers::{OpenAiEmbeddings, named};
 use crate::llm::{Endpoint, Key, Model, Provider, Settings};
 use crate::model::OFFLINE;
 use crate::pricing::PriceList;
@@ -171,17 +171,49 @@ impl ModelName {
         Model { provider: self.provider.clone(), name: self.name.clone(), settings }
     }
 
+    /// The model as one that embeds texts, which has no settings.
+    ///
+    /// # Errors
+    /// If its provider has no embeddings as OpenAI has them, or settings are
+    /// typed.
+    pub fn embedder(&self) -> Result<Model, Failure> {
+        let speaks = self.known().map_or(COMPATIBLE, |known| known.speaks);
+        if !matches!(speaks, "openai" | COMPATIBLE) {
+            let problem = format!("`{}` has no embeddings that recap can ask for", self.provider);
+            return Err(Failure::usage(problem).help(
+                "--embedder takes openai/NAME, ollama/NAME, llamacpp/NAME, or any server with \
+                 OpenAI's /embeddings as PROVIDER/NAME with PROVIDER_BASE_URL set",
+            ));
+        }
+        if self.temperature.is_some() || self.effort.is_some() || self.room.is_some() {
+            return Err(Failure::usage(format!("`{}`: an embedder has no settings", self.id()))
+                .help("leave out the `?` and what stands behind it"));
+        }
+        let (provider, name) = (self.provider.clone(), self.name.clone());
+        Ok(Model { provider, name, settings: Settings::default() })
+    }
+
     /// The server that the environment names, or the provider's own.
     pub fn endpoint(&self, prices: &PriceList) -> Result<Endpoint, Failure> {
-        self.endpoint_in(&wire::variable, prices)
+        self.endpoint_in(&wire::variable, prices, &dialect)
+    }
+
+    /// The same for embeddings.
+    pub fn embeddings(&self, prices: &PriceList) -> Result<Endpoint, Failure> {
+        self.endpoint_in(&wire::variable, prices, &|_, _| &OpenAiEmbeddings)
+    }
+
+    fn known(&self) -> Option<&'static Known> {
+        KNOWN.iter().find(|known| known.name == self.provider)
     }
 
     fn endpoint_in(
         &self,
         variable: &dyn Fn(&str) -> Option<String>,
         prices: &PriceList,
+        dialect: &dyn Fn(&str, &str) -> &'static dyn Provider,
     ) -> Result<Endpoint, Failure> {
-        let known = KNOWN.iter().find(|known| known.name == self.provider);
+        let known = self.known();
         let stem = match self.provider.as_str() {
             "openai-responses" => "OPENAI".to_owned(),
             other => other.to_uppercase().replace('-', "_"),
@@ -244,7 +276,7 @@ mod tests {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_owned())
         };
-        parse(typed).unwrap().unwrap().endpoint_in(&variable, &PriceList::bundled())
+        parse(typed).unwrap().unwrap().endpoint_in(&variable, &PriceList::bundled(), &dialect)
     }
 
     #[test]
@@ -301,6 +333,25 @@ mod tests {
         assert_eq!(any.origin(), "http://localhost:1");
         let second = endpoint("gemini/g", &[("GOOGLE_API_KEY", "canary-2")]).unwrap();
         assert!(second.key().unwrap().is_in("<canary-2>"));
+    }
+
+    #[test]
+    fn an_embedder_is_at_a_server_with_openais_embeddings_and_has_no_settings() {
+        let embedder = |typed: &str| {
+            parse(typed).unwrap().unwrap().embedder().map_err(|failure| failure.to_string())
+        };
+        for typed in ["openai/text-embedding-3-small", "ollama/nomic", "llamacpp/m", "my-lab/m"] {
+            let model = embedder(typed).unwrap();
+            assert_eq!((model.id().as_str(), model.settings), (typed, Settings::default()));
+        }
+        for typed in ["anthropic/m", "gemini/m", "openai-responses/m"] {
+            let error = embedder(typed).unwrap_err();
+            assert!(error.contains("has no embeddings") && error.contains("ollama"), "{error}");
+        }
+        for typed in ["openai/m?temperature=0", "openai/m?effort=low", "openai/m?room=9"] {
+            let error = embedder(typed).unwrap_err();
+            assert!(error.contains("an embedder has no settings"), "{error}");
+        }
     }
 
     #[test]

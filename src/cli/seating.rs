@@ -12,7 +12,9 @@ use super::wire;
 use crate::model::OFFLINE;
 use crate::pricing::PriceList;
 use crate::run::Seats;
+use crate::seats::embedder::Embedder;
 use crate::seats::{answerer, compactor, judge};
+use crate::strategy::Preset;
 use crate::tokens::Counter;
 
 /// The seats of a run.
@@ -32,6 +34,11 @@ pub struct Seating {
     #[arg(long, value_name = "MODEL", default_values_t = [OFFLINE.to_owned()])]
     judge: Vec<String>,
 
+    /// Who ranks closed sessions where a preset lets the answerer search them: a model at OpenAI's
+    /// /embeddings, by meaning, or `offline`, by words (BM25)
+    #[arg(long, value_name = "MODEL", default_value = OFFLINE)]
+    embedder: String,
+
     #[command(flatten, next_help_heading = "Calls of models")]
     pub line: Line,
 }
@@ -39,7 +46,7 @@ pub struct Seating {
 impl Seating {
     /// Whether any seat is filled by a model.
     pub(super) fn has_models(&self) -> bool {
-        let others = [&self.compactor, &self.answerer];
+        let others = [&self.compactor, &self.answerer, &self.embedder];
         others.into_iter().chain(&self.judge).any(|typed| typed != OFFLINE)
     }
 
@@ -53,14 +60,34 @@ impl Seating {
         Ok(model_name::parse(&self.compactor)?.map(|model| model.id()))
     }
 
-    /// Who answers and grades where nothing is asked would never be heard.
-    pub(super) fn refuse(&self, ask: Ask) -> Result<(), Failure> {
-        let idle = self.answerer != OFFLINE || self.judge.iter().any(|judge| judge != OFFLINE);
+    /// Who answers, grades and searches where nothing is asked would never be
+    /// heard, nor who embeds where no preset searches sessions.
+    pub(super) fn refuse(&self, ask: Ask, presets: &[Arc<Preset>]) -> Result<(), Failure> {
+        let others = [&self.answerer, &self.embedder];
+        let idle = others.into_iter().chain(&self.judge).any(|typed| typed != OFFLINE);
         if ask == Ask::Nothing && idle {
             return Err(Failure::usage("`recap replay` asks no questions")
-                .help("leave out --answerer and --judge, or use `recap bench`"));
+                .help("leave out --answerer, --judge and --embedder, or use `recap bench`"));
+        }
+        let Some(embedder) = model_name::parse(&self.embedder)? else { return Ok(()) };
+        embedder.embedder()?;
+        if !presets.iter().any(|preset| preset.searches_sessions()) {
+            return Err(Failure::usage("--embedder without a preset that searches sessions").help(
+                "add one, such as --strategy lis or --set PRESET.recovery=sessions, or leave it \
+                 out",
+            ));
         }
         Ok(())
+    }
+
+    /// Whether a model answers, which chooses what it searches for.
+    pub(super) fn has_answerer(&self) -> bool {
+        self.answerer != OFFLINE
+    }
+
+    /// Whether a model embeds.
+    pub(super) fn has_embedder(&self) -> bool {
+        self.embedder != OFFLINE
     }
 
     /// Fills the seats.
@@ -74,7 +101,7 @@ impl Seating {
             self.line.refuse_idle()?;
             return Ok((wire::seats(counter), None));
         }
-        let mut typed: Vec<&str> = vec![&self.compactor, &self.answerer];
+        let mut typed: Vec<&str> = vec![&self.compactor, &self.answerer, &self.embedder];
         typed.extend(self.judge.iter().map(String::as_str));
         let mut exchange = Exchange::open(&self.line, &typed, prices, seed)?;
         Ok((self.filled(counter, &mut exchange)?, Some(exchange)))
@@ -107,6 +134,7 @@ impl Seating {
             seats.answerer = Arc::new(answerer::Llm::new(llm));
         }
         seats.judge = judges(&self.judge, exchange)?;
+        seats.embedder = exchange.embedder(&self.embedder)?.map(|llm| Arc::new(Embedder::new(llm)));
         seats.calls = Some(Arc::clone(&exchange.calls));
         Ok(seats)
     }

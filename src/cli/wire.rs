@@ -47,6 +47,7 @@ pub(super) fn seats(counter: &Arc<Counter>) -> Seats {
         offline: true,
         answerer: Arc::new(answerer::Offline::new(Arc::clone(counter))),
         judge: Arc::new(judge::Offline),
+        embedder: None,
         calls: None,
     }
 }

@@ -11,7 +11,8 @@ use crate::tokens::Counter;
 
 /// Stands in for a model in `--dry-run`. Its replies take as many tokens as
 /// they may at most. Answers differ from one another, so that each is graded;
-/// the other seats are refused, since only a real reply has their shape.
+/// all texts have the same embedding; the other seats are refused, since only
+/// a real reply has their shape.
 pub struct Rehearsal {
     model: Model,
     counter: Arc<Counter>,
@@ -42,6 +43,7 @@ impl Llm for Rehearsal {
         };
         let (text, finish) = match call.seat {
             Seat::Answerer => (key(&self.model, &call), Finish::Done),
+            Seat::Embedder => ("[1]".to_owned(), Finish::Done),
             Seat::Compactor | Seat::Judge => (String::new(), Finish::Refused),
         };
         let usage = Ok(Tokens { usage, reasoning: None });

@@ -454,6 +454,7 @@ pub fn manifest(windows: &[&str]) -> Manifest {
         compactor: "offline".into(),
         answerer: "offline".into(),
         judge: "offline".into(),
+        embedder: None,
         source: Source::Lexical,
         agent_models: vec![RECORDED.into()],
         prices: prices(),

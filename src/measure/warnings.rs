@@ -41,7 +41,7 @@ pub fn collect(
     let payer = all().next().map(|e| &e.row.agent_model);
     let rows = all().filter(|e| Some(&e.row.agent_model) == payer).collect();
     let run = Run { manifest, rows, facts, cells, panel };
-    let checks: [fn(&Run<'_>) -> Vec<String>; 24] = [
+    let checks: [fn(&Run<'_>) -> Vec<String>; 25] = [
         seats::uncalibrated,
         seats::at_odds,
         open_loop,
@@ -52,6 +52,7 @@ pub fn collect(
         seats::lexical,
         seats::paraphrased,
         seats::ungraded,
+        seats::unrecovered,
         easier_retrieval,
         thin_exams,
         few_transcripts,

@@ -14,6 +14,8 @@ pub enum Seat {
     Answerer,
     /// Grades answers.
     Judge,
+    /// Embeds texts that are searched by meaning.
+    Embedder,
 }
 
 impl Seat {
@@ -23,6 +25,7 @@ impl Seat {
             Seat::Compactor => "compactor",
             Seat::Answerer => "answerer",
             Seat::Judge => "judge",
+            Seat::Embedder => "embedder",
         }
     }
 }

@@ -214,6 +214,11 @@ pub struct Manifest {
     pub answerer: String,
     /// Who graded the answers.
     pub judge: String,
+    /// Who ranked closed sessions in searches: a model that embeds them, or
+    /// the stand-in, which compares words (BM25); none where no preset
+    /// searches them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub embedder: Option<String>,
     /// How the scores came about: `Model` only where answerer and judge both
     /// are models.
     pub source: Source,
@@ -249,7 +254,8 @@ impl Manifest {
     /// Whether no seat is filled by a model.
     pub fn is_offline(&self) -> bool {
         let seats = [self.compacted_by(), self.answered_by(), self.graded_by()];
-        seats.iter().all(|source| *source == Source::Lexical)
+        let embedded_by = self.embedder.as_deref().map(source_of);
+        seats.into_iter().chain(embedded_by).all(|source| source == Source::Lexical)
     }
 
     /// The judges, a single one or those of a panel.

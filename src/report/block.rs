@@ -2,7 +2,9 @@
 //! one agent model is billed. The terminal and the page show them alike.
 
 use super::{number, plain};
-use crate::model::{Cell, Manifest, PresetRow, RECORDED, Report, Standing, TranscriptFacts, Value};
+use crate::model::{
+    Cell, Manifest, OFFLINE, PresetRow, RECORDED, Report, Standing, TranscriptFacts, Value,
+};
 
 /// Data set name of the rows over all data sets.
 pub(super) const ALL: &str = "ALL";
@@ -110,7 +112,9 @@ fn seats(manifest: &Manifest, unasked: bool) -> String {
     if unasked {
         return compactor;
     }
-    let others = [seat("answerer", &manifest.answerer), seat("judge", &manifest.judge)];
+    let mut others = vec![seat("answerer", &manifest.answerer), seat("judge", &manifest.judge)];
+    let embedder = manifest.embedder.as_deref().filter(|name| *name != OFFLINE);
+    others.extend(embedder.map(|name| seat("embedder", name)));
     format!("{compactor}, {}", others.join(", "))
 }
 
@@ -153,8 +157,9 @@ pub(super) fn starred(rows: &[&PresetRow]) -> Option<String> {
     })
 }
 
-/// What a recovery channel brings and takes, where a preset has one.
-pub(super) fn recovered(rows: &[&PresetRow]) -> Option<String> {
+/// What a recovery channel brings and takes, where a preset has one, and who
+/// ranked the sessions that it found.
+pub(super) fn recovered(rows: &[&PresetRow], manifest: &Manifest) -> Option<String> {
     let each = rows.iter().filter_map(|row| {
         let figure = |id| row.number(id);
         let (without, with) = (figure("recall")?, figure("recall_recovery")?);
@@ -168,8 +173,17 @@ pub(super) fn recovered(rows: &[&PresetRow]) -> Option<String> {
         ))
     });
     let each: Vec<String> = each.collect();
+    let ranked = match manifest.embedder.as_deref() {
+        None => String::new(),
+        Some(OFFLINE) => " Closed sessions are ranked by words (BM25).".to_owned(),
+        Some(model) => format!(
+            " Closed sessions are ranked by the embeddings of {}, messages inside them by words.",
+            plain::line(model)
+        ),
+    };
+    let each = each.join("; ");
     (!each.is_empty())
-        .then(|| format!("recall without and with the recovery channel: {}.", each.join("; ")))
+        .then(|| format!("recall without and with the recovery channel: {each}.{ranked}"))
 }
 
 /// Why a column of the table is empty throughout.

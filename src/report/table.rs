@@ -28,7 +28,7 @@ pub fn table(report: &Report, width: usize, color: bool) -> String {
         paragraph(&mut out, &format!("recap · {headline}"), width, "");
         out.push('\n');
         rows(&mut out, &block.rows, columns, width, color);
-        for note in notes(&block.rows, &report.primary) {
+        for note in notes(&block.rows, report) {
             paragraph(&mut out, &note, width, " ");
         }
         out.push('\n');
@@ -195,7 +195,8 @@ fn measured(row: &PresetRow, id: &str, show: fn(f64) -> String) -> String {
 }
 
 /// What the signs in the table mean, and why a column is empty throughout.
-fn notes(rows: &[&PresetRow], primary: &str) -> Vec<String> {
+fn notes(rows: &[&PresetRow], report: &Report) -> Vec<String> {
+    let primary = report.primary.as_str();
     let mut notes = Vec::new();
     if primary == "continuity" {
         notes.push(
@@ -220,7 +221,7 @@ fn notes(rows: &[&PresetRow], primary: &str) -> Vec<String> {
         notes.push("[a–b]: 95 % interval over sessions or projects.".to_owned());
     }
     notes.extend(block::starred(rows));
-    notes.extend(block::recovered(rows));
+    notes.extend(block::recovered(rows, &report.manifest));
     notes.extend(against_recorded(rows));
     notes.extend(block::gaps(rows));
     notes

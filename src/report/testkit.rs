@@ -154,6 +154,7 @@ impl Kit {
             compactor: "offline".to_owned(),
             answerer: "offline".to_owned(),
             judge: "offline".to_owned(),
+            embedder: None,
             source: Source::Lexical,
             agent_models: vec![RECORDED.to_owned()],
             prices: prices(),

@@ -19,6 +19,7 @@ use crate::model::{
 };
 use crate::replay::{Probed, Replayed, Subject};
 use crate::seats::answerer::{Passage, Searched, Shown};
+use crate::seats::finder::Finder;
 use crate::seats::judge::Grading;
 use crate::strategy::{Archived, ArchivedSession, Channel, ClosedSession, RecoverySpec};
 
@@ -175,7 +176,8 @@ impl Asking {
             let sessions: Vec<ArchivedSession> =
                 closed.iter().map(|one| self.session(one)).collect();
             let channel = Channel::new(spec, &self.archive()[..end]).with_sessions(&sessions);
-            let searched = self.seats.answerer.search(&shown, &questions, &channel).await;
+            let finder = Finder::by_meaning(channel, self.seats.embedder.as_deref());
+            let searched = self.seats.answerer.search(&shown, &questions, &finder).await;
             assert_eq!(searched.len(), questions.len(), "an answerer answers every question");
             searched
         };

@@ -17,6 +17,7 @@ use crate::model::{
 use crate::pricing::{Agent, Agents};
 use crate::replay::{Plan, Replayed, Subject, WindowError, WindowSpec, replay, validate};
 use crate::seats::answerer::Answerer;
+use crate::seats::embedder::Embedder;
 use crate::seats::judge::Judge;
 use crate::strategy::{Compactor, Preset};
 use crate::tokens::Counter;
@@ -64,6 +65,8 @@ pub struct Seats {
     pub answerer: Arc<dyn Answerer>,
     /// The judge.
     pub judge: Arc<dyn Judge>,
+    /// Who ranks closed sessions by meaning; `None`: they are ranked by words.
+    pub embedder: Option<Arc<Embedder>>,
     /// What the models among them were asked; `None` where all are offline.
     pub calls: Option<Arc<Calls>>,
 }

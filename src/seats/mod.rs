@@ -6,7 +6,9 @@
 pub mod answerer;
 mod ask;
 pub mod compactor;
+pub mod embedder;
 mod fence;
+pub mod finder;
 pub mod judge;
 
 #[cfg(test)]

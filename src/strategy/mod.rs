@@ -40,7 +40,8 @@ pub use preset::{
 };
 pub use prompt::Prompt;
 pub use recovery::{
-    Archived, ArchivedSession, Channel, Past, RECOVERIES, Recovery, RecoverySpec, Tool,
+    Archived, ArchivedSession, ByMeaning, Channel, Nearest, Past, RECOVERIES, Recovery,
+    RecoverySpec, Tool,
 };
 pub use trigger::{At, Gauge, Of, Turn, When};
 pub use validity::{Pairs, pairs_are_whole};

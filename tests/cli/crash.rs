@@ -92,6 +92,7 @@ fn manifest() -> Manifest {
         compactor: "panicking".into(),
         answerer: "mute".into(),
         judge: "mute".into(),
+        embedder: None,
         source: Source::Lexical,
         agent_models: Vec::new(),
         prices: Prices::default(),
@@ -116,7 +117,8 @@ fn spec(window: &str, presets: &[&str]) -> RunSpec {
 
 fn seats() -> Seats {
     let (answerer, judge) = (Arc::new(Mute), Arc::new(Mute));
-    Seats { compactor: Arc::new(Panicking), offline: true, answerer, judge, calls: None }
+    let compactor = Arc::new(Panicking);
+    Seats { compactor, offline: true, answerer, judge, embedder: None, calls: None }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,9 @@
 //! Presets whose answerer may search what was dropped.
 
-use crate::desk::Desk;
+use serde_json::{Value as Json, json};
+
+use crate::desk::{Desk, Ran, without_cpu};
+use crate::server::{Act, Server};
 
 #[test]
 fn a_search_of_what_was_dropped_brings_back_answers_and_says_what_it_takes() {
@@ -31,4 +34,221 @@ fn a_search_of_what_was_dropped_brings_back_answers_and_says_what_it_takes() {
         figures.sum::<f64>() / own.len() as f64
     };
     assert!((mean("recovery_calls") - figure("recovery_calls")).abs() < 0.5);
+}
+
+/// Sessions that `/new` closes, by what is said in each, and one that goes on.
+const SAID: [(&str, &str); 5] = [
+    ("The build server is called heron.", "Noted, heron."),
+    ("The invoice has the number 4471.", "I wrote it down."),
+    ("We deploy on Thursdays.", "Thursdays it is."),
+    ("The parser reads quoted fields.", "It does now."),
+    ("And the tests?", "They pass."),
+];
+
+const QUESTION: &str = "What is the build server called?";
+
+/// A desk with a data set of these sessions, of which the first answers the
+/// question.
+fn sessions() -> Desk {
+    let mut texts: Vec<&str> = Vec::new();
+    for (said, reply) in SAID {
+        let opens = (!texts.is_empty()).then_some(["/new", "A new session."]);
+        texts.extend(opens.into_iter().flatten().chain([said, reply]));
+    }
+    let message = |(n, text): (usize, &&str)| {
+        let role = if n % 2 == 0 { "user" } else { "assistant" };
+        json!({"id": format!("m{n}"), "role": role, "blocks": [{"type": "text", "text": text}]})
+    };
+    let messages: Vec<Json> = texts.iter().enumerate().map(message).collect();
+    let last = messages.len() - 1;
+    let transcript = json!({"id": "t", "system": ["You help."], "tools": [], "messages": messages});
+    let probe = json!({"id": "p", "transcript": "t", "asked_at": last, "kind": "fact",
+        "question": QUESTION, "expect": {"any_of": ["heron"]}, "evidence": ["m0"]});
+    let about = "name = \"talks\"\nversion = \"1\"\nlicence = \"CC0-1.0\"\norigin = \"made up\"\n\
+                 description = \"talks\"\n";
+    let desk = Desk::new();
+    desk.file("talks/dataset.toml", about)
+        .file("talks/transcripts.jsonl", transcript.to_string() + "\n")
+        .file("talks/probes.jsonl", probe.to_string() + "\n");
+    desk
+}
+
+const LIS: [&str; 6] = ["bench", "talks", "--strategy", "lis", "--window", "100k"];
+
+const EMBEDDED: [&str; 2] = ["--embedder", "openai/text-embedding-mine"];
+
+/// An embedding as OpenAI writes it, of 7 tokens.
+fn embedding(vector: &Json) -> Act {
+    Act::json(
+        200,
+        &json!({
+            "object": "list",
+            "model": "text-embedding-mine",
+            "data": [{"object": "embedding", "index": 0, "embedding": vector}],
+            "usage": {"prompt_tokens": 7, "total_tokens": 7},
+        }),
+    )
+}
+
+/// A model in whose eyes the question is near the session that answers it, or
+/// far from it: cosines 0.8 or -1, and 0.6 for all others.
+fn seeing(near: bool) -> Server {
+    Server::start(move |request| {
+        assert_eq!(request.path, "/v1/embeddings");
+        let text = request.body["input"].as_str().unwrap();
+        embedding(&match (text == QUESTION, text.contains("heron")) {
+            (true, _) => json!([1, 0]),
+            (_, true) if near => json!([4, 3]),
+            (_, true) => json!([-1, 0]),
+            _ => json!([0.3, 0.4]),
+        })
+    })
+}
+
+fn bench(desk: &Desk, base: &str, more: &[&str]) -> Ran {
+    let variables = [("OPENAI_BASE_URL", base), ("OPENAI_API_KEY", "sk-canary-4471")];
+    desk.recap_with(&variables, &[&LIS[..], &EMBEDDED, more].concat())
+}
+
+/// What `lis` answers with its channel, and its score.
+fn recovered(desk: &Desk, run: &str) -> (String, String) {
+    let probes = desk.csv(&format!("{run}/probes.csv"));
+    let row = probes.iter().find(|row| row["strategy"] == "lis").unwrap();
+    assert_eq!(row["score"], "0", "without a search the answer is gone");
+    (row["recovered_answer"].clone(), row["recovered_score"].clone())
+}
+
+#[test]
+fn sessions_are_ranked_by_the_embeddings_of_their_summaries_each_embedded_once() {
+    let desk = sessions();
+    let words = desk.good(&[&LIS[..], &["--out", "words"]].concat());
+    assert_eq!(recovered(&desk, "words").1, "1");
+    assert!(words.out.contains("Closed sessions are ranked by words (BM25)."), "{}", words.out);
+    assert_eq!(desk.json("words/manifest.json")["embedder"], "offline");
+
+    let server = seeing(true);
+    let ran = bench(&desk, &server.base(), &["--out", "near"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(recovered(&desk, "near").1, "1");
+    let calls = desk.csv("near/calls.csv");
+    assert_eq!((calls.len(), server.requests()), (5, 5), "the question and four summaries");
+    for call in &calls {
+        let told = ["seat", "model", "uncached", "output", "cost_usd"].map(|name| &*call[name]);
+        assert_eq!(told, ["embedder", EMBEDDED[1], "7", "0", ""], "{call:?}");
+    }
+    let line = format!("Closed sessions are ranked by the embeddings of {}", EMBEDDED[1]);
+    let told = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains(&line), "{told}");
+    assert!(desk.read("near/report.html").contains(&line));
+    assert_eq!(desk.json("near/manifest.json")["embedder"], EMBEDDED[1]);
+
+    // The fourth of four is not given back, whatever words it shares.
+    let server = seeing(false);
+    bench(&desk, &server.base(), &["--out", "far"]);
+    let (answer, score) = recovered(&desk, "far");
+    assert!(score == "0" && !answer.contains("heron"), "{answer}: {score}");
+}
+
+#[test]
+fn embeddings_replay_from_a_cassette_to_the_same_bytes_without_key_or_server() {
+    let desk = sessions();
+    let server = seeing(true);
+    let record = ["--cassette", "tape.jsonl", "--record", "--out", "a"];
+    let recorded = bench(&desk, &server.base(), &record);
+    assert_eq!(recorded.code, 0, "{recorded:?}");
+    drop(server);
+    assert!(!desk.read("tape.jsonl").contains("canary"));
+    let replay = ["--cassette", "tape.jsonl", "--replay", "--out", "b"];
+    desk.good(&[&LIS[..], &EMBEDDED, &replay].concat());
+    for name in ["probes.csv", "calls.csv"] {
+        assert_eq!(desk.read(&format!("b/{name}")), desk.read(&format!("a/{name}")), "{name}");
+    }
+    for name in ["summary.csv", "requests.csv"] {
+        let read = |run| without_cpu(&desk.read(&format!("{run}/{name}")));
+        assert_eq!(read("b"), read("a"), "{name}");
+    }
+    // A line that is missing ends the run, and is named.
+    let tape = desk.read("tape.jsonl");
+    desk.file("tape.jsonl", tape.lines().skip(1).collect::<Vec<_>>().join("\n") + "\n");
+    let replay = ["--cassette", "tape.jsonl", "--replay", "--out", "c"];
+    let ran = desk.recap(&[&LIS[..], &EMBEDDED, &replay].concat());
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.err.contains("no such call: embedder of openai/text-emb"), "{}", ran.err);
+}
+
+/// What a server answers to its n-th request.
+type Answers = fn(usize) -> Act;
+
+#[test]
+fn what_cannot_be_embedded_leaves_the_recovered_answer_unscored_with_its_reason() {
+    let cases: [(Answers, &str); 6] = [
+        (|_| Act::fault(400, "bad", "too strange"), "answered 400, bad request: too strange"),
+        (|_| Act::html(200, "<html>"), "the response is no JSON"),
+        (
+            |_| Act::json(200, &json!({"data": []})),
+            "no single embedding for a single text: it has 0",
+        ),
+        (|_| embedding(&json!([])), "no numbers in data[0].embedding"),
+        (|_| embedding(&json!([0.5, null])), "no vector of numbers alone in data[0].embedding"),
+        // The question is not told apart from the summaries: whoever comes first.
+        (|n| embedding(&json!(vec![1.0; 1 + n.min(1)])), " dimensions, that of the query has "),
+    ];
+    for (act, why) in cases {
+        let desk = sessions();
+        let server = Server::start(move |request| act(request.number));
+        let ran = bench(&desk, &server.base(), &["--out", "run"]);
+        assert!([0, 3].contains(&ran.code), "{ran:?}");
+        assert_eq!(recovered(&desk, "run"), (String::new(), String::new()), "{why}");
+        let cells = desk.read("run/cells.jsonl");
+        let own = cells.lines().find(|line| line.contains("\"recovered\":{")).unwrap();
+        let warned = desk.read("run/summary.json");
+        let warned = warned.contains("1 of 1 answers with a recovery channel are missing");
+        assert!(warned, "{why}: the report says so");
+        let reason = format!("not answered: the search failed at {}: ", EMBEDDED[1]);
+        assert!(own.contains(&reason) && own.contains(why), "{why}: {own}");
+    }
+}
+
+#[test]
+fn a_server_without_embeddings_ends_the_run_with_its_own_words() {
+    let desk = sessions();
+    let server = Server::start(|_| Act::fault(404, "none", "no such path"));
+    let ran = bench(&desk, &server.base(), &["--out", "run"]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.err.contains("answered 404, not found: no such path"), "{}", ran.err);
+}
+
+#[test]
+fn an_embedder_that_nothing_would_ask_or_could_be_asked_is_refused() {
+    let desk = sessions();
+    for (arguments, problem) in [
+        (
+            &["bench", "talks", "--strategy", "fifo", EMBEDDED[0], EMBEDDED[1]][..],
+            "searches sessions",
+        ),
+        (&["replay", "talks", "--strategy", "lis", EMBEDDED[0], EMBEDDED[1]], "asks no questions"),
+        (&["bench", "talks", "--strategy", "lis", EMBEDDED[0], "anthropic/m"], "no embeddings"),
+        (&["bench", "talks", "--strategy", "lis", EMBEDDED[0], "openai/m?room=1"], "no settings"),
+        (&["bench", "talks", "--strategy", "lis", EMBEDDED[0], EMBEDDED[1]], "OPENAI_API_KEY"),
+    ] {
+        let error = desk.refused(arguments);
+        assert!(error.contains(problem), "{arguments:?}: {error}");
+    }
+    let server = seeing(true);
+    let capped = bench(&desk, &server.base(), &["--max-cost", "1"]);
+    capped.is_refused();
+    assert!(capped.err.contains("has no price"), "{}", capped.err);
+    assert_eq!(server.requests(), 0);
+}
+
+#[test]
+fn a_dry_run_counts_what_would_be_embedded_or_says_that_it_cannot() {
+    let desk = sessions();
+    let ran = desk.good(&[&LIS[..], &EMBEDDED, &["--dry-run"]].concat());
+    let line = format!("  embedder {}: 5 calls, ", EMBEDDED[1]);
+    assert!(ran.out.contains(&line) && ran.out.contains("price unknown"), "{}", ran.out);
+    assert!(!ran.out.contains("not foreseen"), "{}", ran.out);
+    let model = ["--answerer", "ollama/m", "--dry-run"];
+    let ran = desk.good(&[&LIS[..], &EMBEDDED, &model].concat());
+    assert!(ran.out.contains("nor what is embedded for them"), "{}", ran.out);
 }

@@ -8,6 +8,7 @@ use super::{Reply, Request};
 mod anthropic;
 mod gemini;
 mod openai_chat;
+mod openai_embeddings;
 mod openai_responses;
 #[cfg(test)]
 mod tests;
@@ -15,13 +16,14 @@ mod tests;
 pub use anthropic::Anthropic;
 pub use gemini::Gemini;
 pub use openai_chat::OpenAiChat;
+pub use openai_embeddings::OpenAiEmbeddings;
 pub use openai_responses::OpenAiResponses;
 
-/// Every provider.
+/// Every provider that converses.
 pub static PROVIDERS: &[&dyn Provider] =
     &[&OpenAiChat::OPENAI, &OpenAiChat::COMPATIBLE, &OpenAiResponses, &Anthropic, &Gemini];
 
-/// The provider of a name.
+/// The provider that converses of a name.
 pub fn named(name: &str) -> Option<&'static dyn Provider> {
     PROVIDERS.iter().copied().find(|provider| provider.name() == name)
 }

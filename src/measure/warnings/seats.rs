@@ -157,6 +157,29 @@ pub(super) fn ungraded(run: &Run<'_>) -> Vec<String> {
     warnings
 }
 
+/// The same of answers with a recovery channel, each reason with its answers.
+pub(super) fn unrecovered(run: &Run<'_>) -> Vec<String> {
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut answers = 0;
+    let recovered = run.cells.iter().flat_map(rows).filter_map(|(_, row)| row.recovered.as_ref());
+    for recovered in recovered {
+        answers += 1;
+        if let Verdict::Unscored(reason) = &recovered.judgement.verdict {
+            *reasons.entry(reason).or_default() += 1;
+        }
+    }
+    let mut reasons: Vec<(&str, usize)> = reasons.into_iter().collect();
+    reasons.sort_by_key(|(_, missing)| std::cmp::Reverse(*missing));
+    let shown = reasons.iter().take(REASONS).map(|(reason, missing)| {
+        let why = reason.strip_prefix(UNANSWERED).unwrap_or_else(|| told(reason));
+        format!(
+            "{missing} of {answers} answers with a recovery channel are missing or not graded, and \
+             no part of recall_recovery: {why}"
+        )
+    });
+    shown.collect()
+}
+
 /// A judge's reason, behind words that say the same.
 fn told(reason: &str) -> &str {
     reason.strip_prefix("not graded: ").unwrap_or(reason)
@@ -223,6 +246,22 @@ mod tests {
 
     fn says(warnings: &[String], words: &str) -> bool {
         warnings.iter().any(|warning| warning.contains(words))
+    }
+
+    #[test]
+    fn what_no_answer_was_recovered_to_is_told_with_its_reason() {
+        let searching = |outcomes| {
+            let cell = cell("s", "x").sent(&[1_000, 500]).snapshot(1, 0).answers("rr");
+            cell.recovers(outcomes, &[(1, 10), (0, 0)]).build()
+        };
+        let warned = |outcomes| {
+            run(seated("offline", "offline", "offline"), vec![full("RR"), searching(outcomes)])
+                .warnings
+        };
+        let told = "1 of 2 answers with a recovery channel are missing or not graded, and no part \
+                    of recall_recovery: no judge";
+        assert!(says(&warned("ru"), told), "{:?}", warned("ru"));
+        assert!(!says(&warned("rw"), "recovery channel are missing"));
     }
 
     #[test]

@@ -166,7 +166,7 @@ fn table(
         rows: lead.rows(&block.rows),
         answers: if said { None } else { answers::answers(report, block) },
         notes: (block::starred(&block.rows).into_iter())
-            .chain(block::recovered(&block.rows))
+            .chain(block::recovered(&block.rows, &report.manifest))
             .chain(block::gaps(&block.rows))
             .collect(),
         measures: comparison::measures(&block.rows),
@@ -248,7 +248,8 @@ fn failures(report: &Report) -> Vec<String> {
 fn settings(report: &Report) -> Vec<(&'static str, String)> {
     let manifest = &report.manifest;
     let windows: Vec<String> = manifest.windows.iter().map(|w| block::window(w)).collect();
-    vec![
+    let embedder = manifest.embedder.iter().map(|name| ("embedder", plain::line(name)));
+    let mut all = vec![
         ("recap", plain::line(&manifest.version)),
         ("instrument", manifest.instrument.to_string()),
         ("tokens", plain::line(&manifest.tokens)),
@@ -259,9 +260,11 @@ fn settings(report: &Report) -> Vec<(&'static str, String)> {
         ("compactor", plain::line(&manifest.compactor)),
         ("answerer", plain::line(&manifest.answerer)),
         ("judge", plain::line(&manifest.judge)),
-        ("billed as", agent_models(&manifest.agent_models)),
-        ("prices", price_list(&manifest.prices)),
-    ]
+    ];
+    all.extend(embedder);
+    all.push(("billed as", agent_models(&manifest.agent_models)));
+    all.push(("prices", price_list(&manifest.prices)));
+    all
 }
 
 fn agent_models(asked: &[String]) -> String {

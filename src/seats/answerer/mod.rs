@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::model::{NoAnswer, Role, Source};
-use crate::strategy::Channel;
+use crate::seats::finder::Finder;
 
 /// Most tokens of an answer, by the run's counter.
 pub const ANSWER_TOKENS: u64 = 120;
@@ -64,7 +64,7 @@ pub trait Answerer: Send + Sync {
         &self,
         shown: &Shown,
         questions: &[&str],
-        _channel: &Channel<'_>,
+        _finder: &Finder<'_>,
     ) -> Vec<Searched> {
         let answers = self.answer(shown, questions).await.into_iter();
         answers.map(|answer| Searched { answer, calls: 0, tokens: 0 }).collect()

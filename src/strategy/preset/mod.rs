@@ -183,6 +183,11 @@ impl Preset {
         self.stages.iter().any(|s| s.when == When::Recorded)
     }
 
+    /// Whether its recovery channel ranks closed sessions, which can be by meaning.
+    pub fn searches_sessions(&self) -> bool {
+        self.recovery.is_some_and(|spec| spec.recovery.by_meaning().is_some())
+    }
+
     /// Window less min(output limit, 32,000).
     pub fn usable(&self, window: u64) -> u64 {
         window.saturating_sub(self.output_limit.min(LARGEST_RESERVE))

@@ -91,6 +91,28 @@ pub trait Recovery: Send + Sync {
     fn takes_questions(&self) -> bool {
         false
     }
+
+    /// How closed sessions are ranked by meaning instead of by words; `None`
+    /// where the channel has no use for that.
+    fn by_meaning(&self) -> Option<&'static ByMeaning> {
+        None
+    }
+}
+
+/// What a tool finds, given how near each closed session is to the query, in
+/// the order of [`Past::sessions`]: the larger, the nearer.
+pub type Nearest = for<'a> fn(Past<'a>, &str, &str, &[f64]) -> Vec<&'a Archived>;
+
+/// A channel where somebody can tell how near a summary is to a query in
+/// meaning. What is not named here stays as it is without.
+#[derive(Clone, Copy, Debug)]
+pub struct ByMeaning {
+    /// The same tools by the same names, as they work then.
+    pub tools: &'static [Tool],
+    /// What a good query is then.
+    pub advice: &'static str,
+    /// What a tool finds: of the past, by tool, query, and nearness.
+    pub call: Nearest,
 }
 
 /// A channel by its name: one file, one constant, one line in the slice.
@@ -138,6 +160,11 @@ impl<'a> Channel<'a> {
     /// What it does.
     pub fn recovery(&self) -> &'static dyn Recovery {
         self.spec.recovery
+    }
+
+    /// What it reaches.
+    pub fn past(&self) -> Past<'a> {
+        self.past
     }
 
     /// What may be called.

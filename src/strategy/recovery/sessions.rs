@@ -1,15 +1,18 @@
 //! `sessions`: the sessions that a strategy closed, by what was written of
 //! them, and the messages inside those that are found (seed 002, Lis: the
 //! summary is kept "for future semantic search"). The seed ranks by
-//! embeddings; here words are matched (BM25).
+//! embeddings, and so does this where a model makes them; else words are
+//! matched (BM25). Inside a session that is found words are matched either way:
+//! the seed keeps one embedding a session.
 
 use super::bm25::ranked;
-use super::{Archived, ArchivedSession, Past, Recovery, RecoverySpec, Tool};
+use super::{Archived, ArchivedSession, ByMeaning, Past, Recovery, RecoverySpec, Tool};
 
 /// The channel.
 pub static SPEC: RecoverySpec = RecoverySpec {
     name: "sessions",
-    summary: "closed sessions by the words of their summaries, and the best messages inside the best three",
+    summary: "closed sessions by the words of their summaries, or their meaning where a model embeds \
+              it, and the best messages inside the best three",
     recovery: &Sessions,
 };
 
@@ -27,6 +30,18 @@ static TOOLS: [Tool; 1] = [Tool {
                   text, the best three, each with the five of its messages that match best",
 }];
 
+static NEAREST: ByMeaning = ByMeaning {
+    tools: &[Tool {
+        name: SEARCH,
+        description: "closed sessions of this conversation whose summaries are nearest to this \
+                      text in meaning, the best three, each with the five of its messages that \
+                      share most words with it",
+    }],
+    advice: "Say what you look for in one telling phrase: sessions are ranked by how near their \
+             summaries are to it in meaning, the messages inside them by its words.",
+    call: nearest,
+};
+
 struct Sessions;
 
 impl Recovery for Sessions {
@@ -40,12 +55,7 @@ impl Recovery for Sessions {
             return Vec::new();
         }
         let summaries: Vec<&str> = past.sessions.iter().map(|s| &*s.summary.content).collect();
-        let best = ranked(&summaries, query).into_iter().take(SESSIONS);
-        best.flat_map(|at| {
-            let session = &past.sessions[at];
-            std::iter::once(&session.summary).chain(inside(past.messages, session, query))
-        })
-        .collect()
+        best(past, ranked(&summaries, query), query)
     }
 
     fn advice(&self) -> &'static str {
@@ -60,6 +70,31 @@ impl Recovery for Sessions {
     fn takes_questions(&self) -> bool {
         true
     }
+
+    fn by_meaning(&self) -> Option<&'static ByMeaning> {
+        Some(&NEAREST)
+    }
+}
+
+/// The sessions nearest to the query, of two that are as near the newer; as
+/// many, and as much of each, as where words are matched. Nearness has no
+/// point below which nothing is found, so that sessions are always found.
+fn nearest<'a>(past: Past<'a>, tool: &str, query: &str, nearness: &[f64]) -> Vec<&'a Archived> {
+    if tool != SEARCH {
+        return Vec::new();
+    }
+    let mut order: Vec<usize> = (0..past.sessions.len()).collect();
+    order.sort_by(|&a, &b| nearness[b].total_cmp(&nearness[a]).then(b.cmp(&a)));
+    best(past, order, query)
+}
+
+/// The first of the sessions in this order, each with its best messages.
+fn best<'a>(past: Past<'a>, order: Vec<usize>, query: &str) -> Vec<&'a Archived> {
+    let found = order.into_iter().take(SESSIONS).flat_map(|at| {
+        let session = &past.sessions[at];
+        std::iter::once(&session.summary).chain(inside(past.messages, session, query))
+    });
+    found.collect()
 }
 
 /// The messages of a session that match best.
@@ -147,5 +182,36 @@ mod tests {
         let newest = |from: u32| [from, from + 9, from + 8, from + 7, from + 6, from + 5];
         assert_eq!(places, [newest(30), newest(20), newest(10)].concat());
         assert_eq!(channel.call("search_messages", "ore"), Vec::<&Archived>::new());
+    }
+
+    /// Contents found by meaning, with how near each session is.
+    fn near(sessions: &[ArchivedSession], query: &str, nearness: &[f64]) -> Vec<String> {
+        let messages = [archived(0, Role::User, "Rum."), archived(1, Role::User, "Copper.")];
+        let past = Past { messages: &messages, sessions };
+        let hits = nearest(past, SEARCH, query, nearness);
+        assert_eq!(nearest(past, "search_messages", query, nearness), Vec::<&Archived>::new());
+        hits.into_iter().map(|hit| hit.content.to_string()).collect()
+    }
+
+    #[test]
+    fn by_meaning_the_nearest_sessions_come_first_and_their_messages_by_words() {
+        let sessions = [session(&[(0, 1)], "They drank."), session(&[(1, 2)], "They mined rum.")];
+        // By words the second alone is found.
+        let messages = [archived(0, Role::User, "Rum."), archived(1, Role::User, "Copper.")];
+        assert_eq!(found(&messages, &sessions, "rum"), ["They mined rum."]);
+        let both = ["They drank.", "Rum.", "They mined rum."];
+        assert_eq!(near(&sessions, "rum", &[0.9, 0.1]), both);
+        // What points away from the query is the farthest, and found all the same.
+        assert_eq!(near(&sessions, "rum", &[0.0, -0.5]), both);
+        assert_eq!(near(&sessions, "rum", &[-0.5, 0.0])[0], "They mined rum.");
+    }
+
+    #[test]
+    fn by_meaning_as_many_are_given_back_and_of_two_as_near_the_newer_first() {
+        let sessions: Vec<ArchivedSession> =
+            (0..5).map(|n| session(&[(9, 9)], &format!("session {n}"))).collect();
+        let ties = near(&sessions, "ore", &[0.5, 0.5, 0.9, 0.5, 0.5]);
+        assert_eq!(ties, ["session 2", "session 4", "session 3"]);
+        assert_eq!(near(&[], "ore", &[]), [""; 0]);
     }
 }

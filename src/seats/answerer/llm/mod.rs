@@ -18,7 +18,7 @@ use crate::llm::{self, Question};
 use crate::model::{NoAnswer, Seat, Source};
 use crate::seats::ask::{Failure, Line, Said};
 use crate::seats::fence::Fence;
-use crate::strategy::Channel;
+use crate::seats::finder::Finder;
 
 /// Version of the prompt that answers are given to: answers to different
 /// versions are never compared.
@@ -87,12 +87,12 @@ impl Answerer for Llm {
         &self,
         shown: &Shown,
         questions: &[&str],
-        channel: &Channel<'_>,
+        finder: &Finder<'_>,
     ) -> Vec<Searched> {
         let (system, line) = (system(shown), self.line());
         let mut asked = Vec::with_capacity(questions.len());
         for text in questions {
-            asked.push(recovery::ask(&line, &system, text, channel));
+            asked.push(recovery::ask(&line, &system, text, finder));
         }
         stream::iter(asked).buffered(AT_ONCE).collect().await
     }

@@ -12,7 +12,8 @@ use crate::llm::{Message, Question, Speaker};
 use crate::seats::answerer::Searched;
 use crate::seats::ask::{Line, Said};
 use crate::seats::fence::Fence;
-use crate::strategy::{Archived, Channel, Tool};
+use crate::seats::finder::Finder;
+use crate::strategy::{Archived, Tool};
 
 /// Version of the text that offers the searches: answers to different versions
 /// are never compared.
@@ -37,13 +38,13 @@ pub(super) async fn ask(
     line: &Line<'_>,
     system: &str,
     text: &str,
-    channel: &Channel<'_>,
+    finder: &Finder<'_>,
 ) -> Searched {
-    let mut question = offered(system, text, channel);
+    let mut question = offered(system, text, finder);
     let (mut calls, mut tokens) = (0, 0);
     loop {
         let left = SEARCHES - calls;
-        let read = |said: Said<'_>| read(said, channel.tools(), left);
+        let read = |said: Said<'_>| read(said, finder.tools(), left);
         let step = match line.ask(question.clone(), read, |_, _| ()).await {
             Ok(step) => step,
             Err(failure) => {
@@ -54,23 +55,26 @@ pub(super) async fn ask(
             Step::Answer(answer) => return Searched { answer: Ok(answer), calls, tokens },
             Step::Search(tool, query) => (tool, query),
         };
-        let hits = channel.call(tool, &query);
+        let hits = match finder.call(tool, &query).await {
+            Ok(hits) => hits,
+            Err(why) => return Searched { answer: Err(why), calls, tokens },
+        };
         calls += 1;
         tokens += hits.iter().map(|hit| hit.tokens).sum::<u64>();
         let said = Message { speaker: Speaker::Assistant, text: format!("{tool}: {query}") };
         let found =
-            Message { speaker: Speaker::User, text: found(&hits, SEARCHES - calls, channel) };
+            Message { speaker: Speaker::User, text: found(&hits, SEARCHES - calls, finder) };
         question.messages.extend([said, found]);
     }
 }
 
 /// The question with the searches that are offered.
-fn offered(system: &str, text: &str, channel: &Channel<'_>) -> Question {
-    let tools = channel.tools();
+fn offered(system: &str, text: &str, finder: &Finder<'_>) -> Question {
+    let tools = finder.tools();
     let list: String =
         tools.iter().map(|tool| format!("- `{}`: {}\n", tool.name, tool.description)).collect();
     let prompt = PROMPT.trim_end().replace("{{tools}}", &list);
-    let prompt = prompt.replace("{{advice}}", channel.recovery().advice());
+    let prompt = prompt.replace("{{advice}}", finder.advice());
     // The question goes in last: what it says is never a placeholder.
     let prompt = prompt.replace("{{searches}}", &SEARCHES.to_string());
     question(system, &prompt.replace("{{question}}", text))
@@ -99,7 +103,7 @@ fn read(said: Said<'_>, tools: &[Tool], left: u32) -> Result<Step, String> {
 }
 
 /// What a search gave, each message behind a mark that none of them holds.
-fn found(hits: &[&Archived], left: u32, channel: &Channel<'_>) -> String {
+fn found(hits: &[&Archived], left: u32, finder: &Finder<'_>) -> String {
     let mut text = String::new();
     if hits.is_empty() {
         text.push_str("No message was found.\n");
@@ -108,7 +112,7 @@ fn found(hits: &[&Archived], left: u32, channel: &Channel<'_>) -> String {
         let texts = hits.iter().map(|hit| &*hit.content).chain(thoughts);
         let fence = Fence::around(texts);
         let mark = fence.mark();
-        let (n, order) = (hits.len(), channel.recovery().order());
+        let (n, order) = (hits.len(), finder.order());
         let intro = format!(
             "Messages that were found, {order}: {n}. They stand between the lines \
              `<found {mark}>` and `</found {mark}>`, and each begins with a line `[{mark}] role, \

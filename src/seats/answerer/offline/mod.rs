@@ -38,7 +38,7 @@ use self::index::Index;
 use self::passage::Analysed;
 use super::{Answerer, Passage, Searched, Shown};
 use crate::model::{NoAnswer, Source};
-use crate::strategy::Channel;
+use crate::seats::finder::Finder;
 use crate::tokens::Counter;
 
 /// Bytes of text whose analysis is kept at most.
@@ -98,16 +98,21 @@ impl Answerer for Offline {
         &self,
         shown: &Shown,
         questions: &[&str],
-        channel: &Channel<'_>,
+        finder: &Finder<'_>,
     ) -> Vec<Searched> {
         let own = self.index(&shown.passages);
-        let one = |text: &&str| {
-            let found = searching::search(&own, text, channel);
-            let wide = self.index(&searching::widened(&shown.passages, &found));
-            let answer = Ok(compose::answer(&wide, text, &self.counter));
-            Searched { answer, calls: found.calls, tokens: found.tokens }
-        };
-        questions.iter().map(one).collect()
+        let mut searched = Vec::with_capacity(questions.len());
+        for text in questions {
+            searched.push(match searching::search(&own, text, finder).await {
+                Ok(found) => {
+                    let wide = self.index(&searching::widened(&shown.passages, &found));
+                    let answer = Ok(compose::answer(&wide, text, &self.counter));
+                    Searched { answer, calls: found.calls, tokens: found.tokens }
+                }
+                Err(why) => Searched { answer: Err(why), calls: 0, tokens: 0 },
+            });
+        }
+        searched
     }
 
     fn name(&self) -> &str {

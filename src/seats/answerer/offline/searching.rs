@@ -5,9 +5,10 @@ use rustc_hash::FxHashSet;
 
 use super::index::Index;
 use super::words::{Term, Word, is_function_word, term, words};
-use crate::model::Role;
+use crate::model::{NoAnswer, Role};
 use crate::seats::answerer::Passage;
-use crate::strategy::{Archived, Channel};
+use crate::seats::finder::Finder;
+use crate::strategy::Archived;
 
 /// Terms of a question that are searched for.
 const TERMS: usize = 5;
@@ -25,16 +26,22 @@ pub(super) struct Found<'a> {
 
 /// Searches what was said: for each of the question's rarest terms, or for all
 /// of its words where a channel ranks by them.
-pub(super) fn search<'a>(index: &Index, question: &str, channel: &Channel<'a>) -> Found<'a> {
+/// Where a search fails, what came of those before it is left aside.
+pub(super) async fn search<'a>(
+    index: &Index,
+    question: &str,
+    finder: &Finder<'a>,
+) -> Result<Found<'a>, NoAnswer> {
     let mut found = Found::default();
-    let Some(tool) = channel.tools().first() else { return found };
-    let asked = match channel.recovery().takes_questions() {
+    let Some(tool) = finder.tools().first() else { return Ok(found) };
+    let asked = match finder.takes_questions() {
         true => vec![question],
         false => queries(index, question),
     };
     for query in asked {
+        let hits = finder.call(tool.name, query).await?;
         found.calls += 1;
-        for hit in channel.call(tool.name, query) {
+        for hit in hits {
             found.tokens += hit.tokens;
             if !found.messages.iter().any(|known| std::ptr::eq(*known, hit)) {
                 found.messages.push(hit);
@@ -42,7 +49,7 @@ pub(super) fn search<'a>(index: &Index, question: &str, channel: &Channel<'a>) -
         }
     }
     found.messages.sort_by_key(|hit| hit.message);
-    found
+    Ok(found)
 }
 
 /// The rarest terms of a question, as they are spelt in it. What is rare is
@@ -91,7 +98,7 @@ mod tests {
 
     use super::*;
     use crate::seats::answerer::offline::passage::Analysed;
-    use crate::strategy::{ArchivedSession, RECOVERIES};
+    use crate::strategy::{ArchivedSession, Channel, RECOVERIES};
 
     fn said(role: Role, text: &str) -> Passage {
         Passage { role, at: None, text: text.into() }
@@ -132,24 +139,26 @@ mod tests {
         assert_eq!(queries(&index, "Who was it?"), [""; 0]);
     }
 
-    #[test]
-    fn every_term_is_a_call_and_what_came_twice_counts_twice() {
+    #[tokio::test]
+    async fn every_term_is_a_call_and_what_came_twice_counts_twice() {
         let past = [archived(0, "Rum is dear.", None), archived(1, "Tortuga has rum.", None)];
         let channel = Channel::new(RECOVERIES[0], &past);
         // `Tortuga` finds the second, `rum` the second: `Rum` is spelt otherwise.
-        let found = search(&index(&[]), "Where is Tortuga with rum?", &channel);
+        let (index, finder) = (index(&[]), Finder::new(channel));
+        let found = search(&index, "Where is Tortuga with rum?", &finder).await.unwrap();
         assert_eq!((found.calls, found.tokens), (2, 22));
         assert_eq!(found.messages, [&past[1]]);
     }
 
-    #[test]
-    fn a_channel_that_ranks_is_asked_the_whole_question_once() {
+    #[tokio::test]
+    async fn a_channel_that_ranks_is_asked_the_whole_question_once() {
         let spec = RECOVERIES.iter().find(|spec| spec.name == "sessions").unwrap();
         let past = [archived(0, "Tortuga has rum.", None), archived(1, "Rum is dear.", None)];
         let summary = archived(0, "They looked for rum in Tortuga.", None);
         let sessions = [ArchivedSession { summary, spans: vec![(0, 2)] }];
         let channel = Channel::new(spec, &past).with_sessions(&sessions);
-        let found = search(&index(&[]), "Where is Tortuga with rum?", &channel);
+        let (index, finder) = (index(&[]), Finder::new(channel));
+        let found = search(&index, "Where is Tortuga with rum?", &finder).await.unwrap();
         // The summary and message 0 have 10 tokens each, message 1 has 11.
         assert_eq!((found.calls, found.tokens), (1, 31));
         assert_eq!(found.messages, [&sessions[0].summary, &past[0], &past[1]]);
