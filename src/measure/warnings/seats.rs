@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Run, listed};
 use crate::model::{
-    Cell, ProbeRow, Source, Standing, TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Verdict,
+    Answer, Cell, ProbeRow, Source, Standing, TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Verdict,
 };
 
 /// Reasons that are listed.
@@ -157,27 +157,24 @@ pub(super) fn ungraded(run: &Run<'_>) -> Vec<String> {
     warnings
 }
 
-/// The same of answers with a recovery channel, each reason with its answers.
+/// Searches, and answers with a recovery channel, that a model failed at: what
+/// nobody could grade is told already.
 pub(super) fn unrecovered(run: &Run<'_>) -> Vec<String> {
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     let mut answers = 0;
     let recovered = run.cells.iter().flat_map(rows).filter_map(|(_, row)| row.recovered.as_ref());
     for recovered in recovered {
         answers += 1;
-        if let Verdict::Unscored(reason) = &recovered.judgement.verdict {
-            *reasons.entry(reason).or_default() += 1;
+        if let Answer::Nothing(why) = &recovered.answer {
+            *reasons.entry(&why.0).or_default() += 1;
         }
     }
     let mut reasons: Vec<(&str, usize)> = reasons.into_iter().collect();
     reasons.sort_by_key(|(_, missing)| std::cmp::Reverse(*missing));
-    let shown = reasons.iter().take(REASONS).map(|(reason, missing)| {
-        let why = reason.strip_prefix(UNANSWERED).unwrap_or_else(|| told(reason));
-        format!(
-            "{missing} of {answers} answers with a recovery channel are missing or not graded, and \
-             no part of recall_recovery: {why}"
-        )
+    let told = reasons.iter().take(REASONS).map(|(why, missing)| {
+        format!("no answer came {missing} of {answers} times with a recovery channel: {why}")
     });
-    shown.collect()
+    told.collect()
 }
 
 /// A judge's reason, behind words that say the same.
@@ -199,7 +196,8 @@ mod tests {
     use crate::measure::testkit::{cell, facts, manifest, vote};
     use crate::measure::{MeasureOptions, measure};
     use crate::model::{
-        Cell, CellOutcome, Manifest, ProbeKind, Report, Source, TranscriptFacts, Verdict,
+        Answer, Cell, CellOutcome, Manifest, NoAnswer, ProbeKind, Report, Source, TranscriptFacts,
+        Verdict,
     };
 
     /// Two facts, asked at request 1.
@@ -250,18 +248,18 @@ mod tests {
 
     #[test]
     fn what_no_answer_was_recovered_to_is_told_with_its_reason() {
-        let searching = |outcomes| {
-            let cell = cell("s", "x").sent(&[1_000, 500]).snapshot(1, 0).answers("rr");
-            cell.recovers(outcomes, &[(1, 10), (0, 0)]).build()
+        let cell = cell("s", "x").sent(&[1_000, 500]).snapshot(1, 0).answers("rr");
+        let mut searching = cell.recovers("ru", &[(1, 10), (0, 0)]).build();
+        let warned = |searching: &Cell| {
+            let cells = vec![full("RR"), searching.clone()];
+            run(seated("offline", "offline", "offline"), cells).warnings
         };
-        let warned = |outcomes| {
-            run(seated("offline", "offline", "offline"), vec![full("RR"), searching(outcomes)])
-                .warnings
-        };
-        let told = "1 of 2 answers with a recovery channel are missing or not graded, and no part \
-                    of recall_recovery: no judge";
-        assert!(says(&warned("ru"), told), "{:?}", warned("ru"));
-        assert!(!says(&warned("rw"), "recovery channel are missing"));
+        let channel = "with a recovery channel: ";
+        assert!(!says(&warned(&searching), channel), "nobody could grade it");
+        let recovered = rows(&mut searching).probes[1].recovered.as_mut().unwrap();
+        recovered.answer = Answer::Nothing(NoAnswer("the search failed".into()));
+        let told = "no answer came 1 of 2 times with a recovery channel: the search failed";
+        assert!(says(&warned(&searching), told), "{:?}", warned(&searching));
     }
 
     #[test]
