@@ -66,7 +66,8 @@ fn table(
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.extension().is_some_and(|e| e == ending))
         .collect();
-    files.sort();
+    // By name: a longer one behind the one that it begins with.
+    files.sort_by(|a, b| a.file_stem().cmp(&b.file_stem()));
     writeln!(code, "static {name}: &[(&str, &str)] = &[").expect("a string takes everything");
     for path in files {
         let stem = path.file_stem().and_then(|s| s.to_str()).expect("file names are ASCII");

@@ -288,6 +288,7 @@ fn conduct(text: &mut String, all: &[Conduct]) {
 
 fn list() -> Result<String, Failure> {
     let mut text = String::new();
+    let width = builtin_names().map(str::len).max().unwrap_or_default();
     for name in builtin_names() {
         let preset = load(name, &[])?;
         let kind = match (preset.control, preset.uses_compactor()) {
@@ -295,7 +296,7 @@ fn list() -> Result<String, Failure> {
             (_, true) => "compactor",
             _ => "model-free",
         };
-        let _ = writeln!(text, "{name:24} {kind:11} {}", preset.summary);
+        let _ = writeln!(text, "{name:width$}  {kind:11} {}", preset.summary);
     }
     Ok(text)
 }

@@ -191,7 +191,7 @@ fn a_dry_run_says_what_it_would_do_and_writes_nothing() {
     let desk = Desk::with_sessions();
     let before = desk.list(".");
     let ran = desk.good(&["bench", "pi.jsonl", "--dry-run", "--window", "50%", "--window", "25%"]);
-    assert!(ran.out.contains("10 presets × 2 windows: 20 cells"), "{}", ran.out);
+    assert!(ran.out.contains("15 presets × 2 windows: 30 cells"), "{}", ran.out);
     assert_eq!(desk.list("."), before);
 }
 

@@ -45,7 +45,7 @@ fn one_job_and_four_give_the_same_files() {
     // Not because nothing was compared.
     assert!(desk.read("a/compactions.csv").lines().count() > 50);
     assert!(desk.read("a/references.csv").lines().count() > 500);
-    assert_eq!(desk.read("a/requests.csv").lines().count(), 1 + 46 * 10 * 2);
+    assert_eq!(desk.read("a/requests.csv").lines().count(), 1 + 46 * 15 * 2);
 }
 
 #[test]

@@ -166,9 +166,27 @@ fn prose() -> impl Strategy<Value = String> {
     ]
 }
 
+/// What users of some systems type, and what looks like it.
+fn command() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![
+        "/new",
+        "/clear",
+        "/compact",
+        "/prune",
+        "/resume",
+        "/resume 1",
+        "/resume 99",
+        "/reset",
+        "/reset now",
+        "/status",
+        "say /new",
+    ])
+}
+
 fn turn() -> impl Strategy<Value = Turn> {
     prop_oneof![
         3 => prose().prop_map(Turn::User),
+        1 => command().prop_map(|said| Turn::User(said.to_owned())),
         3 => prose().prop_map(Turn::Text),
         5 => (prop::collection::vec((0u8..4, 0u8..3, prose()), 1..4), prop::bool::weighted(0.95))
             .prop_map(|(calls, answered)| Turn::Calls(calls, answered)),
@@ -178,11 +196,22 @@ fn turn() -> impl Strategy<Value = Turn> {
 }
 
 /// A session by chance: parallel calls, interrupted calls, empty texts,
-/// harness messages, reasoning, images, a recorded compaction.
+/// harness messages, reasoning, images, commands, a recorded compaction, and
+/// times from seconds to days apart, or none.
 pub fn any_transcript() -> impl Strategy<Value = Transcript> {
-    (prop::collection::vec(turn(), 1..60), any::<prop::sample::Index>(), any::<bool>()).prop_map(
-        |(turns, cut, compacted)| {
-            let messages = build(&turns);
+    let pauses = prop::sample::select(vec![0, 1, 30, 5_000, 40_000, 100_000]);
+    let clock = prop::option::of(prop::collection::vec(pauses, 60));
+    let turns = prop::collection::vec(turn(), 1..60);
+    (turns, any::<prop::sample::Index>(), any::<bool>(), clock).prop_map(
+        |(turns, cut, compacted, clock)| {
+            let mut messages = build(&turns);
+            if let Some(pauses) = clock {
+                let mut now = jiff::Timestamp::UNIX_EPOCH;
+                for (message, pause) in messages.iter_mut().zip(pauses.iter().cycle()) {
+                    now += jiff::SignedDuration::from_secs(*pause);
+                    message.at = Some(now);
+                }
+            }
             let after = cut.index(messages.len()) as u32;
             let compactions = if compacted && after > 0 {
                 vec![RecordedCompaction {
