@@ -57,10 +57,11 @@ impl Session<'_> {
         mechanism.restore(state).map_err(|e| e.to_string())?;
         let compaction = self.number();
         self.charge(compaction, &mut row, &calls);
-        let took = SignedDuration::from_secs_f64(row.latency_ms.unwrap_or(0.0) / 1e3);
+        // `as` saturates: beyond every calendar it never lands.
+        let took = SignedDuration::from_millis(row.latency_ms.unwrap_or(0.0).ceil() as i64);
         let in_flight = InFlight {
             number: compaction,
-            lands: self.now + took,
+            lands: self.now.checked_add(took).unwrap_or(Timestamp::MAX),
             log,
             shared: (self.shared.clone(), done),
             state: after,
