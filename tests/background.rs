@@ -3,11 +3,12 @@
 mod common;
 
 use std::collections::BTreeSet;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use common::{block_on, ledger, message, plan, preset, sent, subject, text};
 use recap::model::{CellOutcome, CellRows, LatencySource, Role, Transcript};
+use recap::pricing::{Agent, PriceList};
 use recap::replay::{Plan, Session, replay};
 use recap::strategy::{CallUsage, Compactor, CompactorError, Produced, Reply, Task};
 
@@ -114,6 +115,35 @@ fn what_the_end_of_the_session_overtakes_is_recorded_and_changes_nothing() {
     assert_eq!(late.error.as_deref(), Some("the session ended before it was done"));
     assert_eq!((late.messages_folded, late.tokens_after), (0, late.tokens_before));
     assert_eq!(late.model_calls, 1, "it was paid for");
+}
+
+#[test]
+fn calls_are_billed_to_their_own_compaction_where_another_took_effect_first() {
+    // The window hides messages from the request of message 7 on, at 120 s: it
+    // begins after the first fold, and takes effect before it.
+    let stages = "[[stage]]\nmechanism = \"continuation\"\nat = \"append\"\nbackground = true\n\
+                  when = { messages = 4 }\nkeep_last = 2\nkeep_summaries = \"last\"\n\
+                  request = \"fresh\"\nmax_tokens = 100\nprompt = \"p.md\"\n\
+                  [[stage]]\nmechanism = \"sliding-window\"\nat = \"request\"\n\
+                  when = { messages = 5 }\nlast = 5";
+    let mut plan = plan(preset(stages), 100_000);
+    let prices = PriceList::bundled().find("claude-sonnet-5-5").unwrap().clone();
+    let model = prices.id.clone();
+    let agent = Agent { billed_as: model.clone(), model, prices: Some(Arc::new(prices)) };
+    plan.agents = Arc::new([agent]);
+    let slow = Slow::default();
+    let outcome = block_on(replay(&subject(talk(10)), &plan, &slow)).cell.outcome;
+    let CellOutcome::Done(rows) = outcome else { panic!("it failed") };
+    let row = |at: u32| {
+        let row = &rows.compactions[at as usize];
+        (row.mechanism.as_str(), row.begun, row.request)
+    };
+    assert_eq!(row(0), ("sliding-window", 3, 3));
+    assert_eq!(row(1), ("continuation", 2, 4));
+    let calls = rows.bills[0].calls.iter().map(|call| row(call.compaction));
+    assert_eq!(calls.collect::<Vec<_>>(), [("continuation", 2, 4), ("continuation", 4, 5)]);
+    let places: Vec<u32> = rows.bills[0].break_even.iter().map(|even| even.compaction).collect();
+    assert!(places.iter().all(|&at| row(at).2 < 5), "what was overtaken never pays: {places:?}");
 }
 
 #[test]

@@ -3,7 +3,6 @@
 //! Sockets are driven by a thread of their own, so that a replay that keeps
 //! every worker busy does not stand in the latency of a model.
 
-use std::error::Error as _;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -18,6 +17,7 @@ use tokio::task::JoinHandle;
 pub(super) use reqwest::Url;
 
 use super::Endpoint;
+use crate::text::first_cause;
 
 /// Longest body of a response that is read, in bytes: a hundred times the
 /// longest reply of any model.
@@ -167,7 +167,7 @@ impl Http {
             return Ok(client.clone());
         }
         let client = builder(route, self.connect).build();
-        let client = client.map_err(|why| StartError::Tls(deepest(&why)))?;
+        let client = client.map_err(|why| StartError::Tls(first_cause(&why)))?;
         clients.push((route, client.clone()));
         Ok(client)
     }
@@ -286,16 +286,7 @@ fn ms(duration: Duration) -> f64 {
 /// What went wrong, without the address: it may carry a password.
 fn told(why: &reqwest::Error) -> String {
     let what = if why.is_connect() { "cannot connect" } else { "the connection broke off" };
-    format!("{what}: {}", deepest(why))
-}
-
-/// The first cause: those above it only say that there was one.
-fn deepest(why: &reqwest::Error) -> String {
-    let mut cause = why.source();
-    while let Some(deeper) = cause.and_then(std::error::Error::source) {
-        cause = Some(deeper);
-    }
-    cause.map_or_else(|| "no reason given".to_owned(), ToString::to_string)
+    format!("{what}: {}", first_cause(why))
 }
 
 #[cfg(test)]

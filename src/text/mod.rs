@@ -17,5 +17,15 @@ pub use generic::{is_generic, recompiled, restyled};
 pub use identifiers::{Identifier, IdentifierOptions, identifiers};
 pub use normal::Normal;
 
+/// The first cause of an error: those above it only say that there was one,
+/// and may name an address.
+pub fn first_cause(error: &dyn std::error::Error) -> String {
+    let mut cause = error.source();
+    while let Some(deeper) = cause.and_then(std::error::Error::source) {
+        cause = Some(deeper);
+    }
+    cause.map_or_else(|| "no reason given".to_owned(), ToString::to_string)
+}
+
 #[cfg(test)]
 mod tests;

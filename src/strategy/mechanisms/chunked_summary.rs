@@ -13,8 +13,8 @@ use serde_json::{Value as Json, json};
 
 use super::archive::{self, Agent};
 use super::digest::{Chunk, Digester};
-use super::folding::{Cuts, set_note};
-use super::memories::{MEMORY_NOTE, Memories};
+use super::folding::Cuts;
+use super::memories::Memories;
 use crate::model::{MessageIndex, Role};
 use crate::strategy::compactor::{CompactorError, Digest};
 use crate::strategy::context::{Context, EntryId, Op, Place};
@@ -223,8 +223,7 @@ impl Strategy for ChunkedSummary {
         shared: &mut PresetState,
         host: &Host<'_>,
     ) -> Result<(), StrategyError> {
-        let note = Memories::at(host.now).note(&shared.memories);
-        Ok(set_note(context, MEMORY_NOTE, note)?)
+        Ok(Memories::at(host.now).show(context, &shared.memories)?)
     }
 
     async fn compact(
@@ -253,7 +252,7 @@ impl Strategy for ChunkedSummary {
         if !added.is_empty() {
             let body = json!({"day": clock.day, "memories": added});
             outcome.records.push(Record { kind: "memory".to_owned(), body });
-            set_note(context, MEMORY_NOTE, clock.note(&shared.memories))?;
+            clock.show(context, &shared.memories)?;
         }
         Ok(outcome)
     }

@@ -10,8 +10,11 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 
+use super::folding::set_note;
+use crate::strategy::context::{Context, OpError};
+
 /// The note that holds the memories of today and yesterday.
-pub(super) const MEMORY_NOTE: &str = "daily-memory";
+const MEMORY_NOTE: &str = "daily-memory";
 
 /// Lines of the daily files by day.
 type Days = BTreeMap<String, Vec<String>>;
@@ -69,8 +72,13 @@ impl Memories {
         added
     }
 
+    /// Puts yesterday's and today's files into the system prompt.
+    pub(super) fn show(&self, context: &mut Context, days: &Days) -> Result<(), OpError> {
+        set_note(context, MEMORY_NOTE, self.note(days))
+    }
+
     /// The note with yesterday's and today's files; `None` where both are empty.
-    pub(super) fn note(&self, days: &Days) -> Option<String> {
+    fn note(&self, days: &Days) -> Option<String> {
         let shown = self.yesterday.iter().chain([&self.day]);
         let files: Vec<String> = shown
             .filter_map(|day| Some(format!("## Memory of {day}\n{}", days.get(day)?.join("\n"))))

@@ -15,8 +15,8 @@ use serde_json::json;
 
 use super::archive::{self, Agent};
 use super::digest::Digester;
-use super::folding::{Cuts, set_note};
-use super::memories::{MEMORY_NOTE, Memories};
+use super::folding::Cuts;
+use super::memories::Memories;
 use crate::model::{MessageIndex, Role};
 use crate::strategy::compactor::Digest;
 use crate::strategy::context::{Context, EntryId, Op};
@@ -129,8 +129,7 @@ impl Strategy for Reset {
         shared: &mut PresetState,
         host: &Host<'_>,
     ) -> Result<(), StrategyError> {
-        let note = Memories::at(host.now).note(&shared.memories);
-        Ok(set_note(context, MEMORY_NOTE, note)?)
+        Ok(Memories::at(host.now).show(context, &shared.memories)?)
     }
 
     async fn compact(

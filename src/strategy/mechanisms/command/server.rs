@@ -4,7 +4,6 @@
 //! Redirects are not followed, nothing is sent twice, and no more is read of a
 //! body than an answer may be long.
 
-use std::error::Error as _;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
@@ -17,6 +16,7 @@ use reqwest::{Client, Response, StatusCode, Url};
 use tokio::time::timeout;
 
 use super::process::LONGEST;
+use crate::text::first_cause;
 
 /// What a server gets to take leave.
 const MOMENT: Duration = Duration::from_secs(1);
@@ -107,7 +107,7 @@ impl Server {
             // Needs no certificates, which a small system may not have.
             builder = builder.tls_certs_only([]);
         }
-        let client = builder.build().map_err(|why| Fault::Tls(cause(&why)))?;
+        let client = builder.build().map_err(|why| Fault::Tls(first_cause(&why)))?;
         Ok(Self { client, url: address.0.clone(), session: session() })
     }
 
@@ -141,7 +141,7 @@ impl Server {
     async fn post(&self, line: &str) -> Result<Response, Fault> {
         let request = self.client.post(self.url.clone()).header(CONTENT_TYPE, "application/json");
         request.body(within(&self.session, line)).send().await.map_err(|why| {
-            let cause = cause(&why);
+            let cause = first_cause(&why);
             if why.is_connect() { Fault::Unreachable(cause) } else { Fault::Broken(cause) }
         })
     }
@@ -157,7 +157,7 @@ fn within(session: &str, line: &str) -> String {
 async fn body(response: &mut Response, most: usize) -> Result<(Vec<u8>, bool), Fault> {
     let mut body = Vec::new();
     loop {
-        match response.chunk().await.map_err(|why| Fault::Broken(cause(&why)))? {
+        match response.chunk().await.map_err(|why| Fault::Broken(first_cause(&why)))? {
             None => return Ok((body, false)),
             Some(chunk) => body.extend_from_slice(&chunk),
         }
@@ -173,15 +173,6 @@ fn session() -> String {
     static SESSIONS: AtomicU64 = AtomicU64::new(0);
     let number = SESSIONS.fetch_add(1, Ordering::Relaxed);
     format!("{:016x}-{number}", RandomState::new().hash_one(number))
-}
-
-/// The first cause, without the address: it may hold a password.
-fn cause(why: &reqwest::Error) -> String {
-    let mut cause = why.source();
-    while let Some(deeper) = cause.and_then(std::error::Error::source) {
-        cause = Some(deeper);
-    }
-    cause.map_or_else(|| "no reason given".to_owned(), ToString::to_string)
 }
 
 #[cfg(test)]
