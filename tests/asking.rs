@@ -209,6 +209,8 @@ fn manifest() -> Manifest {
         agent_models: Vec::new(),
         prices: Prices::default(),
         profile: PROFILE,
+        comparator: None,
+        margin: recap::model::MARGIN,
         warnings: Vec::new(),
     }
 }

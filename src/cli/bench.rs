@@ -14,7 +14,9 @@ use super::strategies::{self, Holds};
 use super::{dry_run, inputs, models, report, wire};
 use crate::clock::PROFILE;
 use crate::dataset::Dataset;
-use crate::model::{INSTRUMENT, Manifest, OFFLINE, Prices, Probe, Provenance, Report, Source};
+use crate::model::{
+    INSTRUMENT, MARGIN, Manifest, OFFLINE, Prices, Probe, Provenance, Report, Source,
+};
 use crate::pricing::Agents;
 use crate::replay::WindowSpec;
 use crate::run::{
@@ -349,6 +351,8 @@ fn manifest(spec: &RunSpec, datasets: &[Dataset], counter: &Counter, seats: &Sea
         agent_models: spec.agents.names(),
         prices: priced(spec, datasets),
         profile: PROFILE,
+        comparator: None,
+        margin: MARGIN,
         warnings: datasets.iter().flat_map(|d| d.warnings.clone()).collect(),
     }
 }

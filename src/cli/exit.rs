@@ -10,8 +10,10 @@ use crate::strategy::PresetError;
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Done.
+    /// Done, and the gate passed.
     Done,
+    /// The gate failed: a measured regression.
+    Failed,
     /// Usage, data or configuration error.
     Usage,
     /// Cells failed: there is no verdict.
@@ -27,6 +29,7 @@ impl Exit {
     pub fn number(self) -> u8 {
         match self {
             Exit::Done => 0,
+            Exit::Failed => 1,
             Exit::Usage => 2,
             Exit::Incomplete => 3,
             Exit::Nothing => 4,

@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::exit::{Exit, Failure};
 use super::wire;
-use crate::measure::{MeasureOptions, measure};
+use crate::measure::measure;
 use crate::model::{Answer, CallRow, Cell, Manifest, OFFLINE, Report, TranscriptFacts};
 use crate::report::{FORMATS, Source, Texts, render};
 use crate::run::{Folder, Loaded};
@@ -82,9 +82,8 @@ pub(super) fn measured(
     cells: Vec<Cell>,
     calls: Vec<CallRow>,
 ) -> Report {
-    let options = MeasureOptions { seed: manifest.seed, ..MeasureOptions::default() };
     let (title, warnings) = (manifest.title.clone(), manifest.warnings.clone());
-    let mut report = measure(manifest, title, transcripts, cells, &options);
+    let mut report = measure(manifest, title, transcripts, cells);
     report.warnings.extend(warnings);
     report.calls = calls;
     report

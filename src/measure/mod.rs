@@ -19,6 +19,7 @@ mod probed;
 mod ranking;
 mod rows;
 mod sentences;
+mod sign_flip;
 mod sources;
 mod spec;
 mod statistics;
@@ -29,26 +30,11 @@ mod warnings;
 pub use agreement::{Graded, agreement};
 pub use measures::MEASURES;
 pub use rows::ALL;
+pub use sign_flip::{holm, sign_flip};
 pub use spec::{Asked, Basis, Direction, Parts, Pool, Sample, Spec, Support, SupportOf, Unit};
+pub use statistics::{Bounds, Clusters, Confidence};
 
 use crate::model::{Cell, Manifest, Report, TranscriptFacts};
-
-/// What measuring needs beyond the cells.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MeasureOptions {
-    /// Seed of the bootstrap. Every row starts from it, so that rows are
-    /// resampled alike and compared on the same resamples.
-    pub seed: u64,
-    /// How much worse than `full` still counts as non-inferior, as a share of
-    /// the primary measure's range (`measures` §7).
-    pub margin: f64,
-}
-
-impl Default for MeasureOptions {
-    fn default() -> Self {
-        MeasureOptions { seed: 0, margin: 0.05 }
-    }
-}
 
 /// Measures a run.
 ///
@@ -59,12 +45,11 @@ pub fn measure(
     title: String,
     mut transcripts: Vec<TranscriptFacts>,
     mut cells: Vec<Cell>,
-    options: &MeasureOptions,
 ) -> Report {
     transcripts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
     cells.sort_by(|a, b| a.key.cmp(&b.key));
     let primary = rows::primary(&transcripts);
-    let mut table = rows::table(&transcripts, &cells, &manifest, options);
+    let mut table = rows::table(&transcripts, &cells, &manifest);
     ranking::arrange(&mut table, &manifest, primary);
     let scene = sentences::Scene { table: &table, primary };
     let sentences = sentences::choose(&scene);
@@ -79,6 +64,12 @@ pub fn measure(
         primary,
         rows,
         forgetting,
+        family: None,
+        recency: Vec::new(),
+        equal_size: Vec::new(),
+        variance: Vec::new(),
+        gate: None,
+        verdict: None,
         sentences,
         warnings,
         transcripts,

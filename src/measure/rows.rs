@@ -7,7 +7,6 @@ use crate::model::{
     Value,
 };
 
-use super::MeasureOptions;
 use super::against_full::{Difference, judge};
 use super::aggregate::{Pooled, pool};
 use super::bootstrap::blocks;
@@ -53,12 +52,7 @@ pub struct Entry {
 }
 
 /// Every row, in the order of their keys. Transcripts and cells come sorted.
-pub fn table(
-    facts: &[TranscriptFacts],
-    cells: &[Cell],
-    manifest: &Manifest,
-    options: &MeasureOptions,
-) -> Vec<Entry> {
+pub fn table(facts: &[TranscriptFacts], cells: &[Cell], manifest: &Manifest) -> Vec<Entry> {
     let payers = Payers::of(manifest, cells);
     let (gathered, observations) = gather(facts, cells, &payers, manifest);
     let pooled = pool(&observations);
@@ -70,8 +64,7 @@ pub fn table(
     let entry = |(code, row): (usize, &Gathered<'_>)| {
         let (baseline, floor) = (named(row, BASELINE), named(row, FLOOR));
         let (pooled, payers) = (&pooled, &payers);
-        Builder { facts, row, code, baseline, floor, pooled, payers, primary, manifest, options }
-            .entry()
+        Builder { facts, row, code, baseline, floor, pooled, payers, primary, manifest }.entry()
     };
     gathered.iter().enumerate().map(entry).collect()
 }
@@ -90,7 +83,6 @@ struct Builder<'a> {
     /// The measure that ranks.
     primary: &'static str,
     manifest: &'a Manifest,
-    options: &'a MeasureOptions,
 }
 
 impl Builder<'_> {
@@ -205,11 +197,11 @@ impl Builder<'_> {
                 let sessions: Vec<Vec<f64>> = replicates
                     .map(|series| averaged(series.iter().map(|series| &series[at]).collect()))
                     .collect();
-                let bounds = blocks(&sessions, self.options.seed)?;
+                let bounds = blocks(&sessions, self.manifest.seed)?;
                 Some(Interval::ThisSessionOnly { lo: bounds.lo, hi: bounds.hi })
             }
             3..=5 => Some(Interval::Dots { values: clusters.means() }),
-            _ => clusters.confidence(self.options.seed).map(|confidence| match confidence {
+            _ => clusters.confidence(self.manifest.seed).map(|confidence| match confidence {
                 Confidence::Student(bounds) => {
                     let bounds = within(bounds);
                     Interval::Student { lo: bounds.lo, hi: bounds.hi }
@@ -232,8 +224,8 @@ impl Builder<'_> {
             .iter()
             .filter_map(|(unit, value)| Some((*unit, value - baseline.get(unit)?)))
             .collect();
-        let margin = self.options.margin * self.unit();
-        judge(&self.clusters(&pairs), margin, self.options.seed)
+        let margin = self.manifest.margin * self.unit();
+        judge(&self.clusters(&pairs), margin, self.manifest.seed)
     }
 
     /// The largest value of the primary measure.
@@ -310,7 +302,8 @@ impl Builder<'_> {
             (*unit, retention + (gained - retention * own_room) / room)
         };
         let linear: BTreeMap<usize, f64> = scores.iter().map(linear).collect();
-        let interval = self.clusters(&linear).confidence(self.options.seed).map(Confidence::bounds);
+        let interval =
+            self.clusters(&linear).confidence(self.manifest.seed).map(Confidence::bounds);
         bounds("retention", interval.map(|b| (b.lo, b.hi)), values);
     }
 

@@ -6,9 +6,9 @@ use std::sync::LazyLock;
 
 use jiff::Timestamp;
 
+use super::measure;
 use super::money::Terms;
 use super::spec::Sample;
-use super::{MeasureOptions, measure};
 use crate::model::{
     Answer, Bill, Buckets, Calibration, Cell, CellKey, CellOutcome, CellRows, CompactionRow, Exam,
     Expectation, Fit, IdentifierClass, Judgement, LatencySource, LedgerState, Manifest,
@@ -459,6 +459,8 @@ pub fn manifest(windows: &[&str]) -> Manifest {
         agent_models: vec![RECORDED.into()],
         prices: prices(),
         profile: PROFILE,
+        comparator: None,
+        margin: crate::model::MARGIN,
         warnings: Vec::new(),
     }
 }
@@ -535,8 +537,7 @@ pub fn run(facts: Vec<TranscriptFacts>, cells: Vec<Cell>) -> Report {
 
 /// A measured run over these windows.
 pub fn run_at(windows: &[&str], facts: Vec<TranscriptFacts>, cells: Vec<Cell>) -> Report {
-    let options = MeasureOptions { seed: 7, margin: 0.05 };
-    measure(manifest(windows), "d".into(), facts, cells, &options)
+    measure(manifest(windows), "d".into(), facts, cells)
 }
 
 #[track_caller]

@@ -317,13 +317,12 @@ fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use crate::measure::measure;
     use crate::measure::testkit::{cell, facts, manifest};
-    use crate::measure::{MeasureOptions, measure};
     use crate::model::{Cell, TranscriptFacts};
 
     fn warned(facts: Vec<TranscriptFacts>, cells: Vec<Cell>) -> Vec<String> {
-        let options = MeasureOptions::default();
-        measure(manifest(&["25%", "200k"]), "d".into(), facts, cells, &options).warnings
+        measure(manifest(&["25%", "200k"]), "d".into(), facts, cells).warnings
     }
 
     #[track_caller]

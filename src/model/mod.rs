@@ -9,6 +9,8 @@ mod bill;
 mod calibration;
 mod call;
 mod cell;
+mod compared;
+mod gate;
 mod judged;
 mod labelled;
 mod ledger;
@@ -29,6 +31,10 @@ pub use cell::{
     Quantiles, ReferenceOutcome, ReferenceState, RequestFacts, RequestRow, Standing, TimeProfile,
     TranscriptFacts,
 };
+pub use compared::{
+    AtSize, ChanceOf, EqualSize, Family, Outranks, RecencyCurve, Tested, Variance, VariancePart,
+};
+pub use gate::{Check, Finding, Gate, RuleFindings, UndecidedPolicy};
 pub use judged::{
     JudgePart, JudgeReport, JudgeRow, PanelAgreement, TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Trust,
 };
@@ -38,7 +44,7 @@ pub use probe::{Expectation, Probe, ProbeKind};
 pub use recorded::{Piece, RecordedCall, RecordedCompaction, RecordedTrigger};
 pub use reference::{Exam, IdentifierClass, Reference};
 pub use report::{
-    Absent, AgainstFull, AgeBin, AgeUnit, DOUBTFUL_EXAM, Forgetting, INSTRUMENT, Interval,
+    Absent, AgainstFull, AgeBin, AgeUnit, DOUBTFUL_EXAM, Forgetting, INSTRUMENT, Interval, MARGIN,
     Manifest, OFFLINE, PANEL, PresetRow, Prices, Provenance, Report, SPREAD, Sentence,
     VALID_WITHIN, Value,
 };

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::{CallRow, Cell, PanelAgreement, Source, Standing, TimeProfile, TranscriptFacts};
+use super::{
+    CallRow, Cell, EqualSize, Family, Gate, PanelAgreement, RecencyCurve, Source, Standing,
+    TimeProfile, TranscriptFacts, Variance,
+};
 
 /// Version of the instrument: mining rules, offline seats, judge prompts.
 /// Reports of different versions are never compared.
@@ -228,8 +231,22 @@ pub struct Manifest {
     pub prices: Prices,
     /// How fast everyone is taken to be where nothing was timed.
     pub profile: TimeProfile,
+    /// The preset that others are tested against, where one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comparator: Option<String>,
+    /// How much worse still counts as non-inferior, as a share of the primary
+    /// measure's range (`measures` §7).
+    #[serde(default = "margin")]
+    pub margin: f64,
     /// What reading the data had to leave out or doubted.
     pub warnings: Vec<String>,
+}
+
+/// The margin where none is given (`measures` §7).
+pub const MARGIN: f64 = 0.05;
+
+fn margin() -> f64 {
+    MARGIN
 }
 
 /// Name of the embedded stand-in of a seat.
@@ -326,6 +343,25 @@ pub struct Report {
     pub rows: Vec<PresetRow>,
     /// Forgetting curves, by window as typed, preset and unit of age.
     pub forgetting: Vec<Forgetting>,
+    /// The one confirmatory family; absent where there is nothing to compare.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub family: Option<Family>,
+    /// What plain recency keeps, by data set.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recency: Vec<RecencyCurve>,
+    /// Presets at equal size, where a sweep allows it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub equal_size: Vec<EqualSize>,
+    /// Parts of the variance of the primary measure, row by row.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variance: Vec<Variance>,
+    /// What the gate found, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<Gate>,
+    /// The verdict in one paragraph, as a person would write it: what to use,
+    /// what it keeps and costs, and how sure that is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Sentence>,
     /// One or two sentences derived from the measures.
     pub sentences: Vec<Sentence>,
     /// Limits and doubts that a reader must know.

@@ -96,6 +96,12 @@ impl Kit {
             primary: "reference_recall".to_owned(),
             rows: self.rows(),
             forgetting: Vec::new(),
+            family: None,
+            recency: Vec::new(),
+            equal_size: Vec::new(),
+            variance: Vec::new(),
+            gate: None,
+            verdict: None,
             sentences: vec![Sentence(
                 "sliding-window sends 79 % fewer tokens and keeps 21 % of what was needed."
                     .to_owned(),
@@ -165,6 +171,8 @@ impl Kit {
                 prefill_per_s: 10_000.0,
                 decode_per_s: 50.0,
             },
+            comparator: None,
+            margin: crate::model::MARGIN,
             warnings: Vec::new(),
         }
     }

@@ -193,8 +193,8 @@ fn asks(run: &Run<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use crate::measure::measure;
     use crate::measure::testkit::{cell, facts, manifest, vote};
-    use crate::measure::{MeasureOptions, measure};
     use crate::model::{
         Answer, Cell, CellOutcome, Manifest, NoAnswer, ProbeKind, Report, Source, TranscriptFacts,
         Verdict,
@@ -234,7 +234,7 @@ mod tests {
     }
 
     fn run(manifest: Manifest, cells: Vec<Cell>) -> Report {
-        measure(manifest, "d".into(), vec![two()], cells, &MeasureOptions::default())
+        measure(manifest, "d".into(), vec![two()], cells)
     }
 
     /// What is warned of on a run with these seats.
@@ -275,8 +275,7 @@ mod tests {
         unasked.probes.clear();
         let idle = cell("s", "x").sent(&[1_000, 500]).build();
         let manifest = seated("offline", "offline", "openai/j");
-        let options = MeasureOptions::default();
-        let report = measure(manifest, "d".into(), vec![unasked], vec![idle], &options);
+        let report = measure(manifest, "d".into(), vec![unasked], vec![idle]);
         assert!(!says(&report.warnings, "calibrated"), "{:?}", report.warnings);
     }
 
@@ -377,8 +376,7 @@ mod tests {
             row.judgement.verdict = Verdict::Unscored(reason);
         }
         let manifest = seated("offline", "openai/a", "openai/j");
-        let options = MeasureOptions::default();
-        let report = measure(manifest, "d".into(), vec![builder.build()], vec![cell], &options);
+        let report = measure(manifest, "d".into(), vec![builder.build()], vec![cell]);
         let told: Vec<&String> =
             report.warnings.iter().filter(|w| w.contains("not graded")).collect::<Vec<_>>();
         assert_eq!(told.len(), 6, "{told:?}");

@@ -1,0 +1,154 @@
+//! What a gate was asked, and what it found.
+
+use serde::{Deserialize, Serialize};
+
+/// What one rule finds on one row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Finding {
+    /// What the rule forbids is not there.
+    Passed,
+    /// The data leave it open: the effect is large enough and not sure, or the
+    /// other way round.
+    Undecided,
+    /// There is no figure to look at. Missing data never passes.
+    Missing,
+    /// What the rule forbids is there: a measured regression.
+    Failed,
+}
+
+impl Finding {
+    /// Its name in files and on screens.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Finding::Passed => "passed",
+            Finding::Undecided => "undecided",
+            Finding::Missing => "missing",
+            Finding::Failed => "failed",
+        }
+    }
+}
+
+/// What becomes of a gate whose worst finding is undecided (`semantics` 41).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum UndecidedPolicy {
+    /// No verdict: the run is incomplete.
+    #[default]
+    Incomplete,
+    /// It counts as passed.
+    Pass,
+    /// It counts as failed.
+    Fail,
+}
+
+/// One rule looked at on one row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Check {
+    /// Data set of the row, or `ALL`.
+    pub dataset: String,
+    /// Plain preset id.
+    pub strategy: String,
+    /// Window label as typed.
+    pub window: String,
+    /// Whose prices bill it.
+    pub agent_model: String,
+    /// Column name of the measure, the kind of probe included.
+    pub measure: String,
+    /// Its figure, if there is one.
+    pub value: Option<f64>,
+    /// The baseline's figure over the same transcripts, in a rule against a baseline.
+    pub baseline: Option<f64>,
+    /// Bounds of what the finding rests on: of the figure, or of the paired
+    /// difference to the baseline.
+    pub interval: Option<(f64, f64)>,
+    /// Transcripts that it rests on.
+    pub transcripts: u64,
+    /// What was found.
+    pub finding: Finding,
+    /// The same in words: figures, threshold, and what is missing where
+    /// something is.
+    pub reason: String,
+}
+
+/// One rule and what it found, row by row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RuleFindings {
+    /// The rule as typed.
+    pub rule: String,
+    /// Every row that it speaks of; never empty.
+    pub checks: Vec<Check>,
+}
+
+/// Every rule of a run's gate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Gate {
+    /// Name of the baseline, where one is given (never a whole path).
+    pub baseline: Option<String>,
+    /// What becomes of undecided findings.
+    pub undecided: UndecidedPolicy,
+    /// The rules in the order typed.
+    pub rules: Vec<RuleFindings>,
+}
+
+impl Gate {
+    /// Every check of every rule.
+    pub fn checks(&self) -> impl Iterator<Item = &Check> {
+        self.rules.iter().flat_map(|rule| &rule.checks)
+    }
+
+    /// What the gate comes to: a failure outweighs what is missing, that what
+    /// is undecided, that what passed. Undecided findings count as the policy
+    /// says.
+    pub fn finding(&self) -> Finding {
+        let counted = |check: &Check| match (check.finding, self.undecided) {
+            (Finding::Undecided, UndecidedPolicy::Pass) => Finding::Passed,
+            (Finding::Undecided, UndecidedPolicy::Fail) => Finding::Failed,
+            (finding, _) => finding,
+        };
+        self.checks().map(counted).max().unwrap_or(Finding::Passed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gate(findings: &[Finding], undecided: UndecidedPolicy) -> Gate {
+        let check = |finding: &Finding| Check {
+            dataset: "ALL".into(),
+            strategy: "fifo".into(),
+            window: "25%".into(),
+            agent_model: "m".into(),
+            measure: "recall".into(),
+            value: Some(0.5),
+            baseline: None,
+            interval: None,
+            transcripts: 1,
+            finding: *finding,
+            reason: String::new(),
+        };
+        let checks = findings.iter().map(check).collect();
+        let rules = vec![RuleFindings { rule: "recall < 0.6".into(), checks }];
+        Gate { baseline: None, undecided, rules }
+    }
+
+    #[test]
+    fn the_worst_finding_is_the_gates_own() {
+        use Finding::{Failed, Missing, Passed, Undecided};
+        let worst = |findings: &[Finding]| gate(findings, UndecidedPolicy::Incomplete).finding();
+        assert_eq!(worst(&[Passed, Passed]), Passed);
+        assert_eq!(worst(&[Passed, Undecided]), Undecided);
+        assert_eq!(worst(&[Missing, Undecided, Passed]), Missing);
+        assert_eq!(worst(&[Missing, Failed, Passed]), Failed);
+    }
+
+    #[test]
+    fn undecided_counts_as_the_policy_says_and_missing_never_passes() {
+        use Finding::{Failed, Missing, Passed, Undecided};
+        let with = |findings: &[Finding], policy| gate(findings, policy).finding();
+        assert_eq!(with(&[Undecided], UndecidedPolicy::Pass), Passed);
+        assert_eq!(with(&[Undecided], UndecidedPolicy::Fail), Failed);
+        assert_eq!(with(&[Undecided, Missing], UndecidedPolicy::Pass), Missing);
+    }
+}
