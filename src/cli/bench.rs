@@ -19,6 +19,7 @@ use crate::model::{
 };
 use crate::pricing::Agents;
 use crate::replay::WindowSpec;
+use crate::report::format_names;
 use crate::run::{
     Finished, Folder, RunSpec, Sample, Seats, prepare, run as run_cells, without_words,
 };
@@ -86,8 +87,8 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// Files to render: a list of html, csv, json
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "html,csv,json")]
+    /// Files to render: a list of names
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values = format_names())]
     format: Vec<String>,
 
     /// Leave the sessions' messages, and what was asked, expected and answered, out of the page

@@ -10,7 +10,7 @@ use super::exit::{Exit, Failure};
 use super::wire;
 use crate::measure::measure;
 use crate::model::{Answer, CallRow, Cell, Manifest, OFFLINE, Report, TranscriptFacts};
-use crate::report::{FORMATS, Source, Texts, render};
+use crate::report::{FORMATS, Source, Texts, format_names, render};
 use crate::run::{Folder, Loaded};
 
 /// More unscored probes than this leave no verdict (`semantics` 41).
@@ -22,8 +22,8 @@ pub struct Arguments {
     /// The run folder
     run: PathBuf,
 
-    /// Files to render: a list of html, csv, json
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "html,csv,json")]
+    /// Files to render: a list of names
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values = format_names())]
     format: Vec<String>,
 
     /// Keep the sessions' text, and what was asked, expected and answered, out of the page and
@@ -63,16 +63,15 @@ fn asks_in_words(transcripts: &[TranscriptFacts]) -> bool {
 
 /// Refuses a format that is not there before anything runs.
 pub(super) fn check_formats(names: &[String]) -> Result<(), Failure> {
-    let known: Vec<&str> = {
-        let mut names: Vec<&str> = FORMATS.iter().map(|f| f.name).collect();
-        names.dedup();
-        names
+    let known = format_names();
+    let Some(unknown) = names.iter().find(|name| !known.contains(&name.as_str())) else {
+        return Ok(());
     };
-    match names.iter().find(|n| !known.contains(&n.as_str())) {
-        Some(unknown) => Err(Failure::usage(format!("format `{unknown}` is not known"))
-            .help(format!("the formats are {}", known.join(", ")))),
-        None => Ok(()),
-    }
+    let help = match unknown.as_str() {
+        "parquet" => "this recap is built without Parquet: install it with `--features parquet`",
+        _ => &format!("the formats are {}", known.join(", ")),
+    };
+    Err(Failure::usage(format!("format `{unknown}` is not known")).help(help))
 }
 
 /// Measures a run; what its data had to leave out stands among the warnings.

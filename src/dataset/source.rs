@@ -42,7 +42,7 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 enum Input<'a> {
     Unread(BufReader<Hashing<'a>>),
     Plain(BufReader<Hashing<'a>>),
-    Gzip(MultiGzDecoder<BufReader<Hashing<'a>>>),
+    Gzip(Box<MultiGzDecoder<BufReader<Hashing<'a>>>>),
     /// While it is being looked at; also after that look failed.
     Failed,
 }
@@ -54,7 +54,7 @@ impl Input<'_> {
             Input::Unread(mut stored) => {
                 let gzip = stored.fill_buf()?.starts_with(&GZIP);
                 Ok(if gzip {
-                    Input::Gzip(MultiGzDecoder::new(stored))
+                    Input::Gzip(Box::new(MultiGzDecoder::new(stored)))
                 } else {
                     Input::Plain(stored)
                 })

@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json, json};
 use unicode_width::UnicodeWidthStr;
 
 use super::grid::{GAP, paragraph, push_line};
-use super::sheet::{self, Field};
+use super::sheet::{Field, Kind, Table};
 use super::{number, plain};
 use crate::model::{
     Author, Expectation, JudgePart, JudgeReport, JudgeRow, Judgement, Label, LabelledCase,
@@ -185,23 +185,23 @@ fn above(report: &JudgeReport) -> String {
 }
 
 /// Columns of `calibration.csv`, and keys of the rows in JSON.
-const COLUMNS: [&str; 16] = [
-    "file",
-    "part",
-    "name",
-    "questions",
-    "graded",
-    "agreement",
-    "kappa",
-    "kappa_lo",
-    "kappa_hi",
-    "false_accepts",
-    "false_accept_share",
-    "false_rejects",
-    "false_reject_share",
-    "unscored",
-    "score_error",
-    "judge",
+const COLUMNS: [(&str, Kind); 16] = [
+    ("file", Kind::Text),
+    ("part", Kind::Text),
+    ("name", Kind::Text),
+    ("questions", Kind::Count),
+    ("graded", Kind::Count),
+    ("agreement", Kind::Number),
+    ("kappa", Kind::Number),
+    ("kappa_lo", Kind::Number),
+    ("kappa_hi", Kind::Number),
+    ("false_accepts", Kind::Count),
+    ("false_accept_share", Kind::Number),
+    ("false_rejects", Kind::Count),
+    ("false_reject_share", Kind::Number),
+    ("unscored", Kind::Count),
+    ("score_error", Kind::Number),
+    ("judge", Kind::Text),
 ];
 
 fn fields(report: &JudgeReport, row: &JudgeRow) -> Vec<Field> {
@@ -228,14 +228,14 @@ fn fields(report: &JudgeReport, row: &JudgeRow) -> Vec<Field> {
 /// `calibration.csv`: one row per file and group or planted kind; rows without
 /// a file are over all of them.
 pub fn calibration_csv(report: &JudgeReport) -> Vec<u8> {
-    sheet::write(COLUMNS, report.rows.iter().map(|row| fields(report, row)))
+    Table::new(COLUMNS, report.rows.iter().map(|row| fields(report, row))).csv()
 }
 
 /// The same figures as one JSON document.
 pub fn calibration_json(report: &JudgeReport) -> String {
     let row = |row: &JudgeRow| {
         let fields = fields(report, row).into_iter().map(into_json);
-        let keys = COLUMNS.into_iter().map(str::to_owned);
+        let keys = COLUMNS.into_iter().map(|(name, _)| name.to_owned());
         // The judge is named once, above the rows.
         Json::Object(keys.zip(fields).filter(|(key, _)| key != "judge").collect::<Map<_, _>>())
     };
@@ -262,22 +262,22 @@ fn into_json(field: Field) -> Json {
     }
 }
 
-const VERDICT_COLUMNS: [&str; 15] = [
-    "file",
-    "line",
-    "id",
-    "group",
-    "planted",
-    "kind",
-    "question",
-    "expected",
-    "stale",
-    "answer",
-    "label",
-    "verdict",
-    "score",
-    "outcome",
-    "rationale",
+const VERDICT_COLUMNS: [(&str, Kind); 15] = [
+    ("file", Kind::Text),
+    ("line", Kind::Count),
+    ("id", Kind::Text),
+    ("group", Kind::Text),
+    ("planted", Kind::Text),
+    ("kind", Kind::Text),
+    ("question", Kind::Text),
+    ("expected", Kind::Text),
+    ("stale", Kind::Text),
+    ("answer", Kind::Text),
+    ("label", Kind::Text),
+    ("verdict", Kind::Text),
+    ("score", Kind::Number),
+    ("outcome", Kind::Text),
+    ("rationale", Kind::Text),
 ];
 
 /// `verdicts.csv`: every answer with its label and what the judge made of it.
@@ -295,7 +295,7 @@ pub fn verdicts_csv(cases: &[LabelledCase], judgements: &[Judgement]) -> Vec<u8>
             Expectation::Unanswerable => String::new(),
         };
         let label = match (case.label, case.label.as_str()) {
-            (Label::Score(score), _) => Field::Number(score),
+            (Label::Score(score), _) => Field::maybe_text(number::plain(score).as_deref()),
             (_, word) => Field::maybe_text(word),
         };
         vec![
@@ -316,7 +316,7 @@ pub fn verdicts_csv(cases: &[LabelledCase], judgements: &[Judgement]) -> Vec<u8>
             Field::text(&judgement.rationale),
         ]
     });
-    sheet::write(VERDICT_COLUMNS, rows)
+    Table::new(VERDICT_COLUMNS, rows).csv()
 }
 
 #[cfg(test)]

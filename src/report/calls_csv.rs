@@ -1,7 +1,7 @@
 //! `calls.csv`: every call of a real model, what it took and what it cost. The
 //! harness's own waiting stands apart from the model's latency.
 
-use super::sheet::{self, Field};
+use super::sheet::{Field, Kind, Table};
 use super::{Format, Source};
 use crate::model::CallRow;
 
@@ -12,24 +12,24 @@ pub(super) const FORMAT: Format = Format {
     render,
 };
 
-const COLUMNS: [&str; 17] = [
-    "seat",
-    "model",
-    "key",
-    "replicate",
-    "outcome",
-    "uncached",
-    "cache_read",
-    "cache_write",
-    "cache_write_1h",
-    "output",
-    "reasoning",
-    "cost_usd",
-    "queue_ms",
-    "first_byte_ms",
-    "total_ms",
-    "attempts",
-    "latency_source",
+const COLUMNS: [(&str, Kind); 17] = [
+    ("seat", Kind::Text),
+    ("model", Kind::Text),
+    ("key", Kind::Text),
+    ("replicate", Kind::Count),
+    ("outcome", Kind::Text),
+    ("uncached", Kind::Count),
+    ("cache_read", Kind::Count),
+    ("cache_write", Kind::Count),
+    ("cache_write_1h", Kind::Count),
+    ("output", Kind::Count),
+    ("reasoning", Kind::Count),
+    ("cost_usd", Kind::Dollars),
+    ("queue_ms", Kind::Number),
+    ("first_byte_ms", Kind::Number),
+    ("total_ms", Kind::Number),
+    ("attempts", Kind::Count),
+    ("latency_source", Kind::Text),
 ];
 
 fn render(source: &Source<'_>) -> Vec<u8> {
@@ -38,7 +38,7 @@ fn render(source: &Source<'_>) -> Vec<u8> {
 
 /// A row for each call.
 pub fn calls_csv(calls: &[CallRow]) -> Vec<u8> {
-    sheet::write(COLUMNS, calls.iter().map(fields))
+    Table::new(COLUMNS, calls.iter().map(fields)).csv()
 }
 
 fn fields(call: &CallRow) -> Vec<Field> {

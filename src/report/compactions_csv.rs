@@ -1,7 +1,7 @@
 //! `compactions.csv`: every compaction, what set it off, what it took away and
 //! what it cost each agent model.
 
-use super::sheet::{self, Field};
+use super::sheet::{self, Field, Kind, Table};
 use super::{Format, Source};
 use crate::model::{Bill, BreakEven, Cell, CompactionRow, TranscriptFacts};
 use crate::pricing::PriceList;
@@ -13,35 +13,35 @@ pub(super) const FORMAT: Format = Format {
     render,
 };
 
-const COLUMNS: [&str; 24] = [
-    "request",
-    "stage",
-    "mechanism",
-    "trigger",
-    "tokens_before",
-    "tokens_after",
-    "messages_folded",
-    "messages_evicted",
-    "messages_edited",
-    "model_calls",
-    "input_tokens",
-    "output_tokens",
-    "cost_usd",
-    "cpu_ms",
-    "latency_ms",
-    "latency_source",
-    "background",
-    "fallback",
-    "error",
-    "at_end",
-    "break_even_requests",
-    "break_even_formula",
-    "agent_model",
-    "begun",
+const COLUMNS: [(&str, Kind); 24] = [
+    ("request", Kind::Count),
+    ("stage", Kind::Count),
+    ("mechanism", Kind::Text),
+    ("trigger", Kind::Text),
+    ("tokens_before", Kind::Count),
+    ("tokens_after", Kind::Count),
+    ("messages_folded", Kind::Count),
+    ("messages_evicted", Kind::Count),
+    ("messages_edited", Kind::Count),
+    ("model_calls", Kind::Count),
+    ("input_tokens", Kind::Count),
+    ("output_tokens", Kind::Count),
+    ("cost_usd", Kind::Dollars),
+    ("cpu_ms", Kind::Number),
+    ("latency_ms", Kind::Number),
+    ("latency_source", Kind::Text),
+    ("background", Kind::Flag),
+    ("fallback", Kind::Text),
+    ("error", Kind::Text),
+    ("at_end", Kind::Flag),
+    ("break_even_requests", Kind::Count),
+    ("break_even_formula", Kind::Number),
+    ("agent_model", Kind::Text),
+    ("begun", Kind::Count),
 ];
 
 fn render(source: &Source<'_>) -> Vec<u8> {
-    let header = sheet::ROW_KEY.iter().chain(&COLUMNS);
+    let header = sheet::ROW_KEY.into_iter().chain(COLUMNS);
     let prices = PriceList::from(&source.report.manifest.prices);
     let mut rows = Vec::new();
     for cell in sheet::cells(source.report) {
@@ -55,7 +55,7 @@ fn render(source: &Source<'_>) -> Vec<u8> {
             }
         }
     }
-    sheet::write(header, rows)
+    Table::new(header, rows).csv()
 }
 
 /// What one agent model is billed for a compaction.

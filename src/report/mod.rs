@@ -16,6 +16,8 @@ mod html;
 mod number;
 mod packed;
 mod panel;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod plain;
 mod probes_csv;
 mod references_csv;
@@ -82,13 +84,26 @@ pub static FORMATS: &[Format] = &[
     requests_csv::FORMAT,
     references_csv::FORMAT,
     probes_csv::FORMAT,
+    #[cfg(feature = "parquet")]
+    parquet::FORMAT,
     validation_csv::FORMAT,
     calls_csv::FORMAT,
     summary_json::FORMAT,
     html::FORMAT,
 ];
 
-/// Renders the named formats (`csv`, `json`, `html`); all of them where none is
+/// What `--format` takes, each name once, in the order of writing.
+pub fn format_names() -> Vec<&'static str> {
+    let mut names = Vec::new();
+    for format in FORMATS {
+        if !names.contains(&format.name) {
+            names.push(format.name);
+        }
+    }
+    names
+}
+
+/// Renders the named formats ([`format_names`]); all of them where none is
 /// named. A name that is unknown renders nothing: the command line checks names
 /// against [`FORMATS`] first.
 pub fn render(source: &Source<'_>, names: &[&str]) -> Vec<Rendered> {

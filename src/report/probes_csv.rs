@@ -2,7 +2,7 @@
 //! answered, before and after, and where its evidence went. Without text
 //! (`--no-text`) these words are empty fields.
 
-use super::sheet::{self, Field};
+use super::sheet::{self, Field, Kind, Table};
 use super::{Format, Source};
 use crate::model::{
     Agreement, Answer, Cell, Expectation, Judgement, ProbeFacts, ProbeRow, RIGHT, Report, Verdict,
@@ -16,38 +16,43 @@ pub(super) const FORMAT: Format = Format {
     render,
 };
 
-const COLUMNS: [&str; 22] = [
-    "probe",
-    "kind",
-    "asked_at",
-    "age_tokens",
-    "age_compactions",
-    "evidence_state",
-    "answerable",
-    "expected",
-    "answer",
-    "pre_answer",
-    "score",
-    "agreement",
-    "verdict",
-    "judge",
-    "unscored_reason",
-    "rationale",
-    "question",
-    "votes",
-    "recovered_answer",
-    "recovered_score",
-    "recovery_calls",
-    "recovery_tokens",
+const COLUMNS: [(&str, Kind); 22] = [
+    ("probe", Kind::Text),
+    ("kind", Kind::Text),
+    ("asked_at", Kind::Count),
+    ("age_tokens", Kind::Count),
+    ("age_compactions", Kind::Count),
+    ("evidence_state", Kind::Text),
+    ("answerable", Kind::Flag),
+    ("expected", Kind::Text),
+    ("answer", Kind::Text),
+    ("pre_answer", Kind::Text),
+    ("score", Kind::Number),
+    ("agreement", Kind::Text),
+    ("verdict", Kind::Text),
+    ("judge", Kind::Text),
+    ("unscored_reason", Kind::Text),
+    ("rationale", Kind::Text),
+    ("question", Kind::Text),
+    ("votes", Kind::Text),
+    ("recovered_answer", Kind::Text),
+    ("recovered_score", Kind::Number),
+    ("recovery_calls", Kind::Count),
+    ("recovery_tokens", Kind::Count),
 ];
 
 /// The control that answers before compression.
 pub(super) const BEFORE: &str = "full";
 
 fn render(source: &Source<'_>) -> Vec<u8> {
-    let header = sheet::ROW_KEY.iter().chain(&COLUMNS);
+    rows(source).csv()
+}
+
+/// A row for each probe, preset, window and replicate.
+pub(super) fn rows(source: &Source<'_>) -> Table {
+    let header = sheet::ROW_KEY.into_iter().chain(COLUMNS);
     let rows = sheet::cells(source.report).into_iter().flat_map(|cell| cell_rows(source, cell));
-    sheet::write(header, rows)
+    Table::new(header, rows)
 }
 
 fn cell_rows(source: &Source<'_>, cell: &Cell) -> Vec<Vec<Field>> {

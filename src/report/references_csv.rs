@@ -1,6 +1,6 @@
 //! `references.csv`: every reference of the exam and what became of it.
 
-use super::sheet::{self, Field};
+use super::sheet::{self, Field, Kind, Table};
 use super::{Format, Source};
 use crate::model::{Cell, Report};
 
@@ -11,14 +11,21 @@ pub(super) const FORMAT: Format = Format {
     render,
 };
 
-const COLUMNS: [&str; 7] =
-    ["request", "reference", "class", "last_seen", "distance_tokens", "state", "refetchable"];
+const COLUMNS: [(&str, Kind); 7] = [
+    ("request", Kind::Count),
+    ("reference", Kind::Text),
+    ("class", Kind::Text),
+    ("last_seen", Kind::Text),
+    ("distance_tokens", Kind::Count),
+    ("state", Kind::Text),
+    ("refetchable", Kind::Flag),
+];
 
 fn render(source: &Source<'_>) -> Vec<u8> {
-    let header = sheet::ROW_KEY.iter().chain(&COLUMNS);
+    let header = sheet::ROW_KEY.into_iter().chain(COLUMNS);
     let rows =
         sheet::cells(source.report).into_iter().flat_map(|cell| cell_rows(source.report, cell));
-    sheet::write(header, rows)
+    Table::new(header, rows).csv()
 }
 
 fn cell_rows(report: &Report, cell: &Cell) -> Vec<Vec<Field>> {

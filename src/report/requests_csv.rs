@@ -1,7 +1,7 @@
 //! `requests.csv`: every request as every preset would have sent it, as each
 //! agent model would be billed.
 
-use super::sheet::{self, Field};
+use super::sheet::{self, Field, Kind, Table};
 use super::{Format, Source};
 use crate::model::{Bill, Cell, CellRows, ReferenceState, Report, RequestFacts, TranscriptFacts};
 use crate::pricing::PriceList;
@@ -14,31 +14,31 @@ pub(super) const FORMAT: Format = Format {
 };
 
 /// Contracted columns, then those added since.
-const COLUMNS: [&str; 16] = [
-    "request",
-    "message",
-    "tokens_full",
-    "tokens_sent",
-    "cache_read",
-    "cache_write",
-    "uncached",
-    "output",
-    "cost_usd",
-    "overflow",
-    "references",
-    "references_kept",
-    "messages",
-    "valid",
-    "estimated",
-    "agent_model",
+const COLUMNS: [(&str, Kind); 16] = [
+    ("request", Kind::Count),
+    ("message", Kind::Text),
+    ("tokens_full", Kind::Count),
+    ("tokens_sent", Kind::Count),
+    ("cache_read", Kind::Count),
+    ("cache_write", Kind::Count),
+    ("uncached", Kind::Count),
+    ("output", Kind::Count),
+    ("cost_usd", Kind::Dollars),
+    ("overflow", Kind::Flag),
+    ("references", Kind::Count),
+    ("references_kept", Kind::Count),
+    ("messages", Kind::Count),
+    ("valid", Kind::Flag),
+    ("estimated", Kind::Count),
+    ("agent_model", Kind::Text),
 ];
 
 fn render(source: &Source<'_>) -> Vec<u8> {
-    let header = sheet::ROW_KEY.iter().chain(&COLUMNS);
+    let header = sheet::ROW_KEY.into_iter().chain(COLUMNS);
     let prices = PriceList::from(&source.report.manifest.prices);
     let cells = sheet::cells(source.report).into_iter();
     let rows = cells.flat_map(|cell| cell_rows(source.report, &prices, cell));
-    sheet::write(header, rows)
+    Table::new(header, rows).csv()
 }
 
 fn cell_rows(report: &Report, prices: &PriceList, cell: &Cell) -> Vec<Vec<Field>> {

@@ -1,13 +1,33 @@
-//! One CSV file (RFC 4180): a header, fields that are text or numbers, and the
-//! guard against text that a spreadsheet would run as a formula.
+//! Tables of the run folder: built once as a polars frame of typed columns, and
+//! written from there: as CSV (RFC 4180), with a guard against text that a
+//! spreadsheet would run as a formula, and as Parquet.
+
+use std::borrow::Cow;
 
 use csv::{QuoteStyle, Terminator, WriterBuilder};
+use polars::prelude::{Column, DataFrame, NamedFrom, Series};
 
 use super::number;
 use crate::model::{Bill, Cell, CellKey, CellRows, RECORDED, Report, TranscriptFacts};
 
 /// Columns that stand first in every table of rows (`interface`, Run folder).
-pub(super) const ROW_KEY: [&str; 5] = ["dataset", "transcript", "strategy", "window", "replicate"];
+pub(super) const ROW_KEY: [(&str, Kind); 5] = [
+    ("dataset", Kind::Text),
+    ("transcript", Kind::Text),
+    ("strategy", Kind::Text),
+    ("window", Kind::Text),
+    ("replicate", Kind::Count),
+];
+
+/// What a column holds; every field of it is of this kind or empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Text,
+    Number,
+    Dollars,
+    Count,
+    Flag,
+}
 
 /// One field.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,21 +66,14 @@ impl Field {
     pub(super) fn maybe_dollars(usd: Option<f64>) -> Field {
         usd.map_or(Field::Empty, Field::Dollars)
     }
-
-    fn into_csv(self) -> String {
-        match self {
-            Field::Empty => String::new(),
-            Field::Text(text) => defused(text),
-            Field::Number(x) => number::plain(x).unwrap_or_default(),
-            Field::Dollars(x) => number::exact_dollars(x).unwrap_or_default(),
-            Field::Count(n) => n.to_string(),
-            Field::Flag(flag) => flag.to_string(),
-        }
-    }
 }
 
-fn defused(text: String) -> String {
-    if text.starts_with(['=', '+', '-', '@', '\t']) { format!("'{text}") } else { text }
+/// Text as a spreadsheet may see it.
+fn defused(text: &str) -> Cow<'_, str> {
+    match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        true => Cow::Owned(format!("'{text}")),
+        false => Cow::Borrowed(text),
+    }
 }
 
 /// The key fields of a row, in the order of [`ROW_KEY`].
@@ -100,30 +113,150 @@ pub(super) fn bills(rows: &CellRows) -> Vec<Option<&Bill>> {
     if bills.is_empty() { vec![None] } else { bills.into_iter().map(Some).collect() }
 }
 
-/// Writes a file. Every row must have as many fields as the header.
-pub(super) fn write(
-    header: impl IntoIterator<Item = impl AsRef<str>>,
-    rows: impl IntoIterator<Item = Vec<Field>>,
-) -> Vec<u8> {
-    let mut writer = WriterBuilder::new()
-        .quote_style(QuoteStyle::Necessary)
-        .terminator(Terminator::CRLF)
-        .from_writer(Vec::new());
-    let header: Vec<String> = header.into_iter().map(|h| h.as_ref().to_owned()).collect();
-    writer.write_record(&header).expect("memory takes every write");
-    for row in rows {
-        let fields = row.into_iter().map(Field::into_csv);
-        writer.write_record(fields).expect("rows are as long as the header");
+/// A table.
+pub(super) struct Table {
+    kinds: Vec<Kind>,
+    frame: DataFrame,
+}
+
+/// The entries of a column while rows come in.
+enum Entries {
+    Text(Vec<Option<String>>),
+    Number(Vec<Option<f64>>),
+    Count(Vec<Option<u64>>),
+    Flag(Vec<Option<bool>>),
+}
+
+impl Entries {
+    fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::Text => Entries::Text(Vec::new()),
+            Kind::Number | Kind::Dollars => Entries::Number(Vec::new()),
+            Kind::Count => Entries::Count(Vec::new()),
+            Kind::Flag => Entries::Flag(Vec::new()),
+        }
     }
-    writer.into_inner().expect("memory takes every write")
+
+    /// Adds a field.
+    ///
+    /// # Panics
+    /// Where it is of another kind than its column: that is a bug of the table's file.
+    fn push(&mut self, field: Field) {
+        match (self, field) {
+            (Entries::Text(all), Field::Text(text)) => all.push(Some(text)),
+            (Entries::Number(all), Field::Number(x) | Field::Dollars(x)) => all.push(Some(x)),
+            (Entries::Count(all), Field::Count(n)) => all.push(Some(n)),
+            (Entries::Flag(all), Field::Flag(flag)) => all.push(Some(flag)),
+            (Entries::Text(all), Field::Empty) => all.push(None),
+            (Entries::Number(all), Field::Empty) => all.push(None),
+            (Entries::Count(all), Field::Empty) => all.push(None),
+            (Entries::Flag(all), Field::Empty) => all.push(None),
+            (_, field) => unreachable!("{field:?} does not fit its column"),
+        }
+    }
+
+    fn column(self, name: &str) -> Column {
+        let name = name.into();
+        match self {
+            Entries::Text(all) => Series::new(name, all).into(),
+            Entries::Number(all) => Series::new(name, all).into(),
+            Entries::Count(all) => Series::new(name, all).into(),
+            Entries::Flag(all) => Series::new(name, all).into(),
+        }
+    }
+}
+
+impl Table {
+    /// Builds a table. Every row has as many fields as the header, which names
+    /// no column twice.
+    pub(super) fn new(
+        header: impl IntoIterator<Item = (impl Into<String>, Kind)>,
+        rows: impl IntoIterator<Item = Vec<Field>>,
+    ) -> Self {
+        let (names, kinds): (Vec<String>, Vec<Kind>) =
+            header.into_iter().map(|(name, kind)| (name.into(), kind)).unzip();
+        let mut entries: Vec<Entries> = kinds.iter().map(|kind| Entries::of(*kind)).collect();
+        let mut height = 0;
+        for row in rows {
+            debug_assert_eq!(row.len(), entries.len(), "rows are as long as the header");
+            entries.iter_mut().zip(row).for_each(|(column, field)| column.push(field));
+            height += 1;
+        }
+        let columns = entries.into_iter().zip(&names).map(|(entries, name)| entries.column(name));
+        let frame = DataFrame::new(height, columns.collect())
+            .expect("columns are of one height and their names are unique");
+        Table { kinds, frame }
+    }
+
+    /// The table as CSV.
+    pub(super) fn csv(&self) -> Vec<u8> {
+        let mut writer = WriterBuilder::new()
+            .quote_style(QuoteStyle::Necessary)
+            .terminator(Terminator::CRLF)
+            .from_writer(Vec::new());
+        let names = self.frame.get_column_names();
+        writer.write_record(names.iter().map(|name| name.as_str())).expect("memory takes it");
+        let columns = self.frame.columns().iter().zip(&self.kinds);
+        let mut columns: Vec<_> = columns.map(|(column, kind)| printed(column, *kind)).collect();
+        for _ in 0..self.frame.height() {
+            for column in &mut columns {
+                let field = column.next().unwrap_or_default();
+                writer.write_field(field.as_bytes()).expect("memory takes every write");
+            }
+            writer.write_record(None::<&[u8]>).expect("rows are as long as the header");
+        }
+        writer.into_inner().expect("memory takes every write")
+    }
+
+    /// The table as Parquet, compressed, with the columns' own types. Text is as
+    /// it is: no reader of Parquet runs formulas.
+    #[cfg(feature = "parquet")]
+    pub(super) fn parquet(mut self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        polars::prelude::ParquetWriter::new(&mut bytes)
+            .finish(&mut self.frame)
+            .expect("memory takes every write");
+        bytes
+    }
+}
+
+/// The fields of a column as CSV says them: rounded as files are, so that equal
+/// runs give equal bytes.
+fn printed(column: &Column, kind: Kind) -> Box<dyn Iterator<Item = Cow<'_, str>> + '_> {
+    const TYPED: &str = "a column is of its kind's type";
+    fn or_empty<T: Into<String>>(text: Option<T>) -> Cow<'static, str> {
+        Cow::Owned(text.map_or_else(String::new, Into::into))
+    }
+    let numbers = |show: fn(f64) -> Option<String>| {
+        column.f64().expect(TYPED).iter().map(move |x| or_empty(x.and_then(show)))
+    };
+    match kind {
+        Kind::Text => {
+            Box::new(column.str().expect(TYPED).iter().map(|t| t.map_or("".into(), defused)))
+        }
+        Kind::Number => Box::new(numbers(number::plain)),
+        Kind::Dollars => Box::new(numbers(number::exact_dollars)),
+        Kind::Count => {
+            Box::new(column.u64().expect(TYPED).iter().map(|n| or_empty(n.map(|n| n.to_string()))))
+        }
+        Kind::Flag => {
+            Box::new(column.bool().expect(TYPED).iter().map(|f| or_empty(f.map(|f| f.to_string()))))
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn csv(rows: Vec<Vec<Field>>) -> String {
-        String::from_utf8(write(["a", "b"], rows)).unwrap()
+    fn csv(rows: &[Vec<Field>]) -> String {
+        let kind = |field: &Field| match field {
+            Field::Text(_) => Kind::Text,
+            Field::Flag(_) => Kind::Flag,
+            _ => Kind::Number,
+        };
+        let header = ["a", "b"].into_iter().zip(rows[0].iter().map(kind));
+        String::from_utf8(Table::new(header, rows.to_vec()).csv()).unwrap()
     }
 
     #[test]
@@ -131,7 +264,7 @@ mod tests {
         let rows = ["=1+1", "+x", "-x", "@x", "\tx", "x=1"]
             .map(|t| vec![Field::text(t), Field::Number(-0.5)]);
         assert_eq!(
-            csv(rows.to_vec()),
+            csv(&rows),
             "a,b\r\n'=1+1,-0.5\r\n'+x,-0.5\r\n'-x,-0.5\r\n'@x,-0.5\r\n'\tx,-0.5\r\nx=1,-0.5\r\n"
         );
     }
@@ -139,11 +272,11 @@ mod tests {
     #[test]
     fn commas_quotes_and_line_breaks_are_quoted_as_rfc_4180_says() {
         let rows = vec![vec![Field::text("a,\"b\"\nc"), Field::Empty]];
-        assert_eq!(csv(rows), "a,b\r\n\"a,\"\"b\"\"\nc\",\r\n");
+        assert_eq!(csv(&rows), "a,b\r\n\"a,\"\"b\"\"\nc\",\r\n");
     }
 
     #[test]
     fn a_number_that_is_not_finite_is_an_empty_field() {
-        assert_eq!(csv(vec![vec![Field::Number(f64::NAN), Field::Flag(true)]]), "a,b\r\n,true\r\n");
+        assert_eq!(csv(&[vec![Field::Number(f64::NAN), Field::Flag(true)]]), "a,b\r\n,true\r\n");
     }
 }

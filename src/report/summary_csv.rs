@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::sheet::{self, Field};
+use super::number;
+use super::sheet::{Field, Kind, Table};
 use super::{Format, Source};
 use crate::model::{PresetRow, Report, Standing, Value};
 
@@ -120,7 +121,13 @@ const ADDED: [&str; 1] = ["rank"];
 
 fn render(source: &Source<'_>) -> Vec<u8> {
     let report = source.report;
-    let columns = columns(report);
+    let columns: Vec<(String, Kind)> = columns(report)
+        .into_iter()
+        .map(|name| {
+            let kind = kind(report, &name);
+            (name, kind)
+        })
+        .collect();
     let mut rows: Vec<&PresetRow> = report.rows.iter().collect();
     rows.sort_by_key(|row| (&row.dataset, &row.strategy, &row.window, &row.agent_model));
     let fields = rows.into_iter().map(|row| {
@@ -130,10 +137,28 @@ fn render(source: &Source<'_>) -> Vec<u8> {
             Field::text(&row.window),
             Field::text(&row.agent_model),
         ];
-        fields.extend(columns.iter().map(|column| field(row, column)));
+        fields.extend(columns.iter().map(|(name, kind)| field(row, name, *kind)));
         fields
     });
-    sheet::write(KEY.iter().map(|c| (*c).to_owned()).chain(columns.iter().cloned()), fields)
+    let key = KEY.into_iter().map(|name| (name.to_owned(), Kind::Text));
+    Table::new(key.chain(columns.iter().cloned()), fields).csv()
+}
+
+/// What a column holds. Measures are numbers or, throughout, words.
+fn kind(report: &Report, column: &str) -> Kind {
+    match column {
+        "stand_in" => Kind::Flag,
+        "rank" => Kind::Count,
+        "verdict_vs_full" => Kind::Text,
+        column => {
+            let worded = |row: &PresetRow| matches!(row.values.get(column), Some(Value::Text(_)));
+            match report.rows.iter().any(worded) {
+                true => Kind::Text,
+                false if column.contains("_usd") => Kind::Dollars,
+                false => Kind::Number,
+            }
+        }
+    }
 }
 
 /// The contract's columns, one per kind of probe, then every other measure that
@@ -151,16 +176,16 @@ fn columns(report: &Report) -> Vec<String> {
 }
 
 /// A measure of a row. What the row carries in a typed field is read there.
-fn field(row: &PresetRow, column: &str) -> Field {
+fn field(row: &PresetRow, column: &str, kind: Kind) -> Field {
     match column {
         "stand_in" => Field::Flag(row.standing == Standing::StandIn),
         "rank" => row.rank.map_or(Field::Empty, |rank| Field::Count(u64::from(rank))),
         "verdict_vs_full" => Field::maybe_text(row.verdict.map(|v| v.as_str())),
-        _ => match row.values.get(column) {
-            Some(Value::Known(x)) if column.contains("_usd") => Field::Dollars(*x),
-            Some(Value::Known(x)) => Field::Number(*x),
-            Some(Value::Text(text)) => Field::text(text),
-            Some(Value::Absent(_)) | None => Field::Empty,
+        _ => match (row.values.get(column), kind) {
+            (Some(Value::Known(x)), Kind::Text) => Field::maybe_text(number::plain(*x).as_deref()),
+            (Some(Value::Known(x)), _) => Field::Number(*x),
+            (Some(Value::Text(text)), _) => Field::text(text),
+            (Some(Value::Absent(_)) | None, _) => Field::Empty,
         },
     }
 }

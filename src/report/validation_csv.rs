@@ -2,7 +2,7 @@
 //! simulation makes of the same prompts. Reads alone validate nothing: a rule
 //! with reads within 3 % was 10–22 % off in dollars (`measures` §2).
 
-use super::sheet::{self, Field};
+use super::sheet::{Field, Kind, Table};
 use super::{Format, Source};
 use crate::model::{BillErrors, Buckets, TranscriptFacts, Validation};
 
@@ -19,28 +19,30 @@ const SUMS: [&str; 3] = ["recorded", "simulated", "rules"];
 const BUCKETS: [&str; 4] = ["uncached", "read", "write", "write_1h"];
 const ERRORS: [&str; 3] = ["reads_error", "writes_error", "usd_error"];
 
-const AFTER: [&str; 9] = [
-    "count_error_in_sample",
-    "count_error_forward",
-    "count_error_after_boundary",
-    "tokens_source",
-    "cold_starts",
-    "expired",
-    "renewed",
-    "unexplained",
-    "unexplained_tokens",
+const AFTER: [(&str, Kind); 9] = [
+    ("count_error_in_sample", Kind::Number),
+    ("count_error_forward", Kind::Number),
+    ("count_error_after_boundary", Kind::Number),
+    ("tokens_source", Kind::Text),
+    ("cold_starts", Kind::Count),
+    ("expired", Kind::Count),
+    ("renewed", Kind::Count),
+    ("unexplained", Kind::Count),
+    ("unexplained_tokens", Kind::Number),
 ];
 
-fn header() -> Vec<String> {
-    let mut header: Vec<String> =
-        ["dataset", "transcript", "model", "requests"].map(str::to_owned).to_vec();
+fn header() -> Vec<(String, Kind)> {
+    let key = [("dataset", Kind::Text), ("transcript", Kind::Text), ("model", Kind::Text)];
+    let named = |(name, kind): (&str, Kind)| (name.to_owned(), kind);
+    let mut header: Vec<(String, Kind)> = key.map(named).to_vec();
+    header.push(named(("requests", Kind::Count)));
     for sum in SUMS {
-        header.extend(BUCKETS.iter().map(|bucket| format!("{sum}_{bucket}")));
+        header.extend(BUCKETS.iter().map(|bucket| (format!("{sum}_{bucket}"), Kind::Count)));
     }
-    header.extend(SUMS.iter().map(|sum| format!("{sum}_usd")));
-    header.extend(ERRORS.map(str::to_owned));
-    header.extend(ERRORS.iter().map(|error| format!("rules_{error}")));
-    header.extend(AFTER.map(str::to_owned));
+    header.extend(SUMS.iter().map(|sum| (format!("{sum}_usd"), Kind::Dollars)));
+    header.extend(ERRORS.map(|error| named((error, Kind::Number))));
+    header.extend(ERRORS.iter().map(|error| (format!("rules_{error}"), Kind::Number)));
+    header.extend(AFTER.map(named));
     header
 }
 
@@ -48,7 +50,7 @@ fn render(source: &Source<'_>) -> Vec<u8> {
     let mut sessions: Vec<&TranscriptFacts> = source.report.transcripts.iter().collect();
     sessions.sort_by_key(|facts| (&facts.dataset, &facts.transcript));
     let rows = sessions.into_iter().filter_map(|f| Some(fields(f, f.validation.as_ref()?)));
-    sheet::write(header(), rows)
+    Table::new(header(), rows).csv()
 }
 
 fn fields(facts: &TranscriptFacts, validation: &Validation) -> Vec<Field> {
