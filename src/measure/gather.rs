@@ -212,7 +212,7 @@ fn beside<'a>(cells: &Beside<'a>, facts: &TranscriptFacts, cell: &Cell) -> Optio
 
 /// Whether a cell has the rows that its transcript asks for: a run folder is a
 /// file that somebody may have edited.
-fn fits(facts: &TranscriptFacts, rows: &CellRows) -> Result<(), String> {
+pub fn fits(facts: &TranscriptFacts, rows: &CellRows) -> Result<(), String> {
     let counts = |requests, references, probes| {
         format!("{requests} requests, {references} references and {probes} probes")
     };

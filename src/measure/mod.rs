@@ -9,6 +9,8 @@ mod against_full;
 mod aggregate;
 mod agreement;
 mod bootstrap;
+mod cluster;
+mod family;
 mod forgetting;
 mod gather;
 mod measures;
@@ -17,6 +19,7 @@ mod panel;
 mod payers;
 mod probed;
 mod ranking;
+mod recency;
 mod rows;
 mod sentences;
 mod sign_flip;
@@ -25,6 +28,7 @@ mod spec;
 mod statistics;
 #[cfg(test)]
 mod testkit;
+mod verdict;
 mod warnings;
 
 pub use agreement::{Graded, agreement};
@@ -54,6 +58,16 @@ pub fn measure(
     let scene = sentences::Scene { table: &table, primary };
     let sentences = sentences::choose(&scene);
     let panel = panel::agreement(&cells);
+    let family = family::family(&table, &transcripts, &manifest, primary);
+    let verdict = verdict::verdict(&verdict::Run {
+        table: &table,
+        facts: &transcripts,
+        manifest: &manifest,
+        primary,
+        family: family.as_ref(),
+        panel: panel.as_ref(),
+    });
+    let recency = recency::curves(&transcripts, &cells, primary);
     let warnings = warnings::collect(&manifest, &table, &transcripts, &cells, panel.as_ref());
     let forgetting = forgetting::curves(&manifest.windows, &transcripts, &cells);
     let rows = table.into_iter().map(|entry| entry.row).collect();
@@ -64,12 +78,12 @@ pub fn measure(
         primary,
         rows,
         forgetting,
-        family: None,
-        recency: Vec::new(),
+        family,
+        recency,
         equal_size: Vec::new(),
         variance: Vec::new(),
         gate: None,
-        verdict: None,
+        verdict,
         sentences,
         warnings,
         transcripts,

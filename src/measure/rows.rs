@@ -1,6 +1,6 @@
 //! Rows of the comparison: every figure of a preset on a data set at a window.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::model::{
     AgainstFull, Cell, Interval, Manifest, PresetRow, ProbeKind, Source, Standing, TranscriptFacts,
@@ -10,6 +10,7 @@ use crate::model::{
 use super::against_full::{Difference, judge};
 use super::aggregate::{Pooled, pool};
 use super::bootstrap::blocks;
+use super::cluster::{clusters, paired};
 use super::gather::{Figures, Gathered, RowKey, gather};
 use super::measures::{MEASURES, RESAMPLED};
 use super::payers::Payers;
@@ -36,6 +37,11 @@ const WORST_OF: usize = 10;
 pub fn primary(facts: &[TranscriptFacts]) -> &'static str {
     let probes = facts.iter().any(|f| !f.probes.is_empty());
     if probes { "continuity" } else { "reference_recall" }
+}
+
+/// The largest value of a measure with an interval; its smallest is 0.
+pub fn most(id: &str) -> f64 {
+    RESAMPLED.iter().find(|resampled| resampled.id == id).map_or(1.0, |resampled| resampled.most)
 }
 
 /// A row with what is needed to arrange and to talk about it.
@@ -160,27 +166,8 @@ impl Builder<'_> {
         (0..self.facts.len()).filter_map(|unit| Some((unit, of(unit)?))).collect()
     }
 
-    /// Values grouped by project or developer where several are known. With
-    /// one only, nothing could be resampled: the transcript is the unit then,
-    /// and a warning says that there is one project.
     fn clusters(&self, values: &BTreeMap<usize, f64>) -> Clusters {
-        let named = |unit: usize| {
-            let facts = &self.facts[unit];
-            facts.cluster.as_deref().map(|name| (facts.dataset.as_str(), name))
-        };
-        let several = {
-            let names: BTreeSet<_> = values.keys().map(|unit| named(*unit)).collect();
-            names.len() > 1
-        };
-        let mut groups: BTreeMap<_, Vec<f64>> = BTreeMap::new();
-        for (unit, value) in values {
-            let key = match named(*unit) {
-                Some(name) if several => (Some(name), 0),
-                _ => (None, *unit),
-            };
-            groups.entry(key).or_default().push(*value);
-        }
-        Clusters::new(groups.into_values().collect())
+        clusters(self.facts, values)
     }
 
     /// What the number of clusters allows (`measures` §7), for one of
@@ -220,17 +207,14 @@ impl Builder<'_> {
             return None;
         }
         let baseline = self.each(self.baseline?, self.primary);
-        let pairs: BTreeMap<usize, f64> = scores
-            .iter()
-            .filter_map(|(unit, value)| Some((*unit, value - baseline.get(unit)?)))
-            .collect();
+        let pairs = paired(scores, &baseline);
         let margin = self.manifest.margin * self.unit();
         judge(&self.clusters(&pairs), margin, self.manifest.seed)
     }
 
     /// The largest value of the primary measure.
     fn unit(&self) -> f64 {
-        RESAMPLED.iter().find(|r| r.id == self.primary).map_or(1.0, |r| r.most)
+        most(self.primary)
     }
 
     /// Controls are a scale and stand-ins measure us: neither is judged.
