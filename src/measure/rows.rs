@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::model::{
     AgainstFull, Cell, Interval, Manifest, PresetRow, ProbeKind, Source, Standing, TranscriptFacts,
-    Value,
+    Value, VariancePart,
 };
 
 use super::against_full::{Difference, judge};
@@ -17,6 +17,7 @@ use super::payers::Payers;
 use super::sources;
 use super::spec::{Basis, Support, mean};
 use super::statistics::{Bounds, Clusters, Confidence};
+use super::variance;
 
 /// The data set of rows over all transcripts of a run.
 pub const ALL: &str = "ALL";
@@ -51,6 +52,8 @@ pub struct Entry {
     /// The primary measure of each of its transcripts, by their position in
     /// the facts.
     pub scores: BTreeMap<usize, f64>,
+    /// Parts of the primary measure's variance; none where it is absent.
+    pub variance: Vec<VariancePart>,
     /// Mean window of its cells in tokens; 0 where every cell failed.
     pub window_tokens: f64,
     /// Whether some cell of it compacted or hid a message.
@@ -136,7 +139,8 @@ impl Builder<'_> {
         };
         let windows = &self.row.windows;
         let window_tokens = windows.iter().sum::<u64>() as f64 / windows.len().max(1) as f64;
-        Entry { row, scores, window_tokens, acted: self.row.acted }
+        let variance = if measured { self.variance() } else { Vec::new() };
+        Entry { row, scores, variance, window_tokens, acted: self.row.acted }
     }
 
     /// A measure's figure, or why there is none.
@@ -199,6 +203,21 @@ impl Builder<'_> {
                 }
             }),
         }
+    }
+
+    /// Where chance comes in, of the primary measure.
+    fn variance(&self) -> Vec<VariancePart> {
+        let Some(at) = RESAMPLED.iter().position(|resampled| resampled.id == self.primary) else {
+            return Vec::new();
+        };
+        let scored = self.each(self.code, self.primary);
+        let mut figures: BTreeMap<usize, Vec<&Figures>> = BTreeMap::new();
+        for (unit, replicates) in
+            self.row.series.iter().filter(|(unit, _)| scored.contains_key(unit))
+        {
+            figures.insert(*unit, replicates.iter().map(|series| &series[at]).collect());
+        }
+        variance::parts(&figures, self.row.judged, self.unit())
     }
 
     /// The paired difference to the baseline, over the transcripts of both.
