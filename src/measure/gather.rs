@@ -14,6 +14,7 @@ use super::payers::Payers;
 use super::probed::kinds_by_dataset;
 use super::rows::{ALL, BASELINE, RECORDED};
 use super::spec::{Basis, Parts, Sample};
+use super::variance::Judged;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RowKey<'a> {
@@ -30,6 +31,8 @@ pub struct Gathered<'a> {
     pub units: BTreeSet<usize>,
     /// The series of each of [`RESAMPLED`], by transcript, one per replicate.
     pub series: BTreeMap<usize, Vec<Series>>,
+    /// What a panel's judges made of its answers.
+    pub judged: Judged,
     /// First reason met for each measure without a figure.
     pub reasons: BTreeMap<&'static str, &'static str>,
     /// First reason met for each measure of which some cell's figure is unknown.
@@ -212,7 +215,7 @@ fn beside<'a>(cells: &Beside<'a>, facts: &TranscriptFacts, cell: &Cell) -> Optio
 
 /// Whether a cell has the rows that its transcript asks for: a run folder is a
 /// file that somebody may have edited.
-fn fits(facts: &TranscriptFacts, rows: &CellRows) -> Result<(), String> {
+pub fn fits(facts: &TranscriptFacts, rows: &CellRows) -> Result<(), String> {
     let counts = |requests, references, probes| {
         format!("{requests} requests, {references} references and {probes} probes")
     };
@@ -254,6 +257,7 @@ impl<'a> Gathered<'a> {
             standing: Standing::Ranked,
             units: BTreeSet::new(),
             series: BTreeMap::new(),
+            judged: Judged::default(),
             reasons: BTreeMap::new(),
             unknown: BTreeMap::new(),
             latencies: BTreeSet::new(),
@@ -268,6 +272,7 @@ impl<'a> Gathered<'a> {
         let Some(rows) = taken.cell.rows() else { return };
         self.units.insert(taken.unit);
         self.series.entry(taken.unit).or_default().push(taken.series.clone());
+        rows.probes.iter().for_each(|probe| self.judged.add(probe));
         self.windows.push(rows.window);
         self.acted |= !rows.compactions.is_empty() || !rows.loss.is_empty();
         let session = rows.compactions.iter().filter(|compaction| !compaction.at_end);

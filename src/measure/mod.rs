@@ -9,6 +9,9 @@ mod against_full;
 mod aggregate;
 mod agreement;
 mod bootstrap;
+mod cluster;
+mod equal_size;
+mod family;
 mod forgetting;
 mod gather;
 mod measures;
@@ -17,6 +20,7 @@ mod panel;
 mod payers;
 mod probed;
 mod ranking;
+mod recency;
 mod rows;
 mod sentences;
 mod sign_flip;
@@ -25,6 +29,8 @@ mod spec;
 mod statistics;
 #[cfg(test)]
 mod testkit;
+mod variance;
+mod verdict;
 mod warnings;
 
 pub use agreement::{Graded, agreement};
@@ -34,7 +40,7 @@ pub use sign_flip::{holm, sign_flip};
 pub use spec::{Asked, Basis, Direction, Parts, Pool, Sample, Spec, Support, SupportOf, Unit};
 pub use statistics::{Bounds, Clusters, Confidence};
 
-use crate::model::{Cell, Manifest, Report, TranscriptFacts};
+use crate::model::{Cell, Manifest, Report, Standing, TranscriptFacts, Variance};
 
 /// Measures a run.
 ///
@@ -54,6 +60,18 @@ pub fn measure(
     let scene = sentences::Scene { table: &table, primary };
     let sentences = sentences::choose(&scene);
     let panel = panel::agreement(&cells);
+    let family = family::family(&table, &transcripts, &manifest, primary);
+    let verdict = verdict::verdict(&verdict::Run {
+        table: &table,
+        facts: &transcripts,
+        manifest: &manifest,
+        primary,
+        family: family.as_ref(),
+        panel: panel.as_ref(),
+    });
+    let equal_size = equal_size::comparisons(&table, primary);
+    let variance = variance_of(&table, primary);
+    let recency = recency::curves(&transcripts, &cells, primary);
     let warnings = warnings::collect(&manifest, &table, &transcripts, &cells, panel.as_ref());
     let forgetting = forgetting::curves(&manifest.windows, &transcripts, &cells);
     let rows = table.into_iter().map(|entry| entry.row).collect();
@@ -64,12 +82,12 @@ pub fn measure(
         primary,
         rows,
         forgetting,
-        family: None,
-        recency: Vec::new(),
-        equal_size: Vec::new(),
-        variance: Vec::new(),
+        family,
+        recency,
+        equal_size,
+        variance,
         gate: None,
-        verdict: None,
+        verdict,
         sentences,
         warnings,
         transcripts,
@@ -77,6 +95,26 @@ pub fn measure(
         calls: Vec::new(),
         panel,
     }
+}
+
+/// Parts of the variance of every ranked row over all transcripts, told once:
+/// they are the same for every payer.
+fn variance_of(table: &[rows::Entry], primary: &str) -> Vec<Variance> {
+    let all = || table.iter().filter(|entry| entry.row.dataset == ALL);
+    let payer = all().next().map(|entry| &entry.row.agent_model);
+    let told = all().filter(|entry| {
+        let row = &entry.row;
+        row.standing == Standing::Ranked
+            && Some(&row.agent_model) == payer
+            && !entry.variance.is_empty()
+    });
+    told.map(|entry| Variance {
+        strategy: entry.row.strategy.clone(),
+        window: entry.row.window.clone(),
+        measure: primary.to_owned(),
+        parts: entry.variance.clone(),
+    })
+    .collect()
 }
 
 #[cfg(test)]

@@ -1,21 +1,23 @@
 //! Rows of the comparison: every figure of a preset on a data set at a window.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::model::{
     AgainstFull, Cell, Interval, Manifest, PresetRow, ProbeKind, Source, Standing, TranscriptFacts,
-    Value,
+    Value, VariancePart,
 };
 
 use super::against_full::{Difference, judge};
 use super::aggregate::{Pooled, pool};
 use super::bootstrap::blocks;
+use super::cluster::{clusters, paired};
 use super::gather::{Figures, Gathered, RowKey, gather};
 use super::measures::{MEASURES, RESAMPLED};
 use super::payers::Payers;
 use super::sources;
 use super::spec::{Basis, Support, mean};
 use super::statistics::{Bounds, Clusters, Confidence};
+use super::variance;
 
 /// The data set of rows over all transcripts of a run.
 pub const ALL: &str = "ALL";
@@ -38,6 +40,11 @@ pub fn primary(facts: &[TranscriptFacts]) -> &'static str {
     if probes { "continuity" } else { "reference_recall" }
 }
 
+/// The largest value of a measure with an interval; its smallest is 0.
+pub fn most(id: &str) -> f64 {
+    RESAMPLED.iter().find(|resampled| resampled.id == id).map_or(1.0, |resampled| resampled.most)
+}
+
 /// A row with what is needed to arrange and to talk about it.
 pub struct Entry {
     /// The row.
@@ -45,6 +52,8 @@ pub struct Entry {
     /// The primary measure of each of its transcripts, by their position in
     /// the facts.
     pub scores: BTreeMap<usize, f64>,
+    /// Parts of the primary measure's variance; none where it is absent.
+    pub variance: Vec<VariancePart>,
     /// Mean window of its cells in tokens; 0 where every cell failed.
     pub window_tokens: f64,
     /// Whether some cell of it compacted or hid a message.
@@ -130,7 +139,8 @@ impl Builder<'_> {
         };
         let windows = &self.row.windows;
         let window_tokens = windows.iter().sum::<u64>() as f64 / windows.len().max(1) as f64;
-        Entry { row, scores, window_tokens, acted: self.row.acted }
+        let variance = if measured { self.variance() } else { Vec::new() };
+        Entry { row, scores, variance, window_tokens, acted: self.row.acted }
     }
 
     /// A measure's figure, or why there is none.
@@ -160,27 +170,8 @@ impl Builder<'_> {
         (0..self.facts.len()).filter_map(|unit| Some((unit, of(unit)?))).collect()
     }
 
-    /// Values grouped by project or developer where several are known. With
-    /// one only, nothing could be resampled: the transcript is the unit then,
-    /// and a warning says that there is one project.
     fn clusters(&self, values: &BTreeMap<usize, f64>) -> Clusters {
-        let named = |unit: usize| {
-            let facts = &self.facts[unit];
-            facts.cluster.as_deref().map(|name| (facts.dataset.as_str(), name))
-        };
-        let several = {
-            let names: BTreeSet<_> = values.keys().map(|unit| named(*unit)).collect();
-            names.len() > 1
-        };
-        let mut groups: BTreeMap<_, Vec<f64>> = BTreeMap::new();
-        for (unit, value) in values {
-            let key = match named(*unit) {
-                Some(name) if several => (Some(name), 0),
-                _ => (None, *unit),
-            };
-            groups.entry(key).or_default().push(*value);
-        }
-        Clusters::new(groups.into_values().collect())
+        clusters(self.facts, values)
     }
 
     /// What the number of clusters allows (`measures` §7), for one of
@@ -214,23 +205,35 @@ impl Builder<'_> {
         }
     }
 
+    /// Where chance comes in, of the primary measure.
+    fn variance(&self) -> Vec<VariancePart> {
+        let Some(at) = RESAMPLED.iter().position(|resampled| resampled.id == self.primary) else {
+            return Vec::new();
+        };
+        let scored = self.each(self.code, self.primary);
+        let mut figures: BTreeMap<usize, Vec<&Figures>> = BTreeMap::new();
+        for (unit, replicates) in
+            self.row.series.iter().filter(|(unit, _)| scored.contains_key(unit))
+        {
+            figures.insert(*unit, replicates.iter().map(|series| &series[at]).collect());
+        }
+        variance::parts(&figures, self.row.judged, self.unit())
+    }
+
     /// The paired difference to the baseline, over the transcripts of both.
     fn difference(&self, scores: &BTreeMap<usize, f64>) -> Option<Difference> {
         if self.row.key.strategy == BASELINE {
             return None;
         }
         let baseline = self.each(self.baseline?, self.primary);
-        let pairs: BTreeMap<usize, f64> = scores
-            .iter()
-            .filter_map(|(unit, value)| Some((*unit, value - baseline.get(unit)?)))
-            .collect();
+        let pairs = paired(scores, &baseline);
         let margin = self.manifest.margin * self.unit();
         judge(&self.clusters(&pairs), margin, self.manifest.seed)
     }
 
     /// The largest value of the primary measure.
     fn unit(&self) -> f64 {
-        RESAMPLED.iter().find(|r| r.id == self.primary).map_or(1.0, |r| r.most)
+        most(self.primary)
     }
 
     /// Controls are a scale and stand-ins measure us: neither is judged.

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use serde_json::Value as Json;
 
 use super::{Format, Source, number};
 use crate::model::{Forgetting, Interval, Manifest, PanelAgreement, PresetRow, Standing, Value};
@@ -25,6 +26,17 @@ struct Summary<'a> {
     primary: &'a str,
     rows: Vec<Row<'a>>,
     forgetting: &'a [Forgetting],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    family: Option<Json>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    recency: Vec<Json>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    equal_size: Vec<Json>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    variance: Vec<Json>,
+    /// The verdict in one paragraph.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdict: Option<&'a str>,
     sentences: Vec<&'a str>,
     warnings: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,6 +87,11 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         primary: &report.primary,
         rows: report.rows.iter().map(row).collect(),
         forgetting: &report.forgetting,
+        family: report.family.as_ref().map(shown),
+        recency: report.recency.iter().map(shown).collect(),
+        equal_size: report.equal_size.iter().map(shown).collect(),
+        variance: report.variance.iter().map(shown).collect(),
+        verdict: report.verdict.as_ref().map(|verdict| verdict.0.as_str()),
         sentences: report.sentences.iter().map(|s| s.0.as_str()).collect(),
         warnings: &report.warnings,
         panel: report.panel.as_ref(),
@@ -83,6 +100,25 @@ fn render(source: &Source<'_>) -> Vec<u8> {
     let mut bytes = serde_json::to_vec_pretty(&summary).expect("every key is a string");
     bytes.push(b'\n');
     bytes
+}
+
+/// Part of the report as it is, its figures rounded like those of rows.
+fn shown(part: &impl Serialize) -> Json {
+    let mut json = serde_json::to_value(part).expect("every key is a string");
+    round(&mut json);
+    json
+}
+
+fn round(json: &mut Json) {
+    match json {
+        Json::Number(figure) if figure.is_f64() => {
+            let rounded = figure.as_f64().and_then(number::rounded);
+            *json = rounded.map_or(Json::Null, Json::from);
+        }
+        Json::Array(items) => items.iter_mut().for_each(round),
+        Json::Object(fields) => fields.values_mut().for_each(round),
+        _ => {}
+    }
 }
 
 fn row(row: &PresetRow) -> Row<'_> {

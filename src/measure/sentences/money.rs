@@ -5,7 +5,7 @@
 //! window nobody could have sent it, so nothing is called cheaper than it: the
 //! recorded agent is what savings are told against.
 
-use super::{Candidate, PresetRow, Window, percent};
+use super::{Candidate, PresetRow, Window, grouped, percent};
 
 /// Differences below this are not worth a sentence, nor a per cent.
 const LEAST: f64 = 0.005;
@@ -111,17 +111,4 @@ pub fn saves_money(window: &Window<'_>) -> Option<Candidate> {
             }
         ),
     })
-}
-
-/// A count with its thousands apart.
-fn grouped(count: f64) -> String {
-    let digits = format!("{count:.0}");
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

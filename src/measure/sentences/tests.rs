@@ -29,7 +29,7 @@ fn row_at(
         verdict: None,
         failed: Vec::new(),
     };
-    Entry { row, scores: BTreeMap::new(), window_tokens, acted: true }
+    Entry { row, scores: BTreeMap::new(), variance: Vec::new(), window_tokens, acted: true }
 }
 
 fn said(table: &[Entry]) -> Vec<String> {

@@ -1,0 +1,135 @@
+//! Presets at equal size (`measures` §8): one that sends twice as much keeps
+//! more, and that says nothing about how well it chooses.
+//!
+//! A preset's windows are its sweep. The primary measure is interpolated
+//! linearly on the logarithm of the size between two neighbours of the sweep,
+//! and never beyond its ends. Rows over the window, rows with failed cells,
+//! controls and stand-ins are no part of it.
+
+use std::collections::BTreeMap;
+
+use super::rows::{ALL, Entry};
+use crate::model::{AtSize, EqualSize, PresetRow, Standing, Value};
+
+/// Measures of size.
+const SIZES: [&str; 2] = ["mean_tokens", "cost_usd"];
+/// Sizes further apart than this, as a ratio, are two points of a sweep.
+const SAME: f64 = 1.0 + 1e-9;
+
+/// Comparisons by data set and payer, where at least two presets have a sweep
+/// that covers one size. Rows come in printing order.
+pub fn comparisons(table: &[Entry], primary: &str) -> Vec<EqualSize> {
+    let mut keys: Vec<(&str, &str)> = Vec::new();
+    for Entry { row, .. } in table {
+        if !keys.contains(&(&row.dataset, &row.agent_model)) {
+            keys.push((&row.dataset, &row.agent_model));
+        }
+    }
+    // With one data set the rows over all of them say the same again.
+    let datasets = keys.iter().filter(|(dataset, _)| *dataset != ALL);
+    let names: std::collections::BTreeSet<&str> = datasets.map(|(dataset, _)| *dataset).collect();
+    let told = keys.iter().filter(|(dataset, _)| *dataset != ALL || names.len() > 1);
+    let rows = |key: &(&str, &str)| -> Vec<&PresetRow> {
+        let mine = |row: &&PresetRow| (row.dataset.as_str(), row.agent_model.as_str()) == *key;
+        table.iter().map(|entry| &entry.row).filter(mine).collect()
+    };
+    told.flat_map(|key| {
+        let rows = rows(key);
+        SIZES.into_iter().filter_map(move |size| comparison(&rows, primary, size))
+    })
+    .collect()
+}
+
+/// Figures by size, ascending and of distinct sizes; or why there are too few.
+type Sweep = Result<Vec<(f64, f64)>, String>;
+
+fn comparison(rows: &[&PresetRow], primary: &str, size: &str) -> Option<EqualSize> {
+    let first = rows.first()?;
+    let mut presets: BTreeMap<&str, Vec<&PresetRow>> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.standing == Standing::Ranked) {
+        presets.entry(&row.strategy).or_default().push(row);
+    }
+    let sweeps: BTreeMap<&str, Sweep> =
+        presets.into_iter().map(|(name, rows)| (name, sweep(&rows, primary, size))).collect();
+    let at = size_of_most(sweeps.values().flatten())?;
+    let mut presets: Vec<AtSize> = sweeps
+        .into_iter()
+        .map(|(strategy, sweep)| {
+            let value = match sweep.and_then(|points| interpolated(&points, at)) {
+                Ok(figure) => Value::Known(figure),
+                Err(reason) => Value::Absent(reason),
+            };
+            AtSize { strategy: strategy.to_owned(), value }
+        })
+        .collect();
+    // Stable: those without a figure stay in the order of their names.
+    let merit = |preset: &AtSize| preset.value.number().unwrap_or(f64::NEG_INFINITY);
+    presets.sort_by(|a, b| merit(b).total_cmp(&merit(a)));
+    Some(EqualSize {
+        dataset: first.dataset.clone(),
+        agent_model: first.agent_model.clone(),
+        measure: primary.to_owned(),
+        size: size.to_owned(),
+        at,
+        presets,
+    })
+}
+
+/// The points of one preset. Windows that came to one size are one point.
+fn sweep(rows: &[&PresetRow], primary: &str, size: &str) -> Sweep {
+    let fits = |row: &&&PresetRow| row.failed.is_empty() && row.number("overflows") == Some(0.0);
+    let fitting: Vec<&&PresetRow> = rows.iter().filter(fits).collect();
+    let point = |row: &&PresetRow| Some((row.number(size)?, row.number(primary)?));
+    let mut points: Vec<(f64, f64)> =
+        fitting.iter().filter_map(|row| point(row)).filter(|(size, _)| *size > 0.0).collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let apart = points.chunk_by(|a, b| b.0 <= a.0 * SAME);
+    let mean = |group: &[(f64, f64)]| {
+        (group[0].0, group.iter().map(|(_, y)| y).sum::<f64>() / group.len() as f64)
+    };
+    let distinct: Vec<(f64, f64)> = apart.map(mean).collect();
+    match (rows.len(), fitting.len(), points.len(), distinct.len()) {
+        (1, ..) => Err("it was run at one window, which is no sweep".to_owned()),
+        (_, fitting, ..) if fitting < 2 => {
+            Err("at fewer than two windows do all of its requests fit".to_owned())
+        }
+        (.., found, _) if found < 2 => {
+            Err("it has both figures at fewer than two windows".to_owned())
+        }
+        (.., 1) => Err("it is of one size at every window".to_owned()),
+        _ => Ok(distinct),
+    }
+}
+
+/// The geometric middle of the longest stretch that most sweeps cover; `None`
+/// where no two of them meet.
+fn size_of_most<'a>(sweeps: impl Iterator<Item = &'a Vec<(f64, f64)>>) -> Option<f64> {
+    let end = |points: &'a Vec<(f64, f64)>| Some((points.first()?.0, points.last()?.0));
+    let ranges: Vec<(f64, f64)> = sweeps.filter_map(end).collect();
+    let mut ends: Vec<f64> = ranges.iter().flat_map(|(from, to)| [*from, *to]).collect();
+    ends.sort_by(f64::total_cmp);
+    ends.dedup();
+    let stretch = |pair: &[f64]| {
+        let covering = ranges.iter().filter(|(from, to)| *from <= pair[0] && pair[1] <= *to);
+        (covering.count(), pair[1] / pair[0], (pair[0] * pair[1]).sqrt())
+    };
+    let best = ends.windows(2).map(stretch).filter(|(covering, ..)| *covering >= 2);
+    best.reduce(|a, b| if (b.0, b.1) > (a.0, a.1) { b } else { a }).map(|(.., middle)| middle)
+}
+
+/// The figure at a size, linear on its logarithm.
+fn interpolated(points: &[(f64, f64)], at: f64) -> Result<f64, String> {
+    let above = points.partition_point(|(size, _)| *size < at);
+    let pair = above.checked_sub(1).and_then(|below| points.get(below..=above));
+    match pair {
+        Some([(from, low), (to, high)]) => {
+            Ok(low + (high - low) * (at / from).ln() / (to / from).ln())
+        }
+        _ if points.first().is_some_and(|(size, _)| *size == at) => Ok(points[0].1),
+        _ => Err("its sweep does not reach this size".to_owned()),
+    }
+}
+
+#[cfg(test)]
+#[path = "equal_size_tests.rs"]
+mod tests;

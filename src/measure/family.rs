@@ -1,0 +1,181 @@
+//! The one confirmatory family of a run (`measures` §7): presets × windows,
+//! the primary measure, one comparator.
+//!
+//! Tests are paired by transcript and window, replicates averaged. One payer's
+//! rows are looked at: what is kept does not depend on who pays. Controls and
+//! stand-ins are no part of it, nor are rows with cells that failed: they sat
+//! another exam.
+
+use super::cluster::{clusters, paired};
+use super::rows::{ALL, BASELINE, Entry, RECORDED, most};
+use super::sign_flip::{holm, sign_flip};
+use super::statistics::{Bounds, Clusters};
+use crate::model::{Family, Manifest, Outranks, Standing, Tested, TranscriptFacts};
+
+/// Plain recency as every product has it.
+const RECENCY: &str = "fifo";
+/// Share of true nulls that may be called a difference, over the whole family.
+const LEVEL: f64 = 0.05;
+/// Fewest clusters with an interval, and with a test (`measures` §7).
+const FEWEST: usize = 6;
+
+/// The family; `None` where there is nothing to compare with, or nothing to
+/// compare. Rows come in printing order.
+///
+/// The comparator is the one asked for, else `fifo`: a strategy that does no
+/// better than dropping the oldest messages is not worth its keep. Where it was
+/// not run, it is what the recorded agent really sent. It is never `full`:
+/// against it there are intervals only.
+pub fn family(
+    table: &[Entry],
+    facts: &[TranscriptFacts],
+    manifest: &Manifest,
+    primary: &str,
+) -> Option<Family> {
+    let rows = rows(table);
+    let comparator = comparator(&rows, manifest)?;
+    let beside = |entry: &Entry| {
+        let same = |other: &&&Entry| {
+            other.row.strategy == comparator && other.row.window == entry.row.window
+        };
+        rows.iter().find(same).copied()
+    };
+    let is_tested = |entry: &&&Entry| {
+        entry.row.standing == Standing::Ranked
+            && entry.row.failed.is_empty()
+            && entry.row.strategy != comparator
+    };
+    let pairs = rows.iter().filter(is_tested).filter_map(|entry| {
+        let pairs = clusters(facts, &paired(&entry.scores, &beside(entry)?.scores));
+        (pairs.n() > 0).then_some((*entry, pairs))
+    });
+    let pairs: Vec<(&Entry, Clusters)> = pairs.collect();
+    if pairs.is_empty() {
+        return None;
+    }
+    let differences: Vec<&Clusters> = pairs.iter().map(|(_, pairs)| pairs).collect();
+    let ps = tested(&differences, manifest.seed);
+    let tests = pairs.iter().zip(&ps).map(|((entry, pairs), p)| {
+        Paired { entry, pairs, p: *p, most: most(primary), seed: manifest.seed }.test()
+    });
+    Some(Family {
+        measure: primary.to_owned(),
+        comparator: comparator.to_owned(),
+        tests: tests.collect(),
+        limit: limit(&differences, ps.iter().flatten().count()),
+    })
+}
+
+/// Rows over all transcripts, as one payer is billed.
+fn rows(table: &[Entry]) -> Vec<&Entry> {
+    let all = || table.iter().filter(|entry| entry.row.dataset == ALL);
+    let payer = all().next().map(|entry| &entry.row.agent_model);
+    all().filter(|entry| Some(&entry.row.agent_model) == payer).collect()
+}
+
+/// Whom presets are compared with, if it was run.
+fn comparator<'a>(rows: &[&Entry], manifest: &'a Manifest) -> Option<&'a str> {
+    let ran = |name: &&str| rows.iter().any(|entry| entry.row.strategy == **name);
+    match manifest.comparator.as_deref() {
+        Some(asked) => Some(asked).filter(|name| *name != BASELINE).filter(ran),
+        None => [RECENCY, RECORDED].into_iter().find(ran),
+    }
+}
+
+/// Smallest p that the sign-flip test of so many clusters can give: two of its
+/// 2ⁿ patterns, all signs as seen and all turned.
+fn smallest_p(clusters: usize) -> f64 {
+    2.0 * 0.5_f64.powi(clusters as i32)
+}
+
+/// Each comparison's p, and the same after Holm, where one is made.
+///
+/// Those with too few clusters for any p to be significant are left out of the
+/// family, by their number of clusters and never by what they show, so that
+/// they take nothing from the others (Tarone 1990, "A Modified Bonferroni
+/// Method for Discrete Data").
+fn tested(differences: &[&Clusters], seed: u64) -> Vec<Option<(f64, f64)>> {
+    let asked = differences.iter().filter(|pairs| pairs.n() >= FEWEST).count();
+    let can_decide =
+        |pairs: &&Clusters| pairs.n() >= FEWEST && smallest_p(pairs.n()) * asked as f64 <= LEVEL;
+    let ps: Vec<Option<f64>> = differences
+        .iter()
+        .map(|pairs| Some(*pairs).filter(can_decide).map(|pairs| sign_flip(pairs, seed)))
+        .collect();
+    let mut corrected = holm(&ps.iter().flatten().copied().collect::<Vec<f64>>()).into_iter();
+    ps.into_iter().map(|p| p.and_then(|p| Some((p, corrected.next()?)))).collect()
+}
+
+/// One comparison.
+struct Paired<'a> {
+    entry: &'a Entry,
+    pairs: &'a Clusters,
+    /// Its p, and the same after Holm.
+    p: Option<(f64, f64)>,
+    most: f64,
+    seed: u64,
+}
+
+impl Paired<'_> {
+    fn test(&self) -> Tested {
+        let interval = self.pairs.confidence(self.seed).map(|found| found.bounds());
+        let interval = interval.map(|bounds| bounds.within(-self.most, self.most));
+        Tested {
+            strategy: self.entry.row.strategy.clone(),
+            window: self.entry.row.window.clone(),
+            clusters: self.pairs.n() as u64,
+            difference: self.pairs.mean(),
+            interval: interval.map(|bounds| (bounds.lo, bounds.hi)),
+            p: self.p.map(|(p, _)| p),
+            p_holm: self.p.map(|(_, corrected)| corrected),
+            mde: interval.map(|_| self.pairs.minimal_detectable()),
+            outranks: self.outranks(interval),
+        }
+    }
+
+    /// A difference takes both, the test and the interval.
+    fn outranks(&self, interval: Option<Bounds>) -> Outranks {
+        if self.pairs.values().all(|difference| difference == 0.0) {
+            return Outranks::Tie;
+        }
+        let Some(bounds) = interval else { return Outranks::Descriptive };
+        let significant = self.p.is_some_and(|(_, corrected)| corrected <= LEVEL);
+        match significant {
+            true if bounds.lo > 0.0 => Outranks::Better,
+            true if bounds.hi < 0.0 => Outranks::Worse,
+            _ => Outranks::Undecided,
+        }
+    }
+}
+
+/// What the numbers of clusters and of comparisons forbid to say.
+fn limit(differences: &[&Clusters], made: usize) -> Option<String> {
+    let few = differences.iter().filter(|pairs| pairs.n() < FEWEST).count();
+    let asked = differences.len() - few;
+    let withheld = asked - made;
+    let mut said = Vec::new();
+    if withheld > 0 {
+        let most = differences.iter().map(|pairs| pairs.n());
+        let clusters = most.filter(|n| smallest_p(*n) * asked as f64 > LEVEL).max().unwrap_or(0);
+        let of = if made == 0 { String::new() } else { format!(" in {withheld} of them") };
+        said.push(format!(
+            "no difference can be significant{of} with so few sessions or projects and so many \
+             comparisons: over {clusters} no p is smaller than {:.2}, corrected for {asked}",
+            (smallest_p(clusters) * asked as f64).min(1.0)
+        ));
+    }
+    if few > 0 {
+        let of = if asked == 0 { "every comparison rests" } else { "" };
+        let some = format!("{few} of {} comparisons rest", differences.len());
+        let of = if of.is_empty() { &some } else { of };
+        said.push(format!(
+            "{of} on fewer than {FEWEST} sessions or projects: what was seen is described, and \
+             nothing is tested"
+        ));
+    }
+    (!said.is_empty()).then(|| said.join("; "))
+}
+
+#[cfg(test)]
+#[path = "family_tests.rs"]
+mod tests;

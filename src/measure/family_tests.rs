@@ -1,0 +1,173 @@
+use crate::measure::measure;
+use crate::measure::testkit::{cell, facts, manifest, run, run_at};
+use crate::model::{Cell, Family, Outranks, Report, TranscriptFacts};
+
+/// A session whose exam has twenty references at ten requests.
+fn session(id: &str) -> TranscriptFacts {
+    let mut builder = facts(id).requests(&[100; 10]);
+    for request in 0..10 {
+        builder = builder.reference(request, 5_000, None).reference(request, 5_000, None);
+    }
+    builder.build()
+}
+
+/// A cell that keeps so many of the twenty references.
+fn keeps(id: &str, strategy: &str, kept: usize) -> Cell {
+    let states = "k".repeat(kept) + &"l".repeat(20 - kept);
+    cell(id, strategy).sent(&[100; 10]).states(&states).build()
+}
+
+fn sessions(n: usize) -> Vec<TranscriptFacts> {
+    (0..n).map(|at| session(&format!("s{at:02}"))).collect()
+}
+
+/// Presets that keep in each of `n` sessions what the functions say.
+fn kept(n: usize, presets: &[(&str, fn(usize) -> usize)]) -> Report {
+    let of = |at: usize| {
+        presets.iter().map(move |(name, kept)| keeps(&format!("s{at:02}"), name, kept(at)))
+    };
+    run(sessions(n), (0..n).flat_map(of).collect())
+}
+
+fn family(report: &Report) -> &Family {
+    report.family.as_ref().unwrap()
+}
+
+#[track_caller]
+fn close(found: f64, expected: f64) {
+    assert!((found - expected).abs() < 1e-9, "{found} is not {expected}");
+}
+
+#[test]
+fn presets_are_compared_with_fifo_where_nothing_else_is_asked_for() {
+    let report = kept(8, &[("fifo", |_| 10), ("prune", |at| 12 + at % 2)]);
+    let family = family(&report);
+    assert_eq!((family.comparator.as_str(), family.measure.as_str()), ("fifo", "reference_recall"));
+    let [test] = family.tests.as_slice() else { panic!("{family:?}") };
+    assert_eq!((test.strategy.as_str(), test.clusters), ("prune", 8));
+    // (2 + 3) / 2 of twenty references more.
+    close(test.difference, 0.125);
+    // All eight differences are gains: 2 of the 256 patterns of signs.
+    assert_eq!(test.p, Some(2.0 / 256.0));
+    assert_eq!(test.outranks, Outranks::Better);
+    assert_eq!(family.limit, None);
+}
+
+#[test]
+fn another_comparator_may_be_asked_for_and_full_never_is() {
+    let presets: [(&str, fn(usize) -> usize); 3] =
+        [("fifo", |_| 10), ("prune", |at| 12 + at % 2), ("full", |_| 20)];
+    let with = |comparator: &str| {
+        let cells =
+            (0..8).flat_map(|at| presets.map(|(n, k)| keeps(&format!("s{at:02}"), n, k(at))));
+        let mut manifest = manifest(&["25%"]);
+        manifest.comparator = Some(comparator.into());
+        measure(manifest, "d".into(), sessions(8), cells.collect()).family
+    };
+    let against_prune = with("prune").unwrap();
+    let fifo = against_prune.tests.iter().find(|test| test.strategy == "fifo").unwrap();
+    assert_eq!(fifo.outranks, Outranks::Worse);
+    close(fifo.difference, -0.125);
+    assert_eq!(with("full"), None);
+    assert_eq!(with("nobody"), None);
+}
+
+#[test]
+fn what_the_recorded_agent_sent_is_the_second_choice_and_then_there_is_none() {
+    let recorded = |at: usize| {
+        let id = format!("s{at:02}");
+        let states = "k".repeat(10) + &"l".repeat(10);
+        let control = cell(&id, "recorded").control().sent(&[100; 10]).states(&states).build();
+        [control, keeps(&id, "prune", 12)]
+    };
+    let report = run(sessions(3), (0..3).flat_map(recorded).collect());
+    assert_eq!(family(&report).comparator, "recorded");
+    assert_eq!(kept(3, &[("prune", |_| 12)]).family, None);
+}
+
+#[test]
+fn below_six_sessions_nothing_is_tested() {
+    let report = kept(5, &[("fifo", |_| 10), ("prune", |at| 12 + at % 2)]);
+    let test = &family(&report).tests[0];
+    assert_eq!((test.p, test.interval, test.mde), (None, None, None));
+    assert_eq!(test.outranks, Outranks::Descriptive);
+    let limit = family(&report).limit.as_deref().unwrap();
+    assert!(limit.starts_with("every comparison rests on fewer than 6"), "{limit}");
+}
+
+#[test]
+fn with_so_many_comparisons_six_sessions_cannot_be_significant() {
+    // 2/2⁶ = 0.031: one comparison may be significant, two may not.
+    let one = kept(6, &[("fifo", |_| 10), ("prune", |at| 12 + at % 2)]);
+    assert_eq!(family(&one).tests[0].p, Some(2.0 / 64.0));
+    assert_eq!(family(&one).tests[0].outranks, Outranks::Better);
+    let two =
+        kept(6, &[("fifo", |_| 10), ("prune", |at| 12 + at % 2), ("window", |at| 11 + at % 2)]);
+    let tests = &family(&two).tests;
+    assert!(tests.iter().all(|test| test.p.is_none() && test.interval.is_some()), "{tests:?}");
+    assert!(tests.iter().all(|test| test.outranks == Outranks::Undecided && test.mde.is_some()));
+    let limit = family(&two).limit.as_deref().unwrap();
+    assert!(limit.contains("over 6 no p is smaller than 0.06, corrected for 2"), "{limit}");
+}
+
+#[test]
+fn holm_counts_the_tests_that_are_made() {
+    // Two tests of eight: 2/256 each, twice over.
+    let report =
+        kept(8, &[("fifo", |_| 10), ("prune", |at| 12 + at % 2), ("window", |at| 6 + at % 2)]);
+    for test in &family(&report).tests {
+        assert_eq!(test.p_holm, Some(4.0 / 256.0), "{test:?}");
+    }
+}
+
+#[test]
+fn pairs_that_are_all_alike_are_a_tie_whatever_their_number() {
+    for n in [1, 4, 8] {
+        let report = kept(n, &[("fifo", |at| 10 + at), ("prune", |at| 10 + at)]);
+        let test = &family(&report).tests[0];
+        assert_eq!(test.outranks, Outranks::Tie, "{n}");
+        close(test.difference, 0.0);
+    }
+}
+
+#[test]
+fn controls_stand_ins_and_rows_with_failed_cells_are_not_tested() {
+    let each = |at: usize| {
+        let id = format!("s{at:02}");
+        let states = "k".repeat(20);
+        let built = |name: &str| cell(&id, name).sent(&[100; 10]).states(&states);
+        let failing = match at {
+            0 => built("failing").failed("it broke"),
+            _ => built("failing").build(),
+        };
+        [
+            keeps(&id, "fifo", 10),
+            built("x").control().build(),
+            built("y").stand_in().build(),
+            failing,
+        ]
+    };
+    assert_eq!(run(sessions(6), (0..6).flat_map(each).collect()).family, None);
+}
+
+#[test]
+fn windows_are_compared_each_for_itself_and_replicates_are_averaged() {
+    let at = |window: &str, strategy: &str, replicate: u32, kept: usize| {
+        let states = "k".repeat(kept) + &"l".repeat(20 - kept);
+        let built = cell("s00", strategy).window(window, 10_000).replicate(replicate);
+        built.sent(&[100; 10]).states(&states).build()
+    };
+    let cells = vec![
+        at("25%", "fifo", 0, 10),
+        at("50%", "fifo", 0, 14),
+        at("25%", "prune", 0, 12),
+        at("25%", "prune", 1, 16),
+        at("50%", "prune", 0, 12),
+    ];
+    let report = run_at(&["25%", "50%"], sessions(1), cells);
+    let tests = &family(&report).tests;
+    // (12 + 16) / 2 − 10 and 12 − 14 of twenty.
+    assert_eq!(tests.iter().map(|t| t.window.as_str()).collect::<Vec<_>>(), ["25%", "50%"]);
+    close(tests[0].difference, 0.2);
+    close(tests[1].difference, -0.1);
+}

@@ -1,0 +1,200 @@
+//! What the newest tokens alone keep: the curve that every strategy has to
+//! beat (`measures` §8).
+//!
+//! Plain recency sends the preamble and the newest B tokens of messages. Its
+//! mean context is that of `recency_gain`, `mean_j min(preamble + B, full_j)`,
+//! and what it keeps is read off the recording:
+//!
+//! - Reference recall: exactly the references nearer than B, over requests,
+//!   then transcripts, with the support that the measure asks for.
+//! - Continuity: the probes that `full` answers right, asked of contexts of
+//!   which something is dropped, whose evidence is all within B. Nobody was
+//!   asked again, so this is what recency keeps **at least**, as far as a
+//!   reader who is right with the whole conversation stays right when all of
+//!   the evidence is there (the self-check measures that). Some answers are
+//!   found without it: on LoCoMo `fifo` lies 2 to 12 points above this curve
+//!   at its own size.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::gather::fits;
+use super::probed::kinds_by_dataset;
+use super::rows::{ALL, BASELINE};
+use super::spec::{Support, mean};
+use crate::model::{Cell, ProbeKind, RIGHT, RecencyCurve, TranscriptFacts};
+
+/// Sizes along a curve.
+const STEPS: usize = 24;
+/// The smallest B, in tokens. Contexts of agents begin above it.
+const FROM: f64 = 1_000.0;
+
+/// The curve of each data set, and of all of them together.
+pub fn curves(facts: &[TranscriptFacts], cells: &[Cell], primary: &str) -> Vec<RecencyCurve> {
+    let exams = exams(facts, cells, primary);
+    let names: BTreeSet<&str> = facts.iter().map(|f| f.dataset.as_str()).collect();
+    let curve = |dataset: &str| {
+        let mine: Vec<&Exam<'_>> =
+            exams.iter().filter(|e| dataset == ALL || e.facts.dataset == dataset).collect();
+        let points = points(&mine);
+        (!points.is_empty()).then(|| RecencyCurve {
+            dataset: dataset.to_owned(),
+            measure: primary.to_owned(),
+            points,
+        })
+    };
+    names.into_iter().chain([ALL]).filter_map(curve).collect()
+}
+
+/// What has to be remembered of one transcript.
+struct Exam<'a> {
+    facts: &'a TranscriptFacts,
+    asked: Asked,
+}
+
+/// Distances in tokens of the run.
+enum Asked {
+    /// By request, those of its references.
+    References(Vec<Vec<f64>>),
+    /// By kind of probe with a figure of its own, those of probes that `full`
+    /// answers right.
+    Probes(BTreeMap<Option<ProbeKind>, Vec<Evidence>>),
+}
+
+/// How far back the evidence of a probe reaches.
+struct Evidence {
+    /// Tokens from the beginning of the oldest message to the request.
+    reach: f64,
+    /// Tokens of all messages before the request.
+    context: f64,
+}
+
+fn exams<'a>(facts: &'a [TranscriptFacts], cells: &[Cell], primary: &str) -> Vec<Exam<'a>> {
+    if primary == "reference_recall" {
+        let exam = |facts: &'a TranscriptFacts| Exam { facts, asked: references(facts) };
+        return facts.iter().map(exam).collect();
+    }
+    let kinds = kinds_by_dataset(facts);
+    let mut full: BTreeMap<(&str, &str), &Cell> = BTreeMap::new();
+    for cell in cells.iter().filter(|cell| cell.key.strategy == BASELINE && cell.rows().is_some()) {
+        full.entry((&cell.key.dataset, &cell.key.transcript)).or_insert(cell);
+    }
+    let exam = |facts: &'a TranscriptFacts| {
+        let full = full.get(&(facts.dataset.as_str(), facts.transcript.as_str())).copied();
+        Exam { facts, asked: probes(facts, full, &kinds[&facts.dataset]) }
+    };
+    facts.iter().map(exam).collect()
+}
+
+/// Nothing where the exam does not suffice, as in the measure itself.
+fn references(facts: &TranscriptFacts) -> Asked {
+    if !Support::whole(facts).suffices() {
+        return Asked::References(Vec::new());
+    }
+    let references = &facts.exam.references;
+    let distance = |d: u64| d as f64 * facts.factor();
+    let by_request = references.chunk_by(|a, b| a.request == b.request);
+    Asked::References(
+        by_request
+            .map(|group| group.iter().map(|r| distance(r.distance_tokens)).collect())
+            .collect(),
+    )
+}
+
+fn probes(facts: &TranscriptFacts, full: Option<&Cell>, alone: &BTreeSet<ProbeKind>) -> Asked {
+    let mut groups: BTreeMap<Option<ProbeKind>, Vec<Evidence>> = BTreeMap::new();
+    let whole = full.and_then(|cell| Some((cell, cell.rows()?)));
+    let Some((full, rows)) = whole.filter(|(_, rows)| fits(facts, rows).is_ok()) else {
+        return Asked::Probes(groups);
+    };
+    let until: Vec<f64> = (facts.messages.iter())
+        .scan(0.0, |sum, message| {
+            let before = *sum;
+            *sum += message.tokens as f64;
+            Some(before)
+        })
+        .collect();
+    let end = until.last().zip(facts.messages.last()).map_or(0.0, |(b, m)| b + m.tokens as f64);
+    for row in &rows.probes {
+        let asked = &facts.probes[row.probe as usize];
+        let kind = asked.probe.kind;
+        let right = full.score(row).is_some_and(|score| score >= RIGHT);
+        let Some(oldest) = asked.evidence.first() else { continue };
+        if kind == ProbeKind::Abstain || !right {
+            continue;
+        }
+        let at = facts.requests.get(asked.request as usize);
+        let context = at.and_then(|r| until.get(r.message as usize)).copied().unwrap_or(end);
+        let Some(begins) = until.get(*oldest as usize) else { continue };
+        let evidence = Evidence { reach: context - begins, context };
+        groups.entry(alone.contains(&kind).then_some(kind)).or_default().push(evidence);
+    }
+    Asked::Probes(groups)
+}
+
+impl Exam<'_> {
+    /// What the newest `tokens` of messages keep, as a share; `None` where
+    /// nothing is asked, or nothing is dropped.
+    fn kept(&self, tokens: f64) -> Option<f64> {
+        match &self.asked {
+            Asked::References(requests) => mean(requests.iter().map(|distances| {
+                let near = distances.iter().filter(|d| **d < tokens).count();
+                near as f64 / distances.len() as f64
+            })),
+            Asked::Probes(kinds) => mean(kinds.values().filter_map(|probes| {
+                let exposed = probes.iter().filter(|probe| probe.context > tokens);
+                mean(exposed.map(|probe| f64::from(u8::from(probe.reach <= tokens))))
+            })),
+        }
+    }
+
+    /// The largest value that the measure can have.
+    fn unit(&self) -> f64 {
+        match self.asked {
+            Asked::References(_) => 1.0,
+            Asked::Probes(_) => 100.0,
+        }
+    }
+}
+
+/// Mean size and figure at each step, ascending by size.
+fn points(exams: &[&Exam<'_>]) -> Vec<(f64, f64)> {
+    let most = |exam: &&Exam<'_>| {
+        let contexts = exam.facts.requests.iter().map(|r| r.tokens_full);
+        contexts.max().unwrap_or(0).saturating_sub(exam.facts.preamble_tokens) as f64
+    };
+    let largest = exams.iter().map(most).fold(0.0, f64::max);
+    let mut points: Vec<(f64, f64)> = Vec::new();
+    for tokens in ladder(largest) {
+        let kept = mean(exams.iter().filter_map(|exam| Some(exam.kept(tokens)? * exam.unit())));
+        if let Some((size, kept)) = mean_size(exams, tokens).zip(kept)
+            && points.last().is_none_or(|(last, _)| size > *last)
+        {
+            points.push((size, kept));
+        }
+    }
+    points
+}
+
+/// B, evenly spaced on a logarithmic scale.
+fn ladder(largest: f64) -> Vec<f64> {
+    if largest <= 0.0 {
+        return Vec::new();
+    }
+    let from = FROM.min(largest / 10.0);
+    let step = |at: usize| from * (largest / from).powf(at as f64 / (STEPS - 1) as f64);
+    // The last one is exact: nothing is dropped there.
+    (0..STEPS - 1).map(step).chain([largest]).collect()
+}
+
+/// Mean tokens over all requests, as `mean_tokens` pools them.
+fn mean_size(exams: &[&Exam<'_>], tokens: f64) -> Option<f64> {
+    let sent = exams.iter().flat_map(|exam| {
+        let preamble = exam.facts.preamble_tokens as f64;
+        exam.facts.requests.iter().map(move |r| (r.tokens_full as f64).min(preamble + tokens))
+    });
+    mean(sent)
+}
+
+#[cfg(test)]
+#[path = "recency_tests.rs"]
+mod tests;

@@ -1,0 +1,189 @@
+//! Where the chance in a row comes from (`measures` §7).
+//!
+//! A figure y of probe p of transcript t under replicate r of its compaction is
+//! taken as `μ + transcript_t + probe_p(t) + compaction_r(t) + rest`: probes and
+//! replicates are crossed within a transcript, and both are nested in it. Where
+//! there are no probes, requests stand for them. The parts are estimated by the
+//! method of moments: sums of squares are set equal to what they are expected
+//! to be (Henderson 1953, "Estimation of Variance and Covariance Components",
+//! method 1; Searle, Casella and McCulloch 1992, "Variance Components", 5).
+//! With nₜ probes and Rₜ replicates of transcript t
+//!
+//! - `E[SS_rest] = σ²_rest · Σ (nₜ − 1)(Rₜ − 1)`
+//! - `E[SS_compaction] = Σ (Rₜ − 1)(σ²_rest + nₜ σ²_compaction)`
+//! - `E[SS_probe] = Σ (nₜ − 1)(σ²_rest + Rₜ σ²_probe)`
+//! - `E[s²(ȳₜ)] = σ²_transcript + mean(1/Rₜ) σ²_compaction + mean(1/nₜ) σ²_probe
+//!   + mean(1/nₜRₜ) σ²_rest`, transcripts unweighted, as the measure weighs them.
+//!
+//! An estimate below zero is given as zero. Without replicates σ²_probe holds
+//! the rest as well, and σ²_transcript what a whole compaction shifts. Every
+//! answer is asked for once, so that its part is never told from the rest. A
+//! panel's first two judges grade the same answer: half of their mean squared
+//! difference is the variance of one of them.
+
+use std::collections::BTreeMap;
+
+use super::gather::Figures;
+use crate::model::{ChanceOf, ProbeRow, RIGHT, Value, VariancePart};
+
+/// What the first two judges of a panel made of the same answers.
+#[derive(Clone, Copy, Default)]
+pub struct Judged {
+    /// Answers that both graded.
+    answers: u64,
+    /// Those that one of them finds right and the other does not.
+    apart: u64,
+}
+
+impl Judged {
+    /// Adds an answer, if two judges graded it.
+    pub fn add(&mut self, row: &ProbeRow) {
+        if let [first, second, ..] = row.judgement.votes.as_slice()
+            && let Some((first, second)) = first.score.zip(second.score)
+        {
+            self.answers += 1;
+            self.apart += u64::from((first >= RIGHT) != (second >= RIGHT));
+        }
+    }
+}
+
+/// A variance with its degrees of freedom; or why it is not known.
+type Estimate = Result<(f64, u64), String>;
+
+/// The parts, in the order of [`ChanceOf`], from the figures of each transcript,
+/// one list per replicate. `most` is the largest value of the measure.
+pub fn parts(
+    transcripts: &BTreeMap<usize, Vec<&Figures>>,
+    judged: Judged,
+    most: f64,
+) -> Vec<VariancePart> {
+    let layout = Layout(transcripts.values().filter_map(|figures| Table::of(figures)).collect());
+    let rest = layout.rest();
+    let known = rest.map_or(0.0, |(variance, _)| variance);
+    let compaction = layout.compaction(known);
+    let probe = layout.probe(known);
+    let transcript = layout.transcript(&compaction, &probe, known);
+    let answer = match rest {
+        Some((variance, _)) => format!(
+            "every question is answered once for each compaction; with what a compaction does to \
+             single questions it is {:.4}",
+            variance.max(0.0)
+        ),
+        None => "every question is answered once".to_owned(),
+    };
+    let judge = match judged.answers {
+        0 => Err("a single judge grades, or none".to_owned()),
+        n => Ok((judged.apart as f64 * most * most / (2.0 * n as f64), n)),
+    };
+    [
+        (ChanceOf::Transcript, transcript),
+        (ChanceOf::Probe, probe),
+        (ChanceOf::Compaction, compaction),
+        (ChanceOf::Answer, Err(answer)),
+        (ChanceOf::Judge, judge),
+    ]
+    .into_iter()
+    .map(|(of, estimate)| match estimate {
+        Ok((variance, freedom)) => {
+            VariancePart { of, variance: Value::Known(variance.max(0.0)), freedom }
+        }
+        Err(reason) => VariancePart { of, variance: Value::Absent(reason), freedom: 0 },
+    })
+    .collect()
+}
+
+/// Sums of one transcript: probes that every replicate has a figure for.
+struct Table {
+    probes: f64,
+    replicates: f64,
+    mean: f64,
+    of_probes: f64,
+    of_compactions: f64,
+    of_rest: f64,
+}
+
+impl Table {
+    fn of(replicates: &[&Figures]) -> Option<Self> {
+        let places = replicates.iter().map(|figures| figures.len()).min()?;
+        let row = |at: usize| replicates.iter().map(|figures| figures[at]).collect();
+        let rows: Vec<Vec<f64>> = (0..places).filter_map(row).collect();
+        if rows.is_empty() {
+            return None;
+        }
+        let (n, r) = (rows.len() as f64, replicates.len() as f64);
+        let mean = rows.iter().flatten().sum::<f64>() / (n * r);
+        let by_probe: Vec<f64> = rows.iter().map(|row| row.iter().sum::<f64>() / r).collect();
+        let by_replicate: Vec<f64> = (0..replicates.len())
+            .map(|at| rows.iter().map(|row| row[at]).sum::<f64>() / n)
+            .collect();
+        let squares =
+            |means: &[f64], each: f64| means.iter().map(|m| (m - mean).powi(2)).sum::<f64>() * each;
+        let rest = rows.iter().zip(&by_probe).flat_map(|(row, own)| {
+            let by_replicate = &by_replicate;
+            row.iter().zip(by_replicate).map(move |(y, other)| (y - own - other + mean).powi(2))
+        });
+        Some(Table {
+            of_rest: rest.sum(),
+            of_probes: squares(&by_probe, r),
+            of_compactions: squares(&by_replicate, n),
+            probes: n,
+            replicates: r,
+            mean,
+        })
+    }
+}
+
+/// Every transcript with a figure.
+struct Layout(Vec<Table>);
+
+impl Layout {
+    fn sum(&self, of: impl Fn(&Table) -> f64) -> f64 {
+        self.0.iter().map(of).sum()
+    }
+
+    fn mean(&self, of: impl Fn(&Table) -> f64) -> f64 {
+        self.sum(of) / self.0.len() as f64
+    }
+
+    /// What is left, where probes and replicates are crossed.
+    fn rest(&self) -> Option<(f64, u64)> {
+        let freedom = self.sum(|t| (t.probes - 1.0) * (t.replicates - 1.0));
+        (freedom > 0.0).then(|| (self.sum(|t| t.of_rest) / freedom, freedom as u64))
+    }
+
+    fn compaction(&self, rest: f64) -> Estimate {
+        let freedom = self.sum(|t| t.replicates - 1.0);
+        if freedom < 1.0 {
+            return Err("every session was compacted once: --replicates repeats it".to_owned());
+        }
+        let weight = self.sum(|t| (t.replicates - 1.0) * t.probes);
+        Ok(((self.sum(|t| t.of_compactions) - rest * freedom) / weight, freedom as u64))
+    }
+
+    fn probe(&self, rest: f64) -> Estimate {
+        let freedom = self.sum(|t| t.probes - 1.0);
+        if freedom < 1.0 {
+            return Err("no session is asked more than once".to_owned());
+        }
+        let weight = self.sum(|t| (t.probes - 1.0) * t.replicates);
+        Ok(((self.sum(|t| t.of_probes) - rest * freedom) / weight, freedom as u64))
+    }
+
+    fn transcript(&self, compaction: &Estimate, probe: &Estimate, rest: f64) -> Estimate {
+        let n = self.0.len();
+        if n < 2 {
+            return Err("there is one session with a figure, or none".to_owned());
+        }
+        let centre = self.mean(|t| t.mean);
+        let between = self.sum(|t| (t.mean - centre).powi(2)) / (n - 1) as f64;
+        let known = |estimate: &Estimate| estimate.as_ref().map_or(0.0, |(variance, _)| *variance);
+        let below = known(compaction) * self.mean(|t| 1.0 / t.replicates)
+            + known(probe) * self.mean(|t| 1.0 / t.probes)
+            + rest * self.mean(|t| 1.0 / (t.probes * t.replicates));
+        Ok((between - below, n as u64 - 1))
+    }
+}
+
+#[cfg(test)]
+#[path = "variance_tests.rs"]
+mod tests;

@@ -1,0 +1,162 @@
+//! The verdict in one paragraph, as a person would write it: what was replayed,
+//! what to use, what it keeps and costs, how sure that is, and the largest
+//! doubt. Every clause rests on measures of this run and is left out where they
+//! are absent.
+
+mod choice;
+mod doubt;
+mod money;
+mod sure;
+
+use std::collections::BTreeSet;
+
+use super::rows::{ALL, Entry};
+use super::sentences::{grouped, label};
+use crate::model::{
+    Family, Manifest, PanelAgreement, PresetRow, Sentence, Standing, TranscriptFacts,
+};
+
+/// What a verdict may rest on.
+pub struct Run<'a> {
+    /// Every row, in printing order.
+    pub table: &'a [Entry],
+    /// The transcripts.
+    pub facts: &'a [TranscriptFacts],
+    /// What was asked for.
+    pub manifest: &'a Manifest,
+    /// The measure that ranks.
+    pub primary: &'static str,
+    /// The confirmatory family.
+    pub family: Option<&'a Family>,
+    /// How far the judges of a panel agree.
+    pub panel: Option<&'a PanelAgreement>,
+}
+
+/// Three to six sentences; `None` of a run without rows.
+pub fn verdict(run: &Run<'_>) -> Option<Sentence> {
+    let scene = Scene::of(run)?;
+    let mut said = vec![scene.replayed()];
+    match scene.choice() {
+        Ok(best) => {
+            said.push(scene.chosen(&best));
+            said.extend(scene.costs(&best));
+            said.extend(scene.sure(&best));
+            said.extend(scene.compared(&best));
+            said.push(scene.doubt(Some(best.row())));
+        }
+        Err(why) => {
+            said.push(why);
+            said.push(scene.doubt(None));
+        }
+    }
+    Some(Sentence(said.join(" ")))
+}
+
+/// The rows over all transcripts as one payer is billed, with the run.
+struct Scene<'a> {
+    run: &'a Run<'a>,
+    rows: Vec<&'a Entry>,
+    /// Whether there are other payers.
+    among_payers: bool,
+}
+
+impl<'a> Scene<'a> {
+    fn of(run: &'a Run<'a>) -> Option<Self> {
+        let all: Vec<&Entry> = run.table.iter().filter(|e| e.row.dataset == ALL).collect();
+        let payer = &all.first()?.row.agent_model;
+        let of_payer = |e: &&&Entry| e.row.agent_model == *payer;
+        let rows: Vec<&Entry> = all.iter().filter(of_payer).copied().collect();
+        let among_payers = rows.len() < all.len();
+        Some(Scene { run, rows, among_payers })
+    }
+
+    /// "6 sessions with 1,709 requests and 866 questions were replayed …".
+    fn replayed(&self) -> String {
+        let facts = self.run.facts;
+        let requests: usize = facts.iter().map(|f| f.requests.len()).sum();
+        let probes: usize = facts.iter().map(|f| f.probes.len()).sum();
+        let references: usize = facts.iter().map(|f| f.exam.references.len()).sum();
+        let asked = match (probes, references) {
+            (0, 0) => String::new(),
+            (0, n) => format!(" and {}", counted(n, "needed fact")),
+            (n, _) => format!(" and {}", counted(n, "question")),
+        };
+        let judged = self.rows.iter().filter(|e| e.row.standing != Standing::Control);
+        let presets: BTreeSet<&str> = judged.map(|e| e.row.strategy.as_str()).collect();
+        let through = match presets.len() {
+            0 => "the controls alone".to_owned(),
+            n => counted(n, "strategy"),
+        };
+        let verb = if facts.len() == 1 { "was" } else { "were" };
+        format!(
+            "{} with {}{asked} {verb} replayed through {through} at {}.",
+            counted(facts.len(), "session"),
+            counted(requests, "request"),
+            listed(&self.windows())
+        )
+    }
+
+    /// Labels of the windows, in printing order.
+    fn windows(&self) -> Vec<String> {
+        let windows = self.rows.chunk_by(|a, b| a.row.window == b.row.window);
+        windows.map(|rows| label(&rows[0].row.window)).collect()
+    }
+
+    /// Another row at the same window.
+    fn beside(&self, row: &PresetRow, strategy: &str) -> Option<&'a PresetRow> {
+        let rows = self.rows.iter().map(|e| &e.row);
+        rows.into_iter().find(|r| r.window == row.window && r.strategy == strategy)
+    }
+
+    fn by_probes(&self) -> bool {
+        self.run.primary == "continuity"
+    }
+
+    /// The primary measure as it is printed.
+    fn printed(&self, figure: f64) -> String {
+        if self.by_probes() { format!("{figure:.0} %") } else { format!("{figure:.2}") }
+    }
+
+    /// A difference in the primary measure, without its sign.
+    fn distance(&self, difference: f64) -> String {
+        let difference = difference.abs();
+        match self.by_probes() {
+            false => format!("{difference:.2}"),
+            true if difference >= 0.95 => format!("{difference:.0} points"),
+            true => format!("{difference:.1} points"),
+        }
+    }
+
+    /// What one of the clusters is called.
+    fn independent(&self, n: f64) -> String {
+        let grouped = self.run.facts.iter().any(|f| f.cluster.is_some());
+        let noun = match (n == 1.0, grouped) {
+            (true, false) => "session",
+            (false, false) => "sessions",
+            (true, true) => "independent session or project",
+            (false, true) => "independent sessions or projects",
+        };
+        format!("{n:.0} {noun}")
+    }
+}
+
+/// A count with its noun.
+fn counted(n: usize, noun: &str) -> String {
+    let plural = match noun.strip_suffix('y') {
+        Some(stem) => format!("{stem}ies"),
+        None => format!("{noun}s"),
+    };
+    format!("{} {}", grouped(n as f64), if n == 1 { noun } else { &plural })
+}
+
+/// "a", "a and b", "a, b and c".
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests;
