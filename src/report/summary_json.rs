@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Format, Source, number};
-use crate::model::{Forgetting, Interval, Manifest, PanelAgreement, PresetRow, Standing, Value};
+use crate::model::{
+    Forgetting, Gate, Interval, Manifest, PanelAgreement, PresetRow, Standing, Value,
+};
 
 pub(super) const FORMAT: Format = Format {
     name: "json",
@@ -25,6 +27,8 @@ struct Summary<'a> {
     primary: &'a str,
     rows: Vec<Row<'a>>,
     forgetting: &'a [Forgetting],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gate: Option<&'a Gate>,
     sentences: Vec<&'a str>,
     warnings: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,6 +79,7 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         primary: &report.primary,
         rows: report.rows.iter().map(row).collect(),
         forgetting: &report.forgetting,
+        gate: report.gate.as_ref(),
         sentences: report.sentences.iter().map(|s| s.0.as_str()).collect(),
         warnings: &report.warnings,
         panel: report.panel.as_ref(),
