@@ -49,6 +49,9 @@ pub mod run;
 /// From cells to a report: measures, intervals, ranking, sentences.
 pub mod measure;
 
+/// Rules about a run, and what they find.
+pub mod gate;
+
 /// Rendered comparisons: terminal, CSV, JSON, HTML.
 pub mod report;
 

@@ -209,6 +209,7 @@ fn manifest() -> Manifest {
         agent_models: Vec::new(),
         prices: Prices::default(),
         profile: PROFILE,
+        named: Vec::new(),
         comparator: None,
         margin: recap::model::MARGIN,
         warnings: Vec::new(),

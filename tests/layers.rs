@@ -18,13 +18,17 @@ const LAYERS: &[&[&str]] = &[
     &["replay"],
     &["run"],
     &["measure"],
-    &["report", "gate"],
+    &["gate"],
+    &["report"],
     &["cli"],
 ];
 
 /// Modules that reach only these, whatever their layer.
-const NARROW: &[(&str, &[&str])] =
-    &[("measure", &["model", "pricing"]), ("report", &["model", "pricing"])];
+const NARROW: &[(&str, &[&str])] = &[
+    ("measure", &["model", "pricing"]),
+    ("gate", &["model", "measure"]),
+    ("report", &["model", "pricing"]),
+];
 
 /// Path of modules from the crate root.
 fn module_of(source: &Source) -> Vec<String> {

@@ -11,20 +11,14 @@ use super::progress::{Progress, Verbosity};
 use super::report::print;
 use super::seating::Seating;
 use super::strategies::{self, Holds};
-use super::{dry_run, inputs, models, report, wire};
-use crate::clock::PROFILE;
+use super::{dry_run, gating, inputs, manifest, models, report, wire};
 use crate::dataset::Dataset;
-use crate::model::{
-    INSTRUMENT, MARGIN, Manifest, OFFLINE, Prices, Probe, Provenance, Report, Source,
-};
+use crate::model::{Manifest, Probe, Report};
 use crate::pricing::Agents;
 use crate::replay::WindowSpec;
 use crate::report::format_names;
-use crate::run::{
-    Finished, Folder, RunSpec, Sample, Seats, prepare, run as run_cells, without_words,
-};
+use crate::run::{Finished, Folder, RunSpec, Sample, prepare, run as run_cells, without_words};
 use crate::strategy::Preset;
-use crate::tokens::Counter;
 
 /// Options of `recap bench` and `recap replay`.
 #[derive(Debug, Args)]
@@ -97,6 +91,9 @@ pub struct Arguments {
     #[arg(long)]
     no_text: bool,
 
+    #[command(flatten, next_help_heading = "Gate")]
+    gating: gating::Gating,
+
     /// Print the plan with the calls, tokens and dollars that models could take, and stop; nothing
     /// is sent or written
     #[arg(long, conflicts_with = "json")]
@@ -155,12 +152,15 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
         jobs: arguments.jobs(),
     };
     let counter = wire::counter(arguments.tokens);
+    let mut made_of = manifest::of_run(&spec, &datasets, &counter);
+    made_of.named = arguments.selection.named(&spec.presets);
+    let gate = arguments.gating.before(&mut made_of, &samples)?;
     if arguments.dry_run {
         print(&dry_run::plan(&spec, samples, (&arguments.seating, &prices), counter)?)?;
         return Ok(Exit::Done);
     }
     let (seats, exchange) = arguments.seating.fill(&counter, &prices, spec.seed)?;
-    let mut manifest = manifest(&spec, &datasets, &counter, &seats);
+    let mut manifest = manifest::with_seats(made_of, &spec, &seats);
     manifest.warnings.extend(exchange.iter().flat_map(|e| e.warnings.clone()));
     manifest.warnings.extend(unrepeated);
     manifest.warnings.extend(unhashed(&spec.presets));
@@ -189,8 +189,7 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
     let ran = ran?;
     // What no model could be asked was not measured: nothing is rendered then.
     let models = exchange.map_or(Ok(Exit::Done), |exchange| exchange.close())?;
-    let cells = finish(arguments, &folder, manifest, ran)?;
-    Ok(if cells == Exit::Done { models } else { cells })
+    finish(arguments, &folder, (manifest, ran), &gate, models == Exit::Done)
 }
 
 /// Why what the vendor's agent had cannot be shown, where it cannot.
@@ -230,21 +229,22 @@ impl Arguments {
 fn finish(
     arguments: &Arguments,
     folder: &Folder,
-    manifest: Manifest,
-    finished: Finished,
+    (manifest, finished): (Manifest, Finished),
+    rules: &gating::Rules,
+    models_answered: bool,
 ) -> Result<Exit, Failure> {
     let Finished { transcripts, cells, calls, texts } = finished;
     let cells =
         if arguments.no_text { cells.into_iter().map(without_words).collect() } else { cells };
-    let failed = cells.iter().filter(|c| c.rows().is_none()).count();
-    let measured = report::measured(manifest, transcripts, cells, calls);
+    let mut measured = report::measured(manifest, transcripts, cells, calls);
+    rules.apply(&mut measured)?;
     if !arguments.no_text {
         folder.write_texts(&texts)?;
     }
     report::write(folder, &measured, (!arguments.no_text).then_some(&texts), &arguments.format)?;
     show(arguments, &measured, folder)?;
-    let graded = report::mostly_graded(&measured);
-    Ok(if failed > 0 || !graded { Exit::Incomplete } else { Exit::Done })
+    let complete = rules.is_complete(&measured) && models_answered;
+    Ok(gating::ending(measured.gate.as_ref(), complete))
 }
 
 fn show(arguments: &Arguments, measured: &Report, folder: &Folder) -> Result<(), Failure> {
@@ -265,29 +265,6 @@ fn unique(typed: &[String]) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let words = typed.iter().map(|t| t.trim().to_owned());
     words.filter(|t| seen.insert(t.clone())).collect()
-}
-
-/// What of the price list the run needs: the models that pay, those that the
-/// recordings name, and the one that compacts.
-fn priced(spec: &RunSpec, datasets: &[Dataset]) -> Prices {
-    let agents = &spec.agents;
-    let list = agents.list();
-    let transcripts = datasets.iter().flat_map(|d| &d.transcripts);
-    let payers = transcripts.flat_map(|t| {
-        let recorded = t.model.as_deref();
-        let aside = t.sidechains.iter().filter_map(|request| request.model.as_deref());
-        let aside = aside.map(|model| agents.recorded(Some(model)));
-        agents.of(recorded).into_iter().chain([agents.recorded(recorded)]).chain(aside)
-    });
-    let payers = payers.chain(spec.compactor.as_deref().cloned());
-    let models =
-        payers.filter_map(|agent| Some((agent.model.clone(), list.entry(&agent.model)?.clone())));
-    Prices {
-        name: list.name.clone(),
-        date: list.date.clone(),
-        hash: list.hash.clone(),
-        models: models.collect(),
-    }
 }
 
 fn samples(datasets: &[Dataset], limit: Option<usize>) -> Result<Vec<Sample>, Failure> {
@@ -318,51 +295,6 @@ fn samples(datasets: &[Dataset], limit: Option<usize>) -> Result<Vec<Sample>, Fa
             .help("raise --limit, or give an input that holds a session"));
     }
     Ok(samples)
-}
-
-fn title(datasets: &[Dataset]) -> String {
-    let names: Vec<&str> = datasets.iter().map(|d| d.name.as_str()).collect();
-    names.join("+")
-}
-
-fn manifest(spec: &RunSpec, datasets: &[Dataset], counter: &Counter, seats: &Seats) -> Manifest {
-    let preset = |p: &Arc<Preset>| Provenance { name: p.name.clone(), hash: p.hash.clone() };
-    let files = datasets.iter().flat_map(|d| &d.files);
-    Manifest {
-        title: title(datasets),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        instrument: INSTRUMENT,
-        seed: spec.seed,
-        tokens: counter.describe(),
-        windows: spec.windows.iter().map(|w| w.label().to_owned()).collect(),
-        scaled: spec.scaled,
-        replicates: spec.replicates,
-        transcripts: files
-            .map(|(name, hash)| Provenance { name: name.clone(), hash: hash.clone() })
-            .collect(),
-        presets: spec.presets.iter().map(preset).collect(),
-        compactor: seats.compactor.name().to_owned(),
-        answerer: seats.answerer.name().to_owned(),
-        judge: seats.judge.name().to_owned(),
-        embedder: embedder(spec, seats),
-        source: match (seats.answerer.source(), seats.judge.source()) {
-            (Source::Model, Source::Model) => Source::Model,
-            _ => Source::Lexical,
-        },
-        agent_models: spec.agents.names(),
-        prices: priced(spec, datasets),
-        profile: PROFILE,
-        comparator: None,
-        margin: MARGIN,
-        warnings: datasets.iter().flat_map(|d| d.warnings.clone()).collect(),
-    }
-}
-
-/// Who ranks closed sessions, where a preset searches them.
-fn embedder(spec: &RunSpec, seats: &Seats) -> Option<String> {
-    let searched = spec.presets.iter().any(|preset| preset.searches_sessions());
-    let name = seats.embedder.as_ref().map_or(OFFLINE, |embedder| embedder.name());
-    searched.then(|| name.to_owned())
 }
 
 fn out(arguments: &Arguments, title: &str) -> PathBuf {

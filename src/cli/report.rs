@@ -7,14 +7,12 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::exit::{Exit, Failure};
-use super::wire;
+use super::{gating, wire};
+use crate::gate;
 use crate::measure::measure;
-use crate::model::{Answer, CallRow, Cell, Manifest, OFFLINE, Report, TranscriptFacts};
+use crate::model::{CallRow, Cell, Manifest, Report, TranscriptFacts};
 use crate::report::{FORMATS, Source, Texts, format_names, render};
-use crate::run::{Folder, Loaded};
-
-/// More unscored probes than this leave no verdict (`semantics` 41).
-const MOST_UNSCORED: f64 = 0.05;
+use crate::run::{Folder, GATE, Loaded};
 
 /// Options of `recap report`.
 #[derive(Debug, Args)]
@@ -30,6 +28,9 @@ pub struct Arguments {
     /// probes.csv
     #[arg(long)]
     no_text: bool,
+
+    #[command(flatten, next_help_heading = "Gate")]
+    gating: gating::Gating,
 }
 
 struct Stored<'a>(&'a BTreeMap<String, String>);
@@ -42,18 +43,30 @@ impl Texts for Stored<'_> {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     check_formats(&arguments.format)?;
-    let Loaded { manifest, transcripts, cells, calls, texts } = Loaded::read(&arguments.run)?;
+    let Loaded { mut manifest, transcripts, cells, calls, gate, texts } =
+        Loaded::read(&arguments.run)?;
     if cells.is_empty() {
         return Err(Failure::with_code(Exit::Nothing, "the run has no finished cell")
             .help("run `recap bench` again"));
     }
+    let rules = arguments.gating.of_run(&mut manifest, &transcripts)?;
     let worded = !texts.is_empty() || asks_in_words(&transcripts);
-    let measured = measured(manifest, transcripts, cells, calls);
+    let mut measured = measured(manifest, transcripts, cells, calls);
+    match gate {
+        Some(gate) if rules.is_empty() => gating::adopt(&mut measured, gate),
+        _ => rules.apply(&mut measured)?,
+    }
     let folder = Folder::open(&arguments.run)?;
+    folder.write_manifest(&measured.manifest)?;
     let texts = (!arguments.no_text && worded).then_some(&texts);
     write(&folder, &measured, texts, &arguments.format)?;
     print(&table(&measured, &folder))?;
-    Ok(Exit::Done)
+    // Rendering a run again is done when it is rendered, whatever is in it.
+    if rules.is_empty() {
+        return Ok(Exit::Done);
+    }
+    let complete = rules.is_complete(&measured);
+    Ok(gating::ending(measured.gate.as_ref(), complete))
 }
 
 /// Whether the questions are there: a run that was made without text has none.
@@ -89,27 +102,18 @@ pub(super) fn measured(
 }
 
 /// Whether enough of what a model was to answer or grade is; says so if not.
-/// What the offline judge cannot grade, it never claims to.
-pub(super) fn mostly_graded(measured: &Report) -> bool {
-    let model_judge = measured.manifest.judge != OFFLINE;
-    let rows = measured.cells.iter().filter_map(Cell::rows).flat_map(|rows| &rows.probes);
-    let (mut all, mut without) = (0_u32, 0_u32);
-    for row in rows {
-        let unanswered = matches!(row.answer, Answer::Nothing(_));
-        all += 1;
-        without += u32::from(unanswered || (model_judge && row.judgement.score.is_none()));
-    }
-    let share = f64::from(without) / f64::from(all.max(1));
-    if share > MOST_UNSCORED {
+pub(super) fn mostly_graded(measured: &Report, max_unscored: f64) -> bool {
+    let share = gate::unscored(&measured.manifest, &measured.cells);
+    if share > max_unscored {
         wire::say(&format!(
             "error: {:.0} % of the probes were not answered or not graded; probes.csv says why",
             share * 100.0
         ));
     }
-    share <= MOST_UNSCORED
+    share <= max_unscored
 }
 
-/// Renders a report into its run folder.
+/// Renders a report into its run folder, with what its gate found.
 pub(super) fn write(
     folder: &Folder,
     measured: &Report,
@@ -122,13 +126,16 @@ pub(super) fn write(
     for file in render(&source, &names) {
         folder.write(file.name, &file.bytes)?;
     }
+    if let Some(gate) = &measured.gate {
+        folder.write_gate(gate)?;
+    }
     Ok(())
 }
 
 /// Removes what an earlier run left in the folder: its page and its texts must
 /// not pass for those of this one, least of all where text is left out.
 pub(super) fn clear(folder: &Folder) -> Result<(), Failure> {
-    for name in FORMATS.iter().map(|f| f.file).chain(["texts.jsonl"]) {
+    for name in FORMATS.iter().map(|f| f.file).chain(["texts.jsonl", GATE]) {
         folder.remove(name)?;
     }
     Ok(())
@@ -139,7 +146,8 @@ pub(super) fn table(measured: &Report, folder: &Folder) -> String {
     let page = folder.path().join("report.html");
     let last = if page.exists() { page } else { folder.path().to_owned() };
     let table = crate::report::table(measured, wire::width(), wire::color());
-    format!("{table}\nreport: {}\n", wire::harmless(&last.display().to_string()))
+    let gate = measured.gate.as_ref().map(gating::told).unwrap_or_default();
+    format!("{table}{gate}\nreport: {}\n", wire::harmless(&last.display().to_string()))
 }
 
 /// The summary, for `--json`.

@@ -116,6 +116,21 @@ impl Selection {
         unique(&presets)?;
         Ok(presets.into_iter().map(Arc::new).collect())
     }
+
+    /// Names of the rows that the user asked for by `--strategy` or made by
+    /// `--set`. `all` names every one but the controls.
+    pub(super) fn named(&self, presets: &[Arc<Preset>]) -> Vec<String> {
+        let all = self.strategy.iter().any(|name| name == "all");
+        // A preset in a file may have any name in it.
+        let loaded: Vec<String> =
+            self.strategy.iter().filter_map(|name| Some(load(name, &[]).ok()?.name)).collect();
+        let made = presets.len() - self.set.len();
+        let asked = |(at, preset): &(usize, &Arc<Preset>)| {
+            *at >= made || loaded.contains(&preset.name) || (all && !preset.control)
+        };
+        let each = presets.iter().enumerate().filter(asked);
+        each.map(|(_, preset)| preset.name.clone()).collect()
+    }
 }
 
 /// Two rows of one name could not be told apart.

@@ -459,6 +459,7 @@ pub fn manifest(windows: &[&str]) -> Manifest {
         agent_models: vec![RECORDED.into()],
         prices: prices(),
         profile: PROFILE,
+        named: Vec::new(),
         comparator: None,
         margin: crate::model::MARGIN,
         warnings: Vec::new(),

@@ -231,6 +231,10 @@ pub struct Manifest {
     pub prices: Prices,
     /// How fast everyone is taken to be where nothing was timed.
     pub profile: TimeProfile,
+    /// Presets that the user named: rules of a gate without a preset speak of
+    /// these (`semantics` 41).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub named: Vec<String>,
     /// The preset that others are tested against, where one was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparator: Option<String>,

@@ -7,7 +7,9 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::{Format, Source, number};
-use crate::model::{Forgetting, Interval, Manifest, PanelAgreement, PresetRow, Standing, Value};
+use crate::model::{
+    Forgetting, Gate, Interval, Manifest, PanelAgreement, PresetRow, Standing, Value,
+};
 
 pub(super) const FORMAT: Format = Format {
     name: "json",
@@ -37,6 +39,8 @@ struct Summary<'a> {
     /// The verdict in one paragraph.
     #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gate: Option<&'a Gate>,
     sentences: Vec<&'a str>,
     warnings: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,6 +96,7 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         equal_size: report.equal_size.iter().map(shown).collect(),
         variance: report.variance.iter().map(shown).collect(),
         verdict: report.verdict.as_ref().map(|verdict| verdict.0.as_str()),
+        gate: report.gate.as_ref(),
         sentences: report.sentences.iter().map(|s| s.0.as_str()).collect(),
         warnings: &report.warnings,
         panel: report.panel.as_ref(),

@@ -171,6 +171,7 @@ impl Kit {
                 prefill_per_s: 10_000.0,
                 decode_per_s: 50.0,
             },
+            named: Vec::new(),
             comparator: None,
             margin: crate::model::MARGIN,
             warnings: Vec::new(),

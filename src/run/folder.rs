@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::wordless;
-use crate::model::{CallRow, Cell, INSTRUMENT, Manifest, TranscriptFacts};
+use crate::model::{CallRow, Cell, Gate, INSTRUMENT, Manifest, TranscriptFacts};
 
 /// What went wrong with a run folder, and where.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +61,9 @@ struct Text {
     text: String,
 }
 
+/// What the gate of a run found.
+pub const GATE: &str = "gate.json";
+
 /// A run folder that is being written.
 #[derive(Debug)]
 pub struct Folder {
@@ -82,6 +85,8 @@ pub struct Loaded {
     pub cells: Vec<Cell>,
     /// Calls of real models.
     pub calls: Vec<CallRow>,
+    /// What its gate found, where it had one.
+    pub gate: Option<Gate>,
     /// Texts by hash; empty where they were left out on purpose.
     pub texts: BTreeMap<String, String>,
 }
@@ -97,9 +102,23 @@ impl Folder {
         let journal_path = path.join("cells.jsonl");
         let journal = File::create(&journal_path).map_err(io(&journal_path))?;
         let folder = Self { path: path.to_owned(), journal: Some(journal), wordless: false };
-        let json = serde_json::to_string_pretty(manifest).expect("plain data serialises");
-        folder.write("manifest.json", format!("{json}\n").as_bytes())?;
+        folder.write_manifest(manifest)?;
         Ok(folder)
+    }
+
+    /// Writes what the run was made of.
+    pub fn write_manifest(&self, manifest: &Manifest) -> Result<(), FolderError> {
+        self.write_pretty("manifest.json", manifest)
+    }
+
+    /// Writes what the run's gate found, so that it is shown again.
+    pub fn write_gate(&self, gate: &Gate) -> Result<(), FolderError> {
+        self.write_pretty(GATE, gate)
+    }
+
+    fn write_pretty(&self, name: &str, value: &impl Serialize) -> Result<(), FolderError> {
+        let json = serde_json::to_string_pretty(value).expect("plain data serialises");
+        self.write(name, format!("{json}\n").as_bytes())
     }
 
     /// A folder that keeps nothing, for a rehearsal.
@@ -218,11 +237,7 @@ impl Loaded {
         let file = path.join("manifest.json");
         let manifest = fs::read_to_string(&file).map_err(io(&file))?;
         same_instrument(&file, &manifest)?;
-        let manifest = serde_json::from_str(&manifest).map_err(|e| FolderError::Line {
-            path: file,
-            line: e.line(),
-            problem: e.to_string(),
-        })?;
+        let manifest = parsed(file, &manifest)?;
         let mut transcripts = Vec::new();
         let (mut cells, mut calls) = (Vec::new(), Vec::new());
         read_lines(&path.join("cells.jsonl"), |line: Line| match line {
@@ -230,6 +245,12 @@ impl Loaded {
             Line::Cell(cell) => cells.push(cell),
             Line::Call(call) => calls.push(call),
         })?;
+        let file = path.join(GATE);
+        let gate = match file.exists() {
+            true => Some(fs::read_to_string(&file).map_err(io(&file))?),
+            false => None,
+        };
+        let gate = gate.map(|gate| parsed(file, &gate)).transpose()?;
         let mut texts = BTreeMap::new();
         let file = path.join("texts.jsonl");
         if file.exists() {
@@ -237,8 +258,17 @@ impl Loaded {
                 texts.insert(line.hash, line.text);
             })?;
         }
-        Ok(Self { manifest, transcripts, cells, calls, texts })
+        Ok(Self { manifest, transcripts, cells, calls, gate, texts })
     }
+}
+
+/// A file of JSON.
+fn parsed<T: for<'de> Deserialize<'de>>(path: PathBuf, text: &str) -> Result<T, FolderError> {
+    serde_json::from_str(text).map_err(|e| FolderError::Line {
+        path,
+        line: e.line(),
+        problem: e.to_string(),
+    })
 }
 
 /// Runs of another version of the instrument hold other rows, and their

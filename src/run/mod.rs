@@ -16,7 +16,7 @@ mod wordless;
 pub use again::judge_again;
 pub use calibrate::{grade, questions, sample};
 pub use conduct::{Conduct, try_out};
-pub use folder::{Folder, FolderError, Loaded};
+pub use folder::{Folder, FolderError, GATE, Loaded};
 pub use observer::{Event, Observer};
 pub use pool::{Finished, Prepared, RunError, RunSpec, Sample, Seats, plan, prepare, run};
 pub use wordless::cell as without_words;

@@ -4,6 +4,7 @@ mod bench;
 mod crash;
 mod desk;
 mod determinism;
+mod gate;
 mod hostile;
 mod judge;
 mod llama;

@@ -10,6 +10,7 @@ use super::super::exit::{Exit, Failure};
 use super::super::report;
 use super::super::report::print;
 use super::{Counted, Seat, wait};
+use crate::gate::MAX_UNSCORED;
 use crate::model::{
     Answer, CallRow, Cell, Manifest, Report, Seat as Asker, Source, TranscriptFacts,
 };
@@ -42,7 +43,7 @@ pub(in crate::cli) fn run(arguments: &Again) -> Result<Exit, Failure> {
     check(&loaded)?;
     let out = out(path, arguments.out.as_deref())?;
     let (judge, exchange) = arguments.seat.fill(loaded.manifest.seed)?;
-    let Loaded { manifest, mut transcripts, mut cells, calls, texts } = loaded;
+    let Loaded { manifest, mut transcripts, mut cells, calls, texts, gate: _ } = loaded;
     let at_once = arguments.seat.line.concurrency();
     let counted = Counted::new(Arc::clone(&judge), said(&cells));
     wait(judge_again(&transcripts, &mut cells, &counted, at_once))?;
@@ -63,7 +64,7 @@ pub(in crate::cli) fn run(arguments: &Again) -> Result<Exit, Failure> {
     let formats = ["html", "csv", "json"].map(str::to_owned);
     report::write(&folder, &measured, Some(&texts), &formats)?;
     print(&shown(&measured, &folder, arguments.json))?;
-    Ok(match report::mostly_graded(&measured) {
+    Ok(match report::mostly_graded(&measured, MAX_UNSCORED) {
         true => ended,
         false => Exit::Incomplete,
     })

@@ -1,0 +1,92 @@
+//! What a run is made of, as its manifest keeps it.
+
+use std::sync::Arc;
+
+use crate::clock::PROFILE;
+use crate::dataset::Dataset;
+use crate::model::{INSTRUMENT, MARGIN, Manifest, OFFLINE, Prices, Provenance, Source};
+use crate::run::{RunSpec, Seats};
+use crate::strategy::Preset;
+use crate::tokens::Counter;
+
+fn title(datasets: &[Dataset]) -> String {
+    let names: Vec<&str> = datasets.iter().map(|d| d.name.as_str()).collect();
+    names.join("+")
+}
+
+/// What is known of a run before its seats are filled.
+pub(super) fn of_run(spec: &RunSpec, datasets: &[Dataset], counter: &Counter) -> Manifest {
+    let preset = |p: &Arc<Preset>| Provenance { name: p.name.clone(), hash: p.hash.clone() };
+    let files = datasets.iter().flat_map(|d| &d.files);
+    Manifest {
+        title: title(datasets),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        instrument: INSTRUMENT,
+        seed: spec.seed,
+        tokens: counter.describe(),
+        windows: spec.windows.iter().map(|w| w.label().to_owned()).collect(),
+        scaled: spec.scaled,
+        replicates: spec.replicates,
+        transcripts: files
+            .map(|(name, hash)| Provenance { name: name.clone(), hash: hash.clone() })
+            .collect(),
+        presets: spec.presets.iter().map(preset).collect(),
+        compactor: OFFLINE.to_owned(),
+        answerer: OFFLINE.to_owned(),
+        judge: OFFLINE.to_owned(),
+        embedder: None,
+        source: Source::Lexical,
+        agent_models: spec.agents.names(),
+        prices: priced(spec, datasets),
+        profile: PROFILE,
+        named: Vec::new(),
+        comparator: None,
+        margin: MARGIN,
+        warnings: datasets.iter().flat_map(|d| d.warnings.clone()).collect(),
+    }
+}
+
+/// The same with who sits in the seats.
+pub(super) fn with_seats(manifest: Manifest, spec: &RunSpec, seats: &Seats) -> Manifest {
+    Manifest {
+        compactor: seats.compactor.name().to_owned(),
+        answerer: seats.answerer.name().to_owned(),
+        judge: seats.judge.name().to_owned(),
+        embedder: embedder(spec, seats),
+        source: match (seats.answerer.source(), seats.judge.source()) {
+            (Source::Model, Source::Model) => Source::Model,
+            _ => Source::Lexical,
+        },
+        ..manifest
+    }
+}
+
+/// Who ranks closed sessions, where a preset searches them.
+fn embedder(spec: &RunSpec, seats: &Seats) -> Option<String> {
+    let searched = spec.presets.iter().any(|preset| preset.searches_sessions());
+    let name = seats.embedder.as_ref().map_or(OFFLINE, |embedder| embedder.name());
+    searched.then(|| name.to_owned())
+}
+
+/// What of the price list the run needs: the models that pay, those that the
+/// recordings name, and the one that compacts.
+fn priced(spec: &RunSpec, datasets: &[Dataset]) -> Prices {
+    let agents = &spec.agents;
+    let list = agents.list();
+    let transcripts = datasets.iter().flat_map(|d| &d.transcripts);
+    let payers = transcripts.flat_map(|t| {
+        let recorded = t.model.as_deref();
+        let aside = t.sidechains.iter().filter_map(|request| request.model.as_deref());
+        let aside = aside.map(|model| agents.recorded(Some(model)));
+        agents.of(recorded).into_iter().chain([agents.recorded(recorded)]).chain(aside)
+    });
+    let payers = payers.chain(spec.compactor.as_deref().cloned());
+    let models =
+        payers.filter_map(|agent| Some((agent.model.clone(), list.entry(&agent.model)?.clone())));
+    Prices {
+        name: list.name.clone(),
+        date: list.date.clone(),
+        hash: list.hash.clone(),
+        models: models.collect(),
+    }
+}

@@ -1,0 +1,81 @@
+//! A figure against a number: it is what was measured, and no interval makes
+//! it pass or fail.
+
+use super::measures::{self, Known};
+use super::rule::{Amount, Operator};
+use super::words;
+use crate::model::{Check, Finding, Interval, PresetRow, Standing, Value};
+
+/// What became of one row.
+pub fn check(
+    row: &PresetRow,
+    id: &str,
+    operator: Operator,
+    amount: Amount,
+    doubt: Option<String>,
+) -> Check {
+    let measure = measures::find(id).ok();
+    let (finding, reason) = match doubt {
+        Some(doubt) => (Finding::Missing, doubt),
+        None => found(row, id, operator, amount, measure),
+    };
+    Check {
+        dataset: row.dataset.clone(),
+        strategy: row.strategy.clone(),
+        window: row.window.clone(),
+        agent_model: row.agent_model.clone(),
+        measure: id.to_owned(),
+        value: row.number(id),
+        baseline: None,
+        interval: row.intervals.get(id).and_then(Interval::bounds),
+        transcripts: row.number("transcripts").unwrap_or(0.0) as u64,
+        finding,
+        reason,
+    }
+}
+
+fn found(
+    row: &PresetRow,
+    id: &str,
+    operator: Operator,
+    amount: Amount,
+    measure: Option<Known>,
+) -> (Finding, String) {
+    let limit = measure.and_then(|measure| Some((measure, measure.amount(amount).ok()?)));
+    let Some((measure, limit)) = limit else {
+        return (Finding::Missing, format!("`{id}` cannot be compared with `{amount}`"));
+    };
+    if row.standing == Standing::StandIn && measure.is_quality() {
+        return (Finding::Missing, STAND_IN.to_owned());
+    }
+    let figure = match row.values.get(id) {
+        Some(Value::Known(figure)) if figure.is_finite() => *figure,
+        Some(Value::Absent(reason)) => return (Finding::Missing, format!("no figure: {reason}")),
+        Some(_) => return (Finding::Missing, "no figure: it is not a number".to_owned()),
+        None => return (Finding::Missing, "no figure: nothing was asked".to_owned()),
+    };
+    let holds = operator.holds(figure, limit);
+    let reason = told(measure, figure, operator, limit, holds);
+    (if holds { Finding::Failed } else { Finding::Passed }, reason)
+}
+
+/// Why a stand-in's quality says nothing of the strategy (`measures` §6).
+const STAND_IN: &str = "offline stand-in: its quality is that of our summaries, so it is gated \
+                        against a baseline only; `--compactor MODEL` measures the strategy";
+
+/// `0.51 is below 0.8`; `0.91 is not below 0.8`.
+fn told(measure: Known, figure: f64, operator: Operator, limit: f64, holds: bool) -> String {
+    let words = match operator {
+        Operator::Below => "below",
+        Operator::AtMost => "at most",
+        Operator::Above => "above",
+        Operator::AtLeast => "at least",
+    };
+    let not = if holds { "" } else { "not " };
+    let (mut told, mut against) = (words::figure(measure, figure), words::figure(measure, limit));
+    if told == against && figure != limit {
+        // A hair apart: rounded they would contradict the finding.
+        (told, against) = (figure.to_string(), limit.to_string());
+    }
+    format!("{told} is {not}{words} {against}")
+}

@@ -1,0 +1,264 @@
+//! Reads a rule. The grammar stands in the module `gate`.
+
+use super::error::{RuleError, suggest};
+use super::measures::{self, KINDED};
+use super::rule::{AT, Amount, BASELINE, Limit, Mark, ON, Operator, Rule, in_word};
+use crate::model::ProbeKind;
+
+/// A rule with where its parts stand, so that what is wrong with them can be
+/// shown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parsed {
+    /// The rule.
+    pub rule: Rule,
+    /// As typed.
+    pub text: String,
+    /// Columns of its parts, from 1.
+    pub columns: Columns,
+}
+
+/// Columns of the parts of a rule, from 1; 0 where a part is not there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Columns {
+    /// Of the measure.
+    pub measure: usize,
+    /// Of the preset.
+    pub preset: usize,
+    /// Of the data set.
+    pub dataset: usize,
+    /// Of the window.
+    pub window: usize,
+    /// Of the limit.
+    pub limit: usize,
+}
+
+impl Parsed {
+    /// An error at a part of the rule.
+    pub fn error(&self, column: usize, problem: String, help: String) -> RuleError {
+        RuleError { rule: self.text.clone(), column: column.max(1), problem, help }
+    }
+}
+
+/// An example that is shown where a rule is beyond guessing.
+const EXAMPLE: &str = "write for example `continuity@lis < 80`, `recall[constraint] at 25% < 0.95` \
+                       or `cost_usd > baseline * 1.1`";
+
+/// Reads a rule as typed. Names of measures and kinds are checked; presets,
+/// data sets and windows are those of the run.
+pub fn parse(text: &str) -> Result<Parsed, RuleError> {
+    let mut cursor = Cursor { text, at: 0 };
+    let mut columns = Columns::default();
+    cursor.space();
+    columns.measure = cursor.column();
+    let measure = cursor.measure()?;
+    let (mut preset, mut dataset, mut window) = (None, None, None);
+    if cursor.take("@") {
+        columns.preset = cursor.column();
+        preset = Some(cursor.name("a preset")?);
+    }
+    loop {
+        cursor.space();
+        let start = cursor.column();
+        let word = cursor.word();
+        let (part, column) = match word {
+            "" => break,
+            ON => (&mut dataset, &mut columns.dataset),
+            AT => (&mut window, &mut columns.window),
+            other => {
+                let problem = format!("`{other}` is not expected here");
+                let help = format!(
+                    "`@PRESET` stands right behind the measure, then `{ON} DATASET` and \
+                     `{AT} WINDOW`, then the sign; {EXAMPLE}"
+                );
+                return Err(cursor.error_at(start, problem, help));
+            }
+        };
+        cursor.space();
+        if part.is_some() {
+            let problem = format!("`{word}` stands there twice");
+            return Err(cursor.error_at(start, problem, "say it once".to_owned()));
+        }
+        *column = cursor.column();
+        *part = Some(cursor.name(if word == ON { "a data set" } else { "a window" })?);
+    }
+    let operator = cursor.operator()?;
+    cursor.space();
+    columns.limit = cursor.column();
+    let limit = cursor.limit()?;
+    cursor.space();
+    if !cursor.rest().is_empty() {
+        let problem = format!("`{}` is not expected here", cursor.rest().trim_end());
+        return Err(cursor.error(problem, EXAMPLE));
+    }
+    let rule = Rule { measure, preset, dataset, window, operator, limit };
+    Ok(Parsed { rule, text: text.to_owned(), columns })
+}
+
+struct Cursor<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    fn column(&self) -> usize {
+        self.text[..self.at].chars().count() + 1
+    }
+
+    fn error(&self, problem: impl Into<String>, help: impl Into<String>) -> RuleError {
+        self.error_at(self.column(), problem, help)
+    }
+
+    fn error_at(
+        &self,
+        column: usize,
+        problem: impl Into<String>,
+        help: impl Into<String>,
+    ) -> RuleError {
+        let (problem, help) = (problem.into(), help.into());
+        RuleError { rule: self.text.to_owned(), column, problem, help }
+    }
+
+    /// Takes what `fits` as long as it does.
+    fn run(&mut self, fits: impl Fn(char) -> bool) -> &'a str {
+        let rest = self.rest();
+        let end = rest.find(|c| !fits(c)).unwrap_or(rest.len());
+        self.at += end;
+        &rest[..end]
+    }
+
+    fn space(&mut self) {
+        self.run(char::is_whitespace);
+    }
+
+    fn word(&mut self) -> &'a str {
+        self.run(in_word)
+    }
+
+    fn take(&mut self, sign: &str) -> bool {
+        let found = self.rest().starts_with(sign);
+        self.at += if found { sign.len() } else { 0 };
+        found
+    }
+
+    /// The measure with its kind, as the column is called.
+    fn measure(&mut self) -> Result<String, RuleError> {
+        let start = self.column();
+        let id = self.run(|c| c.is_alphanumeric() || "_-".contains(c));
+        if id.is_empty() {
+            return Err(self.error("a rule begins with a measure", EXAMPLE));
+        }
+        if !self.take("[") {
+            measures::find(id)
+                .map_err(|(problem, help)| self.error_at(start, problem, help))
+                .map(|_| id.to_owned())
+        } else if !KINDED.contains(&id) {
+            let problem = format!("`{id}` is not counted by kind of probe");
+            let help = format!("only {} are", KINDED.join(" and "));
+            Err(self.error_at(start, problem, help))
+        } else {
+            self.kind(id)
+        }
+    }
+
+    fn kind(&mut self, id: &str) -> Result<String, RuleError> {
+        self.space();
+        let start = self.column();
+        let kind = self.run(|c| in_word(c) && c != ']');
+        self.space();
+        if !self.take("]") {
+            return Err(self.error("the `]` behind the kind of probe is missing", EXAMPLE));
+        }
+        let column = format!("{id}_{kind}");
+        if ProbeKind::ALL.iter().any(|known| known.as_str() == kind)
+            && measures::find(&column).is_ok()
+        {
+            return Ok(column);
+        }
+        let kinds = ProbeKind::ALL.iter().map(|kind| kind.as_str());
+        let counted = kinds.filter(|kind| measures::find(&format!("{id}_{kind}")).is_ok());
+        let problem = format!("`{id}` has no kind of probe `{kind}`");
+        Err(self.error_at(start, problem, suggest(kind, counted)))
+    }
+
+    /// A word, or anything between quotes; a quote in them is written twice.
+    fn name(&mut self, what: &str) -> Result<String, RuleError> {
+        let start = self.column();
+        let Some(quote) = ["\"", "'"].into_iter().find(|quote| self.take(quote)) else {
+            let word = self.word();
+            if word.is_empty() {
+                return Err(self.error(format!("the name of {what} is missing"), EXAMPLE));
+            }
+            return Ok(word.to_owned());
+        };
+        let mut name = String::new();
+        loop {
+            name.push_str(self.run(|c| !quote.contains(c)));
+            if !self.take(quote) {
+                let problem = format!("the quote is never closed by another {quote}");
+                return Err(self.error_at(start, problem, EXAMPLE));
+            }
+            if !self.take(quote) {
+                return Ok(name);
+            }
+            name.push_str(quote);
+        }
+    }
+
+    fn operator(&mut self) -> Result<Operator, RuleError> {
+        let found = Operator::ALL.into_iter().find(|operator| self.take(operator.as_str()));
+        found.ok_or_else(|| self.error("one of `<`, `<=`, `>` and `>=` is missing", EXAMPLE))
+    }
+
+    fn limit(&mut self) -> Result<Limit, RuleError> {
+        if !self.take(BASELINE) {
+            return Ok(Limit::Figure(self.amount()?));
+        }
+        self.space();
+        let sign = ["-", "+", "*"].into_iter().find(|sign| self.take(sign));
+        let Some(sign) = sign else { return Ok(Limit::Baseline) };
+        self.space();
+        let start = self.column();
+        let amount = self.amount()?;
+        if amount.number.is_sign_negative() {
+            let help = "write the sign once, as in `baseline - 0.02`";
+            return Err(self.error_at(start, "a change is given without a sign of its own", help));
+        }
+        match sign {
+            "-" => Ok(Limit::BaselineLess(amount)),
+            "+" => Ok(Limit::BaselinePlus(amount)),
+            _ if amount.mark == Mark::Plain => Ok(Limit::BaselineTimes(amount.number)),
+            _ => Err(self.error_at(
+                start,
+                "a factor is a plain number",
+                "write for example `baseline * 1.1`",
+            )),
+        }
+    }
+
+    fn amount(&mut self) -> Result<Amount, RuleError> {
+        let start = self.column();
+        let missing = "a number, or `baseline`, is missing";
+        let negative = self.take("-");
+        let digits = self.run(|c| c.is_ascii_digit() || c == '.');
+        if digits.is_empty() {
+            return Err(self.error_at(start, missing, EXAMPLE));
+        }
+        let number: Option<f64> = digits.parse().ok().filter(|number: &f64| number.is_finite());
+        let Some(number) = number else {
+            let problem = format!("`{digits}` is no number");
+            return Err(self.error_at(start, problem, "write it like 0.95, 80 or 20k"));
+        };
+        let behind = self.column();
+        let mark = self.run(|c| c.is_alphanumeric() || c == '%');
+        let Some(mark) = Mark::ALL.into_iter().find(|known| known.as_str() == mark) else {
+            let problem = format!("`{mark}` behind a number is not known");
+            let help = "`%`, `k` (thousands), `M` (millions), `ms` and `s` are";
+            return Err(self.error_at(behind, problem, help));
+        };
+        Ok(Amount { number: if negative { -number } else { number }, mark })
+    }
+}

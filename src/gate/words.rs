@@ -1,0 +1,37 @@
+//! Figures as findings tell them.
+
+use super::measures::Known;
+use crate::measure::Unit;
+
+/// A figure of a measure: few digits, its unit where it has one.
+pub fn figure(measure: Known, x: f64) -> String {
+    match measure.unit() {
+        Some(Unit::Dollars) if x < 0.0 => format!("-${}", trimmed(-x, 4)),
+        Some(Unit::Dollars) => format!("${}", trimmed(x, 4)),
+        Some(Unit::Milliseconds) => format!("{} ms", trimmed(x, 1)),
+        Some(Unit::Tokens | Unit::Count) => trimmed(x, 1),
+        Some(Unit::Points) => trimmed(x, 2),
+        _ => trimmed(x, 4),
+    }
+}
+
+/// A difference, with its sign.
+pub fn difference(measure: Known, x: f64) -> String {
+    let text = figure(measure, x);
+    if x > 0.0 { format!("+{text}") } else { text }
+}
+
+/// At most so many decimals, no trailing zeros.
+fn trimmed(x: f64, decimals: usize) -> String {
+    let text = format!("{x:.decimals$}");
+    let text = match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.'),
+        false => &text,
+    };
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
+/// A count with its noun.
+pub fn counted(n: u64, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
