@@ -53,6 +53,16 @@ fn bca_of_values_that_are_all_alike_is_absent() {
 }
 
 #[test]
+fn the_cautious_bound_is_that_of_clopper_and_pearson_where_losses_are_all_or_nothing() {
+    // One-sided 95 % bounds on a share: 1 − 0.05^(1/20), and 2 of 40 by the
+    // fixtures.
+    close(cautious_lower(&singles(&[0.0; 20]), 1.0, 1), -(1.0 - 0.05_f64.powf(0.05)), 0.006);
+    let mut two = [0.0; 40];
+    two[..2].fill(-1.0);
+    close(cautious_lower(&singles(&two), 1.0, 1), -0.149_1, 0.006);
+}
+
+#[test]
 fn the_same_seed_draws_the_same() {
     let session = vec![SKEWED.to_vec()];
     assert_eq!(blocks(&session, 3), blocks(&session, 3));

@@ -208,7 +208,7 @@ fn each_agent_model_has_rows_of_its_own_that_differ_in_money_only() {
 }
 
 #[test]
-fn among_equals_the_cheaper_one_ranks_first() {
+fn among_equals_of_one_rank_the_cheaper_one_stands_first() {
     let references = |id: &str| {
         let mut built = facts(id).requests(&[300; 10]);
         for request in 0..10 {
@@ -223,7 +223,9 @@ fn among_equals_the_cheaper_one_ranks_first() {
     };
     let cells = vec![billed("a", 300, (0, 300, 0)), billed("b", 200, (200, 0, 0))];
     let report = run(vec![references("s")], cells);
-    assert_eq!((row(&report, "a").rank, row(&report, "b").rank), (Some(1), Some(2)));
+    let names: Vec<&str> = report.rows.iter().map(|row| row.strategy.as_str()).collect();
+    assert_eq!(names, ["a", "b", "a", "b"]);
+    assert_eq!((row(&report, "a").rank, row(&report, "b").rank), (Some(1), Some(1)));
 }
 
 #[test]

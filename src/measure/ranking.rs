@@ -1,6 +1,7 @@
 //! The order in which rows are printed, and who is ranked (`semantics` 40).
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use crate::model::{Manifest, PresetRow, Standing};
 
@@ -13,27 +14,48 @@ const SCALE: &[&str] = &["evidence", "empty", "id-list", "recorded"];
 /// windows and agent models as typed, then `full`, the ranked, the stand-ins,
 /// other controls.
 ///
-/// Ranked by the primary measure, then by the bill, then by tokens sent. A row that could not be
-/// scored, or with cells that failed, has no rank: it sat another exam.
+/// Ranked by the primary measure. Rows that are alike in every transcript share
+/// a rank and the next one counts them all (1, 2, 2, 4); among them the smaller
+/// bill stands first, then fewer tokens sent. A row that could not be scored,
+/// or with cells that failed, has no rank: it sat another exam.
 pub fn arrange(table: &mut [Entry], manifest: &Manifest, primary: &str) {
     table.sort_by(|a, b| {
         place(&a.row, manifest)
             .cmp(&place(&b.row, manifest))
             .then_with(|| by_merit(&a.row, &b.row, primary))
     });
-    let mut rank = 0;
-    let mut group: Option<(String, String, String)> = None;
-    for Entry { row, .. } in table {
-        let here = Some((row.dataset.clone(), row.window.clone(), row.agent_model.clone()));
-        if group != here {
-            group = here;
-            rank = 0;
+    let key = |row: &PresetRow| (row.dataset.clone(), row.window.clone(), row.agent_model.clone());
+    for group in table.chunk_by_mut(|a, b| key(&a.row) == key(&b.row)) {
+        rank(group, primary);
+    }
+}
+
+/// Gives the ranked rows of one table their places, those that are alike beside
+/// each other.
+fn rank(group: &mut [Entry], primary: &str) {
+    let is_ranked = |entry: &&Entry| {
+        let row = &entry.row;
+        row.standing == Standing::Ranked && row.number(primary).is_some() && row.failed.is_empty()
+    };
+    let alike = |a: &Entry, b: &Entry| {
+        a.row.number(primary) == b.row.number(primary) && a.scores == b.scores
+    };
+    let ranked: Vec<&Entry> = group.iter().filter(is_ranked).collect();
+    let first = |entry: &&Entry| ranked.iter().position(|other| alike(other, entry));
+    let firsts: BTreeMap<String, Option<usize>> =
+        ranked.iter().map(|entry| (entry.row.strategy.clone(), first(entry))).collect();
+    let first = |entry: &Entry| firsts.get(&entry.row.strategy).copied().flatten();
+    // Rows without a place stand around those with one: the sort is stable.
+    let places: Vec<usize> = (0..group.len()).filter(|at| first(&group[*at]).is_some()).collect();
+    let Some((from, to)) = places.first().zip(places.last()) else { return };
+    let ranked = &mut group[*from..=*to];
+    ranked.sort_by_key(first);
+    let mut place = 0;
+    for at in 0..ranked.len() {
+        if at == 0 || first(&ranked[at]) != first(&ranked[at - 1]) {
+            place = at as u32 + 1;
         }
-        let scored = row.number(primary).is_some() && row.failed.is_empty();
-        if row.standing == Standing::Ranked && scored {
-            rank += 1;
-            row.rank = Some(rank);
-        }
+        ranked[at].row.rank = Some(place);
     }
 }
 
@@ -70,4 +92,43 @@ fn by_merit(a: &PresetRow, b: &PresetRow, primary: &str) -> Ordering {
         .then_with(|| by("cost_usd"))
         .then_with(|| by("tokens_sent"))
         .then_with(|| a.strategy.cmp(&b.strategy))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::measure::testkit::{cell, facts, run};
+    use crate::model::TranscriptFacts;
+
+    fn session(id: &str) -> TranscriptFacts {
+        let mut builder = facts(id).requests(&[100; 10]);
+        for request in 0..10 {
+            builder = builder.reference(request, 5_000, None).reference(request, 5_000, None);
+        }
+        builder.build()
+    }
+
+    #[test]
+    fn rows_that_are_alike_in_every_transcript_share_a_rank() {
+        let kept = |id: &str, name: &str, kept: usize, tokens: u64| {
+            let states = "k".repeat(kept) + &"l".repeat(20 - kept);
+            cell(id, name).sent(&[tokens; 10]).states(&states).build()
+        };
+        // `other` has the same mean as the two that are alike, not the same scores.
+        let presets = [
+            ("best", [20, 20], 100),
+            ("dear", [10, 14], 90),
+            ("frugal", [10, 14], 50),
+            ("other", [14, 10], 70),
+            ("worst", [1, 1], 10),
+        ];
+        let cells = presets.iter().flat_map(|(name, [first, second], tokens)| {
+            [kept("s", name, *first, *tokens), kept("t", name, *second, *tokens)]
+        });
+        let report = run(vec![session("s"), session("t")], cells.collect());
+        let all = report.rows.iter().filter(|row| row.dataset == "ALL");
+        let ranks: Vec<(&str, Option<u32>)> =
+            all.map(|row| (row.strategy.as_str(), row.rank)).collect();
+        let expected = [("best", 1), ("frugal", 2), ("dear", 2), ("other", 4), ("worst", 5)];
+        assert_eq!(ranks, expected.map(|(name, rank)| (name, Some(rank))));
+    }
 }

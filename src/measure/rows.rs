@@ -7,7 +7,7 @@ use crate::model::{
     Value, VariancePart,
 };
 
-use super::against_full::{Difference, judge};
+use super::against_full::{Difference, Terms, judge};
 use super::aggregate::{Pooled, pool};
 use super::bootstrap::blocks;
 use super::cluster::{clusters, paired};
@@ -227,8 +227,9 @@ impl Builder<'_> {
         }
         let baseline = self.each(self.baseline?, self.primary);
         let pairs = paired(scores, &baseline);
-        let margin = self.manifest.margin * self.unit();
-        judge(&self.clusters(&pairs), margin, self.manifest.seed)
+        let (most, seed) = (self.unit(), self.manifest.seed);
+        let terms = Terms { margin: self.manifest.margin * most, most, seed };
+        judge(&self.clusters(&pairs), terms)
     }
 
     /// The largest value of the primary measure.

@@ -137,14 +137,15 @@ pub(super) fn t_quantile(p: f64, freedom: usize) -> f64 {
 }
 
 /// Upper bound of the two-sided 95 % Clopper–Pearson interval for a share of
-/// which `hits` of `n` were seen.
-pub fn clopper_pearson_upper(hits: usize, n: usize) -> f64 {
+/// which `hits` of `n` were seen. Neither need be whole: samples of clusters
+/// are as good as a smaller number of independent ones (Korn and Graubard 1998,
+/// "Confidence Intervals for Proportions with Small Expected Number of Positive
+/// Counts Estimated from Survey Data").
+pub fn clopper_pearson_upper(hits: f64, n: f64) -> f64 {
     if hits >= n {
         return 1.0;
     }
-    Beta::new((hits + 1) as f64, (n - hits) as f64)
-        .expect("both shapes are at least 1")
-        .inverse_cdf(0.975)
+    Beta::new(hits + 1.0, n - hits).expect("both shapes are above 0").inverse_cdf(0.975)
 }
 
 /// Quantile by linear interpolation between order statistics (type 7 of

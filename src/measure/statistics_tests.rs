@@ -33,13 +33,13 @@ fn the_minimal_detectable_difference_is_that_of_scipy() {
 
 #[test]
 fn the_clopper_pearson_bound_is_that_of_scipy() {
-    close(clopper_pearson_upper(0, 12), 0.264648469397);
-    close(clopper_pearson_upper(0, 20), 0.168433470983);
-    close(clopper_pearson_upper(1, 20), 0.248732762772);
-    close(clopper_pearson_upper(2, 20), 0.316982714019);
-    close(clopper_pearson_upper(3, 40), 0.203864748733);
-    close(clopper_pearson_upper(19, 20), 0.998734910502);
-    close(clopper_pearson_upper(5, 5), 1.0);
+    close(clopper_pearson_upper(0.0, 12.0), 0.264648469397);
+    close(clopper_pearson_upper(0.0, 20.0), 0.168433470983);
+    close(clopper_pearson_upper(1.0, 20.0), 0.248732762772);
+    close(clopper_pearson_upper(2.0, 20.0), 0.316982714019);
+    close(clopper_pearson_upper(3.0, 40.0), 0.203864748733);
+    close(clopper_pearson_upper(19.0, 20.0), 0.998734910502);
+    close(clopper_pearson_upper(5.0, 5.0), 1.0);
 }
 
 #[test]

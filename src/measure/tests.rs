@@ -411,7 +411,7 @@ fn rows_stand_full_first_then_ranked_then_stand_ins_then_controls() {
         ("full", None),
         ("best", Some(1)),
         ("thrifty", Some(2)),
-        ("lavish", Some(3)),
+        ("lavish", Some(2)),
         ("summary", None),
         ("empty", None),
         ("id-list", None),

@@ -81,19 +81,32 @@ impl<'a> Scene<'a> {
             (0, n) => format!(" and {}", counted(n, "needed fact")),
             (n, _) => format!(" and {}", counted(n, "question")),
         };
-        let judged = self.rows.iter().filter(|e| e.row.standing != Standing::Control);
-        let presets: BTreeSet<&str> = judged.map(|e| e.row.strategy.as_str()).collect();
-        let through = match presets.len() {
+        let presets = self.strategies(|row| row.standing != Standing::Control);
+        let through = match presets {
             0 => "the controls alone".to_owned(),
             n => counted(n, "strategy"),
         };
         let verb = if facts.len() == 1 { "was" } else { "were" };
+        let offline = self.strategies(|row| row.standing == Standing::StandIn);
+        let stand_ins = match offline {
+            n if n == 0 || n == presets => String::new(),
+            n => format!(
+                "; {n} of these have a model write summaries, which an offline stand-in wrote, and \
+                 are not ranked"
+            ),
+        };
         format!(
-            "{} with {}{asked} {verb} replayed through {through} at {}.",
+            "{} with {}{asked} {verb} replayed through {through} at {}{stand_ins}.",
             counted(facts.len(), "session"),
             counted(requests, "request"),
             listed(&self.windows())
         )
+    }
+
+    /// How many strategies have such a row.
+    fn strategies(&self, of: impl Fn(&PresetRow) -> bool) -> usize {
+        let rows = self.rows.iter().filter(|entry| of(&entry.row));
+        rows.map(|entry| entry.row.strategy.as_str()).collect::<BTreeSet<&str>>().len()
     }
 
     /// Labels of the windows, in printing order.

@@ -227,14 +227,19 @@ fn thin_exams(run: &Run<'_>) -> Vec<String> {
 /// What so few transcripts allow (`measures` §7).
 fn few_transcripts(run: &Run<'_>) -> Vec<String> {
     let n = run.rows.iter().filter_map(|e| e.row.number("n_clusters")).fold(0.0, f64::max);
-    let undecided = run.rows.iter().any(|e| e.row.verdict == Some(AgainstFull::Undecided));
+    let any = |verdict| run.rows.iter().any(|e| e.row.verdict == Some(verdict));
     let allows = match n as u64 {
         0 => return Vec::new(),
         1..=2 => "intervals speak of these sessions only, and nothing is decided",
         3..=5 => "every value is shown, and nothing is decided",
         6..=9 => "no preset can be called non-inferior",
         10..=19 => "non-inferior is provisional",
-        _ if undecided => "undecided rows may still differ by less than their mde",
+        _ if any(AgainstFull::ProvisionalNonInferior) => {
+            "where non-inferior is provisional, losses that are rare and heavy could still hide"
+        }
+        _ if any(AgainstFull::Undecided) => {
+            "undecided rows may still differ by less than their mde"
+        }
         _ => return Vec::new(),
     };
     let noun = if n == 1.0 { "session or project" } else { "sessions or projects" };

@@ -106,9 +106,10 @@ pub enum AgainstFull {
     Undecided,
     /// Worse than `full` by more than the margin.
     Inferior,
-    /// Within the margin, at 10–19 transcripts.
+    /// Within the margin, at 10 transcripts or more; losses that are rare and
+    /// heavy may have been missed.
     ProvisionalNonInferior,
-    /// Within the margin, at 20 or more.
+    /// Within the margin, at 20 or more, and enough for such losses to show.
     NonInferior,
 }
 

@@ -13,6 +13,7 @@ use crate::pricing::PriceList;
 
 mod answers;
 mod bills;
+mod certainty;
 mod checks;
 mod comparison;
 mod context_chart;
@@ -68,6 +69,7 @@ struct Page {
     compactions: Vec<sessions::Compactions>,
     session: String,
     with_texts: bool,
+    certainty: Option<certainty::Certainty>,
     checks: Vec<checks::Check>,
     check_summary: String,
     settings: Vec<(&'static str, String)>,
@@ -137,6 +139,7 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         compactions: longest.map_or_else(Vec::new, |t| sessions::compactions(source, t)),
         session: longest.map_or_else(String::new, |t| plain::line(&t.transcript)),
         with_texts: source.texts.is_some(),
+        certainty: certainty::certainty(report),
         check_summary: checks::summary(&checks),
         checks,
         settings: settings(report),
