@@ -18,7 +18,8 @@ pub(super) fn packed(data: &impl Serialize) -> String {
     base64(&encoder.finish().expect("memory takes every write"))
 }
 
-fn base64(bytes: &[u8]) -> String {
+/// Bytes in base64 with padding (RFC 4648 §4).
+pub(super) fn base64(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
         let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));

@@ -99,7 +99,7 @@ pub(super) fn answers(report: &Report, block: &block::Block<'_>) -> Option<Answe
 }
 
 /// Kinds that occur, with how many probes there are.
-fn kinds(report: &Report, dataset: &str) -> Vec<(ProbeKind, usize)> {
+pub(super) fn kinds(report: &Report, dataset: &str) -> Vec<(ProbeKind, usize)> {
     let mine = |name: &str| dataset == block::ALL || name == dataset;
     let facts = report.transcripts.iter().filter(|t| mine(&t.dataset));
     let probes: Vec<ProbeKind> =

@@ -1,27 +1,20 @@
-//! The page's comparison of one data set at one window: the ranked table and,
-//! folded away, every measure.
+//! The page's comparison of one data set at one window: a row per preset, with
+//! its figures, their spread drawn, and who beats it.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-use crate::model::{Interval, PresetRow, Standing, Value};
+use super::columns::{BY_PROBES, BY_REFERENCES, Reading};
+use super::{drawn, pareto};
+use crate::model::{Interval, PresetRow, ProbeKind, Standing, Value};
 use crate::report::{block, number, plain};
+
+pub(super) use super::columns::Lead;
 
 /// A heading of the table.
 pub(super) struct Head {
     pub(super) label: &'static str,
     /// What it means, for those who ask.
     pub(super) about: &'static str,
-}
-
-/// The figure that leads the table.
-pub(super) struct Lead {
-    id: &'static str,
-    pub(super) label: &'static str,
-    pub(super) about: &'static str,
-    /// Its largest value.
-    most: f64,
-    show: fn(f64) -> String,
-    readings: &'static [&'static Reading],
 }
 
 /// A cell of the table.
@@ -37,183 +30,35 @@ pub(super) struct Shown {
 
 /// A row of the table.
 pub(super) struct Row {
+    /// Its place; presets with the same figure share the best of theirs.
     pub(super) rank: String,
     pub(super) name: String,
+    /// Its standing, as the style sheet and the filters call it.
     pub(super) class: &'static str,
-    /// The leading figure in percent of its scale, for the bar.
-    pub(super) bar: Option<String>,
+    /// The leading figure and its spread, drawn; made of numbers alone.
+    pub(super) drawn: Option<String>,
     pub(super) figure: String,
     /// What is known of its spread; without a figure, why there is none.
     pub(super) spread: String,
-    /// What it rests on.
+    /// What it rests on, where that is not what most rows rest on.
     pub(super) basis: String,
     pub(super) sort: String,
     pub(super) cells: Vec<Shown>,
     pub(super) verdict: String,
+    /// Who beats it, or why there is no verdict.
+    pub(super) note: Option<String>,
+    pub(super) beaten: bool,
+    /// `continuity/recall` by kind of question, as the filter lists the kinds.
+    pub(super) kinds: String,
 }
 
-/// One measure over all presets of the table.
-pub(super) struct Measure {
-    pub(super) id: String,
-    pub(super) cells: Vec<String>,
+/// The rows of one table and what they have in common.
+pub(super) struct Rows {
+    pub(super) heads: Vec<Head>,
+    pub(super) rows: Vec<Row>,
+    /// What the figures rest on, unless a row says otherwise.
+    pub(super) basis: String,
 }
-
-/// A column between the leading figure and the verdict.
-struct Reading {
-    label: &'static str,
-    about: &'static str,
-    /// The measure whose absence says why there is nothing to read.
-    id: &'static str,
-    read: fn(&PresetRow) -> Option<(f64, String)>,
-    below: fn(&PresetRow) -> Option<String>,
-}
-
-/// Nothing stands below the figure.
-const ALONE: fn(&PresetRow) -> Option<String> = |_| None;
-
-fn read(row: &PresetRow, id: &str, show: fn(f64) -> String) -> Option<(f64, String)> {
-    row.number(id).map(|x| (x, show(x)))
-}
-
-const RECALL: Reading = Reading {
-    label: "recall",
-    about: "mean score of the questions, 0 to 1, whatever the whole conversation makes of them",
-    id: "recall",
-    read: |r| read(r, "recall", number::share),
-    below: ALONE,
-};
-const GONE: Reading = Reading {
-    label: "evidence gone",
-    about: "share of the questions whose answer stood in messages that are no longer sent in any form",
-    id: "evidence_gone",
-    read: |r| read(r, "evidence_gone", number::percent),
-    below: ALONE,
-};
-const FACTS: Reading = Reading {
-    label: "needed facts kept",
-    about: "of the specific things (paths, names, numbers) that the recorded agent went on to use, the share that is still there, 0 to 1",
-    id: "reference_recall",
-    read: |r| read(r, "reference_recall", number::share),
-    below: ALONE,
-};
-const GAIN: Reading = Reading {
-    label: "gain over recency",
-    about: "share kept beyond what the newest messages of the same mean size keep",
-    id: "recency_gain",
-    read: |r| read(r, "recency_gain", number::gain),
-    below: ALONE,
-};
-const PARTLY: Reading = Reading {
-    label: "partly kept",
-    about: "only the last part of the identifier is left (a file name without its path), or the bare word without what gave it meaning",
-    id: "reference_partial",
-    read: |r| {
-        let partial = r.number("reference_partial")?;
-        let sum = partial + r.number("reference_bare")?;
-        Some((sum, number::share(sum)))
-    },
-    below: ALONE,
-};
-const FOR_GOOD: Reading = Reading {
-    label: "lost for good",
-    about: "share of the lost facts that never stood in a tool result, so that no tool can fetch them again",
-    id: "irrecoverable",
-    read: |r| read(r, "irrecoverable", number::share),
-    below: ALONE,
-};
-const REFETCH: Reading = Reading {
-    label: "tokens to refetch",
-    about: "tokens of the tool results that would have to be read again for the other lost facts",
-    id: "refetch_tokens",
-    read: |r| read(r, "refetch_tokens", number::tokens),
-    below: ALONE,
-};
-const SENT: Reading = Reading {
-    label: "tokens sent",
-    about: "all tokens sent, as a multiple of what the whole conversation takes",
-    id: "token_savings",
-    read: |r| {
-        let share = block::token_share(r)?;
-        Some((share, number::multiple(share)))
-    },
-    below: ALONE,
-};
-const COST: Reading = Reading {
-    label: "session cost",
-    about: "what the sessions cost with the provider’s prompt cache as it was, compactions included; below it more or less than with the whole conversation. A star: the provider would refuse some of the requests, so nobody would get this bill",
-    id: "cost_usd",
-    read: |row| {
-        let usd = row.number("cost_usd")?;
-        let star = if block::overflows(row).is_some() { " *" } else { "" };
-        Some((usd, format!("{}{star}", number::dollars(usd))))
-    },
-    below: |row| {
-        let savings = row.number("cost_savings").filter(|_| row.strategy != "full")?;
-        Some(number::change(-savings))
-    },
-};
-const WAIT: Reading = Reading {
-    label: "wait p95",
-    about: "how long the user waits for a compaction, the longest but one of twenty; the model’s time only, modelled unless it was measured",
-    id: "blocking_ms_p95",
-    read: |r| read(r, "blocking_ms_p95", number::time),
-    below: ALONE,
-};
-const PEAK: Reading = Reading {
-    label: "peak",
-    about: "tokens of the largest request",
-    id: "peak_tokens",
-    read: |r| read(r, "peak_tokens", number::tokens),
-    below: ALONE,
-};
-const COMPACTIONS: Reading = Reading {
-    label: "compac\u{AD}tions",
-    about: "how often the context was compacted",
-    id: "compactions",
-    read: |r| read(r, "compactions", number::any),
-    below: ALONE,
-};
-const OVER: Reading = Reading {
-    label: "over the window",
-    about: "requests that the provider would have refused because they do not fit; nothing counts as kept there, controls apart",
-    id: "overflows",
-    read: |r| {
-        let n = r.number("overflows")?;
-        Some((n, if n > 0.0 { format!("{}×", number::any(n)) } else { "–".to_owned() }))
-    },
-    below: ALONE,
-};
-
-/// Where rows are ranked by what can be answered.
-static BY_PROBES: Lead = Lead {
-    id: "continuity",
-    label: "continuity",
-    about: "0 to 100, more is better: of what the whole conversation answers right, the part that the strategy still answers right, among the questions asked after it had compacted (“exposed”). full stands against itself and is 100: the upper end of the scale. empty, which remembers nothing, is the lower end",
-    most: 100.0,
-    show: |points| format!("{points:.0}"),
-    readings: &[&RECALL, &GONE, &FACTS, &COST, &SENT, &WAIT, &PEAK, &COMPACTIONS, &OVER],
-};
-
-/// Where there are no probes.
-static BY_REFERENCES: Lead = Lead {
-    id: "reference_recall",
-    label: "needed facts kept",
-    about: "0 to 1, more is better; behind it what is known of its spread. full keeps everything by definition, empty nothing: they are the ends of the scale",
-    most: 1.0,
-    show: number::share,
-    readings: &[
-        &GAIN,
-        &PARTLY,
-        &FOR_GOOD,
-        &REFETCH,
-        &COST,
-        &SENT,
-        &WAIT,
-        &PEAK,
-        &COMPACTIONS,
-        &OVER,
-    ],
-};
 
 /// What leads the tables of a report.
 pub(super) fn lead(primary: &str) -> &'static Lead {
@@ -221,47 +66,74 @@ pub(super) fn lead(primary: &str) -> &'static Lead {
 }
 
 impl Lead {
-    /// Headings between the leading figure and the verdict.
+    /// Every heading between the leading figure and the verdict.
     pub(super) fn heads(&self) -> Vec<Head> {
-        self.readings.iter().map(|r| Head { label: r.label, about: r.about }).collect()
+        self.readings.iter().map(|r| head(r)).collect()
     }
 
-    /// The rows of a table.
-    pub(super) fn rows(&self, rows: &[&PresetRow]) -> Vec<Row> {
+    /// The rows of a table. A column that no row can fill is left out: what is
+    /// missing is said below the table.
+    pub(super) fn rows(&self, rows: &[&PresetRow], kinds: &[ProbeKind]) -> Rows {
+        let any = |reading: &&&Reading| rows.iter().any(|row| (reading.read)(row).is_some());
+        let unknown = |reading: &&&Reading| rows.iter().any(|row| unread(row, reading.id).1);
+        let readings: Vec<&Reading> =
+            self.readings.iter().filter(|r| any(r) || unknown(r)).copied().collect();
         // Said once, below the table.
         let throughout = block::absent_throughout(rows, self.id).is_some();
-        rows.iter().map(|row| self.row(row, !throughout)).collect()
+        let axes: Vec<_> = rows.iter().map(|row| pareto::axes(row, self.id)).collect();
+        let beaten = pareto::beaten(&axes);
+        let common = common(rows.iter().map(|row| self.basis(row)));
+        let row = |(row, by): (&&PresetRow, &Option<usize>)| {
+            let by = by.map(|at| plain::line(&rows[at].strategy));
+            let mut made = self.row(row, &readings, !throughout);
+            if made.basis == common {
+                made.basis.clear();
+            }
+            made.rank = rank(row, rows, self.id);
+            made.beaten = by.is_some();
+            made.note = by.map(|by| format!("beaten by {by}")).or_else(|| idle(row));
+            made.kinds = by_kind(row, kinds);
+            made
+        };
+        Rows {
+            heads: readings.iter().map(|r| head(r)).collect(),
+            rows: rows.iter().zip(&beaten).map(row).collect(),
+            basis: common,
+        }
     }
 
-    fn row(&self, row: &PresetRow, says_why: bool) -> Row {
+    fn row(&self, row: &PresetRow, readings: &[&Reading], says_why: bool) -> Row {
         let figure = row.number(self.id);
-        let spread = match (row.intervals.get(self.id), row.values.get(self.id)) {
+        let interval = row.intervals.get(self.id);
+        let spread = match (interval, row.values.get(self.id)) {
             (Some(interval), _) => self.interval(row, interval),
             (None, Some(Value::Absent(reason))) if says_why => plain::line(reason),
             _ => String::new(),
         };
-        let cells = self.readings.iter().map(|reading| match (reading.read)(row) {
+        let cells = readings.iter().map(|reading| match (reading.read)(row) {
             Some((x, text)) => {
                 let below = (reading.below)(row);
                 Shown { text, sort: sort_key(Some(x)), below, reason: None }
             }
-            None => unread(row, reading.id),
+            None => unread(row, reading.id).0,
         });
         Row {
-            rank: row.rank.map_or(String::new(), |rank| rank.to_string()),
+            rank: String::new(),
             name: plain::line(&row.strategy),
             class: class(row.standing),
-            bar: figure.map(|x| format!("{:.1}", (x / self.most).clamp(0.0, 1.0) * 100.0)),
+            drawn: figure.map(|x| drawn::drawn(x, interval, self.most)),
             figure: figure.map_or_else(|| "–".to_owned(), self.show),
             spread,
             basis: self.basis(row),
             sort: sort_key(figure),
             cells: cells.collect(),
             verdict: block::verdict(row),
+            note: None,
+            beaten: false,
+            kinds: String::new(),
         }
     }
 
-    /// How much was asked, and how much of it could show a loss.
     fn basis(&self, row: &PresetRow) -> String {
         let (Some(probes), Some(sessions)) = (row.number("probes"), row.number("transcripts"))
         else {
@@ -302,15 +174,54 @@ impl Lead {
     }
 }
 
-/// A cell without a figure: why. What somebody knows and we do not is unknown.
-fn unread(row: &PresetRow, id: &str) -> Shown {
+fn head(reading: &Reading) -> Head {
+    Head { label: reading.label, about: reading.about }
+}
+
+/// What most rows say; the first of several.
+fn common(all: impl Iterator<Item = String>) -> String {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for basis in all.filter(|basis| !basis.is_empty()) {
+        *counts.entry(basis).or_default() += 1;
+    }
+    let most = counts.iter().rev().max_by_key(|(_, n)| **n);
+    most.map_or(String::new(), |(basis, _)| basis.clone())
+}
+
+/// The place of a row: the best among the ranked rows with the very same figure.
+fn rank(row: &PresetRow, rows: &[&PresetRow], id: &str) -> String {
+    let Some(own) = row.rank else { return String::new() };
+    let same =
+        |other: &&&PresetRow| other.number(id).is_some() && other.number(id) == row.number(id);
+    let shared = rows.iter().filter(same).filter_map(|other| other.rank).min();
+    shared.unwrap_or(own).to_string()
+}
+
+/// Why a ranked row has no verdict.
+fn idle(row: &PresetRow) -> Option<String> {
+    let never = row.number("compactions") == Some(0.0) && row.standing == Standing::Ranked;
+    (never && row.verdict.is_none()).then(|| match block::overflows(row) {
+        Some(_) => "it never compacted, not even over the window".to_owned(),
+        None => "it never compacted".to_owned(),
+    })
+}
+
+fn by_kind(row: &PresetRow, kinds: &[ProbeKind]) -> String {
+    let figure =
+        |id: &str, kind: &ProbeKind| sort_key(row.number(&format!("{id}_{}", kind.as_str())));
+    let each = kinds.iter().map(|k| format!("{}/{}", figure("continuity", k), figure("recall", k)));
+    each.collect::<Vec<String>>().join(" ")
+}
+
+/// A cell without a figure: why, and whether somebody knows what we do not.
+fn unread(row: &PresetRow, id: &str) -> (Shown, bool) {
     let reason = match row.values.get(id) {
         Some(Value::Absent(reason)) => Some(plain::line(reason)),
         _ => None,
     };
     let unknown = reason.as_ref().is_some_and(|reason| reason.starts_with("the price of "));
     let text = if unknown { "unknown" } else { "–" }.to_owned();
-    Shown { text, sort: String::new(), below: None, reason }
+    (Shown { text, sort: String::new(), below: None, reason }, unknown)
 }
 
 /// How the style sheet calls a standing.
@@ -326,41 +237,38 @@ fn sort_key(x: Option<f64>) -> String {
     x.and_then(number::plain).unwrap_or_default()
 }
 
-/// Every measure that at least one preset of the table has.
-pub(super) fn measures(rows: &[&PresetRow]) -> Vec<Measure> {
-    let ids: BTreeSet<&str> =
-        rows.iter().flat_map(|row| row.values.keys().map(String::as_str)).collect();
-    let known = |id: &&str| {
-        rows.iter().any(|row| !matches!(row.values.get(*id), None | Some(Value::Absent(_))))
-    };
-    ids.into_iter()
-        .filter(known)
-        .map(|id| Measure {
-            id: plain::line(id),
-            cells: rows.iter().map(|row| shown(row.values.get(id))).collect(),
-        })
-        .collect()
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::testkit::Kit;
 
-fn shown(value: Option<&Value>) -> String {
-    match value {
-        Some(Value::Known(x)) => number::any(*x),
-        Some(Value::Text(word)) => plain::line(word),
-        Some(Value::Absent(_)) | None => "–".to_owned(),
-    }
-}
-
-/// Measures that no preset of the table has, under their reason.
-pub(super) fn reasons(rows: &[&PresetRow]) -> Vec<(String, String)> {
-    let ids: BTreeSet<&str> =
-        rows.iter().flat_map(|row| row.values.keys().map(String::as_str)).collect();
-    let mut by_reason: Vec<(String, Vec<String>)> = Vec::new();
-    for id in ids {
-        let Some(reason) = block::absent_throughout(rows, id).map(plain::line) else { continue };
-        match by_reason.iter_mut().find(|(r, _)| *r == reason) {
-            Some((_, ids)) => ids.push(plain::line(id)),
-            None => by_reason.push((reason, vec![plain::line(id)])),
+    #[test]
+    fn presets_with_the_same_figure_share_a_rank() {
+        let mut report = Kit { windows: vec!["25%"], ..Kit::default() }.report();
+        for row in report.rows.iter_mut().filter(|row| row.rank >= Some(2)) {
+            row.values.insert("reference_recall".to_owned(), Value::Known(0.25));
         }
+        let rows: Vec<&PresetRow> = report.rows.iter().collect();
+        let made = lead("reference_recall").rows(&rows, &[]).rows;
+        let ranks: Vec<&str> = made.iter().map(|row| row.rank.as_str()).collect();
+        assert_eq!(ranks, ["", "", "1", "2", "2", ""]);
     }
-    by_reason.into_iter().map(|(reason, ids)| (ids.join(", "), reason)).collect()
+
+    #[test]
+    fn what_most_rows_rest_on_is_said_once() {
+        let all = ["3 probes", "", "2 probes", "2 probes"].map(str::to_owned);
+        assert_eq!(common(all.into_iter()), "2 probes");
+    }
+
+    #[test]
+    fn a_column_that_nobody_fills_is_left_out() {
+        let mut report = Kit { windows: vec!["25%"], ..Kit::default() }.report();
+        for row in &mut report.rows {
+            row.values.insert("recency_gain".to_owned(), Value::Absent("no reason".to_owned()));
+        }
+        let rows: Vec<&PresetRow> = report.rows.iter().collect();
+        let made = lead("reference_recall").rows(&rows, &[]);
+        assert!(made.heads.iter().all(|head| head.label != "gain over recency"));
+        assert!(made.rows.iter().all(|row| row.cells.len() == made.heads.len()));
+    }
 }

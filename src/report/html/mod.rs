@@ -1,5 +1,6 @@
 //! `report.html`: the comparison for people, in one file that needs no network
-//! and no script. With a script tables can be sorted and questions listed.
+//! and no script. With a script tables can be sorted and filtered, and questions
+//! listed.
 //!
 //! Everything that comes from recordings or presets reaches the page through the
 //! template's escaping, or through plotters' own inside drawings; only finished
@@ -7,26 +8,35 @@
 
 use askama::Template;
 
-use super::{Format, Source, block, plain, spend};
-use crate::model::{PresetRow, Prices, RECORDED, Report, Value};
+use super::{Format, Source, block, number, plain, spend};
+use crate::model::{ProbeKind, Report};
 use crate::pricing::PriceList;
 
 mod answers;
 mod bills;
+mod blind;
 mod certainty;
 mod checks;
+mod columns;
 mod comparison;
 mod context_chart;
 mod cost_chart;
+mod drawn;
 mod forgetting;
 mod forgetting_chart;
+mod gate;
 mod labels;
 mod loss_map;
+mod measures;
+mod pareto;
 mod placements;
+mod policy;
 mod probes;
 mod series;
 mod session_bills;
 mod sessions;
+mod settings;
+mod tradeoff;
 mod tradeoff_chart;
 mod validation;
 
@@ -38,23 +48,32 @@ pub(super) const FORMAT: Format = Format {
 };
 
 /// Limits that stand open at the top; the others are folded away below them.
-const LIMITS: usize = 4;
+const LIMITS: usize = 3;
+/// Characters of such a limit; the rest is folded away too.
+const LIMIT: usize = 200;
 
 #[derive(Template)]
 #[template(path = "page.html")]
 struct Page {
     title: String,
+    policy: String,
     headlines: Vec<String>,
+    verdict: Option<String>,
     sentences: Vec<String>,
-    limits: Vec<String>,
+    gate: Option<gate::Shown>,
+    limits: Vec<Limit>,
     more_limits: Vec<String>,
     failures: Vec<String>,
+    filters: Filters,
     lead: &'static comparison::Lead,
+    most: String,
+    margin: String,
     heads: Vec<comparison::Head>,
     answer_heads: &'static [answers::Head],
     probed: bool,
     tables: Vec<Table>,
-    charts: Vec<Chart>,
+    choices: Vec<Choices>,
+    charts: Vec<tradeoff::Chart>,
     forgetting: Vec<forgetting::Window>,
     probes: Option<probes::Probes>,
     bills: Option<session_bills::Bills>,
@@ -72,33 +91,53 @@ struct Page {
     certainty: Option<certainty::Certainty>,
     checks: Vec<checks::Check>,
     check_summary: String,
+    blind: Vec<blind::Line>,
+    measures: String,
     settings: Vec<(&'static str, String)>,
     transcripts: Vec<(String, String)>,
     presets: Vec<(String, String)>,
-    style: &'static str,
-    scripts: [&'static str; 2],
+    styles: &'static [&'static str],
+    scripts: &'static [&'static str],
+}
+
+/// A limit of the run.
+struct Limit {
+    head: String,
+    /// All of it, where the head is not.
+    whole: Option<String>,
+}
+
+/// What the tables can be filtered by; each table names its own by number.
+struct Filters {
+    windows: Vec<String>,
+    datasets: Vec<String>,
+    payers: Vec<String>,
+    kinds: Vec<&'static str>,
+}
+
+/// Window, data set and payer of a table, as numbers in [`Filters`].
+type Keys = (usize, usize, usize);
+
+struct Choices {
+    id: String,
+    keys: Keys,
+    dataset: String,
+    window: String,
+    payer: Option<String>,
+    found: pareto::Choices,
 }
 
 struct Table {
     id: String,
+    keys: Keys,
     dataset: String,
     window: String,
     payer: Option<String>,
+    heads: Vec<comparison::Head>,
     rows: Vec<comparison::Row>,
+    basis: String,
     answers: Option<answers::Answers>,
     notes: Vec<String>,
-    measures: Vec<comparison::Measure>,
-    reasons: Vec<(String, String)>,
-}
-
-struct Chart {
-    id: String,
-    name: String,
-    /// Against dollars, or why there are none.
-    dollars: Result<String, String>,
-    tokens: String,
-    /// Whether any ranked row may be on the frontier.
-    frontier: bool,
 }
 
 fn render(source: &Source<'_>) -> Vec<u8> {
@@ -111,20 +150,30 @@ fn render(source: &Source<'_>) -> Vec<u8> {
     let longest = sessions::longest(report);
     let others = report.transcripts.iter().filter(|t| longest.is_none_or(|l| !std::ptr::eq(l, *t)));
     let (more_contexts, sessions_left_out) = sessions::other_contexts(report, others);
-    let warnings = report.warnings.iter().map(|w| plain::line(w));
+    let warnings = || report.warnings.iter().map(|w| plain::line(w));
+    let kinds = answers::kinds(report, block::ALL);
+    let kinds: Vec<ProbeKind> = kinds.into_iter().map(|(kind, _)| kind).collect();
+    let names = Names::new(&blocks);
     let page = Page {
         title: plain::line(&report.title),
+        policy: policy::policy(),
         headlines: headlines(report, &blocks),
+        verdict: report.verdict.as_ref().map(|verdict| plain::line(&verdict.0)),
         sentences: report.sentences.iter().map(|s| plain::line(&s.0)).collect(),
-        limits: warnings.clone().take(LIMITS).collect(),
-        more_limits: warnings.skip(LIMITS).collect(),
+        gate: gate::gate(report),
+        limits: warnings().take(LIMITS).map(limit).collect(),
+        more_limits: warnings().skip(LIMITS).collect(),
         failures: failures(report),
+        filters: names.filters(report, &blocks, &kinds),
+        most: number::any(lead.most),
+        margin: (lead.show)(report.manifest.margin * lead.most),
         lead,
         heads: lead.heads(),
         answer_heads: &answers::HEADS,
         probed: report.transcripts.iter().any(|t| !t.probes.is_empty()),
-        tables: (0..blocks.len()).map(|at| table(report, lead, &blocks, at)).collect(),
-        charts: charts(report, &blocks, &colors),
+        tables: (0..blocks.len()).map(|at| table(report, lead, &blocks, at, &kinds)).collect(),
+        choices: choices(report, lead, &blocks),
+        charts: tradeoff::charts(report, &blocks, &colors),
         forgetting: forgetting::windows(report, &colors),
         probes: probes::probes(source),
         bills: longest.and_then(|t| session_bills::bills(report, t, &prices, &colors)),
@@ -142,13 +191,93 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         certainty: certainty::certainty(report),
         check_summary: checks::summary(&checks),
         checks,
-        settings: settings(report),
-        transcripts: provenance(&report.manifest.transcripts),
-        presets: provenance(&report.manifest.presets),
-        style: include_str!("../templates/style.css"),
-        scripts: [include_str!("../templates/script.js"), include_str!("../templates/probes.js")],
+        blind: blind::lines(report),
+        measures: measures::data(&blocks),
+        settings: settings::settings(report),
+        transcripts: settings::provenance(&report.manifest.transcripts),
+        presets: settings::provenance(&report.manifest.presets),
+        styles: policy::STYLES,
+        scripts: policy::SCRIPTS,
     };
     page.render().expect("writing to memory cannot fail").into_bytes()
+}
+
+/// What stands open of a limit, and all of it where that is more.
+fn limit(text: String) -> Limit {
+    let head = plain::shortened(&text, LIMIT);
+    Limit { whole: (head != text).then_some(text), head }
+}
+
+/// Windows, data sets and payers of the tables, in order.
+struct Names<'a> {
+    windows: Vec<&'a str>,
+    datasets: Vec<&'a str>,
+    payers: Vec<&'a str>,
+}
+
+impl<'a> Names<'a> {
+    fn new(blocks: &[block::Block<'a>]) -> Names<'a> {
+        let each = |read: fn(&block::Block<'a>) -> &'a str| {
+            let mut names: Vec<&str> = Vec::new();
+            for name in blocks.iter().map(read) {
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+            names
+        };
+        Names {
+            windows: each(|b| b.window),
+            datasets: each(|b| b.dataset),
+            payers: each(|b| b.agent_model),
+        }
+    }
+
+    fn keys(&self, block: &block::Block<'_>) -> Keys {
+        let at = |names: &[&str], name| names.iter().position(|n| *n == name).unwrap_or(0);
+        (
+            at(&self.windows, block.window),
+            at(&self.datasets, block.dataset),
+            at(&self.payers, block.agent_model),
+        )
+    }
+
+    fn filters(
+        &self,
+        report: &Report,
+        blocks: &[block::Block<'_>],
+        kinds: &[ProbeKind],
+    ) -> Filters {
+        let payer = |name: &&str| {
+            let block = blocks.iter().find(|b| b.agent_model == *name)?;
+            block::payer(report, block)
+        };
+        Filters {
+            windows: self.windows.iter().map(|w| block::window(w)).collect(),
+            datasets: self.datasets.iter().map(|d| plain::line(d)).collect(),
+            payers: self.payers.iter().filter_map(payer).collect(),
+            kinds: kinds.iter().map(|kind| kind.as_str()).collect(),
+        }
+    }
+}
+
+fn choices(
+    report: &Report,
+    lead: &'static comparison::Lead,
+    blocks: &[block::Block<'_>],
+) -> Vec<Choices> {
+    let names = Names::new(blocks);
+    let each = blocks.iter().enumerate().filter_map(|(at, block)| {
+        Some(Choices {
+            id: at.to_string(),
+            keys: names.keys(block),
+            dataset: plain::line(block.dataset),
+            window: block::window(block.window),
+            payer: block::payer(report, block),
+            found: pareto::choices(&block.rows, lead)?,
+        })
+    });
+    each.collect()
 }
 
 fn table(
@@ -156,24 +285,27 @@ fn table(
     lead: &comparison::Lead,
     blocks: &[block::Block<'_>],
     at: usize,
+    kinds: &[ProbeKind],
 ) -> Table {
     let block = &blocks[at];
     // What was answered is the same whoever pays.
     let same = |b: &block::Block<'_>| (b.dataset, b.window) == (block.dataset, block.window);
     let said = blocks[..at].iter().any(same);
+    let comparison::Rows { heads, rows, basis } = lead.rows(&block.rows, kinds);
     Table {
         id: format!("table-{at}"),
+        keys: Names::new(blocks).keys(block),
         dataset: plain::line(block.dataset),
         window: block::window(block.window),
         payer: block::payer(report, block),
-        rows: lead.rows(&block.rows),
+        heads,
+        rows,
+        basis,
         answers: if said { None } else { answers::answers(report, block) },
         notes: (block::starred(&block.rows).into_iter())
             .chain(block::recovered(&block.rows, &report.manifest))
             .chain(block::gaps(&block.rows))
             .collect(),
-        measures: comparison::measures(&block.rows),
-        reasons: comparison::reasons(&block.rows),
     }
 }
 
@@ -201,41 +333,6 @@ fn headlines(report: &Report, blocks: &[block::Block<'_>]) -> Vec<String> {
         .collect()
 }
 
-/// One chart per data set and payer, over all windows.
-fn charts(report: &Report, blocks: &[block::Block<'_>], colors: &series::Colors) -> Vec<Chart> {
-    let mut keys: Vec<(&str, &str)> = Vec::new();
-    for block in blocks {
-        if !keys.contains(&(block.dataset, block.agent_model)) {
-            keys.push((block.dataset, block.agent_model));
-        }
-    }
-    let each = keys.into_iter().enumerate().filter_map(|(at, key)| {
-        let mine: Vec<_> = blocks.iter().filter(|b| (b.dataset, b.agent_model) == key).collect();
-        let rows: Vec<&PresetRow> = mine.iter().flat_map(|b| b.rows.iter().copied()).collect();
-        let chart = |against| tradeoff_chart::chart(&rows, &report.primary, against, colors);
-        let tokens = chart(&tradeoff_chart::TOKENS)?;
-        let payer = mine.first().and_then(|block| block::payer(report, block));
-        let payer = payer.map_or(String::new(), |payer| format!(", {payer}"));
-        Some(Chart {
-            id: format!("tradeoff-{at}"),
-            name: format!("{}{payer}", plain::line(key.0)),
-            dollars: chart(&tradeoff_chart::DOLLARS).ok_or_else(|| no_dollars(&rows)),
-            tokens,
-            frontier: tradeoff_chart::has_frontier(&rows, &report.primary),
-        })
-    });
-    each.collect()
-}
-
-/// Why sessions have no cost.
-fn no_dollars(rows: &[&PresetRow]) -> String {
-    let reason = rows.iter().find_map(|row| match row.values.get("cost_usd") {
-        Some(Value::Absent(reason)) => Some(plain::line(reason)),
-        _ => None,
-    });
-    reason.unwrap_or_else(|| "the run has no bill".to_owned())
-}
-
 fn failures(report: &Report) -> Vec<String> {
     let failed = report.rows.iter().filter(|row| row.dataset != block::ALL);
     failed
@@ -246,46 +343,6 @@ fn failures(report: &Report) -> Vec<String> {
             })
         })
         .collect()
-}
-
-fn settings(report: &Report) -> Vec<(&'static str, String)> {
-    let manifest = &report.manifest;
-    let windows: Vec<String> = manifest.windows.iter().map(|w| block::window(w)).collect();
-    let embedder = manifest.embedder.iter().map(|name| ("embedder", plain::line(name)));
-    let mut all = vec![
-        ("recap", plain::line(&manifest.version)),
-        ("instrument", manifest.instrument.to_string()),
-        ("tokens", plain::line(&manifest.tokens)),
-        ("windows", windows.join(", ")),
-        ("thresholds scale with the window", if manifest.scaled { "yes" } else { "no" }.to_owned()),
-        ("replicates", manifest.replicates.to_string()),
-        ("seed", manifest.seed.to_string()),
-        ("compactor", plain::line(&manifest.compactor)),
-        ("answerer", plain::line(&manifest.answerer)),
-        ("judge", plain::line(&manifest.judge)),
-    ];
-    all.extend(embedder);
-    all.push(("billed as", agent_models(&manifest.agent_models)));
-    all.push(("prices", price_list(&manifest.prices)));
-    all
-}
-
-fn agent_models(asked: &[String]) -> String {
-    let name = |model: &String| match model.as_str() {
-        RECORDED => "the model that each recording names".to_owned(),
-        model => plain::line(model),
-    };
-    asked.iter().map(name).collect::<Vec<String>>().join(", ")
-}
-
-fn price_list(prices: &Prices) -> String {
-    let date =
-        prices.date.as_ref().map_or(String::new(), |date| format!(", {}", plain::line(date)));
-    format!("{}{date}", plain::line(&prices.name))
-}
-
-fn provenance(all: &[crate::model::Provenance]) -> Vec<(String, String)> {
-    all.iter().map(|p| (plain::line(&p.name), plain::line(&p.hash))).collect()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::report::svg::{self, Area, DRAWS};
 
 /// Okabe and Ito's palette, darkened where white paper needs it; lines are
 /// named beside them, so colour only tells neighbours apart.
-const PALETTE: [RGBColor; 8] = [
+pub(super) const PALETTE: [RGBColor; 8] = [
     RGBColor(0x00, 0x6B, 0xA6),
     RGBColor(0xB3, 0x54, 0x00),
     RGBColor(0x00, 0x7A, 0x5A),
@@ -47,6 +47,62 @@ impl Colors {
     }
 }
 
+/// The form of a mark, so that no line rests on its colour alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    Circle,
+    Square,
+    Triangle,
+    Diamond,
+}
+
+impl Shape {
+    /// Every form, in the order in which lines take them.
+    pub(super) const ALL: [Shape; 4] =
+        [Shape::Circle, Shape::Square, Shape::Triangle, Shape::Diamond];
+
+    /// Its corners around a point; none for a circle.
+    fn corners(self, (x, y): (i32, i32), r: i32) -> Vec<(i32, i32)> {
+        match self {
+            Shape::Circle => Vec::new(),
+            Shape::Square => vec![(x - r, y - r), (x + r, y - r), (x + r, y + r), (x - r, y + r)],
+            Shape::Triangle => vec![(x, y - r - 1), (x + r + 1, y + r), (x - r - 1, y + r)],
+            Shape::Diamond => {
+                vec![(x, y - r - 2), (x + r + 2, y), (x, y + r + 2), (x - r - 2, y)]
+            }
+        }
+    }
+}
+
+/// A mark of any form: filled, hollow or hatched as [`mark`] is.
+pub(super) fn shape(
+    area: &Area<'_>,
+    at: (i32, i32),
+    radius: i32,
+    color: RGBColor,
+    (standing, shape): (Standing, Shape),
+    hollow: bool,
+) {
+    let mut corners = shape.corners(at, radius);
+    let Some(first) = corners.first().copied() else {
+        return mark(area, at, radius, color, standing, hollow);
+    };
+    let fill = fill(color, standing, hollow);
+    area.draw(&Polygon::new(corners.clone(), fill.filled())).expect(DRAWS);
+    if fill != color {
+        corners.push(first);
+        area.draw(&PathElement::new(corners, color.stroke_width(2))).expect(DRAWS);
+    }
+}
+
+fn fill(color: RGBColor, standing: Standing, hollow: bool) -> RGBColor {
+    match standing {
+        _ if hollow => svg::PAPER,
+        Standing::StandIn => svg::HATCH,
+        Standing::Ranked | Standing::Control => color,
+    }
+}
+
 /// Filled: ranked. Hollow: with a doubt that the legend names. Hatched: stand-in. Grey: control.
 pub(super) fn mark(
     area: &Area<'_>,
@@ -56,11 +112,7 @@ pub(super) fn mark(
     standing: Standing,
     hollow: bool,
 ) {
-    let fill = match standing {
-        _ if hollow => svg::PAPER,
-        Standing::StandIn => svg::HATCH,
-        Standing::Ranked | Standing::Control => color,
-    };
+    let fill = fill(color, standing, hollow);
     area.draw(&Circle::new(at, radius, fill.filled())).expect(DRAWS);
     if fill != color {
         area.draw(&Circle::new(at, radius, color.stroke_width(2))).expect(DRAWS);

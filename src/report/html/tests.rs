@@ -1,4 +1,5 @@
 use crate::model::{CellOutcome, Standing, Value};
+use crate::report::packed::unpacked;
 use crate::report::testkit::{Kit, validation};
 use crate::report::{Source, Texts};
 
@@ -79,6 +80,8 @@ pub(super) fn tags(page: &str) -> Vec<&str> {
         "bdi",
         "body",
         "br",
+        "button",
+        "caption",
         "circle",
         "code",
         "dd",
@@ -87,6 +90,7 @@ pub(super) fn tags(page: &str) -> Vec<&str> {
         "div",
         "dl",
         "dt",
+        "fieldset",
         "figcaption",
         "figure",
         "g",
@@ -100,10 +104,14 @@ pub(super) fn tags(page: &str) -> Vec<&str> {
         "i",
         "input",
         "label",
+        "legend",
         "li",
         "line",
         "main",
         "meta",
+        "nav",
+        "option",
+        "output",
         "p",
         "path",
         "pattern",
@@ -113,6 +121,7 @@ pub(super) fn tags(page: &str) -> Vec<&str> {
         "rect",
         "script",
         "section",
+        "select",
         "small",
         "span",
         "style",
@@ -128,15 +137,15 @@ pub(super) fn tags(page: &str) -> Vec<&str> {
         "tr",
         "ul",
     ];
-    let markup = |from: &str, to: &str, page: &str| {
-        let start = page.find(from).unwrap() + from.len();
-        let end = start + page[start..].find(to).unwrap();
-        (start, end)
-    };
-    let script = markup("<script>", "</script>", page);
+    let scripts: Vec<(usize, usize)> = page
+        .match_indices("<script>")
+        .map(|(at, open)| (at + open.len(), at + page[at..].find("</script>").unwrap()))
+        .collect();
     let mut out = Vec::new();
     for (at, _) in page.match_indices('<') {
-        if (script.0..script.1).contains(&at) || page[at..].starts_with("<!DOCTYPE html>") {
+        if scripts.iter().any(|s| (s.0..s.1).contains(&at))
+            || page[at..].starts_with("<!DOCTYPE html>")
+        {
             continue;
         }
         let tag = &page[at + 1..at + page[at..].find('>').expect("a tag ends")];
@@ -153,8 +162,12 @@ fn text_from_recordings_and_presets_never_becomes_markup() {
     let page = page(&report, Some(&texts));
     let tags = tags(&page);
     let scripts: Vec<&&str> = tags.iter().filter(|t| t.starts_with("script")).collect();
-    let data = "script type=\"application/octet-stream\" id=\"probe-data\"";
-    assert_eq!(scripts, [&data, &"script"], "the data and the page's own");
+    let own = scripts.iter().filter(|tag| ***tag == "script").count();
+    assert_eq!(own, policy::SCRIPTS.len(), "the page's own");
+    let data = scripts.iter().filter(|tag| ***tag != "script");
+    for tag in data {
+        assert!(tag.starts_with("script type=\"application/octet-stream\" id=\""), "{tag}");
+    }
     for tag in &tags {
         assert!(tag.matches('"').count() % 2 == 0, "an attribute is torn: <{tag}>");
         // Outside of quoted values no handler may stand.
@@ -164,6 +177,12 @@ fn text_from_recordings_and_presets_never_becomes_markup() {
     let control = |c: char| c.is_control() && c != '\n' && c != '\t';
     assert!(!page.contains(control), "a control character is left");
     assert!(!page.contains(['\u{202E}', '\u{2066}']), "a direction override is left");
+}
+
+/// What the script reads of every measure.
+fn measured(page: &str) -> String {
+    let block = page.split_once("id=\"measure-data\">").unwrap().1;
+    unpacked(block.split_once("</script>").unwrap().0).to_string()
 }
 
 #[test]
@@ -180,9 +199,6 @@ fn hostile_text_is_shown_in_every_place_and_not_dropped() {
         "window",
         "hash",
         "failed",
-        "measure",
-        "word",
-        "reason",
         "tool",
         "mechanism",
         "trigger",
@@ -199,6 +215,10 @@ fn hostile_text_is_shown_in_every_place_and_not_dropped() {
     for place in places {
         let escaped = [format!("{place}&#60;script&#62;"), format!("{place}&lt;script&gt;")];
         assert!(escaped.iter().any(|e| page.contains(e)), "{place} is not on the page");
+    }
+    let packed = measured(&page);
+    for place in ["measure", "word", "reason"] {
+        assert!(packed.contains(&format!("{place}<script>")), "{place} is not in the measures");
     }
 }
 
@@ -234,10 +254,10 @@ fn what_a_newcomer_must_not_miss_is_on_the_page() {
         "data-sort=\"37\">37×</td>",
         "failed: fifo at window 200k: session-0: result `call-9` has no call",
         "2 lines of session-1 were left out: torn last line",
-        "cost_usd_refetch: no price list was given",
     ] {
         assert!(page.contains(words), "{words}");
     }
+    assert!(measured(&page).contains("[\"cost_usd_refetch\",\"no price list was given\"]"));
 }
 
 #[test]
@@ -254,7 +274,10 @@ fn every_drawing_is_announced_in_words() {
     let page = page(&Kit::default().report(), None);
     let drawings = page.matches("<svg ").count();
     let announced = page.matches("role=\"img\" aria-label=\"").count();
-    assert_eq!(drawings, announced + page.matches("aria-hidden=\"true\"><circle").count() + 1);
+    let marks = page.matches("<svg viewBox=\"0 0 16 16\" aria-hidden=\"true\">").count();
+    let cells = page.matches(" viewBox=\"0 0 108 14\" aria-hidden=\"true\">").count();
+    // What is hidden stands in words beside it; one more holds the hatch.
+    assert_eq!(drawings, announced + marks + cells + 1);
     assert!(page.contains("aria-label=\"Loss map of prune: at the last request 55 % verbatim"));
 }
 
@@ -264,7 +287,7 @@ fn a_report_of_nothing_is_still_a_page() {
     report.sentences.clear();
     let page = page(&report, None);
     tags(&page);
-    assert!(page.contains("<h2>Settings</h2>"));
+    assert!(page.contains("<h2>Settings and versions</h2>"));
 }
 
 #[test]
@@ -324,22 +347,27 @@ fn contrast(a: &str, b: &str) -> f64 {
     (a.max(b) + 0.05) / (a.min(b) + 0.05)
 }
 
+/// A colour of the style sheet in both themes.
+fn themes<'a>(style: &'a str, name: &str) -> [&'a str; 2] {
+    let start = format!("--{name}: light-dark(");
+    let at = style.find(&start).unwrap_or_else(|| panic!("{name} is no colour")) + start.len();
+    let mut pair = style[at..].split(')').next().unwrap().split(", ");
+    [pair.next().unwrap(), pair.next().unwrap()]
+}
+
 #[test]
 fn words_and_marks_have_the_contrast_of_wcag_aa_in_both_themes() {
     let style = include_str!("../templates/style.css");
-    let (light, dark) = style.split_once("prefers-color-scheme: dark").unwrap();
-    for theme in [light, dark] {
-        let color = |name: &str| {
-            let at = theme.find(&format!("--{name}: #")).unwrap() + name.len() + 4;
-            &theme[at..at + 7]
-        };
-        for (words, paper) in [("ink", "paper"), ("muted", "paper"), ("muted", "soft")] {
-            let ratio = contrast(color(words), color(paper));
-            assert!(ratio >= 4.5, "{words} on {paper}: {ratio:.2}");
-        }
-        for mark in ["accent", "over", "limit", "verbatim"] {
-            let ratio = contrast(color(mark), color("paper"));
-            assert!(ratio >= 3.0, "{mark} on paper: {ratio:.2}");
+    let words = ["ink", "muted", "accent", "over", "good", "doubt"];
+    let marks = ["accent", "over", "good", "doubt", "limit", "beaten", "verbatim"];
+    for theme in [0, 1] {
+        let color = |name: &str| themes(style, name)[theme];
+        for paper in ["paper", "soft"] {
+            let pairs = words.map(|name| (name, 4.5)).into_iter().chain(marks.map(|m| (m, 3.0)));
+            for (name, least) in pairs {
+                let ratio = contrast(color(name), color(paper));
+                assert!(ratio >= least, "{name} on {paper}, theme {theme}: {ratio:.2}");
+            }
         }
         let states = ["verbatim", "folded", "edited", "gone"].map(color);
         for (at, a) in states.iter().enumerate() {
@@ -348,6 +376,77 @@ fn words_and_marks_have_the_contrast_of_wcag_aa_in_both_themes() {
             }
         }
     }
+}
+
+#[test]
+fn every_colour_of_a_line_is_seen_in_both_themes() {
+    let style = include_str!("../templates/style.css");
+    let paper = themes(style, "paper");
+    for color in series::PALETTE {
+        let hex = format!("#{:02X}{:02X}{:02X}", color.0, color.1, color.2);
+        let start = format!("[stroke=\"{hex}\"] {{ stroke: light-dark(");
+        let at = style.find(&start).unwrap_or_else(|| panic!("{hex} has no rule")) + start.len();
+        let mut pair = style[at..].split(')').next().unwrap().split(", ");
+        for paper in paper {
+            let ratio = contrast(pair.next().unwrap(), paper);
+            assert!(ratio >= 3.0, "{hex} on {paper}: {ratio:.2}");
+        }
+    }
+}
+
+#[test]
+fn the_policy_names_the_scripts_and_styles_as_they_stand_on_the_page() {
+    let page = page(&Kit::default().report(), None);
+    let policy = page.split_once("Content-Security-Policy\" content=\"").unwrap().1;
+    let policy = policy.split_once('"').unwrap().0;
+    assert!(!policy.replace("style-src-attr 'unsafe-inline'", "").contains("unsafe"), "{policy}");
+    for (open, close, all) in
+        [("<script>", "</script>", policy::SCRIPTS), ("<style>", "</style>", policy::STYLES)]
+    {
+        let found: Vec<&str> =
+            page.split(open).skip(1).map(|part| part.split_once(close).unwrap().0).collect();
+        assert_eq!(found, all, "what is hashed is what is there, to the byte");
+    }
+}
+
+#[test]
+fn a_verdict_stands_first_and_the_gate_with_it() {
+    let mut report = Kit::default().report();
+    assert!(page(&report, None).contains("<h2 id=\"verdict\">In short</h2>"));
+    report.verdict = Some(crate::model::Sentence("Take prune.".to_owned()));
+    report.gate = Some(crate::model::Gate {
+        baseline: None,
+        undecided: crate::model::UndecidedPolicy::Incomplete,
+        rules: Vec::new(),
+    });
+    let page = page(&report, None);
+    let places =
+        ["<h1>", "Take prune.", "Gate passed:", "How far to trust it", "id=\"comparison\""];
+    let at = places.map(|words| page.find(words).expect(words));
+    assert!(at.is_sorted(), "{at:?}");
+}
+
+#[test]
+fn who_is_beaten_is_said_in_the_table_and_kept_out_of_the_choices() {
+    let mut report = Kit { windows: vec!["25%"], ..Kit::default() }.report();
+    for (name, usd, kept, wait) in
+        [("prune", 4.0, 0.8, 10.0), ("fifo", 5.0, 0.7, 10.0), ("sliding-window", 2.0, 0.3, 0.0)]
+    {
+        let row = report.rows.iter_mut().find(|row| row.strategy == name).unwrap();
+        for (id, x) in [
+            ("cost_usd", usd),
+            ("reference_recall", kept),
+            ("blocking_ms_p95", wait),
+            ("overflows", 0.0),
+        ] {
+            row.values.insert(id.to_owned(), Value::Known(x));
+        }
+    }
+    let page = page(&report, None);
+    let choices = page.split_once("id=\"choices\"").unwrap().1.split_once("</section>").unwrap().0;
+    assert!(choices.contains("<bdi>prune</bdi>") && choices.contains("<bdi>sliding-window</bdi>"));
+    assert!(!choices.contains("<bdi>fifo</bdi>"), "{choices}");
+    assert!(page.contains("beaten by prune</small>"));
 }
 
 #[test]
@@ -367,8 +466,9 @@ fn the_bill_is_on_the_page_and_can_be_told_without_a_script() {
         assert!(page.contains(words), "{words}");
     }
     // Each pair of drawings is chosen by radio buttons of its own.
-    let checked = page.matches("type=\"radio\"").count();
-    assert_eq!(page.matches(" checked>").count() * 2, checked);
+    let drawn = page.split_once("id=\"chart\"").unwrap().1;
+    let checked = drawn.matches("type=\"radio\"").count();
+    assert_eq!(drawn.matches(" checked>").count() * 2, checked);
     assert!(!page.contains("One memory in two places"), "one placement alone");
 }
 

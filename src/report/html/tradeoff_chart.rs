@@ -1,301 +1,344 @@
-//! The leading figure (continuity, or reference recall) against dollars, or
-//! against tokens sent: a point per preset and window, named where it stands, and
-//! a line through those that no other one beats in both (`measures` §8).
+//! The one chart, drawn (`measures` §8): quality against dollars or tokens, with
+//! intervals, the ends of the scale, and what plain recency keeps.
 
-use std::collections::BTreeMap;
+use std::fmt::Write;
 
 use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use super::comparison::Lead;
 use super::labels::{self, Label};
-use super::series::{Colors, mark};
-use crate::model::{PresetRow, Standing};
+use super::series::{self, Shape};
+use super::tradeoff::{Against, Point, Series, frontier, is_scale};
+use crate::model::{Interval, Standing};
 use crate::report::svg::{self, Area, Chart, DRAWS};
-use crate::report::{block, number, plain};
+use crate::report::{block, plain};
 
-const SIZE: (u32, u32) = (760, 460);
+const SIZE: (u32, u32) = (820, 480);
 const FONT: f64 = 13.0;
 const RADIUS: i32 = 6;
+/// Radius of those that are not named.
+const SMALL: i32 = 4;
 /// Characters of a name in the chart.
 const NAME: usize = 36;
+/// Lines up to which each has its name, grey or not.
+const NAMED: usize = 16;
+/// How far apart the ends are from which a scale is logarithmic.
+const WIDE: f64 = 10.0;
 
-struct Series<'a> {
-    row: &'a PresetRow,
-    points: Vec<Point>,
-}
-
-/// One window of a preset.
+/// The horizontal scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Point {
-    /// Dollars, or share of `full`'s tokens.
-    x: f64,
-    /// The leading figure.
-    y: f64,
-    /// Whether requests overflow.
-    over: bool,
-    /// Whether another one is as good for less, or better for as much.
-    dominated: bool,
+struct Scale {
+    /// In powers of ten.
+    log: bool,
+    /// Ends, as drawn.
+    from: f64,
+    to: f64,
 }
 
-/// What quality is held against.
-pub(super) struct Against {
-    words: &'static str,
-    axis: &'static str,
-    read: fn(&PresetRow) -> Option<f64>,
-    show: fn(f64) -> String,
-    /// The scale reaches at least this far.
-    least: f64,
+impl Scale {
+    /// Logarithmic where the points lie more than ten times apart.
+    fn new(xs: &[f64]) -> Scale {
+        let least = xs.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = xs.iter().copied().fold(0.0, f64::max);
+        if least > 0.0 && most > WIDE * least {
+            let room = (most / least).log10() * 0.05;
+            return Scale { log: true, from: least.log10() - room, to: most.log10() + room };
+        }
+        Scale { log: false, from: 0.0, to: most.max(1e-6) * 1.08 }
+    }
+
+    /// Where a value stands; nothing below the start of a logarithmic scale.
+    fn at(self, x: f64) -> Option<f64> {
+        let at = if self.log { x.log10() } else { x };
+        (at.is_finite() && at >= self.from && at <= self.to).then_some(at)
+    }
+
+    /// Round values of a logarithmic scale: 1, 2 and 5 in every power of ten, or
+    /// the powers alone where there are many.
+    fn ticks(self) -> Vec<f64> {
+        let steps: &[f64] = if self.to - self.from > 2.5 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+        let powers = self.from.floor() as i32..=self.to.ceil() as i32;
+        let all = powers.flat_map(|power| steps.iter().map(move |s| s * 10f64.powi(power)));
+        all.filter(|x| self.at(*x).is_some()).collect()
+    }
 }
 
-/// What the sessions cost, compactions included.
-pub(super) static DOLLARS: Against = Against {
-    words: "what its sessions cost",
-    axis: "cost of all sessions, compactions included",
-    read: |row| row.number("cost_usd"),
-    show: number::dollars,
-    least: 1e-6,
-};
-/// What is sent.
-pub(super) static TOKENS: Against = Against {
-    words: "the share of tokens that it sends",
-    axis: "tokens sent, as a share of the whole conversation",
-    read: block::token_share,
-    show: number::percent,
-    least: 1.0,
-};
-
-/// The figure that leads the table.
-struct Figure {
-    id: &'static str,
-    axis: &'static str,
-    label: &'static str,
-    /// Its largest value.
-    most: f64,
-    show: fn(f64) -> String,
-}
-
-const CONTINUITY: Figure = Figure {
-    id: "continuity",
-    axis: "continuity",
-    label: "Continuity of every preset",
-    most: 100.0,
-    show: |points| format!("{points:.0}"),
-};
-const REFERENCES: Figure = Figure {
-    id: "reference_recall",
-    axis: "needed facts kept",
-    label: "Reference recall of every preset",
-    most: 1.0,
-    show: |share| format!("{share:.1}"),
-};
-
-/// Draws the rows of one data set and payer over all windows; nothing where no
-/// row holds both figures.
+/// Draws the series of one data set and payer; nothing where none of them is
+/// more than an end of the scale.
 pub(super) fn chart(
-    rows: &[&PresetRow],
-    primary: &str,
+    all: &[Series<'_>],
+    lead: &Lead,
     against: &Against,
-    colors: &Colors,
+    recency: &[(f64, f64)],
 ) -> Option<String> {
-    let figure = if primary == CONTINUITY.id { CONTINUITY } else { REFERENCES };
-    let series = series(rows, figure.id, against);
-    if !series.iter().any(|s| !is_scale(s.row)) {
+    let drawn = all.iter().filter(|s| !is_scale(s.row));
+    let xs: Vec<f64> = drawn.flat_map(|s| &s.points).map(|p| p.x).collect();
+    if xs.is_empty() {
         return None;
     }
-    let points = series.iter().flat_map(|s| &s.points);
-    let right = points.map(|p| p.x).fold(against.least, f64::max) * 1.08;
-    let label = format!("{} against {}", figure.label, against.words);
-    Some(svg::draw(SIZE, &label, |area| draw(area, &series, right, (&figure, against), colors)))
+    let scale = Scale::new(&xs);
+    let label = format!("{} of every preset against {}", lead.label, against.words);
+    let mut titles = String::from("<g class=\"hover\">");
+    let mut svg = svg::draw(SIZE, &label, |area| {
+        let mut drawing = Drawing::new(area, lead, against, scale);
+        drawing.recency(recency);
+        drawing.all(all);
+        titles += &drawing.titles;
+        drawing.names();
+    });
+    titles += "</g></svg>";
+    let end = svg.rfind("</svg>").expect("a drawing ends");
+    svg.replace_range(end..end + 6, &titles);
+    Some(svg)
 }
 
-fn series<'a>(rows: &[&'a PresetRow], id: &str, against: &Against) -> Vec<Series<'a>> {
-    let mut by_name: BTreeMap<&str, Series<'a>> = BTreeMap::new();
-    for row in rows {
-        let (Some(x), Some(y)) = ((against.read)(row), row.number(id)) else {
-            continue;
-        };
-        let over = block::overflows(row).is_some();
-        let series = by_name.entry(&row.strategy).or_insert(Series { row, points: Vec::new() });
-        series.points.push(Point { x, y, over, dominated: false });
-    }
-    let mut all: Vec<Series<'a>> = by_name.into_values().collect();
-    let rivals: Vec<Point> = all.iter().flat_map(rivals).collect();
-    for series in &mut all {
-        series.points.sort_by(|a, b| a.x.total_cmp(&b.x));
-        for point in &mut series.points {
-            point.dominated = rivals.iter().any(|rival| beats(rival, point));
-        }
-    }
-    all
-}
-
-/// Points that compete: stand-ins measure something else, a control is no
-/// choice, and what a provider would refuse is none either.
-fn rivals<'a>(series: &'a Series<'_>) -> impl Iterator<Item = Point> + 'a {
-    let ranked = series.row.standing == Standing::Ranked;
-    series.points.iter().filter(move |point| ranked && !point.over).copied()
-}
-
-fn beats(a: &Point, b: &Point) -> bool {
-    a.x <= b.x && a.y >= b.y && (a.x < b.x || a.y > b.y)
-}
-
-/// Whether any ranked row may stand on the frontier.
-pub(super) fn has_frontier(rows: &[&PresetRow], primary: &str) -> bool {
-    let mut ranked = rows.iter().filter(|row| row.standing == Standing::Ranked);
-    ranked.any(|row| block::overflows(row).is_none() && row.number(primary).is_some())
-}
-
-/// Those that no other one beats, from the cheapest on.
-fn frontier(all: &[Series<'_>]) -> Vec<(f64, f64)> {
-    let mut points: Vec<(f64, f64)> =
-        all.iter().flat_map(rivals).filter(|p| !p.dominated).map(|p| (p.x, p.y)).collect();
-    points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    points
-}
-
-/// `full` and `empty` are the ends of the scale and drawn as lines.
-fn is_scale(row: &PresetRow) -> bool {
-    row.standing == Standing::Control && matches!(row.strategy.as_str(), "full" | "empty")
-}
-
-fn draw(
-    area: &Area<'_>,
-    all: &[Series<'_>],
-    right: f64,
-    (figure, against): (&Figure, &Against),
-    colors: &Colors,
-) {
-    let mut chart = ChartBuilder::on(area)
-        .margin(12)
-        .margin_right(20)
-        .x_label_area_size(48)
-        .y_label_area_size(56)
-        .build_cartesian_2d(0.0..right, -0.06 * figure.most..1.12 * figure.most)
-        .expect(DRAWS);
-    axes(&mut chart, figure, against);
-    let frontier = LineSeries::new(frontier(all), svg::WHOLE.stroke_width(7));
-    chart.draw_series(frontier).expect(DRAWS);
-    let mut words = Words { labels: Vec::new(), taken: Vec::new() };
-    for series in all {
-        if is_scale(series.row) {
-            draw_scale(&mut chart, &mut words, series, right, figure);
-            continue;
-        }
-        let color = colors.of(&series.row.strategy);
-        draw_series(area, &mut chart, &mut words, series, color);
-    }
-    let plot = chart.plotting_area().get_pixel_range();
-    let bounds = (plot.0.start..plot.0.end + 8, plot.1.start - 8..plot.1.end + 8);
-    labels::place(area, &words.labels, words.taken, &bounds, FONT);
-}
-
-/// Names to place, and what they must not cover.
-struct Words {
+/// A chart in the making.
+struct Drawing<'a, 'b> {
+    area: &'a Area<'b>,
+    chart: Chart<'a, 'b>,
+    lead: &'a Lead,
+    against: &'a Against,
+    scale: Scale,
     labels: Vec<Label>,
+    /// What names must not cover.
     taken: Vec<labels::Rectangle>,
+    /// What the pointer reads, as markup.
+    titles: String,
 }
 
-fn axes(chart: &mut Chart<'_, '_>, figure: &Figure, against: &Against) {
-    let (show, show_x) = (figure.show, against.show);
-    chart
-        .configure_mesh()
-        .light_line_style(TRANSPARENT)
-        .bold_line_style(svg::GRID)
-        .axis_style(svg::GRID)
-        .x_desc(against.axis)
-        .y_desc(figure.axis)
-        .x_labels(6)
-        .y_labels(6)
-        .x_label_formatter(&|x| show_x(*x))
-        .y_label_formatter(&|y| show(*y))
-        .label_style(svg::font(FONT, svg::MUTED))
-        .axis_desc_style(svg::font(FONT, svg::INK))
-        .draw()
-        .expect(DRAWS);
-}
-
-fn draw_scale(
-    chart: &mut Chart<'_, '_>,
-    words: &mut Words,
-    series: &Series<'_>,
-    right: f64,
-    figure: &Figure,
-) {
-    let y = series.points[0].y;
-    let line = [(0.0, y), (right, y)];
-    chart.draw_series(LineSeries::new(line, svg::LIMIT.stroke_width(1))).expect(DRAWS);
-    let ends = [0.0, right].map(|x| chart.backend_coord(&(x, y)));
-    words.taken.extend(labels::along(ends[0], ends[1]));
-    let name = format!("{} ({})", block::label(series.row), (figure.show)(y));
-    words.labels.push(Label::on_line(name, (ends[0].0 + 4, ends[1].0 - 4), ends[0].1, FONT));
-}
-
-fn draw_series(
-    area: &Area<'_>,
-    chart: &mut Chart<'_, '_>,
-    words: &mut Words,
-    series: &Series<'_>,
-    color: RGBColor,
-) {
-    let pixels: Vec<(i32, i32)> =
-        series.points.iter().map(|p| chart.backend_coord(&(p.x, p.y))).collect();
-    let line = series.points.iter().map(|p| (p.x, p.y));
-    chart.draw_series(LineSeries::new(line, color.stroke_width(2))).expect(DRAWS);
-    words.taken.extend(pixels.windows(2).flat_map(|ends| labels::along(ends[0], ends[1])));
-    for (&pixel, point) in pixels.iter().zip(&series.points) {
-        let standing = series.row.standing;
-        let beaten = standing == Standing::Ranked && point.dominated && !point.over;
-        let color = if beaten { svg::BEATEN } else { color };
-        mark(area, pixel, RADIUS, color, standing, point.over);
-        words.taken.push(labels::around(pixel, RADIUS + 1));
+impl<'a, 'b> Drawing<'a, 'b> {
+    fn new(area: &'a Area<'b>, lead: &'a Lead, against: &'a Against, scale: Scale) -> Self {
+        let mut chart = ChartBuilder::on(area)
+            .margin(12)
+            .margin_right(20)
+            .x_label_area_size(48)
+            .y_label_area_size(56)
+            .build_cartesian_2d(scale.from..scale.to, -0.06 * lead.most..1.12 * lead.most)
+            .expect(DRAWS);
+        let (show, show_x) = (lead.show, against.show);
+        let words = |x: &f64| if scale.log { String::new() } else { show_x(*x) };
+        let axis = if scale.log {
+            format!("{} (logarithmic)", against.axis)
+        } else {
+            against.axis.to_owned()
+        };
+        chart
+            .configure_mesh()
+            .light_line_style(TRANSPARENT)
+            .bold_line_style(if scale.log {
+                TRANSPARENT.stroke_width(1)
+            } else {
+                svg::GRID.stroke_width(1)
+            })
+            .axis_style(svg::GRID)
+            .x_desc(axis)
+            .y_desc(lead.label)
+            .x_labels(6)
+            .y_labels(6)
+            .x_label_formatter(&words)
+            .y_label_formatter(&|y| show(*y))
+            .label_style(svg::font(FONT, svg::MUTED))
+            .axis_desc_style(svg::font(FONT, svg::INK))
+            .draw()
+            .expect(DRAWS);
+        let (labels, taken) = (Vec::new(), Vec::new());
+        let mut drawing =
+            Drawing { area, chart, lead, against, scale, labels, taken, titles: String::new() };
+        if scale.log {
+            drawing.ticks();
+        }
+        drawing
     }
-    let name = plain::shortened(&block::label(series.row), NAME);
-    words.labels.push(Label::beside(name, pixels.into_iter().rev().collect(), FONT));
+
+    /// Lines and words of a logarithmic scale.
+    fn ticks(&mut self) {
+        let (_, down) = self.chart.plotting_area().get_pixel_range();
+        let style = svg::font(FONT, svg::MUTED).pos(Pos::new(HPos::Center, VPos::Top));
+        for tick in self.scale.ticks() {
+            let Some((x, _)) = self.pixel(tick, 0.0) else { continue };
+            let line = vec![(x, down.start), (x, down.end)];
+            self.area.draw(&PathElement::new(line, svg::GRID)).expect(DRAWS);
+            let words = (self.against.show)(tick);
+            self.area.draw(&Text::new(words, (x, down.end + 8), style.clone())).expect(DRAWS);
+        }
+    }
+
+    fn pixel(&self, x: f64, y: f64) -> Option<(i32, i32)> {
+        Some(self.chart.backend_coord(&(self.scale.at(x)?, y)))
+    }
+
+    fn line(&mut self, points: &[(f64, f64)], style: ShapeStyle) {
+        let points: Vec<(f64, f64)> =
+            points.iter().filter_map(|(x, y)| Some((self.scale.at(*x)?, *y))).collect();
+        self.chart.draw_series(LineSeries::new(points, style)).expect(DRAWS);
+    }
+
+    /// What the newest tokens alone keep.
+    fn recency(&mut self, points: &[(f64, f64)]) {
+        self.line(points, svg::MUTED.stroke_width(2));
+        let pixels: Vec<(i32, i32)> =
+            points.iter().filter_map(|(x, y)| self.pixel(*x, *y)).collect();
+        let along = pixels.windows(2).flat_map(|ends| labels::along(ends[0], ends[1]));
+        self.taken.extend(along);
+        if points.len() > 1 && !pixels.is_empty() {
+            let ends = pixels.into_iter().rev().collect();
+            self.labels.push(Label::beside("plain recency".to_owned(), ends, FONT));
+        }
+    }
+
+    /// The ends of the scale, then those in grey, then those to look at.
+    fn all(&mut self, all: &[Series<'_>]) {
+        let best = frontier(all);
+        self.line(&best, svg::WHOLE.stroke_width(7));
+        let pixels: Vec<(i32, i32)> = best.iter().filter_map(|p| self.pixel(p.0, p.1)).collect();
+        self.taken.extend(pixels.windows(2).flat_map(|ends| labels::along(ends[0], ends[1])));
+        for series in all.iter().filter(|s| is_scale(s.row)) {
+            self.end_of_scale(series);
+        }
+        let mut drawn: Vec<&Series<'_>> = all.iter().filter(|s| !is_scale(s.row)).collect();
+        // Where names are short of room, those in colour choose first.
+        drawn.sort_by_key(|series| series.look.is_some());
+        let few = drawn.len() <= NAMED;
+        let mut labels = Vec::new();
+        for series in drawn {
+            let label = self.series(series);
+            labels.extend(label.filter(|_| few || named(series)));
+        }
+        self.labels.extend(labels.into_iter().rev());
+    }
+
+    fn end_of_scale(&mut self, series: &Series<'_>) {
+        let y = series.points[0].y;
+        let line = [(self.scale.from, y), (self.scale.to, y)];
+        self.chart.draw_series(LineSeries::new(line, svg::LIMIT.stroke_width(1))).expect(DRAWS);
+        let ends = line.map(|point| self.chart.backend_coord(&point));
+        self.taken.extend(labels::along(ends[0], ends[1]));
+        let name = format!("{} ({})", block::label(series.row), (self.lead.show)(y));
+        let across = (ends[0].0 + 4, ends[1].0 - 4);
+        self.labels.push(Label::on_line(name, across, ends[0].1, FONT));
+    }
+
+    /// Draws a line and returns its name.
+    fn series(&mut self, series: &Series<'_>) -> Option<Label> {
+        let standing = series.row.standing;
+        let control = standing == Standing::Control;
+        let grey = if control { svg::LIMIT } else { svg::BEATEN };
+        let (color, shape) = series.look.unwrap_or((grey, Shape::Circle));
+        let named = named(series);
+        let line: Vec<(f64, f64)> = series.points.iter().map(|p| (p.x, p.y)).collect();
+        self.line(&line, color.stroke_width(if named { 2 } else { 1 }));
+        let mut pixels = Vec::new();
+        for point in &series.points {
+            let Some(pixel) = self.pixel(point.x, point.y) else { continue };
+            if named && standing == Standing::Ranked {
+                self.spread(point, pixel.0, color);
+            }
+            let radius = if named { RADIUS } else { SMALL };
+            series::shape(self.area, pixel, radius, color, (standing, shape), point.over);
+            self.title(series, point, pixel);
+            if named {
+                self.taken.push(labels::around(pixel, RADIUS + 1));
+            }
+            pixels.push(pixel);
+        }
+        if pixels.is_empty() {
+            return None;
+        }
+        if named {
+            self.taken.extend(pixels.windows(2).flat_map(|ends| labels::along(ends[0], ends[1])));
+        }
+        let more = match series.names.len() {
+            1 => String::new(),
+            n => format!(" and {} alike", n - 1),
+        };
+        let name = format!("{}{more}", plain::shortened(&series.names[0], NAME));
+        Some(Label::beside(name, pixels.into_iter().rev().collect(), FONT))
+    }
+
+    /// What is known of a figure's spread: a bar with caps, one without for a
+    /// single session, rings for few.
+    fn spread(&mut self, point: &Point<'_>, x: i32, color: RGBColor) {
+        let y = |value: f64| self.pixel(point.x, value.clamp(0.0, self.lead.most)).map(|p| p.1);
+        let bar = |from: (i32, i32), to: (i32, i32)| {
+            self.area.draw(&PathElement::new(vec![from, to], color)).expect(DRAWS);
+        };
+        match point.spread {
+            Some(Interval::Dots { values }) => {
+                for y in values.iter().filter_map(|v| y(*v)) {
+                    self.area.draw(&Circle::new((x, y), 2, color.stroke_width(1))).expect(DRAWS);
+                }
+            }
+            Some(interval) => {
+                let Some((lo, hi)) = interval.bounds() else { return };
+                let (Some(lo), Some(hi)) = (y(lo), y(hi)) else { return };
+                bar((x, lo), (x, hi));
+                if !matches!(interval, Interval::ThisSessionOnly { .. }) {
+                    bar((x - 4, lo), (x + 4, lo));
+                    bar((x - 4, hi), (x + 4, hi));
+                }
+            }
+            None => {}
+        }
+    }
+
+    fn title(&mut self, series: &Series<'_>, point: &Point<'_>, (x, y): (i32, i32)) {
+        let show = self.lead.show;
+        let spread = match point.spread.and_then(Interval::bounds) {
+            Some((lo, hi)) => format!(" ({}–{})", show(lo), show(hi)),
+            None => String::new(),
+        };
+        let over = if point.over { "; over the window" } else { "" };
+        let words = format!(
+            "{} at {}: {} {}{spread}, {}{over}",
+            series.names.join(", "),
+            block::window(point.window),
+            self.lead.label,
+            show(point.y),
+            (self.against.show)(point.x)
+        );
+        write!(
+            self.titles,
+            "<circle cx=\"{x}\" cy=\"{y}\" r=\"9\"><title>{}</title></circle>",
+            plain::content(&words, 400)
+        )
+        .expect("a string takes everything");
+    }
+
+    fn names(self) {
+        let plot = self.chart.plotting_area().get_pixel_range();
+        let bounds = (plot.0.start..plot.0.end + 8, plot.1.start - 8..plot.1.end + 8);
+        labels::place(self.area, &self.labels, self.taken, &bounds, FONT);
+    }
+}
+
+/// Whether a line is large, with its spread, and always has its name.
+fn named(series: &Series<'_>) -> bool {
+    series.look.is_some() || series.row.standing == Standing::Control
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Value;
-    use crate::report::testkit::Kit;
 
     #[test]
-    fn the_frontier_joins_what_nothing_beats_and_no_stand_in_and_nothing_refused() {
-        let mut report = Kit { windows: vec!["200k"], ..Kit::default() }.report();
-        let mut set = |name: &str, usd: f64, kept: f64, over: f64| {
-            let row = report.rows.iter_mut().find(|r| r.strategy == name).unwrap();
-            for (id, x) in [("cost_usd", usd), ("reference_recall", kept), ("overflows", over)] {
-                row.values.insert(id.to_owned(), Value::Known(x));
-            }
-        };
-        set("prune", 4.0, 0.8, 0.0);
-        set("sliding-window", 2.0, 0.3, 0.0);
-        set("fifo", 5.0, 0.7, 0.0);
-        set("continuation", 1.0, 0.9, 0.0);
-        let rows: Vec<&PresetRow> = report.rows.iter().collect();
-        let all = series(&rows, "reference_recall", &DOLLARS);
-        // fifo costs more than prune and keeps less; continuation is a stand-in.
-        assert_eq!(frontier(&all), [(2.0, 0.3), (4.0, 0.8)]);
-        let fifo = all.iter().find(|s| s.row.strategy == "fifo").unwrap();
-        assert!(fifo.points[0].dominated);
-
-        let mut refused = report.clone();
-        let prune = refused.rows.iter_mut().find(|r| r.strategy == "prune").unwrap();
-        prune.values.insert("overflows".to_owned(), Value::Known(3.0));
-        let rows: Vec<&PresetRow> = refused.rows.iter().collect();
-        let all = series(&rows, "reference_recall", &DOLLARS);
-        assert_eq!(frontier(&all), [(2.0, 0.3), (5.0, 0.7)]);
+    fn a_scale_is_logarithmic_where_its_points_lie_more_than_ten_times_apart() {
+        assert!(!Scale::new(&[1.0, 10.0]).log);
+        let scale = Scale::new(&[3.0, 130.0]);
+        assert!(scale.log);
+        assert_eq!(scale.ticks(), [5.0, 10.0, 20.0, 50.0, 100.0]);
+        assert!(!Scale::new(&[0.0, 130.0]).log, "nothing has no logarithm");
     }
 
     #[test]
-    fn without_a_price_there_are_no_dollars_to_draw() {
-        let mut report = Kit::default().report();
-        for row in &mut report.rows {
-            row.values.insert("cost_usd".to_owned(), Value::Absent("no price".to_owned()));
-        }
-        let rows: Vec<&PresetRow> = report.rows.iter().collect();
-        let colors = Colors::new(&report);
-        assert!(chart(&rows, "reference_recall", &DOLLARS, &colors).is_none());
-        assert!(chart(&rows, "reference_recall", &TOKENS, &colors).is_some());
+    fn over_many_powers_of_ten_only_they_are_named() {
+        assert_eq!(Scale::new(&[2.0, 3_000.0]).ticks(), [10.0, 100.0, 1_000.0]);
+    }
+
+    #[test]
+    fn what_does_not_fit_on_the_scale_is_not_drawn_beside_it() {
+        let scale = Scale::new(&[3.0, 130.0]);
+        assert_eq!(scale.at(0.0), None);
+        assert_eq!(scale.at(100.0), Some(2.0));
     }
 }

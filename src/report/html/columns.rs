@@ -1,0 +1,173 @@
+//! What stands in the columns of the comparison: the figure that leads it, and
+//! those beside it.
+
+use crate::model::PresetRow;
+use crate::report::{block, number};
+
+/// The figure that leads the table.
+pub(super) struct Lead {
+    pub(super) id: &'static str,
+    pub(super) label: &'static str,
+    pub(super) about: &'static str,
+    /// Its largest value.
+    pub(super) most: f64,
+    pub(super) show: fn(f64) -> String,
+    pub(super) readings: &'static [&'static Reading],
+}
+
+/// A column between the leading figure and the verdict.
+pub(super) struct Reading {
+    pub(super) label: &'static str,
+    pub(super) about: &'static str,
+    /// The measure whose absence says why there is nothing to read.
+    pub(super) id: &'static str,
+    pub(super) read: fn(&PresetRow) -> Option<(f64, String)>,
+    pub(super) below: fn(&PresetRow) -> Option<String>,
+}
+
+/// Nothing stands below the figure.
+const ALONE: fn(&PresetRow) -> Option<String> = |_| None;
+
+fn read(row: &PresetRow, id: &str, show: fn(f64) -> String) -> Option<(f64, String)> {
+    row.number(id).map(|x| (x, show(x)))
+}
+
+const RECALL: Reading = Reading {
+    label: "recall",
+    about: "mean score of the questions, 0 to 1, whatever the whole conversation makes of them",
+    id: "recall",
+    read: |r| read(r, "recall", number::share),
+    below: ALONE,
+};
+const GONE: Reading = Reading {
+    label: "evidence gone",
+    about: "share of the questions whose answer stood in messages that are no longer sent in any form",
+    id: "evidence_gone",
+    read: |r| read(r, "evidence_gone", number::percent),
+    below: ALONE,
+};
+const FACTS: Reading = Reading {
+    label: "needed facts kept",
+    about: "of the specific things (paths, names, numbers) that the recorded agent went on to use, the share that is still there, 0 to 1",
+    id: "reference_recall",
+    read: |r| read(r, "reference_recall", number::share),
+    below: ALONE,
+};
+const GAIN: Reading = Reading {
+    label: "gain over recency",
+    about: "share kept beyond what the newest messages of the same mean size keep",
+    id: "recency_gain",
+    read: |r| read(r, "recency_gain", number::gain),
+    below: ALONE,
+};
+const PARTLY: Reading = Reading {
+    label: "partly kept",
+    about: "only the last part of the identifier is left (a file name without its path), or the bare word without what gave it meaning",
+    id: "reference_partial",
+    read: |r| {
+        let partial = r.number("reference_partial")?;
+        let sum = partial + r.number("reference_bare")?;
+        Some((sum, number::share(sum)))
+    },
+    below: ALONE,
+};
+const FOR_GOOD: Reading = Reading {
+    label: "lost for good",
+    about: "share of the lost facts that never stood in a tool result, so that no tool can fetch them again",
+    id: "irrecoverable",
+    read: |r| read(r, "irrecoverable", number::share),
+    below: ALONE,
+};
+const REFETCH: Reading = Reading {
+    label: "tokens to refetch",
+    about: "tokens of the tool results that would have to be read again for the other lost facts",
+    id: "refetch_tokens",
+    read: |r| read(r, "refetch_tokens", number::tokens),
+    below: ALONE,
+};
+const SENT: Reading = Reading {
+    label: "tokens sent",
+    about: "all tokens sent, as a multiple of what the whole conversation takes",
+    id: "token_savings",
+    read: |r| {
+        let share = block::token_share(r)?;
+        Some((share, number::multiple(share)))
+    },
+    below: ALONE,
+};
+const COST: Reading = Reading {
+    label: "session cost",
+    about: "what the sessions cost with the provider’s prompt cache as it was, compactions included; below it more or less than with the whole conversation. A star: the provider would refuse some of the requests, so nobody would get this bill",
+    id: "cost_usd",
+    read: |row| {
+        let usd = row.number("cost_usd")?;
+        let star = if block::overflows(row).is_some() { " *" } else { "" };
+        Some((usd, format!("{}{star}", number::dollars(usd))))
+    },
+    below: |row| {
+        let savings = row.number("cost_savings").filter(|_| row.strategy != "full")?;
+        Some(number::change(-savings))
+    },
+};
+const WAIT: Reading = Reading {
+    label: "wait p95",
+    about: "how long the user waits for a compaction, the longest but one of twenty; the model’s time only, modelled unless it was measured",
+    id: "blocking_ms_p95",
+    read: |r| read(r, "blocking_ms_p95", number::time),
+    below: ALONE,
+};
+const PEAK: Reading = Reading {
+    label: "peak",
+    about: "tokens of the largest request",
+    id: "peak_tokens",
+    read: |r| read(r, "peak_tokens", number::tokens),
+    below: ALONE,
+};
+const COMPACTIONS: Reading = Reading {
+    label: "compac\u{AD}tions",
+    about: "how often the context was compacted",
+    id: "compactions",
+    read: |r| read(r, "compactions", number::any),
+    below: ALONE,
+};
+const OVER: Reading = Reading {
+    label: "over the window",
+    about: "requests that the provider would have refused because they do not fit; nothing counts as kept there, controls apart",
+    id: "overflows",
+    read: |r| {
+        let n = r.number("overflows")?;
+        Some((n, if n > 0.0 { format!("{}×", number::any(n)) } else { "–".to_owned() }))
+    },
+    below: ALONE,
+};
+
+/// Where rows are ranked by what can be answered.
+pub(super) static BY_PROBES: Lead = Lead {
+    id: "continuity",
+    label: "continuity",
+    about: "0 to 100, more is better: of what the whole conversation answers right, the part that the strategy still answers right, among the questions asked after it had compacted (“exposed”). full stands against itself and is 100: the upper end of the scale. empty, which remembers nothing, is the lower end",
+    most: 100.0,
+    show: |points| format!("{points:.0}"),
+    readings: &[&RECALL, &GONE, &FACTS, &COST, &SENT, &WAIT, &PEAK, &COMPACTIONS, &OVER],
+};
+
+/// Where there are no probes.
+pub(super) static BY_REFERENCES: Lead = Lead {
+    id: "reference_recall",
+    label: "needed facts kept",
+    about: "0 to 1, more is better; behind it what is known of its spread. full keeps everything by definition, empty nothing: they are the ends of the scale",
+    most: 1.0,
+    show: number::share,
+    readings: &[
+        &GAIN,
+        &PARTLY,
+        &FOR_GOOD,
+        &REFETCH,
+        &COST,
+        &SENT,
+        &WAIT,
+        &PEAK,
+        &COMPACTIONS,
+        &OVER,
+    ],
+};
