@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::columns::{BY_PROBES, BY_REFERENCES, Reading};
 use super::{drawn, pareto};
-use crate::model::{Interval, PresetRow, ProbeKind, Standing, Value};
+use crate::model::{Interval, PresetRow, ProbeKind, Report, Standing, Value};
 use crate::report::{block, number, plain};
 
 pub(super) use super::columns::Lead;
@@ -58,6 +58,26 @@ pub(super) struct Rows {
     pub(super) rows: Vec<Row>,
     /// What the figures rest on, unless a row says otherwise.
     pub(super) basis: String,
+}
+
+/// Ways in which the spread of the leading figure is told in a report.
+pub(super) struct Spreads {
+    pub(super) interval: bool,
+    pub(super) dots: bool,
+    pub(super) alone: bool,
+}
+
+/// The ways that occur.
+pub(super) fn spreads(report: &Report) -> Spreads {
+    let any = |told: fn(&Interval) -> bool| {
+        let mut each = report.rows.iter().filter_map(|row| row.intervals.get(&report.primary));
+        each.any(told)
+    };
+    Spreads {
+        interval: any(|i| matches!(i, Interval::Student { .. } | Interval::Wider { .. })),
+        dots: any(|i| matches!(i, Interval::Dots { .. })),
+        alone: any(|i| matches!(i, Interval::ThisSessionOnly { .. })),
+    }
 }
 
 /// What leads the tables of a report.

@@ -237,9 +237,7 @@ impl<'a, 'b> Drawing<'a, 'b> {
             let radius = if named { RADIUS } else { SMALL };
             series::shape(self.area, pixel, radius, color, (standing, shape), point.over);
             self.title(series, point, pixel);
-            if named {
-                self.taken.push(labels::around(pixel, RADIUS + 1));
-            }
+            self.taken.push(labels::around(pixel, radius + 1));
             pixels.push(pixel);
         }
         if pixels.is_empty() {
@@ -263,23 +261,26 @@ impl<'a, 'b> Drawing<'a, 'b> {
         let bar = |from: (i32, i32), to: (i32, i32)| {
             self.area.draw(&PathElement::new(vec![from, to], color)).expect(DRAWS);
         };
-        match point.spread {
-            Some(Interval::Dots { values }) => {
+        let mut taken = Vec::new();
+        match (point.spread, point.spread.and_then(Interval::bounds)) {
+            (Some(Interval::Dots { values }), _) => {
                 for y in values.iter().filter_map(|v| y(*v)) {
                     self.area.draw(&Circle::new((x, y), 2, color.stroke_width(1))).expect(DRAWS);
+                    taken.push(labels::around((x, y), 3));
                 }
             }
-            Some(interval) => {
-                let Some((lo, hi)) = interval.bounds() else { return };
+            (Some(interval), Some((lo, hi))) => {
                 let (Some(lo), Some(hi)) = (y(lo), y(hi)) else { return };
                 bar((x, lo), (x, hi));
                 if !matches!(interval, Interval::ThisSessionOnly { .. }) {
                     bar((x - 4, lo), (x + 4, lo));
                     bar((x - 4, hi), (x + 4, hi));
                 }
+                taken.extend(labels::along((x, lo), (x, hi)));
             }
-            None => {}
+            _ => {}
         }
+        self.taken.extend(taken);
     }
 
     fn title(&mut self, series: &Series<'_>, point: &Point<'_>, (x, y): (i32, i32)) {

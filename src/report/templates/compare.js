@@ -103,7 +103,7 @@
     for (const input of inputs) {
       if (input.type === "checkbox") { if (!input.checked) state.set(key(input), "0"); }
       else if (input.type === "radio") { if (input.checked && !input.defaultChecked) state.set(key(input), input.value); }
-      else if (input.value !== "" && input.value !== "0" || input.id === "by-kind" && input.value !== "") state.set(key(input), input.value);
+      else if (input.value !== "" && (input.id !== "by-figure" || input.value !== "0")) state.set(key(input), input.value);
     }
     const words = state.toString();
     try { history.replaceState(null, "", words ? "#view?" + words : location.pathname + location.search); } catch { /* a sandbox may forbid it */ }
