@@ -179,10 +179,10 @@ fn test(rows: &mut [ComparedRow], dataset: &str, primary: &str) -> (u64, Option<
     // Of the 2ⁿ patterns of signs two are the most extreme.
     let smallest = 2.0 / 2f64.powi(least.min(1_000) as i32) * m as f64;
     let limit = (smallest > LEVEL && m > 0).then(|| {
-        format!(
-            "no difference can be significant with {least} sessions or projects and {m} \
-             comparisons"
-        )
+        let count = |n: u64, noun: &str| format!("{n} {noun}{}", if n == 1 { "" } else { "s" });
+        let clusters = count(least, "independent session");
+        let comparisons = count(m as u64, "comparison");
+        format!("No difference can be significant with {clusters} and {comparisons}")
     });
     let allowed = least >= TESTED_FROM || smallest <= LEVEL;
     let ps: Option<Vec<f64>> = tested.iter().map(|measure| measure.p).collect();

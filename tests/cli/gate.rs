@@ -201,7 +201,7 @@ fn a_run_against_itself_is_unchanged_from_its_folder_and_from_its_file() {
 }
 
 #[test]
-fn a_strategy_that_got_worse_on_six_sessions_fails_and_one_that_is_left_open_is_told() {
+fn a_strategy_that_got_worse_fails_and_one_that_is_left_open_is_told() {
     let desk = Desk::new();
     keeps(&desk, 4);
     assert_eq!(mine(&desk, "quickstart", "base", &[]).code, 0);
@@ -213,7 +213,8 @@ fn a_strategy_that_got_worse_on_six_sessions_fails_and_one_that_is_left_open_is_
     };
     let ran = report(&["--fail-on", "tokens_sent > baseline + 5%"]);
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.out.contains("over 6 sessions; +"), "{}", ran.out);
+    // Six sessions of four projects: too few clusters to speak of others.
+    assert!(ran.out.contains("on these sessions only (6 sessions); +"), "{}", ran.out);
     assert!(desk.read("run/summary.json").contains("\"failed\""));
     // It overflows as little as before: unchanged, or fewer.
     let ran = report(&["--fail-on", "token_savings > baseline + 0.5"]);
@@ -242,7 +243,7 @@ fn one_session_is_gated_by_its_requests_and_says_that_it_is_this_session_only() 
     keeps(&desk, 4);
     let rules = ["--baseline", "base", "--fail-on", "reference_recall < baseline - 0.05"];
     let ran = mine(&desk, &session(), "run", &rules);
-    assert_eq!(ran.code, 1, "{ran:?}");
+    assert_eq!(ran.code, 3, "a loss at 17 requests is not sure: {ran:?}");
     assert!(ran.out.contains("on these sessions only (1 session)"), "{}", ran.out);
     let back = ["--baseline", "run", "--fail-on", "tokens_sent > baseline + 1%"];
     keeps(&desk, 60);
@@ -347,7 +348,8 @@ fn an_interrupted_run_is_130_whatever_the_gate() {
         .spawn()
         .unwrap();
     for _ in 0..3_000 {
-        let begun = std::fs::metadata(desk.path("run/cells.jsonl")).is_ok_and(|m| m.len() > 0);
+        let begun = std::fs::read_to_string(desk.path("run/cells.jsonl"))
+            .is_ok_and(|text| text.contains("{\"cell\""));
         if begun {
             break;
         }
