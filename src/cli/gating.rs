@@ -1,16 +1,17 @@
 //! The options of a gate, and what a run ends with.
 
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
 use super::exit::{Exit, Failure};
 use super::{report, wire};
-use crate::gate::{self, MAX_UNSCORED, Parsed, RuleError, Scope, Terms};
+use crate::gate::{self, Baseline, MAX_UNSCORED, Parsed, RuleError, Scope, Terms};
 use crate::model::{
     Check, Finding, Gate, Manifest, Report, Sentence, TranscriptFacts, UndecidedPolicy,
 };
-use crate::run::Sample;
+use crate::run::{Loaded, Sample};
 
 /// What may not be found in a run.
 #[derive(Debug, Args)]
@@ -20,6 +21,11 @@ pub(super) struct Gating {
     #[arg(long, value_name = "RULE")]
     fail_on: Vec<String>,
 
+    /// What rules with `baseline` compare with, such as `recall < baseline - 0.02`: a run folder, or
+    /// the baseline.json that a run leaves in it
+    #[arg(long, value_name = "RUN|FILE")]
+    baseline: Option<PathBuf>,
+
     /// What becomes of a gate that the data leave open [default: no verdict, exit 3]
     #[arg(long, value_enum, value_name = "pass|fail")]
     undecided: Option<Undecided>,
@@ -28,8 +34,8 @@ pub(super) struct Gating {
     #[arg(long, value_name = "SHARE", default_value_t = MAX_UNSCORED, value_parser = share)]
     max_unscored: f64,
 
-    /// The preset that every other one is tested against, never `full` [default: the best plain
-    /// recency preset of the run]
+    /// The preset that every other one is tested against, never `full` [default: fifo, else
+    /// recorded]
     #[arg(long, value_name = "PRESET")]
     comparator: Option<String>,
 
@@ -64,6 +70,7 @@ pub(super) struct Rules {
     named: Vec<String>,
     max_unscored: f64,
     undecided: UndecidedPolicy,
+    baseline: Option<Baseline>,
 }
 
 impl From<RuleError> for Failure {
@@ -79,7 +86,8 @@ impl Gating {
         manifest: &mut Manifest,
         samples: &[Sample],
     ) -> Result<Rules, Failure> {
-        self.rules(manifest, samples.iter().map(|sample| sample.dataset.clone()).collect())
+        let ids = samples.iter().map(|s| (s.dataset.as_str(), s.transcript.id.as_str()));
+        self.rules(manifest, &ids.collect::<Vec<_>>())
     }
 
     /// The rules of a run that is finished.
@@ -88,10 +96,12 @@ impl Gating {
         manifest: &mut Manifest,
         transcripts: &[TranscriptFacts],
     ) -> Result<Rules, Failure> {
-        self.rules(manifest, transcripts.iter().map(|facts| facts.dataset.clone()).collect())
+        let ids = transcripts.iter().map(|f| (f.dataset.as_str(), f.transcript.as_str()));
+        self.rules(manifest, &ids.collect::<Vec<_>>())
     }
 
-    fn rules(&self, manifest: &mut Manifest, mut datasets: Vec<String>) -> Result<Rules, Failure> {
+    fn rules(&self, manifest: &mut Manifest, ids: &[(&str, &str)]) -> Result<Rules, Failure> {
+        let mut datasets: Vec<String> = ids.iter().map(|(set, _)| (*set).to_owned()).collect();
         datasets.dedup();
         let presets: Vec<String> =
             manifest.presets.iter().map(|preset| preset.name.clone()).collect();
@@ -101,7 +111,7 @@ impl Gating {
             named: &manifest.named,
             windows: &manifest.windows,
             datasets: &datasets,
-            baseline: false,
+            baseline: self.baseline.is_some(),
         };
         let mut rules = Vec::new();
         for text in &self.fail_on {
@@ -109,8 +119,14 @@ impl Gating {
             gate::fits(&rule, &scope)?;
             rules.push(rule);
         }
+        let baseline = self.baseline(&rules)?;
+        if let Some(baseline) = &baseline {
+            gate::comparable(baseline, manifest, ids, &rules)
+                .map_err(|found| refused(baseline, &found))?;
+        }
         Ok(Rules {
             rules,
+            baseline,
             named: manifest.named.clone(),
             max_unscored: self.max_unscored,
             undecided: match self.undecided {
@@ -119,6 +135,16 @@ impl Gating {
                 Some(Undecided::Fail) => UndecidedPolicy::Fail,
             },
         })
+    }
+
+    /// Reads the baseline.
+    fn baseline(&self, rules: &[Parsed]) -> Result<Option<Baseline>, Failure> {
+        let Some(path) = &self.baseline else { return Ok(None) };
+        if !rules.iter().any(|parsed| parsed.rule.limit.needs_baseline()) {
+            return Err(Failure::usage("no rule speaks of the baseline")
+                .help("add one, such as `--fail-on 'recall < baseline - 0.02'`"));
+        }
+        Ok(Some(read(path)?))
     }
 
     /// Takes the comparator and the margin over.
@@ -154,8 +180,11 @@ impl Rules {
             named: &self.named,
             max_unscored: self.max_unscored,
             undecided: self.undecided,
+            baseline: self.baseline.as_ref(),
         };
-        let gate = gate::check(report, &self.rules, &terms);
+        let gate = gate::check(report, &self.rules, &terms).map_err(|found| {
+            refused(self.baseline.as_ref().expect("only a baseline is refused"), &found)
+        })?;
         adopt(report, gate);
         Ok(())
     }
@@ -165,6 +194,28 @@ impl Rules {
         let graded = report::mostly_graded(measured, self.max_unscored);
         graded && measured.cells.iter().all(|cell| cell.rows().is_some())
     }
+}
+
+/// A baseline from a run folder or a file.
+fn read(path: &Path) -> Result<Baseline, Failure> {
+    let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let name = whole.file_name().map_or_else(|| "baseline".into(), |name| name.to_string_lossy());
+    if path.is_dir() {
+        let Loaded { manifest, transcripts, cells, calls, .. } = Loaded::read(path)?;
+        let report = report::measured(manifest, transcripts, cells, calls);
+        return Ok(Baseline::of(name.into_owned(), &report));
+    }
+    let wrong = |problem: String| {
+        Failure::usage(format!("{}: {problem}", path.display()))
+            .help("give a run folder, or the baseline.json that `recap bench` leaves in one")
+    };
+    let text = std::fs::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
+    Baseline::parse(name.into_owned(), &text).map_err(wrong)
+}
+
+fn refused(baseline: &Baseline, found: &[String]) -> Failure {
+    let what = format!("the baseline {} cannot be compared: {}", baseline.name, found.join("; "));
+    Failure::usage(what).help("run `recap bench` on the same data and settings for a new baseline")
 }
 
 /// Gives a report its gate; where it failed, the verdict begins with that.
@@ -224,4 +275,71 @@ pub(super) fn told(gate: &Gate) -> String {
         }
     }
     wire::harmless(&text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::RuleFindings;
+
+    fn gate(findings: &[Finding], undecided: UndecidedPolicy) -> Gate {
+        let check = |finding: &Finding| Check {
+            dataset: "d".into(),
+            strategy: "fifo".into(),
+            window: "25%".into(),
+            agent_model: "m".into(),
+            measure: "recall".into(),
+            value: None,
+            baseline: None,
+            interval: None,
+            transcripts: 1,
+            finding: *finding,
+            reason: "0.51 is below 0.8".into(),
+        };
+        let checks = findings.iter().map(check).collect();
+        let rules = vec![RuleFindings { rule: "recall < 0.8".into(), checks }];
+        Gate { baseline: None, undecided, rules }
+    }
+
+    /// The exit code as the contract words it, over what was found.
+    fn contracted(findings: &[Finding], policy: UndecidedPolicy, complete: bool) -> u8 {
+        let any = |finding| findings.contains(&finding);
+        let undecided = any(Finding::Undecided);
+        if any(Finding::Failed) || (undecided && policy == UndecidedPolicy::Fail) {
+            return 1;
+        }
+        let open = undecided && policy == UndecidedPolicy::Incomplete;
+        if !complete || any(Finding::Missing) || open { 3 } else { 0 }
+    }
+
+    #[test]
+    fn every_combination_of_findings_policies_and_gaps_ends_as_contracted() {
+        use Finding::{Failed, Missing, Passed, Undecided};
+        let policies = [UndecidedPolicy::Incomplete, UndecidedPolicy::Pass, UndecidedPolicy::Fail];
+        for subset in 0..16_u8 {
+            let all = [Passed, Undecided, Missing, Failed].into_iter().enumerate();
+            let those = all.filter(|(at, _)| subset >> at & 1 == 1).map(|(_, finding)| finding);
+            let those: Vec<Finding> = those.collect();
+            for policy in policies {
+                for complete in [true, false] {
+                    let ended = ending(Some(&gate(&those, policy)), complete).number();
+                    let due = contracted(&those, policy, complete);
+                    assert_eq!(ended, due, "{those:?} {policy:?} {complete}");
+                }
+            }
+        }
+        assert_eq!((ending(None, true), ending(None, false)), (Exit::Done, Exit::Incomplete));
+    }
+
+    #[test]
+    fn a_failed_gate_leads_the_verdict_and_no_name_drives_the_terminal() {
+        let mut failed = gate(&[Finding::Failed, Finding::Failed], UndecidedPolicy::Pass);
+        failed.rules[0].checks[0].strategy = "a\u{1b}[31mb".into();
+        assert_eq!(
+            headline(&gate(&[Finding::Failed, Finding::Passed], UndecidedPolicy::Pass)),
+            "The gate failed: recall of fifo at 25%, 0.51 is below 0.8."
+        );
+        assert!(headline(&failed).ends_with("0.51 is below 0.8; 1 more."));
+        assert!(!told(&failed).contains('\u{1b}'));
+    }
 }

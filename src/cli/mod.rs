@@ -2,6 +2,7 @@
 //! environment and the wall clock, and only this layer prints.
 
 mod bench;
+mod compare;
 mod completions;
 mod datasets;
 mod dry_run;
@@ -45,6 +46,8 @@ enum Command {
     Replay(bench::Arguments),
     /// Render the files of a finished run again
     Report(report::Arguments),
+    /// Print what changed between two runs on the same data
+    Compare(compare::Arguments),
     /// Convert foreign logs into a native data set
     Import(import::Arguments),
     /// Write synthetic sessions with questions, from a seed
@@ -71,6 +74,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Bench(arguments) => bench::run(&arguments, Ask::Probes),
         Command::Replay(arguments) => bench::run(&arguments, Ask::Nothing),
         Command::Report(arguments) => report::run(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments),
         Command::Import(arguments) => import::run(&arguments),
         Command::Generate(arguments) => generate::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),

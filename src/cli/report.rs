@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::exit::{Exit, Failure};
 use super::{gating, wire};
-use crate::gate;
+use crate::gate::{self, Baseline};
 use crate::measure::measure;
 use crate::model::{CallRow, Cell, Manifest, Report, TranscriptFacts};
 use crate::report::{FORMATS, Source, Texts, format_names, render};
@@ -32,6 +32,9 @@ pub struct Arguments {
     #[command(flatten, next_help_heading = "Gate")]
     gating: gating::Gating,
 }
+
+/// The run, small enough to be committed: what gates of later runs are about.
+const BASELINE: &str = "baseline.json";
 
 struct Stored<'a>(&'a BTreeMap<String, String>);
 
@@ -129,13 +132,17 @@ pub(super) fn write(
     if let Some(gate) = &measured.gate {
         folder.write_gate(gate)?;
     }
+    if names.contains(&"json") {
+        let baseline = Baseline::of(String::new(), measured);
+        folder.write(BASELINE, &baseline.to_bytes())?;
+    }
     Ok(())
 }
 
 /// Removes what an earlier run left in the folder: its page and its texts must
 /// not pass for those of this one, least of all where text is left out.
 pub(super) fn clear(folder: &Folder) -> Result<(), Failure> {
-    for name in FORMATS.iter().map(|f| f.file).chain(["texts.jsonl", GATE]) {
+    for name in FORMATS.iter().map(|f| f.file).chain(["texts.jsonl", GATE, BASELINE]) {
         folder.remove(name)?;
     }
     Ok(())

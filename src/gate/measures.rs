@@ -2,7 +2,7 @@
 
 use super::error::suggest;
 use super::rule::{Amount, Mark};
-use crate::measure::{Basis, MEASURES, Pool, Spec, Unit};
+use crate::measure::{Basis, MEASURES, Spec, Unit};
 
 /// Measures that are counted by kind of probe.
 pub const KINDED: [&str; 2] = ["recall", "continuity"];
@@ -112,13 +112,6 @@ impl Known {
     /// runs can be set against each other in pairs.
     pub fn pairs(self) -> bool {
         matches!(self, Known::Measure(spec) if spec.id != CPU)
-    }
-
-    /// Whether replicates and transcripts are pooled by something else than a
-    /// mean or a sum.
-    pub fn by_transcript_only(self) -> bool {
-        matches!(self, Known::Measure(spec)
-            if matches!(spec.pool, Pool::Max | Pool::Median | Pool::Percentile(_)))
     }
 
     /// An amount in the measure's own unit, or why it cannot be one.

@@ -43,9 +43,36 @@
 //! of a stand-in are gated: they come from when and how much a preset compacts,
 //! and the stand-in fills the length that the preset asks for.
 //!
+//! # Against a baseline
+//!
+//! Figures are paired by transcript, replicates averaged, and pooled as the
+//! measure is (`measure::paired`). What is looked at is whether the difference
+//! lies *beyond* what the rule allows, whether it is *surely* worse (its
+//! interval lies wholly on the worse side of no difference), and whether the
+//! interval *reaches* beyond what is allowed:
+//!
+//! | beyond | surely worse | reaches | finding |
+//! |--------|--------------|---------|---------|
+//! | yes    | yes          | yes     | failed: large enough and sure |
+//! | yes    | no           | yes     | undecided: large enough and not sure |
+//! | no     | yes          | yes     | undecided: worse for sure, perhaps by too much |
+//! | no     | no           | yes     | undecided: too much is not ruled out |
+//! | no     | any          | no      | passed: more than what is allowed is ruled out |
+//!
+//! Where every pair is the same the rule passes as unchanged. With fewer than
+//! six clusters the interval is one over the requests or probes of these very
+//! sessions, and says so. A measure without a figure for each of them has no
+//! interval then: it passes where no session is worse, else it is undecided.
+//! `baseline` alone allows no change for the worse, which an interval seldom
+//! rules out: a rule that allows some decides more often.
+//!
+//! A session with a figure in the baseline and none in the run is missing.
+//!
 //! Missing never passes.
 
 mod absolute;
+mod against;
+mod baseline;
 mod error;
 mod measures;
 mod parse;
@@ -53,12 +80,13 @@ mod rule;
 mod scope;
 mod words;
 
+pub use baseline::{Baseline, Head, unlike};
 pub use error::RuleError;
 pub use parse::{Parsed, parse};
 pub use rule::{Amount, Limit, Mark, Operator, Rule};
 pub use scope::{Scope, fits};
 
-use crate::measure::ALL;
+use crate::measure::{ALL, by_transcript};
 use crate::model::{
     Answer, Cell, Check, Finding, Gate, Manifest, OFFLINE, PresetRow, Report, RuleFindings,
     UndecidedPolicy,
@@ -73,31 +101,104 @@ pub struct Terms<'a> {
     pub max_unscored: f64,
     /// What becomes of undecided findings.
     pub undecided: UndecidedPolicy,
+    /// What rules against a baseline are about.
+    pub baseline: Option<&'a Baseline>,
 }
 
 /// More unscored probes than this leave no verdict (`semantics` 41).
 pub const MAX_UNSCORED: f64 = 0.05;
 
-/// Looks every rule up in a measured run.
-pub fn check(report: &Report, rules: &[Parsed], terms: &Terms<'_>) -> Gate {
+/// Looks every rule up in a measured run; else what of the baseline differs
+/// from it so that they cannot be compared.
+pub fn check(report: &Report, rules: &[Parsed], terms: &Terms<'_>) -> Result<Gate, Vec<String>> {
+    let seed = report.manifest.seed;
+    let own = terms.baseline.map(|_| by_transcript(report));
+    let both = terms.baseline.zip(own.as_ref());
+    let both = both.map(|(baseline, own)| against::Both { baseline, own, seed });
+    if let Some(both) = &both {
+        refuse(report, rules, terms, both)?;
+    }
     let findings = |parsed: &Parsed| {
         let rows = spoken_of(report, &parsed.rule, terms.named);
-        let each = |row: &&PresetRow| one(report, row, &parsed.rule, terms);
+        let each = |row: &&PresetRow| one(report, row, &parsed.rule, (terms, both.as_ref()));
         let mut checks: Vec<Check> = rows.iter().map(each).collect();
         if checks.is_empty() {
             checks.push(nothing(&parsed.rule));
         }
         RuleFindings { rule: parsed.text.clone(), checks }
     };
-    Gate { baseline: None, undecided: terms.undecided, rules: rules.iter().map(findings).collect() }
+    Ok(Gate {
+        baseline: terms.baseline.map(|baseline| baseline.name.clone()),
+        undecided: terms.undecided,
+        rules: rules.iter().map(findings).collect(),
+    })
 }
 
-fn one(report: &Report, row: &PresetRow, rule: &Rule, terms: &Terms<'_>) -> Check {
+fn one(
+    report: &Report,
+    row: &PresetRow,
+    rule: &Rule,
+    (terms, both): (&Terms<'_>, Option<&against::Both<'_>>),
+) -> Check {
     let doubt = doubt(report, row, rule, terms.max_unscored);
-    match rule.limit {
-        Limit::Figure(amount) => absolute::check(row, &rule.measure, rule.operator, amount, doubt),
-        _ => unreachable!("a rule against a baseline is refused where there is none"),
+    match (rule.limit, both) {
+        (Limit::Figure(amount), _) => {
+            absolute::check(row, &rule.measure, rule.operator, amount, doubt)
+        }
+        (_, Some(both)) => against::check(row, rule, both, doubt),
+        (_, None) => Check { reason: "there is no baseline".to_owned(), ..nothing(rule) },
     }
+}
+
+/// Refuses a baseline that the rules cannot be looked up in.
+fn refuse(
+    report: &Report,
+    rules: &[Parsed],
+    terms: &Terms<'_>,
+    both: &against::Both<'_>,
+) -> Result<(), Vec<String>> {
+    let ids: Vec<(&str, &str)> =
+        report.transcripts.iter().map(|f| (&*f.dataset, &*f.transcript)).collect();
+    let against = rules.iter().filter(|parsed| parsed.rule.limit.needs_baseline());
+    let asked = against.map(|parsed| {
+        let rows = spoken_of(report, &parsed.rule, terms.named).into_iter();
+        let rows = rows.map(|row| (&*row.dataset, &*row.strategy, &*row.window));
+        baseline::Asked { rule: &parsed.rule, rows: rows.collect() }
+    });
+    let asked: Vec<baseline::Asked<'_>> = asked.collect();
+    let manifest = &report.manifest;
+    let mut found = baseline::differences(both.baseline, manifest, &ids, &asked);
+    found.extend(baseline::differences_measured(both.baseline, manifest, both.own, &asked));
+    if found.is_empty() { Ok(()) } else { Err(found) }
+}
+
+/// The same before anything runs, as far as it is known by then.
+pub fn comparable(
+    baseline: &Baseline,
+    manifest: &Manifest,
+    transcripts: &[(&str, &str)],
+    rules: &[Parsed],
+) -> Result<(), Vec<String>> {
+    let windows = |rule: &Rule| match &rule.window {
+        Some(window) => vec![window.clone()],
+        None => manifest.windows.clone(),
+    };
+    let against = rules.iter().map(|parsed| &parsed.rule).filter(|r| r.limit.needs_baseline());
+    let rows: Vec<(&Rule, Vec<String>)> = against.map(|rule| (rule, windows(rule))).collect();
+    let asked = rows.iter().map(|(rule, windows)| {
+        let presets: Vec<&str> = match &rule.preset {
+            Some(preset) => vec![preset],
+            None => manifest.named.iter().map(String::as_str).collect(),
+        };
+        let dataset = rule.dataset.as_deref().unwrap_or(ALL);
+        let each = presets.into_iter().flat_map(|preset| {
+            windows.iter().map(move |window| (dataset, preset, window.as_str()))
+        });
+        baseline::Asked { rule, rows: each.collect() }
+    });
+    let asked: Vec<baseline::Asked<'_>> = asked.collect();
+    let found = baseline::differences(baseline, manifest, transcripts, &asked);
+    if found.is_empty() { Ok(()) } else { Err(found) }
 }
 
 /// The rows that a rule speaks of, in printing order.
@@ -183,3 +284,6 @@ pub fn unscored<'a>(manifest: &Manifest, cells: impl IntoIterator<Item = &'a Cel
     }
     f64::from(without) / f64::from(all.max(1))
 }
+
+#[cfg(test)]
+mod tests;

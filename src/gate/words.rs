@@ -9,6 +9,7 @@ pub fn figure(measure: Known, x: f64) -> String {
         Some(Unit::Dollars) if x < 0.0 => format!("-${}", trimmed(-x, 4)),
         Some(Unit::Dollars) => format!("${}", trimmed(x, 4)),
         Some(Unit::Milliseconds) => format!("{} ms", trimmed(x, 1)),
+        Some(Unit::Tokens | Unit::Count) if x.abs() >= 1e3 => trimmed(x, 0),
         Some(Unit::Tokens | Unit::Count) => trimmed(x, 1),
         Some(Unit::Points) => trimmed(x, 2),
         _ => trimmed(x, 4),
@@ -18,7 +19,7 @@ pub fn figure(measure: Known, x: f64) -> String {
 /// A difference, with its sign.
 pub fn difference(measure: Known, x: f64) -> String {
     let text = figure(measure, x);
-    if x > 0.0 { format!("+{text}") } else { text }
+    if x > 0.0 && text != "0" { format!("+{text}") } else { text }
 }
 
 /// At most so many decimals, no trailing zeros.

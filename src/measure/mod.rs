@@ -9,13 +9,16 @@ mod against_full;
 mod aggregate;
 mod agreement;
 mod bootstrap;
+mod by_transcript;
 mod cluster;
+mod comparison;
 mod equal_size;
 mod family;
 mod forgetting;
 mod gather;
 mod measures;
 mod money;
+mod paired;
 mod panel;
 mod payers;
 mod probed;
@@ -34,11 +37,14 @@ mod verdict;
 mod warnings;
 
 pub use agreement::{Graded, agreement};
+pub use by_transcript::{ByTranscript, Figure, Sat, UnitRow, by_transcript};
+pub use comparison::{Run, compare};
 pub use measures::MEASURES;
+pub use paired::{Difference, Side, Spread, paired};
 pub use rows::ALL;
 pub use sign_flip::{holm, sign_flip};
 pub use spec::{Asked, Basis, Direction, Parts, Pool, Sample, Spec, Support, SupportOf, Unit};
-pub use statistics::{Bounds, Clusters, Confidence};
+pub use statistics::{Bounds, Clusters, Confidence, FEWEST_FOR_AN_INTERVAL};
 
 use crate::model::{Cell, Manifest, Report, Standing, TranscriptFacts, Variance};
 

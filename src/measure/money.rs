@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::spec::{Parts, Sample};
 use crate::model::{
-    Bill, Buckets, Cell, CellRows, Manifest, PromptBill, TimeProfile, TranscriptFacts,
+    Bill, Buckets, CallBill, Cell, CellRows, Manifest, PromptBill, TimeProfile, TranscriptFacts,
 };
 use crate::pricing::{PriceList, Tariff};
 
@@ -56,19 +56,44 @@ impl Account<'_> {
         Ok(usd)
     }
 
+    /// The session in USD, request by request: a call of a compaction is billed
+    /// with the request that followed it.
+    pub fn by_request(&mut self, cached: Cached) -> Result<Vec<f64>, String> {
+        let mut usd = vec![0.0; self.facts.requests.len()];
+        let all = self.bill.requests.iter().zip(&self.facts.requests);
+        for (at, (billed, request)) in all.enumerate() {
+            if let Some(billed) = billed {
+                usd[at] += self.price(&cached(&billed.prompt), request.output, request.at)?;
+            }
+        }
+        for call in &self.bill.calls {
+            let price = self.call(call, cached)?;
+            let begun = self.rows.compactions[call.compaction as usize].begun as usize;
+            let last = usd.len().saturating_sub(1);
+            if let Some(request) = usd.get_mut(begun.min(last)) {
+                *request += price;
+            }
+        }
+        Ok(usd)
+    }
+
     /// The calls of compactions in USD, each at the time of the request that
     /// followed it.
     pub fn compactions(&mut self, cached: Cached) -> Result<f64, String> {
         let mut usd = 0.0;
         for call in &self.bill.calls {
-            let request = self.rows.compactions[call.compaction as usize].begun as usize;
-            let at = self.facts.requests.get(request).or(self.facts.requests.last());
-            let at = at.map_or(Timestamp::UNIX_EPOCH, |request| request.at);
-            let prompt = cached(&call.prompt);
-            let price = self.calls.as_mut().and_then(|c| c.request_usd(&prompt, call.output, at));
-            usd += price.ok_or_else(|| unknown(self.bill.call_model()))?;
+            usd += self.call(call, cached)?;
         }
         Ok(usd)
+    }
+
+    fn call(&mut self, call: &CallBill, cached: Cached) -> Result<f64, String> {
+        let request = self.rows.compactions[call.compaction as usize].begun as usize;
+        let at = self.facts.requests.get(request).or(self.facts.requests.last());
+        let at = at.map_or(Timestamp::UNIX_EPOCH, |request| request.at);
+        let prompt = cached(&call.prompt);
+        let price = self.calls.as_mut().and_then(|c| c.request_usd(&prompt, call.output, at));
+        price.ok_or_else(|| unknown(self.bill.call_model()))
     }
 
     /// One request of the session in USD.

@@ -7,6 +7,9 @@ use statrs::distribution::{Beta, ContinuousCDF, StudentsT};
 
 use super::bootstrap::bca;
 
+/// Fewest clusters with an interval (`measures` §7).
+pub const FEWEST_FOR_AN_INTERVAL: usize = 6;
+
 /// Values of transcripts, grouped by cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clusters(Vec<Vec<f64>>);

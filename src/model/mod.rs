@@ -10,6 +10,7 @@ mod calibration;
 mod call;
 mod cell;
 mod compared;
+mod comparison;
 mod gate;
 mod judged;
 mod labelled;
@@ -34,6 +35,7 @@ pub use cell::{
 pub use compared::{
     AtSize, ChanceOf, EqualSize, Family, Outranks, RecencyCurve, Tested, Variance, VariancePart,
 };
+pub use comparison::{ComparedMeasure, ComparedProbes, ComparedRow, Comparison};
 pub use gate::{Check, Finding, Gate, RuleFindings, UndecidedPolicy};
 pub use judged::{
     JudgePart, JudgeReport, JudgeRow, PanelAgreement, TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Trust,

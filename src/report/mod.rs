@@ -11,6 +11,9 @@ mod block;
 mod calibration;
 mod calls_csv;
 mod compactions_csv;
+mod comparison;
+mod comparison_json;
+mod comparison_md;
 mod grid;
 mod html;
 mod number;
@@ -36,6 +39,9 @@ mod testkit;
 
 pub use calibration::{calibration_csv, calibration_json, calibration_table, verdicts_csv};
 pub use calls_csv::calls_csv;
+pub use comparison::comparison_table;
+pub use comparison_json::comparison_json;
+pub use comparison_md::comparison_md;
 pub use spend::calls_table;
 pub use table::table;
 

@@ -5,7 +5,8 @@ use serde_json::Value as Json;
 use crate::desk::{Desk, fixture};
 
 /// What interface.md contracts for a run without probes.
-const CONTRACTED: [&str; 12] = [
+const CONTRACTED: [&str; 13] = [
+    "baseline.json",
     "calls.csv",
     "cells.jsonl",
     "compactions.csv",
@@ -232,7 +233,7 @@ fn dollars_of_requests_and_compactions_add_up_to_the_bill_of_each_agent_model() 
 fn only_the_files_asked_for_are_rendered() {
     let desk = Desk::with_sessions();
     let ran = desk.good(&["bench", "pi.jsonl", "--format", "csv", "--out", "run"]);
-    let rest = ["report.html", "summary.json"];
+    let rest = ["baseline.json", "report.html", "summary.json"];
     let expected: Vec<&str> = CONTRACTED.into_iter().filter(|f| !rest.contains(f)).collect();
     assert_eq!(desk.list("run"), expected);
     assert_eq!(ran.last(), "report: run");
@@ -318,7 +319,7 @@ fn nothing_of_an_earlier_run_in_the_same_folder_stays() {
     let desk = Desk::with_sessions();
     desk.good(&["bench", "pi.jsonl", "--out", "run"]);
     let ran = desk.good(&["bench", "pi.jsonl", "--no-text", "--format", "json", "--out", "run"]);
-    assert_eq!(desk.list("run"), ["cells.jsonl", "manifest.json", "summary.json"]);
+    assert_eq!(desk.list("run"), ["baseline.json", "cells.jsonl", "manifest.json", "summary.json"]);
     assert_eq!(ran.last(), "report: run");
 }
 

@@ -161,3 +161,202 @@ fn the_comparator_must_run_and_is_never_the_ceiling() {
     desk.good(&["report", "run", "--margin", "0.2"]);
     assert_eq!(desk.json("run/manifest.json")["margin"], 0.2);
 }
+
+/// A strategy of the user's that keeps so many messages.
+fn keeps(desk: &Desk, last: u32) {
+    let preset = format!(
+        "version = 1\nname = \"mine\"\nsummary = \"The last {last} messages.\"\nsource = \"mine\"\n\n\
+         [[stage]]\nmechanism = \"sliding-window\"\nat = \"request\"\nwhen = \"always\"\n\
+         last = {last}\nkeep_pairs = true\n"
+    );
+    desk.file("mine.toml", preset);
+}
+
+fn mine(desk: &Desk, input: &str, out: &str, more: &[&str]) -> Ran {
+    // No question is asked: that is the slow part.
+    let common = ["replay", input, "--quiet", "--strategy", "mine.toml", "--out", out];
+    desk.recap(&[&common[..], more].concat())
+}
+
+#[test]
+fn a_run_against_itself_is_unchanged_from_its_folder_and_from_its_file() {
+    let desk = Desk::new();
+    keeps(&desk, 20);
+    assert_eq!(mine(&desk, "quickstart", "base", &[]).code, 0);
+    let rules =
+        ["mean_tokens > baseline", "cost_usd > baseline * 1.1", "tokens_sent > baseline + 5%"];
+    let rules = rules.map(|rule| ["--fail-on", rule]).concat();
+    for baseline in ["base", "base/baseline.json"] {
+        let gate = [&["--baseline", baseline], &rules[..]].concat();
+        let ran = mine(&desk, "quickstart", "run", &gate);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let told = desk.json("run/gate.json");
+        let reason = told["rules"][0]["checks"][0]["reason"].as_str().unwrap();
+        assert!(reason.ends_with("unchanged in 6 sessions"), "{reason}");
+        let name = baseline.rsplit('/').next().unwrap();
+        assert_eq!(told["baseline"], name, "a name and no path");
+    }
+    assert_eq!(desk.read("base/baseline.json"), desk.read("run/baseline.json"));
+    assert!(!desk.read("run/baseline.json").contains("cpu_ms"));
+}
+
+#[test]
+fn a_strategy_that_got_worse_fails_and_one_that_is_left_open_is_told() {
+    let desk = Desk::new();
+    keeps(&desk, 4);
+    assert_eq!(mine(&desk, "quickstart", "base", &[]).code, 0);
+    keeps(&desk, 60);
+    assert_eq!(mine(&desk, "quickstart", "run", &[]).code, 0);
+    let report = |rules: &[&str]| {
+        let common = ["report", "run", "--format", "json", "--baseline", "base/baseline.json"];
+        desk.recap(&[&common, rules].concat())
+    };
+    let ran = report(&["--fail-on", "tokens_sent > baseline + 5%"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    // Six sessions of four projects: too few clusters to speak of others.
+    assert!(ran.out.contains("on these sessions only (6 sessions); +"), "{}", ran.out);
+    assert!(desk.read("run/summary.json").contains("\"failed\""));
+    // It overflows as little as before: unchanged, or fewer.
+    let ran = report(&["--fail-on", "token_savings > baseline + 0.5"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    // An allowance at the difference itself is left open, and the policy decides.
+    let ran = report(&["--fail-on", "tokens_sent > baseline * 1000"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let gate = desk.json("run/gate.json");
+    let check = &gate["rules"][0]["checks"][0];
+    let more = check["value"].as_f64().unwrap() - check["baseline"].as_f64().unwrap();
+    let open = format!("tokens_sent > baseline + {}", more + 1.0);
+    for (policy, code) in
+        [(&[][..], 3), (&["--undecided", "pass"][..], 0), (&["--undecided", "fail"][..], 1)]
+    {
+        let ran = report(&[&["--fail-on", open.as_str()], policy].concat());
+        assert_eq!(ran.code, code, "{policy:?}: {ran:?}");
+        assert!(ran.out.contains("undecided tokens_sent"), "{}", ran.out);
+    }
+}
+
+#[test]
+fn one_session_is_gated_by_its_requests_and_says_that_it_is_this_session_only() {
+    let desk = Desk::new();
+    keeps(&desk, 60);
+    assert_eq!(mine(&desk, &session(), "base", &[]).code, 0);
+    keeps(&desk, 4);
+    let rules = ["--baseline", "base", "--fail-on", "reference_recall < baseline - 0.05"];
+    let ran = mine(&desk, &session(), "run", &rules);
+    assert_eq!(ran.code, 3, "a loss at 17 requests is not sure: {ran:?}");
+    assert!(ran.out.contains("on these sessions only (1 session)"), "{}", ran.out);
+    let back = ["--baseline", "run", "--fail-on", "tokens_sent > baseline + 1%"];
+    keeps(&desk, 60);
+    let ran = mine(&desk, &session(), "again", &back);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    // A measure without a figure for each request is left open where it is worse.
+    let ran = desk.recap(&[
+        "report",
+        "again",
+        "--baseline",
+        "run/baseline.json",
+        "--fail-on",
+        "peak_tokens > baseline",
+    ]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert!(ran.out.contains("too few for an interval"), "{}", ran.out);
+}
+
+#[test]
+fn a_baseline_that_is_about_something_else_is_refused_by_name_before_anything_runs() {
+    let desk = Desk::new();
+    keeps(&desk, 20);
+    assert_eq!(mine(&desk, &session(), "base", &["--strategy", "fifo"]).code, 0);
+    let base = desk.read("base/baseline.json");
+    let refuse = |more: &[&str], told: &str| {
+        let common = ["replay", &session(), "--quiet", "--strategy", "mine.toml"];
+        let rule = ["--baseline", "base/baseline.json", "--fail-on", "cost_usd > baseline * 1.1"];
+        let error = desk.refused(&[&common[..], &rule, more].concat());
+        assert!(error.contains(told), "`{told}` is missing in {error}");
+    };
+    refuse(&["--window", "16k"], "no row of `mine` at `16k`");
+    refuse(&["--strategy", "prune"], "no row of `prune`");
+    refuse(&["--tokens", "cl100k"], "tokens are counted by");
+    refuse(&["--agent-model", "claude-opus-4-6"], "prices, or who is billed, differ");
+    refuse(&["quickstart"], "only this run has the session");
+    desk.file("base/baseline.json", base.replacen("\"instrument\":5", "\"instrument\":4", 1));
+    refuse(&[], "version 4 of the instrument");
+    desk.file("base/baseline.json", "{}");
+    refuse(&[], "it is no baseline.json");
+    std::fs::remove_file(desk.path("base/baseline.json")).unwrap();
+    refuse(&[], "base/baseline.json");
+    // Other words of the same sessions are seen once they are measured.
+    desk.file("base/baseline.json", base.replacen("\"session\":\"", "\"session\":\"0", 1));
+    let rule = ["--baseline", "base/baseline.json", "--fail-on", "cost_usd > baseline"];
+    let ran = mine(&desk, &session(), "run", &rule);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.err.contains("the messages of"), "{}", ran.err);
+    // A baseline that no rule speaks of is a mistake.
+    let idle = ["--baseline", "base/baseline.json", "--fail-on", "overflows > 0"];
+    let error = desk.refused(&[&["bench", "--strategy", "fifo"], &idle[..]].concat());
+    assert!(error.contains("no rule speaks of the baseline"), "{error}");
+}
+
+#[test]
+fn a_failed_cell_leaves_its_own_row_without_a_finding_and_other_rows_with_theirs() {
+    let desk = Desk::with_sessions();
+    // Cuts a result from its call: the cell fails.
+    keeps(&desk, 1);
+    let broken = desk.read("mine.toml").replace("keep_pairs = true", "keep_pairs = false");
+    desk.file("mine.toml", broken);
+    let run = |rules: &[&str]| {
+        let common = ["bench", "pi.jsonl", "--quiet", "--out", "run", "--strategy", "mine.toml"];
+        desk.recap(&[&common[..], &["--strategy", "fifo"], rules].concat())
+    };
+    let ran = run(&["--fail-on", "tokens_sent@mine > 1"]);
+    assert_eq!(ran.code, 3, "never a failure on an incomplete row: {ran:?}");
+    assert!(ran.out.contains("missing   tokens_sent@mine > 1") && ran.out.contains("1 cell of"));
+    let ran = run(&["--fail-on", "tokens_sent@fifo > 1"]);
+    assert_eq!(ran.code, 1, "a complete row is measured: {ran:?}");
+    let ran = run(&["--fail-on", "tokens_sent@fifo > 100M"]);
+    assert_eq!(ran.code, 3, "what passed does not make the run whole: {ran:?}");
+    let ran = desk.recap(&["report", "run", "--fail-on", "tokens_sent@fifo > 100M"]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+}
+
+#[test]
+fn nothing_selected_is_4_whatever_the_gate() {
+    let ran = Desk::with_sessions().recap(&[
+        "bench",
+        "pi.jsonl",
+        "--limit",
+        "0",
+        "--strategy",
+        "fifo",
+        "--fail-on",
+        "overflows > 0",
+    ]);
+    assert_eq!(ran.code, 4, "{ran:?}");
+}
+
+#[test]
+#[cfg(unix)]
+fn an_interrupted_run_is_130_whatever_the_gate() {
+    use std::process::{Command, Stdio};
+    let desk = Desk::new();
+    let mut run = Command::new(assert_cmd::cargo::cargo_bin!("recap"))
+        .args(["bench", "--strategy", "all", "--window", "20%", "--window", "30%", "--out", "run"])
+        .args(["--fail-on", "overflows > 0", "--jobs", "1"])
+        .current_dir(desk.path("."))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    for _ in 0..3_000 {
+        let begun = std::fs::read_to_string(desk.path("run/cells.jsonl"))
+            .is_ok_and(|text| text.contains("{\"cell\""));
+        if begun {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let interrupt = run.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &interrupt]).status().unwrap().success());
+    assert_eq!(run.wait().unwrap().code(), Some(130));
+    assert!(!desk.path("run/gate.json").exists());
+}

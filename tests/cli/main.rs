@@ -1,6 +1,7 @@
 //! End-to-end tests of the binary `recap`: what users type and scripts read.
 
 mod bench;
+mod compare;
 mod crash;
 mod desk;
 mod determinism;

@@ -1,0 +1,120 @@
+//! `recap compare A B`: what changed between two runs on the same data.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use super::exit::{Exit, Failure};
+use super::report::{measured, print};
+use super::wire;
+use crate::gate::{self, Baseline, Head};
+use crate::measure::{self, MEASURES, Run, Unit};
+use crate::model::{Manifest, Report};
+use crate::report::{comparison_json, comparison_md, comparison_table};
+use crate::run::Loaded;
+
+/// Options of `recap compare`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// Folder of the run that is compared with
+    #[arg(value_name = "RUN_A")]
+    a: PathBuf,
+
+    /// Folder of the run that is looked at; differences are B less A
+    #[arg(value_name = "RUN_B")]
+    b: PathBuf,
+
+    /// Compare a preset of A with another one of B; repeat for several [default: each preset with
+    /// its namesake]
+    #[arg(long, value_name = "PRESET_A=PRESET_B")]
+    preset: Vec<String>,
+
+    /// How it is printed
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// For a terminal
+    Table,
+    /// Markdown, for a pull request
+    Md,
+    /// JSON, for scripts
+    Json,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let (a, b) = (read(&arguments.a)?, read(&arguments.b)?);
+    let pairs = pairs(&arguments.preset, &a.0.manifest, &b.0.manifest)?;
+    let differ = gate::unlike(&a.1, &b.1);
+    if !differ.is_empty() {
+        let what =
+            format!("{} and {} cannot be compared: {}", a.1.name, b.1.name, differ.join("; "));
+        return Err(Failure::usage(what).help("compare two runs on the same data and settings"));
+    }
+    let (notes, left_out) = unlike_settings(&a.0.manifest, &b.0.manifest);
+    let run_a = Run { name: &a.1.name, report: &a.0, by_transcript: &a.1.run };
+    let run_b = Run { name: &b.1.name, report: &b.0, by_transcript: &b.1.run };
+    let mut comparison = measure::compare(run_a, run_b, &pairs, &left_out);
+    comparison.notes = notes;
+    if comparison.rows.is_empty() {
+        return Err(Failure::with_code(Exit::Nothing, "the runs have no row in common").help(
+            "run both with the same presets and windows, or pair presets with --preset A=B",
+        ));
+    }
+    print(&match arguments.format {
+        Format::Table => comparison_table(&comparison, wire::width(), wire::color()),
+        Format::Md => comparison_md(&comparison),
+        Format::Json => comparison_json(&comparison),
+    })?;
+    Ok(Exit::Done)
+}
+
+/// A run, measured, and transcript by transcript.
+fn read(path: &Path) -> Result<(Report, Baseline), Failure> {
+    let Loaded { manifest, transcripts, cells, calls, .. } = Loaded::read(path)?;
+    if cells.is_empty() {
+        let what = format!("{} has no finished cell", path.display());
+        return Err(Failure::with_code(Exit::Nothing, what).help("run `recap bench` again"));
+    }
+    let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let name = whole.file_name().map_or_else(|| "run".into(), |name| name.to_string_lossy());
+    let report = measured(manifest, transcripts, cells, calls);
+    let baseline = Baseline::of(name.into_owned(), &report);
+    Ok((report, baseline))
+}
+
+/// Presets as paired by hand.
+fn pairs(typed: &[String], a: &Manifest, b: &Manifest) -> Result<Vec<(String, String)>, Failure> {
+    let has = |manifest: &Manifest, name: &str| manifest.presets.iter().any(|p| p.name == name);
+    let pair = |typed: &String| {
+        // A name may hold a sign of its own: `prune[protect=20000]`.
+        let halves = typed.match_indices('=').map(|(at, _)| (&typed[..at], &typed[at + 1..]));
+        let mut known = halves.filter(|(x, y)| has(a, x) && has(b, y));
+        let found = known.next().map(|(x, y)| (x.to_owned(), y.to_owned()));
+        found.ok_or_else(|| {
+            Failure::usage(format!("`--preset {typed}` is no preset of A, `=` and one of B"))
+                .help("for example `--preset fifo=prune`")
+        })
+    };
+    typed.iter().map(pair).collect()
+}
+
+/// Settings that differ, and the measures that cannot be compared for that.
+fn unlike_settings(a: &Manifest, b: &Manifest) -> (Vec<String>, Vec<&'static str>) {
+    let seats = [
+        ("compactor", &a.compactor, &b.compactor),
+        ("answerer", &a.answerer, &b.answerer),
+        ("judge", &a.judge, &b.judge),
+    ];
+    let differ = seats.into_iter().filter(|(_, a, b)| a != b);
+    let mut notes: Vec<String> =
+        differ.map(|(seat, a, b)| format!("The {seat} is {a} in A and {b} in B")).collect();
+    if Head::of(a).same_prices(&Head::of(b)) {
+        return (notes, Vec::new());
+    }
+    notes.push("Prices, or who is billed, differ: money is left out".to_owned());
+    let money = MEASURES.iter().filter(|spec| spec.unit == Unit::Dollars);
+    (notes, money.map(|spec| spec.id).collect())
+}

@@ -1,0 +1,275 @@
+//! A run to be compared with: `baseline.json`, small enough to be committed.
+//!
+//! It holds what each transcript contributes to each row, how it was measured,
+//! and hashes by which a run on other data is told from one on the same.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::measures::{self, Known};
+use super::rule::Rule;
+use crate::measure::{ALL, ByTranscript, Sat, Side, UnitRow, by_transcript};
+use crate::model::{INSTRUMENT, Manifest, Report};
+
+/// Version of the layout.
+const VERSION: u32 = 1;
+
+/// A run, transcript by transcript.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Baseline {
+    /// What is shown of where it came from.
+    pub name: String,
+    /// How it was measured.
+    pub head: Head,
+    /// Its figures.
+    pub run: ByTranscript,
+}
+
+/// How a run was measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Head {
+    /// Version of the layout.
+    version: u32,
+    /// Version of the instrument.
+    instrument: u32,
+    /// Tokeniser of the counts.
+    tokens: String,
+    /// Who wrote the summaries.
+    compactor: String,
+    /// Who answered.
+    answerer: String,
+    /// Who graded.
+    judge: String,
+    /// Hash of the prices that bill it.
+    prices: String,
+}
+
+/// What is read first, so that a file of another version says so.
+#[derive(Deserialize)]
+struct File {
+    baseline: Head,
+    transcripts: Vec<Sat>,
+    rows: Vec<UnitRow>,
+}
+
+#[derive(Deserialize)]
+struct Versions {
+    baseline: VersionsOnly,
+}
+
+#[derive(Deserialize)]
+struct VersionsOnly {
+    version: u32,
+    instrument: u32,
+}
+
+impl Head {
+    /// Of a run, as its manifest tells it.
+    pub fn of(manifest: &Manifest) -> Self {
+        let prices = serde_json::to_vec(&manifest.prices.models).expect("plain data serialises");
+        Head {
+            version: VERSION,
+            instrument: manifest.instrument,
+            tokens: manifest.tokens.clone(),
+            compactor: manifest.compactor.clone(),
+            answerer: manifest.answerer.clone(),
+            judge: manifest.judge.clone(),
+            prices: blake3::hash(&prices).to_hex()[..16].to_owned(),
+        }
+    }
+
+    /// Whether the same prices bill the same models.
+    pub fn same_prices(&self, other: &Head) -> bool {
+        self.prices == other.prices
+    }
+}
+
+impl Baseline {
+    /// A measured run as one.
+    pub fn of(name: String, report: &Report) -> Self {
+        Baseline { name, head: Head::of(&report.manifest), run: by_transcript(report) }
+    }
+
+    /// Reads a `baseline.json`; else says what is wrong with it.
+    pub fn parse(name: String, text: &str) -> Result<Self, String> {
+        let versions: Versions =
+            serde_json::from_str(text).map_err(|e| format!("it is no baseline.json: {e}"))?;
+        let VersionsOnly { version, instrument } = versions.baseline;
+        if (version, instrument) != (VERSION, INSTRUMENT) {
+            return Err(format!(
+                "it was made by version {instrument} of the instrument, layout {version}; this \
+                 program is version {INSTRUMENT}, layout {VERSION}: their figures cannot be \
+                 compared"
+            ));
+        }
+        let File { baseline: head, transcripts, rows } =
+            serde_json::from_str(text).map_err(|e| format!("it is no baseline.json: {e}"))?;
+        let sat = |row: &UnitRow| transcripts.iter().filter(|s| s.dataset == row.dataset).count();
+        let fits = |row: &UnitRow| {
+            let n = sat(row);
+            row.figures.values().all(|f| f.len() == n) && row.series.values().all(|s| s.len() == n)
+        };
+        match rows.iter().find(|row| !fits(row)) {
+            Some(row) => Err(format!(
+                "its row of {} at {} has not one figure for each transcript",
+                row.strategy, row.window
+            )),
+            None => Ok(Baseline { name, head, run: ByTranscript { transcripts, rows } }),
+        }
+    }
+
+    /// The file: a line for each transcript and each row, so that a diff reads
+    /// well.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let transcripts: Vec<String> = self.run.transcripts.iter().map(line).collect();
+        let rows: Vec<String> = self.run.rows.iter().map(line).collect();
+        format!(
+            "{{\n\"baseline\": {},\n\"transcripts\": [\n{}\n],\n\"rows\": [\n{}\n]\n}}\n",
+            line(&self.head),
+            transcripts.join(",\n"),
+            rows.join(",\n"),
+        )
+        .into_bytes()
+    }
+}
+
+fn line(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("plain data serialises")
+}
+
+/// What a rule compares with the baseline.
+#[derive(Clone, Debug)]
+pub struct Asked<'a> {
+    /// The rule.
+    pub rule: &'a Rule,
+    /// Data set, preset, window of each row that it speaks of.
+    pub rows: Vec<(&'a str, &'a str, &'a str)>,
+}
+
+/// What of a baseline differs from a run so that the rules say nothing; all
+/// that is found is named. Before a run, `transcripts` are ids only.
+pub fn differences(
+    baseline: &Baseline,
+    manifest: &Manifest,
+    transcripts: &[(&str, &str)],
+    asked: &[Asked<'_>],
+) -> Vec<String> {
+    let (theirs, own) = (&baseline.head, Head::of(manifest));
+    let mut found: Vec<String> = counted(theirs, &own).into_iter().collect();
+    let is_billed = |asked: &Asked<'_>| known(asked).is_some_and(Known::is_billed);
+    if asked.iter().any(is_billed) && !theirs.same_prices(&own) {
+        found.push("the prices, or who is billed, differ".to_owned());
+    }
+    let own: BTreeSet<(&str, &str)> = transcripts.iter().copied().collect();
+    found.extend(lacking((&ids(&baseline.run), &own), ("the baseline", "this run")));
+    let mut lacking = BTreeSet::new();
+    for (dataset, strategy, window) in asked.iter().flat_map(|asked| &asked.rows) {
+        let side = Side::find(&baseline.run, dataset, strategy, window, None);
+        if side.is_none() && lacking.insert((*dataset, *strategy, *window)) {
+            let on = if *dataset == ALL { String::new() } else { format!(" on `{dataset}`") };
+            found.push(format!("it has no row of `{strategy}` at `{window}`{on}"));
+        }
+    }
+    found
+}
+
+/// What of two runs differs so that none of their figures can be compared.
+pub fn unlike(a: &Baseline, b: &Baseline) -> Vec<String> {
+    let mut found: Vec<String> = counted(&a.head, &b.head).into_iter().collect();
+    found.extend(lacking((&ids(&a.run), &ids(&b.run)), (&a.name, &b.name)));
+    found.extend(sessions(&a.run, &b.run));
+    found
+}
+
+fn counted(a: &Head, b: &Head) -> Option<String> {
+    let differ = a.tokens != b.tokens;
+    differ
+        .then(|| format!("tokens are counted by {} in one, by {} in the other", a.tokens, b.tokens))
+}
+
+fn ids(run: &ByTranscript) -> BTreeSet<(&str, &str)> {
+    run.transcripts.iter().map(|sat| (&*sat.dataset, &*sat.transcript)).collect()
+}
+
+/// Sessions that only one of two runs has.
+fn lacking(
+    (a, b): (&BTreeSet<(&str, &str)>, &BTreeSet<(&str, &str)>),
+    (name_a, name_b): (&str, &str),
+) -> Vec<String> {
+    let told = |only: Vec<&(&str, &str)>, name: &str| {
+        let first = only.first().map(|(set, id)| format!("`{id}` of `{set}`"));
+        first.map(|first| match only.len() {
+            1 => format!("only {name} has the session {first}"),
+            n => format!("only {name} has the session {first} and {} more", n - 1),
+        })
+    };
+    let only_a = told(a.difference(b).collect(), name_a);
+    only_a.into_iter().chain(told(b.difference(a).collect(), name_b)).collect()
+}
+
+fn known(asked: &Asked<'_>) -> Option<Known> {
+    measures::find(&asked.rule.measure).ok()
+}
+
+/// What else differs, once the run is measured.
+pub fn differences_measured(
+    baseline: &Baseline,
+    manifest: &Manifest,
+    own: &ByTranscript,
+    asked: &[Asked<'_>],
+) -> Vec<String> {
+    let mut found = sessions(&baseline.run, own);
+    let (theirs, head) = (&baseline.head, Head::of(manifest));
+    if asked.iter().any(|asked| known(asked).is_some_and(Known::rests_on_probes)) {
+        for (seat, theirs, own) in
+            [("answerer", &theirs.answerer, &head.answerer), ("judge", &theirs.judge, &head.judge)]
+        {
+            if theirs != own {
+                found.push(format!("its {seat} is {theirs}, here {own}"));
+            }
+        }
+    }
+    let mut told = BTreeSet::new();
+    for (dataset, strategy, window) in asked.iter().flat_map(|asked| &asked.rows) {
+        let side = |run| Side::find(run, dataset, strategy, window, None);
+        let (Some(a), Some(b)) = (side(&baseline.run), side(own)) else { continue };
+        let other = a.rows().iter().zip(b.rows()).any(|(a, b)| a.standing != b.standing);
+        if other && told.insert(*strategy) {
+            found.push(format!(
+                "`{strategy}` was measured with the compactor {}, here with {}: one of them is \
+                 the offline stand-in",
+                theirs.compactor, head.compactor
+            ));
+        }
+    }
+    found
+}
+
+/// What of the transcripts of two runs differs.
+fn sessions(a: &ByTranscript, b: &ByTranscript) -> Vec<String> {
+    let theirs: BTreeMap<(&str, &str), &Sat> =
+        a.transcripts.iter().map(|s| ((&*s.dataset, &*s.transcript), s)).collect();
+    let pairs: Vec<(&Sat, &Sat)> = (b.transcripts.iter())
+        .filter_map(|s| Some((*theirs.get(&(&*s.dataset, &*s.transcript))?, s)))
+        .collect();
+    let words = |sat: &Sat, other: &Sat| {
+        sat.words.as_ref().zip(other.words.as_ref()).is_some_and(|(a, b)| a != b)
+    };
+    let mut found = Vec::new();
+    let mut told = |what: &str, differ: &dyn Fn(&Sat, &Sat) -> bool| {
+        let those = pairs.iter().filter(|(a, b)| differ(a, b));
+        let ids: Vec<&str> = those.map(|(_, sat)| sat.transcript.as_str()).collect();
+        match ids.as_slice() {
+            [] => {}
+            [only] => found.push(format!("{what} of `{only}` differ")),
+            [first, rest @ ..] => {
+                found.push(format!("{what} of `{first}` and {} more differ", rest.len()));
+            }
+        }
+    };
+    told("the messages", &|a, b| a.session != b.session);
+    told("the probes", &|a, b| a.probes != b.probes || words(a, b));
+    told("the token counts", &|a, b| a.tokens != b.tokens);
+    found
+}

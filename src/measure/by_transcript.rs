@@ -1,0 +1,396 @@
+//! A run transcript by transcript: what two runs are paired on.
+//!
+//! Replicates are averaged, as they are before anything is pooled; of measures
+//! that are pooled by a maximum, a median or a percentile each transcript has
+//! its own. Where a data set has too few clusters for an interval, some
+//! measures also keep a figure for each request or probe: chance can then be
+//! looked at within these very sessions.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::aggregate::Observation;
+use super::gather::{Figures, Gathered, gather};
+use super::measures::{MEASURES, RESAMPLED};
+use super::money::{AS_BILLED, Terms};
+use super::payers::Payers;
+use super::rows::ALL;
+use super::spec::{Parts, Pool, Sample, mean};
+use super::statistics::{FEWEST_FOR_AN_INTERVAL, quantile};
+use crate::model::{Cell, Expectation, Report, Standing, TranscriptFacts};
+
+/// Every transcript of a run, and what each contributes to each row.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ByTranscript {
+    /// The transcripts, by data set and id.
+    pub transcripts: Vec<Sat>,
+    /// The rows of each data set; none for all of them together.
+    pub rows: Vec<UnitRow>,
+}
+
+/// A transcript, such that another run can tell whether it is the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sat {
+    /// Name of the data set.
+    pub dataset: String,
+    /// Id of the transcript.
+    pub transcript: String,
+    /// Project or developer, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<String>,
+    /// Hash of its messages, requests and references.
+    pub session: String,
+    /// Hash of its probes, their words apart.
+    pub probes: String,
+    /// Hash of their words; `None` where the run kept none of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub words: Option<String>,
+    /// How its tokens are counted.
+    pub tokens: String,
+}
+
+/// A row of one data set, transcript by transcript.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UnitRow {
+    /// Name of the data set.
+    pub dataset: String,
+    /// Plain preset id.
+    pub strategy: String,
+    /// Window label as typed.
+    pub window: String,
+    /// Who pays: [`crate::model::Bill::billed_as`].
+    pub billed_as: String,
+    /// What the row is.
+    pub standing: Standing,
+    /// Cells that failed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub failed: u64,
+    /// By measure one figure for each transcript of the data set, in their
+    /// order.
+    pub figures: BTreeMap<String, Vec<Option<Figure>>>,
+    /// By measure, for each transcript, a figure for each request or probe.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub series: BTreeMap<String, Vec<Figures>>,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+/// What a transcript contributes to a measure.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Figure {
+    /// A figure.
+    One(f64),
+    /// Numerator and denominator of one.
+    Fraction(f64, f64),
+}
+
+/// Digits kept, so that a file stays short and equal figures stay equal.
+const DIGITS: usize = 9;
+/// Digits kept of a figure for one request or probe.
+const SERIES_DIGITS: usize = 6;
+
+/// Takes a measured run apart.
+pub fn by_transcript(report: &Report) -> ByTranscript {
+    let (facts, cells) = (&report.transcripts, &report.cells);
+    let payers = Payers::of(&report.manifest, cells);
+    let (gathered, observations) = gather(facts, cells, &payers, &report.manifest);
+    let mut observed: Observed<'_> = BTreeMap::new();
+    observations.iter().for_each(|o| observed.entry((o.row, o.unit)).or_default().push(o));
+    let known = known(report);
+    let extra = Extra::new(report);
+    let rows = (0u32..).zip(&gathered).filter(|(_, row)| row.key.dataset != ALL);
+    let rows = rows.map(|(code, row)| {
+        let place = (row.key.dataset, row.key.strategy, row.key.window);
+        unit_row(facts, (code, row), &observed, known.get(&place), &extra)
+    });
+    ByTranscript { rows: rows.collect(), transcripts: facts.iter().map(sat).collect() }
+}
+
+/// Observations by row and transcript.
+type Observed<'a> = BTreeMap<(u32, u32), Vec<&'a Observation>>;
+
+type Place<'a> = (&'a str, &'a str, &'a str);
+
+/// Measures with a figure, by row: in its own table or in that of all data sets.
+fn known(report: &Report) -> BTreeMap<Place<'_>, BTreeSet<&str>> {
+    let mut known: BTreeMap<Place<'_>, BTreeSet<&str>> = BTreeMap::new();
+    let datasets: BTreeSet<&str> = report.transcripts.iter().map(|f| f.dataset.as_str()).collect();
+    for row in &report.rows {
+        let of = |dataset: &str| row.dataset == ALL || row.dataset == dataset;
+        for dataset in datasets.iter().filter(|dataset| of(dataset)) {
+            let there = row.values.iter().filter(|(_, value)| value.number().is_some());
+            let place = (*dataset, row.strategy.as_str(), row.window.as_str());
+            known.entry(place).or_default().extend(there.map(|(id, _)| id.as_str()));
+        }
+    }
+    known
+}
+
+fn unit_row(
+    facts: &[TranscriptFacts],
+    (code, row): (u32, &Gathered<'_>),
+    observed: &Observed<'_>,
+    known: Option<&BTreeSet<&str>>,
+    extra: &Extra<'_>,
+) -> UnitRow {
+    let mine = |unit: &usize| facts[*unit].dataset == row.key.dataset;
+    let units: Vec<usize> = (0..facts.len()).filter(mine).collect();
+    let mut figures = BTreeMap::new();
+    for (at, spec) in MEASURES.iter().enumerate() {
+        let printed = known.is_some_and(|known| known.contains(spec.id));
+        // No two runs share a processor's time.
+        if !printed || spec.id == "cpu_ms" || row.unknown.contains_key(spec.id) {
+            continue;
+        }
+        let each = units.iter().map(|unit| {
+            let replicates = observed.get(&(code, *unit as u32)).into_iter().flatten();
+            figure(spec.pool, replicates.map(|one| &one.parts[at]))
+        });
+        figures.insert(spec.id.to_owned(), each.collect());
+    }
+    let few = clusters(units.iter().map(|unit| &facts[*unit])) < FEWEST_FOR_AN_INTERVAL;
+    let series = match few && row.standing != Standing::Control {
+        true => series(row, &units, &figures, extra),
+        false => BTreeMap::new(),
+    };
+    UnitRow {
+        dataset: row.key.dataset.to_owned(),
+        strategy: row.key.strategy.to_owned(),
+        window: row.key.window.to_owned(),
+        billed_as: row.key.payer.to_owned(),
+        standing: row.standing,
+        failed: row.failed.len() as u64,
+        figures,
+        series,
+    }
+}
+
+/// Number of clusters among transcripts, each its own where one project or
+/// none is known.
+fn clusters<'a>(facts: impl Iterator<Item = &'a TranscriptFacts>) -> usize {
+    let (mut names, mut unnamed) = (BTreeMap::<&str, usize>::new(), 0);
+    for facts in facts {
+        match facts.cluster.as_deref() {
+            Some(name) => *names.entry(name).or_default() += 1,
+            None => unnamed += 1,
+        }
+    }
+    match (names.len(), unnamed) {
+        (0, _) => unnamed,
+        (1, 0) => names.values().sum(),
+        (several, _) => unnamed + several,
+    }
+}
+
+/// The figure of one transcript, its replicates put together.
+fn figure<'a>(pool: Pool, parts: impl Iterator<Item = &'a Parts>) -> Option<Figure> {
+    let (mut ones, mut tos, mut many) = (Vec::new(), Vec::new(), Vec::new());
+    for part in parts {
+        match part {
+            Parts::One(value) => ones.push(*value),
+            Parts::Fraction { of, to } => {
+                ones.push(*of);
+                tos.push(*to);
+            }
+            Parts::Many(values) => many.extend(values),
+            Parts::Absent(_) | Parts::Unknown(_) => {}
+        }
+    }
+    many.sort_by(f64::total_cmp);
+    let one = match pool {
+        Pool::Mean | Pool::Sum => mean(ones),
+        Pool::Max => ones.into_iter().reduce(f64::max),
+        Pool::Median => (!many.is_empty()).then(|| quantile(&many, 0.5)),
+        Pool::Percentile(percent) => {
+            let rank = (many.len() * usize::from(percent)).div_ceil(100).max(1);
+            many.get(rank - 1).copied()
+        }
+        Pool::RatioOfSums => {
+            let (of, to) = (mean(ones)?, mean(tos)?);
+            return Some(Figure::Fraction(rounded(of, DIGITS), rounded(to, DIGITS)));
+        }
+    };
+    one.map(|one| Figure::One(rounded(one, DIGITS)))
+}
+
+/// So many significant digits.
+fn rounded(x: f64, digits: usize) -> f64 {
+    let text = format!("{x:.*e}", digits - 1);
+    text.parse().expect("a number that was printed is one")
+}
+
+/// A figure for each request or probe of each transcript, replicates averaged
+/// place by place.
+fn series(
+    row: &Gathered<'_>,
+    units: &[usize],
+    figures: &BTreeMap<String, Vec<Option<Figure>>>,
+    extra: &Extra<'_>,
+) -> BTreeMap<String, Vec<Figures>> {
+    let own = RESAMPLED.iter().enumerate().map(|(at, resampled)| {
+        let each = units.iter().map(|unit| {
+            let replicates = row.series.get(unit).map(Vec::as_slice).unwrap_or_default();
+            averaged(&replicates.iter().map(|series| series[at].clone()).collect::<Vec<_>>())
+        });
+        (resampled.id, each.collect::<Vec<Figures>>())
+    });
+    let more = BY_REQUEST.iter().map(|(id, of)| {
+        let each = units.iter().map(|unit| averaged(&extra.series(row, *unit, *of)));
+        (*id, each.collect::<Vec<Figures>>())
+    });
+    let all = own.chain(more).filter(|(id, _)| figures.contains_key(*id));
+    all.map(|(id, each)| (id.to_owned(), each)).collect()
+}
+
+/// Place by place the mean of the replicates that have a figure there.
+fn averaged(replicates: &[Figures]) -> Figures {
+    let places = replicates.iter().map(Vec::len).max().unwrap_or(0);
+    let place = |at: usize| {
+        let figures = replicates.iter().filter_map(|figures| figures.get(at).copied().flatten());
+        mean(figures).map(|figure| rounded(figure, SERIES_DIGITS))
+    };
+    (0..places).map(place).collect()
+}
+
+/// A figure for each request.
+type ByRequest = fn(&Sample<'_>) -> Option<Vec<f64>>;
+
+/// Measures that are sums over requests.
+const BY_REQUEST: [(&str, ByRequest); 2] = [
+    ("tokens_sent", |sample| {
+        Some(sample.rows.requests.iter().map(|row| row.tokens_sent as f64).collect())
+    }),
+    ("cost_usd", |sample| sample.account().ok()?.by_request(AS_BILLED).ok()),
+];
+
+/// The cells of a run, to look at their requests.
+struct Extra<'a> {
+    report: &'a Report,
+    terms: Terms,
+    cells: BTreeMap<(Place<'a>, &'a str), Vec<&'a Cell>>,
+}
+
+impl<'a> Extra<'a> {
+    fn new(report: &'a Report) -> Self {
+        let mut cells: BTreeMap<(Place<'a>, &'a str), Vec<&'a Cell>> = BTreeMap::new();
+        for cell in &report.cells {
+            let key = &cell.key;
+            let place = (key.dataset.as_str(), key.strategy.as_str(), key.window.as_str());
+            cells.entry((place, &key.transcript)).or_default().push(cell);
+        }
+        Extra { report, terms: Terms::of(&report.manifest), cells }
+    }
+
+    fn series(&self, row: &Gathered<'_>, unit: usize, of: ByRequest) -> Vec<Figures> {
+        let facts = &self.report.transcripts[unit];
+        let place = (row.key.dataset, row.key.strategy, row.key.window);
+        let cells = self.cells.get(&(place, facts.transcript.as_str()));
+        // A cell that does not fit its transcript has no figures at all.
+        let fit = |cell: &&&Cell| {
+            cell.rows().is_some_and(|rows| rows.requests.len() == facts.requests.len())
+        };
+        let cells = cells.map(Vec::as_slice).unwrap_or_default().iter().filter(fit);
+        let each = cells.filter_map(|cell| {
+            let sample = Sample {
+                facts,
+                cell,
+                rows: cell.rows()?,
+                full: None,
+                recorded: None,
+                payer: row.key.payer,
+                terms: &self.terms,
+                kinds: &BTreeSet::new(),
+                answered_by: self.report.manifest.answered_by(),
+            };
+            Some(of(&sample)?.into_iter().map(Some).collect())
+        });
+        each.collect()
+    }
+}
+
+fn sat(facts: &TranscriptFacts) -> Sat {
+    Sat {
+        dataset: facts.dataset.clone(),
+        transcript: facts.transcript.clone(),
+        cluster: facts.cluster.clone(),
+        session: session(facts),
+        probes: probes(facts),
+        words: words(facts),
+        tokens: format!("{} {:.6}", facts.tokens_source.as_str(), facts.factor()),
+    }
+}
+
+/// Hash of parts, none of which can run into the next.
+struct Hash(blake3::Hasher);
+
+/// Characters of a hash: enough to tell two sessions apart.
+const HASH: usize = 16;
+
+impl Hash {
+    fn new() -> Self {
+        Hash(blake3::Hasher::new())
+    }
+
+    fn add(&mut self, part: &str) {
+        self.0.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
+    }
+
+    fn short(&self) -> String {
+        self.0.finalize().to_hex()[..HASH].to_owned()
+    }
+}
+
+fn session(facts: &TranscriptFacts) -> String {
+    let mut hash = Hash::new();
+    for message in &facts.messages {
+        [message.id.as_str(), message.role.as_str(), &message.text]
+            .into_iter()
+            .for_each(|part| hash.add(part));
+    }
+    facts.requests.iter().for_each(|request| hash.add(&request.message.to_string()));
+    for reference in &facts.exam.references {
+        hash.add(&reference.request.to_string());
+        hash.add(&reference.text);
+    }
+    hash.short()
+}
+
+fn probes(facts: &TranscriptFacts) -> String {
+    let mut hash = Hash::new();
+    for asked in &facts.probes {
+        let probe = &asked.probe;
+        hash.add(&probe.id);
+        hash.add(probe.kind.as_str());
+        hash.add(&probe.asked_at.to_string());
+        hash.add(&probe.evidence.len().to_string());
+        probe.evidence.iter().for_each(|id| hash.add(id));
+    }
+    hash.short()
+}
+
+fn words(facts: &TranscriptFacts) -> Option<String> {
+    let mut hash = Hash::new();
+    let mut told = false;
+    for probe in facts.probes.iter().map(|asked| &asked.probe) {
+        told |= !probe.question.is_empty();
+        hash.add(&probe.question);
+        let (kind, values): (&str, &[String]) = match &probe.expect {
+            Expectation::AnyOf(values) => ("any of", values),
+            Expectation::Rubric(values) => ("rubric", values),
+            Expectation::Unanswerable => ("unanswerable", &[]),
+        };
+        hash.add(kind);
+        values.iter().chain(&probe.stale).for_each(|value| hash.add(value));
+    }
+    told.then(|| hash.short())
+}
+
+#[cfg(test)]
+#[path = "by_transcript_tests.rs"]
+mod tests;

@@ -1,0 +1,83 @@
+use super::*;
+use crate::measure::testkit::{cell, facts, run};
+use crate::model::ProbeKind;
+
+fn row<'a>(run: &'a ByTranscript, strategy: &str) -> &'a UnitRow {
+    run.rows.iter().find(|row| row.strategy == strategy).unwrap()
+}
+
+#[test]
+fn each_transcript_has_its_own_figure_replicates_averaged() {
+    // s0 was replayed twice: (300 + 500) / 2 tokens; s1 once: 200.
+    let both = ["s0", "s1"].map(|id| facts(id).requests(&[200, 400]).build()).to_vec();
+    let cells = vec![
+        cell("s0", "fifo").sent(&[100, 200]).build(),
+        cell("s0", "fifo").replicate(1).sent(&[200, 300]).build(),
+        cell("s1", "fifo").sent(&[100, 100]).build(),
+    ];
+    let apart = by_transcript(&run(both, cells));
+    let fifo = row(&apart, "fifo");
+    let one = |x| Some(Figure::One(x));
+    assert_eq!(fifo.figures["tokens_sent"], [one(400.0), one(200.0)]);
+    assert_eq!(fifo.figures["peak_tokens"], [one(300.0), one(100.0)], "a maximum of its own");
+    assert_eq!(apart.rows.len(), 1, "the rows over all data sets are made of these");
+    assert!(!fifo.figures.contains_key("cpu_ms"));
+    // By request: (100 + 200) / 2 and (200 + 300) / 2.
+    assert_eq!(fifo.series["tokens_sent"][0], [Some(150.0), Some(250.0)]);
+}
+
+#[test]
+fn six_clusters_need_no_figure_for_each_request() {
+    let ids = ["a", "b", "c", "d", "e", "f"];
+    let all = ids.map(|id| facts(id).requests(&[100]).build()).to_vec();
+    let cells = ids.map(|id| cell(id, "fifo").sent(&[50]).build()).to_vec();
+    assert!(row(&by_transcript(&run(all, cells)), "fifo").series.is_empty());
+    // In one of two projects there are only two clusters.
+    let named = |id: &str| if id < "d" { "p" } else { "q" };
+    let all = ids.map(|id| facts(id).cluster(named(id)).requests(&[100]).build()).to_vec();
+    let cells = ids.map(|id| cell(id, "fifo").sent(&[50]).build()).to_vec();
+    assert!(!row(&by_transcript(&run(all, cells)), "fifo").series.is_empty());
+}
+
+#[test]
+fn the_bill_by_request_adds_up_to_the_bill() {
+    // `cheap`: $1 a million tokens read as new, $5 written as output, 10 of it each.
+    let session = facts("s").requests(&[1_000, 2_000]).build();
+    let bill = [(1_000, 0, 0), (2_000, 0, 0)];
+    let billed = cell("s", "fifo").sent(&[1_000, 2_000]).bill("recorded", "cheap", &bill).build();
+    let apart = by_transcript(&run(vec![session], vec![billed]));
+    let fifo = row(&apart, "fifo");
+    assert_eq!(fifo.series["cost_usd"][0], [Some(0.00105), Some(0.00205)]);
+    assert_eq!(fifo.figures["cost_usd"], [Some(Figure::One(0.0031))]);
+}
+
+#[test]
+fn another_text_or_another_question_is_another_session() {
+    let plain = || facts("s").requests(&[100]).probe(ProbeKind::Fact, 0, 10);
+    let same = sat(&plain().build());
+    assert_eq!(sat(&plain().build()), same);
+    let text = sat(&plain().with(|facts| facts.messages[0].text = "other".into()).build());
+    assert!(text.session != same.session && text.probes == same.probes);
+    let probe = sat(&plain().with(|facts| facts.probes[0].probe.asked_at = 1).build());
+    assert!(probe.session == same.session && probe.probes != same.probes);
+    let words = plain().with(|facts| facts.probes[0].probe.question = "What?".into()).build();
+    assert!(sat(&words).probes == same.probes && sat(&words).words != same.words);
+    // Without its words a run tells the rest all the same.
+    let silent = plain().with(|facts| facts.probes[0].probe.question.clear()).build();
+    assert_eq!((sat(&silent).words, sat(&silent).probes), (None, same.probes));
+}
+
+#[test]
+fn it_is_read_as_it_was_written() {
+    let session = facts("s").requests(&[100, 300]).build();
+    let cells = vec![
+        cell("s", "full").control().sent(&[100, 300]).build(),
+        cell("s", "fifo").sent(&[33, 77]).build(),
+    ];
+    let apart = by_transcript(&run(vec![session], cells));
+    assert!(row(&apart, "full").series.is_empty(), "a scale needs no series");
+    let text = serde_json::to_string(&apart).unwrap();
+    assert!(text.contains("\"token_savings\":[[290.0,400.0]]"), "{text}");
+    assert_eq!(serde_json::from_str::<ByTranscript>(&text).unwrap(), apart);
+    assert_eq!(rounded(1.0 / 3.0, 6), 0.333333);
+}

@@ -1,0 +1,263 @@
+//! Two runs on the same data, row by row (`measures` §7): the primary measure
+//! is tested, all else described.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::by_transcript::ByTranscript;
+use super::measures::MEASURES;
+use super::paired::{Difference, Side, Spread, paired};
+use super::rows::ALL;
+use super::sign_flip::holm;
+use super::spec::{Direction, mean};
+use super::statistics::FEWEST_FOR_AN_INTERVAL;
+use crate::model::{
+    Cell, ComparedMeasure, ComparedProbes, ComparedRow, Comparison, Outranks, RIGHT, Report,
+    Standing,
+};
+
+/// What is compared, besides the kinds of probes.
+const COMPARED: [&str; 14] = [
+    "continuity",
+    "recall",
+    "reference_recall",
+    "recency_gain",
+    "answerable",
+    "evidence_gone",
+    "overflows",
+    "compactions",
+    "tokens_sent",
+    "peak_tokens",
+    "cost_usd",
+    "compaction_cost_usd",
+    "blocking_ms_p95",
+    "blocking_ms_sum",
+];
+
+/// Share of true nulls that may be called a difference, over the whole family.
+const LEVEL: f64 = 0.05;
+/// Clusters from which on a test is made whatever the size of the family.
+const TESTED_FROM: u64 = 10;
+
+/// One of the runs.
+#[derive(Clone, Copy)]
+pub struct Run<'a> {
+    /// What it is called.
+    pub name: &'a str,
+    /// It, measured.
+    pub report: &'a Report,
+    /// It, transcript by transcript.
+    pub by_transcript: &'a ByTranscript,
+}
+
+/// Compares two runs on the same data. `pairs` are presets of A with those of
+/// B; without any, each with its namesake. Measures in `left_out` are not
+/// looked at.
+pub fn compare(
+    a: Run<'_>,
+    b: Run<'_>,
+    pairs: &[(String, String)],
+    left_out: &[&str],
+) -> Comparison {
+    let presets = |run: Run<'_>| -> Vec<String> {
+        run.report.manifest.presets.iter().map(|preset| preset.name.clone()).collect()
+    };
+    let (own_a, own_b) = (presets(a), presets(b));
+    let only = |these: &[String], those: &[String]| -> Vec<String> {
+        these.iter().filter(|name| !those.contains(name)).cloned().collect()
+    };
+    let namesakes = own_a.iter().filter(|name| own_b.contains(name));
+    let pairs: Vec<(String, String)> = match pairs.is_empty() {
+        true => namesakes.map(|name| (name.clone(), name.clone())).collect(),
+        false => pairs.to_vec(),
+    };
+    let datasets: BTreeSet<&str> =
+        b.by_transcript.transcripts.iter().map(|sat| sat.dataset.as_str()).collect();
+    let mut datasets: Vec<&str> = datasets.into_iter().collect();
+    if datasets.len() > 1 {
+        datasets.insert(0, ALL);
+    }
+    let mut rows = Vec::new();
+    for dataset in &datasets {
+        for window in &b.report.manifest.windows {
+            for pair in &pairs {
+                rows.extend(row(a, b, (dataset, window, pair), left_out));
+            }
+        }
+    }
+    let first = datasets.first().copied().unwrap_or(ALL);
+    let (family, limit) = test(&mut rows, first, &b.report.primary);
+    Comparison {
+        a: a.name.to_owned(),
+        b: b.name.to_owned(),
+        title: b.report.title.clone(),
+        transcripts: b.by_transcript.transcripts.len() as u64,
+        primary: b.report.primary.clone(),
+        family,
+        limit,
+        only_a: only(&own_a, &own_b),
+        only_b: only(&own_b, &own_a),
+        notes: Vec::new(),
+        rows,
+    }
+}
+
+fn row(
+    a: Run<'_>,
+    b: Run<'_>,
+    (dataset, window, pair): (&str, &str, &(String, String)),
+    left_out: &[&str],
+) -> Option<ComparedRow> {
+    let side_a = Side::find(a.by_transcript, dataset, &pair.0, window, None)?;
+    let side_b = Side::find(b.by_transcript, dataset, &pair.1, window, None)?;
+    let standing = side_b.rows()[0].standing;
+    // The scale is the same for both.
+    if standing == Standing::Control && pair.0 == pair.1 {
+        return None;
+    }
+    let kinds = MEASURES.iter().map(|spec| spec.id);
+    let kinds = kinds.filter(|id| id.starts_with("continuity_") || id.starts_with("recall_"));
+    let ids = COMPARED.into_iter().chain(kinds).filter(|id| !left_out.contains(id));
+    let measures = ids.filter_map(|id| {
+        Some(described(id, &paired(id, &side_a, &side_b, b.report.manifest.seed)?))
+    });
+    Some(ComparedRow {
+        dataset: dataset.to_owned(),
+        strategy_a: pair.0.clone(),
+        strategy_b: pair.1.clone(),
+        window: window.to_owned(),
+        standing,
+        measures: measures.collect(),
+        probes: probes((a.report, &pair.0), (b.report, &pair.1), dataset, window),
+    })
+}
+
+fn direction(id: &str) -> Direction {
+    MEASURES.iter().find(|spec| spec.id == id).map_or(Direction::Neutral, |spec| spec.direction)
+}
+
+fn described(id: &str, found: &Difference) -> ComparedMeasure {
+    let (higher, lower, alike) = found.higher_lower_alike;
+    let lower_is_better = direction(id) == Direction::Lower;
+    let (better, worse) = if lower_is_better { (lower, higher) } else { (higher, lower) };
+    let few = found.clusters < FEWEST_FOR_AN_INTERVAL;
+    ComparedMeasure {
+        measure: id.to_owned(),
+        a: found.a,
+        b: found.b,
+        difference: found.difference,
+        interval: found.spread.map(Spread::bounds).map(|bounds| (bounds.lo, bounds.hi)),
+        these_sessions_only: matches!(found.spread, Some(Spread::TheseSessions(_))),
+        dots: if few { found.dots.clone() } else { Vec::new() },
+        transcripts: found.transcripts as u64,
+        clusters: found.clusters as u64,
+        better: better as u64,
+        worse: worse as u64,
+        alike: alike as u64,
+        p: found.p,
+        p_holm: None,
+        mde: found.mde,
+        outcome: None,
+    }
+}
+
+/// Tests the primary measure over presets and windows: the size of the family,
+/// and what cannot be said. Kinds and other measures get no p.
+fn test(rows: &mut [ComparedRow], dataset: &str, primary: &str) -> (u64, Option<String>) {
+    let mut tested: Vec<&mut ComparedMeasure> = Vec::new();
+    for row in rows.iter_mut() {
+        let in_family = row.dataset == dataset && row.standing != Standing::Control;
+        for measure in &mut row.measures {
+            if in_family && measure.measure == primary {
+                tested.push(measure);
+            } else {
+                measure.p = None;
+            }
+        }
+    }
+    let m = tested.len();
+    let least = tested.iter().map(|measure| measure.clusters).min().unwrap_or(0);
+    // Of the 2ⁿ patterns of signs two are the most extreme.
+    let smallest = 2.0 / 2f64.powi(least.min(1_000) as i32) * m as f64;
+    let limit = (smallest > LEVEL && m > 0).then(|| {
+        let count = |n: u64, noun: &str| format!("{n} {noun}{}", if n == 1 { "" } else { "s" });
+        let clusters = count(least, "independent session");
+        let comparisons = count(m as u64, "comparison");
+        format!("No difference can be significant with {clusters} and {comparisons}")
+    });
+    let allowed = least >= TESTED_FROM || smallest <= LEVEL;
+    let ps: Option<Vec<f64>> = tested.iter().map(|measure| measure.p).collect();
+    let adjusted = ps.filter(|_| allowed).map(|ps| holm(&ps));
+    for (at, measure) in tested.into_iter().enumerate() {
+        measure.p_holm = adjusted.as_ref().map(|ps| ps[at]);
+        if measure.p_holm.is_none() {
+            measure.p = None;
+        }
+        measure.outcome = Some(outcome(measure));
+    }
+    (m as u64, limit)
+}
+
+fn outcome(measure: &ComparedMeasure) -> Outranks {
+    let good = match direction(&measure.measure) {
+        Direction::Lower => -measure.difference,
+        Direction::Higher | Direction::Neutral => measure.difference,
+    };
+    if measure.alike == measure.transcripts {
+        return Outranks::Tie;
+    }
+    if measure.clusters < FEWEST_FOR_AN_INTERVAL as u64 {
+        return Outranks::Descriptive;
+    }
+    match measure.p_holm {
+        Some(p) if p <= LEVEL && good > 0.0 => Outranks::Better,
+        Some(p) if p <= LEVEL && good < 0.0 => Outranks::Worse,
+        _ => Outranks::Undecided,
+    }
+}
+
+/// Whether each graded probe is right, its replicates averaged.
+fn right<'a>(
+    (report, strategy): (&'a Report, &str),
+    dataset: &str,
+    window: &str,
+) -> BTreeMap<(&'a str, &'a str, u32), bool> {
+    let mut scores: BTreeMap<(&str, &str, u32), Vec<f64>> = BTreeMap::new();
+    let fits = |cell: &&Cell| {
+        let key = &cell.key;
+        (dataset == ALL || key.dataset == dataset)
+            && key.strategy == strategy
+            && key.window == window
+    };
+    for cell in report.cells.iter().filter(fits) {
+        for row in cell.rows().into_iter().flat_map(|rows| &rows.probes) {
+            let place = (cell.key.dataset.as_str(), cell.key.transcript.as_str(), row.probe);
+            scores.entry(place).or_default().extend(cell.score(row));
+        }
+    }
+    let each = scores.into_iter();
+    each.filter_map(|(place, scores)| Some((place, mean(scores)? >= RIGHT))).collect()
+}
+
+/// Probes graded in both, by where they are right.
+fn probes(
+    a: (&Report, &str),
+    b: (&Report, &str),
+    dataset: &str,
+    window: &str,
+) -> Option<ComparedProbes> {
+    let (in_a, in_b) = (right(a, dataset, window), right(b, dataset, window));
+    let mut counts = ComparedProbes::default();
+    let both = in_a.iter().filter_map(|(place, a)| Some((*a, *in_b.get(place)?)));
+    let mut any = false;
+    for pair in both {
+        any = true;
+        let count = match pair {
+            (true, true) => &mut counts.both,
+            (true, false) => &mut counts.only_a,
+            (false, true) => &mut counts.only_b,
+            (false, false) => &mut counts.neither,
+        };
+        *count += 1;
+    }
+    any.then_some(counts)
+}

@@ -1,0 +1,299 @@
+//! A measure of one row in two runs, transcript by transcript (`measures` §7).
+//!
+//! The difference is B less A, pooled as the measure is: mean over transcripts,
+//! sum, or ratio of sums. A ratio's interval is that of its linearised values
+//! (Cochran, "Sampling Techniques", 6.3), in which both numerators and
+//! denominators of a transcript vary together. Measures that are pooled by a
+//! maximum, a median or a percentile are compared by the mean over transcripts
+//! of each one's own.
+//!
+//! From six clusters on the interval speaks of sessions like these. Below, it
+//! is a moving-block bootstrap of the paired requests or probes, moved to the
+//! difference as pooled, and speaks of these very sessions only; measures
+//! without a figure for each request or probe have none.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::bootstrap::blocks;
+use super::by_transcript::{ByTranscript, Figure, UnitRow};
+use super::gather::Figures;
+use super::measures::MEASURES;
+use super::rows::ALL;
+use super::sign_flip::sign_flip;
+use super::spec::{Pool, mean};
+use super::statistics::{Bounds, Clusters, FEWEST_FOR_AN_INTERVAL};
+
+/// Fewest paired requests or probes that are resampled.
+const FEWEST_PAIRS: usize = 10;
+
+/// One row of a run, over one data set or all of them.
+#[derive(Clone, Debug)]
+pub struct Side<'a> {
+    run: &'a ByTranscript,
+    rows: Vec<&'a UnitRow>,
+}
+
+impl<'a> Side<'a> {
+    /// The row of a preset at a window; `None` where the run has none. Without
+    /// a payer it is the first one's: only the bill differs between them.
+    pub fn find(
+        run: &'a ByTranscript,
+        dataset: &str,
+        strategy: &str,
+        window: &str,
+        billed_as: Option<&str>,
+    ) -> Option<Self> {
+        let fits = |row: &&UnitRow| {
+            (dataset == ALL || row.dataset == dataset)
+                && row.strategy == strategy
+                && row.window == window
+                && billed_as.is_none_or(|payer| row.billed_as == payer)
+        };
+        let mut seen = BTreeSet::new();
+        let rows = run.rows.iter().filter(fits).filter(|row| seen.insert(row.dataset.as_str()));
+        let rows: Vec<&UnitRow> = rows.collect();
+        (!rows.is_empty()).then_some(Side { run, rows })
+    }
+
+    /// Its rows, one for each data set.
+    pub fn rows(&self) -> &[&'a UnitRow] {
+        &self.rows
+    }
+
+    /// What each of its transcripts has of a measure.
+    fn units(&self, id: &str) -> BTreeMap<Key<'a>, Unit<'a>> {
+        let of_row = |row: &&'a UnitRow| {
+            let row: &'a UnitRow = row;
+            let figures = row.figures.get(id).map(Vec::as_slice).unwrap_or_default();
+            let series = row.series.get(id);
+            let sat = self.run.transcripts.iter().filter(|sat| sat.dataset == row.dataset);
+            let each = sat.zip(figures).enumerate().filter_map(move |(at, (sat, figure))| {
+                let key = (sat.dataset.as_str(), sat.transcript.as_str());
+                let series = series.and_then(|series| series.get(at));
+                Some((key, Unit { cluster: sat.cluster.as_deref(), figure: (*figure)?, series }))
+            });
+            each.collect::<Vec<_>>()
+        };
+        self.rows.iter().flat_map(of_row).collect()
+    }
+}
+
+type Key<'a> = (&'a str, &'a str);
+
+/// What a transcript has of a measure.
+struct Unit<'a> {
+    cluster: Option<&'a str>,
+    figure: Figure,
+    series: Option<&'a Figures>,
+}
+
+/// What an interval of a difference speaks of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Spread {
+    /// Sessions like these: over six clusters or more.
+    OverClusters(Bounds),
+    /// These very sessions: their requests or probes were resampled.
+    TheseSessions(Bounds),
+}
+
+impl Spread {
+    /// The bounds, whatever they speak of.
+    pub fn bounds(self) -> Bounds {
+        match self {
+            Spread::OverClusters(bounds) | Spread::TheseSessions(bounds) => bounds,
+        }
+    }
+}
+
+/// A measure of one row in two runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// The figure in A, over the pairs.
+    pub a: f64,
+    /// The figure in B.
+    pub b: f64,
+    /// B less A.
+    pub difference: f64,
+    /// Transcripts with a figure in both.
+    pub transcripts: usize,
+    /// Their clusters.
+    pub clusters: usize,
+    /// Transcripts with a figure in A only.
+    pub only_a: usize,
+    /// Transcripts with a figure in B only.
+    pub only_b: usize,
+    /// Transcripts with a higher figure in B, a lower one, and the same.
+    pub higher_lower_alike: (usize, usize, usize),
+    /// Whether every pair is the same, request by request where that is known.
+    pub unchanged: bool,
+    /// Differences by cluster, ascending.
+    pub dots: Vec<f64>,
+    /// 95 % interval of the difference.
+    pub spread: Option<Spread>,
+    /// Two-sided sign-flip p over clusters, from six on.
+    pub p: Option<f64>,
+    /// Smallest difference found with a power of 0.8, from six clusters on.
+    pub mde: Option<f64>,
+}
+
+/// Pairs a measure of two rows; `None` without a pair, or where its figures
+/// cannot be pooled.
+pub fn paired(id: &str, a: &Side<'_>, b: &Side<'_>, seed: u64) -> Option<Difference> {
+    let pool = MEASURES.iter().find(|spec| spec.id == id)?.pool;
+    let (units_a, units_b) = (a.units(id), b.units(id));
+    let both: Vec<(Key<'_>, &Unit<'_>, &Unit<'_>)> =
+        (units_a.iter()).filter_map(|(key, a)| Some((*key, a, units_b.get(key)?))).collect();
+    let n = both.len();
+    let pooled = |side: fn(&(Key<'_>, &Unit<'_>, &Unit<'_>)) -> Figure| {
+        total(pool, &both.iter().map(side).collect::<Vec<_>>())
+    };
+    let (total_a, total_b) = (pooled(|(_, a, _)| a.figure)?, pooled(|(_, _, b)| b.figure)?);
+    let each: Vec<f64> =
+        (both.iter()).map(|(_, a, b)| total_b.part(b.figure) - total_a.part(a.figure)).collect();
+    // What a mean over transcripts is multiplied by to give the figure.
+    let scale = if pool == Pool::Sum { n as f64 } else { 1.0 };
+    let named: Vec<(&str, Option<&str>, f64)> =
+        both.iter().zip(&each).map(|(((set, _), a, _), d)| (*set, a.cluster, *d)).collect();
+    let clusters = grouped(&named);
+    let difference = total_b.figure - total_a.figure;
+    let sure = clusters.n() >= FEWEST_FOR_AN_INTERVAL;
+    let spread = match clusters.confidence(seed) {
+        Some(confidence) => Some(Spread::OverClusters(scaled(confidence.bounds(), scale))),
+        None => these_sessions(&both, pool, difference, seed).map(Spread::TheseSessions),
+    };
+    Some(Difference {
+        a: total_a.figure,
+        b: total_b.figure,
+        difference,
+        transcripts: n,
+        clusters: clusters.n(),
+        only_a: units_a.len() - n,
+        only_b: units_b.len() - n,
+        higher_lower_alike: counts(&both),
+        unchanged: both.iter().all(|(_, a, b)| a.figure == b.figure && alike(a.series, b.series)),
+        dots: clusters.means(),
+        spread,
+        p: sure.then(|| sign_flip(&clusters, seed)),
+        mde: sure.then(|| clusters.minimal_detectable() * scale),
+    })
+}
+
+/// Series say that something changed only where both runs have them.
+fn alike(a: Option<&Figures>, b: Option<&Figures>) -> bool {
+    a.zip(b).is_none_or(|(a, b)| a == b)
+}
+
+/// A pooled figure, and what it takes to see a transcript's part in it.
+struct Total {
+    figure: f64,
+    /// Mean denominator, of a ratio of sums.
+    to: Option<f64>,
+}
+
+impl Total {
+    /// A transcript's part: its figure, or its linearised value. The mean of
+    /// the parts is the figure, or of a sum the n-th part of it.
+    fn part(&self, figure: Figure) -> f64 {
+        match (figure, self.to) {
+            (Figure::One(value), _) => value,
+            (Figure::Fraction(of, to), Some(mean)) => self.figure + (of - self.figure * to) / mean,
+            (Figure::Fraction(of, to), None) => of / to,
+        }
+    }
+}
+
+fn total(pool: Pool, figures: &[Figure]) -> Option<Total> {
+    if figures.is_empty() {
+        return None;
+    }
+    let ones = figures.iter().map(|figure| match figure {
+        Figure::One(value) => *value,
+        Figure::Fraction(of, _) => *of,
+    });
+    let sum: f64 = ones.sum();
+    let n = figures.len() as f64;
+    let (figure, to) = match pool {
+        Pool::Sum => (sum, None),
+        Pool::RatioOfSums => {
+            let to = figures.iter().map(|figure| match figure {
+                Figure::One(_) => 1.0,
+                Figure::Fraction(_, to) => *to,
+            });
+            let to: f64 = to.sum();
+            (sum / to, Some(to / n))
+        }
+        Pool::Mean | Pool::Max | Pool::Median | Pool::Percentile(_) => (sum / n, None),
+    };
+    figure.is_finite().then_some(Total { figure, to })
+}
+
+/// Transcripts with a higher figure in B, a lower one, and the same.
+fn counts(both: &[(Key<'_>, &Unit<'_>, &Unit<'_>)]) -> (usize, usize, usize) {
+    let own = |figure: Figure| match figure {
+        Figure::One(value) => value,
+        Figure::Fraction(of, to) => of / to,
+    };
+    let (mut higher, mut lower) = (0, 0);
+    for (_, a, b) in both {
+        let (a, b) = (own(a.figure), own(b.figure));
+        higher += usize::from(b > a);
+        lower += usize::from(b < a);
+    }
+    (higher, lower, both.len() - higher - lower)
+}
+
+fn scaled(bounds: Bounds, scale: f64) -> Bounds {
+    Bounds { lo: bounds.lo * scale, hi: bounds.hi * scale }
+}
+
+/// Values grouped by project or developer where several are known; with one
+/// only the transcript is the unit, as in the rows of a report.
+fn grouped(values: &[(&str, Option<&str>, f64)]) -> Clusters {
+    let named = |(set, name, _): &(_, Option<_>, f64)| Some((*set, (*name)?));
+    let several = values.iter().map(named).collect::<BTreeSet<_>>().len() > 1;
+    let mut groups: BTreeMap<(Option<(&str, &str)>, usize), Vec<f64>> = BTreeMap::new();
+    for (at, one) in values.iter().enumerate() {
+        let (name, value) = (named(one).filter(|_| several), one.2);
+        let key = (name, if name.is_some() { 0 } else { at });
+        groups.entry(key).or_default().push(value);
+    }
+    Clusters::new(groups.into_values().collect())
+}
+
+/// The block bootstrap of paired requests or probes, moved to the difference.
+fn these_sessions(
+    both: &[(Key<'_>, &Unit<'_>, &Unit<'_>)],
+    pool: Pool,
+    difference: f64,
+    seed: u64,
+) -> Option<Bounds> {
+    let mut sessions: Vec<Vec<f64>> = Vec::new();
+    for (_, a, b) in both {
+        let (a, b) = (a.series?, b.series?);
+        if a.len() != b.len() {
+            return None;
+        }
+        let pairs = a.iter().zip(b).filter_map(|(a, b)| Some((*b)? - (*a)?));
+        sessions.push(pairs.collect());
+    }
+    sessions.retain(|session| !session.is_empty());
+    if sessions.iter().map(Vec::len).sum::<usize>() < FEWEST_PAIRS {
+        return None;
+    }
+    if pool == Pool::Sum {
+        // The mean over sessions of their sums, times the sessions, is the sum.
+        let times = sessions.len() as f64;
+        for session in &mut sessions {
+            let requests = session.len() as f64;
+            session.iter_mut().for_each(|value| *value *= requests * times);
+        }
+    }
+    let centre = mean(sessions.iter().map(|s| s.iter().sum::<f64>() / s.len() as f64))?;
+    let bounds = blocks(&sessions, seed)?;
+    let shift = difference - centre;
+    Some(Bounds { lo: bounds.lo + shift, hi: bounds.hi + shift })
+}
+
+#[cfg(test)]
+#[path = "paired_tests.rs"]
+mod tests;

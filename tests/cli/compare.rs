@@ -1,0 +1,129 @@
+//! `recap compare`: two runs on the same data.
+
+use std::sync::LazyLock;
+
+use serde_json::Value as Json;
+
+use crate::desk::{Desk, session};
+
+/// Runs of the quickstart data with the newest 8 messages and with 40, made
+/// once for all tests.
+fn two_runs() -> &'static Desk {
+    static DESK: LazyLock<Desk> = LazyLock::new(make_two_runs);
+    &DESK
+}
+
+fn make_two_runs() -> Desk {
+    let desk = Desk::new();
+    for (out, last) in [("a", 8), ("b", 40)] {
+        let preset = format!(
+            "version = 1\nname = \"mine|<b>\"\nsummary = \"s\"\nsource = \"mine\"\n\n[[stage]]\n\
+             mechanism = \"sliding-window\"\nat = \"request\"\nwhen = \"always\"\nlast = {last}\n\
+             keep_pairs = true\n"
+        );
+        desk.file("mine.toml", preset);
+        let only = if out == "a" { "fifo" } else { "prune" };
+        desk.good(&[
+            "bench",
+            "--quiet",
+            "--strategy",
+            "mine.toml",
+            "--strategy",
+            only,
+            "--out",
+            out,
+        ]);
+    }
+    desk
+}
+
+#[test]
+fn two_runs_are_compared_transcript_by_transcript() {
+    let desk = two_runs();
+    let json: Json =
+        serde_json::from_str(&desk.good(&["compare", "a", "b", "--format", "json"]).out).unwrap();
+    assert_eq!(
+        (&json["only_a"], &json["only_b"]),
+        (&serde_json::json!(["fifo"]), &serde_json::json!(["prune"]))
+    );
+    assert_eq!((json["transcripts"].as_u64(), json["family"].as_u64()), (Some(6), Some(1)));
+    let row = &json["rows"][0];
+    let measure = |id: &str| {
+        let all = row["measures"].as_array().unwrap();
+        all.iter().find(|measure| measure["measure"] == id).unwrap().clone()
+    };
+    let summary = |run: &str, column: &str| -> f64 {
+        let rows = desk.csv(&format!("{run}/summary.csv"));
+        let row = rows.iter().find(|row| row["strategy"].contains("mine")).unwrap();
+        row[column].parse().unwrap()
+    };
+    for id in ["continuity", "recall", "tokens_sent", "cost_usd"] {
+        let (a, b) = (measure(id)["a"].as_f64().unwrap(), measure(id)["b"].as_f64().unwrap());
+        let close = |x: f64, y: f64| (x - y).abs() <= 1e-5 * y.abs().max(1.0);
+        assert!(close(a, summary("a", id)) && close(b, summary("b", id)), "{id}: {a} {b}");
+    }
+    let continuity = measure("continuity");
+    // Six sessions of four projects: described, not tested.
+    assert_eq!((continuity["clusters"].as_u64(), &continuity["p_holm"]), (Some(4), &Json::Null));
+    assert_eq!(continuity["outcome"], "descriptive");
+    assert!(measure("recall_fact")["p"].is_null(), "kinds are described only");
+    let probes = &row["probes"];
+    let sum: u64 =
+        ["both", "only_a", "only_b", "neither"].iter().map(|k| probes[k].as_u64().unwrap()).sum();
+    assert!(sum > 300, "{probes}");
+}
+
+#[test]
+fn the_table_and_markdown_say_the_same_and_no_name_is_markup() {
+    let desk = two_runs();
+    let table = desk.good(&["compare", "a", "b"]).out;
+    assert!(table.contains("A = a · B = b · quickstart · 6 sessions"), "{table}");
+    assert!(table.contains("Only A has fifo."), "{table}");
+    let md = desk.good(&["compare", "a", "b", "--format", "md"]).out;
+    assert!(md.contains("mine\\|&lt;b&gt;") && !md.contains("<b>"), "{md}");
+    let rows = md.lines().filter(|line| line.starts_with("| "));
+    for line in rows {
+        let cells = line.replace("\\|", "").matches('|').count();
+        assert_eq!(cells, 8, "{line}");
+    }
+}
+
+#[test]
+fn a_run_is_a_tie_with_itself_and_presets_of_it_can_be_paired() {
+    let desk = two_runs();
+    let json = |arguments: &[&str]| -> Json {
+        serde_json::from_str(&desk.good(&[arguments, &["--format", "json"]].concat()).out).unwrap()
+    };
+    let itself = json(&["compare", "a", "a"]);
+    let rows = itself["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 2);
+    for row in rows {
+        let continuity = &row["measures"][0];
+        assert_eq!(continuity["outcome"], "tie", "{continuity}");
+    }
+    let paired = json(&["compare", "a", "a", "--preset", "fifo=mine|<b>"]);
+    let row = &paired["rows"][0];
+    assert_eq!((&row["strategy_a"], &row["strategy_b"]), (&"fifo".into(), &"mine|<b>".into()));
+}
+
+#[test]
+fn runs_that_are_about_something_else_are_refused_by_name() {
+    let desk = Desk::new();
+    let bench = |input: &str, out: &str, more: &[&str]| {
+        let common = ["replay", input, "--quiet", "--strategy", "fifo", "--out", out];
+        desk.good(&[&common[..], more].concat());
+    };
+    bench(&session(), "a", &[]);
+    bench("quickstart", "other", &["--limit", "1"]);
+    bench(&session(), "counted", &["--tokens", "cl100k"]);
+    bench(&session(), "window", &["--window", "16k"]);
+    assert!(desk.refused(&["compare", "a", "other"]).contains("only a has the session"));
+    assert!(desk.refused(&["compare", "a", "counted"]).contains("tokens are counted by"));
+    let error = desk.refused(&["compare", "a", "a", "--preset", "fifo=prune"]);
+    assert!(error.contains("no preset of A"), "{error}");
+    let ran = desk.recap(&["compare", "a", "window"]);
+    assert_eq!((ran.code, ran.out.as_str()), (4, ""), "{ran:?}");
+    bench(&session(), "billed", &["--agent-model", "claude-opus-4-6"]);
+    let ran = desk.good(&["compare", "a", "billed"]);
+    assert!(ran.out.contains("money is left out") && !ran.out.contains("cost_usd"), "{}", ran.out);
+}
