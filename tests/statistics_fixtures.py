@@ -1,15 +1,23 @@
-"""Prints the reference values of src/measure/statistics_tests.rs and bootstrap_tests.rs.
+"""Writes the reference values of the statistics: tests/fixtures/statistics.json.
 
-Made with Python 3.11, SciPy 1.17.1 and NumPy 2.4.6:
-    python -m venv VENV && VENV/bin/pip install scipy==1.17.1 numpy==2.4.6
-    VENV/bin/python tests/statistics_fixtures.py
+Made with Python 3.11, SciPy 1.17.1, NumPy 2.4.6 and statsmodels 0.15.0:
+    python -m venv VENV && VENV/bin/pip install scipy==1.17.1 numpy==2.4.6 statsmodels==0.15.0
+    VENV/bin/python tests/statistics_fixtures.py > tests/fixtures/statistics.json
+
+What the file holds is read by src/measure/fixtures_tests.rs.
 """
 
+import json
 import sys
 
 import numpy as np
 import scipy
+import statsmodels
+import statsmodels.api as sm
 from scipy import stats
+from statsmodels.stats.inter_rater import cohens_kappa
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import proportion_confint
 
 SEVEN = np.array([0.86, 0.91, 0.79, 0.95, 0.62, 0.88, 0.84])
 # Skewed, as recalls near 1 are: BCa and t differ.
@@ -17,30 +25,39 @@ SKEWED = np.array(
     [1.0, 0.98, 0.97, 1.0, 0.95, 0.99, 0.4, 0.96, 1.0, 0.93, 0.99, 0.72,
      0.97, 1.0, 0.98, 0.9, 0.99, 0.55, 1.0, 0.96, 0.94, 0.98, 1.0, 0.97]
 )
+# Projects of different sizes.
+CLUSTERED = [[0.7, 0.75, 0.72], [0.9], [0.55, 0.6], [0.8, 0.85, 0.9, 0.88], [0.4], [0.66, 0.61], [0.97]]
+DIFFERENCES = [
+    [0.05, 0.02, -0.01, 0.04, 0.03, 0.06, 0.01, -0.02],
+    [0.3, -0.1, -0.1, -0.05, 0.0, 0.02, 0.01],
+    [0.11, 0.12, 0.09, 0.14, 0.1, 0.08, 0.13, 0.1, 0.12, 0.07],
+]
 
 
-def main():
-    print("python", sys.version.split()[0], "scipy", scipy.__version__, "numpy", np.__version__)
-    for name, values in (("SEVEN", SEVEN), ("SKEWED", SKEWED)):
+def intervals():
+    found = []
+    for values in (SEVEN, SKEWED):
         n = len(values)
-        interval = stats.t.interval(0.95, n - 1, values.mean(), stats.sem(values))
+        lo, hi = stats.t.interval(0.95, n - 1, values.mean(), stats.sem(values))
         mde = (stats.t.ppf(0.975, n - 1) + stats.t.ppf(0.8, n - 1)) * stats.sem(values)
-        print(f"{name}: mean {values.mean():.12f} t {interval[0]:.12f} {interval[1]:.12f}")
-        print(f"  sem {stats.sem(values):.12f} mde {mde:.12f}")
-    for hits, n in ((0, 12), (0, 20), (1, 20), (2, 20), (3, 40), (19, 20)):
-        upper = stats.binomtest(hits, n).proportion_ci(0.95, method="exact").high
-        print(f"clopper-pearson {hits}/{n}: {upper:.12f}")
-    for seed in (1, 2):
-        bca = stats.bootstrap(
-            (SKEWED,), np.mean, n_resamples=200_000, method="BCa", batch=20_000,
-            rng=np.random.default_rng(seed),
-        ).confidence_interval
-        print(f"bca SKEWED, 200,000 resamples, seed {seed}: {bca.low:.6f} {bca.high:.6f}")
-    levels()
+        found.append({"values": values.tolist(), "mean": values.mean(), "sem": stats.sem(values),
+                      "lo": lo, "hi": hi, "mde": mde})
+    return found
 
 
-def levels():
-    """BCa levels and bounds on a fixed distribution, by the formulas of scipy.stats.bootstrap."""
+def clustered():
+    """The mean as a regression on a constant. statsmodels scales by G/(G-1)·(N-1)/(N-k), k = 1."""
+    values = np.concatenate(CLUSTERED)
+    groups = np.repeat(np.arange(len(CLUSTERED)), [len(c) for c in CLUSTERED])
+    fit = sm.OLS(values, np.ones(len(values))).fit(
+        cov_type="cluster", cov_kwds={"groups": groups, "use_correction": True, "df_correction": True}
+    )
+    return {"clusters": CLUSTERED, "mean": fit.params[0], "se": fit.bse[0]}
+
+
+def bca():
+    """Levels and bounds on a fixed distribution by the formulas of scipy.stats.bootstrap, and SciPy's
+    own interval with a hundred times the resamples."""
     n = len(SKEWED)
     left = (SKEWED.sum() - SKEWED) / (n - 1)
     d = left.mean() - left
@@ -49,13 +66,113 @@ def levels():
     estimate = 0.9151
     share = ((resampled < estimate).sum() + (resampled <= estimate).sum()) / (2 * len(resampled))
     z0 = stats.norm.ppf(share)
-    alpha = []
-    for p in (0.025, 0.975):
-        z = z0 + stats.norm.ppf(p)
-        alpha.append(stats.norm.cdf(z0 + z / (1 - a * z)))
-    lo, hi = np.percentile(resampled, [100 * alpha[0], 100 * alpha[1]])
-    print(f"acceleration {a:.12f} share {share:.12f}")
-    print(f"levels {alpha[0]:.12f} {alpha[1]:.12f} bounds {lo:.12f} {hi:.12f}")
+    z = z0 + stats.norm.ppf([0.025, 0.975])
+    levels = stats.norm.cdf(z0 + z / (1 - a * z))
+    bounds = np.percentile(resampled, 100 * levels)
+    own = [
+        stats.bootstrap((SKEWED,), np.mean, n_resamples=200_000, method="BCa", batch=20_000,
+                        rng=np.random.default_rng(seed)).confidence_interval
+        for seed in (1, 2)
+    ]
+    return {"values": SKEWED.tolist(), "acceleration": a, "estimate": estimate,
+            "levels": levels.tolist(), "bounds": bounds.tolist(),
+            "lo": np.mean([b.low for b in own]), "hi": np.mean([b.high for b in own])}
+
+
+def clopper_pearson():
+    found = []
+    for hits, n in ((0, 12), (0, 20), (1, 20), (2, 20), (3, 40), (19, 20), (5, 5)):
+        upper = stats.binomtest(hits, n).proportion_ci(0.95, method="exact").high
+        assert abs(upper - proportion_confint(hits, n, 0.05, "beta")[1]) < 1e-12
+        found.append({"hits": hits, "n": n, "upper": upper})
+    return found
+
+
+def cautious():
+    """Where losses are all or nothing the cautious bound is the one-sided 95 % Clopper-Pearson bound."""
+    cases = ((0, 20), (0, 59), (1, 60), (2, 40))
+    return [{"hits": h, "n": n, "upper": stats.beta.ppf(0.95, h + 1, n - h)} for h, n in cases]
+
+
+def holm():
+    families = ([0.03, 0.01, 0.02], [0.6, 0.7], [0.001, 0.2, 0.013, 0.04, 0.04, 0.9])
+    return [{"ps": ps, "corrected": multipletests(ps, method="holm")[1].tolist()} for ps in families]
+
+
+def sign_flips():
+    found = []
+    for values in DIFFERENCES:
+        p = stats.permutation_test((np.array(values),), np.sum, permutation_type="samples",
+                                   n_resamples=np.inf, alternative="two-sided").pvalue
+        found.append({"values": values, "p": p})
+    return found
+
+
+def kappas():
+    """Kappa by statsmodels; its jackknife over questions and the t interval by hand. Each square is
+    both accept, label alone accepts, judge alone accepts, neither does."""
+    questions = [[3, 0, 1, 1], [2, 1, 0, 2], [0, 0, 1, 4], [4, 1, 0, 0], [1, 1, 1, 2], [2, 0, 0, 3], [0, 1, 0, 4]]
+    table = lambda q: np.array([[q[0], q[1]], [q[2], q[3]]])
+    kappa = lambda q: cohens_kappa(table(q)).kappa
+    total = np.sum(questions, axis=0)
+    left = np.array([kappa(total - q) for q in np.array(questions)])
+    n = len(left)
+    se = np.sqrt((n - 1) / n * ((left - left.mean()) ** 2).sum())
+    half = stats.t.ppf(0.975, n - 1) * se
+    own = cohens_kappa(table(total))
+    return {"questions": questions, "kappa": own.kappa, "lo": own.kappa - half, "hi": own.kappa + half,
+            "asymptotic_se": own.std_kappa}
+
+
+def interpolations():
+    """On the logarithm of the size."""
+    sizes, figures = [1000.0, 2500.0, 9000.0], [0.2, 0.55, 0.6]
+    at = [1000.0, 1700.0, 2500.0, 4000.0, 9000.0]
+    return {"sizes": sizes, "figures": figures, "at": at,
+            "expected": np.interp(np.log(at), np.log(sizes), figures).tolist()}
+
+
+def variances():
+    """Sums of squares by statsmodels' analysis of variance, within each transcript; then the moments."""
+    rng = np.random.default_rng(3)
+    transcripts = []
+    for probes, replicates in ((6, 3), (4, 3), (9, 2), (5, 3)):
+        table = (0.6 + rng.normal(0, 0.4) + rng.normal(0, 0.2, (1, probes))
+                 + rng.normal(0, 0.15, (replicates, 1)) + rng.normal(0, 0.05, (replicates, probes)))
+        transcripts.append(table)
+    sums = {"rest": 0.0, "probe": 0.0, "compaction": 0.0}
+    for table in transcripts:
+        replicates, probes = table.shape
+        dummies = lambda codes: (codes[:, None] == np.unique(codes)[1:]).astype(float)
+        p = dummies(np.tile(np.arange(probes), replicates))
+        r = dummies(np.repeat(np.arange(replicates), probes))
+        one = np.ones((table.size, 1))
+        residual = lambda *parts: sm.OLS(table.ravel(), np.hstack(parts)).fit().ssr
+        both = residual(one, p, r)
+        sums["rest"] += both
+        sums["probe"] += residual(one, r) - both
+        sums["compaction"] += residual(one, p) - both
+    n = np.array([t.shape[1] for t in transcripts], float)
+    r = np.array([t.shape[0] for t in transcripts], float)
+    rest = sums["rest"] / ((n - 1) * (r - 1)).sum()
+    compaction = (sums["compaction"] - rest * (r - 1).sum()) / ((r - 1) * n).sum()
+    probe = (sums["probe"] - rest * (n - 1).sum()) / ((n - 1) * r).sum()
+    means = np.array([t.mean() for t in transcripts])
+    transcript = (means.var(ddof=1) - compaction * (1 / r).mean() - probe * (1 / n).mean()
+                  - rest * (1 / (n * r)).mean())
+    assert min(rest, compaction, probe, transcript) > 0
+    return {"transcripts": [t.tolist() for t in transcripts], "transcript": transcript,
+            "probe": probe, "compaction": compaction}
+
+
+def main():
+    versions = {"python": sys.version.split()[0], "scipy": scipy.__version__,
+                "numpy": np.__version__, "statsmodels": statsmodels.__version__}
+    json.dump({"versions": versions, "intervals": intervals(), "clustered": clustered(), "bca": bca(),
+               "clopper_pearson": clopper_pearson(), "cautious": cautious(), "holm": holm(),
+               "sign_flips": sign_flips(), "kappa": kappas(), "interpolation": interpolations(),
+               "variance": variances()}, sys.stdout, indent=1)
+    print()
 
 
 if __name__ == "__main__":

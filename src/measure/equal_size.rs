@@ -118,7 +118,7 @@ fn size_of_most<'a>(sweeps: impl Iterator<Item = &'a Vec<(f64, f64)>>) -> Option
 }
 
 /// The figure at a size, linear on its logarithm.
-fn interpolated(points: &[(f64, f64)], at: f64) -> Result<f64, String> {
+pub(super) fn interpolated(points: &[(f64, f64)], at: f64) -> Result<f64, String> {
     let above = points.partition_point(|(size, _)| *size < at);
     let pair = above.checked_sub(1).and_then(|below| points.get(below..=above));
     match pair {

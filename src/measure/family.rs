@@ -160,7 +160,7 @@ fn limit(differences: &[&Clusters], made: usize) -> Option<String> {
         let of = if made == 0 { String::new() } else { format!(" in {withheld} of them") };
         said.push(format!(
             "no difference can be significant{of} with so few sessions or projects and so many \
-             comparisons: over {clusters} no p is smaller than {:.2}, corrected for {asked}",
+             comparisons: over {clusters} no p is smaller than {:.3}, corrected for {asked}",
             (smallest_p(clusters) * asked as f64).min(1.0)
         ));
     }

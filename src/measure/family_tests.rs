@@ -107,7 +107,7 @@ fn with_so_many_comparisons_six_sessions_cannot_be_significant() {
     assert!(tests.iter().all(|test| test.p.is_none() && test.interval.is_some()), "{tests:?}");
     assert!(tests.iter().all(|test| test.outranks == Outranks::Undecided && test.mde.is_some()));
     let limit = family(&two).limit.as_deref().unwrap();
-    assert!(limit.contains("over 6 no p is smaller than 0.06, corrected for 2"), "{limit}");
+    assert!(limit.contains("over 6 no p is smaller than 0.062, corrected for 2"), "{limit}");
 }
 
 #[test]

@@ -124,6 +124,10 @@ fn variance_of(table: &[rows::Entry], primary: &str) -> Vec<Variance> {
 }
 
 #[cfg(test)]
+mod coverage_tests;
+#[cfg(test)]
+mod fixtures_tests;
+#[cfg(test)]
 mod money_tests;
 #[cfg(test)]
 mod probe_tests;

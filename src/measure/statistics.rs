@@ -36,6 +36,10 @@ impl Bounds {
 }
 
 /// An interval over six clusters or more, by the rule for their number.
+///
+/// In simulations (`coverage_tests`) of near-normal figures both cover 94 to
+/// 97 %; of recalls near 1 with a tail below, t covers 89 % at 6 clusters and
+/// 91 % at 10, the wider of the two 95 % at 20 and 96 % at 40.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Confidence {
     /// 6–19 clusters: t.

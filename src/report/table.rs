@@ -4,10 +4,12 @@ use unicode_width::UnicodeWidthStr;
 
 use super::grid::{GAP, paragraph, push_line, wrapped};
 use super::{block, number, panel, plain, spend, validation};
-use crate::model::{Interval, PresetRow, Report, Standing, Value};
+use crate::model::{Family, Interval, Outranks, PresetRow, Report, Standing, Tested, Value};
 
 /// Narrower than this the cells would be cut beyond use.
 const NARROWEST: usize = 80;
+/// Most strategies of one outcome that are named.
+const NAMED: usize = 4;
 /// Columns of the last column at least, so that a verdict's words stay whole.
 const VERDICT_WIDTH: usize = 14;
 /// The control that others are set against.
@@ -35,6 +37,9 @@ pub fn table(report: &Report, width: usize, color: bool) -> String {
     }
     for sentence in &report.sentences {
         paragraph(&mut out, &plain::line(&sentence.0), width, " ");
+    }
+    if let Some(family) = &report.family {
+        paragraph(&mut out, &against_comparator(family), width, " ");
     }
     validation::section(&mut out, report, width, color);
     spend::section(&mut out, &report.calls, width, color);
@@ -225,6 +230,34 @@ fn notes(rows: &[&PresetRow], report: &Report) -> Vec<String> {
     notes.extend(against_recorded(rows));
     notes.extend(block::gaps(rows));
     notes
+}
+
+/// What the tests against the comparator come to, or why there are none.
+fn against_comparator(family: &Family) -> String {
+    let made: Vec<&Tested> = family.tests.iter().filter(|test| test.p.is_some()).collect();
+    let comparator = plain::line(&family.comparator);
+    if made.is_empty() {
+        let limit = family.limit.as_deref().unwrap_or("nothing is tested");
+        return format!("against {comparator}: {limit}.");
+    }
+    let outcomes = [Outranks::Better, Outranks::Worse, Outranks::Tie, Outranks::Undecided];
+    let told = outcomes.into_iter().filter_map(|outcome| {
+        let of = made.iter().filter(|test| test.outranks == outcome);
+        let names: Vec<String> = of
+            .map(|test| {
+                let window = block::window(&test.window);
+                format!("{} at {window}", plain::line(&test.strategy))
+            })
+            .collect();
+        match names.len() {
+            0 => None,
+            1..=NAMED => Some(format!("{}: {}", outcome.as_str(), names.join(", "))),
+            n => Some(format!("{}: {n}", outcome.as_str())),
+        }
+    });
+    let told: Vec<String> = told.collect();
+    let tests = block::counted(made.len(), "test");
+    format!("against {comparator}, Holm over {tests}: {}.", told.join("; "))
 }
 
 /// Savings against what was really sent, where the bill of `full` is hypothetical.

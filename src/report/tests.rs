@@ -1,6 +1,6 @@
 use super::testkit::{Kit, validation};
 use super::*;
-use crate::model::{Bill, Calibration, CellOutcome, Interval, Value};
+use crate::model::{Bill, Calibration, CellOutcome, Family, Interval, Outranks, Tested, Value};
 use unicode_width::UnicodeWidthStr;
 
 fn file(report: &Report, name: &str) -> String {
@@ -110,6 +110,39 @@ fn a_column_that_is_absent_throughout_says_why_once() {
     let shown = table(&report, 100, false);
     let reason = "needed facts kept: 3 references, at least 20 are needed.";
     assert_eq!(shown.matches(reason).count(), 1, "{shown}");
+}
+
+#[test]
+fn the_table_says_what_tests_against_the_comparator_come_to() {
+    let mut report = Kit::default().report();
+    let test = |strategy: &str, outranks, p| Tested {
+        strategy: strategy.into(),
+        window: "25%".into(),
+        clusters: 12,
+        difference: 0.1,
+        interval: Some((0.01, 0.2)),
+        p,
+        p_holm: p,
+        mde: Some(0.1),
+        outranks,
+    };
+    let family = |tests, limit: Option<&str>| {
+        Some(Family {
+            measure: "reference_recall".into(),
+            comparator: "fifo".into(),
+            tests,
+            limit: limit.map(str::to_owned),
+        })
+    };
+    let better = test("prune", Outranks::Better, Some(0.01));
+    let tie = test("sliding-window", Outranks::Tie, Some(1.0));
+    report.family = family(vec![better, tie], None);
+    let text = table(&report, 160, false);
+    let line =
+        "against fifo, Holm over 2 tests: better: prune at 25 %; tie: sliding-window at 25 %.";
+    assert!(text.contains(line), "{text}");
+    report.family = family(vec![test("prune", Outranks::Undecided, None)], Some("too few"));
+    assert!(table(&report, 160, false).contains("against fifo: too few."));
 }
 
 #[test]

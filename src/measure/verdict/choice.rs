@@ -1,6 +1,6 @@
 //! Which strategy to use, and what it keeps.
 
-use super::{Scene, counted, label, listed};
+use super::{Scene, counted, grouped, label, listed};
 use crate::measure::rows::{Entry, most};
 use crate::model::{Interval, PresetRow, Standing, Value};
 
@@ -106,8 +106,12 @@ impl<'a> Scene<'a> {
             many => text += &format!("; {} others do exactly as well", many.len()),
         }
         if let Some(over) = row.number("overflows").filter(|n| *n > 0.0) {
-            let over = counted(over.round() as usize, "request");
-            text += &format!("; {over} of it are over the window and would have been refused");
+            let of = row.number("requests").map(|n| format!(" {}", grouped(n)));
+            text += &format!(
+                "; {} of its{} requests are over the window and would have been refused",
+                grouped(over),
+                of.unwrap_or_default()
+            );
         }
         text + &self.elsewhere(row) + "."
     }

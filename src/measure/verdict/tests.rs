@@ -1,1 +1,129 @@
+use crate::measure::testkit::{cell, facts, run, run_at};
+use crate::model::{Cell, ProbeKind, RECORDED, Report, TranscriptFacts};
 
+fn session(id: &str) -> TranscriptFacts {
+    let mut builder = facts(id).requests(&[100; 10]);
+    for request in 0..10 {
+        builder = builder.reference(request, 5_000, None).reference(request, 5_000, None);
+    }
+    builder.build()
+}
+
+fn keeps(id: &str, strategy: &str, kept: usize) -> crate::measure::testkit::CellBuilder {
+    let states = "k".repeat(kept) + &"l".repeat(20 - kept);
+    cell(id, strategy).sent(&[100; 10]).states(&states).compaction(90, 50)
+}
+
+fn full(id: &str) -> Cell {
+    keeps(id, "full", 20).control().build()
+}
+
+#[track_caller]
+fn says(report: &Report, words: &str) {
+    let said = &report.verdict.as_ref().unwrap().0;
+    assert!(said.contains(words), "{words}: {said}");
+}
+
+#[track_caller]
+fn silent(report: &Report, words: &str) {
+    let said = &report.verdict.as_ref().unwrap().0;
+    assert!(!said.contains(words), "{words}: {said}");
+}
+
+#[test]
+fn one_session_is_described_and_nothing_is_concluded() {
+    let report = run(
+        vec![session("s")],
+        vec![full("s"), keeps("s", "prune", 20).build(), keeps("s", "fifo", 4).build()],
+    );
+    says(
+        &report,
+        "1 session with 10 requests and 20 needed facts was replayed through 2 strategies",
+    );
+    says(&report, "At 25 % prune is the one to use: it keeps 1.00");
+    says(&report, "It rests on 1 session: what was seen is described");
+    says(&report, "The largest doubt:");
+    silent(&report, "significant");
+    silent(&report, "Its bill");
+}
+
+#[test]
+fn a_heavy_loss_is_not_recommended_without_saying_so() {
+    let report = run(vec![session("s")], vec![full("s"), keeps("s", "fifo", 10).build()]);
+    says(&report, "At 25 % fifo loses least: it keeps 0.50");
+}
+
+#[test]
+fn a_run_of_stand_ins_recommends_nobody() {
+    let cells = vec![full("s"), keeps("s", "summary", 20).stand_in().build()];
+    let report = run(vec![session("s")], cells);
+    says(&report, "an offline stand-in wrote them: none is ranked");
+    silent(&report, "is the one to use");
+}
+
+#[test]
+fn a_run_in_which_nothing_compacts_says_what_to_change() {
+    let idle = cell("s", "prune").sent(&[100; 10]).states(&"k".repeat(20)).build();
+    let report = run(vec![session("s")], vec![full("s"), idle]);
+    // It is ranked: it kept everything, having nothing to do.
+    says(&report, "and never had anything to compress");
+    let thin = facts("s").requests(&[700]).build();
+    let report = run(vec![thin], vec![cell("s", "prune").sent(&[700]).build()]);
+    says(&report, "Nothing compacted: the largest context seen has 700 tokens.");
+}
+
+#[test]
+fn controls_alone_leave_nothing_to_choose() {
+    let report = run(vec![session("s")], vec![full("s")]);
+    says(&report, "replayed through the controls alone");
+    says(&report, "there is no strategy to choose from");
+    assert_eq!(run(Vec::new(), Vec::new()).verdict, None);
+}
+
+#[test]
+fn a_conversation_over_the_window_makes_nothing_cheaper() {
+    let billed = |cell: crate::measure::testkit::CellBuilder, tokens: u64| {
+        cell.bill(RECORDED, "dear", &[(tokens, 0, 0); 10])
+    };
+    let whole = billed(keeps("s", "full", 20).control(), 500).overflow(3).build();
+    let report = run(vec![session("s")], vec![whole, billed(keeps("s", "prune", 20), 100).build()]);
+    says(&report, "there is no bill without compression to set it against");
+    silent(&report, "below that of the whole conversation");
+    let whole = billed(keeps("s", "full", 20).control(), 500).build();
+    let report = run(vec![session("s")], vec![whole, billed(keeps("s", "prune", 20), 100).build()]);
+    says(&report, "below that of the whole conversation");
+}
+
+#[test]
+fn leaders_of_other_windows_are_named() {
+    let at = |window: &str, name: &str, kept: usize| {
+        keeps("s", name, kept).window(window, 10_000).build()
+    };
+    let cells = vec![at("25%", "a", 12), at("25%", "b", 8), at("50%", "a", 12), at("50%", "b", 16)];
+    let report = run_at(&["25%", "50%"], vec![session("s")], cells);
+    says(&report, "At 25 % a is the one to use: it keeps 0.60");
+    says(&report, "best elsewhere: b at 50 % (0.80)");
+}
+
+#[test]
+fn words_alone_are_the_largest_doubt_about_probes() {
+    let probes = |id: &str| {
+        let mut built = facts(id).requests(&[100; 10]);
+        for _ in 0..4 {
+            built = built.probe(ProbeKind::Fact, 9, 500);
+        }
+        built.build()
+    };
+    let answers = |name: &str, said: &str| {
+        cell("s", name).sent(&[100; 10]).compaction(90, 50).snapshot(9, 1).answers(said)
+    };
+    let cells = vec![
+        answers("full", "RRRR").control().build(),
+        answers("empty", "wwww").control().build(),
+        answers("prune", "RRww").build(),
+    ];
+    let report = run(vec![probes("s")], cells);
+    says(&report, "it keeps 50 %");
+    says(&report, "of what the whole conversation answers right");
+    says(&report, "questions are answered and graded by words alone");
+}
