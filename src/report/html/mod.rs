@@ -13,12 +13,15 @@ use crate::pricing::PriceList;
 
 mod answers;
 mod bills;
+mod cells;
 mod checks;
 mod comparison;
 mod context_chart;
 mod cost_chart;
+mod details;
 mod forgetting;
 mod forgetting_chart;
+mod highlight;
 mod labels;
 mod loss_map;
 mod placements;
@@ -26,6 +29,7 @@ mod probes;
 mod series;
 mod session_bills;
 mod sessions;
+mod shape;
 mod tradeoff_chart;
 mod validation;
 
@@ -61,12 +65,13 @@ struct Page {
     validation: Option<validation::Table>,
     spend: Vec<spend::Spent>,
     spend_heads: [&'static str; 9],
-    contexts: Vec<sessions::Session>,
-    more_contexts: Vec<sessions::Session>,
-    sessions_left_out: usize,
-    losses: Vec<sessions::Session>,
-    compactions: Vec<sessions::Compactions>,
+    contexts: Option<sessions::Session>,
+    loss: Option<sessions::Session>,
+    compactions: Option<sessions::Compactions>,
+    details: Option<details::Details>,
     session: String,
+    agent_models: usize,
+    replicates: u32,
     with_texts: bool,
     checks: Vec<checks::Check>,
     check_summary: String,
@@ -74,7 +79,8 @@ struct Page {
     transcripts: Vec<(String, String)>,
     presets: Vec<(String, String)>,
     style: &'static str,
-    scripts: [&'static str; 2],
+    details_style: &'static str,
+    scripts: [&'static str; 5],
 }
 
 struct Table {
@@ -107,8 +113,7 @@ fn render(source: &Source<'_>) -> Vec<u8> {
     let checks = checks::checks(report);
     let prices = PriceList::from(&report.manifest.prices);
     let longest = sessions::longest(report);
-    let others = report.transcripts.iter().filter(|t| longest.is_none_or(|l| !std::ptr::eq(l, *t)));
-    let (more_contexts, sessions_left_out) = sessions::other_contexts(report, others);
+    let cells = cells::Cells::new(report);
     let warnings = report.warnings.iter().map(|w| plain::line(w));
     let page = Page {
         title: plain::line(&report.title),
@@ -124,18 +129,19 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         tables: (0..blocks.len()).map(|at| table(report, lead, &blocks, at)).collect(),
         charts: charts(report, &blocks, &colors),
         forgetting: forgetting::windows(report, &colors),
-        probes: probes::probes(source),
-        bills: longest.and_then(|t| session_bills::bills(report, t, &prices, &colors)),
+        probes: probes::probes(source, &cells),
+        bills: longest.and_then(|t| session_bills::bills(report, t, &prices, &colors, &cells)),
         placements: placements::placements(report, &prices),
         validation: validation::table(report),
         spend: spend::spent(&report.calls),
         spend_heads: spend::HEADS,
-        contexts: longest.map_or_else(Vec::new, |t| sessions::contexts(report, t, true)),
-        more_contexts,
-        sessions_left_out,
-        losses: longest.map_or_else(Vec::new, |t| sessions::losses(source, t)),
-        compactions: longest.map_or_else(Vec::new, |t| sessions::compactions(source, t)),
+        contexts: longest.and_then(|t| sessions::contexts(report, t)),
+        loss: longest.and_then(|t| sessions::loss(source, t)),
+        compactions: longest.and_then(|t| sessions::compactions(source, t)),
+        details: details::details(source, &cells),
         session: longest.map_or_else(String::new, |t| plain::line(&t.transcript)),
+        agent_models: report.manifest.agent_models.len(),
+        replicates: report.manifest.replicates,
         with_texts: source.texts.is_some(),
         check_summary: checks::summary(&checks),
         checks,
@@ -143,7 +149,14 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         transcripts: provenance(&report.manifest.transcripts),
         presets: provenance(&report.manifest.presets),
         style: include_str!("../templates/style.css"),
-        scripts: [include_str!("../templates/script.js"), include_str!("../templates/probes.js")],
+        details_style: include_str!("../templates/details.css"),
+        scripts: [
+            include_str!("../templates/script.js"),
+            include_str!("../templates/packed.js"),
+            include_str!("../templates/sessions.js"),
+            include_str!("../templates/figures.js"),
+            include_str!("../templates/probes.js"),
+        ],
     };
     page.render().expect("writing to memory cannot fail").into_bytes()
 }
