@@ -13,7 +13,7 @@ const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 /// Packs plain data.
 pub(super) fn packed(data: &impl Serialize) -> String {
     let json = serde_json::to_vec(data).expect("plain data serialises");
-    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(&json).expect("memory takes every write");
     base64(&encoder.finish().expect("memory takes every write"))
 }

@@ -261,11 +261,12 @@ mod tests {
 
     #[test]
     fn text_that_a_spreadsheet_would_run_is_defused_and_numbers_are_not() {
-        let rows = ["=1+1", "+x", "-x", "@x", "\tx", "x=1"]
+        let rows = ["=1+1", "+x", "-x", "@x", "\tx", "\rx", "x=1"]
             .map(|t| vec![Field::text(t), Field::Number(-0.5)]);
         assert_eq!(
             csv(&rows),
-            "a,b\r\n'=1+1,-0.5\r\n'+x,-0.5\r\n'-x,-0.5\r\n'@x,-0.5\r\n'\tx,-0.5\r\nx=1,-0.5\r\n"
+            "a,b\r\n'=1+1,-0.5\r\n'+x,-0.5\r\n'-x,-0.5\r\n'@x,-0.5\r\n'\tx,-0.5\r\n\
+             \"'\rx\",-0.5\r\nx=1,-0.5\r\n"
         );
     }
 

@@ -1,8 +1,14 @@
 //! A recording is written by strangers: nothing in it may run anywhere.
 
-use std::path::PathBuf;
+#[path = "../common/hostile.rs"]
+mod corpus;
 
-use crate::desk::Desk;
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use recap::report::FORMATS;
+
+use crate::desk::{Desk, Ran};
 
 /// Markup, a formula, a terminal escape and a direction override.
 const EVIL: &str =
@@ -98,4 +104,104 @@ fn no_color_and_no_terminal_give_plain_text() {
     let desk = Desk::with_sessions();
     let ran = desk.good(&["bench", "pi.jsonl"]);
     assert!(!format!("{}{}", ran.out, ran.err).contains('\u{1b}'));
+}
+
+/// A run over a native data set in which every word is hostile, with a preset
+/// file that is too, and what the program printed.
+static CORPUS: LazyLock<(Desk, Ran)> = LazyLock::new(|| {
+    let desk = Desk::new();
+    corpus::dataset(&desk.path("data"));
+    desk.file(corpus::PRESET_FILE, corpus::preset());
+    let presets = ["full", "fifo", "continuation", corpus::PRESET_FILE];
+    let chosen = presets.iter().flat_map(|preset| ["--strategy", preset]);
+    let run = ["bench", "data", "--out", "run", "--window", "8k"];
+    let ran = desk.good(&run.into_iter().chain(chosen).collect::<Vec<&str>>());
+    (desk, ran)
+});
+
+/// What a file or a terminal must not hold, whatever reads it.
+fn assert_plain(name: &str, text: &str) {
+    let control = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    assert!(!text.contains(control), "{name}: a control character");
+    let turned = ['\u{202E}', '\u{2066}', '\u{2028}', '\u{2029}'];
+    assert!(!text.contains(turned), "{name}: a character that turns or breaks lines");
+}
+
+#[test]
+fn no_word_of_the_corpus_is_obeyed_by_the_terminal() {
+    let (_, ran) = &*CORPUS;
+    for (name, text) in [("output", &ran.out), ("errors", &ran.err)] {
+        assert_plain(name, text);
+        assert!(!text.contains('\t'), "{name}");
+    }
+}
+
+#[test]
+fn no_word_of_the_corpus_breaks_a_format() {
+    let (desk, _) = &*CORPUS;
+    let left = desk.list("run");
+    let mut seen = 0;
+    for format in FORMATS.iter().filter(|format| left.contains(&format.file.to_owned())) {
+        let (name, file) = (format.file, format!("run/{}", format.file));
+        seen += 1;
+        match name.rsplit('.').next().unwrap() {
+            "csv" => assert_table(desk, &file),
+            "json" => drop(desk.json(&file)),
+            "parquet" => {}
+            _ => {
+                let text = desk.read(&file);
+                assert_plain(name, &text);
+                for markup in
+                    ["<script>window", "<img", "<iframe", "<svg onload", "<details open ont"]
+                {
+                    assert!(!text.contains(markup), "{name}: {markup}");
+                }
+            }
+        }
+    }
+    assert!(seen >= 9, "{left:?}");
+}
+
+/// Every row has as many fields as the head, and no cell begins a formula.
+fn assert_table(desk: &Desk, file: &str) {
+    let mut reader = csv::Reader::from_path(desk.path(file)).unwrap();
+    let fields = reader.headers().unwrap().len();
+    for record in reader.records() {
+        let record = record.unwrap_or_else(|why| panic!("{file}: {why}"));
+        assert_eq!(record.len(), fields, "{file}");
+        for field in &record {
+            let armed = field.starts_with(['=', '+', '-', '@', '\t', '\r']);
+            assert!(!armed || field.parse::<f64>().is_ok(), "{file}: {field:?}");
+        }
+    }
+}
+
+#[test]
+fn every_text_of_the_corpus_comes_back_out_of_probes_csv() {
+    let (desk, _) = &*CORPUS;
+    let rows = desk.csv("run/probes.csv");
+    let formula = rows.iter().filter(|row| row["probe"].starts_with("'=cmd|")).count();
+    assert!(rows.len() >= 12 * 4, "{} rows", rows.len());
+    assert_eq!(formula * 12, rows.len(), "one question of twelve begins as a formula");
+    for (name, text) in &corpus::CORPUS[7..19] {
+        let told = rows.iter().any(|row| row["expected"].contains(text.trim()));
+        assert!(told, "{name} is not among what is expected");
+    }
+}
+
+#[test]
+fn half_of_a_character_ends_no_run_badly() {
+    let desk = Desk::new();
+    let line = |text: &str| {
+        let call = r#"{"role":"assistant","content":"ok"}"#;
+        format!("[{{\"role\":\"user\",\"content\":\"{text}\"}},{call}]")
+    };
+    for half in ["\\ud800", "\\udfff x", "\\ud800\\ud800"] {
+        desk.file("s.json", line(half));
+        let ran = desk.recap(&["bench", "s.json", "--strategy", "full", "--out", "run"]);
+        assert!(matches!(ran.code, 0 | 2), "{ran:?}");
+        assert!(!ran.err.contains("panicked"), "{}", ran.err);
+        assert_plain("output", &format!("{}{}", ran.out, ran.err));
+        let _ = std::fs::remove_dir_all(desk.path("run"));
+    }
 }

@@ -7,6 +7,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::bills::{Account, Cached};
 use super::forgetting_chart::spread;
+use super::highlight::Highlight;
 use super::series::Colors;
 use crate::model::Standing;
 use crate::report::svg::{self, Area, Chart, DRAWS};
@@ -16,8 +17,9 @@ const SIZE: (u32, u32) = (900, 440);
 const FONT: f64 = 13.0;
 /// Room for names and figures on the right.
 const MARGIN: u32 = 240;
-/// Points of a line, about.
-const POINTS: usize = 200;
+/// Points of a line, about, and of one without a name.
+const POINTS: usize = 100;
+const POINTS_GREY: usize = 40;
 /// Compactions of a preset that are marked; where there are more, a mark at
 /// every other request says nothing.
 const MARKED: usize = 30;
@@ -29,6 +31,8 @@ struct Line {
     name: String,
     color: RGBColor,
     standing: Standing,
+    /// Whether it has its colour and its name.
+    named: bool,
     /// USD up to and including each request.
     so_far: Vec<f64>,
     /// Requests that first saw a compaction.
@@ -42,8 +46,15 @@ pub(super) fn chart(
     cached: Cached,
     label: &str,
     colors: &Colors,
+    highlight: &Highlight<'_>,
 ) -> Option<String> {
-    let lines: Vec<Line> = accounts.iter().filter_map(|a| line(a, cached, colors)).collect();
+    let mut lines: Vec<Line> =
+        accounts.iter().filter_map(|a| line(a, cached, colors, highlight)).collect();
+    // Whoever asks which line stands out finds its name, though not its colour.
+    let last = |line: &Line| line.so_far.last().copied().unwrap_or(0.0);
+    if let Some(dearest) = lines.iter_mut().max_by(|a, b| last(a).total_cmp(&last(b))) {
+        dearest.named = true;
+    }
     let most = lines.iter().filter_map(|l| l.so_far.last()).fold(0.0, |a: f64, b| a.max(*b));
     if most <= 0.0 {
         return None;
@@ -57,13 +68,19 @@ pub(super) fn chart(
     Some(svg::draw(SIZE, &label, |area| draw(area, &lines, most * 1.05, &pauses, &cold)))
 }
 
-fn line(account: &Account<'_>, cached: Cached, colors: &Colors) -> Option<Line> {
+fn line(
+    account: &Account<'_>,
+    cached: Cached,
+    colors: &Colors,
+    highlight: &Highlight<'_>,
+) -> Option<Line> {
     let mut sum = 0.0;
     let so_far = account.steps(cached)?.into_iter().map(|usd| {
         sum += usd;
         sum
     });
     let strategy = &account.cell.key.strategy;
+    let named = highlight.shows(strategy);
     let compactions = account.rows.compactions.iter().filter(|c| !c.at_end);
     let mut name = plain::shortened(&plain::line(strategy), NAME);
     if account.cell.standing == Standing::StandIn {
@@ -71,7 +88,8 @@ fn line(account: &Account<'_>, cached: Cached, colors: &Colors) -> Option<Line> 
     }
     Some(Line {
         name,
-        color: colors.of(strategy),
+        color: if named { colors.of(strategy) } else { svg::BEATEN },
+        named,
         standing: account.cell.standing,
         so_far: so_far.collect(),
         compactions: compactions.map(|c| c.request as usize).collect(),
@@ -113,9 +131,9 @@ fn draw(area: &Area<'_>, lines: &[Line], top: f64, pauses: &[usize], cold: &[usi
         let mark = vec![(x - 5, y), (x + 5, y), (x, y - 10)];
         area.draw(&Polygon::new(mark, svg::OVER.filled())).expect(DRAWS);
     }
-    // Controls first, so that nothing lies under them.
-    let control = |line: &&Line| line.standing == Standing::Control;
-    for line in lines.iter().filter(control).chain(lines.iter().filter(|l| !control(l))) {
+    // Controls first and those without a name, so that nothing lies under them.
+    let back = |line: &&Line| line.standing == Standing::Control || !line.named;
+    for line in lines.iter().filter(back).chain(lines.iter().filter(|l| !back(l))) {
         draw_line(area, &mut chart, line);
     }
     margin(area, &chart, lines);
@@ -123,13 +141,15 @@ fn draw(area: &Area<'_>, lines: &[Line], top: f64, pauses: &[usize], cold: &[usi
 
 fn draw_line(area: &Area<'_>, chart: &mut Chart<'_, '_>, line: &Line) {
     let last = line.so_far.len().saturating_sub(1);
-    let width = line.so_far.len().div_ceil(POINTS).max(1);
+    let points = if line.named { POINTS } else { POINTS_GREY };
+    let width = line.so_far.len().div_ceil(points).max(1);
     // A cumulative line has no peaks to lose.
     let points = (0..=last).filter(|at| at % width == 0 || *at == last);
     let points = points.filter_map(|at| Some((at as f64, *line.so_far.get(at)?)));
-    let stroke = line.color.stroke_width(if line.standing == Standing::Control { 1 } else { 2 });
+    let thin = line.standing == Standing::Control || !line.named;
+    let stroke = line.color.stroke_width(if thin { 1 } else { 2 });
     chart.draw_series(LineSeries::new(points, stroke)).expect(DRAWS);
-    if line.compactions.len() > MARKED {
+    if line.compactions.len() > MARKED || !line.named {
         return;
     }
     for &at in &line.compactions {
@@ -145,6 +165,7 @@ fn margin(area: &Area<'_>, chart: &Chart<'_, '_>, lines: &[Line]) {
     let (across, down) = chart.plotting_area().get_pixel_range();
     let mut ends: Vec<((i32, i32), &Line)> = lines
         .iter()
+        .filter(|line| line.named)
         .filter_map(|line| {
             let last = line.so_far.last()?;
             Some((chart.backend_coord(&((line.so_far.len() - 1) as f64, *last)), line))

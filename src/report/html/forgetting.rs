@@ -5,9 +5,11 @@
 use std::collections::BTreeMap;
 
 use super::forgetting_chart::{self, Line, Point};
+use super::highlight::Highlight;
 use super::series::Colors;
 use crate::model::{AgeBin, AgeUnit, Forgetting, Report, Standing};
-use crate::report::{block, number, plain};
+use crate::report::packed::packed;
+use crate::report::{block, number, plain, svg};
 
 /// Fewer than this in a bin say little: its mark is hollow.
 pub(super) const FEW: u64 = 10;
@@ -35,15 +37,23 @@ const VIEWS: [View; 4] = [
 
 /// One panel and its table.
 pub(super) struct Panel {
+    /// For the script.
+    pub(super) id: String,
     pub(super) caption: String,
     pub(super) svg: String,
     pub(super) heads: Vec<String>,
+    /// Those that are told apart in the drawing.
     pub(super) rows: Vec<(String, Vec<String>)>,
+    /// All of them, packed, where there are more.
+    pub(super) data: Option<String>,
+    pub(super) others: usize,
 }
 
 /// The panels of one window.
 pub(super) struct Window {
     pub(super) window: String,
+    /// What the drawings say of lines without a name.
+    pub(super) note: Option<String>,
     pub(super) panels: Vec<Panel>,
 }
 
@@ -55,9 +65,16 @@ pub(super) fn windows(report: &Report, colors: &Colors) -> Vec<Window> {
             labels.push(&curve.window);
         }
     }
-    let windows = labels.into_iter().map(|label| Window {
+    let highlight = Highlight::new(report, colors);
+    let windows = labels.into_iter().enumerate().map(|(at, label)| Window {
         window: block::window(label),
-        panels: VIEWS.iter().filter_map(|view| panel(report, label, *view, colors)).collect(),
+        note: highlight.note(),
+        panels: (VIEWS.iter().enumerate())
+            .filter_map(|(of, view)| {
+                let panel = panel(report, label, *view, colors, &highlight)?;
+                Some(Panel { id: format!("{at}-{of}"), ..panel })
+            })
+            .collect(),
     });
     windows.filter(|window| !window.panels.is_empty()).collect()
 }
@@ -87,7 +104,13 @@ impl View {
     }
 }
 
-fn panel(report: &Report, window: &str, view: View, colors: &Colors) -> Option<Panel> {
+fn panel(
+    report: &Report,
+    window: &str,
+    view: View,
+    colors: &Colors,
+    highlight: &Highlight<'_>,
+) -> Option<Panel> {
     let standings: BTreeMap<&str, Standing> =
         report.rows.iter().map(|row| (row.strategy.as_str(), row.standing)).collect();
     let curves: Vec<&Forgetting> =
@@ -100,9 +123,11 @@ fn panel(report: &Report, window: &str, view: View, colors: &Colors) -> Option<P
         let (n, right) = view.read(bin)?;
         Some(Point { at: place(bin)?, right, n })
     };
+    let named = |curve: &Forgetting| highlight.shows(&curve.strategy);
     let lines = curves.iter().map(|curve| Line {
         name: plain::line(&curve.strategy),
-        color: colors.of(&curve.strategy),
+        named: named(curve),
+        color: if named(curve) { colors.of(&curve.strategy) } else { svg::BEATEN },
         standing: standings.get(curve.strategy.as_str()).copied().unwrap_or(Standing::Control),
         points: curve.bins.iter().filter_map(point).collect(),
     });
@@ -112,8 +137,11 @@ fn panel(report: &Report, window: &str, view: View, colors: &Colors) -> Option<P
     }
     let caption = view.caption();
     let svg = forgetting_chart::panel(&caption, &heads, &lines);
-    let rows = lines.iter().map(|line| (line.name.clone(), cells(line, heads.len()))).collect();
-    Some(Panel { caption, svg, heads, rows })
+    let row = |line: &Line| (line.name.clone(), cells(line, heads.len()));
+    let rows: Vec<_> = lines.iter().filter(|line| line.named).map(row).collect();
+    let others = lines.len() - rows.len();
+    let data = (others > 0).then(|| packed(&lines.iter().map(row).collect::<Vec<_>>()));
+    Some(Panel { id: String::new(), caption, svg, heads, rows, data, others })
 }
 
 fn cells(line: &Line, bins: usize) -> Vec<String> {

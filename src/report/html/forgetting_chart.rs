@@ -26,6 +26,8 @@ pub(super) struct Line {
     pub(super) name: String,
     pub(super) color: RGBColor,
     pub(super) standing: Standing,
+    /// Whether it has its colour and its name.
+    pub(super) named: bool,
     /// By age.
     pub(super) points: Vec<Point>,
 }
@@ -42,7 +44,7 @@ pub(super) struct Point {
 
 /// Draws the panel.
 pub(super) fn panel(label: &str, bins: &[String], lines: &[Line]) -> String {
-    let names = lines.len() as i32 * NAME_HEIGHT;
+    let names = lines.iter().filter(|l| l.named).count() as i32 * NAME_HEIGHT;
     let height = (names + FOOT + 24).max(300) as u32;
     svg::draw((WIDTH, height), label, |area| draw(area, bins, lines))
 }
@@ -69,8 +71,8 @@ fn draw(area: &Area<'_>, bins: &[String], lines: &[Line]) {
         .draw()
         .expect(DRAWS);
     foot(area, &chart, bins, lines);
-    // Controls first, so that nothing lies under them.
-    let ranks = |line: &&Line| line.standing != Standing::Control;
+    // Controls first and those without a name, so that nothing lies under them.
+    let ranks = |line: &&Line| line.standing != Standing::Control && line.named;
     for line in lines.iter().filter(|l| !ranks(l)).chain(lines.iter().filter(ranks)) {
         draw_line(area, &mut chart, line);
     }
@@ -78,9 +80,12 @@ fn draw(area: &Area<'_>, bins: &[String], lines: &[Line]) {
 }
 
 fn draw_line(area: &Area<'_>, chart: &mut Chart<'_, '_>, line: &Line) {
-    let width = if line.standing == Standing::Control { 1 } else { 2 };
+    let width = if line.standing == Standing::Control || !line.named { 1 } else { 2 };
     let points = line.points.iter().map(|p| (p.at as f64, p.right));
     chart.draw_series(LineSeries::new(points, line.color.stroke_width(width))).expect(DRAWS);
+    if !line.named {
+        return;
+    }
     for point in &line.points {
         let at = chart.backend_coord(&(point.at as f64, point.right));
         mark(area, at, RADIUS, line.color, line.standing, point.n < FEW);
@@ -112,6 +117,7 @@ fn margin(area: &Area<'_>, chart: &Chart<'_, '_>, lines: &[Line]) {
     let (across, down) = chart.plotting_area().get_pixel_range();
     let mut ends: Vec<((i32, i32), &Line)> = lines
         .iter()
+        .filter(|line| line.named)
         .filter_map(|line| {
             let last = line.points.last()?;
             Some((chart.backend_coord(&(last.at as f64, last.right)), line))
@@ -163,6 +169,7 @@ mod tests {
             name: "prune".to_owned(),
             color: RGBColor(0, 0x6B, 0xA6),
             standing: Standing::Ranked,
+            named: true,
             points: vec![Point { at: 0, right: 0.5, n }],
         };
         let svg = |n| panel("recall", &["0–2k".to_owned()], &[line(n)]);

@@ -112,20 +112,13 @@ impl<'a> LossMap<'a> {
         if parts.is_empty() { "nothing was said".to_owned() } else { parts.join(", ") }
     }
 
-    /// The map as SVG, with at most `bytes` bytes of words on hover per row;
-    /// without any where there is no room for them.
-    pub(super) fn svg(
-        &self,
-        name: &str,
-        texts: Option<&dyn Texts>,
-        bytes: Option<usize>,
-    ) -> String {
+    /// The map as SVG, with at most `bytes` bytes of words on hover per row.
+    pub(super) fn svg(&self, name: &str, texts: Option<&dyn Texts>, bytes: usize) -> String {
         let cell = self.cell_size();
         let field = ((self.columns.len() as i32) * cell.0, (self.cells.len() as i32) * cell.1);
         let size = ((LEFT + FIELD.0 as i32 + 14) as u32, (TOP + field.1 + 46) as u32);
         let label = format!("Loss map of {name}: at the last request {}", self.caption());
         let mut svg = svg::draw(size, &label, |area| self.draw(area, cell, field));
-        let Some(bytes) = bytes else { return svg };
         let hover = self.hover(cell, field.0, texts, bytes);
         svg.truncate(svg.rfind("</svg>").expect("plotters closes its drawing"));
         svg.push_str(&hover);

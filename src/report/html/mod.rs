@@ -15,16 +15,19 @@ use crate::pricing::PriceList;
 mod answers;
 mod bills;
 mod blind;
+mod cells;
 mod certainty;
 mod checks;
 mod columns;
 mod comparison;
 mod context_chart;
 mod cost_chart;
+mod details;
 mod drawn;
 mod forgetting;
 mod forgetting_chart;
 mod gate;
+mod highlight;
 mod labels;
 mod loss_map;
 mod measures;
@@ -36,6 +39,7 @@ mod series;
 mod session_bills;
 mod sessions;
 mod settings;
+mod shape;
 mod tradeoff;
 mod tradeoff_chart;
 mod validation;
@@ -82,12 +86,13 @@ struct Page {
     validation: Option<validation::Table>,
     spend: Vec<spend::Spent>,
     spend_heads: [&'static str; 9],
-    contexts: Vec<sessions::Session>,
-    more_contexts: Vec<sessions::Session>,
-    sessions_left_out: usize,
-    losses: Vec<sessions::Session>,
-    compactions: Vec<sessions::Compactions>,
+    contexts: Option<sessions::Session>,
+    loss: Option<sessions::Session>,
+    compactions: Option<sessions::Compactions>,
+    details: Option<details::Details>,
     session: String,
+    agent_models: usize,
+    replicates: u32,
     with_texts: bool,
     certainty: Option<certainty::Certainty>,
     checks: Vec<checks::Check>,
@@ -149,12 +154,11 @@ fn render(source: &Source<'_>) -> Vec<u8> {
     let checks = checks::checks(report);
     let prices = PriceList::from(&report.manifest.prices);
     let longest = sessions::longest(report);
-    let others = report.transcripts.iter().filter(|t| longest.is_none_or(|l| !std::ptr::eq(l, *t)));
-    let (more_contexts, sessions_left_out) = sessions::other_contexts(report, others);
     let warnings = || report.warnings.iter().map(|w| plain::line(w));
     let kinds = answers::kinds(report, block::ALL);
     let kinds: Vec<ProbeKind> = kinds.into_iter().map(|(kind, _)| kind).collect();
     let names = Names::new(&blocks);
+    let cells = cells::Cells::new(report);
     let page = Page {
         title: plain::line(&report.title),
         policy: policy::policy(),
@@ -177,18 +181,19 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         choices: choices(report, lead, &blocks),
         charts: tradeoff::charts(report, &blocks, &colors),
         forgetting: forgetting::windows(report, &colors),
-        probes: probes::probes(source),
-        bills: longest.and_then(|t| session_bills::bills(report, t, &prices, &colors)),
+        probes: probes::probes(source, &cells),
+        bills: longest.and_then(|t| session_bills::bills(report, t, &prices, &colors, &cells)),
         placements: placements::placements(report, &prices),
         validation: validation::table(report),
         spend: spend::spent(&report.calls),
         spend_heads: spend::HEADS,
-        contexts: longest.map_or_else(Vec::new, |t| sessions::contexts(report, t, true)),
-        more_contexts,
-        sessions_left_out,
-        losses: longest.map_or_else(Vec::new, |t| sessions::losses(source, t)),
-        compactions: longest.map_or_else(Vec::new, |t| sessions::compactions(source, t)),
+        contexts: longest.and_then(|t| sessions::contexts(report, t)),
+        loss: longest.and_then(|t| sessions::loss(source, t)),
+        compactions: longest.and_then(|t| sessions::compactions(source, t)),
+        details: details::details(source, &cells),
         session: longest.map_or_else(String::new, |t| plain::line(&t.transcript)),
+        agent_models: report.manifest.agent_models.len(),
+        replicates: report.manifest.replicates,
         with_texts: source.texts.is_some(),
         certainty: certainty::certainty(report),
         check_summary: checks::summary(&checks),

@@ -7,13 +7,17 @@ use sha2::{Digest, Sha256};
 use crate::report::packed;
 
 /// Every style sheet, in order; each its own `<style>`.
-pub(super) const STYLES: &[&str] = &[include_str!("../templates/style.css")];
+pub(super) const STYLES: &[&str] =
+    &[include_str!("../templates/style.css"), include_str!("../templates/details.css")];
 
-/// Every script, in order; each its own `<script>`.
+/// Every script, in order; each its own `<script>`. `packed.js` serves those behind it.
 pub(super) const SCRIPTS: &[&str] = &[
     include_str!("../templates/script.js"),
     include_str!("../templates/compare.js"),
     include_str!("../templates/measures.js"),
+    include_str!("../templates/packed.js"),
+    include_str!("../templates/sessions.js"),
+    include_str!("../templates/figures.js"),
     include_str!("../templates/probes.js"),
 ];
 

@@ -10,14 +10,11 @@
 //! Invariant: the packed data keep their size whatever the run; what has to be
 //! cut or left out for it is whole in `probes.csv`, and the page says so.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
-use super::comparison::class;
+use super::cells::Cells;
 use crate::model::{
-    Agreement, Answer, Cell, CellKey, LedgerState, ProbeFacts, ProbeKind, ProbeRow, Standing,
-    TranscriptFacts, Verdict,
+    Agreement, Answer, Cell, LedgerState, ProbeFacts, ProbeKind, ProbeRow, TranscriptFacts, Verdict,
 };
 use crate::report::packed::packed;
 use crate::report::probes_csv::{BEFORE, agreement, expected};
@@ -25,8 +22,10 @@ use crate::report::{Source, block, number, plain};
 
 /// Bytes of the packed data, at most.
 const BUDGET: usize = 900_000;
-/// Characters of a text, the first that fits the budget.
-const LIMITS: [usize; 6] = [1_200, 500, 250, 150, 100, 60];
+/// Characters of an answer or a reason, the first that fits the budget.
+const LIMITS: [usize; 7] = [1_200, 500, 250, 150, 100, 80, 60];
+/// Characters of what was asked and expected, at least: it stands once.
+const ASKED: usize = 400;
 /// Lost questions that stand on the page itself.
 const STATIC: usize = 20;
 /// Characters of a text of those.
@@ -82,6 +81,10 @@ struct PackedProbe {
     at: u32,
     /// Tokens since its evidence was last said.
     age: Option<u64>,
+    /// Ordinal of the request whose context it was put to.
+    request: u32,
+    /// Messages that answer it.
+    evidence: Vec<u32>,
     question: String,
     expected: String,
     stale: Vec<String>,
@@ -97,19 +100,17 @@ struct Given(String, &'static str, Option<f64>, String);
 /// Everything that stays the same from question to question.
 struct Board<'a> {
     source: &'a Source<'a>,
-    presets: Vec<(&'a str, Standing)>,
-    windows: Vec<&'a str>,
-    cells: BTreeMap<&'a CellKey, &'a Cell>,
+    cells: &'a Cells<'a>,
 }
 
 /// Nothing where no question was asked.
-pub(super) fn probes(source: &Source<'_>) -> Option<Probes> {
+pub(super) fn probes(source: &Source<'_>, cells: &Cells<'_>) -> Option<Probes> {
     let report = source.report;
     let all: usize = report.transcripts.iter().map(|t| t.probes.len()).sum();
     if all == 0 {
         return None;
     }
-    let board = Board::new(source);
+    let board = Board { source, cells };
     let mut shown = all;
     let mut limits = LIMITS.into_iter();
     let mut limit = limits.next().expect("there are limits");
@@ -133,43 +134,13 @@ fn cut(all: usize, shown: usize, limit: usize, shortened: bool) -> Option<String
         parts.push(format!("only the first {shown} of {all} questions are listed"));
     }
     if shortened {
-        parts.push(format!("texts are cut after {} characters", number::grouped(limit as u64)));
+        let limit = number::grouped(limit as u64);
+        parts.push(format!("answers and reasons are cut after {limit} characters"));
     }
     (!parts.is_empty()).then(|| format!("{}; all is in probes.csv", parts.join(", ")))
 }
 
 impl<'a> Board<'a> {
-    fn new(source: &'a Source<'a>) -> Self {
-        let (mut presets, mut windows) = (Vec::new(), Vec::new());
-        for row in &source.report.rows {
-            if !presets.contains(&(row.strategy.as_str(), row.standing)) {
-                presets.push((row.strategy.as_str(), row.standing));
-            }
-            if !windows.contains(&row.window.as_str()) {
-                windows.push(row.window.as_str());
-            }
-        }
-        let cells = source.report.cells.iter().map(|cell| (&cell.key, cell)).collect();
-        Board { source, presets, windows, cells }
-    }
-
-    fn cell(&self, facts: &TranscriptFacts, strategy: &str, window: &str) -> Option<&'a Cell> {
-        let key = CellKey {
-            dataset: facts.dataset.clone(),
-            transcript: facts.transcript.clone(),
-            strategy: strategy.to_owned(),
-            window: window.to_owned(),
-            replicate: 0,
-        };
-        self.cells.get(&key).copied()
-    }
-
-    /// The strategy that the list opens with: the first that is ranked.
-    fn first(&self) -> usize {
-        let place = |standing| self.presets.iter().position(|p| p.1 == standing);
-        place(Standing::Ranked).or_else(|| place(Standing::StandIn)).unwrap_or(0)
-    }
-
     /// Characters of the longest answer.
     fn longest(&self) -> usize {
         let rows = self.source.report.cells.iter().filter_map(Cell::rows);
@@ -182,23 +153,18 @@ impl<'a> Board<'a> {
 
     fn packed(&self, limit: usize, shown: usize) -> Packed {
         let transcripts = &self.source.report.transcripts;
-        let several = transcripts.iter().any(|t| t.dataset != transcripts[0].dataset);
-        let session = |t: &TranscriptFacts| match several {
-            true => plain::line(&format!("{}: {}", t.dataset, t.transcript)),
-            false => plain::line(&t.transcript),
-        };
         let probes = transcripts.iter().enumerate().flat_map(|(at, facts)| {
-            let rows = Rows::of(self, facts);
+            let rows = Rows::of(self.cells, facts);
             let probes = facts.probes.iter().enumerate();
             probes.map(move |(number, asked)| self.probe(at, number, asked, &rows, limit))
         });
         Packed {
             words: self.source.texts.is_some(),
-            presets: self.presets.iter().map(|(n, s)| (plain::line(n), class(*s))).collect(),
-            windows: self.windows.iter().map(|w| block::window(w)).collect(),
-            sessions: transcripts.iter().map(session).collect(),
-            before: self.presets.iter().position(|(name, _)| *name == BEFORE),
-            first: self.first(),
+            presets: self.cells.preset_names(),
+            windows: self.cells.window_names(),
+            sessions: self.cells.session_names(),
+            before: self.cells.presets.iter().position(|(name, _)| *name == BEFORE),
+            first: self.cells.first(),
             probes: probes.take(shown).collect(),
         }
     }
@@ -239,10 +205,12 @@ impl<'a> Board<'a> {
             session,
             at: probe.asked_at + 1,
             age: asked.age_tokens,
-            question: self.words(&probe.question, limit),
-            expected: self.words(&expected(&probe.expect), limit),
+            request: asked.request,
+            evidence: asked.evidence.clone(),
+            question: self.words(&probe.question, limit.max(ASKED)),
+            expected: self.words(&expected(&probe.expect), limit.max(ASKED)),
             stale: match self.source.texts {
-                Some(_) => probe.stale.iter().map(|s| self.words(s, limit)).collect(),
+                Some(_) => probe.stale.iter().map(|s| self.words(s, limit.max(ASKED))).collect(),
                 None => Vec::new(),
             },
             answers,
@@ -267,8 +235,8 @@ impl<'a> Board<'a> {
 
     /// What the best strategy lost, at the first window where it lost anything.
     fn best(&self) -> Option<Best> {
-        let (strategy, _) = *self.presets.get(self.first())?;
-        self.windows.iter().find_map(|window| {
+        let (strategy, _) = *self.cells.presets.get(self.cells.first())?;
+        self.cells.windows.iter().find_map(|window| {
             let lost: Vec<(&TranscriptFacts, usize)> = self.lost(strategy, window);
             let shown = lost.iter().take(STATIC);
             (!lost.is_empty()).then(|| Best {
@@ -283,8 +251,8 @@ impl<'a> Board<'a> {
     fn lost(&self, strategy: &str, window: &str) -> Vec<(&'a TranscriptFacts, usize)> {
         let mut lost = Vec::new();
         for facts in &self.source.report.transcripts {
-            let full = self.cell(facts, BEFORE, window);
-            let Some(cell) = self.cell(facts, strategy, window) else { continue };
+            let full = self.cells.get(facts, BEFORE, window);
+            let Some(cell) = self.cells.get(facts, strategy, window) else { continue };
             for (number, asked) in facts.probes.iter().enumerate() {
                 let pre = full.and_then(|full| Some((full, row(full, number)?)));
                 let after = row(cell, number).and_then(|row| agreement(cell, row, pre));
@@ -299,14 +267,15 @@ impl<'a> Board<'a> {
     fn told(&self, facts: &TranscriptFacts, number: usize, strategy: &str, window: &str) -> Lost {
         let probe = &facts.probes[number].probe;
         let answer = |name: &str| {
-            let row = self.cell(facts, name, window).and_then(|cell| row(cell, number));
+            let row = self.cells.get(facts, name, window).and_then(|cell| row(cell, number));
             row.map_or_else(String::new, |row| {
                 let Given(said, verdict, _, why) = self.given(row, STATIC_LIMIT);
                 let parts = [said.as_str(), verdict, why.as_str()];
                 parts.into_iter().filter(|p| !p.is_empty()).collect::<Vec<_>>().join(" · ")
             })
         };
-        let state = self.cell(facts, strategy, window).and_then(|cell| row(cell, number)?.evidence);
+        let state =
+            self.cells.get(facts, strategy, window).and_then(|cell| row(cell, number)?.evidence);
         let words = vec![
             ("asked", self.words(&probe.question, STATIC_LIMIT)),
             ("expected", self.words(&expected(&probe.expect), STATIC_LIMIT)),
@@ -334,12 +303,9 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    fn of(board: &Board<'a>, facts: &TranscriptFacts) -> Self {
-        let at = |name: &str| {
-            board.windows.iter().map(|w| board.cell(facts, name, w)).collect::<Vec<_>>()
-        };
-        let cells = board.presets.iter().flat_map(|(name, _)| at(name)).collect();
-        Rows { cells, full: at(BEFORE) }
+    fn of(cells: &Cells<'a>, facts: &TranscriptFacts) -> Self {
+        let full = cells.windows.iter().map(|window| cells.get(facts, BEFORE, window));
+        Rows { cells: cells.of(facts), full: full.collect() }
     }
 
     fn agreement(&self, cell: &Cell, after: &ProbeRow) -> Option<Agreement> {

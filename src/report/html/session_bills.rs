@@ -1,17 +1,29 @@
 //! What the longest session costs: so far at every request, and what for.
 
+use serde::Serialize;
+
 use super::bills::{AS_BILLED, Account, NO_CACHE, Part, Parts, payer};
+use super::cells::Cells;
 use super::cost_chart;
+use super::highlight::Highlight;
 use super::series::Colors;
 use super::sessions::ordered;
 use crate::model::{Cell, RECORDED, Report, Standing, TranscriptFacts};
 use crate::pricing::PriceList;
+use crate::report::packed::packed;
 use crate::report::{block, number, plain};
 
 /// Why there is nothing to draw, or what there is.
 pub(super) enum Bills {
     Unknown(String),
-    Known { payer: String, windows: Vec<Window> },
+    Known {
+        payer: String,
+        windows: Vec<Window>,
+        /// What the charts say of lines without a name.
+        note: Option<String>,
+        /// For the script: every strategy’s bill in parts; see [`Packed`].
+        data: String,
+    },
 }
 
 /// One window.
@@ -23,7 +35,8 @@ pub(super) struct Window {
     pub(super) uncached: Option<String>,
     /// What stands on the time line, in words.
     pub(super) marks: String,
-    pub(super) waterfalls: Vec<Waterfall>,
+    /// The bill of the best strategy in parts.
+    pub(super) waterfall: Option<Waterfall>,
 }
 
 /// The bill of one preset in its parts.
@@ -32,7 +45,6 @@ pub(super) struct Waterfall {
     pub(super) total: String,
     pub(super) uncached: String,
     pub(super) steps: Vec<Step>,
-    pub(super) open: bool,
 }
 
 /// One part, and where its bar begins and how long it is, in per cent.
@@ -46,12 +58,29 @@ pub(super) struct Step {
     pub(super) width: String,
 }
 
+/// What the script reads to say what any strategy's bill is for.
+#[derive(Serialize)]
+struct Packed {
+    payers: Vec<String>,
+    windows: Vec<String>,
+    presets: Vec<(String, &'static str)>,
+    first: usize,
+    parts: [(&'static str, &'static str); 7],
+    /// By payer, strategy and window.
+    bills: Vec<Option<PackedBill>>,
+}
+
+/// Tokens and dollars of each part, and dollars without a cache.
+#[derive(Serialize)]
+struct PackedBill([(u64, f64); 7], f64);
+
 /// The bills of one session; nothing in a run without any.
 pub(super) fn bills(
     report: &Report,
     facts: &TranscriptFacts,
     prices: &PriceList,
     colors: &Colors,
+    table: &Cells<'_>,
 ) -> Option<Bills> {
     let billed = report.cells.iter().filter_map(Cell::rows).any(|rows| !rows.bills.is_empty());
     if !billed {
@@ -65,6 +94,7 @@ pub(super) fn bills(
         }
     }
     let payer = payer(report);
+    let highlight = Highlight::new(report, colors);
     let known: Vec<Window> = windows
         .into_iter()
         .enumerate()
@@ -72,12 +102,17 @@ pub(super) fn bills(
             let mine = cells.iter().filter(|(cell, _)| cell.key.window == label);
             let accounts: Vec<Account<'_>> =
                 mine.filter_map(|(cell, _)| Account::new(cell, facts, prices, payer)).collect();
-            window(at, label, &accounts, colors)
+            window(at, label, &accounts, colors, &highlight)
         })
         .collect();
     Some(match known.is_empty() {
         true => Bills::Unknown(unknown(&cells, payer)),
-        false => Bills::Known { payer: paying(facts, &cells, payer), windows: known },
+        false => Bills::Known {
+            payer: paying(facts, &cells, payer),
+            windows: known,
+            note: highlight.note(),
+            data: packed(&in_parts(report, facts, prices, table)),
+        },
     })
 }
 
@@ -108,19 +143,57 @@ fn paying(
     format!("{}{why}", plain::line(name))
 }
 
-fn window(at: usize, label: &str, accounts: &[Account<'_>], colors: &Colors) -> Option<Window> {
+fn in_parts(
+    report: &Report,
+    facts: &TranscriptFacts,
+    prices: &PriceList,
+    table: &Cells<'_>,
+) -> Packed {
+    let payers = &report.manifest.agent_models;
+    let cells = table.of(facts);
+    let bill = |cell: Option<&Cell>, payer: &str| {
+        let account = Account::new(cell?, facts, prices, payer)?;
+        // A hundredth of a cent is what anybody reads.
+        let round = |usd: f64| (usd * 1e4).round() / 1e4;
+        let parts = listed(&account.parts()?).map(|(.., part)| (part.tokens, round(part.usd)));
+        Some(PackedBill(parts, round(account.steps(NO_CACHE)?.iter().sum())))
+    };
+    let bills = payers.iter().flat_map(|payer| cells.iter().map(|cell| bill(*cell, payer)));
+    Packed {
+        payers: payers.iter().map(|payer| named(payer)).collect(),
+        windows: table.window_names(),
+        presets: table.preset_names(),
+        first: table.first(),
+        parts: listed(&Parts::default()).map(|(label, kind, _)| (label, kind)),
+        bills: bills.collect(),
+    }
+}
+
+fn named(payer: &str) -> String {
+    match payer {
+        RECORDED => "the model of the recording".to_owned(),
+        name => plain::line(name),
+    }
+}
+
+fn window(
+    at: usize,
+    label: &str,
+    accounts: &[Account<'_>],
+    colors: &Colors,
+    highlight: &Highlight<'_>,
+) -> Option<Window> {
     let words = format!("Cost of the session so far at window {}", block::window(label));
-    let billed = cost_chart::chart(accounts, AS_BILLED, &words, colors)?;
+    let billed = cost_chart::chart(accounts, AS_BILLED, &words, colors, highlight)?;
     let words = format!("{words}, without a cache");
-    let best = accounts.iter().position(|a| a.cell.standing == Standing::Ranked).unwrap_or(0);
-    let waterfalls = accounts.iter().enumerate();
+    let best = accounts.iter().find(|a| a.cell.standing == Standing::Ranked);
     Some(Window {
         id: format!("bill-{at}"),
         window: block::window(label),
         billed,
-        uncached: cost_chart::chart(accounts, NO_CACHE, &words, colors),
+        uncached: cost_chart::chart(accounts, NO_CACHE, &words, colors, highlight),
         marks: marks(&accounts[0]),
-        waterfalls: waterfalls.filter_map(|(at, a)| waterfall(a, at == best)).collect(),
+        waterfall: best.or_else(|| accounts.first()).and_then(waterfall),
     })
 }
 
@@ -130,7 +203,7 @@ fn marks(account: &Account<'_>) -> String {
     format!("{pauses} longer than the cache lives, {cold} in the recording")
 }
 
-fn waterfall(account: &Account<'_>, open: bool) -> Option<Waterfall> {
+fn waterfall(account: &Account<'_>) -> Option<Waterfall> {
     let parts = account.parts()?;
     let uncached: f64 = account.steps(NO_CACHE)?.iter().sum();
     let name = plain::line(&account.cell.key.strategy);
@@ -140,14 +213,13 @@ fn waterfall(account: &Account<'_>, open: bool) -> Option<Waterfall> {
         total: number::dollars(parts.total()),
         uncached: number::dollars(uncached),
         steps: steps(&parts),
-        open,
     })
 }
 
-/// The parts in the order of the waterfall; those of nothing are left out.
-fn steps(parts: &Parts) -> Vec<Step> {
+/// The parts in the order of the waterfall, with what the style sheet calls them.
+fn listed(parts: &Parts) -> [(&'static str, &'static str, Part); 7] {
     let storage = Part { tokens: 0, usd: parts.storage };
-    let rows = [
+    [
         ("read from the cache", "read", parts.read),
         ("written to the cache: new, or forgotten by it", "new", parts.written),
         ("sent again, because an edit broke the prefix", "again", parts.rewritten),
@@ -155,7 +227,12 @@ fn steps(parts: &Parts) -> Vec<Step> {
         ("keeping the cache", "read", storage),
         ("what the agent wrote", "output", parts.output),
         ("the compactor", "compactor", parts.compactor),
-    ];
+    ]
+}
+
+/// Those of nothing are left out.
+fn steps(parts: &Parts) -> Vec<Step> {
+    let rows = listed(parts);
     let total = parts.total().max(f64::MIN_POSITIVE);
     let mut from = 0.0;
     let rows = rows.into_iter().filter(|(.., part)| part.tokens > 0 || part.usd > 1e-9);
@@ -203,7 +280,13 @@ mod tests {
         let colors = Colors::new(&report);
         let facts = report.transcripts[2].clone();
         let draw = |report: &Report| {
-            bills(report, &facts, &PriceList::from(&report.manifest.prices), &colors)
+            bills(
+                report,
+                &facts,
+                &PriceList::from(&report.manifest.prices),
+                &colors,
+                &Cells::new(report),
+            )
         };
         assert!(matches!(draw(&report), Some(Bills::Known { windows, .. }) if windows.len() == 2));
         report.manifest.prices.models.clear();

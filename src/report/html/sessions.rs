@@ -1,11 +1,6 @@
-//! What the page shows of single sessions: context size, loss map, and what went
-//! into and came out of compactions.
-//!
-//! Invariant: the page stays under its size whatever the run. Lines and maps
-//! have a finest grid, texts share a budget, and the sessions that are folded away
-//! have a largest number; nothing is left out of the CSVs.
-
-use std::collections::BTreeSet;
+//! What the page itself shows of single sessions, for those who read it without
+//! a script: of the longest session what the best strategies did with it. The
+//! scripts show the rest; see `details.rs`.
 
 use super::bills::payer;
 use super::context_chart;
@@ -15,20 +10,14 @@ use crate::model::{
 };
 use crate::report::{Source, block, number, plain};
 
-/// Points of a line for the session that is open.
-const POINTS: usize = 400;
-/// Points of a line for the others, which are folded away.
-const POINTS_FOLDED: usize = 120;
-/// Bytes of words on hover, all loss maps together.
-const HOVER_BUDGET: usize = 600_000;
+/// Points of a line.
+const POINTS: usize = 200;
+/// Panels of context size.
+const PANELS: usize = 6;
+/// Bytes of words on hover.
+const HOVER_BUDGET: usize = 40_000;
 /// Rows of a loss map, at most.
 const HOVER_ROWS: usize = 200;
-/// Bytes on hover per row at least: which message it is.
-const HOVER_LEAST: usize = 90;
-/// Panels of context size of the sessions that are folded away; fewer where
-/// questions take their room.
-const PANELS_FOLDED: usize = 280;
-const PANELS_FOLDED_PROBED: usize = 80;
 /// Compactions shown of a preset, messages shown of a compaction, characters of
 /// a message and of a summary.
 const COMPACTIONS: usize = 3;
@@ -42,11 +31,9 @@ pub(super) struct Figure {
     pub(super) class: &'static str,
     pub(super) caption: String,
     pub(super) svg: String,
-    /// Shown before anybody asks: the best ranked one.
-    pub(super) open: bool,
 }
 
-/// The figures of a session at one window.
+/// Figures of a session at one window.
 pub(super) struct Session {
     pub(super) name: String,
     pub(super) window: String,
@@ -80,94 +67,62 @@ pub(super) fn longest(report: &Report) -> Option<&TranscriptFacts> {
     report.transcripts.iter().rev().max_by_key(|t| size(t))
 }
 
-/// Context size at every window, for one session.
-pub(super) fn contexts(report: &Report, facts: &TranscriptFacts, open: bool) -> Vec<Session> {
-    let points = if open { POINTS } else { POINTS_FOLDED };
-    each_window(report, facts, |cells| {
-        let top = context_chart::top(facts, cells.iter().map(|(_, rows)| *rows));
-        cells
-            .iter()
-            .map(|(cell, rows)| {
-                let name = name(cell);
-                let svg = context_chart::panel(facts, rows, &name, top, points);
-                figure(cell, context_chart::caption(rows), svg)
+/// Context size at the first window, under the strategies that come first in
+/// the table.
+pub(super) fn contexts(report: &Report, facts: &TranscriptFacts) -> Option<Session> {
+    let cells = at_first_window(report, facts);
+    let shown = || cells.iter().filter(|(cell, _)| cell.standing != Standing::Control).take(PANELS);
+    let top = context_chart::top(facts, shown().map(|(_, rows)| *rows));
+    let figures = shown().map(|(cell, rows)| {
+        let name = name(cell);
+        let svg = context_chart::panel(facts, rows, &name, top, POINTS);
+        figure(cell, context_chart::caption(rows), svg)
+    });
+    session(facts, &cells, figures.collect())
+}
+
+/// Loss map of the best strategy at the first window. `full` has nothing to
+/// show.
+pub(super) fn loss(source: &Source<'_>, facts: &TranscriptFacts) -> Option<Session> {
+    let cells = at_first_window(source.report, facts);
+    let (cell, rows) = best(&cells, |rows| !rows.loss.is_empty())?;
+    let map = LossMap::new(facts, rows);
+    let bytes = HOVER_BUDGET / facts.messages.len().clamp(1, HOVER_ROWS);
+    let svg = map.svg(&name(cell), source.texts, bytes);
+    session(facts, &cells, vec![figure(cell, map.caption(), svg)])
+}
+
+/// Compactions of the best strategy at the first window.
+pub(super) fn compactions(source: &Source<'_>, facts: &TranscriptFacts) -> Option<Compactions> {
+    let cells = at_first_window(source.report, facts);
+    let (cell, rows) = best(&cells, |rows| !rows.compactions.is_empty())?;
+    let all = rows.compactions.len();
+    let shown = rows.compactions.iter().enumerate().take(COMPACTIONS);
+    let bill = rows.bills.iter().find(|b| b.billed_as == payer(source.report));
+    Some(Compactions {
+        name: name(cell),
+        caption: format!("{}{}", block::counted(all, "compaction"), paid(bill)),
+        window: block::window(&cell.key.window),
+        shown: shown
+            .map(|(at, row)| Compaction {
+                paid: bill.and_then(|bill| paid_for_itself(bill, at)),
+                ..compaction(source, facts, rows, row)
             })
-            .collect()
+            .collect(),
+        more: (all > COMPACTIONS).then(|| {
+            format!("{} more in compactions.csv", number::grouped((all - COMPACTIONS) as u64))
+        }),
     })
 }
 
-/// Context size of the other sessions, as many as there is room for, and how
-/// many there are more.
-pub(super) fn other_contexts<'a>(
-    report: &Report,
-    others: impl Iterator<Item = &'a TranscriptFacts>,
-) -> (Vec<Session>, usize) {
-    let probed = report.transcripts.iter().any(|t| !t.probes.is_empty());
-    let room = if probed { PANELS_FOLDED_PROBED } else { PANELS_FOLDED };
-    let (mut shown, mut panels, mut more) = (Vec::new(), 0, 0);
-    for facts in others {
-        panels += report.cells.iter().filter(|cell| of(cell, facts)).count();
-        if panels > room {
-            more += 1;
-        } else {
-            shown.extend(contexts(report, facts, false));
-        }
-    }
-    (shown, more)
-}
-
-/// Loss maps at every window, for one session. `full` has nothing to show.
-pub(super) fn losses(source: &Source<'_>, facts: &TranscriptFacts) -> Vec<Session> {
-    let maps: Vec<&Cell> =
-        source.report.cells.iter().filter(|c| of(c, facts) && loses(c)).collect();
-    let windows: BTreeSet<&str> = maps.iter().map(|c| c.key.window.as_str()).collect();
-    let rows = facts.messages.len().min(HOVER_ROWS);
-    let bytes = |maps: usize| HOVER_BUDGET / (maps * rows).max(1);
-    // Where there is no room for all of them, the open ones have their words.
-    let everywhere = bytes(maps.len()) >= HOVER_LEAST;
-    let bytes = if everywhere { bytes(maps.len()) } else { bytes(windows.len()).max(HOVER_LEAST) };
-    each_window(source.report, facts, |cells| {
-        let mine: Vec<_> = cells.iter().filter(|(cell, _)| loses(cell)).collect();
-        let best = mine.iter().position(|(cell, _)| cell.standing == Standing::Ranked).unwrap_or(0);
-        let figures = mine.iter().enumerate().map(|(at, (cell, rows))| {
-            let map = LossMap::new(facts, rows);
-            let bytes = (everywhere || at == best).then_some(bytes);
-            let svg = map.svg(&name(cell), source.texts, bytes);
-            Figure { open: at == best, ..figure(cell, map.caption(), svg) }
-        });
-        figures.collect()
-    })
-}
-
-/// Compactions of every preset and window, for one session.
-pub(super) fn compactions(source: &Source<'_>, facts: &TranscriptFacts) -> Vec<Compactions> {
-    let cells = ordered(source.report, facts);
-    cells
-        .into_iter()
-        .filter(|(_, rows)| !rows.compactions.is_empty())
-        .map(|(cell, rows)| {
-            let all = rows.compactions.len();
-            let shown = rows.compactions.iter().enumerate().take(COMPACTIONS);
-            let bill = rows.bills.iter().find(|b| b.billed_as == payer(source.report));
-            Compactions {
-                name: name(cell),
-                caption: format!("{}{}", block::counted(all, "compaction"), paid(bill)),
-                window: block::window(&cell.key.window),
-                shown: shown
-                    .map(|(at, row)| Compaction {
-                        paid: bill.and_then(|bill| paid_for_itself(bill, at)),
-                        ..compaction(source, facts, rows, row)
-                    })
-                    .collect(),
-                more: (all > COMPACTIONS).then(|| {
-                    format!(
-                        "{} more in compactions.csv",
-                        number::grouped((all - COMPACTIONS) as u64)
-                    )
-                }),
-            }
-        })
-        .collect()
+/// The first that is ranked and has something to show, else any that has.
+fn best<'a>(
+    cells: &[(&'a Cell, &'a CellRows)],
+    shows: impl Fn(&CellRows) -> bool,
+) -> Option<(&'a Cell, &'a CellRows)> {
+    let mut showing = cells.iter().filter(|(_, rows)| shows(rows)).copied();
+    let ranked = showing.clone().find(|(cell, _)| cell.standing == Standing::Ranked);
+    ranked.or_else(|| showing.next())
 }
 
 fn compaction(
@@ -282,7 +237,7 @@ fn note(
 }
 
 fn figure(cell: &Cell, caption: String, svg: String) -> Figure {
-    Figure { name: name(cell), class: class(cell), caption, svg, open: false }
+    Figure { name: name(cell), class: class(cell), caption, svg }
 }
 
 fn name(cell: &Cell) -> String {
@@ -294,41 +249,31 @@ fn class(cell: &Cell) -> &'static str {
     if cell.standing == Standing::StandIn { "stand-in" } else { "" }
 }
 
-fn loses(cell: &Cell) -> bool {
-    cell.rows().is_some_and(|rows| !rows.loss.is_empty())
-}
-
 fn of(cell: &Cell, facts: &TranscriptFacts) -> bool {
     cell.key.dataset == facts.dataset
         && cell.key.transcript == facts.transcript
         && cell.key.replicate == 0
 }
 
-fn each_window(
-    report: &Report,
+fn session(
     facts: &TranscriptFacts,
-    figures: impl Fn(&[(&Cell, &CellRows)]) -> Vec<Figure>,
-) -> Vec<Session> {
-    let cells = ordered(report, facts);
-    let mut windows: Vec<&str> = Vec::new();
-    for (cell, _) in &cells {
-        if !windows.contains(&cell.key.window.as_str()) {
-            windows.push(&cell.key.window);
-        }
-    }
-    windows
-        .into_iter()
-        .map(|window| {
-            let mine: Vec<(&Cell, &CellRows)> =
-                cells.iter().filter(|(c, _)| c.key.window == window).copied().collect();
-            Session {
-                name: plain::line(&facts.transcript),
-                window: block::window(window),
-                figures: figures(&mine),
-            }
-        })
-        .filter(|session| !session.figures.is_empty())
-        .collect()
+    cells: &[(&Cell, &CellRows)],
+    figures: Vec<Figure>,
+) -> Option<Session> {
+    let window = block::window(&cells.first()?.0.key.window);
+    let name = plain::line(&facts.transcript);
+    (!figures.is_empty()).then_some(Session { name, window, figures })
+}
+
+/// The cells of a session at the first window at which any ran through.
+fn at_first_window<'a>(
+    report: &'a Report,
+    facts: &TranscriptFacts,
+) -> Vec<(&'a Cell, &'a CellRows)> {
+    let mut cells = ordered(report, facts);
+    let window = cells.first().map(|(cell, _)| cell.key.window.clone());
+    cells.retain(|(cell, _)| Some(&cell.key.window) == window.as_ref());
+    cells
 }
 
 /// Cells of a session that ran through, in the order of the table's rows.

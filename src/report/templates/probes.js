@@ -1,11 +1,7 @@
 // The list of questions. Words of the recording go into the page as text only.
-(async () => {
-  const place = document.getElementById("probe-list");
-  if (!place || !("DecompressionStream" in window)) return;
-  const packed = atob(document.getElementById("probe-data").textContent.trim());
-  const bytes = Uint8Array.from(packed, (c) => c.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  const data = await new Response(stream).json();
+recap.near(document.getElementById("probe-list"), async (place) => {
+  const { make, foreign, choice, filters, numbered, count: counted, scroll: scrolled } = recap;
+  const data = await recap.unpack("probe-data");
   const outcomes = ["not graded", "kept", "lost", "gained", "neither"];
   const states = ["none is named", "verbatim", "edited", "folded", "gone"];
   const PAGE = 25;
@@ -18,45 +14,40 @@
     const refused = take(2) === 1, there = take(3), evidence = take(5), outcome = take(5);
     return { preset, window, refused, there, evidence, outcome, given: probe.answers[n] };
   };
-  const make = (name, text, className) => {
-    const node = document.createElement(name);
-    if (text !== undefined) node.textContent = text;
-    if (className) node.className = className;
-    return node;
-  };
-  const foreign = (name, text) => { const node = make(name, text, "words"); node.dir = "auto"; return node; };
-  const form = make("form", undefined, "filters");
-  form.addEventListener("submit", (event) => event.preventDefault());
-  const choice = (label, options, chosen) => {
-    const box = make("label", label + " "), select = make("select");
-    options.forEach(([value, text]) => {
-      const option = make("option", text);
-      option.value = value;
-      option.selected = value === chosen;
-      select.append(option);
-    });
-    box.append(select);
-    form.append(box);
-    select.addEventListener("change", () => show(0));
-    return select;
-  };
-  const numbered = (names) => names.map((name, at) => [String(at), name]);
+  const form = filters();
+  const pick = (label, options, chosen) => choice(form, label, options, chosen, () => show(0));
   const kinds = [...new Set(data.probes.map((probe) => probe.kind))];
-  const preset = choice("strategy", [["", "all"], ...numbered(data.presets.map((p) => p[0]))], String(data.first));
-  const window_ = choice("window", [["", "all"], ...numbered(data.windows)], "0");
-  const session = choice("session", [["", "all"], ...numbered(data.sessions)], "");
-  const kind = choice("kind", [["", "all"], ...kinds.map((k) => [k, k])], "");
-  const outcome = choice("outcome", [["", "all"], ...[2, 3, 1, 4, 0].map((o) => [String(o), outcomes[o]])], "2");
+  const preset = pick("strategy", [["", "all"], ...numbered(data.presets.map((p) => p[0]))], String(data.first));
+  const window_ = pick("window", [["", "all"], ...numbered(data.windows)], "0");
+  const session = pick("session", [["", "all"], ...numbered(data.sessions)], "");
+  const kind = pick("kind", [["", "all"], ...kinds.map((k) => [k, k])], "");
+  const outcome = pick("outcome", [["", "all"], ...[2, 3, 1, 4, 0].map((o) => [String(o), outcomes[o]])], "2");
 
-  const matching = (probe) => {
+  const evidence = pick("evidence", [["", "all"], ...[1, 2, 3, 4, 0].map((e) => [String(e), states[e]])], "");
+  const search = make("input"), box = make("label", "words ");
+  search.type = "search";
+  box.append(search);
+  form.append(box);
+  let typing = 0;
+  search.addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(() => show(0), 200); });
+
+  const wanted = () => search.value.trim().toLocaleLowerCase().split(/\s+/).filter(Boolean);
+  const has = (words, ...texts) => {
+    const all = texts.join(" ").toLocaleLowerCase();
+    return words.every((word) => all.includes(word));
+  };
+  const matching = (probe, words) => {
     if (kind.value && probe.kind !== kind.value) return [];
     if (session.value && probe.session !== Number(session.value)) return [];
+    const asked = has(words, probe.id, probe.question, probe.expected);
     const rows = [];
     data.presets.forEach((_, p) => data.windows.forEach((_, w) => {
       if (preset.value && p !== Number(preset.value)) return;
       if (window_.value && w !== Number(window_.value)) return;
       const row = read(probe, p, w);
-      if (row && (!outcome.value || row.outcome === Number(outcome.value))) rows.push(row);
+      if (!row || (outcome.value && row.outcome !== Number(outcome.value))) return;
+      if (evidence.value && row.evidence !== Number(evidence.value)) return;
+      if (asked || has(words, probe.id, probe.question, probe.expected, row.given[0], row.given[3])) rows.push(row);
     }));
     return rows;
   };
@@ -64,64 +55,79 @@
     const points = refused ? " (0: the provider would refuse)" : score === null ? "" : ` (${Math.round(score * 100) / 100})`;
     return verdict + points + (why ? ": " + why : "");
   };
+  // Where the evidence went: each message that answers it, what became of it
+  // by the time of the question, and its words.
+  const where = (probe, rows) => {
+    const box = make("details"), words = make("summary", "where its evidence went");
+    box.append(words);
+    if (!probe.evidence.length) {
+      box.append(make("p", "No message is named as its evidence."));
+      return box;
+    }
+    const told = (message) => {
+      const list = make("ul");
+      states.slice(1).forEach((state, s) => {
+        const mine = rows.filter((_, at) => message.states[at] === s);
+        if (!mine.length) return;
+        const line = make("li");
+        line.append(make("b", state), ": ");
+        mine.forEach((row, at) => line.append(at ? ", " : "", make("bdi", data.presets[row.preset][0]), ` (${data.windows[row.window]})`));
+        list.append(line);
+      });
+      const text = message.text === null ? [] : [foreign("pre", message.text)];
+      return [make("h5", message.described), ...text, list];
+    };
+    box.addEventListener("toggle", async () => {
+      const found = await recap.evidence(probe.session, probe.request, probe.evidence, rows);
+      if (found) box.append(...found.flatMap(told));
+      else box.append(make("p", `Messages ${probe.evidence.map((m) => counted(m + 1)).join(", ")}; this session is not packed into the page, cells.jsonl and texts.jsonl have it.`));
+    }, { once: true });
+    return box;
+  };
   const card = (probe, rows) => {
     const box = make("article", undefined, "probe");
     const age = probe.age === null ? "" : `, last said ${probe.age.toLocaleString("en")} tokens before`;
     const head = make("h4");
     head.append(make("bdi", probe.id), `: ${probe.kind}, `, make("bdi", data.sessions[probe.session]), `, asked after message ${probe.at}${age}`);
     const list = make("dl");
-    const say = (term, text) => { if (text) list.append(make("dt", term), foreign("dd", text)); };
+    const say = (term, text) => { if (text) list.append(make("dt", term), foreign("dd", text, "words")); };
     say("asked", probe.question);
     say("expected", probe.expected);
     say("wrong by now", probe.stale.join(" | "));
     const before = data.before === null ? null : read(probe, data.before, rows[0].window);
     if (before) say("before", [before.given[0], graded(before.given, before.refused)].filter(Boolean).join(" · "));
-    const scroll = make("div", undefined, "scroll");
-    scroll.tabIndex = 0;
-    scroll.setAttribute("role", "region");
-    scroll.setAttribute("aria-label", `Answers to ${probe.id}`);
-    const table = make("table"), body = make("tbody"), top = make("tr");
-    const columns = ["strategy", "window", "outcome", ...(data.words ? ["answer after"] : []), "graded", "evidence", "value in context"];
-    columns.forEach((name) => { const th = make("th", name); th.scope = "col"; top.append(th); });
-    const thead = make("thead");
-    thead.append(top);
-    rows.forEach((row) => {
+    const heads = ["strategy", "window", "outcome", ...(data.words ? ["answer after"] : []), "graded", "evidence", "value in context"];
+    const lines = rows.map((row) => {
       const [name, className] = data.presets[row.preset];
       const line = make("tr", undefined, className), th = make("th");
       th.scope = "row";
       th.append(make("bdi", name));
       line.append(th, make("td", data.windows[row.window]), make("td", outcomes[row.outcome]));
-      if (data.words) line.append(foreign("td", row.given[0] || "–"));
-      line.append(foreign("td", graded(row.given, row.refused)));
+      if (data.words) line.append(foreign("td", row.given[0] || "–", "words"));
+      line.append(foreign("td", graded(row.given, row.refused), "words"));
       line.append(make("td", states[row.evidence]), make("td", ["–", "no", "yes"][row.there]));
-      body.append(line);
+      return line;
     });
-    table.append(thead, body);
-    scroll.append(table);
-    box.append(head, list, scroll);
+    const table = recap.table(heads.map((name) => [name, ""]), lines);
+    box.append(head, list, scrolled(`Answers to ${probe.id}`, table), where(probe, rows));
     return box;
   };
 
   const count = make("p");
   count.setAttribute("role", "status");
   const cards = make("div");
-  const pager = make("p", undefined, "pager");
+  const pages = make("div");
   const show = (from) => {
-    const found = data.probes.map((probe) => [probe, matching(probe)]).filter(([, rows]) => rows.length);
+    const words = wanted();
+    const found = data.probes.map((probe) => [probe, matching(probe, words)]).filter(([, rows]) => rows.length);
     const to = Math.min(from + PAGE, found.length);
     count.textContent = found.length ? `${from + 1}–${to} of ${found.length.toLocaleString("en")} questions` : "no question matches";
     cards.replaceChildren(...found.slice(from, to).map(([probe, rows]) => card(probe, rows)));
-    const step = (text, start, possible) => {
-      const button = make("button", text);
-      button.type = "button";
-      button.disabled = !possible;
-      button.addEventListener("click", () => { show(start); place.scrollIntoView(); });
-      return button;
-    };
-    pager.replaceChildren(step("previous", from - PAGE, from > 0), " ", step("next", from + PAGE, to < found.length));
+    pages.replaceChildren(recap.pager(from, PAGE, found.length, (start) => { show(start); place.scrollIntoView(); }));
   };
-  place.replaceChildren(form, count, cards, pager);
+  place.replaceChildren(form, count, cards, pages);
   // Where nothing is lost the list opens with everything.
-  if (!data.probes.some((probe) => matching(probe).length)) outcome.value = "";
+  if (!data.probes.some((probe) => matching(probe, []).length)) outcome.value = "";
   show(0);
-})();
+  place.dataset.ready = "yes";
+});

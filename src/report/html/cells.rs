@@ -1,0 +1,82 @@
+//! The cells of a report as the page's scripts find them: by session, strategy
+//! and window. Of several repetitions the first stands for all.
+
+use std::collections::BTreeMap;
+
+use super::bills::payer;
+use super::comparison::class;
+use crate::model::{Cell, CellKey, Report, Standing, TranscriptFacts};
+use crate::report::{block, plain};
+
+/// Strategies and windows in the order of the table, and every cell.
+pub(super) struct Cells<'a> {
+    pub(super) presets: Vec<(&'a str, Standing)>,
+    pub(super) windows: Vec<&'a str>,
+    /// Who pays for what is told of compactions.
+    pub(super) payer: &'a str,
+    by_key: BTreeMap<&'a CellKey, &'a Cell>,
+    transcripts: &'a [TranscriptFacts],
+}
+
+impl<'a> Cells<'a> {
+    pub(super) fn new(report: &'a Report) -> Self {
+        let (mut presets, mut windows) = (Vec::new(), Vec::new());
+        for row in &report.rows {
+            if !presets.contains(&(row.strategy.as_str(), row.standing)) {
+                presets.push((row.strategy.as_str(), row.standing));
+            }
+            if !windows.contains(&row.window.as_str()) {
+                windows.push(row.window.as_str());
+            }
+        }
+        let by_key = report.cells.iter().map(|cell| (&cell.key, cell)).collect();
+        Cells { presets, windows, payer: payer(report), by_key, transcripts: &report.transcripts }
+    }
+
+    pub(super) fn get(
+        &self,
+        facts: &TranscriptFacts,
+        strategy: &str,
+        window: &str,
+    ) -> Option<&'a Cell> {
+        let key = CellKey {
+            dataset: facts.dataset.clone(),
+            transcript: facts.transcript.clone(),
+            strategy: strategy.to_owned(),
+            window: window.to_owned(),
+            replicate: 0,
+        };
+        self.by_key.get(&key).copied()
+    }
+
+    /// The cells of one session, strategies outermost.
+    pub(super) fn of(&self, facts: &TranscriptFacts) -> Vec<Option<&'a Cell>> {
+        let pairs = self.presets.iter().flat_map(|p| self.windows.iter().map(move |w| (p.0, *w)));
+        pairs.map(|(preset, window)| self.get(facts, preset, window)).collect()
+    }
+
+    /// The strategy that lists open with: the first that is ranked.
+    pub(super) fn first(&self) -> usize {
+        let place = |standing| self.presets.iter().position(|p| p.1 == standing);
+        place(Standing::Ranked).or_else(|| place(Standing::StandIn)).unwrap_or(0)
+    }
+
+    /// Name and class of every strategy.
+    pub(super) fn preset_names(&self) -> Vec<(String, &'static str)> {
+        self.presets.iter().map(|(name, standing)| (plain::line(name), class(*standing))).collect()
+    }
+
+    pub(super) fn window_names(&self) -> Vec<String> {
+        self.windows.iter().map(|window| block::window(window)).collect()
+    }
+
+    /// Sessions, with their data set where there are several.
+    pub(super) fn session_names(&self) -> Vec<String> {
+        let several = self.transcripts.iter().any(|t| t.dataset != self.transcripts[0].dataset);
+        let name = |t: &TranscriptFacts| match several {
+            true => plain::line(&format!("{}: {}", t.dataset, t.transcript)),
+            false => plain::line(&t.transcript),
+        };
+        self.transcripts.iter().map(name).collect()
+    }
+}

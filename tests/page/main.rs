@@ -1,0 +1,302 @@
+//! `report.html` in a real browser: what a reader meets, with words that try to
+//! run. Needs Chromium and chromedriver (Debian: chromium, chromium-driver).
+
+mod browser;
+#[path = "../cli/desk.rs"]
+#[allow(dead_code, reason = "the suite of the command line uses the rest")]
+mod desk;
+#[path = "../common/hostile.rs"]
+mod hostile;
+mod site;
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use browser::Browser;
+use desk::Desk;
+use serde_json::Value as Json;
+use site::Site;
+
+/// The page of a run over the hostile session.
+static PAGE: LazyLock<String> = LazyLock::new(|| {
+    let desk = Desk::new();
+    hostile::dataset(&desk.path("data"));
+    desk.file(hostile::PRESET_FILE, hostile::preset());
+    let presets = ["full", "empty", "fifo", "prune", "continuation", hostile::PRESET_FILE];
+    let chosen = presets.iter().flat_map(|preset| ["--strategy", preset]);
+    let run = ["bench", "data", "--quiet", "--out", "run", "--window", "8k", "--window", "25%"];
+    desk.good(&run.into_iter().chain(chosen).collect::<Vec<&str>>());
+    desk.read("run/report.html")
+});
+
+/// Sections of the page's lower half that scripts fill.
+const VIEWS: [&str; 5] =
+    ["probe-list", "bill-view", "context-view", "loss-view", "compaction-view"];
+const TAB: char = '\u{e004}';
+const RIGHT: char = '\u{e014}';
+
+/// The page in a browser.
+struct Opened {
+    site: Site,
+    browser: Browser,
+}
+
+fn opened() -> Option<Opened> {
+    if !browser::is_there() {
+        return None;
+    }
+    let (site, browser) = (Site::of(&PAGE), Browser::start());
+    browser.look(1280, 900, "light");
+    browser.open(&site.url());
+    Some(Opened { site, browser })
+}
+
+impl Opened {
+    /// Goes to a view and waits for its script.
+    #[track_caller]
+    fn view(&self, id: &str) {
+        self.browser.run(&format!("document.getElementById('{id}').scrollIntoView()"));
+        self.browser.until(&format!("document.getElementById('{id}').dataset.ready"));
+    }
+
+    #[track_caller]
+    fn text(&self, selector: &str) -> String {
+        let script = format!("return document.querySelector(`{selector}`).textContent");
+        self.browser.run(&script).as_str().unwrap().to_owned()
+    }
+
+    #[track_caller]
+    fn count(&self, selector: &str) -> u64 {
+        self.browser
+            .run(&format!("return document.querySelectorAll(`{selector}`).length"))
+            .as_u64()
+            .unwrap()
+    }
+
+    /// Chooses an option of a select by the words of its label.
+    #[track_caller]
+    fn choose(&self, view: &str, label: &str, at: usize) {
+        self.browser.run(&format!(
+            "const labels = [...document.querySelectorAll('#{view} label')];
+             const select = labels.find((l) => l.textContent.startsWith('{label}')).querySelector('select');
+             select.selectedIndex = {at};
+             select.dispatchEvent(new Event('change'));"
+        ));
+    }
+
+    /// Nothing of the recording ran, was fetched or broke the policy.
+    #[track_caller]
+    fn assert_harmless(&self) {
+        let browser = &self.browser;
+        assert!(!browser.is_alerted(), "a dialogue is open");
+        let ran = browser.run(
+            "return [typeof window.pwned, document.title.startsWith('recap · '), location.pathname,
+                     document.querySelectorAll('img,iframe,object,embed,form[action],base,link,math').length]",
+        );
+        assert_eq!(ran, serde_json::json!(["undefined", true, "/", 0]));
+        assert_eq!(self.site.strays(), Vec::<String>::new(), "the page asked for more");
+        assert_eq!(browser.complaints(), Vec::<String>::new());
+    }
+}
+
+/// The columns of the first table that can be sorted, as they stand.
+fn column(opened: &Opened, at: usize) -> Vec<String> {
+    let cells = opened.browser.run(&format!(
+        "return [...document.querySelector('table.sortable').tBodies[0].rows].map((row) => row.cells[{at}].dataset.sort ?? '')"
+    ));
+    cells.as_array().unwrap().iter().map(|cell| cell.as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn nothing_that_a_recording_says_runs_and_all_of_it_can_be_read() {
+    let Some(page) = opened() else { return };
+    page.assert_harmless();
+    for view in VIEWS {
+        page.view(view);
+        page.browser.run("for (const closed of document.querySelectorAll('details:not([open])')) closed.open = true");
+    }
+    page.browser.until("document.querySelectorAll('#compaction-view .sides').length");
+    let lists = page.text("#probe-list");
+    assert!(lists.contains("<script>window.pwned=1;alert(1)</script>"), "shown as text");
+    page.assert_harmless();
+}
+
+#[test]
+fn a_click_on_a_heading_sorts_by_it_and_another_turns_it_over() {
+    let Some(page) = opened() else { return };
+    let heads = page.count("table.sortable:first-of-type thead th");
+    let heads = heads.min(6) as usize;
+    for at in 0..heads {
+        let before = column(&page, at);
+        let click = format!(
+            "document.querySelector('table.sortable').tHead.rows[0].cells[{at}].querySelector('button').click()"
+        );
+        page.browser.run(&click);
+        let up = column(&page, at);
+        page.browser.run(&click);
+        let down = column(&page, at);
+        let mut expected = before.clone();
+        expected.retain(|key| !key.is_empty());
+        let numbers: Option<Vec<f64>> = expected.iter().map(|key| key.parse().ok()).collect();
+        let Some(mut numbers) = numbers else { continue };
+        numbers.sort_by(f64::total_cmp);
+        let read =
+            |keys: &[String]| -> Vec<f64> { keys.iter().filter_map(|k| k.parse().ok()).collect() };
+        assert_eq!(read(&up), numbers, "column {at}");
+        numbers.reverse();
+        assert_eq!(read(&down), numbers, "column {at}, turned over");
+        // What has no figure stays below.
+        assert_eq!(up.iter().take_while(|key| !key.is_empty()).count(), numbers.len());
+    }
+}
+
+#[test]
+fn questions_are_filtered_by_words_and_say_where_their_evidence_went() {
+    let Some(page) = opened() else { return };
+    page.view("probe-list");
+    for label in ["strategy", "outcome"] {
+        page.choose("probe-list", label, 0);
+    }
+    let status = "#probe-list [role=status]";
+    assert!(page.text(status).ends_with("of 12 questions"), "{}", page.text(status));
+    page.browser.run(
+        "const search = document.querySelector('#probe-list input[type=search]');
+         search.value = 'which handle_22?'; search.dispatchEvent(new Event('input'))",
+    );
+    page.browser.until(&format!(
+        "document.querySelector('{status}').textContent.endsWith('of 1 questions')"
+    ));
+    page.browser.run("document.querySelector('#probe-list details').open = true");
+    page.browser.until("document.querySelector('#probe-list details h5')");
+    let told = page.text("#probe-list details");
+    assert!(told.contains("message 89, user") && told.contains("handle_22_9931"), "{told}");
+    assert!(told.contains("gone: ") && told.contains("verbatim: full"), "{told}");
+    page.choose("probe-list", "evidence", 4);
+    assert!(page.text("#probe-list table").contains("gone"));
+    assert!(!page.text("#probe-list tbody").contains("verbatim"));
+}
+
+#[test]
+fn the_loss_map_tells_every_cell_by_keyboard_and_by_pointer() {
+    let Some(page) = opened() else { return };
+    page.view("loss-view");
+    let told = "#loss-view [aria-live]";
+    let first = page.text(told);
+    assert!(first.starts_with("message 1, user, ") && first.contains("since request"), "{first}");
+    page.browser.run("document.querySelector('#loss-view input[type=range]').focus()");
+    page.browser.press(RIGHT);
+    assert!(page.text(told).starts_with("message 2, assistant"), "{}", page.text(told));
+    page.browser.run(
+        "const map = document.querySelector('#loss-view svg'), box = map.getBoundingClientRect();
+         map.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + 1, clientY: box.bottom - 1 }))",
+    );
+    assert!(page.text(told).ends_with("At request 1: not said yet."), "{}", page.text(told));
+    assert!(!page.text("#loss-view pre").is_empty());
+}
+
+#[test]
+fn every_compaction_shows_what_went_in_and_what_came_out() {
+    let Some(page) = opened() else { return };
+    page.view("compaction-view");
+    let strategies = page.count("#compaction-view label:nth-of-type(3) option");
+    assert!(strategies >= 3, "{strategies}");
+    page.browser.run("document.querySelector('#compaction-view details').open = true");
+    page.browser.until("document.querySelector('#compaction-view .sides')");
+    let sides = page.text("#compaction-view .sides");
+    assert!(sides.contains("went in: ") && sides.contains("came out"), "{sides}");
+    assert!(page.count("#compaction-view .sides pre") > 0, "{sides}");
+}
+
+#[test]
+fn the_bill_of_any_strategy_adds_up() {
+    let Some(page) = opened() else { return };
+    page.view("bill-view");
+    let sums = page.browser.run(
+        "const money = (row) => Number(row.cells[2].textContent.replace(/[$,]/g, ''));
+         const rows = [...document.querySelectorAll('#bill-view tbody tr')];
+         const total = money(rows.pop());
+         return [rows.reduce((sum, row) => sum + money(row), 0), total]",
+    );
+    let (sum, total) = (sums[0].as_f64().unwrap(), sums[1].as_f64().unwrap());
+    assert!(total > 0.0 && (sum - total).abs() < 0.02 + total * 0.01, "{sum} against {total}");
+}
+
+#[test]
+fn the_keyboard_reaches_the_controls_and_shows_where_it_is() {
+    let Some(page) = opened() else { return };
+    for view in VIEWS {
+        page.view(view);
+    }
+    page.browser.run("document.querySelector('#loss-view select').focus()");
+    let mut reached = Vec::new();
+    for theme in ["light", "dark"] {
+        page.browser.look(1280, 900, theme);
+        for _ in 0..6 {
+            page.browser.press(TAB);
+            let at = page.browser.run(
+                "const at = document.activeElement, style = getComputedStyle(at);
+                 return [at.localName, style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0]",
+            );
+            assert_eq!(at[1], true, "the focus on {} is seen", at[0]);
+            reached.push(at[0].as_str().unwrap().to_owned());
+        }
+    }
+    for name in ["select", "input", "summary"] {
+        assert!(reached.iter().any(|other| other == name), "{name} is not among {reached:?}");
+    }
+}
+
+#[test]
+fn the_page_is_small_and_fits_a_telephone_in_both_themes() {
+    let Some(page) = opened() else { return };
+    assert!(PAGE.len() < 3_000_000, "{} bytes", PAGE.len());
+    let nodes = page.count("*");
+    assert!(nodes < 15_000, "{nodes} elements before anything is opened");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("page-screenshots");
+    std::fs::create_dir_all(&folder).unwrap();
+    for view in VIEWS {
+        page.view(view);
+    }
+    for (width, height) in [(1280, 900), (390, 844)] {
+        for theme in ["light", "dark"] {
+            page.browser.look(width, height, theme);
+            let wide =
+                page.browser.run("return document.scrollingElement.scrollWidth - innerWidth");
+            assert!(wide.as_i64().unwrap() <= 0, "{wide} pixels too wide at {width}, {theme}");
+            shoot(&page, &folder, width, theme);
+        }
+    }
+    let timing =
+        page.browser.run("return performance.getEntriesByType('navigation')[0].domInteractive");
+    println!("{} bytes, {nodes} elements, interactive after {timing} ms", PAGE.len());
+    println!("screenshots: {}", folder.display());
+}
+
+fn shoot(page: &Opened, folder: &Path, width: u32, theme: &str) {
+    let sections =
+        page.browser.run("return [...document.querySelectorAll('section[id]')].map((s) => s.id)");
+    for section in sections.as_array().unwrap().iter().filter_map(Json::as_str) {
+        page.browser.run(&format!("document.getElementById('{section}').scrollIntoView()"));
+        let file: PathBuf = folder.join(format!("{section}-{width}-{theme}.png"));
+        page.browser.screenshot(&file);
+    }
+}
+
+#[test]
+fn without_scripts_the_table_and_the_best_strategy_are_there() {
+    let Some(page) = opened() else { return };
+    page.browser.scripts(false);
+    page.browser.open(&page.site.url());
+    assert_eq!(page.count("button, select"), 0, "no control that does nothing");
+    assert!(page.count("#comparison tbody tr") >= 6);
+    for part in [
+        "#probe-list",
+        "#context-view svg",
+        "#loss-view svg",
+        "#compaction-view details",
+        "#bill svg",
+    ] {
+        assert!(page.count(part) > 0, "{part}");
+    }
+    page.assert_harmless();
+}
