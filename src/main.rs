@@ -3,12 +3,10 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::Parser;
-use recap::cli::{Cli, dispatch};
+use recap::cli::{dispatch, parse};
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    match dispatch(cli) {
+    match parse().and_then(dispatch) {
         Ok(code) => ExitCode::from(code.number()),
         Err(failure) => {
             // Where nobody reads standard error, the exit code still speaks.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use super::config;
 use super::exit::{Exit, Failure};
 use super::progress::{Progress, Verbosity};
 use super::report::print;
@@ -27,6 +28,9 @@ pub struct Arguments {
     /// format; `-` reads standard input [default: quickstart]
     #[arg(value_name = "INPUT")]
     inputs: Vec<String>,
+
+    #[command(flatten)]
+    settings: config::Settings,
 
     #[command(flatten)]
     selection: strategies::Selection,

@@ -4,6 +4,7 @@
 mod bench;
 mod compare;
 mod completions;
+mod config;
 mod datasets;
 mod dry_run;
 mod exchange;
@@ -11,6 +12,7 @@ mod exit;
 mod gating;
 mod generate;
 mod import;
+mod init;
 mod inputs;
 mod judge;
 mod manifest;
@@ -64,8 +66,15 @@ enum Command {
     Datasets(datasets::Arguments),
     /// List or show what models cost
     Models(models::Arguments),
+    /// Write recap.toml and a workflow for CI
+    Init(init::Arguments),
     /// Print a completion script for a shell
     Completions(completions::Arguments),
+}
+
+/// What is typed, completed by the environment and `recap.toml`.
+pub fn parse() -> Result<Cli, Failure> {
+    config::parse(wire::arguments())
 }
 
 /// Runs the subcommand.
@@ -83,6 +92,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Judge(arguments) => judge::run(&arguments),
         Command::Datasets(arguments) => datasets::run(&arguments),
         Command::Models(arguments) => models::run(&arguments),
+        Command::Init(arguments) => init::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
     }
 }

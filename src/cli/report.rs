@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::config;
 use super::exit::{Exit, Failure};
 use super::{gating, wire};
 use crate::gate::{self, Baseline};
@@ -19,6 +20,9 @@ use crate::run::{Folder, GATE, Loaded};
 pub struct Arguments {
     /// The run folder
     run: PathBuf,
+
+    #[command(flatten)]
+    settings: config::Settings,
 
     /// Files to render: a list of names
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values = format_names())]

@@ -1,6 +1,6 @@
 //! The composition root: seats, clock and terminal come together here.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 
@@ -52,7 +52,12 @@ pub(super) fn seats(counter: &Arc<Counter>) -> Seats {
     }
 }
 
-/// A variable of the environment: keys and addresses of providers. An empty
+/// What was typed, the program's name included.
+pub(super) fn arguments() -> Vec<OsString> {
+    std::env::args_os().collect()
+}
+
+/// A variable of the environment: settings, keys and addresses of providers. An empty
 /// one counts as not set.
 pub(super) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())

@@ -16,6 +16,8 @@ mod comparison_json;
 mod comparison_md;
 mod grid;
 mod html;
+mod junit;
+mod markdown;
 mod number;
 mod packed;
 mod panel;
@@ -95,6 +97,8 @@ pub static FORMATS: &[Format] = &[
     validation_csv::FORMAT,
     calls_csv::FORMAT,
     summary_json::FORMAT,
+    markdown::FORMAT,
+    junit::FORMAT,
     html::FORMAT,
 ];
 

@@ -21,7 +21,7 @@ const BASELINE: &str = "full";
 pub fn table(report: &Report, width: usize, color: bool) -> String {
     let width = width.max(NARROWEST);
     let mut out = String::new();
-    let columns = if report.primary == "continuity" { BY_PROBES } else { BY_REFERENCES };
+    let columns = columns(&report.primary);
     for block in block::blocks(report) {
         let mut headline = block::headline(report, block.dataset, &[block.window]);
         if let Some(payer) = block::payer(report, &block) {
@@ -53,12 +53,13 @@ pub fn table(report: &Report, width: usize, color: bool) -> String {
     out
 }
 
-struct Column {
-    head: [&'static str; 2],
-    right: bool,
+/// A column between margins of its own.
+pub(super) struct Column {
+    pub(super) head: [&'static str; 2],
+    pub(super) right: bool,
     /// Dropped first on a narrow terminal: the highest number.
-    dispensable: u8,
-    cell: fn(&PresetRow) -> String,
+    pub(super) dispensable: u8,
+    pub(super) cell: fn(&PresetRow) -> String,
 }
 
 const STRATEGY: Column =
@@ -139,7 +140,13 @@ const BY_PROBES: &[&Column] = &[
 const BY_REFERENCES: &[&Column] =
     &[&STRATEGY, &KEPT, &GAIN, &COST, &TOKENS, &WAIT, &PEAK, &COMPACTIONS, &VERDICT];
 
-fn absent() -> String {
+/// The columns for what ranks.
+pub(super) fn columns(primary: &str) -> &'static [&'static Column] {
+    if primary == "continuity" { BY_PROBES } else { BY_REFERENCES }
+}
+
+/// What stands where there is no figure.
+pub(super) fn absent() -> String {
     "–".to_owned()
 }
 
@@ -200,7 +207,7 @@ fn measured(row: &PresetRow, id: &str, show: fn(f64) -> String) -> String {
 }
 
 /// What the signs in the table mean, and why a column is empty throughout.
-fn notes(rows: &[&PresetRow], report: &Report) -> Vec<String> {
+pub(super) fn notes(rows: &[&PresetRow], report: &Report) -> Vec<String> {
     let primary = report.primary.as_str();
     let mut notes = Vec::new();
     if primary == "continuity" {

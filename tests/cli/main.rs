@@ -2,11 +2,14 @@
 
 mod bench;
 mod compare;
+mod config;
 mod crash;
 mod desk;
 mod determinism;
 mod gate;
+mod gate_example;
 mod hostile;
+mod init;
 mod judge;
 mod llama;
 mod models;

@@ -51,6 +51,8 @@ pub(super) const FORMAT: Format = Format {
     render,
 };
 
+pub(super) use checks::doubts;
+
 /// Limits that stand open at the top; the others are folded away below them.
 const LIMITS: usize = 3;
 /// Characters of such a limit; the rest is folded away too.

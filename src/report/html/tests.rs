@@ -354,7 +354,7 @@ fn every_colour_of_a_drawing_has_a_rule_for_dark_mode() {
     let style = include_str!("../templates/style.css");
     let mut seen = 0;
     for attribute in ["fill=\"#", "stroke=\"#"] {
-        let drawn = page.split("</style>").nth(1).unwrap();
+        let drawn = page.rsplit("</style>").next().unwrap();
         for (at, _) in drawn.match_indices(attribute) {
             let rule = format!("[{}\"]", &drawn[at..at + attribute.len() + 6]);
             assert!(style.contains(&rule), "{rule} is not in style.css");

@@ -1,0 +1,360 @@
+//! `recap.toml` and the environment: what stands behind the command line.
+//!
+//! Flags beat environment beats recap.toml beats defaults (`interface`). What
+//! file and environment say is put beside what was typed, where nothing was
+//! typed, and then parsed with it. So an option needs no word here to be known
+//! in all three places.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches};
+use toml::{Table, Value};
+
+use super::Cli;
+use super::exit::Failure;
+use super::wire;
+
+/// The file that is read where it lies in the working directory.
+pub(super) const FILE: &str = "recap.toml";
+
+/// Subcommands that it speaks to.
+const CONFIGURED: [&str; 3] = ["bench", "replay", "report"];
+
+/// The one whose options are its keys; those of the others are among them.
+const KEYS_OF: &str = "bench";
+
+/// No keys: what says where the file is, and what ends the program.
+const NO_KEYS: [&str; 3] = ["config", "help", "version"];
+
+/// Seats that nobody fills where nothing is asked, so that one file serves
+/// both `bench` and `replay`.
+const ASKED_ONLY: [&str; 3] = ["answerer", "judge", "embedder"];
+
+/// What variables of the environment begin with.
+const PREFIX: &str = "RECAP_";
+
+/// Where settings come from.
+#[derive(Debug, Args)]
+pub struct Settings {
+    /// Settings to read: keys are the long options' names, and `inputs` [default: recap.toml, if
+    /// it is there]; every option may also be a variable of the environment (RECAP_FAIL_ON)
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+/// What file or environment say of one option.
+#[derive(Debug, PartialEq)]
+struct Setting {
+    key: String,
+    /// `true` or `false` for what takes no value.
+    values: Vec<String>,
+    /// Where it stands: `recap.toml:3`, or the variable.
+    from: String,
+}
+
+/// A file and its text.
+struct File {
+    name: String,
+    text: String,
+}
+
+/// Parses what was typed, completed by environment and file. Help, and what
+/// clap refuses, end the program as clap would.
+pub(super) fn parse(typed: Vec<OsString>) -> Result<Cli, Failure> {
+    let root = root();
+    let mut used = None;
+    let line = match Said::in_line(&root, &typed) {
+        None => typed,
+        Some(said) => {
+            let file = said.file()?;
+            used = file.as_ref().map(|file| file.name.clone());
+            said.completed(&wire::variable, file.as_ref())?
+        }
+    };
+    let matches = root.get_matches_from(line);
+    if let (Some(name), Some((_, own))) = (used, matches.subcommand()) {
+        let silent = |id: &str| matches!(own.try_get_one::<bool>(id), Ok(Some(true)));
+        if !silent("quiet") && !silent("json") {
+            wire::say(&format!("settings of {name}"));
+        }
+    }
+    Ok(Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
+}
+
+fn root() -> Command {
+    let mut root = Cli::command();
+    root.build();
+    root
+}
+
+/// What was typed behind a subcommand that settings speak to.
+struct Said<'a> {
+    root: &'a Command,
+    command: &'a Command,
+    typed: &'a [OsString],
+    matches: ArgMatches,
+}
+
+impl<'a> Said<'a> {
+    /// `None` where there is nothing to complete: another subcommand, or help.
+    fn in_line(root: &'a Command, typed: &'a [OsString]) -> Option<Self> {
+        // What is missing may stand in the file, so nothing is refused yet.
+        let lenient = root.clone().ignore_errors(true);
+        let mut all = lenient.try_get_matches_from(typed).ok()?;
+        let (name, matches) = all.remove_subcommand()?;
+        CONFIGURED.contains(&name.as_str()).then_some(())?;
+        Some(Self { root, command: root.find_subcommand(&name)?, typed, matches })
+    }
+
+    /// The file that is asked for, or the one that lies there.
+    fn file(&self) -> Result<Option<File>, Failure> {
+        let asked = self.matches.get_one::<PathBuf>("config").cloned();
+        let asked = asked.or_else(|| wire::variable("RECAP_CONFIG").map(PathBuf::from));
+        let path = match asked {
+            Some(path) => path,
+            None if Path::new(FILE).is_file() => PathBuf::from(FILE),
+            None => return Ok(None),
+        };
+        let name = path.display().to_string();
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Ok(Some(File { name, text })),
+            Err(error) => Err(Failure::usage(format!("cannot read {name}: {error}"))
+                .help("`recap init` writes a recap.toml")),
+        }
+    }
+
+    /// What was typed, with what environment and file say besides.
+    fn completed(
+        &self,
+        variable: &dyn Fn(&str) -> Option<String>,
+        file: Option<&File>,
+    ) -> Result<Vec<OsString>, Failure> {
+        let keys = self.root.find_subcommand(KEYS_OF).expect("it is a subcommand");
+        let own = self.command.get_arguments();
+        let mut known: Vec<&Arg> = own.filter(|arg| self.is_typed(arg)).collect();
+        let mut added = Vec::new();
+        let sources = [environment(keys, variable)?, read(keys, file)?];
+        for settings in sources {
+            let beaten = known.clone();
+            for setting in settings {
+                self.check(&setting)?;
+                let Some(arg) = self.speaks_to(&setting) else { continue };
+                if beaten.iter().any(|other| self.exclude(arg, other)) {
+                    continue;
+                }
+                known.push(arg);
+                added.push((arg, setting));
+            }
+        }
+        Ok(self.with(&added))
+    }
+
+    fn is_typed(&self, arg: &Arg) -> bool {
+        self.matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)
+    }
+
+    /// The option of this subcommand that a setting is about, if any.
+    fn speaks_to(&self, setting: &Setting) -> Option<&'a Arg> {
+        let idle = self.command.get_name() == "replay" && ASKED_ONLY.contains(&&*setting.key);
+        let mut own = self.command.get_arguments();
+        own.find(|arg| !idle && key(arg).as_deref() == Some(&setting.key))
+    }
+
+    /// Whether one of two options leaves no room for the other.
+    fn exclude(&self, one: &Arg, other: &Arg) -> bool {
+        let rivals = |of: &Arg, arg: &Arg| {
+            self.command.get_arg_conflicts_with(of).iter().any(|r| r.get_id() == arg.get_id())
+        };
+        one.get_id() == other.get_id() || rivals(one, other) || rivals(other, one)
+    }
+
+    /// Refuses a value that its option would refuse, and says where it stands.
+    fn check(&self, setting: &Setting) -> Result<(), Failure> {
+        let keys = self.root.find_subcommand(KEYS_OF).expect("it is a subcommand");
+        let arg = keys.get_arguments().find(|arg| key(arg).as_deref() == Some(&setting.key));
+        let arg = arg.expect("only known keys become settings");
+        let mut line: Vec<OsString> = vec!["recap".into(), KEYS_OF.into()];
+        line.extend(words(arg, setting));
+        let Err(error) = self.root.clone().try_get_matches_from(line) else { return Ok(()) };
+        // What goes with what is seen where all stands together.
+        match error.kind() {
+            ErrorKind::ArgumentConflict | ErrorKind::MissingRequiredArgument => Ok(()),
+            _ => Err(refused(&setting.from, &said_by(&error))
+                .help(format!("`recap {KEYS_OF} --help` says what {} takes", setting.key))),
+        }
+    }
+
+    /// Options go before what was typed, inputs behind it.
+    fn with(&self, added: &[(&Arg, Setting)]) -> Vec<OsString> {
+        let name = self.command.get_name();
+        let at = self.typed.iter().position(|word| word == name).map_or(0, |at| at + 1);
+        let (head, rest) = self.typed.split_at(at);
+        let (inputs, options): (Vec<_>, Vec<_>) =
+            added.iter().partition(|(arg, _)| arg.is_positional());
+        let words_of = |list: Vec<&(&Arg, Setting)>| -> Vec<OsString> {
+            list.into_iter().flat_map(|(arg, setting)| words(arg, setting)).collect()
+        };
+        let inputs = words_of(inputs);
+        let mut line = [head.to_vec(), words_of(options), rest.to_vec()].concat();
+        if !inputs.is_empty() && !rest.iter().any(|word| word == "--") {
+            line.push("--".into());
+        }
+        line.extend(inputs);
+        line
+    }
+}
+
+/// What an option is called in a file.
+fn key(arg: &Arg) -> Option<String> {
+    let name = match arg.get_long() {
+        Some(long) => long.to_owned(),
+        None => arg.is_positional().then(|| arg.get_id().to_string())?,
+    };
+    (!NO_KEYS.contains(&name.as_str())).then_some(name)
+}
+
+fn takes_no_value(arg: &Arg) -> bool {
+    matches!(arg.get_action(), ArgAction::SetTrue)
+}
+
+fn takes_a_list(arg: &Arg) -> bool {
+    matches!(arg.get_action(), ArgAction::Append)
+}
+
+/// A setting as it would be typed.
+fn words(arg: &Arg, setting: &Setting) -> Vec<OsString> {
+    let key = &setting.key;
+    let values = setting.values.iter();
+    match arg {
+        arg if takes_no_value(arg) => {
+            values.filter(|value| *value == "true").map(|_| format!("--{key}").into()).collect()
+        }
+        arg if arg.is_positional() => values.map(OsString::from).collect(),
+        _ => values.map(|value| format!("--{key}={value}").into()).collect(),
+    }
+}
+
+/// What variables say: a list has one value a line.
+fn environment(
+    keys: &Command,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<Vec<Setting>, Failure> {
+    let mut settings = Vec::new();
+    for arg in keys.get_arguments() {
+        let Some(key) = key(arg) else { continue };
+        let from = format!("{PREFIX}{}", key.to_uppercase().replace('-', "_"));
+        let Some(text) = variable(&from) else { continue };
+        let text = text.trim();
+        let values = if takes_a_list(arg) {
+            text.lines().map(str::trim).filter(|l| !l.is_empty()).map(str::to_owned).collect()
+        } else if takes_no_value(arg) {
+            vec![switch(text).ok_or_else(|| {
+                refused(&from, &format!("`{text}` is neither true nor false"))
+                    .help("write true or false")
+            })?]
+        } else {
+            vec![text.to_owned()]
+        };
+        settings.push(Setting { key, values, from });
+    }
+    Ok(settings)
+}
+
+fn switch(text: &str) -> Option<String> {
+    let on = match text.to_lowercase().as_str() {
+        "true" | "yes" | "on" | "1" => true,
+        "false" | "no" | "off" | "0" => false,
+        _ => return None,
+    };
+    Some(on.to_string())
+}
+
+/// What a file says, in its own order.
+fn read(keys: &Command, file: Option<&File>) -> Result<Vec<Setting>, Failure> {
+    let Some(File { name, text }) = file else { return Ok(Vec::new()) };
+    let broken = |error: toml::de::Error| {
+        let line = error.span().map_or(1, |span| line_at(text, span.start));
+        refused(&format!("{name}:{line}"), error.message())
+            .help("write `key = value`, `key = [\"one\", \"two\"]` or `key = true`")
+    };
+    let table: Table = text.parse().map_err(broken)?;
+    let spans = toml::de::DeTable::parse(text).map_err(broken)?;
+    let mut places: Vec<(usize, &str)> =
+        spans.get_ref().keys().map(|key| (key.span().start, key.get_ref().as_ref())).collect();
+    places.sort_unstable();
+    let mut settings = Vec::new();
+    for (start, written) in places {
+        let from = format!("{name}:{}", line_at(text, start));
+        let arg = keys.get_arguments().find(|arg| key(arg).as_deref() == Some(written));
+        let arg = arg.ok_or_else(|| unknown(keys, &from, written))?;
+        let values = values(arg, &table[written]).ok_or_else(|| {
+            let (takes, such) = takes(arg);
+            refused(&from, &format!("`{written}` takes {takes}"))
+                .help(format!("for example `{written} = {such}`"))
+        })?;
+        settings.push(Setting { key: written.to_owned(), values, from });
+    }
+    Ok(settings)
+}
+
+fn line_at(text: &str, start: usize) -> usize {
+    let before = text.as_bytes().get(..start).unwrap_or(text.as_bytes());
+    1 + memchr::memchr_iter(b'\n', before).count()
+}
+
+fn unknown(keys: &Command, from: &str, written: &str) -> Failure {
+    let known: Vec<String> = keys.get_arguments().filter_map(key).collect();
+    let distance = |key: &String| strsim::damerau_levenshtein(key, &written.replace('_', "-"));
+    let nearest = known.iter().min_by_key(|key| distance(key));
+    let help = match nearest.filter(|key| distance(key) <= key.len() / 2) {
+        Some(nearest) => format!("did you mean `{nearest}`?"),
+        None => format!("the keys are {}", known.join(", ")),
+    };
+    refused(from, &format!("`{written}` is not known")).help(help)
+}
+
+/// The values of an option as text; `None` where it takes none of that sort.
+fn values(arg: &Arg, value: &Value) -> Option<Vec<String>> {
+    match value {
+        Value::Boolean(on) => takes_no_value(arg).then(|| vec![on.to_string()]),
+        Value::Array(all) if takes_a_list(arg) => all.iter().map(word).collect(),
+        _ if takes_no_value(arg) => None,
+        one => word(one).map(|word| vec![word]),
+    }
+}
+
+fn word(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Integer(n) => Some(n.to_string()),
+        Value::Float(x) => Some(x.to_string()),
+        _ => None,
+    }
+}
+
+/// What an option takes, and an example of it.
+fn takes(arg: &Arg) -> (&'static str, &'static str) {
+    match arg {
+        arg if takes_no_value(arg) => ("true or false", "true"),
+        arg if takes_a_list(arg) => ("text, or a list of texts", "[\"one\", \"two\"]"),
+        _ => ("one text or number", "\"text\""),
+    }
+}
+
+fn refused(from: &str, problem: &str) -> Failure {
+    Failure::usage(format!("{from}: {problem}"))
+}
+
+/// What clap has to say, on one line.
+fn said_by(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let told = text.split("\n\n").next().unwrap_or(&text);
+    let told: Vec<&str> = told.trim_start_matches("error: ").lines().map(str::trim).collect();
+    told.join(" ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,327 @@
+//! `report.md`: the comparison on a page, for a pull request's comment and a
+//! job's summary.
+//!
+//! GitHub takes 65,536 characters of a comment, and people read the first
+//! screen; so what can be left out is, until the rest is short, and everything
+//! has a bound of its own. Text of strangers passes [`escaped`] without
+//! exception.
+
+use std::fmt::Write as _;
+
+use super::{Format, Source, block, html, number, plain, table};
+use crate::model::{Check, Finding, Gate, PresetRow, Report, Standing, UndecidedPolicy};
+
+mod escaped;
+
+pub(super) const FORMAT: Format = Format {
+    name: "md",
+    file: "report.md",
+    about: "the gate, the verdict and the ranking in a page, for pull requests and job summaries",
+    render,
+};
+
+/// Bytes to aim at: a few screens.
+const SHORT: usize = 12_000;
+/// Bytes at most, whatever the names and reasons are: no comment is refused.
+const MOST: usize = 60_000;
+
+/// Findings of the gate that are told.
+const CHECKS: usize = 12;
+/// Rows of a table.
+const ROWS: usize = 16;
+/// Tables.
+const TABLES: usize = 8;
+/// Sentences, limits and doubts of each sort.
+const LISTED: usize = 6;
+/// Characters of a sentence.
+const SENTENCE: usize = 500;
+/// Columns of the terminal's table that are as dispensable as this stay away.
+const DISPENSABLE: u8 = 4;
+
+/// A part of the page. Those that can be missed go first where it is too long,
+/// the last before the first.
+struct Part {
+    text: String,
+    kept: Kept,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kept {
+    /// Only where there is room.
+    IfShort,
+    /// Longer than the former.
+    Longer,
+    Always,
+}
+
+fn render(source: &Source<'_>) -> Vec<u8> {
+    let report = source.report;
+    let mut parts = vec![always(state(report)), always(verdict(report))];
+    parts.extend(report.gate.iter().map(|gate| always(findings(gate))));
+    parts.extend(tables(report));
+    parts.push(always(sentences(report)));
+    parts.push(always(doubts(report)));
+    parts.push(Part { text: limits(report), kept: Kept::IfShort });
+    let missing = shorten(&mut parts);
+    parts.push(always(files(missing)));
+    let texts: Vec<&str> =
+        parts.iter().map(|p| p.text.trim_end()).filter(|t| !t.is_empty()).collect();
+    format!("{}\n", texts.join("\n\n")).into_bytes()
+}
+
+fn always(text: String) -> Part {
+    Part { text, kept: Kept::Always }
+}
+
+/// Leaves out what can be missed until the rest is short; whether anything was.
+/// The first part stays always.
+fn shorten(parts: &mut Vec<Part>) -> bool {
+    let mut missing = false;
+    for (kept, most) in [(Kept::IfShort, SHORT), (Kept::Longer, SHORT), (Kept::Always, MOST)] {
+        while parts.iter().map(|part| part.text.len()).sum::<usize>() > most {
+            let last = parts.iter().rposition(|part| part.kept == kept);
+            let Some(at @ 1..) = last else { break };
+            parts.remove(at);
+            missing = true;
+        }
+    }
+    missing
+}
+
+/// The first line: what the gate came to, and why.
+fn state(report: &Report) -> String {
+    let title = escaped::name(&report.title);
+    let Some(gate) = &report.gate else {
+        return format!("**recap: measured, no gate was set** · {title}");
+    };
+    let finding = gate.finding();
+    let (sign, words) = match finding {
+        Finding::Passed => ("✅", "recap: the gate passed"),
+        Finding::Failed => ("❌", "recap: the gate failed"),
+        Finding::Undecided => ("⚠️", "recap: no verdict, the data leave the gate undecided"),
+        Finding::Missing => ("⚠️", "recap: no verdict, the gate lacks figures"),
+    };
+    let because = match told(gate).into_iter().find(|(_, found, _)| *found == finding) {
+        Some((rule, _, check)) if finding != Finding::Passed => {
+            format!(" · {} on {}: {}", escaped::name(rule), row_of(check), reason(check))
+        }
+        _ => {
+            let checks = block::counted(gate.checks().count(), "check");
+            format!(" · {checks} of {}", block::counted(gate.rules.len(), "rule"))
+        }
+    };
+    format!("{sign} **{words}** · {title}{because}")
+}
+
+/// Every check that did not pass, the worst first, as its policy counts it.
+fn told(gate: &Gate) -> Vec<(&str, Finding, &Check)> {
+    let all = gate.rules.iter().flat_map(|rule| {
+        rule.checks.iter().map(|check| (rule.rule.as_str(), counted(gate, check), check))
+    });
+    let mut told: Vec<_> = all.filter(|(_, _, check)| check.finding != Finding::Passed).collect();
+    told.sort_by_key(|(_, found, _)| std::cmp::Reverse(*found));
+    told
+}
+
+fn counted(gate: &Gate, check: &Check) -> Finding {
+    match (check.finding, gate.undecided) {
+        (Finding::Undecided, UndecidedPolicy::Fail) => Finding::Failed,
+        (finding, _) => finding,
+    }
+}
+
+fn row_of(check: &Check) -> String {
+    let window = escaped::prose(&block::window(&check.window), SENTENCE);
+    format!("{} at {window}", escaped::name(&check.strategy))
+}
+
+fn reason(check: &Check) -> String {
+    escaped::prose(&check.reason, SENTENCE)
+}
+
+fn verdict(report: &Report) -> String {
+    report.verdict.iter().map(|sentence| escaped::prose(&sentence.0, 4 * SENTENCE)).collect()
+}
+
+/// What did not pass, with its figures.
+fn findings(gate: &Gate) -> String {
+    let told = told(gate);
+    let mut text = String::new();
+    for (rule, _, check) in told.iter().take(CHECKS) {
+        let sign = match (check.finding, gate.undecided) {
+            (Finding::Failed, _) => "❌ failed",
+            (Finding::Undecided, UndecidedPolicy::Fail) => "❌ undecided, which counts as failed",
+            (Finding::Undecided, UndecidedPolicy::Pass) => "➖ undecided, which counts as passed",
+            (Finding::Undecided, UndecidedPolicy::Incomplete) => "⚠️ undecided",
+            (Finding::Missing, _) => "⚠️ missing",
+            (Finding::Passed, _) => "✅ passed",
+        };
+        line(
+            &mut text,
+            &format!(
+                "{sign}: {} on {}, {}: {}",
+                escaped::name(rule),
+                row_of(check),
+                escaped::name(&check.dataset),
+                reason(check)
+            ),
+        );
+    }
+    more(&mut text, told.len(), CHECKS, "such finding");
+    let passed = gate.checks().count() - told.len();
+    if passed > 0 && !told.is_empty() {
+        line(&mut text, &format!("✅ {} passed", block::counted(passed, "check")));
+    }
+    let baseline = gate.baseline.as_deref().map(escaped::name);
+    let baseline = baseline.map_or_else(String::new, |name| format!("Baseline: {name}.\n\n"));
+    format!("{baseline}{text}")
+}
+
+/// An entry of a list.
+fn line(text: &mut String, entry: &str) {
+    writeln!(text, "- {entry}").expect("a string takes everything");
+}
+
+/// What a list leaves out.
+fn more(text: &mut String, all: usize, limit: usize, noun: &str) {
+    if let Some(rest @ 1..) = all.checked_sub(limit) {
+        line(text, &format!("… and {} more", block::counted(rest, noun)));
+    }
+}
+
+/// A table for each window, over all data sets: what is ranked stands open,
+/// stand-ins and controls below it, folded.
+fn tables(report: &Report) -> Vec<Part> {
+    let blocks = block::blocks(report);
+    let several = blocks.iter().any(|block| block.dataset == block::ALL);
+    let shown: Vec<_> =
+        blocks.iter().filter(|b| !several || b.dataset == block::ALL).take(TABLES).collect();
+    let mut parts = Vec::new();
+    for (at, block) in shown.iter().enumerate() {
+        let headline = match at {
+            0 => block::headline(report, block.dataset, &[block.window]),
+            _ => format!("window {}", block::window(block.window)),
+        };
+        let payer = block::payer(report, block).map_or_else(String::new, |p| format!(" · {p}"));
+        let headline = escaped::prose(&format!("{headline}{payer}"), SENTENCE);
+        let (ranked, others): (Vec<&PresetRow>, Vec<&PresetRow>) =
+            block.rows.iter().partition(|row| row.standing == Standing::Ranked);
+        let ranking = match ranked.is_empty() {
+            true => "No row is ranked.\n".to_owned(),
+            false => rows(report, &ranked),
+        };
+        let notes = table::notes(&block.rows, report);
+        let notes: Vec<String> = notes.iter().map(|n| escaped::prose(n, SENTENCE)).collect();
+        parts.push(Part {
+            text: format!("#### {headline}\n\n{ranking}"),
+            kept: if at == 0 { Kept::Always } else { Kept::Longer },
+        });
+        if !others.is_empty() {
+            let count = block::counted(others.len(), "row");
+            let folded = format!("{}\n{}", rows(report, &others), notes.join("<br>\n"));
+            parts.push(Part {
+                text: fold(&format!("{count} without a rank: stand-ins and controls"), &folded),
+                kept: Kept::IfShort,
+            });
+        }
+    }
+    parts
+}
+
+fn fold(summary: &str, inside: &str) -> String {
+    format!("<details>\n<summary>{summary}</summary>\n\n{}\n\n</details>\n", inside.trim_end())
+}
+
+/// The terminal's columns as a table of Markdown.
+fn rows(report: &Report, rows: &[&PresetRow]) -> String {
+    let columns = table::columns(&report.primary);
+    let shown = |column: &&&table::Column| {
+        let known = rows.iter().any(|row| (column.cell)(row) != table::absent());
+        column.dispensable < DISPENSABLE && known
+    };
+    let columns: Vec<_> = columns.iter().skip(1).filter(shown).collect();
+    let mut text = "| | strategy |".to_owned();
+    let mut rule = "|--:|---|".to_owned();
+    for column in &columns {
+        let head = column.head.join(" ");
+        let _ = write!(text, " {} |", head.trim());
+        rule.push_str(if column.right { "--:|" } else { "---|" });
+    }
+    let mut text = format!("{text}\n{rule}\n");
+    for row in rows.iter().take(ROWS) {
+        let rank = row.rank.map_or_else(String::new, |rank| rank.to_string());
+        let stand_in = if row.standing == Standing::StandIn { " (stand-in)" } else { "" };
+        let _ = write!(text, "| {rank} | {}{stand_in} |", escaped::name(&row.strategy));
+        for column in &columns {
+            let _ = write!(text, " {} |", escaped::prose(&(column.cell)(row), SENTENCE));
+        }
+        text.push('\n');
+    }
+    if let Some(rest @ 1..) = rows.len().checked_sub(ROWS) {
+        let _ = writeln!(text, "\n… and {} more in `summary.csv`.", block::counted(rest, "row"));
+    }
+    text
+}
+
+/// What a careful colleague would point out.
+fn sentences(report: &Report) -> String {
+    let mut text = String::new();
+    for sentence in report.sentences.iter().take(LISTED) {
+        line(&mut text, &escaped::prose(&sentence.0, SENTENCE));
+    }
+    text
+}
+
+/// What of the self-check has to be looked at, and what failed.
+fn doubts(report: &Report) -> String {
+    let doubts = html::doubts(report);
+    let mut text = String::new();
+    for (name, found) in &doubts {
+        let first: Vec<String> = found.iter().take(3).map(|f| plain::line(f)).collect();
+        let rest = found.len() - first.len();
+        let rest = if rest > 0 {
+            format!("; and {} more", number::grouped(rest as u64))
+        } else {
+            String::new()
+        };
+        line(&mut text, &format!("{name}: {}{rest}", escaped::prose(&first.join("; "), SENTENCE)));
+    }
+    let rows = report.rows.iter().filter(|row| row.dataset != block::ALL);
+    let failed = rows.map(|row| row.failed.len()).sum::<usize>();
+    if failed > 0 {
+        line(
+            &mut text,
+            &format!("{} failed; `report.html` says why", block::counted(failed, "cell")),
+        );
+    }
+    if text.is_empty() {
+        text
+    } else {
+        format!("**Look at this before trusting the figures:**\n\n{text}")
+    }
+}
+
+/// Limits of the run, folded.
+fn limits(report: &Report) -> String {
+    if report.warnings.is_empty() {
+        return String::new();
+    }
+    let mut text = String::new();
+    for warning in report.warnings.iter().take(2 * LISTED) {
+        line(&mut text, &escaped::prose(warning, SENTENCE));
+    }
+    more(&mut text, report.warnings.len(), 2 * LISTED, "limit");
+    fold(&format!("{} of this run", block::counted(report.warnings.len(), "limit")), &text)
+}
+
+/// Where the rest stands. Names and no links: a comment lies elsewhere.
+fn files(missing: bool) -> String {
+    let more = if missing { "Left out here for length: more tables and limits. " } else { "" };
+    format!(
+        "{more}In the same folder: `report.html` (everything, with charts), `summary.csv`, \
+         `junit.xml`, `manifest.json` (what was run)."
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+//! The GitHub Action: it parses, takes nothing of a stranger into a script, and
+//! is told in the README.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use regex::Regex;
+use serde_json::Value as Json;
+
+fn root(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+fn read(name: &str) -> String {
+    std::fs::read_to_string(root(name)).unwrap()
+}
+
+fn yaml(text: &str) -> Json {
+    serde_saphyr::from_str(text).unwrap()
+}
+
+fn action() -> Json {
+    yaml(&read("action.yml"))
+}
+
+/// Every script of an action or workflow.
+fn scripts(value: &Json) -> Vec<String> {
+    match value {
+        Json::Object(members) => members
+            .iter()
+            .flat_map(|(key, value)| match (key.as_str(), value) {
+                ("run", Json::String(script)) => vec![script.clone()],
+                _ => scripts(value),
+            })
+            .collect(),
+        Json::Array(items) => items.iter().flat_map(scripts).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn no_expression_stands_in_a_script() {
+    let workflows = ["src/cli/init/recap.yml", "src/cli/init/comment.yml", "action.yml"];
+    let mut seen = 0;
+    for name in workflows {
+        let text = read(name).replace("@PERMISSION@", "").replace("@COMMENT@", "");
+        // The comment's step stands alone in its file.
+        let text = if name.ends_with("comment.yml") { format!("steps:\n{text}") } else { text };
+        for script in scripts(&yaml(&text)) {
+            assert!(!script.contains("${{"), "{name}:\n{script}");
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 3 + 1 + 4, "scripts that were looked at");
+}
+
+#[test]
+fn every_script_is_one_that_bash_and_shellcheck_accept() {
+    let shellcheck = Command::new("shellcheck").arg("--version").output().is_ok();
+    if !shellcheck {
+        println!("shellcheck is absent: bash alone reads the scripts");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for (at, script) in scripts(&action()).into_iter().enumerate() {
+        let path = folder.path().join(format!("{at}.sh"));
+        // As GitHub runs it.
+        std::fs::write(&path, format!("#!/usr/bin/env bash\nset -eo pipefail\n{script}")).unwrap();
+        let ran = |program: &str, flag: &str| {
+            let out = Command::new(program).arg(flag).arg(&path).output().unwrap();
+            let told = String::from_utf8_lossy(&out.stdout).into_owned();
+            let error = String::from_utf8_lossy(&out.stderr).into_owned();
+            assert!(out.status.success(), "{program}: {told}{error}\n{script}");
+        };
+        ran("bash", "-n");
+        if shellcheck {
+            ran("shellcheck", "--severity=style");
+        }
+    }
+}
+
+#[test]
+fn every_input_is_used_once_and_told_in_the_readme() {
+    let (action, text, readme) = (action(), read("action.yml"), read("README.md"));
+    let used = Regex::new(r"inputs\.([a-z-]+)").unwrap();
+    let mut used: Vec<&str> =
+        used.captures_iter(&text).map(|found| found.get(1).unwrap().as_str()).collect();
+    used.sort_unstable();
+    used.dedup();
+    let mut inputs: Vec<&str> =
+        action["inputs"].as_object().unwrap().keys().map(String::as_str).collect();
+    inputs.sort_unstable();
+    assert_eq!(inputs, used);
+    for input in inputs {
+        assert!(action["inputs"][input]["description"].is_string(), "{input}");
+        assert!(readme.contains(&format!("| `{input}` |")), "`{input}` is not in the README");
+    }
+}
+
+#[test]
+fn every_variable_of_the_action_is_an_option_of_bench() {
+    let recap = assert_cmd::cargo::cargo_bin!("recap");
+    let help = Command::new(recap).args(["bench", "--help"]).output().unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    let steps = action()["runs"]["steps"].clone();
+    let steps = steps.as_array().unwrap();
+    let measure = steps.iter().find(|step| step["name"] == "Measure").unwrap();
+    let variables = measure["env"].as_object().unwrap().keys();
+    let options: Vec<String> = variables
+        .filter_map(|name| name.strip_prefix("RECAP_"))
+        .filter(|name| *name != "INPUTS")
+        .map(|name| format!("--{}", name.to_lowercase().replace('_', "-")))
+        .collect();
+    assert_eq!(options.len(), 8);
+    for option in options {
+        assert!(help.contains(&option), "{option}");
+    }
+}

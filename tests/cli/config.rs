@@ -1,0 +1,97 @@
+//! `recap.toml`, the environment, and flags: who is heard.
+
+use crate::desk::Desk;
+
+/// A desk with a session and these settings.
+fn desk(settings: &str) -> Desk {
+    let desk = Desk::with_sessions();
+    desk.file("recap.toml", settings);
+    desk
+}
+
+const SETTINGS: &str = r#"
+inputs = ["pi.jsonl"]
+strategy = ["fifo", "prune"]
+window = "30%"
+seed = 7
+out = "run"
+format = ["csv", "json"]
+no-text = true
+"#;
+
+/// Presets of the run that are no controls.
+fn presets(desk: &Desk) -> Vec<String> {
+    let rows = desk.csv("run/summary.csv").into_iter().map(|row| row["strategy"].clone());
+    let mut names: Vec<String> =
+        rows.filter(|name| !["full", "empty", "id-list"].contains(&&**name)).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+#[test]
+fn settings_beside_the_working_folder_are_read_and_named() {
+    let desk = desk(SETTINGS);
+    let ran = desk.good(&["bench"]);
+    assert!(ran.err.contains("settings of recap.toml"), "{}", ran.err);
+    let manifest = desk.json("run/manifest.json");
+    assert_eq!(manifest["windows"], serde_json::json!(["30%"]));
+    assert_eq!(manifest["seed"], 7);
+    assert_eq!(presets(&desk), ["fifo", "prune"]);
+    let files = desk.list("run");
+    assert!(!files.iter().any(|f| f == "texts.jsonl" || f == "report.html"), "{files:?}");
+}
+
+#[test]
+fn flags_beat_the_environment_which_beats_the_file() {
+    let desk = desk(SETTINGS);
+    let variables = [("RECAP_SEED", "8"), ("RECAP_WINDOW", "40%\n50%"), ("RECAP_NO_TEXT", "false")];
+    let ran = desk.recap_with(&variables, &["bench", "--window", "60%", "--strategy", "zoea"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let manifest = desk.json("run/manifest.json");
+    assert_eq!(manifest["windows"], serde_json::json!(["60%"]), "the flag's, and no other");
+    assert_eq!(manifest["seed"], 8, "the variable's");
+    assert_eq!(presets(&desk), ["zoea"], "the flag's");
+    assert!(desk.list("run").contains(&"texts.jsonl".to_owned()), "the variable's");
+    let ran = desk.recap_with(&variables, &["bench"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(desk.json("run/manifest.json")["windows"], serde_json::json!(["40%", "50%"]));
+}
+
+#[test]
+fn another_file_is_read_where_it_is_asked_for_and_never_both() {
+    let desk = desk("seed = \"no number\"");
+    desk.file("other.toml", SETTINGS.replace("seed = 7", "seed = 9"));
+    desk.good(&["bench", "--config", "other.toml"]);
+    assert_eq!(desk.json("run/manifest.json")["seed"], 9);
+    let error = desk.refused(&["bench", "--config", "absent.toml"]);
+    assert!(error.contains("cannot read absent.toml"), "{error}");
+}
+
+#[test]
+fn an_error_in_the_file_names_file_line_and_key() {
+    let error = desk("inputs = [\"pi.jsonl\"]\nstratgy = \"fifo\"\n").refused(&["bench"]);
+    assert!(error.contains("recap.toml:2: `stratgy` is not known"), "{error}");
+    assert!(error.contains("did you mean `strategy`?"), "{error}");
+    let error = desk("\nseed = \"many\"").refused(&["bench"]);
+    assert!(error.contains("recap.toml:2: invalid value 'many' for '--seed"), "{error}");
+}
+
+#[test]
+fn report_hears_what_it_has_options_for_and_the_others_nothing() {
+    let desk = desk(SETTINGS);
+    desk.good(&["bench", "--quiet"]);
+    desk.file("recap.toml", "format = \"md\"\nwindow = \"1%\"\n");
+    let ran = desk.good(&["report", "run"]);
+    assert!(ran.err.contains("settings of recap.toml"), "{}", ran.err);
+    assert!(desk.list("run").contains(&"report.md".to_owned()));
+    desk.file("recap.toml", "broken =");
+    desk.good(&["strategies", "list"]);
+}
+
+#[test]
+fn quiet_means_quiet() {
+    let desk = desk(SETTINGS);
+    assert_eq!(desk.good(&["bench", "--quiet"]).err, "");
+    assert_eq!(desk.good(&["bench", "--json"]).err, "");
+}
