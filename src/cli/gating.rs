@@ -8,9 +8,7 @@ use clap::{Args, ValueEnum};
 use super::exit::{Exit, Failure};
 use super::{report, wire};
 use crate::gate::{self, Baseline, MAX_UNSCORED, Parsed, RuleError, Scope, Terms};
-use crate::model::{
-    Check, Finding, Gate, Manifest, Report, Sentence, TranscriptFacts, UndecidedPolicy,
-};
+use crate::model::{Finding, Gate, Manifest, Report, TranscriptFacts, UndecidedPolicy};
 use crate::run::{Loaded, Sample};
 
 /// What may not be found in a run.
@@ -185,7 +183,7 @@ impl Rules {
         let gate = gate::check(report, &self.rules, &terms).map_err(|found| {
             refused(self.baseline.as_ref().expect("only a baseline is refused"), &found)
         })?;
-        adopt(report, gate);
+        report.gate = Some(gate);
         Ok(())
     }
 
@@ -218,15 +216,6 @@ fn refused(baseline: &Baseline, found: &[String]) -> Failure {
     Failure::usage(what).help("run `recap bench` on the same data and settings for a new baseline")
 }
 
-/// Gives a report its gate; where it failed, the verdict begins with that.
-pub(super) fn adopt(report: &mut Report, gate: Gate) {
-    if gate.finding() == Finding::Failed {
-        let verdict = report.verdict.take().map(|sentence| format!(" {}", sentence.0));
-        report.verdict = Some(Sentence(headline(&gate) + &verdict.unwrap_or_default()));
-    }
-    report.gate = Some(gate);
-}
-
 /// What a run ends with. A failure is measured on a row that is complete, so
 /// it stands whatever became of other rows: 1. Else a run with gaps, and a gate
 /// with findings that are missing or undecided, has no verdict: 3.
@@ -236,23 +225,6 @@ pub(super) fn ending(gate: Option<&Gate>, complete: bool) -> Exit {
         Finding::Passed if complete => Exit::Done,
         Finding::Passed | Finding::Missing | Finding::Undecided => Exit::Incomplete,
     }
-}
-
-/// That the gate failed, in a sentence.
-fn headline(gate: &Gate) -> String {
-    let counts = |check: &&Check| {
-        let as_failed = gate.undecided == UndecidedPolicy::Fail;
-        check.finding == Finding::Failed || (as_failed && check.finding == Finding::Undecided)
-    };
-    let failed: Vec<&Check> = gate.checks().filter(counts).collect();
-    let first = failed.first().map_or_else(String::new, |check| {
-        format!(": {} of {} at {}, {}", check.measure, check.strategy, check.window, check.reason)
-    });
-    let more = match failed.len() {
-        0 | 1 => String::new(),
-        n => format!("; {} more", n - 1),
-    };
-    format!("The gate failed{first}{more}.")
 }
 
 /// What a gate found: a line for every check that did not pass, and how many did.
@@ -280,7 +252,7 @@ pub(super) fn told(gate: &Gate) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::RuleFindings;
+    use crate::model::{Check, RuleFindings};
 
     fn gate(findings: &[Finding], undecided: UndecidedPolicy) -> Gate {
         let check = |finding: &Finding| Check {
@@ -332,14 +304,10 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_gate_leads_the_verdict_and_no_name_drives_the_terminal() {
+    fn no_name_drives_the_terminal() {
         let mut failed = gate(&[Finding::Failed, Finding::Failed], UndecidedPolicy::Pass);
         failed.rules[0].checks[0].strategy = "a\u{1b}[31mb".into();
-        assert_eq!(
-            headline(&gate(&[Finding::Failed, Finding::Passed], UndecidedPolicy::Pass)),
-            "The gate failed: recall of fifo at 25%, 0.51 is below 0.8."
-        );
-        assert!(headline(&failed).ends_with("0.51 is below 0.8; 1 more."));
+        assert!(told(&failed).contains("0.51 is below 0.8"));
         assert!(!told(&failed).contains('\u{1b}'));
     }
 }

@@ -60,7 +60,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let worded = !texts.is_empty() || asks_in_words(&transcripts);
     let mut measured = measured(manifest, transcripts, cells, calls);
     match gate {
-        Some(gate) if rules.is_empty() => gating::adopt(&mut measured, gate),
+        Some(gate) if rules.is_empty() => measured.gate = Some(gate),
         _ => rules.apply(&mut measured)?,
     }
     let folder = Folder::open(&arguments.run)?;

@@ -188,15 +188,15 @@ fn counted(a: &Head, b: &Head) -> Option<String> {
         .then(|| format!("tokens are counted by {} in one, by {} in the other", a.tokens, b.tokens))
 }
 
-fn ids(run: &ByTranscript) -> BTreeSet<(&str, &str)> {
+/// Data sets and ids of transcripts.
+type Ids<'a> = BTreeSet<(&'a str, &'a str)>;
+
+fn ids(run: &ByTranscript) -> Ids<'_> {
     run.transcripts.iter().map(|sat| (&*sat.dataset, &*sat.transcript)).collect()
 }
 
 /// Sessions that only one of two runs has.
-fn lacking(
-    (a, b): (&BTreeSet<(&str, &str)>, &BTreeSet<(&str, &str)>),
-    (name_a, name_b): (&str, &str),
-) -> Vec<String> {
+fn lacking((a, b): (&Ids<'_>, &Ids<'_>), (name_a, name_b): (&str, &str)) -> Vec<String> {
     let told = |only: Vec<&(&str, &str)>, name: &str| {
         let first = only.first().map(|(set, id)| format!("`{id}` of `{set}`"));
         first.map(|first| match only.len() {

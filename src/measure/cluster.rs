@@ -5,28 +5,35 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::statistics::Clusters;
 use crate::model::TranscriptFacts;
 
-/// Values of transcripts, by their position in the facts, grouped by project
-/// or developer where several are known. With one only, nothing could be
+/// Data set and name of a project or developer.
+pub type Owner<'a> = (&'a str, &'a str);
+
+/// Values of transcripts, each with who is known to be behind it, grouped by
+/// project or developer where several are known. With one only, nothing could be
 /// resampled: the transcript is the unit then, and a warning says that there is
 /// one project.
-pub fn clusters(facts: &[TranscriptFacts], values: &BTreeMap<usize, f64>) -> Clusters {
-    let named = |unit: usize| {
-        let facts = &facts[unit];
-        facts.cluster.as_deref().map(|name| (facts.dataset.as_str(), name))
-    };
-    let several = {
-        let names: BTreeSet<_> = values.keys().map(|unit| named(*unit)).collect();
-        names.len() > 1
-    };
-    let mut groups: BTreeMap<_, Vec<f64>> = BTreeMap::new();
-    for (unit, value) in values {
-        let key = match named(*unit) {
-            Some(name) if several => (Some(name), 0),
-            _ => (None, *unit),
-        };
-        groups.entry(key).or_default().push(*value);
+pub fn grouped<'a>(values: &[(Option<Owner<'a>>, f64)]) -> Clusters {
+    let owners: BTreeSet<Option<Owner<'a>>> = values.iter().map(|(owner, _)| *owner).collect();
+    let several = owners.len() > 1;
+    let mut groups: BTreeMap<(Option<Owner<'a>>, usize), Vec<f64>> = BTreeMap::new();
+    for (at, (owner, value)) in values.iter().enumerate() {
+        let owner = owner.filter(|_| several);
+        let alone = if owner.is_some() { 0 } else { at };
+        groups.entry((owner, alone)).or_default().push(*value);
     }
     Clusters::new(groups.into_values().collect())
+}
+
+/// The same of values by the position of their transcript in the facts.
+pub fn clusters(facts: &[TranscriptFacts], values: &BTreeMap<usize, f64>) -> Clusters {
+    let values: Vec<(Option<Owner<'_>>, f64)> = values
+        .iter()
+        .map(|(unit, value)| {
+            let facts = &facts[*unit];
+            (facts.cluster.as_deref().map(|name| (facts.dataset.as_str(), name)), *value)
+        })
+        .collect();
+    grouped(&values)
 }
 
 /// Differences of two rows over the transcripts that both have.

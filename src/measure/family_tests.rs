@@ -21,8 +21,11 @@ fn sessions(n: usize) -> Vec<TranscriptFacts> {
     (0..n).map(|at| session(&format!("s{at:02}"))).collect()
 }
 
+/// A preset, and how many references it keeps of a session.
+type Keeps = (&'static str, fn(usize) -> usize);
+
 /// Presets that keep in each of `n` sessions what the functions say.
-fn kept(n: usize, presets: &[(&str, fn(usize) -> usize)]) -> Report {
+fn kept(n: usize, presets: &[Keeps]) -> Report {
     let of = |at: usize| {
         presets.iter().map(move |(name, kept)| keeps(&format!("s{at:02}"), name, kept(at)))
     };
@@ -55,8 +58,7 @@ fn presets_are_compared_with_fifo_where_nothing_else_is_asked_for() {
 
 #[test]
 fn another_comparator_may_be_asked_for_and_full_never_is() {
-    let presets: [(&str, fn(usize) -> usize); 3] =
-        [("fifo", |_| 10), ("prune", |at| 12 + at % 2), ("full", |_| 20)];
+    let presets: [Keeps; 3] = [("fifo", |_| 10), ("prune", |at| 12 + at % 2), ("full", |_| 20)];
     let with = |comparator: &str| {
         let cells =
             (0..8).flat_map(|at| presets.map(|(n, k)| keeps(&format!("s{at:02}"), n, k(at))));

@@ -16,12 +16,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::bootstrap::blocks;
 use super::by_transcript::{ByTranscript, Figure, UnitRow};
+use super::cluster::{Owner, grouped};
 use super::gather::Figures;
 use super::measures::MEASURES;
 use super::rows::ALL;
 use super::sign_flip::sign_flip;
 use super::spec::{Pool, mean};
-use super::statistics::{Bounds, Clusters, FEWEST_FOR_AN_INTERVAL};
+use super::statistics::{Bounds, FEWEST_FOR_AN_INTERVAL};
 
 /// Fewest paired requests or probes that are resampled.
 const FEWEST_PAIRS: usize = 10;
@@ -152,9 +153,10 @@ pub fn paired(id: &str, a: &Side<'_>, b: &Side<'_>, seed: u64) -> Option<Differe
         (both.iter()).map(|(_, a, b)| total_b.part(b.figure) - total_a.part(a.figure)).collect();
     // What a mean over transcripts is multiplied by to give the figure.
     let scale = if pool == Pool::Sum { n as f64 } else { 1.0 };
-    let named: Vec<(&str, Option<&str>, f64)> =
-        both.iter().zip(&each).map(|(((set, _), a, _), d)| (*set, a.cluster, *d)).collect();
-    let clusters = grouped(&named);
+    let owned = both.iter().zip(&each);
+    let owned: Vec<(Option<Owner<'_>>, f64)> =
+        owned.map(|(((set, _), a, _), d)| (a.cluster.map(|name| (*set, name)), *d)).collect();
+    let clusters = grouped(&owned);
     let difference = total_b.figure - total_a.figure;
     let sure = clusters.n() >= FEWEST_FOR_AN_INTERVAL;
     let spread = match clusters.confidence(seed) {
@@ -244,20 +246,6 @@ fn counts(both: &[(Key<'_>, &Unit<'_>, &Unit<'_>)]) -> (usize, usize, usize) {
 
 fn scaled(bounds: Bounds, scale: f64) -> Bounds {
     Bounds { lo: bounds.lo * scale, hi: bounds.hi * scale }
-}
-
-/// Values grouped by project or developer where several are known; with one
-/// only the transcript is the unit, as in the rows of a report.
-fn grouped(values: &[(&str, Option<&str>, f64)]) -> Clusters {
-    let named = |(set, name, _): &(_, Option<_>, f64)| Some((*set, (*name)?));
-    let several = values.iter().map(named).collect::<BTreeSet<_>>().len() > 1;
-    let mut groups: BTreeMap<(Option<(&str, &str)>, usize), Vec<f64>> = BTreeMap::new();
-    for (at, one) in values.iter().enumerate() {
-        let (name, value) = (named(one).filter(|_| several), one.2);
-        let key = (name, if name.is_some() { 0 } else { at });
-        groups.entry(key).or_default().push(value);
-    }
-    Clusters::new(groups.into_values().collect())
 }
 
 /// The block bootstrap of paired requests or probes, moved to the difference.

@@ -123,7 +123,9 @@ fn the_same_mean_over_other_probes_is_a_change() {
 
 #[test]
 fn clusters_count_where_several_are_known_and_transcripts_where_one_is() {
-    let named = |names: [Option<&'static str>; 3]| grouped(&names.map(|name| ("d", name, 1.0))).n();
+    let named = |names: [Option<&'static str>; 3]| {
+        grouped(&names.map(|name| (name.map(|name| ("d", name)), 1.0))).n()
+    };
     assert_eq!(named([Some("p"), Some("p"), Some("q")]), 2);
     assert_eq!(named([Some("p"), Some("p"), Some("p")]), 3);
     assert_eq!(named([None, None, None]), 3);

@@ -32,7 +32,7 @@ pub struct Run<'a> {
     pub panel: Option<&'a PanelAgreement>,
 }
 
-/// Three to six sentences; `None` of a run without rows.
+/// Three to seven sentences; `None` of a run without rows.
 pub fn verdict(run: &Run<'_>) -> Option<Sentence> {
     let scene = Scene::of(run)?;
     let mut said = vec![scene.replayed()];
@@ -40,6 +40,7 @@ pub fn verdict(run: &Run<'_>) -> Option<Sentence> {
         Ok(best) => {
             said.push(scene.chosen(&best));
             said.extend(scene.costs(&best));
+            said.extend(scene.bargain(&best));
             said.extend(scene.sure(&best));
             said.extend(scene.compared(&best));
             said.push(scene.doubt(Some(best.row())));

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use crate::desk::{Desk, fixture};
 
 /// What interface.md contracts for a run without probes.
-const CONTRACTED: [&str; 15] = [
+const CONTRACTED: &[&str] = &[
     "baseline.json",
     "calls.csv",
     "cells.jsonl",
@@ -17,6 +17,8 @@ const CONTRACTED: [&str; 15] = [
     "report.html",
     "report.md",
     "requests.csv",
+    #[cfg(feature = "parquet")]
+    "results.parquet",
     "summary.csv",
     "summary.json",
     "texts.jsonl",
@@ -235,8 +237,15 @@ fn dollars_of_requests_and_compactions_add_up_to_the_bill_of_each_agent_model() 
 fn only_the_files_asked_for_are_rendered() {
     let desk = Desk::with_sessions();
     let ran = desk.good(&["bench", "pi.jsonl", "--format", "csv", "--out", "run"]);
-    let rest = ["baseline.json", "junit.xml", "report.html", "report.md", "summary.json"];
-    let expected: Vec<&str> = CONTRACTED.into_iter().filter(|f| !rest.contains(f)).collect();
+    let rest = [
+        "baseline.json",
+        "junit.xml",
+        "report.html",
+        "report.md",
+        "results.parquet",
+        "summary.json",
+    ];
+    let expected: Vec<&str> = CONTRACTED.iter().copied().filter(|f| !rest.contains(f)).collect();
     assert_eq!(desk.list("run"), expected);
     assert_eq!(ran.last(), "report: run");
 }

@@ -66,8 +66,10 @@ impl Desk {
         self.0.path().join(name)
     }
 
+    /// A file as text; what is not, as of `results.parquet`, stands as U+FFFD.
     pub fn read(&self, name: &str) -> String {
-        std::fs::read_to_string(self.path(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+        let bytes = std::fs::read(self.path(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 
     pub fn json(&self, name: &str) -> Json {

@@ -148,9 +148,13 @@ fn no_word_of_the_corpus_breaks_a_format() {
             "csv" => assert_table(desk, &file),
             "json" => drop(desk.json(&file)),
             "parquet" => {}
-            _ => {
-                let text = desk.read(&file);
+            kind => {
+                let mut text = desk.read(&file);
                 assert_plain(name, &text);
+                // What is shown as code in Markdown is markup to nobody but its source.
+                if kind == "md" {
+                    text = rendered(&text);
+                }
                 for markup in
                     ["<script>window", "<img", "<iframe", "<svg onload", "<details open ont"]
                 {
@@ -160,6 +164,15 @@ fn no_word_of_the_corpus_breaks_a_format() {
         }
     }
     assert!(seen >= 9, "{left:?}");
+}
+
+/// Markdown as GitHub shows it, raw markup let through.
+fn rendered(markdown: &str) -> String {
+    let mut options = comrak::Options::default();
+    options.extension.table = true;
+    options.extension.autolink = true;
+    options.render.r#unsafe = true;
+    comrak::markdown_to_html(markdown, &options)
 }
 
 /// Every row has as many fields as the head, and no cell begins a formula.

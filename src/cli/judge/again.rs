@@ -14,6 +14,7 @@ use crate::gate::MAX_UNSCORED;
 use crate::model::{
     Answer, CallRow, Cell, Manifest, Report, Seat as Asker, Source, TranscriptFacts,
 };
+use crate::report::format_names;
 use crate::run::{Folder, Loaded, judge_again};
 use crate::seats::judge::Judge;
 
@@ -61,7 +62,7 @@ pub(in crate::cli) fn run(arguments: &Again) -> Result<Exit, Failure> {
     folder.sort_journal(&transcripts, &cells, &calls)?;
     folder.write_texts(&texts)?;
     let measured = report::measured(manifest, transcripts, cells, calls);
-    let formats = ["html", "csv", "json"].map(str::to_owned);
+    let formats: Vec<String> = format_names().into_iter().map(str::to_owned).collect();
     report::write(&folder, &measured, Some(&texts), &formats)?;
     print(&shown(&measured, &folder, arguments.json))?;
     Ok(match report::mostly_graded(&measured, MAX_UNSCORED) {

@@ -7,6 +7,23 @@ use crate::model::{Interval, PresetRow, Standing, Value};
 /// Other windows that are named beside the first.
 const OTHERS: usize = 3;
 
+/// Whether a provider would have refused some of its requests.
+pub(super) fn is_over(row: &PresetRow) -> bool {
+    row.number("overflows").is_some_and(|n| n > 0.0)
+}
+
+/// What a provider would have refused of it, if anything.
+fn over(row: &PresetRow) -> Option<String> {
+    let over = row.number("overflows").filter(|_| is_over(row))?;
+    let of = row.number("requests").map(|n| format!(" {}", grouped(n)));
+    let are = if over == 1.0 { "is" } else { "are" };
+    Some(format!(
+        "{} of its{} requests {are} over the window and would have been refused",
+        grouped(over),
+        of.unwrap_or_default()
+    ))
+}
+
 /// The best of the window that was asked about first.
 pub(super) struct Best<'a> {
     entry: &'a Entry,
@@ -36,10 +53,24 @@ impl<'a> Scene<'a> {
         Ok(Best { entry, alike })
     }
 
-    /// The first of each window, windows as typed.
+    /// The first of each window, windows as typed: of those whose every request a
+    /// provider would take, where there are such.
     fn leaders(&self) -> Vec<&'a Entry> {
         let windows = self.rows.chunk_by(|a, b| a.row.window == b.row.window);
-        windows.filter_map(|rows| rows.iter().find(|e| e.row.rank == Some(1)).copied()).collect()
+        let first = |rows: &[&'a Entry]| {
+            let mut ranked = rows.iter().filter(|e| e.row.rank.is_some());
+            let fits = ranked.clone().find(|e| !is_over(&e.row));
+            fits.or(ranked.next()).copied()
+        };
+        windows.filter_map(first).collect()
+    }
+
+    /// Who keeps more than the chosen one, but not within the window.
+    fn refused(&self, best: &PresetRow) -> Option<String> {
+        let ahead = |e: &&&Entry| e.row.window == best.window && e.row.rank < best.rank;
+        let row = &self.rows.iter().filter(|e| e.row.rank.is_some()).find(ahead)?.row;
+        let kept = self.printed(row.number(self.run.primary)?);
+        Some(format!("; {} keeps {kept}, but {}", row.strategy, over(row)?))
     }
 
     /// Why nothing is ranked.
@@ -105,13 +136,9 @@ impl<'a> Scene<'a> {
             [one] => text += &format!("; {one} does exactly as well"),
             many => text += &format!("; {} others do exactly as well", many.len()),
         }
-        if let Some(over) = row.number("overflows").filter(|n| *n > 0.0) {
-            let of = row.number("requests").map(|n| format!(" {}", grouped(n)));
-            text += &format!(
-                "; {} of its{} requests are over the window and would have been refused",
-                grouped(over),
-                of.unwrap_or_default()
-            );
+        text += &self.refused(row).unwrap_or_default();
+        if let Some(over) = over(row) {
+            text += &format!("; {over}");
         }
         text + &self.elsewhere(row) + "."
     }

@@ -127,3 +127,30 @@ fn words_alone_are_the_largest_doubt_about_probes() {
     says(&report, "of what the whole conversation answers right");
     says(&report, "questions are answered and graded by words alone");
 }
+
+#[test]
+fn what_a_provider_would_refuse_is_not_the_choice_and_is_named() {
+    let over = keeps("s", "prune", 18).overflow(3).build();
+    let report = run(vec![session("s")], vec![full("s"), over, keeps("s", "fifo", 15).build()]);
+    says(&report, "At 25 % fifo loses least: it keeps 0.75");
+    says(&report, "; prune keeps 0.9");
+    says(&report, "but 1 of its 10 requests is over the window");
+    let over = keeps("s", "prune", 18).overflow(3).build();
+    let report = run(vec![session("s")], vec![full("s"), over]);
+    says(&report, "At 25 % prune");
+    says(&report, "1 of its 10 requests is over the window");
+}
+
+#[test]
+fn a_bargain_within_the_margin_is_told_with_its_price() {
+    // The margin is 0.05: a keeps 1.00, b 0.95 at half the tokens, c 0.90 for less still.
+    let billed = |name: &str, kept: usize, tokens: u64| {
+        keeps("s", name, kept).bill(RECORDED, "dear", &[(tokens, 0, 0); 10]).build()
+    };
+    let cells = vec![full("s"), billed("a", 20, 400), billed("b", 19, 200), billed("c", 18, 100)];
+    let report = run(vec![session("s")], cells);
+    // 10 requests of 200 tokens at 4 dollars a million.
+    says(&report, "b keeps nearly as much (0.95) for $0.0080.");
+    let report = run(vec![session("s")], vec![billed("a", 20, 400), billed("b", 19, 380)]);
+    silent(&report, "nearly as much");
+}
