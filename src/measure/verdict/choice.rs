@@ -152,7 +152,12 @@ impl<'a> Scene<'a> {
         match row.intervals.get(self.run.primary) {
             None => String::new(),
             Some(Interval::Dots { values }) => match (values.first(), values.last()) {
-                (Some(lo), Some(hi)) => format!(" ({} from session to session)", range(*lo, *hi)),
+                (Some(lo), Some(hi)) => {
+                    // One value per cluster: sessions of one project count once.
+                    let alone = row.number("transcripts") == Some(values.len() as f64);
+                    let one = if alone { "session" } else { "project" };
+                    format!(" ({} from {one} to {one})", range(*lo, *hi))
+                }
                 _ => String::new(),
             },
             Some(Interval::ThisSessionOnly { lo, hi }) => {

@@ -133,7 +133,8 @@ fn what_a_provider_would_refuse_is_not_the_choice_and_is_named() {
     let over = keeps("s", "prune", 18).overflow(3).build();
     let report = run(vec![session("s")], vec![full("s"), over, keeps("s", "fifo", 15).build()]);
     says(&report, "At 25 % fifo loses least: it keeps 0.75");
-    says(&report, "; prune keeps 0.9");
+    // 18 of 20, less the two that the refused request asks for.
+    says(&report, "; prune keeps 0.80");
     says(&report, "but 1 of its 10 requests is over the window");
     let over = keeps("s", "prune", 18).overflow(3).build();
     let report = run(vec![session("s")], vec![full("s"), over]);
@@ -149,8 +150,8 @@ fn a_bargain_within_the_margin_is_told_with_its_price() {
     };
     let cells = vec![full("s"), billed("a", 20, 400), billed("b", 19, 200), billed("c", 18, 100)];
     let report = run(vec![session("s")], cells);
-    // 10 requests of 200 tokens at 4 dollars a million.
-    says(&report, "b keeps nearly as much (0.95) for $0.0080.");
+    // 10 requests of 200 tokens at 4 dollars a million, and 10 outputs of 10 at 20.
+    says(&report, "b keeps nearly as much (0.95) for $0.0100.");
     let report = run(vec![session("s")], vec![billed("a", 20, 400), billed("b", 19, 380)]);
     silent(&report, "nearly as much");
 }

@@ -73,12 +73,14 @@ fn tests(family: &Family) -> Tests {
     let made = family.tests.iter().filter(|test| test.p.is_some()).count();
     let comparator = plain::line(&family.comparator);
     let of = measure(&family.measure);
+    let corrected = match made {
+        0 => String::new(),
+        made => format!(", corrected by Holm for {},", block::counted(made, "test")),
+    };
     let about = format!(
         "{of} less that of {comparator}, paired by session and window. A difference counts where \
-         a sign-flip test over sessions or projects, corrected by Holm for {}, gives p ≤ 0.05 and \
-         the interval agrees. What is open says which difference would have been found four times \
-         in five.",
-        block::counted(made, "test")
+         a sign-flip test over sessions or projects{corrected} gives p ≤ 0.05 and the interval \
+         agrees. What is open says which difference would have been found four times in five."
     );
     let outcome = |outcome: Outranks| {
         let n = family.tests.iter().filter(|test| test.outranks == outcome).count();

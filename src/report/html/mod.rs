@@ -40,6 +40,7 @@ mod session_bills;
 mod sessions;
 mod settings;
 mod shape;
+mod targets;
 mod tradeoff;
 mod tradeoff_chart;
 mod validation;
@@ -97,6 +98,7 @@ struct Page {
     replicates: u32,
     with_texts: bool,
     certainty: Option<certainty::Certainty>,
+    targets: Vec<targets::Targets>,
     checks: Vec<checks::Check>,
     check_summary: String,
     blind: Vec<blind::Line>,
@@ -198,6 +200,7 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         replicates: report.manifest.replicates,
         with_texts: source.texts.is_some(),
         certainty: certainty::certainty(report),
+        targets: targets::targets(report),
         check_summary: checks::summary(&checks),
         checks,
         blind: blind::lines(report),
