@@ -208,6 +208,17 @@ fn every_compaction_shows_what_went_in_and_what_came_out() {
 }
 
 #[test]
+fn every_measure_stands_in_a_table_that_is_written_when_it_is_opened() {
+    let Some(page) = opened() else { return };
+    assert_eq!(page.count("#measure-tables table"), 0);
+    page.browser.run("document.querySelector('#measure-tables details').open = true");
+    page.browser.until("document.querySelector('#measure-tables table')");
+    assert_eq!(page.count("#measure-tables table"), 1);
+    let measures = page.text("#measure-tables tbody");
+    assert!(measures.contains("tokens_sent") && measures.contains("cost_usd"), "{measures}");
+}
+
+#[test]
 fn the_bill_of_any_strategy_adds_up() {
     let Some(page) = opened() else { return };
     page.view("bill-view");

@@ -14,8 +14,8 @@ pub(super) const STYLES: &[&str] =
 pub(super) const SCRIPTS: &[&str] = &[
     include_str!("../templates/script.js"),
     include_str!("../templates/compare.js"),
-    include_str!("../templates/measures.js"),
     include_str!("../templates/packed.js"),
+    include_str!("../templates/measures.js"),
     include_str!("../templates/sessions.js"),
     include_str!("../templates/figures.js"),
     include_str!("../templates/probes.js"),

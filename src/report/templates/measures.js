@@ -2,19 +2,7 @@
 (() => {
   const place = document.getElementById("measure-tables");
   if (!place || !("DecompressionStream" in window)) return;
-  let reading = null;
-  const read = async () => {
-    const packed = atob(document.getElementById("measure-data").textContent.trim());
-    const bytes = Uint8Array.from(packed, (c) => c.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    return new Response(stream).json();
-  };
-  const make = (name, text, className) => {
-    const node = document.createElement(name);
-    if (text !== undefined) node.textContent = text;
-    if (className) node.className = className;
-    return node;
-  };
+  const { make, scroll, unpack } = recap;
   const head = (scope, text, className) => {
     const cell = make("th", undefined, className);
     cell.scope = scope;
@@ -30,22 +18,17 @@
       const row = body.insertRow();
       row.append(head("row", id), ...cells.map((text) => make("td", text, "number")));
     }
-    const scroll = make("div", undefined, "scroll");
-    scroll.tabIndex = 0;
-    scroll.setAttribute("role", "region");
-    scroll.setAttribute("aria-label", "Every measure");
-    scroll.append(table);
-    if (reasons.length === 0) return [scroll];
+    const all = scroll("Every measure", table);
+    if (reasons.length === 0) return [all];
     const list = make("ul");
     list.append(...reasons.map(([ids, why]) => make("li", `${ids}: ${why}`)));
-    return [scroll, make("p", "Not measured:"), list];
+    return [all, make("p", "Not measured:"), list];
   };
   [...place.querySelectorAll("details")].forEach((details, at) => {
     details.addEventListener("toggle", async () => {
       if (!details.open || details.dataset.done) return;
       details.dataset.done = "1";
-      reading ??= read();
-      details.append(...table((await reading)[at]));
+      details.append(...table((await unpack("measure-data"))[at]));
     });
   });
   place.hidden = false;
