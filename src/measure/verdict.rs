@@ -40,8 +40,8 @@ pub fn verdict(run: &Run<'_>) -> Option<Sentence> {
         Ok(best) => {
             said.push(scene.chosen(&best));
             said.extend(scene.costs(&best));
-            said.extend(scene.bargain(&best));
             said.extend(scene.sure(&best));
+            said.extend(scene.bargain(&best));
             said.extend(scene.compared(&best));
             said.push(scene.doubt(Some(best.row())));
         }
