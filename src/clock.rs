@@ -115,6 +115,12 @@ impl Timeline {
         message.checked_sub(1).map_or(self.first_sent, |before| self.at(before))
     }
 
+    /// The times of some of the messages, in this order.
+    #[must_use]
+    pub fn part(&self, messages: impl Iterator<Item = MessageIndex>) -> Self {
+        Self { times: messages.map(|message| self.at(message)).collect(), ..self.clone() }
+    }
+
     /// Whether any time is assumed.
     pub fn is_modelled(&self) -> bool {
         self.modelled

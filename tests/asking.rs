@@ -198,6 +198,8 @@ fn manifest() -> Manifest {
         tokens: "o200k".into(),
         windows: Vec::new(),
         scaled: true,
+        cuts: "none".into(),
+        depths: Vec::new(),
         replicates: 1,
         transcripts: Vec::new(),
         presets: Vec::new(),
@@ -225,6 +227,8 @@ fn run_with(seat: &Arc<Counting>, presets: &[&str], probes: Vec<Probe>) -> Finis
     let spec = RunSpec {
         presets: presets.iter().map(preset).collect(),
         windows: vec!["100k".parse().unwrap(), "200k".parse().unwrap()],
+        cuts: recap::probes::Cuts::None,
+        depths: Vec::new(),
         replicates: 1,
         seed: 1,
         scaled: true,
@@ -317,6 +321,6 @@ fn with_a_recovery_channel_each_probe_is_asked_twice_and_the_archive_ends_at_its
             row.recovered.iter_mut().for_each(|recovered| recovered.judgement.rationale.clear());
         }
     }
-    block_on(judge_again(&finished.transcripts, &mut cells, &*seat, 2));
+    block_on(judge_again(&finished.transcripts, (&mut cells, &mut []), &*seat, 2));
     assert_eq!(cells, finished.cells);
 }

@@ -16,9 +16,12 @@ use super::{dry_run, gating, inputs, manifest, models, report, wire};
 use crate::dataset::Dataset;
 use crate::model::{Manifest, Probe, Report};
 use crate::pricing::Agents;
+use crate::probes::Cuts;
 use crate::replay::WindowSpec;
 use crate::report::format_names;
-use crate::run::{Finished, Folder, RunSpec, Sample, prepare, run as run_cells, without_words};
+use crate::run::{
+    Finished, Folder, RunSpec, Sample, cut_without_words, prepare, run as run_cells, without_words,
+};
 use crate::strategy::Preset;
 
 /// Options of `recap bench` and `recap replay`.
@@ -46,6 +49,9 @@ pub struct Arguments {
     /// Keep thresholds as written instead of scaling them to the window
     #[arg(long)]
     no_scale: bool,
+
+    #[command(flatten)]
+    cutting: Cutting,
 
     /// Repetitions of presets that call a compactor [default: 1, or 3 where a model compacts]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -116,6 +122,30 @@ pub struct Arguments {
     verbose: bool,
 }
 
+/// Where compactions are made to happen.
+#[derive(Debug, Args)]
+struct Cutting {
+    /// Make a compaction happen at so many places of each session, spread evenly over its tokens,
+    /// and look for what the agent used next; `all` places that allow it, where the agent
+    /// `recorded` its own compactions, or `none`
+    #[arg(long, value_name = "N|all|recorded|none", default_value = "5")]
+    cuts: Cuts,
+
+    /// At a cut, 1 is the first compaction of an uncompressed session; 3 a session three times as
+    /// large as the window, compacted along the way as in production
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1,3",
+          value_parser = clap::value_parser!(u32).range(1..=100))]
+    depth: Vec<u32>,
+}
+
+impl Cutting {
+    /// The depths, ascending; a recorded compaction is looked at as a first one.
+    fn depths(&self) -> Vec<u32> {
+        let asked = if self.cuts == Cuts::Recorded { &[1][..] } else { &self.depth };
+        asked.iter().copied().collect::<BTreeSet<u32>>().into_iter().collect()
+    }
+}
+
 /// Whether probes are put to the contexts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ask {
@@ -153,6 +183,8 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
         replicates: arguments.replicates(),
         seed: arguments.seed,
         scaled: !arguments.no_scale,
+        cuts: arguments.cutting.cuts,
+        depths: arguments.cutting.depths(),
         jobs: arguments.jobs(),
     };
     let counter = wire::counter(arguments.tokens);
@@ -237,10 +269,14 @@ fn finish(
     rules: &gating::Rules,
     models_answered: bool,
 ) -> Result<Exit, Failure> {
-    let Finished { transcripts, cells, calls, texts } = finished;
+    let Finished { transcripts, cells, cuts, calls, texts } = finished;
     let cells =
         if arguments.no_text { cells.into_iter().map(without_words).collect() } else { cells };
-    let mut measured = report::measured(manifest, transcripts, cells, calls);
+    let cuts = match arguments.no_text {
+        true => cuts.into_iter().map(cut_without_words).collect(),
+        false => cuts,
+    };
+    let mut measured = report::measured(manifest, transcripts, (cells, cuts), calls);
     rules.apply(&mut measured)?;
     if !arguments.no_text {
         folder.write_texts(&texts)?;

@@ -199,8 +199,8 @@ fn read(path: &Path) -> Result<Baseline, Failure> {
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let name = whole.file_name().map_or_else(|| "baseline".into(), |name| name.to_string_lossy());
     if path.is_dir() {
-        let Loaded { manifest, transcripts, cells, calls, .. } = Loaded::read(path)?;
-        let report = report::measured(manifest, transcripts, cells, calls);
+        let Loaded { manifest, transcripts, cells, cuts, calls, .. } = Loaded::read(path)?;
+        let report = report::measured(manifest, transcripts, (cells, cuts), calls);
         return Ok(Baseline::of(name.into_owned(), &report));
     }
     let wrong = |problem: String| {

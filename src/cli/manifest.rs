@@ -26,6 +26,8 @@ pub(super) fn of_run(spec: &RunSpec, datasets: &[Dataset], counter: &Counter) ->
         tokens: counter.describe(),
         windows: spec.windows.iter().map(|w| w.label().to_owned()).collect(),
         scaled: spec.scaled,
+        cuts: spec.cuts.to_string(),
+        depths: spec.depths.clone(),
         replicates: spec.replicates,
         transcripts: files
             .map(|(name, hash)| Provenance { name: name.clone(), hash: hash.clone() })

@@ -81,14 +81,13 @@ impl Progress {
         }
     }
 
-    fn cell(&self, key: &crate::model::CellKey, error: Option<&str>) {
+    fn done(&self, name: &str, error: Option<&str>) {
         let mut state = self.state.lock().expect("showing does not panic");
         state.done += 1;
         state.failed += usize::from(error.is_some());
         if let Some(bar) = &self.bar {
             bar.inc(1);
         }
-        let name = format!("{} × {} × {}", key.transcript, key.strategy, key.window);
         if let Some(error) = error {
             self.line(&format!("failed: {name}: {error}"));
         } else if self.verbosity == Verbosity::Verbose {
@@ -98,7 +97,7 @@ impl Progress {
             state.last_line = Instant::now();
             let State { done, cells, failed, .. } = *state;
             let spent = state.spent();
-            wire::say(&format!("{done} of {cells} cells, {failed} failed{spent}"));
+            wire::say(&format!("{done} of {cells} cells and cuts, {failed} failed{spent}"));
         }
     }
 }
@@ -115,7 +114,7 @@ impl State {
 }
 
 fn style() -> ProgressStyle {
-    ProgressStyle::with_template("{bar:30} {pos}/{len} cells  {per_sec}  eta {eta}  {msg}")
+    ProgressStyle::with_template("{bar:30} {pos}/{len} cells and cuts  {per_sec}  eta {eta}  {msg}")
         .expect("the template is fixed")
 }
 
@@ -125,11 +124,14 @@ impl Observer for Progress {
             return;
         }
         match event {
-            Event::Planned { transcripts, cells } => {
-                self.state.lock().expect("showing does not panic").cells = *cells;
+            Event::Planned { transcripts, cells, cuts } => {
+                let cells = cells + cuts;
+                self.state.lock().expect("showing does not panic").cells = cells;
                 match &self.bar {
-                    Some(bar) => bar.set_length(*cells as u64),
-                    None => wire::say(&format!("{transcripts} transcripts, {cells} cells")),
+                    Some(bar) => bar.set_length(cells as u64),
+                    None => {
+                        wire::say(&format!("{transcripts} transcripts, {cells} cells and cuts"))
+                    }
                 }
             }
             Event::Prepared { transcript, references } => {
@@ -137,7 +139,13 @@ impl Observer for Progress {
                     self.line(&format!("{transcript}: {references} references"));
                 }
             }
-            Event::Cell { key, error } => self.cell(key, *error),
+            Event::Cell { key, error } => {
+                let name = format!("{} × {} × {}", key.transcript, key.strategy, key.window);
+                self.done(&name, *error);
+            }
+            Event::Cut { cut } => {
+                self.done(&format!("{} × request {}", cut.transcript, cut.request), None);
+            }
             Event::Calls(calls) => self.calls(calls),
         }
     }

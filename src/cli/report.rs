@@ -11,7 +11,7 @@ use super::exit::{Exit, Failure};
 use super::{gating, wire};
 use crate::gate::{self, Baseline};
 use crate::measure::measure;
-use crate::model::{CallRow, Cell, Manifest, Report, TranscriptFacts};
+use crate::model::{CallRow, Cell, Cut, Manifest, Report, TranscriptFacts};
 use crate::report::{FORMATS, Source, Texts, format_names, render};
 use crate::run::{Folder, GATE, Loaded};
 
@@ -50,7 +50,7 @@ impl Texts for Stored<'_> {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     check_formats(&arguments.format)?;
-    let Loaded { mut manifest, transcripts, cells, calls, gate, texts } =
+    let Loaded { mut manifest, transcripts, cells, cuts, calls, gate, texts } =
         Loaded::read(&arguments.run)?;
     if cells.is_empty() {
         return Err(Failure::with_code(Exit::Nothing, "the run has no finished cell")
@@ -58,7 +58,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let rules = arguments.gating.of_run(&mut manifest, &transcripts)?;
     let worded = !texts.is_empty() || asks_in_words(&transcripts);
-    let mut measured = measured(manifest, transcripts, cells, calls);
+    let mut measured = measured(manifest, transcripts, (cells, cuts), calls);
     match gate {
         Some(gate) if rules.is_empty() => measured.gate = Some(gate),
         _ => rules.apply(&mut measured)?,
@@ -98,11 +98,11 @@ pub(super) fn check_formats(names: &[String]) -> Result<(), Failure> {
 pub(super) fn measured(
     manifest: Manifest,
     transcripts: Vec<TranscriptFacts>,
-    cells: Vec<Cell>,
+    (cells, cuts): (Vec<Cell>, Vec<Cut>),
     calls: Vec<CallRow>,
 ) -> Report {
     let (title, warnings) = (manifest.title.clone(), manifest.warnings.clone());
-    let mut report = measure(manifest, title, transcripts, cells);
+    let mut report = measure(manifest, title, transcripts, cells, cuts);
     report.warnings.extend(warnings);
     report.calls = calls;
     report

@@ -37,7 +37,7 @@ const DEFAULT: &[&str] = &[
 ];
 
 /// Controls without which no row can be read.
-const ALWAYS: &[&str] = &["full", "empty", "id-list", WITH_PROBES];
+const ALWAYS: &[&str] = &["full", "empty", "id-list", WITH_PROBES, WITH_COMPACTIONS];
 
 /// The control that only probes give a meaning.
 const WITH_PROBES: &str = "evidence";

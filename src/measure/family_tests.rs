@@ -64,7 +64,7 @@ fn another_comparator_may_be_asked_for_and_full_never_is() {
             (0..8).flat_map(|at| presets.map(|(n, k)| keeps(&format!("s{at:02}"), n, k(at))));
         let mut manifest = manifest(&["25%"]);
         manifest.comparator = Some(comparator.into());
-        measure(manifest, "d".into(), sessions(8), cells.collect()).family
+        measure(manifest, "d".into(), sessions(8), cells.collect(), Vec::new()).family
     };
     let against_prune = with("prune").unwrap();
     let fifo = against_prune.tests.iter().find(|test| test.strategy == "fifo").unwrap();

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use super::rows::BASELINE;
 use crate::model::{
-    AgeBin, AgeUnit, Cell, CellRows, Forgetting, ProbeKind, ReferenceState, Standing,
-    TranscriptFacts,
+    AgeBin, AgeUnit, Cell, CellRows, Forgetting, ProbeKind, Standing, TranscriptFacts,
 };
 
 /// Where bins of compactions begin.
@@ -78,7 +77,7 @@ impl Curve {
             // A refused request keeps nothing, controls apart (`measures` §1).
             let refused = cell.standing != Standing::Control
                 && rows.requests.get(reference.request as usize).is_some_and(|r| r.overflow);
-            let kept = u64::from(outcome.state == ReferenceState::Kept && !refused);
+            let kept = u64::from(outcome.state.is_kept() && !refused);
             let count = |tally: &mut Tally| {
                 tally.references += 1;
                 tally.kept += kept;

@@ -46,7 +46,7 @@ pub use sign_flip::{holm, sign_flip};
 pub use spec::{Asked, Basis, Direction, Parts, Pool, Sample, Spec, Support, SupportOf, Unit};
 pub use statistics::{Bounds, Clusters, Confidence, FEWEST_FOR_AN_INTERVAL};
 
-use crate::model::{Cell, Manifest, Report, Standing, TranscriptFacts, Variance};
+use crate::model::{Cell, Cut, Manifest, Report, Standing, TranscriptFacts, Variance};
 
 /// Measures a run.
 ///
@@ -57,9 +57,11 @@ pub fn measure(
     title: String,
     mut transcripts: Vec<TranscriptFacts>,
     mut cells: Vec<Cell>,
+    mut cuts: Vec<Cut>,
 ) -> Report {
     transcripts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
     cells.sort_by(|a, b| a.key.cmp(&b.key));
+    cuts.sort_by(|a, b| a.key().cmp(&b.key()));
     let primary = rows::primary(&transcripts);
     let mut table = rows::table(&transcripts, &cells, &manifest);
     ranking::arrange(&mut table, &manifest, primary);
@@ -98,6 +100,7 @@ pub fn measure(
         warnings,
         transcripts,
         cells,
+        cuts,
         calls: Vec::new(),
         panel,
     }

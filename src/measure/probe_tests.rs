@@ -208,13 +208,13 @@ fn fabrication_is_counted_for_models_alone() {
     for judge in ["offline", "openai/j"] {
         let mut made = manifest(&["25%"]);
         (made.answerer, made.judge) = ("openai/a".into(), judge.into());
-        let report = measure(made, "d".into(), vec![four("s")], cells());
+        let report = measure(made, "d".into(), vec![four("s")], cells(), Vec::new());
         close(row(&report, "x"), "fabrication_rate", 0.5);
         absent(row(&report, "x"), "recall_filtered", "takes three answers each");
     }
     let mut graded = manifest(&["25%"]);
     graded.judge = "openai/j".into();
-    let report = measure(graded, "d".into(), vec![four("s")], cells());
+    let report = measure(graded, "d".into(), vec![four("s")], cells(), Vec::new());
     absent(row(&report, "x"), "fabrication_rate", "the offline reader only copies");
 }
 

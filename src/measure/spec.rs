@@ -251,6 +251,11 @@ impl Asked<'_> {
         hits as f64 / self.references.len() as f64
     }
 
+    /// Share that the context still tells, nothing where the request was refused.
+    pub fn share_kept(&self) -> f64 {
+        if self.refused { 0.0 } else { self.share(|_, state| state.is_kept()) }
+    }
+
     /// Share in `state`, nothing where the request was refused.
     pub fn share_in(&self, state: ReferenceState) -> f64 {
         if self.refused { 0.0 } else { self.share(|_, s| s == state) }

@@ -44,6 +44,7 @@ pub fn facts(id: &str) -> FactsBuilder {
         tokens_source: TokensSource::Exact,
         calibration: None,
         validation: None,
+        no_cut: None,
         clock_modelled: false,
         sidechains: Vec::new(),
         left_out: Vec::new(),
@@ -290,7 +291,7 @@ impl CellBuilder {
     pub fn states(mut self, states: &str) -> Self {
         for (at, state) in (0u32..).zip(states.chars()) {
             let state = match state {
-                'k' => ReferenceState::Kept,
+                'k' => ReferenceState::Verbatim,
                 'p' => ReferenceState::Partial,
                 'b' => ReferenceState::Bare,
                 'l' => ReferenceState::Lost,
@@ -448,6 +449,8 @@ pub fn manifest(windows: &[&str]) -> Manifest {
         tokens: "o200k".into(),
         windows: windows.iter().map(|w| (*w).to_owned()).collect(),
         scaled: true,
+        cuts: "none".into(),
+        depths: Vec::new(),
         replicates: 1,
         transcripts: Vec::new(),
         presets: Vec::new(),
@@ -538,7 +541,7 @@ pub fn run(facts: Vec<TranscriptFacts>, cells: Vec<Cell>) -> Report {
 
 /// A measured run over these windows.
 pub fn run_at(windows: &[&str], facts: Vec<TranscriptFacts>, cells: Vec<Cell>) -> Report {
-    measure(manifest(windows), "d".into(), facts, cells)
+    measure(manifest(windows), "d".into(), facts, cells, Vec::new())
 }
 
 #[track_caller]

@@ -327,7 +327,7 @@ mod tests {
     use crate::model::{Cell, TranscriptFacts};
 
     fn warned(facts: Vec<TranscriptFacts>, cells: Vec<Cell>) -> Vec<String> {
-        measure(manifest(&["25%", "200k"]), "d".into(), facts, cells).warnings
+        measure(manifest(&["25%", "200k"]), "d".into(), facts, cells, Vec::new()).warnings
     }
 
     #[track_caller]

@@ -152,16 +152,22 @@ pub struct CompactionRow {
     pub texts: Vec<String>,
 }
 
-/// Whether a reference survives in a context.
+/// Whether a reference, or a fact at stake at a cut, survives in a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReferenceState {
-    /// It occurs, and something that carries it supports it.
-    Kept,
+    /// A recorded message that holds it is sent unedited.
+    Verbatim,
+    /// No such message is sent; a text that the strategy wrote or edited holds
+    /// it, with words that stood beside it.
+    Carried,
     /// Only its last component occurs.
     Partial,
-    /// It occurs in summaries only, without the words that gave it meaning.
+    /// It occurs in such texts only, without the words that gave it meaning.
     Bare,
+    /// It does not occur, and the preset's own search finds it. Looked for at
+    /// cuts only.
+    Recovered,
     /// It does not occur.
     Lost,
 }
@@ -170,11 +176,18 @@ impl ReferenceState {
     /// The lower-case name used in files.
     pub fn as_str(self) -> &'static str {
         match self {
-            ReferenceState::Kept => "kept",
+            ReferenceState::Verbatim => "verbatim",
+            ReferenceState::Carried => "carried",
             ReferenceState::Partial => "partial",
             ReferenceState::Bare => "bare",
+            ReferenceState::Recovered => "recovered",
             ReferenceState::Lost => "lost",
         }
+    }
+
+    /// Whether the context still tells it: verbatim, or carried with support.
+    pub fn is_kept(self) -> bool {
+        matches!(self, ReferenceState::Verbatim | ReferenceState::Carried)
     }
 }
 
@@ -227,6 +240,26 @@ pub struct CellRows {
     pub notices: Vec<String>,
     /// What the session is billed for, one for each agent model of the run.
     pub bills: Vec<Bill>,
+}
+
+impl CellRows {
+    /// Those of a cell that sends nothing: a control that is asked only, or
+    /// examined at cuts only.
+    pub fn unsent(window: u64) -> Self {
+        CellRows {
+            window,
+            preamble_added: 0,
+            requests: Vec::new(),
+            compactions: Vec::new(),
+            references: Vec::new(),
+            snapshots: Vec::new(),
+            probes: Vec::new(),
+            loss: Vec::new(),
+            cpu_ms: 0.0,
+            notices: Vec::new(),
+            bills: Vec::new(),
+        }
+    }
 }
 
 /// How a cell ended.
@@ -359,6 +392,9 @@ pub struct TranscriptFacts {
     pub calibration: Option<Calibration>,
     /// The simulated bill against the recorded one; absent without usage.
     pub validation: Option<Validation>,
+    /// Why the run cuts it nowhere, where it does not (`cuts` §1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_cut: Option<String>,
     /// Whether some time of the simulated clock is modelled.
     pub clock_modelled: bool,
     /// Requests of sidechains (subagents), each on its own prefix, with the

@@ -11,6 +11,7 @@ mod call;
 mod cell;
 mod compared;
 mod comparison;
+mod cut;
 mod gate;
 mod judged;
 mod labelled;
@@ -36,6 +37,7 @@ pub use compared::{
     AtSize, ChanceOf, EqualSize, Family, Outranks, RecencyCurve, Tested, Variance, VariancePart,
 };
 pub use comparison::{ComparedMeasure, ComparedProbes, ComparedRow, Comparison};
+pub use cut::{Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake, NULL};
 pub use gate::{Check, Finding, Gate, RuleFindings, UndecidedPolicy};
 pub use judged::{
     JudgePart, JudgeReport, JudgeRow, PanelAgreement, TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Trust,

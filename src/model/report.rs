@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::{
-    CallRow, Cell, EqualSize, Family, Gate, PanelAgreement, RecencyCurve, Source, Standing,
+    CallRow, Cell, Cut, EqualSize, Family, Gate, PanelAgreement, RecencyCurve, Source, Standing,
     TimeProfile, TranscriptFacts, Variance,
 };
 
 /// Version of the instrument: mining rules, offline seats, judge prompts.
 /// Reports of different versions are never compared.
-pub const INSTRUMENT: u32 = 5;
+pub const INSTRUMENT: u32 = 6;
 
 /// Share of references that the recorded agent did without from which the exam
 /// itself is in doubt.
@@ -206,6 +206,13 @@ pub struct Manifest {
     pub windows: Vec<String>,
     /// Whether thresholds scale with the window.
     pub scaled: bool,
+    /// Where compactions were made to happen: a number of places a session,
+    /// `all`, `recorded` or `none`.
+    #[serde(default = "no_cuts")]
+    pub cuts: String,
+    /// Depths of the cuts, ascending.
+    #[serde(default)]
+    pub depths: Vec<u32>,
     /// Repetitions.
     pub replicates: u32,
     /// Transcripts, each with the hash of its content.
@@ -249,6 +256,10 @@ pub struct Manifest {
 
 /// The margin where none is given (`measures` §7).
 pub const MARGIN: f64 = 0.05;
+
+fn no_cuts() -> String {
+    "none".to_owned()
+}
 
 fn margin() -> f64 {
     MARGIN
@@ -375,6 +386,9 @@ pub struct Report {
     pub transcripts: Vec<TranscriptFacts>,
     /// Every cell, sorted by key.
     pub cells: Vec<Cell>,
+    /// Every cut, sorted by key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cuts: Vec<Cut>,
     /// Calls of real models, each once, by seat, model and key; none where every
     /// seat is offline.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

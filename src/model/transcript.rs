@@ -146,6 +146,24 @@ impl Message {
         })
     }
 
+    /// Puts a text in the place of its tool result, if it has one.
+    pub fn replace_result(&mut self, with: &str) {
+        for block in &mut self.blocks {
+            if let Block::ToolResult { text, images, .. } = block {
+                with.clone_into(text);
+                *images = 0;
+            }
+        }
+    }
+
+    /// Ids of the tool calls that it makes, in order.
+    pub fn calls(&self) -> impl Iterator<Item = &str> {
+        self.blocks.iter().filter_map(|block| match block {
+            Block::ToolCall { id, .. } => Some(id.as_str()),
+            _ => None,
+        })
+    }
+
     /// Visible thinking, which is never sent.
     pub fn reasoning(&self) -> String {
         let parts = self.blocks.iter().filter_map(|b| match b {

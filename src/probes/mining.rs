@@ -4,6 +4,7 @@
 use super::candidates::Candidates;
 use super::history::History;
 use super::occurrences::texts;
+use super::place::Place;
 use super::rereads::Rereads;
 use super::support::Rarity;
 use crate::model::{Exam, MessageIndex, Reference, Role, Transcript};
@@ -32,24 +33,7 @@ impl Default for MiningRules {
 ///
 /// If `sizes` has not one entry per message.
 pub fn mine(transcript: &Transcript, sizes: &[u64], rules: &MiningRules) -> Exam {
-    assert_eq!(sizes.len(), transcript.messages.len(), "a size per message");
-    let roots = roots(transcript);
-    let rarity = Rarity::new(transcript);
-    let candidates = Candidates::collect(transcript, &roots, rules, &rarity);
-    let set = NeedleSet::new(&candidates.needles);
-    let miner = Miner {
-        transcript,
-        sizes,
-        history: History::new(transcript),
-        rereads: Rereads::new(transcript),
-        rarity,
-        known: known(transcript, &set, candidates.needles.len()),
-        places: places(transcript, &set, candidates.needles.len()),
-        ends: ends(sizes),
-        min_distance: rules.min_distance,
-        candidates: &candidates,
-    };
-    miner.exam()
+    Mining::new(transcript, sizes, rules).exam()
 }
 
 /// Folders of the record itself: what lies below them is also known by its
@@ -120,7 +104,9 @@ fn ends(sizes: &[u64]) -> Vec<u64> {
         .collect()
 }
 
-struct Miner<'a> {
+/// What a transcript's requests use and where it stands: read once, whatever
+/// is asked of it.
+pub struct Mining<'a> {
     transcript: &'a Transcript,
     sizes: &'a [u64],
     history: History<'a>,
@@ -130,11 +116,37 @@ struct Miner<'a> {
     places: Vec<Vec<MessageIndex>>,
     ends: Vec<u64>,
     min_distance: u64,
-    candidates: &'a Candidates,
+    candidates: Candidates,
 }
 
-impl Miner<'_> {
-    fn exam(&self) -> Exam {
+impl<'a> Mining<'a> {
+    /// Reads a transcript. `sizes` holds the tokens of each message.
+    ///
+    /// # Panics
+    ///
+    /// If `sizes` has not one entry per message.
+    pub fn new(transcript: &'a Transcript, sizes: &'a [u64], rules: &MiningRules) -> Self {
+        assert_eq!(sizes.len(), transcript.messages.len(), "a size per message");
+        let roots = roots(transcript);
+        let rarity = Rarity::new(transcript);
+        let candidates = Candidates::collect(transcript, &roots, rules, &rarity);
+        let set = NeedleSet::new(&candidates.needles);
+        Mining {
+            transcript,
+            sizes,
+            history: History::new(transcript),
+            rereads: Rereads::new(transcript),
+            rarity,
+            known: known(transcript, &set, candidates.needles.len()),
+            places: places(transcript, &set, candidates.needles.len()),
+            ends: ends(sizes),
+            min_distance: rules.min_distance,
+            candidates,
+        }
+    }
+
+    /// What was used long after it was last said (`measures` §4).
+    pub fn exam(&self) -> Exam {
         let mut exam = Exam::default();
         for &(ordinal, request, number) in &self.candidates.uses {
             if self.known[number as usize] {
@@ -184,6 +196,51 @@ impl Miner<'_> {
             reread: self.rereads.happened(sources, last, request),
             support: self.support(last, number),
         })
+    }
+
+    /// What is at stake at a cut: identifiers that the requests behind it use,
+    /// that stand in its material, and that nobody has said again between the
+    /// cut and the request (`cuts` §2). One of each, at its first use. The
+    /// distance is that from the message that last held it to the cut.
+    pub fn at_stake(&self, place: &Place) -> Vec<Reference> {
+        let uses = &self.candidates.uses;
+        let last = place.request + place.requests;
+        let from = uses.partition_point(|(ordinal, ..)| *ordinal < place.request);
+        let asked = uses[from..].iter().take_while(|(ordinal, ..)| *ordinal < last);
+        let mut facts = Vec::new();
+        for &(ordinal, request, number) in asked {
+            let said_since = |number: u32| {
+                let places = &self.places[number as usize];
+                let next = places.partition_point(|&at| at < place.from);
+                places.get(next).is_some_and(|&at| at < request)
+            };
+            let hints = &self.candidates.hints[number as usize];
+            if self.known[number as usize]
+                || said_since(number)
+                || hints.iter().any(|&hint| said_since(hint))
+            {
+                continue;
+            }
+            let places = &self.places[number as usize];
+            let before = &places[..places.partition_point(|&at| at < place.from)];
+            let sources: Vec<MessageIndex> =
+                before.iter().copied().filter(|&at| place.holds(at)).collect();
+            let Some(&last) = sources.last() else { continue };
+            let (text, class) = &self.candidates.texts[number as usize];
+            facts.push(Reference {
+                request: ordinal,
+                text: text.clone(),
+                class: *class,
+                last_seen: last,
+                distance_tokens: place.behind(last, self.sizes),
+                refetch: self.refetch(&sources),
+                reread: self.rereads.happened(&sources, last, request),
+                support: self.support(last, number),
+                sources,
+            });
+        }
+        facts.sort_by(|a, b| (a.request, &a.text).cmp(&(b.request, &b.text)));
+        facts
     }
 
     /// Whether an identifier stands nearer to the request than a reference may.

@@ -7,11 +7,13 @@ mod candidates;
 mod history;
 mod mining;
 mod occurrences;
+mod place;
 mod rereads;
 mod support;
 mod survival;
 
-pub use mining::{MiningRules, mine};
+pub use mining::{Mining, MiningRules, mine};
+pub use place::{Cuts, Kept, Place, Places, places};
 pub use survival::{Carrier, ContextView, Survival, Written};
 
 #[cfg(test)]

@@ -143,11 +143,11 @@ impl Survival {
         let name = &exam.names[number as usize];
         let sent = from(&asked.sources, view.oldest_sent());
         if sent.iter().rev().any(|&at| view.verbatim(at)) {
-            return ReferenceState::Kept;
+            return ReferenceState::Verbatim;
         }
         self.read_on(view);
         match self.carried(asked, number, name, view) {
-            Found::Supported => ReferenceState::Kept,
+            Found::Supported => ReferenceState::Carried,
             Found::Bare => ReferenceState::Bare,
             Found::LastComponent => ReferenceState::Partial,
             Found::Nothing if name.last_stands(exam.requests[asked.request as usize], view) => {
@@ -155,6 +155,16 @@ impl Survival {
             }
             Found::Nothing => ReferenceState::Lost,
         }
+    }
+
+    /// Whether a text holds the identifier of the reference at a position of the
+    /// exam.
+    ///
+    /// # Panics
+    ///
+    /// If the exam has no such reference.
+    pub fn is_in(&self, reference: usize, text: &str) -> bool {
+        self.exam.names[self.exam.numbers[reference] as usize].whole.find(text).is_some()
     }
 
     /// Notes which identifiers the texts written since the last look name.

@@ -397,7 +397,7 @@ fn state(view: View) -> ReferenceState {
 #[test]
 fn a_source_sent_verbatim_keeps_a_reference() {
     let verbatim = vec![0];
-    assert_eq!(state(View { verbatim, ..View::default() }), ReferenceState::Kept);
+    assert_eq!(state(View { verbatim, ..View::default() }), ReferenceState::Verbatim);
 }
 
 #[test]
@@ -423,7 +423,7 @@ fn what_comes_after_the_request_keeps_nothing() {
 #[test]
 fn a_summary_keeps_a_reference_only_with_two_of_its_words() {
     let carried = |text| state(View { synthetic: vec![(7, text)], ..View::default() });
-    assert_eq!(carried("Zebra, quagga: net/pool_guard.rs"), ReferenceState::Kept);
+    assert_eq!(carried("Zebra, quagga: net/pool_guard.rs"), ReferenceState::Carried);
     assert_eq!(carried("zebra: src/net/pool_guard.rs"), ReferenceState::Bare);
     assert_eq!(carried("src/net/pool_guard.rs.bak zebra quagga"), ReferenceState::Lost);
 }
@@ -434,14 +434,14 @@ fn support_further_than_250_characters_does_not_count() {
     let near: &'static str = format!("zebra quagga src/net/pool_guard.rs {filler}").leak();
     let far: &'static str = format!("zebra quagga {filler} src/net/pool_guard.rs").leak();
     let carried = |text| state(View { synthetic: vec![(7, text)], ..View::default() });
-    assert_eq!(carried(near), ReferenceState::Kept);
+    assert_eq!(carried(near), ReferenceState::Carried);
     assert_eq!(carried(far), ReferenceState::Bare);
 }
 
 #[test]
 fn an_edited_source_is_a_carrier_that_needs_support() {
     let edited = |text| state(View { edited: BTreeMap::from([(1, text)]), ..View::default() });
-    assert_eq!(edited("zebra quagga src/net/pool_guard.rs"), ReferenceState::Kept);
+    assert_eq!(edited("zebra quagga src/net/pool_guard.rs"), ReferenceState::Carried);
     assert_eq!(edited("src/net/pool_guard.rs [cleared]"), ReferenceState::Bare);
     assert_eq!(edited("[cleared]"), ReferenceState::Lost);
 }
@@ -456,7 +456,7 @@ fn a_fresh_survival_forgets_the_entries_of_another_cell() {
     assert_eq!(first.state(0, &view("nothing")), ReferenceState::Lost);
     let mut second = first.fresh();
     let kept = second.state(0, &view("zebra quagga drainShardQueue"));
-    assert_eq!(kept, ReferenceState::Kept);
+    assert_eq!(kept, ReferenceState::Carried);
 }
 
 #[test]
@@ -467,13 +467,13 @@ fn a_carrier_counts_while_it_is_sent_and_each_text_is_read_once() {
     let mut view = View { synthetic: vec![(7, "about drainShardQueue")], ..View::default() };
     assert_eq!(survival.state(0, &view), ReferenceState::Bare);
     view.synthetic.push((9, "the zebra, the quagga, drainShardQueue"));
-    assert_eq!(survival.state(0, &view), ReferenceState::Kept);
+    assert_eq!(survival.state(0, &view), ReferenceState::Carried);
     view.hidden = vec![9];
     assert_eq!(survival.state(0, &view), ReferenceState::Bare);
     view.gone = vec![7];
     assert_eq!(survival.state(0, &view), ReferenceState::Lost);
     view.hidden.clear();
-    assert_eq!(survival.state(0, &view), ReferenceState::Kept);
+    assert_eq!(survival.state(0, &view), ReferenceState::Carried);
 }
 
 proptest! {
@@ -495,7 +495,7 @@ proptest! {
         for (at, reference) in first.references.iter().enumerate() {
             prop_assert!(reference.distance_tokens >= 4_000);
             prop_assert!(reference.sources.contains(&reference.last_seen));
-            prop_assert_eq!(survival.state(at, &full), ReferenceState::Kept);
+            prop_assert_eq!(survival.state(at, &full), ReferenceState::Verbatim);
         }
     }
 }

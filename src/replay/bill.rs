@@ -105,6 +105,14 @@ impl Biller {
         step
     }
 
+    /// Passes over a request that is not sent.
+    pub fn skip(&mut self) {
+        for payer in &mut self.payers {
+            payer.weather.push(Weather::NotBilled);
+            payer.bill.requests.push(None);
+        }
+    }
+
     fn mark(&mut self, context: &Context, payer: usize, marks: Marks) {
         let fixed = [Breakpoint::Preamble];
         let plan = if self.payers[payer].explicit { &fixed } else { &self.breakpoints[..] };

@@ -8,6 +8,7 @@
 mod background;
 mod bill;
 mod break_even;
+mod cut;
 mod exogenous;
 mod loss;
 mod plan;
@@ -20,6 +21,7 @@ mod validate;
 mod view;
 mod window;
 
+pub use cut::{Baseline, Examined, Part, examine};
 pub use plan::Plan;
 pub use probed::Probed;
 pub use saved::SavedSession;

@@ -127,19 +127,7 @@ pub(super) fn evidence_alone(subject: &Subject, plan: &Plan) -> Ran {
             parts,
         });
     }
-    let rows = CellRows {
-        window: plan.window,
-        preamble_added: 0,
-        requests: Vec::new(),
-        compactions: Vec::new(),
-        references: Vec::new(),
-        snapshots,
-        probes: Vec::new(),
-        loss: Vec::new(),
-        cpu_ms: 0.0,
-        notices: Vec::new(),
-        bills: Vec::new(),
-    };
+    let rows = CellRows { snapshots, ..CellRows::unsent(plan.window) };
     (rows, texts, probed)
 }
 

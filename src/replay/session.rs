@@ -70,8 +70,8 @@ pub struct Session<'a> {
     pub(super) probed: Vec<Probed>,
     /// Whether the recording is over, and only probes are still to be asked.
     pub(super) at_end: bool,
-    survival: Survival,
-    references: Vec<ReferenceOutcome>,
+    pub(super) survival: Survival,
+    pub(super) references: Vec<ReferenceOutcome>,
     preamble_added: u64,
     pub(super) biller: Biller,
     /// Tokens of the messages that arrived since the last request.
@@ -187,7 +187,7 @@ impl<'a> Session<'a> {
 
     /// Brings the context to what would be sent to produce the next message.
     /// `false` if there is none.
-    async fn prepare_next(&mut self, message: MessageIndex) -> Result<bool, String> {
+    pub(super) async fn prepare_next(&mut self, message: MessageIndex) -> Result<bool, String> {
         let Some(next) = self.subject.recording.transcript.messages.get(message as usize) else {
             return Ok(false);
         };
@@ -226,7 +226,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    async fn open_stages(&mut self) -> Result<(), String> {
+    pub(super) async fn open_stages(&mut self) -> Result<(), String> {
         let bare = self.context.preamble_weight().tokens;
         self.prepare()?;
         self.preamble_added = self.context.preamble_weight().tokens - bare;
@@ -234,7 +234,7 @@ impl<'a> Session<'a> {
     }
 
     /// What is always there: awareness, guidance, daily notes.
-    fn prepare(&mut self) -> Result<(), String> {
+    pub(super) fn prepare(&mut self) -> Result<(), String> {
         let meter = Metered::new(self.compactor);
         for running in &mut self.stages {
             let host = Host {
@@ -258,7 +258,7 @@ impl<'a> Session<'a> {
     }
 
     /// Notes what is sent now, and what of the exam survives in it.
-    fn request(&mut self, message: MessageIndex) -> Result<(), String> {
+    pub(super) fn request(&mut self, message: MessageIndex) -> Result<(), String> {
         let valid = self.check_pairs()?;
         let weight = self.context.weight();
         let output = self.subject.recording.sizes.output[message as usize];
@@ -288,7 +288,7 @@ impl<'a> Session<'a> {
     }
 
     /// Appends the next recorded message and looks at the stages that follow it.
-    async fn arrive(&mut self, message: MessageIndex) -> Result<(), String> {
+    pub(super) async fn arrive(&mut self, message: MessageIndex) -> Result<(), String> {
         self.context.append();
         self.arrived += self.subject.recording.sizes.messages[message as usize].tokens;
         let transcript = &self.subject.recording.transcript;
@@ -348,7 +348,7 @@ impl<'a> Session<'a> {
         files
     }
 
-    fn finish(mut self) -> Ran {
+    pub(super) fn finish(mut self) -> Ran {
         self.overtaken();
         let places: BTreeMap<u32, u32> =
             self.compactions.iter().zip(0..).map(|((number, _), at)| (*number, at)).collect();

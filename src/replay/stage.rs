@@ -212,7 +212,7 @@ impl<'a> Session<'a> {
 
     /// A row for a stage that did something: changed the ledger, called a
     /// model, or fell back.
-    fn keep(&mut self, ran: Ran, changes: Changes) {
+    pub(super) fn keep(&mut self, ran: Ran, changes: Changes) {
         let Ran { outcome, mut row, calls, is_view } = ran;
         self.notices.extend(outcome.notices);
         self.records.extend(outcome.records);
@@ -290,7 +290,7 @@ impl<'a> Session<'a> {
         Err(format!("strategy bug at request {request}: {violation}"))
     }
 
-    fn gauge(&self) -> Gauge<'a> {
+    pub(super) fn gauge(&self) -> Gauge<'a> {
         let preset = &self.plan.preset;
         let weight = self.context.weight();
         Gauge {

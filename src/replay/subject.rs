@@ -9,10 +9,10 @@ use rustc_hash::FxHashMap;
 use super::exogenous;
 use crate::clock::{PROFILE, Timeline};
 use crate::model::{
-    Block, MessageFacts, MessageIndex, Probe, ProbeFacts, RequestFacts, Transcript,
+    Block, MessageFacts, MessageIndex, Probe, ProbeFacts, Reference, RequestFacts, Transcript,
     TranscriptFacts, Usage, Validation,
 };
-use crate::probes::{MiningRules, Survival, mine};
+use crate::probes::{Cuts, Mining, MiningRules, Place, Survival, places};
 use crate::strategy::Recording;
 use crate::tokens::Counter;
 
@@ -29,6 +29,8 @@ pub struct Subject {
     pub facts: Arc<TranscriptFacts>,
     /// Text of each message by its hash.
     pub texts: Arc<BTreeMap<String, String>>,
+    /// Where it is cut, each with what is at stake there.
+    pub cuts: Arc<Vec<(Place, Vec<Reference>)>>,
 }
 
 /// Hash under which a text is stored: the first 128 bits of BLAKE3, in hex.
@@ -40,11 +42,27 @@ impl Subject {
     /// Counts, indexes and mines a transcript: each message is tokenised here
     /// and nowhere else.
     pub fn new(dataset: &str, transcript: Transcript, counter: Arc<Counter>) -> Self {
+        Self::with_cuts(dataset, transcript, counter, (Cuts::None, &[]))
+    }
+
+    /// The same with its cuts, at such places and depths.
+    pub fn with_cuts(
+        dataset: &str,
+        transcript: Transcript,
+        counter: Arc<Counter>,
+        (cuts, depths): (Cuts, &[u32]),
+    ) -> Self {
         let transcript = Arc::new(transcript);
         let recording = Recording::new(Arc::clone(&transcript), counter);
         let timeline = Arc::new(Timeline::of(&transcript, &PROFILE, &recording.sizes.output));
         let exact: Vec<u64> = recording.exact.messages.iter().map(|w| w.tokens).collect();
-        let exam = mine(&transcript, &exact, &MiningRules::default());
+        let mining = Mining::new(&transcript, &exact, &MiningRules::default());
+        let exam = mining.exam();
+        let places = places(&transcript, &exact, cuts, depths);
+        let no_cut = places.as_ref().err().filter(|_| cuts != Cuts::None).cloned();
+        let cut = |place: Place| (mining.at_stake(&place), place);
+        let cuts = places.unwrap_or_default().into_iter().map(cut);
+        let cuts = cuts.map(|(facts, place)| (place, facts)).collect();
         let survival = Survival::new(&transcript, &exam);
         let mut texts = BTreeMap::new();
         let sized = transcript.messages.iter().zip(&recording.sizes.messages);
@@ -82,11 +100,19 @@ impl Subject {
             tokens_source: recording.tokens_source,
             calibration: recording.calibration.as_deref().cloned(),
             validation: None,
+            no_cut,
             clock_modelled: timeline.is_modelled(),
             sidechains: sidechains(&transcript, &timeline),
             left_out: transcript.left_out.iter().map(|(k, v)| (k.clone(), *v)).collect(),
         };
-        Self { timeline, recording, survival, facts: Arc::new(facts), texts: Arc::new(texts) }
+        Self {
+            timeline,
+            recording,
+            survival,
+            facts: Arc::new(facts),
+            texts: Arc::new(texts),
+            cuts: Arc::new(cuts),
+        }
     }
 
     /// The same with what the simulated bill says beside the recorded one.

@@ -44,7 +44,7 @@ fn cell_rows(report: &Report, cell: &Cell) -> Vec<Vec<Field>> {
                 Field::text(reference.class.as_str()),
                 Field::maybe_text(last_seen.map(|m| m.id.as_str())),
                 Field::Count(reference.distance_tokens),
-                Field::text(outcome.state.as_str()),
+                Field::text(if outcome.state.is_kept() { "kept" } else { outcome.state.as_str() }),
                 Field::Flag(reference.refetch.is_some()),
             ]);
             Some(fields)

@@ -3,7 +3,7 @@
 
 use super::sheet::{self, Field, Kind, Table};
 use super::{Format, Source};
-use crate::model::{Bill, Cell, CellRows, ReferenceState, Report, RequestFacts, TranscriptFacts};
+use crate::model::{Bill, Cell, CellRows, Report, RequestFacts, TranscriptFacts};
 use crate::pricing::PriceList;
 
 pub(super) const FORMAT: Format = Format {
@@ -108,7 +108,7 @@ fn asked_and_kept(rows: &CellRows, facts: &TranscriptFacts) -> Vec<(u64, u64)> {
         };
         if let Some(count) = counts.get_mut(reference.request as usize) {
             count.0 += 1;
-            count.1 += u64::from(outcome.state == ReferenceState::Kept);
+            count.1 += u64::from(outcome.state.is_kept());
         }
     }
     counts

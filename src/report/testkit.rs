@@ -112,6 +112,7 @@ impl Kit {
             ],
             transcripts,
             cells,
+            cuts: Vec::new(),
             calls: Vec::new(),
             panel: None,
         }
@@ -154,6 +155,8 @@ impl Kit {
             tokens: "o200k".to_owned(),
             windows: self.windows.iter().map(|w| (*w).to_owned()).collect(),
             scaled: true,
+            cuts: "none".into(),
+            depths: Vec::new(),
             replicates: 1,
             transcripts: (0..self.sessions).map(|n| provenance(format!("session-{n}"))).collect(),
             presets: self.presets.iter().map(|p| provenance(p.0.to_owned())).collect(),
@@ -226,6 +229,7 @@ impl Kit {
             tokens_source: TokensSource::Exact,
             calibration: None,
             validation: None,
+            no_cut: None,
             clock_modelled: false,
             sidechains: Vec::new(),
             left_out: Vec::new(),
@@ -354,7 +358,7 @@ fn rows(facts: &TranscriptFacts, name: &str, window: &str) -> CellRows {
             cache_break: false,
         });
     }
-    let reference = if name == "full" { ReferenceState::Kept } else { ReferenceState::Lost };
+    let reference = if name == "full" { ReferenceState::Verbatim } else { ReferenceState::Lost };
     let bills = vec![bill(&requests, &compactions)];
     CellRows {
         window: limit,

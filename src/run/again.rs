@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::{StreamExt, stream};
 
-use crate::model::{Answer, Cell, CellOutcome, Judgement, ProbeFacts, ProbeRow, TranscriptFacts};
+use crate::model::{
+    Answer, Cell, CellOutcome, Cut, CutOutcome, Judgement, ProbeFacts, ProbeRow, TranscriptFacts,
+};
 use crate::seats::judge::{Grading, Judge};
 
 /// A question, by the positions of its transcript and of itself, and what was
@@ -17,41 +19,46 @@ type Place = (usize, u32, String);
 /// the row stays as it is, as does one that belongs to none of the transcripts.
 pub async fn judge_again(
     transcripts: &[TranscriptFacts],
-    cells: &mut [Cell],
+    (cells, cuts): (&mut [Cell], &mut [Cut]),
     judge: &dyn Judge,
     at_once: usize,
 ) {
     let known: BTreeMap<(&str, &str), usize> = (transcripts.iter().enumerate())
         .map(|(at, facts)| ((facts.dataset.as_str(), facts.transcript.as_str()), at))
         .collect();
-    let transcript = |cell: &Cell| {
-        known.get(&(cell.key.dataset.as_str(), cell.key.transcript.as_str())).copied()
-    };
-    let of_cell = |cell: &Cell| -> Vec<Place> {
-        let rows = transcript(cell).zip(cell.rows());
-        let places = rows.map(|(at, rows)| rows.probes.iter().flat_map(move |r| places(at, r)));
-        places.into_iter().flatten().collect()
-    };
-    let distinct: BTreeSet<Place> = cells.iter().flat_map(of_cell).collect();
+    let mut rows: Vec<(usize, &mut ProbeRow)> = Vec::new();
+    for cell in cells {
+        let at = known.get(&(cell.key.dataset.as_str(), cell.key.transcript.as_str()));
+        if let (Some(at), CellOutcome::Done(done)) = (at, &mut cell.outcome) {
+            rows.extend(done.probes.iter_mut().map(|row| (*at, row)));
+        }
+    }
+    for cut in cuts {
+        let at = known.get(&(cut.dataset.as_str(), cut.transcript.as_str()));
+        let done = cut.rows.iter_mut().filter_map(|row| match &mut row.outcome {
+            CutOutcome::Done(exam) => Some(exam),
+            CutOutcome::Failed { .. } => None,
+        });
+        if let Some(at) = at {
+            rows.extend(done.flat_map(|exam| &mut exam.probes).map(|row| (*at, row)));
+        }
+    }
+    let distinct: BTreeSet<Place> = rows.iter().flat_map(|(at, row)| places(*at, row)).collect();
     let asked = distinct.into_iter().filter_map(|place| {
         let facts = transcripts[place.0].probes.get(place.1 as usize)?;
         Some(one(judge, facts, place))
     });
     let graded: BTreeMap<Place, Judgement> =
         stream::iter(asked).buffer_unordered(at_once.max(1)).collect().await;
-    for cell in cells {
-        let Some(at) = transcript(cell) else { continue };
-        let CellOutcome::Done(rows) = &mut cell.outcome else { continue };
-        for row in &mut rows.probes {
-            let anew = |answer: &Answer| graded.get(&place(at, row.probe, answer)?).cloned();
-            let (own, searched) =
-                (anew(&row.answer), row.recovered.as_ref().and_then(|r| anew(&r.answer)));
-            if let Some(judgement) = own {
-                row.judgement = judgement;
-            }
-            if let Some((recovered, judgement)) = row.recovered.as_mut().zip(searched) {
-                recovered.judgement = judgement;
-            }
+    for (at, row) in rows {
+        let anew = |answer: &Answer| graded.get(&place(at, row.probe, answer)?).cloned();
+        let (own, searched) =
+            (anew(&row.answer), row.recovered.as_ref().and_then(|r| anew(&r.answer)));
+        if let Some(judgement) = own {
+            row.judgement = judgement;
+        }
+        if let Some((recovered, judgement)) = row.recovered.as_mut().zip(searched) {
+            recovered.judgement = judgement;
         }
     }
 }

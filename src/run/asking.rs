@@ -73,20 +73,45 @@ impl Asking {
         let CellOutcome::Done(rows) = &mut replayed.cell.outcome else { return };
         let mut asked = Vec::with_capacity(replayed.probed.len());
         for (number, snapshot) in (0u32..).zip(&rows.snapshots) {
-            let here = replayed.probed.iter().filter(|p| p.snapshot == number);
-            let here: Vec<&Probed> = here.collect();
-            let answers = self.answers(snapshot, &replayed.texts, &here).await;
-            let searched = match channel {
-                Some(spec) => self.searched(snapshot, &replayed.texts, &here, spec).await,
-                None => Vec::new(),
-            };
-            let searched = searched.into_iter().map(Some).chain(std::iter::repeat(None));
-            let all = here.into_iter().zip(answers).zip(searched);
-            let rows = all.map(|((probed, said), searched)| self.row(probed, said, searched));
-            asked.extend(join_all(rows).await);
+            let here: Vec<&Probed> =
+                replayed.probed.iter().filter(|p| p.snapshot == number).collect();
+            asked.extend(self.rows(snapshot, &replayed.texts, &here, channel).await);
         }
         asked.sort_by_key(|row| row.probe);
         rows.probes = asked;
+    }
+
+    /// Asks the probes that are put to the context right behind a cut, without
+    /// the preset's channel.
+    pub async fn at_cut(
+        &self,
+        snapshot: &Snapshot,
+        texts: &BTreeMap<String, String>,
+        probed: &[Probed],
+    ) -> Vec<ProbeRow> {
+        let here: Vec<&Probed> = probed.iter().collect();
+        let mut asked = self.rows(snapshot, texts, &here, None).await;
+        asked.sort_by_key(|row| row.probe);
+        asked
+    }
+
+    /// The rows of the probes of one snapshot.
+    async fn rows(
+        &self,
+        snapshot: &Snapshot,
+        texts: &BTreeMap<String, String>,
+        here: &[&Probed],
+        channel: Option<&'static RecoverySpec>,
+    ) -> Vec<ProbeRow> {
+        let answers = self.answers(snapshot, texts, here).await;
+        let searched = match channel {
+            Some(spec) => self.searched(snapshot, texts, here, spec).await,
+            None => Vec::new(),
+        };
+        let searched = searched.into_iter().map(Some).chain(std::iter::repeat(None));
+        let all = here.iter().zip(answers).zip(searched);
+        let rows = all.map(|((probed, said), searched)| self.row(probed, said, searched));
+        join_all(rows).await
     }
 
     async fn row(

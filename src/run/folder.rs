@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::wordless;
-use crate::model::{CallRow, Cell, Gate, INSTRUMENT, Manifest, TranscriptFacts};
+use crate::model::{CallRow, Cell, Cut, Gate, INSTRUMENT, Manifest, TranscriptFacts};
 
 /// What went wrong with a run folder, and where.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +51,7 @@ pub enum FolderError {
 enum Line {
     Transcript(Box<TranscriptFacts>),
     Cell(Cell),
+    Cut(Cut),
     Call(CallRow),
 }
 
@@ -83,6 +84,8 @@ pub struct Loaded {
     pub transcripts: Vec<TranscriptFacts>,
     /// Cells that ended.
     pub cells: Vec<Cell>,
+    /// Cuts that were examined.
+    pub cuts: Vec<Cut>,
     /// Calls of real models.
     pub calls: Vec<CallRow>,
     /// What its gate found, where it had one.
@@ -166,6 +169,11 @@ impl Folder {
         self.append(&self.line(Line::Cell(cell.clone())))
     }
 
+    /// Adds a cut to the journal.
+    pub fn append_cut(&mut self, cut: &Cut) -> Result<(), FolderError> {
+        self.append(&self.line(Line::Cut(cut.clone())))
+    }
+
     /// Adds calls of real models to the journal.
     pub fn append_calls(&mut self, calls: &[CallRow]) -> Result<(), FolderError> {
         calls.iter().try_for_each(|call| self.append(&Line::Call(call.clone())))
@@ -177,6 +185,7 @@ impl Folder {
             line if !self.wordless => line,
             Line::Transcript(facts) => Line::Transcript(Box::new(wordless::facts(*facts))),
             Line::Cell(cell) => Line::Cell(wordless::cell(cell)),
+            Line::Cut(cut) => Line::Cut(wordless::cut(cut)),
             Line::Call(call) => Line::Call(call),
         }
     }
@@ -193,13 +202,15 @@ impl Folder {
         &mut self,
         transcripts: &[TranscriptFacts],
         cells: &[Cell],
+        cuts: &[Cut],
         calls: &[CallRow],
     ) -> Result<(), FolderError> {
         let mut sorted = Vec::new();
         let facts = transcripts.iter().cloned().map(|facts| Line::Transcript(Box::new(facts)));
         let cells = cells.iter().cloned().map(Line::Cell);
+        let cuts = cuts.iter().cloned().map(Line::Cut);
         let calls = calls.iter().cloned().map(Line::Call);
-        for line in facts.chain(cells).chain(calls) {
+        for line in facts.chain(cells).chain(cuts).chain(calls) {
             serde_json::to_writer(&mut sorted, &self.line(line)).expect("plain data serialises");
             sorted.push(b'\n');
         }
@@ -239,10 +250,11 @@ impl Loaded {
         same_instrument(&file, &manifest)?;
         let manifest = parsed(file, &manifest)?;
         let mut transcripts = Vec::new();
-        let (mut cells, mut calls) = (Vec::new(), Vec::new());
+        let (mut cells, mut cuts, mut calls) = (Vec::new(), Vec::new(), Vec::new());
         read_lines(&path.join("cells.jsonl"), |line: Line| match line {
             Line::Transcript(facts) => transcripts.push(*facts),
             Line::Cell(cell) => cells.push(cell),
+            Line::Cut(cut) => cuts.push(cut),
             Line::Call(call) => calls.push(call),
         })?;
         let file = path.join(GATE);
@@ -258,7 +270,7 @@ impl Loaded {
                 texts.insert(line.hash, line.text);
             })?;
         }
-        Ok(Self { manifest, transcripts, cells, calls, gate, texts })
+        Ok(Self { manifest, transcripts, cells, cuts, calls, gate, texts })
     }
 }
 

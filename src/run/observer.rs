@@ -1,6 +1,6 @@
 //! What a run tells whoever watches. The run itself never prints.
 
-use crate::model::{CallRow, CellKey};
+use crate::model::{CallRow, CellKey, Cut};
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,6 +11,8 @@ pub enum Event<'a> {
         transcripts: usize,
         /// Cells to replay.
         cells: usize,
+        /// Cuts to examine.
+        cuts: usize,
     },
     /// A transcript was counted and mined.
     Prepared {
@@ -25,6 +27,11 @@ pub enum Event<'a> {
         key: &'a CellKey,
         /// Why it stopped, if it failed.
         error: Option<&'a str>,
+    },
+    /// Every preset was examined at a cut.
+    Cut {
+        /// Which one.
+        cut: &'a Cut,
     },
     /// Models were called since the last time.
     Calls(&'a [CallRow]),

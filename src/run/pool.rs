@@ -8,13 +8,15 @@ use tokio::sync::Semaphore;
 use tokio::task::{Id, JoinError, JoinSet};
 
 use super::asking::Asking;
+use super::cutting::{CutUp, Cutting, cut_all, null_cells};
 use super::folder::{Folder, FolderError};
 use super::observer::{Event, Observer};
 use crate::llm::Calls;
 use crate::model::{
-    CallRow, Cell, CellKey, CellOutcome, Probe, Standing, Transcript, TranscriptFacts,
+    CallRow, Cell, CellKey, CellOutcome, Cut, Probe, Standing, Transcript, TranscriptFacts,
 };
 use crate::pricing::{Agent, Agents};
+use crate::probes::Cuts;
 use crate::replay::{Plan, Replayed, Subject, WindowError, WindowSpec, replay, validate};
 use crate::seats::answerer::Answerer;
 use crate::seats::embedder::Embedder;
@@ -35,6 +37,10 @@ pub struct RunSpec {
     pub seed: u64,
     /// Whether absolute numbers scale with the window.
     pub scaled: bool,
+    /// Where compactions are made to happen.
+    pub cuts: Cuts,
+    /// Depths of the cuts, ascending.
+    pub depths: Vec<u32>,
     /// Cells at a time.
     pub jobs: usize,
     /// Who pays.
@@ -78,6 +84,8 @@ pub struct Finished {
     pub transcripts: Vec<TranscriptFacts>,
     /// Every cell.
     pub cells: Vec<Cell>,
+    /// Every cut.
+    pub cuts: Vec<Cut>,
     /// Calls of real models, each once.
     pub calls: Vec<CallRow>,
     /// Texts by hash.
@@ -176,7 +184,8 @@ pub async fn run(
     observer: &dyn Observer,
 ) -> Result<Finished, RunError> {
     let Prepared { subjects, plans } = prepared;
-    observer.event(&Event::Planned { transcripts: subjects.len(), cells: plans.len() });
+    let cuts = subjects.iter().map(|subject| subject.cuts.len()).sum();
+    observer.event(&Event::Planned { transcripts: subjects.len(), cells: plans.len(), cuts });
     let mut texts = BTreeMap::new();
     for subject in &subjects {
         folder.append_transcript(&subject.facts)?;
@@ -184,15 +193,48 @@ pub async fn run(
         let references = subject.facts.exam.references.len();
         observer.event(&Event::Prepared { transcript: &subject.facts.transcript, references });
     }
+    let groups = by_subject(plans, seats);
+    let nulls = groups.iter().filter(|group| !group.subject.cuts.is_empty());
+    let nulls: Vec<Cell> = nulls.flat_map(|group| null_cells(&group.plans)).collect();
+    nulls.iter().try_for_each(|cell| folder.append_cell(cell))?;
+    let cuttings = groups.iter().map(|g| Cutting::new(&g.subject, &g.asking, &g.plans)).collect();
     let Ran { mut cells, mut calls, texts: written } =
-        replay_all(spec.jobs, plans, seats, folder, observer).await?;
+        replay_all(spec.jobs, groups, seats, folder, observer).await?;
     texts.extend(written);
+    let (CutUp { cuts, texts: written }, made) =
+        cut_all(spec.jobs, cuttings, seats, folder, observer).await?;
+    texts.extend(written);
+    calls.extend(made);
+    cells.extend(nulls);
     cells.sort_by(|a, b| a.key.cmp(&b.key));
     let mut facts: Vec<TranscriptFacts> = subjects.iter().map(|s| (*s.facts).clone()).collect();
     facts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
     calls.sort_by(|a, b| (a.seat, &a.model, &a.key).cmp(&(b.seat, &b.model, &b.key)));
-    folder.sort_journal(&facts, &cells, &calls)?;
-    Ok(Finished { transcripts: facts, cells, calls, texts })
+    folder.sort_journal(&facts, &cells, &cuts, &calls)?;
+    Ok(Finished { transcripts: facts, cells, cuts, calls, texts })
+}
+
+/// The plans of one subject, and whoever asks its probes.
+struct Group {
+    subject: Arc<Subject>,
+    asking: Arc<Asking>,
+    plans: Vec<Plan>,
+}
+
+/// The plans of a subject stand together.
+fn by_subject(plans: Vec<(Arc<Subject>, Plan)>, seats: &Seats) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for (subject, plan) in plans {
+        match groups.last_mut() {
+            Some(group) if Arc::ptr_eq(&group.subject, &subject) => group.plans.push(plan),
+            _ => groups.push(Group {
+                asking: Arc::new(Asking::new(Arc::clone(&subject), seats.clone())),
+                subject,
+                plans: vec![plan],
+            }),
+        }
+    }
+    groups
 }
 
 /// What the cells left, in the order in which they ended.
@@ -226,10 +268,12 @@ async fn subjects(
     for (at, sample) in transcripts.into_iter().enumerate() {
         let (gate, counter) = (Arc::clone(&gate), Arc::clone(&counter));
         let (agents, compactor) = (Arc::clone(&spec.agents), Arc::clone(&seats.compactor));
+        let (cuts, depths) = (spec.cuts, spec.depths.clone());
         tasks.spawn(async move {
             let _turn = gate.acquire_owned().await.expect("the gate is never closed");
             let Sample { dataset, transcript, probes } = sample;
-            let subject = Subject::new(&dataset, transcript, counter);
+            let cuts = (cuts, &depths[..]);
+            let subject = Subject::with_cuts(&dataset, transcript, counter, cuts);
             let validation = validate(&subject, &agents, compactor.as_ref()).await;
             (at, Arc::new(subject.with_validation(validation).with_probes(probes)))
         });
@@ -244,7 +288,7 @@ async fn subjects(
 
 async fn replay_all(
     jobs: usize,
-    plans: Vec<(Arc<Subject>, Plan)>,
+    groups: Vec<Group>,
     seats: &Seats,
     folder: &mut Folder,
     observer: &dyn Observer,
@@ -252,15 +296,11 @@ async fn replay_all(
     let gate = Arc::new(Semaphore::new(jobs.max(1)));
     let mut tasks: JoinSet<Replayed> = JoinSet::new();
     let mut running: FxHashMap<Id, (CellKey, Standing)> = FxHashMap::default();
-    let mut current: Option<(Arc<Subject>, Arc<Asking>)> = None;
-    for (subject, plan) in plans {
+    let plans = groups.into_iter().flat_map(|Group { subject, asking, plans }| {
+        plans.into_iter().map(move |plan| (Arc::clone(&subject), Arc::clone(&asking), plan))
+    });
+    for (subject, asking, plan) in plans {
         let planned = (plan.key.clone(), plan.standing());
-        // The plans of a subject stand together.
-        let asking = match &current {
-            Some((asked, asking)) if Arc::ptr_eq(asked, &subject) => Arc::clone(asking),
-            _ => Arc::new(Asking::new(Arc::clone(&subject), seats.clone())),
-        };
-        current = Some((Arc::clone(&subject), Arc::clone(&asking)));
         let gate = Arc::clone(&gate);
         let compactor = compactor(seats, &subject, plan.key.replicate);
         let task = tasks.spawn(async move {
@@ -297,7 +337,7 @@ async fn replay_all(
 
 /// Who compacts in a cell: the offline stand-in counts as its transcript does,
 /// a model is asked anew at each repetition.
-fn compactor(seats: &Seats, subject: &Subject, replicate: u32) -> Arc<dyn Compactor> {
+pub(super) fn compactor(seats: &Seats, subject: &Subject, replicate: u32) -> Arc<dyn Compactor> {
     let shared = &seats.compactor;
     let own = shared.counting(&subject.recording.counter);
     let own = own.unwrap_or_else(|| Arc::clone(shared));

@@ -1,7 +1,9 @@
 //! A run to share: what was asked, expected and answered is left out, what was
 //! measured stays. No measure reads these words, so the figures are the same.
 
-use crate::model::{Answer, Cell, CellOutcome, Expectation, Judgement, TranscriptFacts, Verdict};
+use crate::model::{
+    Answer, Cell, CellOutcome, Cut, CutOutcome, Expectation, Judgement, TranscriptFacts, Verdict,
+};
 use crate::strategy::ITS_WORDS;
 
 /// Facts without questions, expected and stale values. Which kind of answer is
@@ -48,6 +50,21 @@ pub fn cell(mut cell: Cell) -> Cell {
         }
     }
     cell
+}
+
+/// A cut without answers and without the judges' sentences.
+pub fn cut(mut cut: Cut) -> Cut {
+    for row in &mut cut.rows {
+        match &mut row.outcome {
+            CutOutcome::Failed { error } => in_our_words(error),
+            CutOutcome::Done(exam) => {
+                for probe in &mut exam.probes {
+                    silence(&mut probe.answer, &mut probe.judgement);
+                }
+            }
+        }
+    }
+    cut
 }
 
 fn silence(answer: &mut Answer, judgement: &mut Judgement) {

@@ -181,6 +181,32 @@ impl Sizes {
         }
     }
 
+    /// The sizes of some of the messages, in order, as `part` holds them: those
+    /// with a text in the place of their result are counted, all else is known.
+    /// `changed` counts the changes of the preamble that hold from the start.
+    #[must_use]
+    pub fn part(
+        &self,
+        messages: &[(MessageIndex, Option<&str>)],
+        part: &Transcript,
+        changed: usize,
+        counter: &Counter,
+    ) -> Self {
+        let weights =
+            messages.iter().zip(&part.messages).map(|(&(at, replaced), message)| match replaced {
+                None => self.messages[at as usize],
+                Some(_) => Weight { tool_tokens: 0, ..Weight::of(message, counter) },
+            });
+        let (first, later) = self.preamble_changes.split_at(changed);
+        Self {
+            messages: weights.collect(),
+            preamble: first.last().copied().unwrap_or(self.preamble),
+            preamble_changes: later.to_vec(),
+            hidden_tokens: self.hidden_tokens,
+            output: messages.iter().map(|(at, _)| self.output[*at as usize]).collect(),
+        }
+    }
+
     /// Tokens of every message together.
     pub fn all_messages(&self) -> u64 {
         self.messages.iter().map(|w| w.tokens).sum()

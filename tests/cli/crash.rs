@@ -86,6 +86,8 @@ fn manifest() -> Manifest {
         tokens: "o200k".into(),
         windows: vec!["25%".into()],
         scaled: true,
+        cuts: "none".into(),
+        depths: Vec::new(),
         replicates: 1,
         transcripts: Vec::new(),
         presets: Vec::new(),
@@ -109,6 +111,8 @@ fn spec(window: &str, presets: &[&str]) -> RunSpec {
     RunSpec {
         presets: presets.iter().map(preset).collect(),
         windows: vec![window.parse::<WindowSpec>().unwrap()],
+        cuts: recap::probes::Cuts::None,
+        depths: Vec::new(),
         replicates: 1,
         seed: 1,
         scaled: true,

@@ -44,10 +44,10 @@ pub(in crate::cli) fn run(arguments: &Again) -> Result<Exit, Failure> {
     check(&loaded)?;
     let out = out(path, arguments.out.as_deref())?;
     let (judge, exchange) = arguments.seat.fill(loaded.manifest.seed)?;
-    let Loaded { manifest, mut transcripts, mut cells, calls, texts, gate: _ } = loaded;
+    let Loaded { manifest, mut transcripts, mut cells, mut cuts, calls, texts, gate: _ } = loaded;
     let at_once = arguments.seat.line.concurrency();
     let counted = Counted::new(Arc::clone(&judge), said(&cells));
-    wait(judge_again(&transcripts, &mut cells, &counted, at_once))?;
+    wait(judge_again(&transcripts, (&mut cells, &mut cuts), &counted, at_once))?;
     let (made, ended) = match &exchange {
         Some(exchange) => (exchange.calls.take(), exchange.close()?),
         None => (Vec::new(), Exit::Done),
@@ -59,9 +59,9 @@ pub(in crate::cli) fn run(arguments: &Again) -> Result<Exit, Failure> {
     cells.sort_by(|a, b| a.key.cmp(&b.key));
     let mut folder = Folder::create(&out, &manifest)?;
     report::clear(&folder)?;
-    folder.sort_journal(&transcripts, &cells, &calls)?;
+    folder.sort_journal(&transcripts, &cells, &cuts, &calls)?;
     folder.write_texts(&texts)?;
-    let measured = report::measured(manifest, transcripts, cells, calls);
+    let measured = report::measured(manifest, transcripts, (cells, cuts), calls);
     let formats: Vec<String> = format_names().into_iter().map(str::to_owned).collect();
     report::write(&folder, &measured, Some(&texts), &formats)?;
     print(&shown(&measured, &folder, arguments.json))?;

@@ -12,7 +12,6 @@
 use crate::measure::spec::{
     Asked, Basis, Direction, Parts, Pool, Sample, Spec, Support, Unit, mean,
 };
-use crate::model::ReferenceState;
 
 /// See the module.
 pub const SPEC: Spec = Spec {
@@ -29,7 +28,7 @@ pub const SPEC: Spec = Spec {
 const HALVINGS: u32 = 80;
 
 fn compute(sample: &Sample<'_>) -> Parts {
-    less_plain_recency(sample, |asked| asked.share_in(ReferenceState::Kept))
+    less_plain_recency(sample, |asked| asked.share_kept())
 }
 
 /// A mean over requests less what plain recency of the same mean size scores.

@@ -3,7 +3,6 @@
 
 use super::recency_gain::less_plain_recency;
 use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Support, Unit};
-use crate::model::ReferenceState;
 
 /// See the module.
 pub const SPEC: Spec = Spec {
@@ -17,5 +16,5 @@ pub const SPEC: Spec = Spec {
 };
 
 fn compute(sample: &Sample<'_>) -> Parts {
-    less_plain_recency(sample, |asked| asked.share(|_, state| state == ReferenceState::Kept))
+    less_plain_recency(sample, |asked| asked.share(|_, state| state.is_kept()))
 }

@@ -2,7 +2,7 @@
 //! had to remember (`measures` §4).
 
 use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Support, Unit, mean};
-use crate::model::{Reference, ReferenceState, TranscriptFacts};
+use crate::model::{Reference, TranscriptFacts};
 
 /// Tokens from `FROM` to below `TO` since the reference was last seen.
 struct Band<const FROM: u64, const TO: u64>;
@@ -30,7 +30,7 @@ impl<const FROM: u64, const TO: u64> Band<FROM, TO> {
 
     fn compute(sample: &Sample<'_>) -> Parts {
         let asked = sample.asked(Self::holds);
-        let shares = asked.iter().map(|asked| asked.share_in(ReferenceState::Kept));
+        let shares = asked.iter().map(|asked| asked.share_kept());
         Parts::one(mean(shares), "no references at this distance")
     }
 }

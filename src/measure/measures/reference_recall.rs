@@ -2,7 +2,6 @@
 //! (`measures` §4)? Kept and supported counts, over requests, then transcripts.
 
 use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Support, Unit, mean};
-use crate::model::ReferenceState;
 
 /// See the module.
 pub const SPEC: Spec = Spec {
@@ -18,7 +17,7 @@ pub const SPEC: Spec = Spec {
 /// The share at every request that asks for something, in order.
 pub fn series(sample: &Sample<'_>) -> Vec<Option<f64>> {
     let asked = sample.asked(|_| true);
-    asked.iter().map(|asked| Some(asked.share_in(ReferenceState::Kept))).collect()
+    asked.iter().map(|asked| Some(asked.share_kept())).collect()
 }
 
 fn compute(sample: &Sample<'_>) -> Parts {

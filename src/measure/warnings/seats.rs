@@ -234,7 +234,7 @@ mod tests {
     }
 
     fn run(manifest: Manifest, cells: Vec<Cell>) -> Report {
-        measure(manifest, "d".into(), vec![two()], cells)
+        measure(manifest, "d".into(), vec![two()], cells, Vec::new())
     }
 
     /// What is warned of on a run with these seats.
@@ -275,7 +275,7 @@ mod tests {
         unasked.probes.clear();
         let idle = cell("s", "x").sent(&[1_000, 500]).build();
         let manifest = seated("offline", "offline", "openai/j");
-        let report = measure(manifest, "d".into(), vec![unasked], vec![idle]);
+        let report = measure(manifest, "d".into(), vec![unasked], vec![idle], Vec::new());
         assert!(!says(&report.warnings, "calibrated"), "{:?}", report.warnings);
     }
 
@@ -376,7 +376,7 @@ mod tests {
             row.judgement.verdict = Verdict::Unscored(reason);
         }
         let manifest = seated("offline", "openai/a", "openai/j");
-        let report = measure(manifest, "d".into(), vec![builder.build()], vec![cell]);
+        let report = measure(manifest, "d".into(), vec![builder.build()], vec![cell], Vec::new());
         let told: Vec<&String> =
             report.warnings.iter().filter(|w| w.contains("not graded")).collect::<Vec<_>>();
         assert_eq!(told.len(), 6, "{told:?}");

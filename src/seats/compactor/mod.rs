@@ -3,6 +3,7 @@
 mod cues;
 mod files;
 pub(crate) mod llm;
+mod null;
 mod offline;
 mod or_else;
 mod pool;
@@ -10,6 +11,7 @@ mod shapes;
 mod units;
 
 pub use llm::Llm;
+pub use null::Null;
 pub use offline::Offline;
 pub use or_else::OrElse;
 

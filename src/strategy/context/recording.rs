@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::model::{Calibration, Call, CallId, MessageIndex, TokensSource, Transcript};
+use crate::model::{
+    Calibration, Call, CallId, MessageIndex, PreambleChange, RecordedCompaction, TokensSource,
+    Transcript,
+};
 use crate::tokens::{Counter, Sizes, calibrate};
 
 /// What a context shares with every other context of its transcript.
@@ -34,10 +37,7 @@ impl Recording {
         let calibration = calibrate(&transcript, &exact, &counter).map(Arc::new);
         let calibrates = calibration.as_ref().is_some_and(|known| counter.calibrates(known));
         let calls = Arc::new(transcript.calls());
-        let by_result = (0u32..)
-            .zip(calls.iter())
-            .filter_map(|(at, call)| call.result.map(|result| (result, CallId(at))));
-        let call_of_result = Arc::new(by_result.collect());
+        let call_of_result = Arc::new(by_result(&calls));
         let plain = Self {
             transcript,
             sizes: Arc::clone(&exact),
@@ -63,6 +63,53 @@ impl Recording {
         self
     }
 
+    /// A recording of some of the messages, in order, each with the text that
+    /// stands for its result where that is not as recorded. Nothing is counted
+    /// again but those texts. `compactions` are in the numbers of the part.
+    #[must_use]
+    pub fn part(
+        &self,
+        messages: &[(MessageIndex, Option<&str>)],
+        compactions: Vec<RecordedCompaction>,
+    ) -> Self {
+        let whole = &*self.transcript;
+        let first = messages.first().map_or(0, |(message, _)| *message);
+        let (changed, later) = whole
+            .preamble_changes
+            .split_at(whole.preamble_changes.partition_point(|change| change.before <= first));
+        let mut preamble = whole.preamble.clone();
+        if let Some(change) = changed.last() {
+            preamble.system.clone_from(&change.system);
+        }
+        let place = |message| messages.partition_point(|(other, _)| *other < message) as u32;
+        let changes = later.iter().map(|c| PreambleChange { before: place(c.before), ..c.clone() });
+        let said = messages.iter().map(|&(at, result)| {
+            let mut message = whole.messages[at as usize].clone();
+            result.into_iter().for_each(|text| message.replace_result(text));
+            message
+        });
+        let transcript = Arc::new(Transcript {
+            id: whole.id.clone(),
+            preamble,
+            messages: said.collect(),
+            preamble_changes: changes.collect(),
+            compactions,
+            model: whole.model.clone(),
+            project: whole.project.clone(),
+            metadata: whole.metadata.clone(),
+            ..Transcript::default()
+        });
+        let part = |sizes: &Sizes| {
+            Arc::new(sizes.part(messages, &transcript, changed.len(), &self.counter))
+        };
+        let sizes = part(&self.sizes);
+        let same = Arc::ptr_eq(&self.sizes, &self.exact);
+        let exact = if same { Arc::clone(&sizes) } else { part(&self.exact) };
+        let calls = Arc::new(transcript.calls());
+        let call_of_result = Arc::new(by_result(&calls));
+        Self { transcript, sizes, exact, calls, call_of_result, ..self.clone() }
+    }
+
     /// The calls that an assistant message makes, in order.
     pub fn calls_in(&self, message: MessageIndex) -> &[Call] {
         let from = self.calls.partition_point(|c| c.message < message);
@@ -74,4 +121,10 @@ impl Recording {
     pub fn call_of(&self, message: MessageIndex) -> Option<CallId> {
         self.call_of_result.get(&message).copied()
     }
+}
+
+/// The calls by the messages that answer them.
+fn by_result(calls: &[Call]) -> BTreeMap<MessageIndex, CallId> {
+    let answered = (0u32..).zip(calls);
+    answered.filter_map(|(at, call)| call.result.map(|result| (result, CallId(at)))).collect()
 }

@@ -152,6 +152,14 @@ impl Preset {
         parameters
     }
 
+    /// The trigger of a stage in the numbers of a window.
+    ///
+    /// # Panics
+    /// If it has no such stage.
+    pub fn trigger(&self, stage: usize, window: u64, scaled: bool) -> When {
+        scale_when(&self.stages[stage].when, self.scale(window, scaled))
+    }
+
     /// The triggers in the numbers of a window, and a fresh mechanism each.
     /// The error's place is the stage; a preset knows no file.
     pub fn build(&self, window: u64, scaled: bool) -> Result<Vec<BuiltStage>, PresetError> {

@@ -154,6 +154,12 @@ pub struct PresetError {
 }
 
 impl Preset {
+    /// The same as a control of another name.
+    #[must_use]
+    pub fn control_named(&self, name: String) -> Self {
+        Self { name, control: true, ..self.clone() }
+    }
+
     /// The prompts that it names, by file.
     pub fn prompts(&self) -> impl Iterator<Item = (&str, &str)> {
         self.prompts.iter().map(|(name, text)| (name.as_str(), text.as_str()))

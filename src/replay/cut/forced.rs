@@ -1,0 +1,162 @@
+//! Depth 1: everything arrives uncompressed, and then a preset compacts
+//! whatever its trigger says (`cuts` §1).
+
+use crate::model::{MessageIndex, RequestRow};
+use crate::replay::loss::Changes;
+use crate::replay::session::Session;
+use crate::strategy::{At, Gauge, Of, Preset, When};
+use crate::tokens::Reported;
+
+/// Whether a trigger is about the size of a context, so that it can be taken to
+/// be reached. What a user says, the clock and the vendor's own compactions
+/// are not.
+fn is_about_size(when: &When) -> bool {
+    matches!(
+        when,
+        When::Always
+            | When::Above { .. }
+            | When::AboveReserve { .. }
+            | When::ToolTokens(_)
+            | When::Messages(_)
+    )
+}
+
+/// Stages that may be forced, by position.
+pub(super) fn forceable(preset: &Preset) -> Vec<usize> {
+    let stages = preset.stages.iter().enumerate();
+    let may = stages.filter(|(_, stage)| stage.at != At::Open && is_about_size(&stage.when));
+    may.map(|(number, _)| number).collect()
+}
+
+/// Windows beyond this are none that anybody offers.
+const LARGEST: u64 = 1 << 32;
+
+/// The window at which a stage's trigger has just been reached by a context of
+/// so many tokens: the largest at which it fires. A trigger that is no share of
+/// the window has none: the window is then as large as the context.
+pub(super) fn window(preset: &Preset, stage: usize, scaled: bool, tokens: u64) -> u64 {
+    let fires = |window: u64| {
+        let threshold = threshold(preset, stage, scaled, window);
+        threshold.is_some_and(|threshold| tokens > threshold)
+    };
+    if fires(LARGEST) || !fires(1) {
+        return tokens;
+    }
+    let (mut fires_at, mut does_not) = (1, LARGEST);
+    while does_not - fires_at > 1 {
+        let middle = fires_at + (does_not - fires_at) / 2;
+        if fires(middle) { fires_at = middle } else { does_not = middle }
+    }
+    fires_at
+}
+
+/// Tokens above which a stage fires at a window; `None` where it does not go by
+/// them.
+fn threshold(preset: &Preset, stage: usize, scaled: bool, window: u64) -> Option<u64> {
+    let when = preset.trigger(stage, window, scaled);
+    let share = |of: Of, share: f64| {
+        let whole = match of {
+            Of::Window => window,
+            Of::Budget => preset.budget_tokens(window),
+            Of::Usable => preset.usable(window),
+        };
+        (whole as f64 * share) as u64
+    };
+    match when {
+        When::Above { of, share: part, and_over, .. } => Some(share(of, part).max(and_over)),
+        When::AboveReserve { reserve } => Some(window.saturating_sub(reserve)),
+        _ => None,
+    }
+}
+
+impl Session<'_> {
+    /// Lets the first messages arrive as if nothing had ever been compacted.
+    /// The last request among them is sent, so that the cache is as warm as it
+    /// would be.
+    pub(super) async fn arrive_uncompacted(
+        &mut self,
+        messages: MessageIndex,
+    ) -> Result<(), String> {
+        self.open_stages().await?;
+        let recording = &self.subject.recording;
+        let all = &recording.transcript.messages[..messages as usize];
+        let last = all.iter().rposition(|message| message.is_request());
+        for (at, message) in all.iter().enumerate() {
+            let number = at as MessageIndex;
+            self.context.enter(number);
+            if message.is_request() {
+                self.pass(number, Some(at) == last);
+            }
+            self.context.append();
+            self.arrived += recording.sizes.messages[at].tokens;
+            self.pairs.look_again(&self.context, [number]);
+        }
+        self.observe();
+        Ok(())
+    }
+
+    /// Goes past a request that every preset sends alike.
+    fn pass(&mut self, message: MessageIndex, sent: bool) {
+        let weight = self.context.weight();
+        let output = self.subject.recording.sizes.output[message as usize];
+        let facts = &self.subject.facts.requests[self.requests.len()];
+        if sent {
+            self.biller.request(&mut self.context, facts, None);
+        } else {
+            self.biller.skip();
+        }
+        self.arrived = 0;
+        self.requests.push(RequestRow {
+            tokens_sent: weight.tokens,
+            estimated: None,
+            messages: self.context.message_count(),
+            overflow: false,
+            valid: true,
+            common_prefix: 0,
+            cache_break: false,
+        });
+        self.reported = Some(Reported { input: weight.tokens, output });
+    }
+
+    /// Looks at every stage in order, each by its own trigger, and takes that of
+    /// one to be reached unless the context was changed before. Says whether
+    /// anything changed it, or a model was called for it.
+    pub(super) async fn force(&mut self, forced: Option<usize>) -> Result<bool, String> {
+        let seen = self.context.seen_count();
+        let timeline = &self.subject.timeline;
+        self.now = timeline.at(seen.saturating_sub(1));
+        self.context.enter(seen);
+        let compactions = &self.subject.recording.transcript.compactions;
+        self.recorded = compactions.iter().find(|compaction| compaction.after == seen);
+        self.prepare()?;
+        let mut acted = false;
+        for number in 0..self.stages.len() {
+            if self.stages[number].stage.at == At::Open {
+                continue;
+            }
+            let before = self.context.weight();
+            self.context.begin_stage(number as u32);
+            self.adjust_reported(before);
+            let mut gauge = self.gauge();
+            if Some(number) == forced && !acted {
+                self.reach(number, &mut gauge);
+            } else if !self.stages[number].when.holds(&gauge) {
+                continue;
+            }
+            let ran = self.run(number, &gauge).await?;
+            let changes = self.observe();
+            acted |= changes != Changes::default() || !ran.calls.is_empty();
+            self.keep(ran, changes);
+        }
+        Ok(acted)
+    }
+
+    /// Takes the trigger of a stage to be reached: what the preset believes is
+    /// just above it.
+    fn reach(&self, number: usize, gauge: &mut Gauge<'_>) {
+        let threshold = threshold(&self.plan.preset, number, self.plan.scaled, self.window);
+        let least = threshold.unwrap_or(0) + 1;
+        let believed = gauge.believed.unwrap_or(self.context.weight().tokens);
+        gauge.believed = Some(believed.max(least));
+    }
+}

@@ -1,0 +1,229 @@
+//! A preset at a cut: a compaction is made to happen at a place of a
+//! recording, and what the recorded agent used next is looked for in what is
+//! sent from there on (`cuts` §1 and §2).
+//!
+//! One file each: the part of the transcript that is looked at ([`part`]),
+//! depth 1 ([`forced`]), what it costs ([`money`]), and searching for what is
+//! lost ([`recovered`]).
+
+mod forced;
+mod money;
+mod part;
+mod recovered;
+
+use std::collections::BTreeMap;
+
+pub use money::Baseline;
+pub use part::Part;
+
+use super::plan::Plan;
+use super::probed::Probed;
+use super::session::Session;
+use crate::model::{
+    CutExam, LatencySource, NULL, ReferenceOutcome, ReferenceState, Snapshot, Standing,
+};
+use crate::strategy::Compactor;
+use recovered::Searcher;
+
+/// Fewest tokens that a window leaves for messages (`semantics` 10).
+const LEAST_FOR_MESSAGES: u64 = 2_000;
+
+/// What a preset did at a cut.
+#[derive(Clone, Debug)]
+pub struct Examined {
+    /// What is kept of it; its probes are still to be asked.
+    pub exam: CutExam,
+    /// Texts that were written, by hash.
+    pub texts: BTreeMap<String, String>,
+    /// Probes that wait to be asked, in the transcript's numbers.
+    pub probed: Vec<Probed>,
+    /// What the requests behind the cut cost each payer.
+    pub baseline: Baseline,
+}
+
+/// Examines a preset at a cut and a depth. `without` is what the requests
+/// behind it cost uncompressed; `None` where that is being found out.
+///
+/// The plan's window is not used: the cut has its own.
+///
+/// # Errors
+/// Why the preset stopped, in a sentence.
+pub async fn examine(
+    part: &Part,
+    plan: &Plan,
+    depth: u32,
+    compactor: &dyn Compactor,
+    without: Option<&Baseline>,
+) -> Result<Examined, String> {
+    match depth {
+        0 | 1 => first_compaction(part, plan, compactor, without).await,
+        _ => long_session(part, plan, depth, compactor, without).await,
+    }
+}
+
+/// Depth 1: the first stage that can act does, at the window at which its
+/// trigger has just been reached. Where none can at its own, each is tried at a
+/// window as large as the context; where none can there, nothing is compacted.
+async fn first_compaction(
+    part: &Part,
+    plan: &Plan,
+    compactor: &dyn Compactor,
+    without: Option<&Baseline>,
+) -> Result<Examined, String> {
+    let sizes = &part.subject.recording.sizes;
+    let material = &sizes.messages[..part.material as usize];
+    let tokens = sizes.preamble_tokens() + material.iter().map(|w| w.tokens).sum::<u64>();
+    let stages = forced::forceable(&plan.preset);
+    let own =
+        |&stage: &usize| (forced::window(&plan.preset, stage, plan.scaled, tokens), Some(stage));
+    let mut tries: Vec<(u64, Option<usize>)> = stages.iter().map(own).collect();
+    tries.extend(stages.iter().map(|&stage| (tokens, Some(stage))));
+    tries.dedup();
+    if tries.is_empty() {
+        tries.push((tokens, None));
+    }
+    for (at, &(window, stage)) in tries.iter().enumerate() {
+        let plan = Plan { window, ..plan.clone() };
+        let mut session = Session::open(&part.subject, &plan, compactor)?;
+        let acted = async {
+            session.arrive_uncompacted(part.material).await?;
+            session.force(stage).await
+        };
+        let acted = acted.await;
+        if matches!(acted, Ok(false)) && at + 1 < tries.len() {
+            session.close().await;
+            continue;
+        }
+        let run = match acted {
+            Ok(_) if part.material == part.first_message() => {
+                session.request(part.material).and_then(|()| session.behind(part))
+            }
+            Ok(_) => session.run_to_request(part.first).await.and_then(|_| session.behind(part)),
+            Err(error) => Err(error),
+        };
+        return finished(part, &plan, session, run, without, 1).await;
+    }
+    unreachable!("the last try is never passed over")
+}
+
+/// A greater depth: the material is replayed from its beginning at a window
+/// that many times smaller, with the preamble and the largest answer beside it
+/// (`semantics` 10), so that losses add up.
+async fn long_session(
+    part: &Part,
+    plan: &Plan,
+    depth: u32,
+    compactor: &dyn Compactor,
+    without: Option<&Baseline>,
+) -> Result<Examined, String> {
+    let sizes = &part.subject.recording.sizes;
+    let material = &sizes.messages[..part.material as usize];
+    let tokens: u64 = material.iter().map(|weight| weight.tokens).sum();
+    let share = (tokens / u64::from(depth)).max(LEAST_FOR_MESSAGES);
+    let window = sizes.preamble_tokens() + sizes.largest_output() + share;
+    let plan = Plan { window, ..plan.clone() };
+    let mut session = Session::open(&part.subject, &plan, compactor)?;
+    let run = session.run_to_request(part.first).await.and_then(|_| session.behind(part));
+    finished(part, &plan, session, run, without, depth).await
+}
+
+/// What stands right behind a cut.
+struct Behind {
+    tokens_after: u64,
+    compactions: u32,
+    cpu_ms: f64,
+    blocking_ms: Option<f64>,
+    latency_source: Option<LatencySource>,
+    texts: Vec<String>,
+    /// Compactions that had begun.
+    begun: u32,
+}
+
+impl Session<'_> {
+    /// Looks at a session that has just sent its first request behind a cut.
+    fn behind(&mut self, part: &Part) -> Result<Behind, String> {
+        let sent = self.requests.get(part.first as usize).map(|request| request.tokens_sent);
+        let rows = || self.compactions.iter().map(|(_, row)| row);
+        let waits = rows().filter(|row| !row.background).filter_map(|row| row.latency_ms);
+        let waits: Vec<f64> = waits.collect();
+        Ok(Behind {
+            tokens_after: sent.ok_or("the recording ends before the cut")?,
+            compactions: self.compactions.len() as u32,
+            cpu_ms: self.cpu_ms,
+            blocking_ms: (!waits.is_empty()).then(|| waits.iter().sum()),
+            latency_source: rows().find_map(|row| row.latency_source),
+            texts: rows().flat_map(|row| row.texts.iter().cloned()).collect(),
+            begun: self.begun,
+        })
+    }
+}
+
+/// Goes on to the last request of the part and puts together what was seen.
+async fn finished(
+    part: &Part,
+    plan: &Plan,
+    mut session: Session<'_>,
+    behind: Result<Behind, String>,
+    without: Option<&Baseline>,
+    depth: u32,
+) -> Result<Examined, String> {
+    let mut searcher = Searcher::new(part, plan.preset.recovery);
+    let followed = match behind {
+        Ok(behind) => follow(part, &mut session, &mut searcher).await.map(|()| behind),
+        Err(error) => Err(error),
+    };
+    session.close().await;
+    let behind = followed?;
+    let is_null = plan.key.strategy.starts_with(NULL);
+    let exempt = plan.standing() == Standing::Control && !is_null;
+    let (rows, texts, probed) = session.finish();
+    let refused = |outcome: &ReferenceOutcome| {
+        let request = part.subject.facts.exam.references[outcome.reference as usize].request;
+        depth > 1 && !exempt && rows.requests[request as usize].overflow
+    };
+    let states = rows.references.iter().map(|outcome| match outcome.state {
+        _ if refused(outcome) => ReferenceState::Lost,
+        ReferenceState::Lost if searcher.found(outcome.reference) => ReferenceState::Recovered,
+        state => state,
+    });
+    let states = states.collect();
+    let over = rows.references.iter().filter(|outcome| refused(outcome));
+    let over = over.map(|outcome| outcome.reference).collect();
+    let (bills, baseline) = money::bills(part, plan, &rows, behind.begun, without);
+    let mut kept = BTreeMap::new();
+    let mut snapshots = rows.snapshots.into_iter();
+    let snapshot: Option<Snapshot> =
+        snapshots.next().map(|snapshot| part.whole(snapshot, &mut kept));
+    let probed = probed.into_iter().map(|p| Probed { probe: part.probe(p.probe), ..p }).collect();
+    kept.extend(texts);
+    let exam = CutExam {
+        window: plan.window,
+        tokens_after: behind.tokens_after,
+        compactions: behind.compactions,
+        states,
+        refused: over,
+        cpu_ms: behind.cpu_ms,
+        blocking_ms: behind.blocking_ms,
+        latency_source: behind.latency_source,
+        bills,
+        texts: behind.texts,
+        snapshot,
+        probes: Vec::new(),
+    };
+    Ok(Examined { exam, texts: kept, probed, baseline })
+}
+
+/// Goes on from the first request behind the cut to the last of the part.
+async fn follow(
+    part: &Part,
+    session: &mut Session<'_>,
+    searcher: &mut Searcher<'_>,
+) -> Result<(), String> {
+    searcher.search(session);
+    for message in part.first_message()..part.length() - 1 {
+        session.arrive(message).await?;
+        session.prepare_next(message + 1).await?;
+        searcher.search(session);
+    }
+    Ok(())
+}

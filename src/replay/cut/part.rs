@@ -1,0 +1,247 @@
+//! The part of a transcript that a cut looks at: its material and the requests
+//! behind it. Every preset and depth shares it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::model::{
+    Cut, Exam, FactAtStake, MessageIndex, Part as Stretch, ProbeFacts, RecordedCompaction,
+    Reference, RequestFacts, Snapshot, TranscriptFacts,
+};
+use crate::probes::{Place, Survival};
+use crate::replay::Subject;
+use crate::replay::subject::text_hash;
+
+/// What stands in the place of a result that the recorded agent had cleared:
+/// what Claude Code writes.
+const CLEARED: &str = "[Old tool result content cleared]";
+
+/// The part of a transcript that a cut looks at.
+#[derive(Debug)]
+pub struct Part {
+    /// Its messages as a transcript of their own, with the facts at stake as
+    /// its references.
+    pub(super) subject: Subject,
+    /// Messages of the material: the first of the part.
+    pub(super) material: MessageIndex,
+    /// Ordinal within the part of the first request behind the cut.
+    pub(super) first: u32,
+    /// The part's messages as the transcript numbers them.
+    messages: Vec<MessageIndex>,
+    /// Which of them were cleared, by their number within the part.
+    cleared: Vec<bool>,
+    /// The part's probes as the transcript numbers them.
+    probes: Vec<u32>,
+    /// Ordinal of the first request behind the cut within the transcript.
+    request: u32,
+}
+
+impl Part {
+    /// Takes the part out of a transcript. `facts` is what is at stake, in the
+    /// transcript's numbers; `probes` are those that are put at this cut, by
+    /// their position among the transcript's.
+    pub fn new(whole: &Subject, place: &Place, facts: &[Reference], probes: &[u32]) -> Self {
+        let kept = place.material.iter().map(|kept| (kept.message, kept.cleared));
+        let taken: Vec<(MessageIndex, bool)> =
+            kept.chain((place.from..=place.last).map(|message| (message, false))).collect();
+        let messages: Vec<MessageIndex> = taken.iter().map(|(message, _)| *message).collect();
+        let cleared: Vec<bool> = taken.iter().map(|(_, cleared)| *cleared).collect();
+        let numbers = Numbers(&messages);
+        let material = place.material.len() as MessageIndex;
+        let texts: Vec<(MessageIndex, Option<&str>)> =
+            taken.iter().map(|&(at, cleared)| (at, cleared.then_some(CLEARED))).collect();
+        let all = &whole.recording.transcript.compactions;
+        let compactions = place.recorded.map(|at| numbers.compaction(&all[at], material));
+        let recording = whole.recording.part(&texts, compactions.into_iter().collect());
+        let requests = numbers.requests(&whole.facts.requests);
+        let first = requests.partition_point(|request| request.message < material) as u32;
+        let exam = Exam {
+            references: facts.iter().map(|f| numbers.reference(f, first, place.request)).collect(),
+            did_without: 0,
+        };
+        let survival = Survival::new(&recording.transcript, &exam);
+        let asked = probes.iter().map(|&at| &whole.facts.probes[at as usize]);
+        let facts = TranscriptFacts {
+            messages: messages.iter().map(|&m| whole.facts.messages[m as usize].clone()).collect(),
+            requests,
+            exam,
+            probes: asked.map(|probe| numbers.probe(probe, first)).collect(),
+            dataset: whole.facts.dataset.clone(),
+            transcript: whole.facts.transcript.clone(),
+            cluster: whole.facts.cluster.clone(),
+            preamble_tokens: recording.sizes.preamble_tokens(),
+            hidden_tokens: recording.sizes.hidden_tokens,
+            recorded_compactions: recording.transcript.compactions.len() as u32,
+            model: whole.facts.model.clone(),
+            tokens_source: whole.facts.tokens_source,
+            calibration: whole.facts.calibration.clone(),
+            validation: None,
+            clock_modelled: whole.facts.clock_modelled,
+            sidechains: Vec::new(),
+            left_out: Vec::new(),
+            no_cut: None,
+        };
+        let subject = Subject {
+            timeline: Arc::new(whole.timeline.part(messages.iter().copied())),
+            recording,
+            survival,
+            facts: Arc::new(facts),
+            texts: Arc::default(),
+            cuts: Arc::default(),
+        };
+        let probes = probes.to_vec();
+        Part { subject, material, first, messages, cleared, probes, request: place.request }
+    }
+
+    /// What no preset changes, as it is kept.
+    pub fn cut(&self, place: &Place, facts: &[Reference]) -> Cut {
+        let sizes = &self.subject.recording.sizes;
+        let of_material = &sizes.messages[..self.material as usize];
+        let between = &sizes.messages[self.material as usize..self.first_message() as usize];
+        let preamble = sizes.preamble_tokens();
+        let tokens =
+            |weights: &[crate::tokens::Weight]| weights.iter().map(|w| w.tokens).sum::<u64>();
+        Cut {
+            dataset: self.subject.facts.dataset.clone(),
+            transcript: self.subject.facts.transcript.clone(),
+            request: place.request,
+            recorded: place.recorded.is_some(),
+            requests: place.requests,
+            messages: self.material,
+            tokens_before: preamble + tokens(of_material) + tokens(between),
+            preamble_tokens: preamble,
+            facts: facts.iter().map(|fact| self.fact(fact, of_material)).collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    fn fact(&self, fact: &Reference, material: &[crate::tokens::Weight]) -> FactAtStake {
+        let from = self.messages.partition_point(|&message| message < fact.last_seen);
+        FactAtStake {
+            request: fact.request,
+            text: fact.text.clone(),
+            class: fact.class,
+            last_seen: fact.last_seen,
+            newest_tokens: material[from..].iter().map(|weight| weight.tokens).sum(),
+            refetch: fact.refetch,
+            reread: fact.reread,
+        }
+    }
+
+    /// The assistant message that the first request behind the cut produced.
+    pub(super) fn first_message(&self) -> MessageIndex {
+        self.subject.facts.requests[self.first as usize].message
+    }
+
+    /// How many messages it has.
+    pub(super) fn length(&self) -> MessageIndex {
+        self.messages.len() as MessageIndex
+    }
+
+    /// A probe as the transcript numbers it.
+    pub(super) fn probe(&self, number: u32) -> u32 {
+        self.probes[number as usize]
+    }
+
+    /// A snapshot in the transcript's numbers. Results that were cleared are
+    /// edited messages there; their text is put among `texts`.
+    pub(super) fn whole(
+        &self,
+        snapshot: Snapshot,
+        texts: &mut BTreeMap<String, String>,
+    ) -> Snapshot {
+        let mut parts: Vec<Stretch> = Vec::new();
+        for part in snapshot.parts {
+            match part {
+                Stretch::Messages { from, to } => {
+                    for at in from..to {
+                        self.message(at, &mut parts, texts);
+                    }
+                }
+                Stretch::Edited { message, text } => {
+                    let message = self.messages[message as usize];
+                    parts.push(Stretch::Edited { message, text });
+                }
+                written @ Stretch::Written { .. } => parts.push(written),
+            }
+        }
+        Snapshot { request: self.request, parts, ..snapshot }
+    }
+
+    fn message(
+        &self,
+        at: MessageIndex,
+        parts: &mut Vec<Stretch>,
+        texts: &mut BTreeMap<String, String>,
+    ) {
+        let message = self.messages[at as usize];
+        if self.cleared[at as usize] {
+            let text = self.subject.recording.transcript.messages[at as usize].sent();
+            let hash = text_hash(&text);
+            texts.insert(hash.clone(), text);
+            return parts.push(Stretch::Edited { message, text: hash });
+        }
+        match parts.last_mut() {
+            Some(Stretch::Messages { to, .. }) if *to == message => *to += 1,
+            _ => parts.push(Stretch::Messages { from: message, to: message + 1 }),
+        }
+    }
+}
+
+/// From the transcript's numbers to those of the part.
+struct Numbers<'a>(&'a [MessageIndex]);
+
+impl Numbers<'_> {
+    /// Messages of the part before one of the transcript.
+    fn before(&self, message: MessageIndex) -> MessageIndex {
+        self.0.partition_point(|&other| other < message) as MessageIndex
+    }
+
+    fn has(&self, message: MessageIndex) -> bool {
+        self.0.binary_search(&message).is_ok()
+    }
+
+    fn all(&self, messages: &[MessageIndex]) -> Vec<MessageIndex> {
+        messages.iter().filter(|&&m| self.has(m)).map(|&m| self.before(m)).collect()
+    }
+
+    fn requests(&self, whole: &[RequestFacts]) -> Vec<RequestFacts> {
+        let kept = whole.iter().filter(|request| self.has(request.message));
+        kept.map(|request| RequestFacts { message: self.before(request.message), ..*request })
+            .collect()
+    }
+
+    /// A fact, whose request is behind the cut.
+    fn reference(&self, fact: &Reference, first: u32, request: u32) -> Reference {
+        Reference {
+            request: first + fact.request - request,
+            last_seen: self.before(fact.last_seen),
+            sources: self.all(&fact.sources),
+            refetch: fact.refetch.map(|at| self.before(at)),
+            ..fact.clone()
+        }
+    }
+
+    fn probe(&self, probe: &ProbeFacts, first: u32) -> ProbeFacts {
+        ProbeFacts { request: first, evidence: self.all(&probe.evidence), ..probe.clone() }
+    }
+
+    /// A recorded compaction behind the material.
+    fn compaction(
+        &self,
+        compaction: &RecordedCompaction,
+        material: MessageIndex,
+    ) -> RecordedCompaction {
+        use crate::model::Piece;
+        let pieces = compaction.pieces.iter().filter_map(|piece| match piece {
+            Piece::Message(at) => self.has(*at).then(|| Piece::Message(self.before(*at))),
+            text @ Piece::Text { .. } => Some(text.clone()),
+        });
+        RecordedCompaction {
+            after: material,
+            kept_from: self.before(compaction.kept_from),
+            pieces: pieces.collect(),
+            ..compaction.clone()
+        }
+    }
+}

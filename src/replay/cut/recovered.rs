@@ -1,0 +1,114 @@
+//! What is lost behind a cut and found again by the preset's own search: the
+//! harness asks for the words that stood beside it, never for itself
+//! (`cuts` §2).
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::part::Part;
+use crate::model::{Message, MessageIndex, ReferenceOutcome, ReferenceState, Role};
+use crate::replay::session::Session;
+use crate::strategy::{Archived, ArchivedSession, Channel, ClosedSession, RecoverySpec};
+
+/// Searches for lost facts, request by request.
+pub(super) struct Searcher<'a> {
+    part: &'a Part,
+    channel: Option<&'static RecoverySpec>,
+    /// Every message of the part, as a search gives it back; made when first
+    /// needed.
+    archive: Vec<Archived>,
+    /// Outcomes that were looked at.
+    looked: usize,
+    found: BTreeSet<u32>,
+}
+
+impl<'a> Searcher<'a> {
+    pub(super) fn new(part: &'a Part, channel: Option<&'static RecoverySpec>) -> Self {
+        Searcher { part, channel, archive: Vec::new(), looked: 0, found: BTreeSet::new() }
+    }
+
+    /// Whether a fact was found.
+    pub(super) fn found(&self, fact: u32) -> bool {
+        self.found.contains(&fact)
+    }
+
+    /// Searches for what the newest requests lack.
+    pub(super) fn search(&mut self, session: &Session<'_>) {
+        let new = &session.references[self.looked..];
+        self.looked = session.references.len();
+        let lost = |outcome: &&ReferenceOutcome| outcome.state == ReferenceState::Lost;
+        let lost: Vec<u32> = new.iter().filter(lost).map(|outcome| outcome.reference).collect();
+        let Some(spec) = self.channel.filter(|_| !lost.is_empty()) else { return };
+        if self.archive.is_empty() {
+            self.archive = archive(self.part);
+        }
+        let closed = session.shared.closed_sessions();
+        let sessions: Vec<ArchivedSession> = closed.iter().map(closed_session).collect();
+        let past = &self.archive[..session.context().seen_count() as usize];
+        let channel = Channel::new(spec, past).with_sessions(&sessions);
+        let found = lost.into_iter().filter(|&fact| finds(self.part, &channel, fact));
+        let found: Vec<u32> = found.collect();
+        self.found.extend(found);
+    }
+}
+
+/// Whether a search for the words beside a fact gives a text that holds it.
+fn finds(part: &Part, channel: &Channel<'_>, fact: u32) -> bool {
+    let Some(tool) = channel.tools().first() else { return false };
+    let words = spelt(part, fact);
+    let queries = if channel.recovery().takes_questions() { vec![words.join(" ")] } else { words };
+    let holds = |hit: &&Archived| part.subject.survival.is_in(fact as usize, &hit.content);
+    queries.iter().any(|query| channel.call(tool.name, query).iter().any(|hit| holds(hit)))
+}
+
+/// The words that stood beside a fact where it was last said, as they are spelt
+/// there: searches tell upper and lower case apart.
+fn spelt(part: &Part, fact: u32) -> Vec<String> {
+    let reference = &part.subject.facts.exam.references[fact as usize];
+    let transcript = &part.subject.recording.transcript;
+    let source = transcript.messages[reference.last_seen as usize].sent();
+    let words = || source.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    let as_spelt = |lower: &String| {
+        let found = words().find(|word| word.to_lowercase() == *lower);
+        found.unwrap_or(lower).to_owned()
+    };
+    reference.support.iter().map(as_spelt).collect()
+}
+
+/// The part's messages as a search gives them back.
+fn archive(part: &Part) -> Vec<Archived> {
+    let recording = &part.subject.recording;
+    let known = recording.transcript.messages.iter().zip(&part.subject.facts.messages);
+    let archived = (0..).zip(known).map(|(message, (recorded, facts))| Archived {
+        message,
+        role: facts.role,
+        source: facts.tool.as_deref().map(Arc::from),
+        content: recorded.sent().into(),
+        reasoning: thought(recorded),
+        broadcast: recorded.broadcast,
+        at: facts.at,
+        tokens: facts.tokens,
+    });
+    archived.collect()
+}
+
+fn thought(message: &Message) -> Option<Arc<str>> {
+    let text = message.reasoning();
+    (!text.is_empty()).then(|| text.into())
+}
+
+/// A closed session as a search gives it back.
+fn closed_session(closed: &ClosedSession) -> ArchivedSession {
+    let first: MessageIndex = closed.spans.first().map_or(0, |span| span.0);
+    let summary = Archived {
+        message: first,
+        role: Role::User,
+        source: Some(format!("summary of session {}", closed.id).into()),
+        content: closed.summary.as_str().into(),
+        reasoning: None,
+        broadcast: false,
+        at: None,
+        tokens: 0,
+    };
+    ArchivedSession { summary, spans: closed.spans.clone() }
+}

@@ -1,0 +1,247 @@
+//! Examines every preset at every cut, the presets of a cut side by side: they
+//! share its part of the transcript, which is dropped behind them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use super::asking::Asking;
+use super::folder::Folder;
+use super::observer::{Event, Observer};
+use super::pool::{RunError, Seats, compactor};
+use crate::model::{
+    Cell, CellKey, CellOutcome, CellRows, Cut, CutOutcome, CutRow, NULL, ProbeFacts, Standing,
+};
+use crate::replay::{Baseline, Examined, Part, Plan, Subject, examine};
+use crate::seats::compactor::Null;
+use crate::strategy::{AskedFrom, builtin};
+
+/// What the cuts of a run left.
+#[derive(Default)]
+pub(super) struct CutUp {
+    pub cuts: Vec<Cut>,
+    pub texts: BTreeMap<String, String>,
+}
+
+/// Every cut of a subject, with the plans of one of its windows: a cut has a
+/// window of its own.
+pub(super) struct Cutting {
+    pub subject: Arc<Subject>,
+    pub asking: Arc<Asking>,
+    plans: Vec<Plan>,
+    asked: Vec<Vec<(u32, u32)>>,
+}
+
+/// The control that is examined first: what is paid without any compaction.
+const BASELINE: &str = "full";
+
+impl Cutting {
+    /// The presets of a subject's plans, each with its null where a model
+    /// writes text for it.
+    pub fn new(subject: &Arc<Subject>, asking: &Arc<Asking>, plans: &[Plan]) -> Self {
+        let first = plans.first().map(|plan| plan.key.window.clone());
+        let of_one = plans.iter().filter(|plan| Some(&plan.key.window) == first.as_ref());
+        let examined = of_one.filter(|plan| plan.preset.asked_from == AskedFrom::Context);
+        let with_nulls = examined.flat_map(|plan| [Some(plan.clone()), null(plan)]);
+        Cutting {
+            subject: Arc::clone(subject),
+            asking: Arc::clone(asking),
+            plans: with_nulls.flatten().collect(),
+            asked: asked(subject),
+        }
+    }
+
+    /// How many cuts there are.
+    pub fn count(&self) -> usize {
+        self.subject.cuts.len()
+    }
+
+    /// Examines every preset at one cut.
+    async fn cut(&self, at: usize, seats: &Seats) -> (Cut, BTreeMap<String, String>) {
+        let (place, facts) = &self.subject.cuts[at];
+        let probes: Vec<u32> = self.asked[at].iter().map(|(_, probe)| *probe).collect();
+        let part = Part::new(&self.subject, place, facts, &sorted(probes));
+        let mut cut = part.cut(place, facts);
+        let without = self.without(&part).await;
+        let wanted = self
+            .plans
+            .iter()
+            .filter(|plan| place.recorded.is_some() || !plan.preset.replays_recording());
+        let each = wanted.flat_map(|plan| place.depths.iter().map(move |depth| (plan, *depth)));
+        let exams = each.map(|(plan, depth)| {
+            let (part, without) = (&part, without.as_ref());
+            async move {
+                let examined = self.exam(part, plan, depth, seats, without).await;
+                let asked = match examined {
+                    Ok(examined) => Ok(self.ask(at, depth, examined).await),
+                    Err(error) => Err(error),
+                };
+                row(plan, depth, asked)
+            }
+        });
+        let mut texts = BTreeMap::new();
+        for (row, written) in join_all(exams).await {
+            cut.rows.push(row);
+            texts.extend(written);
+        }
+        cut.rows.sort_by(|a, b| {
+            (&a.strategy, a.replicate, a.depth).cmp(&(&b.strategy, b.replicate, b.depth))
+        });
+        (cut, texts)
+    }
+
+    /// What the requests behind the cut cost uncompressed; `None` where that
+    /// cannot be replayed.
+    async fn without(&self, part: &Part) -> Option<Baseline> {
+        let preset = builtin(BASELINE, &[])?.ok()?;
+        let plan = Plan { preset: Arc::new(preset), ..self.plans.first()?.clone() };
+        Some(examine(part, &plan, 1, &Null, None).await.ok()?.baseline)
+    }
+
+    async fn exam(
+        &self,
+        part: &Part,
+        plan: &Plan,
+        depth: u32,
+        seats: &Seats,
+        without: Option<&Baseline>,
+    ) -> Result<Examined, String> {
+        if plan.key.strategy.starts_with(NULL) {
+            return examine(part, plan, depth, &Null, without).await;
+        }
+        let compactor = compactor(seats, &self.subject, plan.key.replicate);
+        examine(part, plan, depth, compactor.as_ref(), without).await
+    }
+
+    /// Puts the probes of this cut and depth to the context right behind it.
+    async fn ask(&self, at: usize, depth: u32, mut examined: Examined) -> Examined {
+        let here = |probe: u32| self.asked[at].contains(&(depth, probe));
+        examined.probed.retain(|probed| here(probed.probe));
+        let Examined { exam, texts, probed, .. } = &mut examined;
+        match exam.snapshot.as_ref().filter(|_| !probed.is_empty()) {
+            Some(snapshot) => exam.probes = self.asking.at_cut(snapshot, texts, probed).await,
+            None => exam.snapshot = None,
+        }
+        examined
+    }
+}
+
+fn row(
+    plan: &Plan,
+    depth: u32,
+    examined: Result<Examined, String>,
+) -> (CutRow, BTreeMap<String, String>) {
+    let (outcome, texts) = match examined {
+        Ok(Examined { exam, texts, .. }) => (CutOutcome::Done(Box::new(exam)), texts),
+        Err(error) => (CutOutcome::Failed { error }, BTreeMap::new()),
+    };
+    let row = CutRow {
+        strategy: plan.key.strategy.clone(),
+        replicate: plan.key.replicate,
+        depth,
+        standing: plan.standing(),
+        outcome,
+    };
+    (row, texts)
+}
+
+fn sorted(mut numbers: Vec<u32>) -> Vec<u32> {
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+}
+
+/// The null of a plan: the same preset, with nothing in the place of what its
+/// model writes. It is made once, whatever the repetitions.
+fn null(plan: &Plan) -> Option<Plan> {
+    if !plan.preset.uses_compactor() || plan.key.replicate > 0 || plan.preset.control {
+        return None;
+    }
+    let name = format!("{NULL}{}", plan.preset.name);
+    let preset = plan.preset.control_named(name.clone());
+    let key = CellKey { strategy: name, ..plan.key.clone() };
+    Some(Plan { key, preset: Arc::new(preset), ..plan.clone() })
+}
+
+/// A cell for every null of these plans: it is examined at cuts and sends
+/// nothing else.
+pub(super) fn null_cells(plans: &[Plan]) -> Vec<Cell> {
+    let nulls = plans.iter().filter_map(null);
+    let cell = |plan: Plan| Cell {
+        outcome: CellOutcome::Done(Box::new(CellRows::unsent(plan.window))),
+        key: plan.key,
+        standing: Standing::Control,
+    };
+    nulls.map(cell).collect()
+}
+
+/// For each cut the probes that are put there, each with its depth. A probe
+/// stands at a cut if all that answers it is part of the material, and it is
+/// asked no earlier than the cut. It is put to one of the cuts at which it
+/// stands, in turn, so that what answering costs does not grow with the cuts.
+fn asked(subject: &Subject) -> Vec<Vec<(u32, u32)>> {
+    let cuts = &subject.cuts;
+    let mut asked = vec![Vec::new(); cuts.len()];
+    let depths: Vec<u32> =
+        cuts.iter().flat_map(|(place, _)| place.depths.iter().copied()).collect();
+    for depth in sorted(depths) {
+        for (number, probe) in (0u32..).zip(&subject.facts.probes) {
+            let stands = |at: &usize| {
+                let place = &cuts[*at].0;
+                place.depths.contains(&depth) && stands(probe, place)
+            };
+            let standing: Vec<usize> = (0..cuts.len()).filter(stands).collect();
+            if let Some(at) = standing.get(number as usize % standing.len().max(1)) {
+                asked[*at].push((depth, number));
+            }
+        }
+    }
+    asked
+}
+
+fn stands(probe: &ProbeFacts, place: &crate::probes::Place) -> bool {
+    let evidence = &probe.evidence;
+    !evidence.is_empty()
+        && probe.request >= place.request
+        && evidence.iter().all(|&message| message < place.from && place.holds(message))
+}
+
+/// Examines every preset at every cut, so many cuts at a time.
+pub(super) async fn cut_all(
+    jobs: usize,
+    cuttings: Vec<Cutting>,
+    seats: &Seats,
+    folder: &mut Folder,
+    observer: &dyn Observer,
+) -> Result<(CutUp, Vec<crate::model::CallRow>), RunError> {
+    let gate = Arc::new(Semaphore::new(jobs.max(1)));
+    let mut tasks = JoinSet::new();
+    for cutting in cuttings {
+        let cutting = Arc::new(cutting);
+        for at in 0..cutting.count() {
+            let (gate, cutting, seats) = (Arc::clone(&gate), Arc::clone(&cutting), seats.clone());
+            tasks.spawn(async move {
+                let _turn = gate.acquire_owned().await.expect("the gate is never closed");
+                cutting.cut(at, &seats).await
+            });
+        }
+    }
+    let (mut done, mut calls) = (CutUp::default(), Vec::new());
+    while let Some(cut) = tasks.join_next().await {
+        let (cut, texts) = cut.map_err(|e| RunError::Worker(e.to_string()))?;
+        folder.append_cut(&cut)?;
+        observer.event(&Event::Cut { cut: &cut });
+        done.texts.extend(texts);
+        done.cuts.push(cut);
+        if let Some(made) = seats.calls.as_ref().map(|calls| calls.take()) {
+            folder.append_calls(&made)?;
+            observer.event(&Event::Calls(&made));
+            calls.extend(made);
+        }
+    }
+    done.cuts.sort_by(|a, b| a.key().cmp(&b.key()));
+    Ok((done, calls))
+}

@@ -1,0 +1,30 @@
+//! The compactor that writes nothing: what a preset keeps with it, it keeps
+//! without its summaries (`cuts` §2, the null of a preset).
+
+use async_trait::async_trait;
+
+use crate::strategy::{
+    CallUsage, Compactor, CompactorError, Digest, Produced, Reply, SessionState, Task,
+};
+
+/// Gives an empty text in the shape that was asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Null;
+
+#[async_trait]
+impl Compactor for Null {
+    async fn run(&self, task: &Task) -> Result<Reply, CompactorError> {
+        let produced = match task {
+            Task::SessionState { .. } => Produced::SessionState(SessionState::default()),
+            Task::Continuation { .. } => Produced::Continuation(String::new()),
+            Task::Digest { .. } => Produced::Digest(Digest::default()),
+        };
+        let input = task.messages().iter().map(|message| message.tokens).sum();
+        let usage = CallUsage { input, output: 0 };
+        Ok(Reply { produced, usage, latency_ms: None, recorded: false })
+    }
+
+    fn name(&self) -> &str {
+        "null"
+    }
+}
