@@ -7,8 +7,11 @@ use std::collections::BTreeMap;
 
 use polars::prelude::{Column, DataFrame, GroupBy, NamedFrom, PolarsResult, Series};
 
+use super::cluster::Owner;
 use super::measures::MEASURES;
+use super::pooling::{self, PooledUnit};
 use super::spec::{Parts, Pool};
+use super::waiting::km_median;
 
 /// What one cell contributes to one row.
 pub struct Observation {
@@ -21,9 +24,12 @@ pub struct Observation {
 }
 
 /// The figures of rows, and of their transcripts.
+#[derive(Default)]
 pub struct Pooled {
     rows: BTreeMap<(u32, &'static str), f64>,
     units: BTreeMap<(u32, u32, &'static str), f64>,
+    /// Facts at stake of the transcripts, for [`Pool::AtCuts`].
+    facts: BTreeMap<(u32, u32, &'static str), f64>,
 }
 
 impl Pooled {
@@ -33,6 +39,13 @@ impl Pooled {
         self.rows.get(&(row, spec.id)).copied()
     }
 
+    /// The facts at stake that a transcript's figure in a row rests on; `None`
+    /// of measures that are not pooled by them.
+    pub fn facts(&self, row: u32, unit: u32, id: &str) -> Option<f64> {
+        let spec = MEASURES.iter().find(|s| s.id == id)?;
+        self.facts.get(&(row, unit, spec.id)).copied()
+    }
+
     /// A figure of one transcript in a row, its replicates averaged.
     pub fn unit(&self, row: u32, unit: u32, id: &str) -> Option<f64> {
         let spec = MEASURES.iter().find(|s| s.id == id)?;
@@ -40,11 +53,16 @@ impl Pooled {
     }
 }
 
+/// Who is known to be behind each transcript.
+pub type Owners<'a> = [Option<Owner<'a>>];
+
 /// Pools observations into rows. Observations come sorted by cell key, so
 /// that sums are taken in one order.
-pub fn pool(observations: &[Observation]) -> Pooled {
-    let mut pooled = Pooled { rows: BTreeMap::new(), units: BTreeMap::new() };
+pub fn pool(observations: &[Observation], owners: &Owners<'_>) -> Pooled {
+    let mut pooled = Pooled::default();
     if !observations.is_empty() {
+        at_cuts(observations, owners, &mut pooled);
+        waits(observations, &mut pooled);
         tables(observations, &mut pooled)
             .expect("columns have one entry per observation and their names are unique");
     }
@@ -72,6 +90,52 @@ fn tables(observations: &[Observation], pooled: &mut Pooled) -> PolarsResult<()>
     read_items(&medians(items.group_by_stable(["row", "measure"])?)?, pooled)?;
     percentiles(observations, pooled);
     Ok(())
+}
+
+/// Shares of facts at stake, for which polars knows no pooling (`cuts` §3).
+fn at_cuts(observations: &[Observation], owners: &Owners<'_>, pooled: &mut Pooled) {
+    // Numerators, denominators and replicates of each transcript.
+    type Sums = (f64, f64, f64);
+    let mut sums: BTreeMap<(u32, &'static str), BTreeMap<u32, Sums>> = BTreeMap::new();
+    for observation in observations {
+        for (spec, parts) in MEASURES.iter().zip(&observation.parts) {
+            if let (Pool::AtCuts, Parts::Fraction { of, to }) = (spec.pool, parts) {
+                let units = sums.entry((observation.row, spec.id)).or_default();
+                let unit = units.entry(observation.unit).or_default();
+                *unit = (unit.0 + of, unit.1 + to, unit.2 + 1.0);
+            }
+        }
+    }
+    for ((row, id), units) in sums {
+        let each = units.iter().map(|(unit, (of, to, replicates))| {
+            let owner = owners.get(*unit as usize).copied().flatten();
+            (*unit, PooledUnit { owner, facts: to / replicates, share: of / to })
+        });
+        let each: Vec<(u32, PooledUnit<'_>)> = each.collect();
+        for (unit, one) in &each {
+            pooled.units.insert((row, *unit, id), one.share);
+            pooled.facts.insert((row, *unit, id), one.facts);
+        }
+        let units: Vec<PooledUnit<'_>> = each.into_iter().map(|(_, one)| one).collect();
+        pooled.rows.insert((row, id), pooling::pooled(&units).mean());
+    }
+}
+
+/// Medians of waits of which some ended unseen.
+fn waits(observations: &[Observation], pooled: &mut Pooled) {
+    let mut listed: BTreeMap<(u32, &'static str), Vec<(f64, bool)>> = BTreeMap::new();
+    for observation in observations {
+        for (spec, parts) in MEASURES.iter().zip(&observation.parts) {
+            if let Parts::Waits(waits) = parts {
+                listed.entry((observation.row, spec.id)).or_default().extend(waits);
+            }
+        }
+    }
+    for (key, waits) in listed {
+        if let Some(median) = km_median(&waits) {
+            pooled.rows.insert(key, median);
+        }
+    }
 }
 
 /// Nearest ranks, for which polars would have to sort each group as well.
@@ -117,11 +181,12 @@ fn cell_table(observations: &[Observation]) -> PolarsResult<DataFrame> {
         codes("row", observations.iter().map(|o| o.row)),
         codes("unit", observations.iter().map(|o| o.unit)),
     ];
-    let lists = |pool| matches!(pool, Pool::Median | Pool::Percentile(_));
+    let lists =
+        |pool| matches!(pool, Pool::Median | Pool::Percentile(_) | Pool::WaitMedian | Pool::AtCuts);
     for (at, spec) in MEASURES.iter().enumerate().filter(|(_, s)| !lists(s.pool)) {
         let figures = observations.iter().map(|o| match &o.parts[at] {
             Parts::One(value) | Parts::Fraction { of: value, .. } => Some(*value),
-            Parts::Many(_) | Parts::Absent(_) | Parts::Unknown(_) => None,
+            Parts::Many(_) | Parts::Waits(_) | Parts::Absent(_) | Parts::Unknown(_) => None,
         });
         columns.push(numbers(spec.id, figures));
         if spec.pool == Pool::RatioOfSums {
@@ -277,11 +342,14 @@ mod tests {
         // Transcript 0 was replayed twice (0.2, 0.4), transcript 1 once (0.9):
         // (0.3 + 0.9) / 2 = 0.6, not (0.2 + 0.4 + 0.9) / 3 = 0.5.
         let id = "reference_recall";
-        let pooled = pool(&[
-            observation(0, 0, id, Parts::One(0.2)),
-            observation(0, 0, id, Parts::One(0.4)),
-            observation(0, 1, id, Parts::One(0.9)),
-        ]);
+        let pooled = pool(
+            &[
+                observation(0, 0, id, Parts::One(0.2)),
+                observation(0, 0, id, Parts::One(0.4)),
+                observation(0, 1, id, Parts::One(0.9)),
+            ],
+            &[],
+        );
         assert!((pooled.row(0, id).unwrap() - 0.6).abs() < 1e-12);
         assert!((pooled.unit(0, 0, id).unwrap() - 0.3).abs() < 1e-12);
     }
@@ -289,11 +357,14 @@ mod tests {
     #[test]
     fn missing_scores_never_move_a_mean_or_a_sum() {
         let id = "reference_recall";
-        let pooled = pool(&[
-            observation(0, 0, id, Parts::One(0.5)),
-            observation(0, 1, id, Parts::Absent("no references")),
-            observation(1, 0, "refetch_tokens", Parts::Absent("no references")),
-        ]);
+        let pooled = pool(
+            &[
+                observation(0, 0, id, Parts::One(0.5)),
+                observation(0, 1, id, Parts::Absent("no references")),
+                observation(1, 0, "refetch_tokens", Parts::Absent("no references")),
+            ],
+            &[],
+        );
         assert_eq!(pooled.row(0, id), Some(0.5));
         assert_eq!(pooled.row(1, id), None);
         assert_eq!(pooled.row(1, "refetch_tokens"), None, "a sum of nothing is not zero");
@@ -303,22 +374,28 @@ mod tests {
     fn tokens_are_a_ratio_of_sums() {
         // 1 − (10 + 900) / (100 + 1,000) = 190 / 1,100, not (0.9 + 0.1) / 2.
         let id = "token_savings";
-        let pooled = pool(&[
-            observation(0, 0, id, Parts::Fraction { of: 90.0, to: 100.0 }),
-            observation(0, 1, id, Parts::Fraction { of: 100.0, to: 1_000.0 }),
-        ]);
+        let pooled = pool(
+            &[
+                observation(0, 0, id, Parts::Fraction { of: 90.0, to: 100.0 }),
+                observation(0, 1, id, Parts::Fraction { of: 100.0, to: 1_000.0 }),
+            ],
+            &[],
+        );
         assert!((pooled.row(0, id).unwrap() - 190.0 / 1_100.0).abs() < 1e-12);
     }
 
     #[test]
     fn a_median_is_taken_over_everything_listed_and_a_maximum_over_every_cell() {
         let id = "compression_ratio";
-        let pooled = pool(&[
-            observation(0, 0, id, Parts::Many(vec![0.1, 0.2])),
-            observation(0, 1, id, Parts::Many(vec![0.9])),
-            observation(1, 0, "peak_tokens", Parts::One(7.0)),
-            observation(1, 0, "peak_tokens", Parts::One(9.0)),
-        ]);
+        let pooled = pool(
+            &[
+                observation(0, 0, id, Parts::Many(vec![0.1, 0.2])),
+                observation(0, 1, id, Parts::Many(vec![0.9])),
+                observation(1, 0, "peak_tokens", Parts::One(7.0)),
+                observation(1, 0, "peak_tokens", Parts::One(9.0)),
+            ],
+            &[],
+        );
         assert_eq!(pooled.row(0, id), Some(0.2));
         assert_eq!(pooled.row(1, "peak_tokens"), Some(9.0));
     }
@@ -328,11 +405,14 @@ mod tests {
         // Of 21 waits 0…20 the 95th percentile is the 20th (0.95 · 21 = 19.95),
         // the 50th the 11th (10.5).
         let waits = |from: u32, to| (from..to).map(f64::from).collect();
-        let pooled = pool(&[
-            observation(0, 0, "blocking_ms_p95", Parts::Many(waits(10, 21))),
-            observation(0, 1, "blocking_ms_p95", Parts::Many(waits(0, 10))),
-            observation(0, 0, "blocking_ms_p50", Parts::Many(waits(0, 21))),
-        ]);
+        let pooled = pool(
+            &[
+                observation(0, 0, "blocking_ms_p95", Parts::Many(waits(10, 21))),
+                observation(0, 1, "blocking_ms_p95", Parts::Many(waits(0, 10))),
+                observation(0, 0, "blocking_ms_p50", Parts::Many(waits(0, 21))),
+            ],
+            &[],
+        );
         assert_eq!(pooled.row(0, "blocking_ms_p95"), Some(19.0));
         assert_eq!(pooled.row(0, "blocking_ms_p50"), Some(10.0));
     }

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::aggregate::Observation;
+use super::exams::Exams;
 use super::gather::{Figures, Gathered, gather};
 use super::measures::{MEASURES, RESAMPLED};
 use super::money::{AS_BILLED, Terms};
@@ -18,6 +19,7 @@ use super::payers::Payers;
 use super::rows::ALL;
 use super::spec::{Parts, Pool, Sample, mean};
 use super::statistics::{FEWEST_FOR_AN_INTERVAL, quantile};
+use super::waiting::km_median;
 use crate::model::{Cell, Expectation, Report, Standing, TranscriptFacts};
 
 /// Every transcript of a run, and what each contributes to each row.
@@ -99,11 +101,12 @@ const SERIES_DIGITS: usize = 6;
 pub fn by_transcript(report: &Report) -> ByTranscript {
     let (facts, cells) = (&report.transcripts, &report.cells);
     let payers = Payers::of(&report.manifest, cells);
-    let (gathered, observations) = gather(facts, cells, &payers, &report.manifest);
+    let exams = Exams::of(&report.cuts, &report.manifest);
+    let (gathered, observations) = gather(facts, cells, &payers, &exams, &report.manifest);
     let mut observed: Observed<'_> = BTreeMap::new();
     observations.iter().for_each(|o| observed.entry((o.row, o.unit)).or_default().push(o));
     let known = known(report);
-    let extra = Extra::new(report);
+    let extra = Extra::new(report, &exams);
     let rows = (0u32..).zip(&gathered).filter(|(_, row)| row.key.dataset != ALL);
     let rows = rows.map(|(code, row)| {
         let place = (row.key.dataset, row.key.strategy, row.key.window);
@@ -191,6 +194,7 @@ fn clusters<'a>(facts: impl Iterator<Item = &'a TranscriptFacts>) -> usize {
 /// The figure of one transcript, its replicates put together.
 fn figure<'a>(pool: Pool, parts: impl Iterator<Item = &'a Parts>) -> Option<Figure> {
     let (mut ones, mut tos, mut many) = (Vec::new(), Vec::new(), Vec::new());
+    let mut waits = Vec::new();
     for part in parts {
         match part {
             Parts::One(value) => ones.push(*value),
@@ -199,6 +203,7 @@ fn figure<'a>(pool: Pool, parts: impl Iterator<Item = &'a Parts>) -> Option<Figu
                 tos.push(*to);
             }
             Parts::Many(values) => many.extend(values),
+            Parts::Waits(of) => waits.extend(of),
             Parts::Absent(_) | Parts::Unknown(_) => {}
         }
     }
@@ -211,7 +216,8 @@ fn figure<'a>(pool: Pool, parts: impl Iterator<Item = &'a Parts>) -> Option<Figu
             let rank = (many.len() * usize::from(percent)).div_ceil(100).max(1);
             many.get(rank - 1).copied()
         }
-        Pool::RatioOfSums => {
+        Pool::WaitMedian => km_median(&waits),
+        Pool::RatioOfSums | Pool::AtCuts => {
             let (of, to) = (mean(ones)?, mean(tos)?);
             return Some(Figure::Fraction(rounded(of, DIGITS), rounded(to, DIGITS)));
         }
@@ -272,19 +278,20 @@ const BY_REQUEST: [(&str, ByRequest); 2] = [
 /// The cells of a run, to look at their requests.
 struct Extra<'a> {
     report: &'a Report,
+    exams: &'a Exams<'a>,
     terms: Terms,
     cells: BTreeMap<(Place<'a>, &'a str), Vec<&'a Cell>>,
 }
 
 impl<'a> Extra<'a> {
-    fn new(report: &'a Report) -> Self {
+    fn new(report: &'a Report, exams: &'a Exams<'a>) -> Self {
         let mut cells: BTreeMap<(Place<'a>, &'a str), Vec<&'a Cell>> = BTreeMap::new();
         for cell in &report.cells {
             let key = &cell.key;
             let place = (key.dataset.as_str(), key.strategy.as_str(), key.window.as_str());
             cells.entry((place, &key.transcript)).or_default().push(cell);
         }
-        Extra { report, terms: Terms::of(&report.manifest), cells }
+        Extra { report, exams, terms: Terms::of(&report.manifest), cells }
     }
 
     fn series(&self, row: &Gathered<'_>, unit: usize, of: ByRequest) -> Vec<Figures> {
@@ -307,6 +314,7 @@ impl<'a> Extra<'a> {
                 terms: &self.terms,
                 kinds: &BTreeSet::new(),
                 answered_by: self.report.manifest.answered_by(),
+                exams: self.exams,
             };
             Some(of(&sample)?.into_iter().map(Some).collect())
         });

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::pooling::{PooledUnit, pooled};
 use super::statistics::Clusters;
 use crate::model::TranscriptFacts;
 
@@ -36,10 +37,32 @@ pub fn clusters(facts: &[TranscriptFacts], values: &BTreeMap<usize, f64>) -> Clu
         .iter()
         .map(|(unit, value)| {
             let facts = &facts[*unit];
-            (facts.cluster.as_deref().map(|name| (facts.dataset.as_str(), name)), *value)
+            (owner(facts), *value)
         })
         .collect();
     grouped(&values)
+}
+
+/// Project or developer behind a transcript, where known.
+pub fn owner(facts: &TranscriptFacts) -> Option<Owner<'_>> {
+    facts.cluster.as_deref().map(|name| (facts.dataset.as_str(), name))
+}
+
+/// The same of shares of facts at stake, weighed by them (`cuts` §3); where
+/// there are no such weights every transcript weighs the same.
+pub fn weighed(
+    facts: &[TranscriptFacts],
+    values: &BTreeMap<usize, f64>,
+    weights: &BTreeMap<usize, f64>,
+) -> Clusters {
+    if weights.is_empty() {
+        return clusters(facts, values);
+    }
+    let unit = |(unit, share): (&usize, &f64)| {
+        let stake = *weights.get(unit)?;
+        Some(PooledUnit { owner: owner(&facts[*unit]), facts: stake, share: *share })
+    };
+    pooled(&values.iter().filter_map(unit).collect::<Vec<_>>())
 }
 
 /// Differences of two rows over the transcripts that both have.

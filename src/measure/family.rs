@@ -6,7 +6,7 @@
 //! stand-ins are no part of it, nor are rows with cells that failed: they sat
 //! another exam.
 
-use super::cluster::{clusters, paired};
+use super::cluster::{paired, weighed};
 use super::rows::{ALL, BASELINE, Entry, RECORDED, most};
 use super::sign_flip::{holm, sign_flip};
 use super::statistics::{Bounds, Clusters};
@@ -46,7 +46,8 @@ pub fn family(
             && entry.row.strategy != comparator
     };
     let pairs = rows.iter().filter(is_tested).filter_map(|entry| {
-        let pairs = clusters(facts, &paired(&entry.scores, &beside(entry)?.scores));
+        let pairs = paired(&entry.scores, &beside(entry)?.scores);
+        let pairs = weighed(facts, &pairs, &entry.facts);
         (pairs.n() > 0).then_some((*entry, pairs))
     });
     let pairs: Vec<(&Entry, Clusters)> = pairs.collect();

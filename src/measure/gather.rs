@@ -8,6 +8,7 @@ use crate::model::{
 };
 
 use super::aggregate::Observation;
+use super::exams::Exams;
 use super::measures::{MEASURES, RESAMPLED};
 use super::money::{self, Terms};
 use super::payers::Payers;
@@ -51,6 +52,7 @@ pub fn gather<'a>(
     facts: &[TranscriptFacts],
     cells: &'a [Cell],
     payers: &Payers<'a>,
+    exams: &'a Exams<'a>,
     manifest: &Manifest,
 ) -> (Vec<Gathered<'a>>, Vec<Observation>) {
     let units: BTreeMap<(&str, &str), usize> = (facts.iter().enumerate())
@@ -63,7 +65,7 @@ pub fn gather<'a>(
     let mut rows: Vec<Gathered<'a>> = keyed.into_iter().map(Gathered::new).collect();
     let mut observations = Vec::new();
     let terms = Terms::of(manifest);
-    let scene = Scene::new(facts, cells, payers, &terms, manifest.answered_by());
+    let scene = Scene::new(facts, cells, (payers, exams), &terms, manifest.answered_by());
     for cell in cells {
         let unit = units.get(&(cell.key.dataset.as_str(), cell.key.transcript.as_str())).copied();
         let taken = match unit {
@@ -76,6 +78,7 @@ pub fn gather<'a>(
             match &taken {
                 Ok(taken) => {
                     rows[code].take(taken, payer);
+                    rows[code].failed.extend(exams.failures(cell));
                     observations.push(taken.observation(code, payer));
                 }
                 Err(error) => rows[code].failed.push(failure(cell, error)),
@@ -150,13 +153,14 @@ struct Scene<'a> {
     terms: &'a Terms,
     /// How answers were found.
     answered_by: Source,
+    exams: &'a Exams<'a>,
 }
 
 impl<'a> Scene<'a> {
     fn new(
         facts: &[TranscriptFacts],
         cells: &'a [Cell],
-        payers: &'a Payers<'_>,
+        (payers, exams): (&'a Payers<'_>, &'a Exams<'a>),
         terms: &'a Terms,
         answered_by: Source,
     ) -> Self {
@@ -171,6 +175,7 @@ impl<'a> Scene<'a> {
             payers: payers.names(),
             terms,
             answered_by,
+            exams,
         }
     }
 
@@ -196,6 +201,7 @@ impl<'a> Scene<'a> {
             terms: self.terms,
             kinds: &self.kinds[&facts.dataset],
             answered_by: self.answered_by,
+            exams: self.exams,
         };
         fits(facts, rows)?;
         let samples: Vec<Sample<'s>> = self.payers.iter().map(sample).collect();
@@ -221,7 +227,8 @@ pub fn fits(facts: &TranscriptFacts, rows: &CellRows) -> Result<(), String> {
     };
     let has = (rows.requests.len(), rows.references.len(), rows.probes.len());
     let due = (facts.requests.len(), facts.exam.references.len(), facts.probes.len());
-    let whole = has == due || has == (0, 0, due.2);
+    // A null is examined at cuts and neither sends nor is asked anything else.
+    let whole = has == due || has == (0, 0, due.2) || has == (0, 0, 0);
     let in_order = (0u32..).zip(&rows.references).all(|(at, o)| o.reference == at)
         && (0u32..).zip(&rows.probes).all(|(at, p)| p.probe == at);
     if !in_order || !whole {
@@ -285,7 +292,7 @@ impl<'a> Gathered<'a> {
                 Parts::Unknown(reason) => {
                     self.unknown.entry(spec.id).or_insert_with(|| reason.clone());
                 }
-                Parts::One(_) | Parts::Fraction { .. } | Parts::Many(_) => {}
+                Parts::One(_) | Parts::Fraction { .. } | Parts::Many(_) | Parts::Waits(_) => {}
             }
         }
     }

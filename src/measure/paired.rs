@@ -19,10 +19,11 @@ use super::by_transcript::{ByTranscript, Figure, UnitRow};
 use super::cluster::{Owner, grouped};
 use super::gather::Figures;
 use super::measures::MEASURES;
+use super::pooling::{PooledUnit, pooled};
 use super::rows::ALL;
 use super::sign_flip::sign_flip;
 use super::spec::{Pool, mean};
-use super::statistics::{Bounds, FEWEST_FOR_AN_INTERVAL};
+use super::statistics::{Bounds, Clusters, FEWEST_FOR_AN_INTERVAL};
 
 /// Fewest paired requests or probes that are resampled.
 const FEWEST_PAIRS: usize = 10;
@@ -156,8 +157,14 @@ pub fn paired(id: &str, a: &Side<'_>, b: &Side<'_>, seed: u64) -> Option<Differe
     let owned = both.iter().zip(&each);
     let owned: Vec<(Option<Owner<'_>>, f64)> =
         owned.map(|(((set, _), a, _), d)| (a.cluster.map(|name| (*set, name)), *d)).collect();
-    let clusters = grouped(&owned);
-    let difference = total_b.figure - total_a.figure;
+    let clusters = match pool {
+        Pool::AtCuts => at_cuts(&both)?,
+        _ => grouped(&owned),
+    };
+    let difference = match pool {
+        Pool::AtCuts => clusters.mean(),
+        _ => total_b.figure - total_a.figure,
+    };
     let sure = clusters.n() >= FEWEST_FOR_AN_INTERVAL;
     let spread = match clusters.confidence(seed) {
         Some(confidence) => Some(Spread::OverClusters(scaled(confidence.bounds(), scale))),
@@ -178,6 +185,24 @@ pub fn paired(id: &str, a: &Side<'_>, b: &Side<'_>, seed: u64) -> Option<Differe
         p: sure.then(|| sign_flip(&clusters, seed)),
         mde: sure.then(|| clusters.minimal_detectable() * scale),
     })
+}
+
+/// Differences of shares of the same facts, weighed by them (`cuts` §3). `None`
+/// where some transcript was cut otherwise in the two runs.
+fn at_cuts(both: &[(Key<'_>, &Unit<'_>, &Unit<'_>)]) -> Option<Clusters> {
+    let each = both.iter().map(|((set, _), a, b)| {
+        let (Figure::Fraction(of, to), Figure::Fraction(_, other)) = (a.figure, b.figure) else {
+            return None;
+        };
+        unit(a.cluster.map(|name| (*set, name)), b.figure, of / to).filter(|_| to == other)
+    });
+    Some(pooled(&each.collect::<Option<Vec<_>>>()?))
+}
+
+/// A transcript's share of its facts at stake, less something.
+fn unit<'a>(owner: Option<Owner<'a>>, figure: Figure, less: f64) -> Option<PooledUnit<'a>> {
+    let Figure::Fraction(of, to) = figure else { return None };
+    Some(PooledUnit { owner, facts: to, share: of / to - less })
 }
 
 /// Series say that something changed only where both runs have them.
@@ -216,6 +241,10 @@ fn total(pool: Pool, figures: &[Figure]) -> Option<Total> {
     let n = figures.len() as f64;
     let (figure, to) = match pool {
         Pool::Sum => (sum, None),
+        Pool::AtCuts => {
+            let units = figures.iter().map(|figure| unit(None, *figure, 0.0));
+            (pooled(&units.collect::<Option<Vec<_>>>()?).mean(), None)
+        }
         Pool::RatioOfSums => {
             let to = figures.iter().map(|figure| match figure {
                 Figure::One(_) => 1.0,
@@ -224,7 +253,9 @@ fn total(pool: Pool, figures: &[Figure]) -> Option<Total> {
             let to: f64 = to.sum();
             (sum / to, Some(to / n))
         }
-        Pool::Mean | Pool::Max | Pool::Median | Pool::Percentile(_) => (sum / n, None),
+        Pool::Mean | Pool::Max | Pool::Median | Pool::Percentile(_) | Pool::WaitMedian => {
+            (sum / n, None)
+        }
     };
     figure.is_finite().then_some(Total { figure, to })
 }

@@ -10,10 +10,12 @@ use crate::model::{
 use super::against_full::{Difference, Terms, judge};
 use super::aggregate::{Pooled, pool};
 use super::bootstrap::blocks;
-use super::cluster::{clusters, paired};
+use super::cluster::{Owner, clusters, owner, paired, weighed};
+use super::exams::{Depth, Exams};
 use super::gather::{Figures, Gathered, RowKey, gather};
 use super::measures::{MEASURES, RESAMPLED};
 use super::payers::Payers;
+use super::pooling::{FactsInOrder, these_sessions};
 use super::sources;
 use super::spec::{Basis, Support, mean};
 use super::statistics::{Bounds, Clusters, Confidence};
@@ -33,14 +35,18 @@ const LEAST_ROOM: f64 = 0.2;
 /// Fewest probes of a kind that may be called a row's worst.
 const WORST_OF: usize = 10;
 
-/// The measure that ranks: continuity where there are probes, else reference
-/// recall (`semantics` 40).
-pub fn primary(facts: &[TranscriptFacts]) -> &'static str {
+/// The measure that ranks: continuity where there are probes, else what is kept
+/// at cuts (`cuts` §2), and reference recall in a run without cuts.
+pub fn primary(facts: &[TranscriptFacts], exams: &Exams<'_>) -> &'static str {
     let probes = facts.iter().any(|f| !f.probes.is_empty());
-    if probes { "continuity" } else { "reference_recall" }
+    match probes {
+        true => "continuity",
+        false if exams.had_stakes() => "kept_at_cut",
+        false => "reference_recall",
+    }
 }
 
-/// The largest value of a measure with an interval; its smallest is 0.
+/// The largest value of a measure with an interval.
 pub fn most(id: &str) -> f64 {
     RESAMPLED.iter().find(|resampled| resampled.id == id).map_or(1.0, |resampled| resampled.most)
 }
@@ -52,6 +58,9 @@ pub struct Entry {
     /// The primary measure of each of its transcripts, by their position in
     /// the facts.
     pub scores: BTreeMap<usize, f64>,
+    /// Facts at stake that each of them rests on; none where they are not
+    /// weighed by them.
+    pub facts: BTreeMap<usize, f64>,
     /// Parts of the primary measure's variance; none where it is absent.
     pub variance: Vec<VariancePart>,
     /// Mean window of its cells in tokens; 0 where every cell failed.
@@ -61,11 +70,17 @@ pub struct Entry {
 }
 
 /// Every row, in the order of their keys. Transcripts and cells come sorted.
-pub fn table(facts: &[TranscriptFacts], cells: &[Cell], manifest: &Manifest) -> Vec<Entry> {
+pub fn table<'a>(
+    facts: &'a [TranscriptFacts],
+    cells: &'a [Cell],
+    exams: &'a Exams<'a>,
+    manifest: &'a Manifest,
+) -> Vec<Entry> {
     let payers = Payers::of(manifest, cells);
-    let (gathered, observations) = gather(facts, cells, &payers, manifest);
-    let pooled = pool(&observations);
-    let primary = primary(facts);
+    let (gathered, observations) = gather(facts, cells, &payers, exams, manifest);
+    let owners: Vec<Option<Owner<'_>>> = facts.iter().map(owner).collect();
+    let pooled = pool(&observations, &owners);
+    let primary = primary(facts, exams);
     let named = |row: &Gathered<'_>, strategy: &'static str| {
         let key = RowKey { strategy, ..row.key.clone() };
         gathered.binary_search_by(|other| other.key.cmp(&key)).ok()
@@ -73,7 +88,8 @@ pub fn table(facts: &[TranscriptFacts], cells: &[Cell], manifest: &Manifest) -> 
     let entry = |(code, row): (usize, &Gathered<'_>)| {
         let (baseline, floor) = (named(row, BASELINE), named(row, FLOOR));
         let (pooled, payers) = (&pooled, &payers);
-        Builder { facts, row, code, baseline, floor, pooled, payers, primary, manifest }.entry()
+        Builder { facts, row, code, baseline, floor, pooled, payers, primary, manifest, exams }
+            .entry()
     };
     gathered.iter().enumerate().map(entry).collect()
 }
@@ -92,6 +108,7 @@ struct Builder<'a> {
     /// The measure that ranks.
     primary: &'static str,
     manifest: &'a Manifest,
+    exams: &'a Exams<'a>,
 }
 
 impl Builder<'_> {
@@ -113,6 +130,8 @@ impl Builder<'_> {
         }
         let measured = known(&values, self.primary);
         let scores = if measured { self.each(self.code, self.primary) } else { BTreeMap::new() };
+        let weights =
+            if measured { self.facts_each(self.code, self.primary) } else { BTreeMap::new() };
         let difference = if measured { self.difference(&scores) } else { None };
         self.counts(&scores, &mut values);
         if probed {
@@ -140,7 +159,7 @@ impl Builder<'_> {
         let windows = &self.row.windows;
         let window_tokens = windows.iter().sum::<u64>() as f64 / windows.len().max(1) as f64;
         let variance = if measured { self.variance() } else { Vec::new() };
-        Entry { row, scores, variance, window_tokens, acted: self.row.acted }
+        Entry { row, scores, facts: weights, variance, window_tokens, acted: self.row.acted }
     }
 
     /// A measure's figure, or why there is none.
@@ -170,8 +189,19 @@ impl Builder<'_> {
         (0..self.facts.len()).filter_map(|unit| Some((unit, of(unit)?))).collect()
     }
 
+    /// The facts at stake that they rest on, where they are weighed by them.
+    fn facts_each(&self, code: usize, id: &str) -> BTreeMap<usize, f64> {
+        let of = |unit: usize| self.pooled.facts(code as u32, unit as u32, id);
+        (0..self.facts.len()).filter_map(|unit| Some((unit, of(unit)?))).collect()
+    }
+
     fn clusters(&self, values: &BTreeMap<usize, f64>) -> Clusters {
         clusters(self.facts, values)
+    }
+
+    /// The clusters of a measure, as it is pooled.
+    fn clusters_of(&self, id: &str, values: &BTreeMap<usize, f64>) -> Clusters {
+        weighed(self.facts, values, &self.facts_each(self.code, id))
     }
 
     /// What the number of clusters allows (`measures` §7), for one of
@@ -179,8 +209,9 @@ impl Builder<'_> {
     fn interval(&self, at: usize) -> Option<Interval> {
         let resampled = &RESAMPLED[at];
         let each = self.each(self.code, resampled.id);
-        let clusters = self.clusters(&each);
-        let within = |bounds: Bounds| bounds.within(0.0, resampled.most);
+        let clusters = self.clusters_of(resampled.id, &each);
+        let at_cuts = !self.facts_each(self.code, resampled.id).is_empty();
+        let within = |bounds: Bounds| bounds.within(resampled.least, resampled.most);
         match clusters.n() {
             0 => None,
             1..=2 => {
@@ -188,7 +219,10 @@ impl Builder<'_> {
                 let sessions: Vec<Vec<f64>> = replicates
                     .map(|series| averaged(series.iter().map(|series| &series[at]).collect()))
                     .collect();
-                let bounds = blocks(&sessions, self.manifest.seed)?;
+                let bounds = match at_cuts {
+                    true => self.of_these_sessions(each.keys(), &sessions)?,
+                    false => blocks(&sessions, self.manifest.seed)?,
+                };
                 Some(Interval::ThisSessionOnly { lo: bounds.lo, hi: bounds.hi })
             }
             3..=5 => Some(Interval::Dots { values: clusters.means() }),
@@ -203,6 +237,19 @@ impl Builder<'_> {
                 }
             }),
         }
+    }
+
+    /// What chance may do within these very sessions, fact by fact.
+    fn of_these_sessions<'u>(
+        &self,
+        units: impl Iterator<Item = &'u usize>,
+        sessions: &[Vec<f64>],
+    ) -> Option<Bounds> {
+        let each = units
+            .zip(sessions)
+            .map(|(unit, kept)| FactsInOrder { owner: owner(&self.facts[*unit]), kept });
+        let bounds = these_sessions(&each.collect::<Vec<_>>(), self.manifest.seed)?;
+        Some(bounds)
     }
 
     /// Where chance comes in, of the primary measure.
@@ -229,7 +276,7 @@ impl Builder<'_> {
         let pairs = paired(scores, &baseline);
         let (most, seed) = (self.unit(), self.manifest.seed);
         let terms = Terms { margin: self.manifest.margin * most, most, seed };
-        judge(&self.clusters(&pairs), terms)
+        judge(&self.clusters_of(self.primary, &pairs), terms)
     }
 
     /// The largest value of the primary measure.
@@ -252,11 +299,29 @@ impl Builder<'_> {
         let counted = if scores.is_empty() { &all } else { scores };
         let stand_in = self.row.standing == Standing::StandIn;
         values.insert("transcripts".into(), Value::Known(units.len() as f64));
-        values.insert("n_clusters".into(), Value::Known(self.clusters(counted).n() as f64));
+        let clusters = self.clusters_of(self.primary, counted);
+        values.insert("n_clusters".into(), Value::Known(clusters.n() as f64));
+        self.stakes(values);
         values.insert("stand_in".into(), Value::Text(stand_in.to_string()));
         let full = self.baseline.and_then(|row| self.pooled.row(row as u32, "overflows"));
         let facts: Vec<&TranscriptFacts> = units.iter().map(|unit| &self.facts[*unit]).collect();
         sources::complete(self.row, &facts, full, values);
+    }
+
+    /// What the figures of cuts rest on.
+    fn stakes(&self, values: &mut BTreeMap<String, Value>) {
+        if let Some(depth) = self.exams.depth(Depth::Greatest) {
+            values.insert("depth".into(), Value::Known(f64::from(depth)));
+        }
+        let kept = self.each(self.code, "kept_at_cut");
+        let share = self.clusters_of("kept_at_cut", &kept).largest_share();
+        values.insert(
+            "largest_share".into(),
+            match share.filter(|_| !kept.is_empty()) {
+                Some(share) => Value::Known(share),
+                None => Value::Absent("nothing was at stake at a cut".into()),
+            },
+        );
     }
 
     /// What is said of a row's probes as a whole.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::exams::Exams;
 use super::money::Terms;
 use crate::model::{
     Cell, CellRows, CompactionRow, ProbeKind, Reference, ReferenceState, Source, Standing,
@@ -56,6 +57,11 @@ pub enum Pool {
     RatioOfSums,
     /// Median of everything that the cells list.
     Median,
+    /// Within a cluster a ratio of sums, over clusters a mean weighted by the
+    /// facts at stake (`cuts` §3).
+    AtCuts,
+    /// Kaplan–Meier median of everything that the cells list.
+    WaitMedian,
     /// That percentile, by nearest rank, of everything that the cells list.
     Percentile(u8),
 }
@@ -65,7 +71,7 @@ pub enum Pool {
 pub enum Parts {
     /// One figure, for [`Pool::Mean`], [`Pool::Sum`] and [`Pool::Max`].
     One(f64),
-    /// A fraction kept in two, for [`Pool::RatioOfSums`].
+    /// A fraction kept in two, for [`Pool::RatioOfSums`] and [`Pool::AtCuts`].
     Fraction {
         /// Numerator.
         of: f64,
@@ -74,6 +80,9 @@ pub enum Parts {
     },
     /// Several figures, for [`Pool::Median`] and [`Pool::Percentile`].
     Many(Vec<f64>),
+    /// Waiting times, each with whether its end was seen, for
+    /// [`Pool::WaitMedian`].
+    Waits(Vec<(f64, bool)>),
     /// Nothing, and why: never zero. The row is made of the other cells.
     Absent(&'static str),
     /// There is a figure and nobody knows it (a price, a time): the row has
@@ -181,6 +190,8 @@ pub enum Basis {
     References(SupportOf),
     /// The probes of the data set.
     Probes,
+    /// The cuts of the run.
+    Cuts,
     /// The bill: the only figures that differ between agent models.
     Bill,
 }
@@ -191,7 +202,9 @@ impl Spec {
     pub fn of(&self, sample: &Sample<'_>) -> Parts {
         match self.basis {
             Basis::Probes if sample.facts.probes.is_empty() => Parts::Absent(NO_PROBES),
-            Basis::Requests | Basis::References(_) | Basis::Bill if sample.is_asked_only() => {
+            Basis::Requests | Basis::References(_) | Basis::Bill
+                if sample.is_asked_only() && self.pool != Pool::WaitMedian =>
+            {
                 Parts::Absent(ASKED_ONLY)
             }
             Basis::References(_) if !Support::whole(sample.facts).suffices() => {
@@ -233,6 +246,8 @@ pub struct Sample<'a> {
     pub kinds: &'a BTreeSet<ProbeKind>,
     /// How answers were found.
     pub answered_by: Source,
+    /// Every exam at a cut.
+    pub exams: &'a Exams<'a>,
 }
 
 /// A request that asks for references, and what became of them.

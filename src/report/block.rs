@@ -3,7 +3,7 @@
 
 use super::{number, plain};
 use crate::model::{
-    Cell, Manifest, OFFLINE, PresetRow, RECORDED, Report, Standing, TranscriptFacts, Value,
+    Cell, Manifest, NULL, OFFLINE, PresetRow, RECORDED, Report, Standing, TranscriptFacts, Value,
 };
 
 /// Data set name of the rows over all data sets.
@@ -25,7 +25,8 @@ pub(super) fn blocks(report: &Report) -> Vec<Block<'_>> {
     datasets.sort_unstable();
     datasets.dedup();
     let mut blocks: Vec<Block<'_>> = Vec::new();
-    for row in &report.rows {
+    let shown = report.rows.iter().filter(|row| !row.strategy.starts_with(NULL));
+    for row in shown {
         if row.dataset == ALL && datasets.len() == 1 {
             continue;
         }
@@ -148,6 +149,31 @@ pub(super) fn verdict(row: &PresetRow) -> String {
     if parts.is_empty() { "–".to_owned() } else { parts.join("; ") }
 }
 
+/// What the figures of cuts stand for, and how much they rest on.
+pub(super) fn at_cuts(rows: &[&PresetRow], report: &Report) -> Option<String> {
+    let of = rows.iter().find(|row| row.number("kept_at_cut").is_some())?;
+    let count = |id| of.number(id).unwrap_or(0.0) as usize;
+    let depth = of.number("depth").unwrap_or(1.0);
+    let deep = match depth {
+        1.0 => "right behind the first compaction".to_owned(),
+        depth => format!("in sessions {depth:.0} times as large as the window"),
+    };
+    let first = match report.manifest.depths.first() {
+        Some(1) if depth > 1.0 => "; \"after first\": right behind the first compaction",
+        _ => "",
+    };
+    Some(format!(
+        "kept at cuts: of {} that the agent used behind {} in {} and could only know from before \
+         {}, the share that the context still tells, {deep}{first}. carried: of those no longer \
+         sent as recorded, the share in what the strategy wrote; added: kept less what the same \
+         preset keeps with an empty text in the place of its summaries.",
+        counted(count("facts_at_stake"), "fact"),
+        counted(count("cuts"), "cut"),
+        counted(count("sessions_at_stake"), "session"),
+        if count("cuts") == 1 { "it" } else { "them" },
+    ))
+}
+
 /// What the star of a bill stands for, where there is one.
 pub(super) fn starred(rows: &[&PresetRow]) -> Option<String> {
     rows.iter().any(|row| overflows(row).is_some()).then(|| {
@@ -188,8 +214,9 @@ pub(super) fn recovered(rows: &[&PresetRow], manifest: &Manifest) -> Option<Stri
 
 /// Why a column of the table is empty throughout.
 pub(super) fn gaps(rows: &[&PresetRow]) -> Vec<String> {
-    const LEADING: [(&str, &str); 5] = [
+    const LEADING: [(&str, &str); 6] = [
         ("continuity", "continuity"),
+        ("kept_at_cut", "kept at cuts"),
         ("recall", "recall"),
         ("reference_recall", "needed facts kept"),
         ("recency_gain", "gain over recency"),

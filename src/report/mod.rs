@@ -14,6 +14,8 @@ mod compactions_csv;
 mod comparison;
 mod comparison_json;
 mod comparison_md;
+mod cuts_csv;
+mod facts_csv;
 mod grid;
 mod html;
 mod junit;
@@ -91,6 +93,8 @@ pub static FORMATS: &[Format] = &[
     compactions_csv::FORMAT,
     requests_csv::FORMAT,
     references_csv::FORMAT,
+    cuts_csv::FORMAT,
+    facts_csv::FORMAT,
     probes_csv::FORMAT,
     #[cfg(feature = "parquet")]
     parquet::FORMAT,

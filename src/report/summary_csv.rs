@@ -117,7 +117,43 @@ const KINDS: [&str; 15] = [
 ];
 
 /// Columns added since, before those that only some measures bring.
-const ADDED: [&str; 1] = ["rank"];
+const ADDED: [&str; 35] = [
+    "rank",
+    "depth",
+    "cuts",
+    "facts_at_stake",
+    "sessions_at_stake",
+    "largest_share",
+    "kept_at_cut",
+    "kept_at_cut_lo",
+    "kept_at_cut_hi",
+    "exposed_share",
+    "carried_share",
+    "added_at_cut",
+    "added_at_cut_lo",
+    "added_at_cut_hi",
+    "gain_at_cut",
+    "tokens_at_cut",
+    "first_miss",
+    "continuity_at_cut",
+    "void_replies",
+    "idle_compactions",
+    "cuts_first",
+    "facts_at_stake_first",
+    "sessions_at_stake_first",
+    "kept_at_cut_first",
+    "kept_at_cut_first_lo",
+    "kept_at_cut_first_hi",
+    "exposed_share_first",
+    "carried_share_first",
+    "added_at_cut_first",
+    "added_at_cut_first_lo",
+    "added_at_cut_first_hi",
+    "gain_at_cut_first",
+    "tokens_at_cut_first",
+    "first_miss_first",
+    "continuity_at_cut_first",
+];
 
 fn render(source: &Source<'_>) -> Vec<u8> {
     let report = source.report;

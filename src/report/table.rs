@@ -121,11 +121,63 @@ const COMPACTIONS: Column = Column {
 const VERDICT: Column =
     Column { head: ["verdict", ""], right: false, dispensable: 0, cell: verdict };
 
+const KEPT_AT_CUT: Column = Column {
+    head: ["kept at cuts", ""],
+    right: false,
+    dispensable: 0,
+    cell: |row| measured(row, "kept_at_cut", number::share),
+};
+const KEPT_AT_CUT_BESIDE: Column = Column {
+    head: ["kept", "at cuts"],
+    right: true,
+    dispensable: 2,
+    cell: |row| row.number("kept_at_cut").map_or_else(absent, number::share),
+};
+const KEPT_FIRST: Column = Column {
+    head: ["after", "first"],
+    right: true,
+    dispensable: 1,
+    cell: |row| row.number("kept_at_cut_first").map_or_else(absent, number::share),
+};
+const CARRIED: Column = Column {
+    head: ["carried", ""],
+    right: true,
+    dispensable: 3,
+    cell: |row| row.number("carried_share").map_or_else(absent, number::share),
+};
+const ADDED: Column = Column {
+    head: ["added", "over null"],
+    right: true,
+    dispensable: 2,
+    cell: |row| row.number("added_at_cut").map_or_else(absent, number::gain),
+};
+const SIZE_AT_CUT: Column = Column {
+    head: ["tokens", "at cuts"],
+    right: true,
+    dispensable: 4,
+    cell: |row| row.number("tokens_at_cut").map_or_else(absent, number::multiple),
+};
+
+/// Columns where rows are ranked by what is kept at cuts.
+const BY_CUTS: &[&Column] = &[
+    &STRATEGY,
+    &KEPT_AT_CUT,
+    &KEPT_FIRST,
+    &CARRIED,
+    &ADDED,
+    &SIZE_AT_CUT,
+    &COST,
+    &WAIT,
+    &COMPACTIONS,
+    &VERDICT,
+];
+
 /// Columns where rows are ranked by what can be answered.
 const BY_PROBES: &[&Column] = &[
     &STRATEGY,
     &CONTINUITY,
     &RECALL,
+    &KEPT_AT_CUT_BESIDE,
     &GONE,
     &KEPT_BESIDE,
     &COST,
@@ -142,7 +194,11 @@ const BY_REFERENCES: &[&Column] =
 
 /// The columns for what ranks.
 pub(super) fn columns(primary: &str) -> &'static [&'static Column] {
-    if primary == "continuity" { BY_PROBES } else { BY_REFERENCES }
+    match primary {
+        "continuity" => BY_PROBES,
+        "kept_at_cut" => BY_CUTS,
+        _ => BY_REFERENCES,
+    }
 }
 
 /// What stands where there is no figure.
@@ -217,6 +273,7 @@ pub(super) fn notes(rows: &[&PresetRow], report: &Report) -> Vec<String> {
                 .to_owned(),
         );
     }
+    notes.extend(block::at_cuts(rows, report));
     let has =
         |f: fn(&Interval) -> bool| rows.iter().any(|r| r.intervals.get(primary).is_some_and(f));
     if has(|i| matches!(i, Interval::Dots { .. })) {

@@ -1,6 +1,7 @@
 //! One measure per file. Every table, column and test iterates over [`MEASURES`].
 
 mod abstention;
+mod at_cuts;
 mod bill;
 mod break_even;
 mod cache;
@@ -41,23 +42,50 @@ mod verbatim_recall;
 pub mod waits;
 mod wrong_answers;
 
+use super::exams::Depth;
 use super::spec::{Sample, Spec};
 
 /// A measure with an interval.
 pub struct Resampled {
     /// Its id.
     pub id: &'static str,
-    /// Its largest value; the smallest is 0.
+    /// Its smallest value.
+    pub least: f64,
+    /// Its largest value.
     pub most: f64,
     /// A figure per request or probe: their mean is the measure of a session.
     pub series: fn(&Sample<'_>) -> Vec<Option<f64>>,
 }
 
 /// Every measure with an interval.
-pub static RESAMPLED: [Resampled; 3] = [
-    Resampled { id: "reference_recall", most: 1.0, series: reference_recall::series },
-    Resampled { id: "recall", most: 1.0, series: recall::series },
-    Resampled { id: "continuity", most: 100.0, series: continuity::series },
+pub static RESAMPLED: [Resampled; 7] = [
+    Resampled { id: "reference_recall", least: 0.0, most: 1.0, series: reference_recall::series },
+    Resampled { id: "recall", least: 0.0, most: 1.0, series: recall::series },
+    Resampled { id: "continuity", least: 0.0, most: 100.0, series: continuity::series },
+    Resampled {
+        id: "kept_at_cut",
+        least: 0.0,
+        most: 1.0,
+        series: |sample| at_cuts::kept_series(sample, Depth::Greatest),
+    },
+    Resampled {
+        id: "kept_at_cut_first",
+        least: 0.0,
+        most: 1.0,
+        series: |sample| at_cuts::kept_series(sample, Depth::First),
+    },
+    Resampled {
+        id: "added_at_cut",
+        least: -1.0,
+        most: 1.0,
+        series: |sample| at_cuts::added_series(sample, Depth::Greatest),
+    },
+    Resampled {
+        id: "added_at_cut_first",
+        least: -1.0,
+        most: 1.0,
+        series: |sample| at_cuts::added_series(sample, Depth::First),
+    },
 ];
 
 /// Every measure of a row.
@@ -168,4 +196,43 @@ pub static MEASURES: &[&Spec] = &[
     &abstention::FABRICATION,
     &verbatim_recall::OWN,
     &verbatim_recall::FULL,
+    &at_cuts::CUTS[0],
+    &at_cuts::CUTS[1],
+    &at_cuts::FACTS[0],
+    &at_cuts::FACTS[1],
+    &at_cuts::SESSIONS[0],
+    &at_cuts::SESSIONS[1],
+    &at_cuts::KEPT[0],
+    &at_cuts::KEPT[1],
+    &at_cuts::EXPOSED[0],
+    &at_cuts::EXPOSED[1],
+    &at_cuts::CARRIED[0],
+    &at_cuts::CARRIED[1],
+    &at_cuts::ADDED[0],
+    &at_cuts::ADDED[1],
+    &at_cuts::GAIN[0],
+    &at_cuts::GAIN[1],
+    &at_cuts::TOKENS[0],
+    &at_cuts::TOKENS[1],
+    &at_cuts::PER_1K[0],
+    &at_cuts::PER_1K[1],
+    &at_cuts::FIRST_MISS[0],
+    &at_cuts::FIRST_MISS[1],
+    &at_cuts::IRRECOVERABLE[0],
+    &at_cuts::IRRECOVERABLE[1],
+    &at_cuts::REFETCH[0],
+    &at_cuts::REFETCH[1],
+    &at_cuts::RECOVERED[0],
+    &at_cuts::RECOVERED[1],
+    &at_cuts::BARE[0],
+    &at_cuts::BARE[1],
+    &at_cuts::COST[0],
+    &at_cuts::COST[1],
+    &at_cuts::PAYS[0],
+    &at_cuts::PAYS[1],
+    &at_cuts::CONTINUITY[0],
+    &at_cuts::CONTINUITY[1],
+    &at_cuts::NEAR,
+    &at_cuts::MIDDLE,
+    &at_cuts::FAR,
 ];

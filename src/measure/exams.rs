@@ -1,0 +1,144 @@
+//! The exams of a run's cuts, by transcript, preset and repetition.
+
+use std::collections::BTreeMap;
+
+use crate::model::{Cell, Cut, CutExam, CutOutcome, CutRow, Manifest, NULL, ReferenceState};
+
+/// Data set, transcript, plain preset id.
+type Place<'a> = (&'a str, &'a str, &'a str);
+
+/// Which depth a figure is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// The greatest of the run: what presets are ranked by.
+    Greatest,
+    /// The first compaction.
+    First,
+}
+
+/// Every exam of a run.
+#[derive(Debug, Default)]
+pub struct Exams<'a> {
+    rows: BTreeMap<Place<'a>, Vec<(&'a Cut, &'a CutRow)>>,
+    /// Depths of the run, ascending.
+    depths: Vec<u32>,
+}
+
+/// A preset's exam at a cut.
+#[derive(Clone, Copy, Debug)]
+pub struct AtCut<'a> {
+    /// The cut.
+    pub cut: &'a Cut,
+    /// What came of it.
+    pub exam: &'a CutExam,
+}
+
+impl AtCut<'_> {
+    /// Facts whose state `counts`.
+    pub fn count(&self, counts: impl Fn(ReferenceState) -> bool) -> f64 {
+        self.exam.states.iter().filter(|state| counts(**state)).count() as f64
+    }
+
+    /// Facts that the context still told.
+    pub fn kept(&self) -> f64 {
+        self.count(ReferenceState::is_kept)
+    }
+
+    /// Tokens of messages right behind the cut: what else could have been sent
+    /// in the same room.
+    pub fn room(&self) -> u64 {
+        self.exam.tokens_after.saturating_sub(self.cut.preamble_tokens)
+    }
+
+    /// Facts that the newest messages of the same size would have kept.
+    pub fn recency(&self) -> f64 {
+        let room = self.room();
+        self.cut.facts.iter().filter(|fact| fact.newest_tokens <= room).count() as f64
+    }
+}
+
+impl<'a> Exams<'a> {
+    /// Those of a run. A row that does not fit its cut is left out here; it is
+    /// named by [`Exams::failures`].
+    pub fn of(cuts: &'a [Cut], manifest: &Manifest) -> Self {
+        let mut rows: BTreeMap<Place<'a>, Vec<(&'a Cut, &'a CutRow)>> = BTreeMap::new();
+        for cut in cuts {
+            for row in &cut.rows {
+                let place = (cut.dataset.as_str(), cut.transcript.as_str(), row.strategy.as_str());
+                rows.entry(place).or_default().push((cut, row));
+            }
+        }
+        Exams { rows, depths: manifest.depths.clone() }
+    }
+
+    /// Whether anything was at stake at any cut.
+    pub fn had_stakes(&self) -> bool {
+        self.rows.values().flatten().any(|(cut, _)| !cut.facts.is_empty())
+    }
+
+    /// The depth in numbers; `None` where the run has it not.
+    pub fn depth(&self, depth: Depth) -> Option<u32> {
+        match depth {
+            Depth::Greatest => self.depths.last().copied(),
+            Depth::First => self.depths.first().copied().filter(|first| *first == 1),
+        }
+    }
+
+    /// The exams of a cell's preset on its transcript, in the order of the cuts.
+    pub fn at(&self, cell: &'a Cell, depth: Depth) -> Vec<AtCut<'a>> {
+        self.named(cell, &cell.key.strategy, cell.key.replicate, depth)
+    }
+
+    /// The same of its null.
+    pub fn null(&self, cell: &'a Cell, depth: Depth) -> Vec<AtCut<'a>> {
+        let name = format!("{NULL}{}", cell.key.strategy);
+        self.named(cell, &name, 0, depth)
+    }
+
+    /// The same of a control beside it, by its name.
+    pub fn beside(&self, cell: &'a Cell, strategy: &str, depth: Depth) -> Vec<AtCut<'a>> {
+        self.named(cell, strategy, 0, depth)
+    }
+
+    fn named(
+        &self,
+        cell: &'a Cell,
+        strategy: &str,
+        replicate: u32,
+        depth: Depth,
+    ) -> Vec<AtCut<'a>> {
+        let Some(depth) = self.depth(depth) else { return Vec::new() };
+        let own = self.rows(cell, strategy, replicate).into_iter();
+        let own = own.filter(|(_, row)| row.depth == depth);
+        let fits = |(cut, row): (&'a Cut, &'a CutRow)| {
+            let exam = row.exam()?;
+            (exam.states.len() == cut.facts.len()).then_some(AtCut { cut, exam })
+        };
+        own.filter_map(fits).collect()
+    }
+
+    fn rows(&self, cell: &'a Cell, strategy: &str, replicate: u32) -> Vec<(&'a Cut, &'a CutRow)> {
+        let key = &cell.key;
+        let place = (key.dataset.as_str(), key.transcript.as_str(), strategy);
+        let rows = self.rows.get(&place).map(Vec::as_slice).unwrap_or_default();
+        rows.iter().copied().filter(|(_, row)| row.replicate == replicate).collect()
+    }
+
+    /// Why the cell's preset has no exam at some cut, in a sentence each.
+    pub fn failures(&self, cell: &'a Cell) -> Vec<String> {
+        let rows = self.rows(cell, &cell.key.strategy, cell.key.replicate);
+        let why = |(cut, row): (&'a Cut, &'a CutRow)| match &row.outcome {
+            CutOutcome::Failed { error } => Some(told(cut, row, error)),
+            CutOutcome::Done(exam) if exam.states.len() != cut.facts.len() => {
+                Some(told(cut, row, "its row is from another version of the data: run it again"))
+            }
+            CutOutcome::Done(_) => None,
+        };
+        rows.into_iter().filter_map(why).collect()
+    }
+}
+
+fn told(cut: &Cut, row: &CutRow, error: &str) -> String {
+    let (transcript, request, depth) = (&cut.transcript, cut.request, row.depth);
+    format!("{transcript}, cut at request {request}, depth {depth}: {error}")
+}

@@ -1,0 +1,158 @@
+//! `cuts.csv`: every preset at every cut: what it kept of what was at stake,
+//! how large it is behind the cut, and what that costs.
+
+use super::sheet::{self, Field, Kind, Table};
+use super::{Format, Source};
+use crate::model::{Cut, CutBill, CutExam, CutRow, RECORDED, ReferenceState, Report};
+
+pub(super) const FORMAT: Format = Format {
+    name: "csv",
+    file: "cuts.csv",
+    about: "one row per cut, preset, repetition, depth and agent model: facts kept, sizes, dollars",
+    render,
+};
+
+/// Columns that stand first in the tables of cuts.
+pub(super) const KEY: [(&str, Kind); 6] = [
+    ("dataset", Kind::Text),
+    ("transcript", Kind::Text),
+    ("strategy", Kind::Text),
+    ("replicate", Kind::Count),
+    ("depth", Kind::Count),
+    ("cut", Kind::Count),
+];
+
+const COLUMNS: [(&str, Kind); 23] = [
+    ("tokens_before", Kind::Count),
+    ("tokens_after", Kind::Count),
+    ("window", Kind::Count),
+    ("facts", Kind::Count),
+    ("verbatim", Kind::Count),
+    ("carried", Kind::Count),
+    ("bare", Kind::Count),
+    ("partial", Kind::Count),
+    ("lost", Kind::Count),
+    ("recovered", Kind::Count),
+    ("recency", Kind::Number),
+    ("cost_usd", Kind::Dollars),
+    ("bill_with", Kind::Dollars),
+    ("bill_without", Kind::Dollars),
+    ("pays_after", Kind::Count),
+    ("saved_per_request_usd", Kind::Dollars),
+    ("blocking_ms", Kind::Number),
+    ("cpu_ms", Kind::Number),
+    ("compactions", Kind::Count),
+    ("over_window", Kind::Count),
+    ("recorded", Kind::Flag),
+    ("agent_model", Kind::Text),
+    ("error", Kind::Text),
+];
+
+fn render(source: &Source<'_>) -> Vec<u8> {
+    let header = KEY.into_iter().chain(COLUMNS);
+    let each = rows(source.report).flat_map(|(cut, row)| fields(source.report, cut, row));
+    Table::new(header, each).csv()
+}
+
+/// Every preset at every cut, in the order of the keys.
+pub(super) fn rows(report: &Report) -> impl Iterator<Item = (&Cut, &CutRow)> {
+    let mut rows: Vec<(&Cut, &CutRow)> =
+        report.cuts.iter().flat_map(|cut| cut.rows.iter().map(move |row| (cut, row))).collect();
+    let key = |(cut, row): &(&Cut, &CutRow)| {
+        let place = (cut.dataset.clone(), cut.transcript.clone(), row.strategy.clone());
+        (place, row.replicate, row.depth, cut.request)
+    };
+    rows.sort_by_cached_key(key);
+    rows.into_iter()
+}
+
+/// The key fields of a row, in the order of [`KEY`].
+pub(super) fn key(cut: &Cut, row: &CutRow) -> Vec<Field> {
+    vec![
+        Field::text(&cut.dataset),
+        Field::text(&cut.transcript),
+        Field::text(&row.strategy),
+        Field::Count(u64::from(row.replicate)),
+        Field::Count(u64::from(row.depth)),
+        Field::Count(u64::from(cut.request)),
+    ]
+}
+
+fn fields(report: &Report, cut: &Cut, row: &CutRow) -> Vec<Vec<Field>> {
+    let Some(exam) = row.exam() else {
+        let error = match &row.outcome {
+            crate::model::CutOutcome::Failed { error } => error.as_str(),
+            crate::model::CutOutcome::Done(_) => "",
+        };
+        let mut fields = key(cut, row);
+        fields.push(Field::Count(cut.tokens_before));
+        fields.extend(vec![Field::Empty; COLUMNS.len() - 2]);
+        fields.push(Field::text(error));
+        return vec![fields];
+    };
+    let bills = exam.bills.iter().map(Some);
+    let bills = if exam.bills.is_empty() { vec![None] } else { bills.collect() };
+    bills.into_iter().map(|bill| examined(report, cut, row, exam, bill)).collect()
+}
+
+fn examined(
+    report: &Report,
+    cut: &Cut,
+    row: &CutRow,
+    exam: &CutExam,
+    bill: Option<&CutBill>,
+) -> Vec<Field> {
+    let count = |state| {
+        let hits = exam.states.iter().filter(|own| **own == state).count();
+        Field::Count(hits as u64)
+    };
+    let usd = |of: fn(&CutBill) -> Option<f64>| Field::maybe_dollars(bill.and_then(of));
+    let mut fields = key(cut, row);
+    fields.extend([
+        Field::Count(cut.tokens_before),
+        Field::Count(exam.tokens_after),
+        Field::Count(exam.window),
+        Field::Count(cut.facts.len() as u64),
+        count(ReferenceState::Verbatim),
+        count(ReferenceState::Carried),
+        count(ReferenceState::Bare),
+        count(ReferenceState::Partial),
+        count(ReferenceState::Lost),
+        count(ReferenceState::Recovered),
+        Field::maybe(recency(cut, exam)),
+        usd(|bill| bill.compactions_usd),
+        usd(|bill| bill.with_usd),
+        usd(|bill| bill.without_usd),
+        bill.and_then(|b| b.pays_after).map_or(Field::Empty, |n| Field::Count(u64::from(n))),
+        usd(|bill| bill.saved_per_request_usd),
+        Field::maybe(exam.blocking_ms),
+        Field::Number(exam.cpu_ms),
+        Field::Count(u64::from(exam.compactions)),
+        Field::Count(exam.refused.len() as u64),
+        Field::Flag(cut.recorded),
+        Field::maybe_text(bill.map(|bill| payer(report, cut, bill))),
+        Field::Empty,
+    ]);
+    fields
+}
+
+/// Share of the facts that the newest messages of the same size would have
+/// kept.
+fn recency(cut: &Cut, exam: &CutExam) -> Option<f64> {
+    let room = exam.tokens_after.saturating_sub(cut.preamble_tokens);
+    let near = cut.facts.iter().filter(|fact| fact.newest_tokens <= room).count();
+    (!cut.facts.is_empty()).then(|| near as f64 / cut.facts.len() as f64)
+}
+
+/// Who is billed: a model as asked for, or the one that the recording names.
+fn payer<'a>(report: &'a Report, cut: &Cut, bill: &'a CutBill) -> &'a str {
+    if bill.billed_as != RECORDED {
+        return &bill.billed_as;
+    }
+    let of_session = |cell: &&crate::model::Cell| {
+        cell.key.dataset == cut.dataset && cell.key.transcript == cut.transcript
+    };
+    let bills = report.cells.iter().filter(of_session).filter_map(|cell| cell.rows());
+    let mut bills = bills.flat_map(|rows| &rows.bills);
+    bills.find(|other| other.billed_as == bill.billed_as).map_or(RECORDED, sheet::agent_model)
+}

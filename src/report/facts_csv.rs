@@ -1,0 +1,55 @@
+//! `facts.csv`: everything that was at stake at a cut, and what became of it
+//! under each preset.
+
+use super::cuts_csv;
+use super::sheet::{Field, Kind, Table};
+use super::{Format, Source};
+use crate::model::{Cut, CutRow, Report};
+
+pub(super) const FORMAT: Format = Format {
+    name: "csv",
+    file: "facts.csv",
+    about: "one row per fact at stake, preset and depth: verbatim, carried, bare, partial, recovered or lost",
+    render,
+};
+
+const COLUMNS: [(&str, Kind); 7] = [
+    ("request", Kind::Count),
+    ("requests_after", Kind::Count),
+    ("fact", Kind::Text),
+    ("class", Kind::Text),
+    ("last_seen", Kind::Text),
+    ("state", Kind::Text),
+    ("over_window", Kind::Flag),
+];
+
+fn render(source: &Source<'_>) -> Vec<u8> {
+    let header = cuts_csv::KEY.into_iter().chain(COLUMNS);
+    let each = cuts_csv::rows(source.report);
+    let rows = each.flat_map(|(cut, row)| fact_rows(source.report, cut, row));
+    Table::new(header, rows).csv()
+}
+
+fn fact_rows(report: &Report, cut: &Cut, row: &CutRow) -> Vec<Vec<Field>> {
+    let Some(exam) = row.exam() else { return Vec::new() };
+    let facts = report
+        .transcripts
+        .iter()
+        .find(|facts| facts.dataset == cut.dataset && facts.transcript == cut.transcript);
+    let numbered = (0u32..).zip(cut.facts.iter().zip(&exam.states));
+    let each = numbered.map(|(number, (fact, state))| {
+        let message = facts.and_then(|facts| facts.messages.get(fact.last_seen as usize));
+        let mut fields = cuts_csv::key(cut, row);
+        fields.extend([
+            Field::Count(u64::from(fact.request)),
+            Field::Count(u64::from(fact.request - cut.request + 1)),
+            Field::text(&fact.text),
+            Field::text(fact.class.as_str()),
+            Field::maybe_text(message.map(|m| m.id.as_str())),
+            Field::text(state.as_str()),
+            Field::Flag(exam.refused.contains(&number)),
+        ]);
+        fields
+    });
+    each.collect()
+}
