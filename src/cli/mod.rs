@@ -44,7 +44,7 @@ pub struct Cli {
 enum Command {
     /// Replay sessions through strategies, measure what survives, and report: the main job
     Bench(bench::Arguments),
-    /// Replay without asking questions: tokens, cost, waits, reference recall
+    /// Replay without asking questions: what is kept at cuts, tokens, cost, waits
     Replay(bench::Arguments),
     /// Render the files of a finished run again
     Report(report::Arguments),
@@ -54,7 +54,8 @@ enum Command {
     Import(import::Arguments),
     /// Write synthetic sessions with questions, from a seed
     Generate(generate::Arguments),
-    /// Print the exact context of one request, and what differs from the whole conversation
+    /// Print the exact context of one request or behind a cut, and what differs from the whole
+    /// conversation
     Show(show::Arguments),
     /// List, show or check strategies
     Strategies(strategies::Arguments),

@@ -1,4 +1,7 @@
-//! `recap show`: the exact context of one request.
+//! `recap show`: the exact context of one request, or that behind a cut with
+//! what was at stake there.
+
+mod cut;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,8 +12,8 @@ use clap::Args;
 use super::exit::{Exit, Failure};
 use super::report::print;
 use super::{inputs, strategies, wire};
-use crate::model::{CellKey, LedgerState, Transcript};
-use crate::replay::{Plan, Session, Subject, WindowSpec};
+use crate::model::{CellKey, LedgerState, NULL, Transcript};
+use crate::replay::{Plan, Session, Subject};
 use crate::strategy::{AskedFrom, Context, Preset, StoredFile};
 
 /// Options of `recap show`.
@@ -23,13 +26,17 @@ pub struct Arguments {
     #[arg(long, value_name = "ID")]
     transcript: Option<String>,
 
-    /// The preset
+    /// The preset; with --cut also `null:NAME`, the same with an empty text in the place of what its
+    /// model writes
     #[arg(long, value_name = "NAME|FILE")]
     strategy: String,
 
     /// Ordinal of the request, from 0 [default: the last]
     #[arg(long, value_name = "N")]
     request: Option<u32>,
+
+    #[command(flatten)]
+    cutting: cut::Cutting,
 
     /// Context limit to assume
     #[arg(long, value_name = "TOKENS|SHARE", default_value = "25%")]
@@ -60,7 +67,7 @@ pub struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let window = wire::window(&arguments.window)?;
-    let preset = strategies::load(&arguments.strategy, &[])?;
+    let preset = preset(arguments)?;
     if preset.asked_from == AskedFrom::Evidence {
         return Err(Failure::usage(format!(
             "`{}` is put to each probe's own evidence and sends no requests",
@@ -73,6 +80,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let transcript = pick(dataset.transcripts, arguments.transcript.as_deref())?;
     let counter = wire::counter(arguments.tokens);
     let seats = wire::seats(&counter);
+    if arguments.cutting.cut.is_some() {
+        let text = cut::shown(arguments, &dataset.name, transcript, (preset, seats), counter)?;
+        print(&wire::for_reader(text))?;
+        return Ok(Exit::Done);
+    }
     let subject = Subject::new(&dataset.name, transcript, counter);
     let last = subject.facts.requests.len() as u32;
     let request = arguments.request.unwrap_or(last.saturating_sub(1));
@@ -82,7 +94,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         ))
         .help("give an ordinal below that number to --request"));
     }
-    let plan = plan(arguments, &subject, &window, preset, seats.offline)?;
+    let tokens = window.tokens(&subject.recording.sizes).map_err(wire::too_small)?;
+    let plan = plan(arguments, &subject, (window.label(), tokens), preset, seats.offline);
     let own = seats.compactor.counting(&subject.recording.counter);
     let compactor = own.unwrap_or(seats.compactor);
     let mut session = Session::open(&subject, &plan, compactor.as_ref())
@@ -101,6 +114,22 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     print(&wire::for_reader(text))?;
     Ok(Exit::Done)
+}
+
+/// The preset as typed.
+fn preset(arguments: &Arguments) -> Result<Preset, Failure> {
+    let Some(name) = arguments.strategy.strip_prefix(NULL) else {
+        return strategies::load(&arguments.strategy, &[]);
+    };
+    if arguments.cutting.cut.is_none() {
+        return Err(Failure::usage(format!("`{}` stands behind cuts only", arguments.strategy))
+            .help("add --cut 1"));
+    }
+    let preset = strategies::load(name, &[])?;
+    preset.null().ok_or_else(|| {
+        Failure::usage(format!("no model writes text for `{name}`, so it has no null"))
+            .help(format!("show `{name}` itself"))
+    })
 }
 
 /// Writes the files of a system, and says which.
@@ -169,28 +198,27 @@ fn pick(transcripts: Vec<Transcript>, wanted: Option<&str>) -> Result<Transcript
 fn plan(
     arguments: &Arguments,
     subject: &Subject,
-    window: &WindowSpec,
+    (label, window): (&str, u64),
     preset: Preset,
     offline: bool,
-) -> Result<Plan, Failure> {
-    let tokens = window.tokens(&subject.recording.sizes).map_err(wire::too_small)?;
-    Ok(Plan {
+) -> Plan {
+    Plan {
         key: CellKey {
             dataset: subject.facts.dataset.clone(),
             transcript: subject.facts.transcript.clone(),
             strategy: preset.name.clone(),
-            window: window.label().to_owned(),
+            window: label.to_owned(),
             replicate: 0,
         },
         preset: Arc::new(preset),
-        window: tokens,
+        window,
         scaled: !arguments.no_scale,
         seed: arguments.seed,
         offline,
         // What is shown has no bill.
         agents: Arc::new([]),
         compactor: None,
-    })
+    }
 }
 
 fn header(subject: &Subject, plan: &Plan, request: u32, context: &Context) -> String {
@@ -212,13 +240,17 @@ fn header(subject: &Subject, plan: &Plan, request: u32, context: &Context) -> St
         facts.tokens_full,
         facts.message,
     );
+    preamble(&mut text, subject, context);
+    text
+}
+
+fn preamble(text: &mut String, subject: &Subject, context: &Context) {
     let _ = writeln!(
         text,
         "preamble: {} tokens, of which {} were counted by the provider and are not in the recording",
         context.preamble_weight().tokens,
         subject.facts.hidden_tokens,
     );
-    text
 }
 
 fn entries(text: &mut String, context: &Context, subject: &Subject) {

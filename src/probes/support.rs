@@ -84,9 +84,18 @@ impl Rarity {
 /// Whether some place of `needle` in `carrier` has enough of the reference's
 /// support around it. A source too poor to give two words asks for those it gave.
 pub(super) fn supports(reference: &Reference, needle: &Needle, carrier: &str) -> bool {
+    supported(reference, needle, carrier).is_some()
+}
+
+/// The first such place, in bytes.
+pub(super) fn supported(
+    reference: &Reference,
+    needle: &Needle,
+    carrier: &str,
+) -> Option<Range<usize>> {
     let wanted = NEEDED.min(reference.support.len());
-    needle.places(carrier).any(|place| {
-        let (before, after) = around(carrier, &place, CARRIER_RADIUS);
+    needle.places(carrier).find(|place| {
+        let (before, after) = around(carrier, place, CARRIER_RADIUS);
         let near: Vec<String> = words(before).chain(words(after)).map(str::to_lowercase).collect();
         let standing = reference.support.iter().filter(|word| near.contains(word));
         standing.count() >= wanted

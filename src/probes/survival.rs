@@ -1,13 +1,14 @@
 //! Does a reference survive in a context? (`measures` §4, survival)
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use super::mining::roots;
 use super::occurrences::texts;
-use super::support::supports;
+use super::support::{supported, supports};
 use crate::model::{Exam, IdentifierClass, MessageIndex, Reference, ReferenceState, Transcript};
 use crate::text::bounded::last_component;
 use crate::text::{Needle, NeedleSet};
@@ -164,7 +165,29 @@ impl Survival {
     ///
     /// If the exam has no such reference.
     pub fn is_in(&self, reference: usize, text: &str) -> bool {
-        self.exam.names[self.exam.numbers[reference] as usize].whole.find(text).is_some()
+        self.place_in(reference, text).is_some()
+    }
+
+    /// Where a text first holds it, in bytes.
+    ///
+    /// # Panics
+    ///
+    /// If the exam has no such reference.
+    pub fn place_in(&self, reference: usize, text: &str) -> Option<Range<usize>> {
+        self.name(reference).whole.find(text)
+    }
+
+    /// Where a text first holds it among words that support it, in bytes.
+    ///
+    /// # Panics
+    ///
+    /// If the exam has no such reference.
+    pub fn supported_in(&self, reference: usize, text: &str) -> Option<Range<usize>> {
+        supported(&self.exam.references[reference], &self.name(reference).whole, text)
+    }
+
+    fn name(&self, reference: usize) -> &Name {
+        &self.exam.names[self.exam.numbers[reference] as usize]
     }
 
     /// Notes which identifiers the texts written since the last look name.

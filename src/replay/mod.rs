@@ -21,7 +21,7 @@ mod validate;
 mod view;
 mod window;
 
-pub use cut::{Baseline, Examined, Part, examine};
+pub use cut::{Baseline, Examined, Look, Part, examine, examine_and_look};
 pub use plan::Plan;
 pub use probed::Probed;
 pub use saved::SavedSession;

@@ -157,12 +157,8 @@ fn sorted(mut numbers: Vec<u32>) -> Vec<u32> {
 /// The null of a plan: the same preset, with nothing in the place of what its
 /// model writes. It is made once, whatever the repetitions.
 fn null(plan: &Plan) -> Option<Plan> {
-    if !plan.preset.uses_compactor() || plan.key.replicate > 0 || plan.preset.control {
-        return None;
-    }
-    let name = format!("{NULL}{}", plan.preset.name);
-    let preset = plan.preset.control_named(name.clone());
-    let key = CellKey { strategy: name, ..plan.key.clone() };
+    let preset = plan.preset.null().filter(|_| plan.key.replicate == 0)?;
+    let key = CellKey { strategy: preset.name.clone(), ..plan.key.clone() };
     Some(Plan { key, preset: Arc::new(preset), ..plan.clone() })
 }
 

@@ -1,4 +1,4 @@
-//! `recap show`: the exact context of one request.
+//! `recap show`: the exact context of one request, and that behind a cut.
 
 use crate::desk::{Desk, session};
 
@@ -74,4 +74,104 @@ fn one_of_several_transcripts_must_be_named() {
 fn an_unknown_strategy_is_refused() {
     let error = Desk::with_sessions().refused(&["show", "pi.jsonl", "--strategy", "nothing"]);
     assert!(error.contains("`nothing`") && error.contains("prune"), "{error}");
+}
+
+/// A session of the bundled data, cut at five places.
+const CUT: [&str; 5] = ["show", "quickstart", "--transcript", "parcel-service", "--cut"];
+
+fn show_cut(arguments: &[&str]) -> String {
+    Desk::new().good(&[&CUT, arguments].concat()).out
+}
+
+/// What it prints of the facts at stake.
+fn stakes(out: &str) -> &str {
+    out.split_once("--- facts at stake\n").expect("the headline is there").1
+}
+
+/// Facts in a state, as printed.
+fn in_state(out: &str, state: &str) -> usize {
+    let head = format!("{state} (");
+    let line = stakes(out).lines().find_map(|line| line.strip_prefix(&head));
+    line.map_or(0, |rest| rest.split_once(')').unwrap().0.parse().unwrap())
+}
+
+#[test]
+fn a_cut_shows_the_context_behind_it_and_each_fact_where_bench_finds_it() {
+    let desk = Desk::new();
+    let small = ["--limit", "1", "--depth", "1", "--strategy", "claude-code", "--out", "run"];
+    desk.good(&[&["replay", "quickstart", "--quiet"], &small[..]].concat());
+    let rows = desk.csv("run/cuts.csv");
+    let rows: Vec<_> = rows.iter().filter(|row| row["strategy"] == "claude-code").collect();
+    assert_eq!(rows.len(), 5);
+    let out = desk.good(&[&CUT[..], &["3", "--strategy", "claude-code"]].concat()).out;
+    let row = rows[2];
+    let head = format!("claude-code · cut 3 of 5, depth 1 · request {} of 175", row["cut"]);
+    assert!(out.contains(&head), "{out}");
+    let sent = format!("sent: {} tokens in 1 messages at a window of", row["tokens_after"]);
+    assert!(out.contains(&sent) && out.contains("written by the strategy · "), "{out}");
+    assert!(!differences(&out).starts_with("nothing"), "{out}");
+    for state in ["verbatim", "carried", "bare", "partial", "lost", "recovered"] {
+        assert_eq!(in_state(&out, state).to_string(), row[state], "{state}\n{out}");
+    }
+    let facts = desk.csv("run/facts.csv");
+    let own = facts.iter().filter(|fact| fact["strategy"] == "claude-code");
+    let own: Vec<_> = own.filter(|fact| fact["cut"] == row["cut"]).collect();
+    assert_eq!(own.len().to_string(), row["facts"]);
+    for fact in own {
+        let (name, request) = (&fact["fact"], &fact["request"]);
+        let line = format!("  {name} · {} · used by request {request}, number", fact["class"]);
+        assert!(stakes(&out).contains(&line), "{line}\n{out}");
+    }
+}
+
+#[test]
+fn the_worst_stands_first_with_where_it_stood_and_what_carries_the_rest() {
+    let out = show_cut(&["3", "--strategy", "claude-code", "--diff"]);
+    assert!(!out.contains("\n=== "), "{out}");
+    let (lost, carried) = stakes(&out).split_once("\ncarried (").expect("both are there");
+    assert!(lost.contains("\nlost (") && !carried.contains("\nlost ("), "{out}");
+    // A word of a command that the summary leaves out.
+    let stood = "    last stood in m0156 · assistant · bash · ";
+    let line = lost.lines().find(|line| line.starts_with(stood)).expect("it is lost");
+    assert!(line.contains(" tokens before the cut: \"…") && line.contains("--cov-report"), "{line}");
+    let written = carried.lines().find(|line| line.starts_with("    written: \"")).unwrap();
+    assert!(written.contains("webhook.py"), "{written}");
+}
+
+#[test]
+fn the_null_of_a_preset_carries_nothing_that_its_model_would_write() {
+    let out = show_cut(&["3", "--strategy", "null:claude-code", "--diff"]);
+    assert!(out.contains("parcel-service · null:claude-code · cut 3 of 5"), "{out}");
+    assert_eq!(in_state(&out, "carried"), 0, "{out}");
+    assert!(in_state(&out, "lost") > 0, "{out}");
+}
+
+#[test]
+fn a_long_session_is_cut_at_a_smaller_window() {
+    let window = |depth: &str| -> u64 {
+        let out = show_cut(&["3", "--strategy", "fifo", "--depth", depth, "--diff"]);
+        let rest = out.split_once("at a window of ").unwrap().1;
+        rest.split_once(' ').unwrap().0.parse().unwrap()
+    };
+    assert!(window("3") < window("1") / 2);
+}
+
+#[test]
+fn a_cut_that_is_not_there_is_refused_and_why() {
+    let desk = Desk::with_sessions();
+    let refused =
+        |more: &[&str]| desk.refused(&[&CUT[..], more, &["--strategy", "fifo"]].concat());
+    for number in ["0", "6"] {
+        let told = format!("cut {number} is not there: the session has 5 cuts at depth 1, from 1");
+        assert!(refused(&[number]).contains(&told));
+    }
+    let recorded = refused(&["1", "--cuts", "recorded"]);
+    assert!(recorded.contains("has no cut: the recorded agent never compacted"), "{recorded}");
+    assert!(refused(&["1", "--cuts", "none"]).contains("`--cuts none` leaves no cut"));
+    let small = desk.refused(&["show", "pi.jsonl", "--strategy", "fifo", "--cut", "1"]);
+    assert!(small.contains("the session has no cut: ") && small.len() > 60, "{small}");
+    let null = desk.refused(&["show", "pi.jsonl", "--strategy", "null:fifo", "--cut", "1"]);
+    assert!(null.contains("no model writes text for `fifo`"), "{null}");
+    let null = desk.refused(&["show", "pi.jsonl", "--strategy", "null:lis"]);
+    assert!(null.contains("stands behind cuts only") && null.contains("add --cut 1"), "{null}");
 }

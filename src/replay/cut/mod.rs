@@ -22,7 +22,7 @@ use super::session::Session;
 use crate::model::{
     CutExam, LatencySource, NULL, ReferenceOutcome, ReferenceState, Snapshot, Standing,
 };
-use crate::strategy::Compactor;
+use crate::strategy::{Compactor, Context};
 use recovered::Searcher;
 
 /// Fewest tokens that a window leaves for messages (`semantics` 10).
@@ -41,6 +41,10 @@ pub struct Examined {
     pub baseline: Baseline,
 }
 
+/// Looks at what each request behind a cut sends, by the request's ordinal in
+/// the transcript.
+pub type Look<'a> = &'a (dyn Fn(u32, &Context) + Sync);
+
 /// Examines a preset at a cut and a depth. `without` is what the requests
 /// behind it cost uncompressed; `None` where that is being found out.
 ///
@@ -55,9 +59,23 @@ pub async fn examine(
     compactor: &dyn Compactor,
     without: Option<&Baseline>,
 ) -> Result<Examined, String> {
+    examine_and_look(part, (plan, depth), compactor, without, &|_, _| ()).await
+}
+
+/// The same, with a look at every context behind the cut.
+///
+/// # Errors
+/// Why the preset stopped, in a sentence.
+pub async fn examine_and_look(
+    part: &Part,
+    (plan, depth): (&Plan, u32),
+    compactor: &dyn Compactor,
+    without: Option<&Baseline>,
+    look: Look<'_>,
+) -> Result<Examined, String> {
     match depth {
-        0 | 1 => first_compaction(part, plan, compactor, without).await,
-        _ => long_session(part, plan, depth, compactor, without).await,
+        0 | 1 => first_compaction(part, plan, compactor, without, look).await,
+        _ => long_session(part, (plan, depth), compactor, without, look).await,
     }
 }
 
@@ -69,6 +87,7 @@ async fn first_compaction(
     plan: &Plan,
     compactor: &dyn Compactor,
     without: Option<&Baseline>,
+    look: Look<'_>,
 ) -> Result<Examined, String> {
     let sizes = &part.subject.recording.sizes;
     let material = &sizes.messages[..part.material as usize];
@@ -101,7 +120,7 @@ async fn first_compaction(
             Ok(_) => session.run_to_request(part.first).await.and_then(|_| session.behind(part)),
             Err(error) => Err(error),
         };
-        return finished(part, &plan, session, run, without, 1).await;
+        return finished(part, (&plan, 1), session, run, without, look).await;
     }
     unreachable!("the last try is never passed over")
 }
@@ -111,10 +130,10 @@ async fn first_compaction(
 /// (`semantics` 10), so that losses add up.
 async fn long_session(
     part: &Part,
-    plan: &Plan,
-    depth: u32,
+    (plan, depth): (&Plan, u32),
     compactor: &dyn Compactor,
     without: Option<&Baseline>,
+    look: Look<'_>,
 ) -> Result<Examined, String> {
     let sizes = &part.subject.recording.sizes;
     let material = &sizes.messages[..part.material as usize];
@@ -124,7 +143,7 @@ async fn long_session(
     let plan = Plan { window, ..plan.clone() };
     let mut session = Session::open(&part.subject, &plan, compactor)?;
     let run = session.run_to_request(part.first).await.and_then(|_| session.behind(part));
-    finished(part, &plan, session, run, without, depth).await
+    finished(part, (&plan, depth), session, run, without, look).await
 }
 
 /// What stands right behind a cut.
@@ -161,15 +180,15 @@ impl Session<'_> {
 /// Goes on to the last request of the part and puts together what was seen.
 async fn finished(
     part: &Part,
-    plan: &Plan,
+    (plan, depth): (&Plan, u32),
     mut session: Session<'_>,
     behind: Result<Behind, String>,
     without: Option<&Baseline>,
-    depth: u32,
+    look: Look<'_>,
 ) -> Result<Examined, String> {
     let mut searcher = Searcher::new(part, plan.preset.recovery);
     let followed = match behind {
-        Ok(behind) => follow(part, &mut session, &mut searcher).await.map(|()| behind),
+        Ok(behind) => follow(part, &mut session, &mut searcher, look).await.map(|()| behind),
         Err(error) => Err(error),
     };
     session.close().await;
@@ -218,12 +237,18 @@ async fn follow(
     part: &Part,
     session: &mut Session<'_>,
     searcher: &mut Searcher<'_>,
+    look: Look<'_>,
 ) -> Result<(), String> {
     searcher.search(session);
+    look(part.request_of(part.first), session.context());
     for message in part.first_message()..part.length() - 1 {
         session.arrive(message).await?;
+        let made = session.requests_made();
         session.prepare_next(message + 1).await?;
         searcher.search(session);
+        if session.requests_made() > made {
+            look(part.request_of(made), session.context());
+        }
     }
     Ok(())
 }

@@ -128,6 +128,17 @@ impl Part {
         }
     }
 
+    /// Its messages as a transcript of their own, with the facts at stake as
+    /// its references.
+    pub fn subject(&self) -> &Subject {
+        &self.subject
+    }
+
+    /// The ordinal within the transcript of a request from the cut on.
+    pub(super) fn request_of(&self, request: u32) -> u32 {
+        self.request + request - self.first
+    }
+
     /// The assistant message that the first request behind the cut produced.
     pub(super) fn first_message(&self) -> MessageIndex {
         self.subject.facts.requests[self.first as usize].message

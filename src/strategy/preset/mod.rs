@@ -25,6 +25,7 @@ pub use builtin::{builtin, builtin_names};
 use super::mechanisms::{COMMAND, HTTP, told_address};
 use super::recovery::RecoverySpec;
 use super::trigger::{At, Of, When};
+use crate::model::NULL;
 use crate::tokens::Estimator;
 
 /// Output limit that a preset without one is taken to reserve from its usable
@@ -158,6 +159,13 @@ impl Preset {
     #[must_use]
     pub fn control_named(&self, name: String) -> Self {
         Self { name, control: true, ..self.clone() }
+    }
+
+    /// Its null: the same preset, to be run with nothing in the place of what
+    /// its model writes. `None` where no model writes text for it.
+    pub fn null(&self) -> Option<Self> {
+        let written = self.uses_compactor() && !self.control;
+        written.then(|| self.control_named(format!("{NULL}{}", self.name)))
     }
 
     /// The prompts that it names, by file.

@@ -1,0 +1,291 @@
+//! The context right behind a cut, and what became of everything that the
+//! recorded agent used next and could only know from before it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use clap::Args;
+
+use super::super::exit::{Exit, Failure};
+use super::super::wire;
+use super::Arguments;
+use crate::model::{CutExam, FactAtStake, NULL, Reference, ReferenceState, Transcript};
+use crate::probes::{Cuts, Place};
+use crate::replay::{Look, Part, Plan, Subject, examine_and_look};
+use crate::run::Seats;
+use crate::seats::compactor::Null;
+use crate::strategy::{Compactor, Context, Preset};
+use crate::tokens::Counter;
+
+/// Characters of a quote on either side of the fact.
+const AROUND: usize = 60;
+
+/// Which cut is shown.
+#[derive(Debug, Args)]
+pub(super) struct Cutting {
+    /// Show the context right behind a cut, and what of the facts at stake it keeps: the number of
+    /// the cut in the session at this depth, from 1, in the order of cuts.csv
+    #[arg(long, value_name = "K", conflicts_with_all = ["request", "window", "files"])]
+    pub(super) cut: Option<u32>,
+
+    /// Where cuts are: so many places, `all` that allow one, or where the agent `recorded` its own
+    /// compactions, as in `recap bench`
+    #[arg(long, value_name = "N|all|recorded", default_value = "5", requires = "cut")]
+    cuts: Cuts,
+
+    /// 1 is the first compaction of an uncompressed session; 3 a session three times as large as
+    /// the window, compacted along the way
+    #[arg(long, value_name = "DEPTH", default_value_t = 1, requires = "cut",
+          value_parser = clap::value_parser!(u32).range(1..=100))]
+    depth: u32,
+}
+
+/// What is printed of a cut.
+pub(super) fn shown(
+    arguments: &Arguments,
+    dataset: &str,
+    transcript: Transcript,
+    (preset, seats): (Preset, Seats),
+    counter: Arc<Counter>,
+) -> Result<String, Failure> {
+    let Cutting { cuts, depth, .. } = arguments.cutting;
+    if cuts == Cuts::Recorded && depth > 1 {
+        return Err(Failure::usage("a recorded compaction is looked at as a first one")
+            .help("leave out --depth"));
+    }
+    let subject = Subject::with_cuts(dataset, transcript, counter, (cuts, &[depth]));
+    let (place, facts) = picked(arguments, &subject)?;
+    if preset.replays_recording() && place.recorded.is_none() {
+        return Err(Failure::usage("the recorded agent did not compact at this cut")
+            .help("add --cuts recorded"));
+    }
+    let part = Part::new(&subject, place, facts, &[]);
+    let plan = super::plan(arguments, &subject, ("cut", 0), preset, seats.offline);
+    let own = seats.compactor.counting(&subject.recording.counter);
+    let compactor: Arc<dyn Compactor> = match plan.key.strategy.starts_with(NULL) {
+        true => Arc::new(Null),
+        false => own.unwrap_or(seats.compactor),
+    };
+    let seen = Mutex::new(Seen::default());
+    let look: Look<'_> = &|request, context| {
+        let mut seen = seen.lock().expect("no look panics");
+        seen.look((request, context), &part, facts, arguments.diff);
+    };
+    let examined = examine_and_look(&part, (&plan, depth), compactor.as_ref(), None, look);
+    let examined = wire::runtime(1)?.block_on(examined);
+    let exam = examined.map_err(|e| Failure::with_code(Exit::Incomplete, e))?.exam;
+    let seen = seen.into_inner().expect("no look panics");
+    let cut = part.cut(place, facts);
+    let mut text = header(arguments, &subject, place, &plan);
+    let _ = writeln!(
+        text,
+        "sent: {} tokens in {} messages at a window of {} tokens; uncompressed: {} tokens",
+        exam.tokens_after, seen.messages, exam.window, cut.tokens_before,
+    );
+    text += &seen.context;
+    let (subject, facts) = (&subject, &cut.facts[..]);
+    let stakes = Stakes { subject, part: &part, place, facts, exam: &exam, seen: &seen };
+    stakes.tell(&mut text);
+    Ok(text)
+}
+
+/// The cut that is asked for, with what is at stake there.
+fn picked<'a>(
+    arguments: &Arguments,
+    subject: &'a Subject,
+) -> Result<&'a (Place, Vec<Reference>), Failure> {
+    let number = arguments.cutting.cut.unwrap_or(0);
+    let count = subject.cuts.len();
+    let found = (number as usize).checked_sub(1).and_then(|at| subject.cuts.get(at));
+    found.ok_or_else(|| match (count, &subject.facts.no_cut) {
+        (0, Some(why)) => Failure::usage(format!("the session has no cut: {why}"))
+            .help("--request N shows the context of a request"),
+        (0, None) => {
+            Failure::usage("`--cuts none` leaves no cut").help("give a number, `all` or `recorded`")
+        }
+        _ => Failure::usage(format!(
+            "cut {number} is not there: the session has {} at depth {}, from 1",
+            counted(count, "cut"),
+            arguments.cutting.depth
+        ))
+        .help(format!("give a number up to {count} to --cut, or more places to --cuts")),
+    })
+}
+
+fn header(arguments: &Arguments, subject: &Subject, place: &Place, plan: &Plan) -> String {
+    let facts = &subject.facts.requests[place.request as usize];
+    format!(
+        "{} · {} · cut {} of {}, depth {} · request {} of {}, before message {}\n",
+        plan.key.transcript,
+        plan.key.strategy,
+        arguments.cutting.cut.unwrap_or(0),
+        subject.cuts.len(),
+        arguments.cutting.depth,
+        place.request,
+        subject.facts.requests.len(),
+        subject.facts.messages[facts.message as usize].id,
+    )
+}
+
+/// What was seen of the contexts behind a cut.
+#[derive(Default)]
+struct Seen {
+    /// The first one, as it is printed.
+    context: String,
+    /// Its messages.
+    messages: u32,
+    /// By position of the fact, what of the strategy's text names it at the
+    /// request that uses it.
+    quotes: BTreeMap<usize, String>,
+}
+
+impl Seen {
+    fn look(
+        &mut self,
+        (request, context): (u32, &Context),
+        part: &Part,
+        facts: &[Reference],
+        diff: bool,
+    ) {
+        let subject = part.subject();
+        if self.context.is_empty() {
+            self.messages = context.message_count();
+            super::preamble(&mut self.context, subject, context);
+            if !diff {
+                super::entries(&mut self.context, context, subject);
+            }
+            super::differences(&mut self.context, context, subject);
+        }
+        let used = facts.iter().enumerate().filter(|(_, fact)| fact.request == request);
+        for (number, _) in used {
+            if let Some(quote) = carrier(number, context, subject) {
+                self.quotes.insert(number, quote);
+            }
+        }
+    }
+}
+
+/// What of the texts that the strategy wrote or edited names a fact: where they
+/// support it, if anywhere.
+fn carrier(fact: usize, context: &Context, subject: &Subject) -> Option<String> {
+    let entries = context.visible().filter_map(|id| context.entry(id));
+    let own = entries.filter(|entry| entry.edited || entry.id.index().is_none());
+    let written = own.map(|entry| entry.text);
+    let notes = context.notes().map(|(_, note)| note.into());
+    let texts: Vec<std::borrow::Cow<'_, str>> = written.chain(notes).collect();
+    let survival = &subject.survival;
+    let supported = texts.iter().find_map(|text| Some((text, survival.supported_in(fact, text)?)));
+    let named = || texts.iter().find_map(|text| Some((text, survival.place_in(fact, text)?)));
+    supported.or_else(named).map(|(text, place)| quote(text, place))
+}
+
+/// A line of a text around a place in it.
+fn quote(text: &str, place: Range<usize>) -> String {
+    let start = text[..place.start].char_indices().rev().nth(AROUND).map_or(0, |(at, _)| at);
+    let after = text[place.end..].char_indices().nth(AROUND);
+    let end = after.map_or(text.len(), |(at, _)| place.end + at);
+    let line = text[start..end].split_whitespace().collect::<Vec<&str>>().join(" ");
+    let cut = |there: bool| if there { "…" } else { "" };
+    format!("\"{}{line}{}\"", cut(start > 0), cut(end < text.len()))
+}
+
+/// What was at stake, and what became of it.
+struct Stakes<'a> {
+    subject: &'a Subject,
+    part: &'a Part,
+    place: &'a Place,
+    facts: &'a [FactAtStake],
+    exam: &'a CutExam,
+    seen: &'a Seen,
+}
+
+/// States, the worst first, with what they mean.
+const STATES: [(ReferenceState, &str); 6] = [
+    (ReferenceState::Lost, "nothing of it is sent any more"),
+    (ReferenceState::Recovered, "not sent; the strategy's own search finds it"),
+    (ReferenceState::Partial, "only its last component is sent"),
+    (ReferenceState::Bare, "written by the strategy without the words that gave it meaning"),
+    (ReferenceState::Carried, "written by the strategy, with words that stood beside it"),
+    (ReferenceState::Verbatim, "its message is sent as recorded"),
+];
+
+impl Stakes<'_> {
+    fn tell(&self, text: &mut String) {
+        let _ = writeln!(text, "\n--- facts at stake");
+        let requests = counted(self.place.requests as usize, "request");
+        if self.facts.is_empty() {
+            let _ = writeln!(
+                text,
+                "none: nothing that the agent used in the {requests} behind the cut came only \
+                 from before it"
+            );
+            return;
+        }
+        let kept = self.exam.states.iter().filter(|state| state.is_kept()).count();
+        let _ = writeln!(
+            text,
+            "the agent used {} in the {requests} behind the cut that stood only before it; {kept} \
+             kept: verbatim or carried",
+            counted(self.facts.len(), "identifier"),
+        );
+        for (state, meaning) in STATES {
+            let those: Vec<usize> =
+                (0..self.facts.len()).filter(|at| self.exam.states[*at] == state).collect();
+            if those.is_empty() {
+                continue;
+            }
+            let _ = writeln!(text, "\n{} ({}): {meaning}", state.as_str(), those.len());
+            those.into_iter().for_each(|number| self.fact(text, number, state));
+        }
+    }
+
+    fn fact(&self, text: &mut String, number: usize, state: ReferenceState) {
+        let fact = &self.facts[number];
+        let after = fact.request - self.place.request + 1;
+        let _ = writeln!(
+            text,
+            "  {} · {} · used by request {}, number {after} behind the cut",
+            fact.text,
+            fact.class.as_str(),
+            fact.request,
+        );
+        if self.exam.refused.contains(&(number as u32)) {
+            let _ = writeln!(text, "    the provider would refuse that request: over the window");
+        } else if let Some(quote) = self.seen.quotes.get(&number)
+            && matches!(state, ReferenceState::Carried | ReferenceState::Bare)
+        {
+            let _ = writeln!(text, "    written: {quote}");
+        }
+        if state != ReferenceState::Carried {
+            let _ = writeln!(text, "    {}", self.stood(number));
+        }
+    }
+
+    /// Where a fact last stood before the cut.
+    fn stood(&self, number: usize) -> String {
+        let fact = &self.facts[number];
+        let at = fact.last_seen as usize;
+        let message = &self.subject.facts.messages[at];
+        let sent = self.subject.recording.transcript.messages[at].sent();
+        let tool = message.tool.as_ref().map(|tool| format!(" · {tool}")).unwrap_or_default();
+        let said = self
+            .part
+            .subject()
+            .survival
+            .place_in(number, &sent)
+            .map(|place| format!(": {}", quote(&sent, place)));
+        format!(
+            "last stood in {} · {}{tool} · {} tokens before the cut{}",
+            message.id,
+            message.role.as_str(),
+            fact.newest_tokens,
+            said.unwrap_or_default(),
+        )
+    }
+}
+
+fn counted(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
