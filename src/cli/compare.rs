@@ -8,7 +8,7 @@ use super::exit::{Exit, Failure};
 use super::report::{measured, print};
 use super::wire;
 use crate::gate::{self, Baseline, Head};
-use crate::measure::{self, MEASURES, Run, Unit};
+use crate::measure::{self, MEASURES, Run, Unit, depth_of};
 use crate::model::{Manifest, Report};
 use crate::report::{comparison_json, comparison_md, comparison_table};
 use crate::run::Loaded;
@@ -57,7 +57,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let run_a = Run { name: &a.1.name, report: &a.0, by_transcript: &a.1.run };
     let run_b = Run { name: &b.1.name, report: &b.0, by_transcript: &b.1.run };
     let mut comparison = measure::compare(run_a, run_b, &pairs, &left_out);
-    comparison.notes = notes;
+    comparison.notes.splice(0..0, notes);
     if comparison.rows.is_empty() {
         return Err(Failure::with_code(Exit::Nothing, "the runs have no row in common").help(
             "run both with the same presets and windows, or pair presets with --preset A=B",
@@ -111,10 +111,23 @@ fn unlike_settings(a: &Manifest, b: &Manifest) -> (Vec<String>, Vec<&'static str
     let differ = seats.into_iter().filter(|(_, a, b)| a != b);
     let mut notes: Vec<String> =
         differ.map(|(seat, a, b)| format!("The {seat} is {a} in A and {b} in B")).collect();
-    if Head::of(a).same_prices(&Head::of(b)) {
-        return (notes, Vec::new());
+    let (head_a, head_b) = (Head::of(a), Head::of(b));
+    let mut left_out = Vec::new();
+    if !head_a.same_prices(&head_b) {
+        notes.push("Prices, or who is billed, differ: money is left out".to_owned());
+        let money = MEASURES.iter().filter(|spec| spec.unit == Unit::Dollars);
+        left_out.extend(money.map(|spec| spec.id));
     }
-    notes.push("Prices, or who is billed, differ: money is left out".to_owned());
-    let money = MEASURES.iter().filter(|spec| spec.unit == Unit::Dollars);
-    (notes, money.map(|spec| spec.id).collect())
+    let at_other_cuts =
+        |id: &&str| depth_of(id).is_some_and(|depth| !head_a.same_cuts(&head_b, depth));
+    let at_cuts: Vec<&str> = MEASURES.iter().map(|spec| spec.id).filter(at_other_cuts).collect();
+    if !at_cuts.is_empty() {
+        notes.push(format!(
+            "The cuts differ, `{}` in A and `{}` in B: what is measured at them is left out",
+            head_a.cut_by(),
+            head_b.cut_by()
+        ));
+        left_out.extend(at_cuts);
+    }
+    (notes, left_out)
 }

@@ -15,7 +15,8 @@ use crate::run::{Loaded, Sample};
 #[derive(Debug, Args)]
 pub(super) struct Gating {
     /// Exit with 1 where MEASURE[KIND]@PRESET on DATASET at WINDOW is below (<, <=) or above
-    /// (>, >=) a number or `baseline`: `continuity@lis < 80`; repeat for several
+    /// (>, >=) a number or `baseline`: `continuity@lis < 80`, `kept_at_cut@prune < 0.5`; repeat for
+    /// several
     #[arg(long, value_name = "RULE")]
     fail_on: Vec<String>,
 

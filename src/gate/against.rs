@@ -5,7 +5,9 @@ use super::baseline::Baseline;
 use super::measures::{self, Known};
 use super::rule::{Limit, Mark, Operator, Rule};
 use super::words;
-use crate::measure::{ByTranscript, Difference, FEWEST_FOR_AN_INTERVAL, Side, Spread, paired};
+use crate::measure::{
+    ByTranscript, Difference, FEWEST_FOR_AN_INTERVAL, Side, Spread, Unpaired, paired,
+};
 use crate::model::{Check, Finding, PresetRow, RECORDED, Value};
 
 /// What both runs are compared by.
@@ -65,9 +67,19 @@ fn pair(row: &PresetRow, rule: &Rule, both: &Both<'_>) -> Result<(Known, Differe
         let cells = words::counted(failed, "cell");
         return Err(format!("{cells} of the baseline's row failed"));
     }
-    let found = paired(id, &theirs, &own, both.seed)
-        .ok_or("no session has a figure both here and in the baseline")?;
+    let found = paired(id, &theirs, &own, both.seed).map_err(|why| match why {
+        Unpaired::NoPair => "no session has a figure both here and in the baseline",
+        Unpaired::OtherFacts => {
+            "some session's cuts put other facts at stake in the baseline: a cut failed in one of \
+             the runs, or they were cut at other places"
+        }
+    })?;
     match found.only_a as u64 {
+        // Without a median in the baseline the wait may have become shorter.
+        0 if measure.is_median_wait() && found.only_b > 0 => Err(format!(
+            "{} with a median here and none in the baseline",
+            words::counted(found.only_b as u64, "session")
+        )),
         0 => Ok((measure, found)),
         n => Err(format!(
             "{} with a figure in the baseline and none here",

@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use super::measures::{self, Known};
 use super::rule::Rule;
-use crate::measure::{ALL, ByTranscript, Sat, Side, UnitRow, by_transcript};
+use crate::measure::{ALL, ByTranscript, Depth, Sat, Side, UnitRow, by_transcript};
 use crate::model::{INSTRUMENT, Manifest, Report};
 
 /// Version of the layout.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// A run, transcript by transcript.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +43,10 @@ pub struct Head {
     judge: String,
     /// Hash of the prices that bill it.
     prices: String,
+    /// Where compactions were made to happen: [`Manifest::cuts`].
+    cuts: String,
+    /// Depths of the cuts, ascending.
+    depths: Vec<u32>,
 }
 
 /// What is read first, so that a file of another version says so.
@@ -76,6 +80,22 @@ impl Head {
             answerer: manifest.answerer.clone(),
             judge: manifest.judge.clone(),
             prices: blake3::hash(&prices).to_hex()[..16].to_owned(),
+            cuts: manifest.cuts.clone(),
+            depths: manifest.depths.clone(),
+        }
+    }
+
+    /// Whether sessions are looked at behind the same cuts at a depth.
+    pub fn same_cuts(&self, other: &Head, depth: Depth) -> bool {
+        self.cuts == other.cuts && depth.among(&self.depths) == depth.among(&other.depths)
+    }
+
+    /// The options that say where and how deep it was cut.
+    pub fn cut_by(&self) -> String {
+        let depths: Vec<String> = self.depths.iter().map(u32::to_string).collect();
+        match self.cuts.as_str() {
+            "none" => "--cuts none".to_owned(),
+            cuts => format!("--cuts {cuts} --depth {}", depths.join(",")),
         }
     }
 
@@ -160,6 +180,19 @@ pub fn differences(
     let is_billed = |asked: &Asked<'_>| known(asked).is_some_and(Known::is_billed);
     if asked.iter().any(is_billed) && !theirs.same_prices(&own) {
         found.push("the prices, or who is billed, differ".to_owned());
+    }
+    let at_other_cuts = |asked: &&Asked<'_>| {
+        let depth = known(asked).and_then(Known::at_cuts);
+        depth.is_some_and(|depth| !theirs.same_cuts(&own, depth))
+    };
+    if let Some(asked) = asked.iter().find(at_other_cuts) {
+        found.push(format!(
+            "it was made with `{}`, this run with `{}`: the cuts differ, so that `{}` has no \
+             counterpart",
+            theirs.cut_by(),
+            own.cut_by(),
+            asked.rule.measure
+        ));
     }
     let own: BTreeSet<(&str, &str)> = transcripts.iter().copied().collect();
     found.extend(lacking((&ids(&baseline.run), &own), ("the baseline", "this run")));

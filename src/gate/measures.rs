@@ -2,14 +2,14 @@
 
 use super::error::suggest;
 use super::rule::{Amount, Mark};
-use crate::measure::{Basis, MEASURES, Spec, Unit};
+use crate::measure::{Basis, Depth, MEASURES, Pool, Spec, Unit, depth_of};
 
 /// Measures that are counted by kind of probe.
 pub const KINDED: [&str; 2] = ["recall", "continuity"];
 
 /// Numbers of a row that are no measure of a transcript, with what they count
 /// in; `None`: the unit of the measure that ranks.
-const DERIVED: [(&str, Option<Unit>); 15] = [
+const DERIVED: [(&str, Option<Unit>); 25] = [
     ("retention", Some(Unit::Ratio)),
     ("retention_lo", Some(Unit::Ratio)),
     ("retention_hi", Some(Unit::Ratio)),
@@ -19,6 +19,16 @@ const DERIVED: [(&str, Option<Unit>); 15] = [
     ("recall_hi", Some(Unit::Share)),
     ("continuity_lo", Some(Unit::Points)),
     ("continuity_hi", Some(Unit::Points)),
+    ("kept_at_cut_lo", Some(Unit::Share)),
+    ("kept_at_cut_hi", Some(Unit::Share)),
+    ("kept_at_cut_first_lo", Some(Unit::Share)),
+    ("kept_at_cut_first_hi", Some(Unit::Share)),
+    ("added_at_cut_lo", Some(Unit::Difference)),
+    ("added_at_cut_hi", Some(Unit::Difference)),
+    ("added_at_cut_first_lo", Some(Unit::Difference)),
+    ("added_at_cut_first_hi", Some(Unit::Difference)),
+    ("largest_share", Some(Unit::Share)),
+    ("depth", Some(Unit::Count)),
     ("difference_to_full", None),
     ("difference_to_full_lo", None),
     ("difference_to_full_hi", None),
@@ -92,7 +102,9 @@ impl Known {
     /// Whether it rests on graded answers.
     pub fn rests_on_probes(self) -> bool {
         match self {
-            Known::Measure(spec) => matches!(spec.basis, Basis::Probes),
+            Known::Measure(spec) => {
+                matches!(spec.basis, Basis::Probes) || ASKED_AT_CUTS.contains(&spec.id)
+            }
             Known::Derived(unit) => unit != Some(Unit::Count),
         }
     }
@@ -103,9 +115,26 @@ impl Known {
     pub fn is_quality(self) -> bool {
         match self {
             Known::Measure(spec) if RESTS_ON_LOSS.contains(&spec.id) => true,
+            Known::Measure(spec) if matches!(spec.basis, Basis::Cuts) => {
+                !SIZES_AT_CUTS.contains(&spec.id.trim_end_matches("_first"))
+            }
             Known::Measure(spec) => matches!(spec.basis, Basis::Probes | Basis::References(_)),
             Known::Derived(unit) => unit != Some(Unit::Count),
         }
+    }
+
+    /// At which depth it looks at cuts; `None`: it does not.
+    pub fn at_cuts(self) -> Option<Depth> {
+        match self {
+            Known::Measure(spec) => depth_of(spec.id),
+            Known::Derived(_) => None,
+        }
+    }
+
+    /// Whether it is the median of waits, which a session has only where half
+    /// of its waits are known to have ended.
+    pub fn is_median_wait(self) -> bool {
+        matches!(self, Known::Measure(spec) if spec.pool == Pool::WaitMedian)
     }
 
     /// Whether it is pooled over transcripts from what each has, so that two
@@ -139,6 +168,14 @@ impl Known {
 
 /// CPU time differs from one machine to the next and from run to run.
 const CPU: &str = "cpu_ms";
+
+/// Figures of cuts that rest on when and how much a preset compacts, or on the
+/// transcripts alone.
+const SIZES_AT_CUTS: [&str; 5] =
+    ["cuts", "facts_at_stake", "sessions_at_stake", "exposed_share", "tokens_at_cut"];
+
+/// Figures of cuts that rest on graded answers.
+const ASKED_AT_CUTS: [&str; 2] = ["continuity_at_cut", "continuity_at_cut_first"];
 
 /// Figures of size and money that rest on what was lost.
 const RESTS_ON_LOSS: [&str; 3] = ["cost_usd_refetch", "refetch_tokens", "irrecoverable_references"];

@@ -26,6 +26,8 @@
 //! recall@fifo on my-data at 16k < 50%
 //! blocking_ms_p95 > 5s
 //! cost_usd > baseline * 1.1
+//! kept_at_cut@prune < 0.5
+//! first_miss < baseline - 2
 //! ```
 //!
 //! Without a preset it speaks of those that the user named with `--strategy`,
@@ -66,7 +68,12 @@
 //! `baseline` alone allows no change for the worse, which an interval seldom
 //! rules out: a rule that allows some decides more often.
 //!
-//! A session with a figure in the baseline and none in the run is missing.
+//! A session with a figure in the baseline and none in the run is missing. So is
+//! a session with the median of a wait in one run only: in the other one more
+//! than half of its waits went on beyond what was seen.
+//!
+//! Measures at cuts take a baseline of the same `--cuts` and the same depth:
+//! another one is refused before anything runs.
 //!
 //! Missing never passes.
 
@@ -88,8 +95,8 @@ pub use scope::{Scope, fits};
 
 use crate::measure::{ALL, by_transcript};
 use crate::model::{
-    Answer, Cell, Check, Finding, Gate, Manifest, OFFLINE, PresetRow, Report, RuleFindings,
-    UndecidedPolicy,
+    Answer, Cell, Check, CutRow, Finding, Gate, Manifest, OFFLINE, PresetRow, ProbeRow, Report,
+    RuleFindings, UndecidedPolicy,
 };
 
 /// What a gate is asked, besides its rules.
@@ -257,12 +264,21 @@ fn doubt(report: &Report, row: &PresetRow, rule: &Rule, max_unscored: f64) -> Op
     if !measures::find(&rule.measure).is_ok_and(measures::Known::rests_on_probes) {
         return None;
     }
+    let of_row = |dataset: &str| row.dataset == ALL || row.dataset == dataset;
     let own = report.cells.iter().filter(|cell| {
         cell.key.strategy == row.strategy
             && cell.key.window == row.window
-            && (row.dataset == ALL || row.dataset == cell.key.dataset)
+            && of_row(&cell.key.dataset)
     });
-    let share = unscored(&report.manifest, own);
+    let at_cuts = report.cuts.iter().filter(|cut| of_row(&cut.dataset)).flat_map(|cut| &cut.rows);
+    let at_cuts = at_cuts.filter(|examined| examined.strategy == row.strategy);
+    let share = match measures::find(&rule.measure).ok().and_then(measures::Known::at_cuts) {
+        Some(_) => {
+            let exams = at_cuts.filter_map(CutRow::exam);
+            unscored_of(&report.manifest, exams.flat_map(|exam| &exam.probes))
+        }
+        None => unscored(&report.manifest, own),
+    };
     (share > max_unscored).then(|| {
         format!(
             "{:.0} % of its probes were not answered or not graded, more than {:.0} %",
@@ -275,9 +291,13 @@ fn doubt(report: &Report, row: &PresetRow, rule: &Rule, max_unscored: f64) -> Op
 /// Share of probes that a model was to answer or grade and did not. What the
 /// offline judge cannot grade, it never claims to.
 pub fn unscored<'a>(manifest: &Manifest, cells: impl IntoIterator<Item = &'a Cell>) -> f64 {
+    unscored_of(manifest, cells.into_iter().filter_map(Cell::rows).flat_map(|rows| &rows.probes))
+}
+
+fn unscored_of<'a>(manifest: &Manifest, probes: impl Iterator<Item = &'a ProbeRow>) -> f64 {
     let model_judge = manifest.judge != OFFLINE;
     let (mut all, mut without) = (0_u32, 0_u32);
-    for row in cells.into_iter().filter_map(Cell::rows).flat_map(|rows| &rows.probes) {
+    for row in probes {
         let unanswered = matches!(row.answer, Answer::Nothing(_));
         all += 1;
         without += u32::from(unanswered || (model_judge && row.judgement.score.is_none()));

@@ -129,3 +129,39 @@ fn a_rule_against_a_baseline_allows_a_change_for_the_worse_and_nothing_else() {
     assert!(told("retention < baseline").unwrap().contains("in pairs"));
     assert!(told("cpu_ms > baseline").unwrap().contains("in pairs"));
 }
+
+#[test]
+fn measures_at_cuts_have_their_unit_and_are_quality_only_where_text_decides() {
+    let known = |id: &str| measures::find(id).ok().unwrap();
+    let amount = |id: &str, number, mark| known(id).amount(Amount { number, mark });
+    assert_eq!(amount("kept_at_cut", 50.0, Mark::Percent), Ok(0.5));
+    assert_eq!(amount("added_at_cut_first", 5.0, Mark::Percent), Ok(0.05));
+    assert_eq!(amount("tokens_at_cut", 40.0, Mark::Percent), Ok(0.4));
+    assert_eq!(amount("first_miss", 3.0, Mark::Plain), Ok(3.0));
+    assert_eq!(amount("continuity_at_cut", 80.0, Mark::Percent), Ok(80.0));
+    assert!(amount("cut_cost_usd", 5.0, Mark::Percent).is_err());
+    assert!(known("cut_cost_usd").is_billed() && !known("kept_at_cut").is_billed());
+    assert!(known("continuity_at_cut").rests_on_probes());
+    assert!(!known("kept_at_cut").rests_on_probes());
+    for id in
+        ["kept_at_cut", "kept_at_cut_first", "carried_share", "added_at_cut", "first_miss_first"]
+    {
+        assert!(known(id).is_quality(), "{id}");
+    }
+    for id in ["tokens_at_cut", "exposed_share_first", "cut_cost_usd", "pays_after", "cuts"] {
+        assert!(!known(id).is_quality(), "{id}");
+    }
+}
+
+#[test]
+fn every_measure_at_cuts_says_at_which_depth() {
+    use crate::measure::{Basis, Depth, MEASURES, depth_of};
+    for spec in MEASURES {
+        let at_cuts = matches!(spec.basis, Basis::Cuts);
+        assert!(!at_cuts || depth_of(spec.id).is_some(), "{}", spec.id);
+    }
+    assert_eq!(depth_of("cut_cost_usd"), Some(Depth::Greatest));
+    assert_eq!(depth_of("pays_after_first"), Some(Depth::First));
+    assert_eq!(depth_of("kept_at_cut_6_20"), Some(Depth::Greatest));
+    assert_eq!((depth_of("reference_recall"), depth_of("cost_usd")), (None, None));
+}

@@ -11,11 +11,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::aggregate::Observation;
+use super::cluster::owner;
 use super::exams::Exams;
 use super::gather::{Figures, Gathered, gather};
-use super::measures::{MEASURES, RESAMPLED};
+use super::measures::{MEASURES, RESAMPLED, depth_of};
 use super::money::{AS_BILLED, Terms};
 use super::payers::Payers;
+use super::pooling::{PooledUnit, pooled};
 use super::rows::ALL;
 use super::spec::{Parts, Pool, Sample, mean};
 use super::statistics::{FEWEST_FOR_AN_INTERVAL, quantile};
@@ -158,10 +160,11 @@ fn unit_row(
         figures.insert(spec.id.to_owned(), each.collect());
     }
     let few = clusters(units.iter().map(|unit| &facts[*unit])) < FEWEST_FOR_AN_INTERVAL;
-    let series = match few && row.standing != Standing::Control {
-        true => series(row, &units, &figures, extra),
-        false => BTreeMap::new(),
+    let mut series = match row.standing == Standing::Control {
+        true => BTreeMap::new(),
+        false => series(row, &units, &figures, extra),
     };
+    series.retain(|id, _| few || few_at_cuts(facts, &units, figures.get(id), id));
     UnitRow {
         dataset: row.key.dataset.to_owned(),
         strategy: row.key.strategy.to_owned(),
@@ -172,6 +175,27 @@ fn unit_row(
         figures,
         series,
     }
+}
+
+/// Whether so few facts are at stake at cuts that there are too few clusters:
+/// small ones are one together.
+fn few_at_cuts(
+    facts: &[TranscriptFacts],
+    units: &[usize],
+    figures: Option<&Vec<Option<Figure>>>,
+    id: &str,
+) -> bool {
+    if depth_of(id).is_none() {
+        return false;
+    }
+    let each = units.iter().zip(figures.into_iter().flatten());
+    let known = each.filter_map(|(unit, figure)| match figure {
+        Some(Figure::Fraction(_, to)) => {
+            Some(PooledUnit { owner: owner(&facts[*unit]), facts: *to, share: 0.0 })
+        }
+        _ => None,
+    });
+    pooled(&known.collect::<Vec<_>>()).n() < FEWEST_FOR_AN_INTERVAL
 }
 
 /// Number of clusters among transcripts, each its own where one project or

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::by_transcript::ByTranscript;
 use super::measures::MEASURES;
-use super::paired::{Difference, Side, Spread, paired};
+use super::paired::{Difference, Side, Spread, Unpaired, paired};
 use super::rows::ALL;
 use super::sign_flip::holm;
 use super::spec::{Direction, mean};
@@ -16,8 +16,15 @@ use crate::model::{
 };
 
 /// What is compared, besides the kinds of probes.
-const COMPARED: [&str; 14] = [
+const COMPARED: [&str; 21] = [
     "continuity",
+    "kept_at_cut",
+    "added_at_cut",
+    "carried_share",
+    "kept_at_cut_first",
+    "tokens_at_cut",
+    "first_miss",
+    "cut_cost_usd",
     "recall",
     "reference_recall",
     "recency_gain",
@@ -76,11 +83,11 @@ pub fn compare(
     if datasets.len() > 1 {
         datasets.insert(0, ALL);
     }
-    let mut rows = Vec::new();
+    let (mut rows, mut notes) = (Vec::new(), Vec::new());
     for dataset in &datasets {
         for window in &b.report.manifest.windows {
             for pair in &pairs {
-                rows.extend(row(a, b, (dataset, window, pair), left_out));
+                rows.extend(row(a, b, (dataset, window, pair), left_out, &mut notes));
             }
         }
     }
@@ -96,7 +103,7 @@ pub fn compare(
         limit,
         only_a: only(&own_a, &own_b),
         only_b: only(&own_b, &own_a),
-        notes: Vec::new(),
+        notes,
         rows,
     }
 }
@@ -106,6 +113,7 @@ fn row(
     b: Run<'_>,
     (dataset, window, pair): (&str, &str, &(String, String)),
     left_out: &[&str],
+    notes: &mut Vec<String>,
 ) -> Option<ComparedRow> {
     let side_a = Side::find(a.by_transcript, dataset, &pair.0, window, None)?;
     let side_b = Side::find(b.by_transcript, dataset, &pair.1, window, None)?;
@@ -117,16 +125,25 @@ fn row(
     let kinds = MEASURES.iter().map(|spec| spec.id);
     let kinds = kinds.filter(|id| id.starts_with("continuity_") || id.starts_with("recall_"));
     let ids = COMPARED.into_iter().chain(kinds).filter(|id| !left_out.contains(id));
-    let measures = ids.filter_map(|id| {
-        Some(described(id, &paired(id, &side_a, &side_b, b.report.manifest.seed)?))
-    });
+    let mut measures = Vec::new();
+    for id in ids {
+        match paired(id, &side_a, &side_b, b.report.manifest.seed) {
+            Ok(found) => measures.push(described(id, &found)),
+            Err(Unpaired::NoPair) => {}
+            Err(Unpaired::OtherFacts) => notes.push(format!(
+                "{} at {window} on {dataset}: {id} is left out, for its cuts put other facts at \
+                 stake in A than in B",
+                pair.1
+            )),
+        }
+    }
     Some(ComparedRow {
         dataset: dataset.to_owned(),
         strategy_a: pair.0.clone(),
         strategy_b: pair.1.clone(),
         window: window.to_owned(),
         standing,
-        measures: measures.collect(),
+        measures,
         probes: probes((a.report, &pair.0), (b.report, &pair.1), dataset, window),
     })
 }

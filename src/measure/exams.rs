@@ -16,6 +16,17 @@ pub enum Depth {
     First,
 }
 
+impl Depth {
+    /// The depth in numbers, among those of a run, ascending; `None` where the
+    /// run has it not.
+    pub fn among(self, depths: &[u32]) -> Option<u32> {
+        match self {
+            Depth::Greatest => depths.last().copied(),
+            Depth::First => depths.first().copied().filter(|first| *first == 1),
+        }
+    }
+}
+
 /// Every exam of a run.
 #[derive(Debug, Default)]
 pub struct Exams<'a> {
@@ -78,10 +89,7 @@ impl<'a> Exams<'a> {
 
     /// The depth in numbers; `None` where the run has it not.
     pub fn depth(&self, depth: Depth) -> Option<u32> {
-        match depth {
-            Depth::Greatest => self.depths.last().copied(),
-            Depth::First => self.depths.first().copied().filter(|first| *first == 1),
-        }
+        depth.among(&self.depths)
     }
 
     /// The exams of a cell's preset on its transcript, in the order of the cuts.

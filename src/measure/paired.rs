@@ -11,6 +11,10 @@
 //! is a moving-block bootstrap of the paired requests or probes, moved to the
 //! difference as pooled, and speaks of these very sessions only; measures
 //! without a figure for each request or probe have none.
+//!
+//! Shares of the facts at stake at cuts are paired by transcript: each
+//! transcript's difference weighs as many facts as it has, by `cuts` §3, and so
+//! do both figures. They take the same facts on both sides.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +23,7 @@ use super::by_transcript::{ByTranscript, Figure, UnitRow};
 use super::cluster::{Owner, grouped};
 use super::gather::Figures;
 use super::measures::MEASURES;
-use super::pooling::{PooledUnit, pooled};
+use super::pooling::{self, FactsInOrder, PooledUnit, pooled};
 use super::rows::ALL;
 use super::sign_flip::sign_flip;
 use super::spec::{Pool, mean};
@@ -27,6 +31,11 @@ use super::statistics::{Bounds, Clusters, FEWEST_FOR_AN_INTERVAL};
 
 /// Fewest paired requests or probes that are resampled.
 const FEWEST_PAIRS: usize = 10;
+
+/// Shares of the facts whose recorded text is no longer sent: two presets, or
+/// one that was changed, put other facts there at the same cuts. A transcript
+/// weighs the mean of both numbers.
+const OF_EXPOSED: [&str; 2] = ["carried_share", "carried_share_first"];
 
 /// One row of a run, over one data set or all of them.
 #[derive(Clone, Debug)]
@@ -138,41 +147,50 @@ pub struct Difference {
     pub mde: Option<f64>,
 }
 
-/// Pairs a measure of two rows; `None` without a pair, or where its figures
-/// cannot be pooled.
-pub fn paired(id: &str, a: &Side<'_>, b: &Side<'_>, seed: u64) -> Option<Difference> {
-    let pool = MEASURES.iter().find(|spec| spec.id == id)?.pool;
+/// Why a measure of two rows is not paired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unpaired {
+    /// No transcript has a figure in both.
+    NoPair,
+    /// Some transcript's cuts put other facts at stake: one failed in one of
+    /// the runs, or they were cut at other places.
+    OtherFacts,
+}
+
+/// A transcript's key, and what it has in both runs.
+type Pair<'p, 'a> = (Key<'a>, &'p Unit<'a>, &'p Unit<'a>);
+
+/// Both figures of a measure, and their difference by cluster.
+struct Pooled {
+    a: f64,
+    b: f64,
+    difference: f64,
+    clusters: Clusters,
+    /// What a mean over transcripts is multiplied by to give the figure.
+    scale: f64,
+}
+
+/// Pairs a measure of two rows; else why it cannot be paired.
+pub fn paired(id: &str, a: &Side<'_>, b: &Side<'_>, seed: u64) -> Result<Difference, Unpaired> {
+    let spec = MEASURES.iter().find(|spec| spec.id == id);
+    let pool = spec.ok_or(Unpaired::NoPair)?.pool;
     let (units_a, units_b) = (a.units(id), b.units(id));
-    let both: Vec<(Key<'_>, &Unit<'_>, &Unit<'_>)> =
+    let both: Vec<Pair<'_, '_>> =
         (units_a.iter()).filter_map(|(key, a)| Some((*key, a, units_b.get(key)?))).collect();
     let n = both.len();
-    let pooled = |side: fn(&(Key<'_>, &Unit<'_>, &Unit<'_>)) -> Figure| {
-        total(pool, &both.iter().map(side).collect::<Vec<_>>())
-    };
-    let (total_a, total_b) = (pooled(|(_, a, _)| a.figure)?, pooled(|(_, _, b)| b.figure)?);
-    let each: Vec<f64> =
-        (both.iter()).map(|(_, a, b)| total_b.part(b.figure) - total_a.part(a.figure)).collect();
-    // What a mean over transcripts is multiplied by to give the figure.
-    let scale = if pool == Pool::Sum { n as f64 } else { 1.0 };
-    let owned = both.iter().zip(&each);
-    let owned: Vec<(Option<Owner<'_>>, f64)> =
-        owned.map(|(((set, _), a, _), d)| (a.cluster.map(|name| (*set, name)), *d)).collect();
-    let clusters = match pool {
-        Pool::AtCuts => at_cuts(&both)?,
-        _ => grouped(&owned),
-    };
-    let difference = match pool {
-        Pool::AtCuts => clusters.mean(),
-        _ => total_b.figure - total_a.figure,
+    let Pooled { a, b, difference, clusters, scale } = match pool {
+        _ if n == 0 => return Err(Unpaired::NoPair),
+        Pool::AtCuts => at_cuts(&both, OF_EXPOSED.contains(&id)).ok_or(Unpaired::OtherFacts)?,
+        _ => over_transcripts(&both, pool).ok_or(Unpaired::NoPair)?,
     };
     let sure = clusters.n() >= FEWEST_FOR_AN_INTERVAL;
     let spread = match clusters.confidence(seed) {
         Some(confidence) => Some(Spread::OverClusters(scaled(confidence.bounds(), scale))),
         None => these_sessions(&both, pool, difference, seed).map(Spread::TheseSessions),
     };
-    Some(Difference {
-        a: total_a.figure,
-        b: total_b.figure,
+    Ok(Difference {
+        a,
+        b,
         difference,
         transcripts: n,
         clusters: clusters.n(),
@@ -187,22 +205,49 @@ pub fn paired(id: &str, a: &Side<'_>, b: &Side<'_>, seed: u64) -> Option<Differe
     })
 }
 
-/// Differences of shares of the same facts, weighed by them (`cuts` §3). `None`
-/// where some transcript was cut otherwise in the two runs.
-fn at_cuts(both: &[(Key<'_>, &Unit<'_>, &Unit<'_>)]) -> Option<Clusters> {
-    let each = both.iter().map(|((set, _), a, b)| {
-        let (Figure::Fraction(of, to), Figure::Fraction(_, other)) = (a.figure, b.figure) else {
-            return None;
-        };
-        unit(a.cluster.map(|name| (*set, name)), b.figure, of / to).filter(|_| to == other)
-    });
-    Some(pooled(&each.collect::<Option<Vec<_>>>()?))
+/// What is not weighed by facts; `None` where a figure is none.
+fn over_transcripts(both: &[Pair<'_, '_>], pool: Pool) -> Option<Pooled> {
+    let pooled =
+        |side: fn(&Pair<'_, '_>) -> Figure| total(pool, &both.iter().map(side).collect::<Vec<_>>());
+    let (a, b) = (pooled(|(_, a, _)| a.figure)?, pooled(|(_, _, b)| b.figure)?);
+    let each = both.iter().map(|pair| (owner(pair), b.part(pair.2.figure) - a.part(pair.1.figure)));
+    Some(Pooled {
+        a: a.figure,
+        b: b.figure,
+        difference: b.figure - a.figure,
+        clusters: grouped(&each.collect::<Vec<_>>()),
+        scale: if pool == Pool::Sum { both.len() as f64 } else { 1.0 },
+    })
 }
 
-/// A transcript's share of its facts at stake, less something.
-fn unit<'a>(owner: Option<Owner<'a>>, figure: Figure, less: f64) -> Option<PooledUnit<'a>> {
-    let Figure::Fraction(of, to) = figure else { return None };
-    Some(PooledUnit { owner, facts: to, share: of / to - less })
+/// Shares of facts, weighed by them (`cuts` §3). `None` where some transcript
+/// has other facts in the two runs, unless that is what presets differ in.
+fn at_cuts(both: &[Pair<'_, '_>], may_differ: bool) -> Option<Pooled> {
+    let (mut in_a, mut in_b, mut less) = (Vec::new(), Vec::new(), Vec::new());
+    for pair in both {
+        let (Figure::Fraction(of_a, to_a), Figure::Fraction(of_b, to_b)) =
+            (pair.1.figure, pair.2.figure)
+        else {
+            return None;
+        };
+        if to_a != to_b && !may_differ {
+            return None;
+        }
+        let (a, b) = (of_a / to_a, of_b / to_b);
+        let unit =
+            |share: f64| PooledUnit { owner: owner(pair), facts: (to_a + to_b) / 2.0, share };
+        in_a.push(unit(a));
+        in_b.push(unit(b));
+        less.push(unit(b - a));
+    }
+    let clusters = pooled(&less);
+    let (a, b) = (pooled(&in_a).mean(), pooled(&in_b).mean());
+    Some(Pooled { a, b, difference: clusters.mean(), clusters, scale: 1.0 })
+}
+
+/// Project or developer behind a pair, where known.
+fn owner<'a>(((set, _), a, _): &Pair<'_, 'a>) -> Option<Owner<'a>> {
+    a.cluster.map(|name| (*set, name))
 }
 
 /// Series say that something changed only where both runs have them.
@@ -241,11 +286,7 @@ fn total(pool: Pool, figures: &[Figure]) -> Option<Total> {
     let n = figures.len() as f64;
     let (figure, to) = match pool {
         Pool::Sum => (sum, None),
-        Pool::AtCuts => {
-            let units = figures.iter().map(|figure| unit(None, *figure, 0.0));
-            (pooled(&units.collect::<Option<Vec<_>>>()?).mean(), None)
-        }
-        Pool::RatioOfSums => {
+        Pool::RatioOfSums | Pool::AtCuts => {
             let to = figures.iter().map(|figure| match figure {
                 Figure::One(_) => 1.0,
                 Figure::Fraction(_, to) => *to,
@@ -261,7 +302,7 @@ fn total(pool: Pool, figures: &[Figure]) -> Option<Total> {
 }
 
 /// Transcripts with a higher figure in B, a lower one, and the same.
-fn counts(both: &[(Key<'_>, &Unit<'_>, &Unit<'_>)]) -> (usize, usize, usize) {
+fn counts(both: &[Pair<'_, '_>]) -> (usize, usize, usize) {
     let own = |figure: Figure| match figure {
         Figure::One(value) => value,
         Figure::Fraction(of, to) => of / to,
@@ -279,13 +320,9 @@ fn scaled(bounds: Bounds, scale: f64) -> Bounds {
     Bounds { lo: bounds.lo * scale, hi: bounds.hi * scale }
 }
 
-/// The block bootstrap of paired requests or probes, moved to the difference.
-fn these_sessions(
-    both: &[(Key<'_>, &Unit<'_>, &Unit<'_>)],
-    pool: Pool,
-    difference: f64,
-    seed: u64,
-) -> Option<Bounds> {
+/// The block bootstrap of paired requests, probes or facts, moved to the
+/// difference.
+fn these_sessions(both: &[Pair<'_, '_>], pool: Pool, difference: f64, seed: u64) -> Option<Bounds> {
     let mut sessions: Vec<Vec<f64>> = Vec::new();
     for (_, a, b) in both {
         let (a, b) = (a.series?, b.series?);
@@ -294,6 +331,11 @@ fn these_sessions(
         }
         let pairs = a.iter().zip(b).filter_map(|(a, b)| Some((*b)? - (*a)?));
         sessions.push(pairs.collect());
+    }
+    if pool == Pool::AtCuts {
+        let each = both.iter().zip(&sessions);
+        let each = each.map(|(pair, kept)| FactsInOrder { owner: owner(pair), kept });
+        return pooling::these_sessions(&each.collect::<Vec<_>>(), seed);
     }
     sessions.retain(|session| !session.is_empty());
     if sessions.iter().map(Vec::len).sum::<usize>() < FEWEST_PAIRS {

@@ -29,7 +29,7 @@ fn ones(figures: &[f64]) -> Vec<Option<Figure>> {
     figures.iter().map(|figure| Some(Figure::One(*figure))).collect()
 }
 
-fn pair(id: &str, a: &ByTranscript, b: &ByTranscript) -> Option<Difference> {
+fn pair(id: &str, a: &ByTranscript, b: &ByTranscript) -> Result<Difference, Unpaired> {
     let side = |run| Side::find(run, ALL, "x", "25%", None).unwrap();
     paired(id, &side(a), &side(b), 7)
 }
@@ -129,4 +129,75 @@ fn clusters_count_where_several_are_known_and_transcripts_where_one_is() {
     assert_eq!(named([Some("p"), Some("p"), Some("q")]), 2);
     assert_eq!(named([Some("p"), Some("p"), Some("p")]), 3);
     assert_eq!(named([None, None, None]), 3);
+}
+
+/// Fractions of facts at stake.
+fn facts(of: &[(f64, f64)]) -> Vec<Option<Figure>> {
+    of.iter().map(|(of, to)| Some(Figure::Fraction(*of, *to))).collect()
+}
+
+fn kept(of: &[(f64, f64)]) -> ByTranscript {
+    run("kept_at_cut", &facts(of), None)
+}
+
+#[test]
+fn shares_at_cuts_weigh_their_facts_up_to_thirty() {
+    // 0.5 and 0.9 against 0.4 and 1, weights 30 and 10:
+    // (15 + 9)/40, (12 + 10)/40, (−0.1·30 + 0.1·10)/40.
+    let (a, b) = (kept(&[(15.0, 30.0), (9.0, 10.0)]), kept(&[(12.0, 30.0), (10.0, 10.0)]));
+    let found = pair("kept_at_cut", &a, &b).unwrap();
+    assert!(near(found.a, 0.6) && near(found.b, 0.55), "{found:?}");
+    assert!(near(found.difference, -0.05), "{found:?}");
+    assert_eq!((found.transcripts, found.clusters), (2, 2));
+    assert_eq!(found.higher_lower_alike, (1, 1, 0));
+    assert!(near(found.dots[0], -0.1) && near(found.dots[1], 0.1), "{found:?}");
+    // Twice the facts in the first one weigh no more.
+    let (a, b) = (kept(&[(30.0, 60.0), (9.0, 10.0)]), kept(&[(24.0, 60.0), (10.0, 10.0)]));
+    assert!(near(pair("kept_at_cut", &a, &b).unwrap().difference, -0.05));
+}
+
+#[test]
+fn projects_are_clusters_of_both_figures_and_of_their_difference() {
+    // Project p: (10 + 20)/40 against (10 + 10)/40 at weight 30; q: 0.5 against
+    // 1 at weight 10. (22.5 + 5)/40 and (15 + 10)/40.
+    let with_projects = |of: &[(f64, f64)]| {
+        let mut run = kept(of);
+        for (sat, name) in run.transcripts.iter_mut().zip(["p", "p", "q"]) {
+            sat.cluster = Some(name.to_owned());
+        }
+        run
+    };
+    let a = with_projects(&[(10.0, 20.0), (20.0, 20.0), (5.0, 10.0)]);
+    let b = with_projects(&[(10.0, 20.0), (10.0, 20.0), (10.0, 10.0)]);
+    let found = pair("kept_at_cut", &a, &b).unwrap();
+    assert!(near(found.a, 0.6875) && near(found.b, 0.625), "{found:?}");
+    assert!(near(found.difference, -0.0625) && found.clusters == 2, "{found:?}");
+}
+
+#[test]
+fn other_facts_at_stake_are_no_pair_but_for_those_that_presets_differ_in() {
+    let (a, b) = (kept(&[(15.0, 30.0)]), kept(&[(15.0, 29.0)]));
+    assert_eq!(pair("kept_at_cut", &a, &b), Err(Unpaired::OtherFacts));
+    assert_eq!(pair("kept_at_cut", &a, &kept(&[])), Err(Unpaired::NoPair));
+    // Exposed 20 and 40 facts, at weight 30 in the mean; 10 and 10:
+    // (0.5·30 + 0.5·10)/40 against (0.75·30 + 0)/40.
+    let carried = |of: &[(f64, f64)]| run("carried_share", &facts(of), None);
+    let (a, b) = (carried(&[(10.0, 20.0), (5.0, 10.0)]), carried(&[(30.0, 40.0), (0.0, 10.0)]));
+    let found = pair("carried_share", &a, &b).unwrap();
+    assert!(near(found.a, 0.5) && near(found.b, 0.5625), "{found:?}");
+    assert!(near(found.difference, 0.0625), "{found:?}");
+}
+
+#[test]
+fn facts_are_resampled_with_the_weight_of_their_session() {
+    // Every fact is lost in a session of 30 and found in one of 10: −20/40
+    // whatever is drawn.
+    let series =
+        |first: f64| -> Vec<Figures> { vec![vec![Some(first); 30], vec![Some(1.0 - first); 10]] };
+    let a = run("kept_at_cut", &facts(&[(30.0, 30.0), (0.0, 10.0)]), Some(&series(1.0)));
+    let b = run("kept_at_cut", &facts(&[(0.0, 30.0), (10.0, 10.0)]), Some(&series(0.0)));
+    let found = pair("kept_at_cut", &a, &b).unwrap();
+    assert!(near(found.difference, -0.5), "{found:?}");
+    let Some(Spread::TheseSessions(bounds)) = found.spread else { panic!("{found:?}") };
+    assert!(near(bounds.lo, -0.5) && near(bounds.hi, -0.5), "{bounds:?}");
 }

@@ -133,7 +133,10 @@ fn the_worst_stands_first_with_where_it_stood_and_what_carries_the_rest() {
     // A word of a command that the summary leaves out.
     let stood = "    last stood in m0156 · assistant · bash · ";
     let line = lost.lines().find(|line| line.starts_with(stood)).expect("it is lost");
-    assert!(line.contains(" tokens before the cut: \"…") && line.contains("--cov-report"), "{line}");
+    assert!(
+        line.contains(" tokens before the cut: \"…") && line.contains("--cov-report"),
+        "{line}"
+    );
     let written = carried.lines().find(|line| line.starts_with("    written: \"")).unwrap();
     assert!(written.contains("webhook.py"), "{written}");
 }
@@ -159,8 +162,7 @@ fn a_long_session_is_cut_at_a_smaller_window() {
 #[test]
 fn a_cut_that_is_not_there_is_refused_and_why() {
     let desk = Desk::with_sessions();
-    let refused =
-        |more: &[&str]| desk.refused(&[&CUT[..], more, &["--strategy", "fifo"]].concat());
+    let refused = |more: &[&str]| desk.refused(&[&CUT[..], more, &["--strategy", "fifo"]].concat());
     for number in ["0", "6"] {
         let told = format!("cut {number} is not there: the session has 5 cuts at depth 1, from 1");
         assert!(refused(&[number]).contains(&told));

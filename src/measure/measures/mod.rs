@@ -42,6 +42,8 @@ mod verbatim_recall;
 pub mod waits;
 mod wrong_answers;
 
+pub use at_cuts::depth_of;
+
 use super::exams::Depth;
 use super::spec::{Sample, Spec};
 
