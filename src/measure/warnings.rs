@@ -41,7 +41,7 @@ pub fn collect(
     let payer = all().next().map(|e| &e.row.agent_model);
     let rows = all().filter(|e| Some(&e.row.agent_model) == payer).collect();
     let run = Run { manifest, rows, facts, cells, panel };
-    let checks: [fn(&Run<'_>) -> Vec<String>; 25] = [
+    let checks: [fn(&Run<'_>) -> Vec<String>; 26] = [
         seats::uncalibrated,
         seats::at_odds,
         open_loop,
@@ -55,6 +55,7 @@ pub fn collect(
         seats::unrecovered,
         easier_retrieval,
         thin_exams,
+        uncut,
         few_transcripts,
         one_project,
         small_windows,
@@ -211,6 +212,9 @@ fn easier_retrieval(run: &Run<'_>) -> Vec<String> {
 
 /// Transcripts that the measures of the exam leave out (`measures` §4).
 fn thin_exams(run: &Run<'_>) -> Vec<String> {
+    if run.manifest.cuts != "none" {
+        return Vec::new();
+    }
     let thin = run.facts.iter().filter(|f| !Support::whole(f).suffices()).count();
     if thin == 0 {
         return Vec::new();
@@ -221,6 +225,24 @@ fn thin_exams(run: &Run<'_>) -> Vec<String> {
         run.facts.len(),
         Support::REFERENCES,
         Support::REQUESTS
+    )]
+}
+
+/// Sessions without a place for a cut (`cuts` §1).
+fn uncut(run: &Run<'_>) -> Vec<String> {
+    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for facts in run.facts {
+        if let Some(why) = &facts.no_cut {
+            reasons.entry(why).or_default().push(&facts.transcript);
+        }
+    }
+    let sessions: usize = reasons.values().map(Vec::len).sum();
+    let Some((why, named)) = reasons.iter().next() else { return Vec::new() };
+    vec![format!(
+        "{sessions} of {} sessions {} not cut, for example {}: {why}",
+        run.facts.len(),
+        if sessions == 1 { "is" } else { "are" },
+        named[0]
     )]
 }
 

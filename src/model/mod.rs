@@ -49,7 +49,7 @@ pub use recorded::{Piece, RecordedCall, RecordedCompaction, RecordedTrigger};
 pub use reference::{Exam, IdentifierClass, Reference};
 pub use report::{
     Absent, AgainstFull, AgeBin, AgeUnit, DOUBTFUL_EXAM, Forgetting, INSTRUMENT, Interval, MARGIN,
-    Manifest, OFFLINE, PANEL, PresetRow, Prices, Provenance, Report, SPREAD, Sentence,
+    Manifest, OFFLINE, PANEL, PresetRow, Prices, Provenance, Report, SPREAD, Sentence, UNRANKED,
     VALID_WITHIN, Value,
 };
 pub use transcript::{

@@ -3,7 +3,8 @@
 
 use super::{number, plain};
 use crate::model::{
-    Cell, Manifest, NULL, OFFLINE, PresetRow, RECORDED, Report, Standing, TranscriptFacts, Value,
+    Cell, Manifest, NULL, OFFLINE, PresetRow, RECORDED, Report, Standing, TranscriptFacts,
+    UNRANKED, Value,
 };
 
 /// Data set name of the rows over all data sets.
@@ -141,7 +142,10 @@ pub(super) fn verdict(row: &PresetRow) -> String {
     match row.standing {
         Standing::Control => parts.push("control".to_owned()),
         Standing::StandIn => parts.push("not ranked: offline stand-in".to_owned()),
-        Standing::Ranked => parts.extend(row.verdict.map(|v| v.as_str().to_owned())),
+        Standing::Ranked => match row.values.get(UNRANKED) {
+            Some(Value::Text(why)) => parts.push(format!("not ranked: {why}")),
+            _ => parts.extend(row.verdict.map(|v| v.as_str().to_owned())),
+        },
     }
     if !row.failed.is_empty() {
         parts.push(format!("{} failed", counted(row.failed.len(), "cell")));

@@ -163,7 +163,9 @@ fn null(plan: &Plan) -> Option<Plan> {
     let name = format!("{NULL}{}", plan.preset.name);
     let preset = plan.preset.control_named(name.clone());
     let key = CellKey { strategy: name, ..plan.key.clone() };
-    Some(Plan { key, preset: Arc::new(preset), ..plan.clone() })
+    // Nobody pays for what nobody would send.
+    let agents = Arc::new([]);
+    Some(Plan { key, preset: Arc::new(preset), agents, ..plan.clone() })
 }
 
 /// A cell for every null of these plans: it is examined at cuts and sends

@@ -18,7 +18,7 @@ type Doubt = fn(&Scene<'_>, &PresetRow) -> Option<(f64, String)>;
 
 /// What can be doubted of the chosen row.
 const DOUBTS: &[Doubt] =
-    &[at_odds, ungraded, no_room, done_without, gamed, easier, offline, uncalibrated];
+    &[at_odds, ungraded, no_room, done_without, gamed, easier, offline, uncalibrated, names_only];
 
 impl Scene<'_> {
     /// The one that weighs most. There is always one: a replay is open loop.
@@ -73,7 +73,7 @@ fn no_room(scene: &Scene<'_>, row: &PresetRow) -> Option<(f64, String)> {
 
 fn done_without(scene: &Scene<'_>, row: &PresetRow) -> Option<(f64, String)> {
     let share = row.number("did_without").filter(|share| *share >= DOUBTFUL_EXAM)?;
-    (!scene.by_probes()).then(|| {
+    (scene.run.primary == "reference_recall").then(|| {
         let text = format!(
             "after its own compactions the recorded agent did without {} of what this exam would \
              have asked for",
@@ -126,6 +126,15 @@ fn offline(scene: &Scene<'_>, _: &PresetRow) -> Option<(f64, String)> {
         (false, false) => return None,
     };
     scene.by_probes().then(|| (0.6, text.to_owned()))
+}
+
+/// An exam of identifiers says nothing of intent.
+fn names_only(scene: &Scene<'_>, _: &PresetRow) -> Option<(f64, String)> {
+    (scene.run.primary == "kept_at_cut").then(|| {
+        let text = "cuts ask for identifiers that the agent used next; whether intent, reasons and \
+                    rules survive takes questions";
+        (0.4, text.to_owned())
+    })
 }
 
 /// Nothing in the run tells how often the judge is wrong.
