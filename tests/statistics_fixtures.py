@@ -1,7 +1,8 @@
 """Writes the reference values of the statistics: tests/fixtures/statistics.json.
 
-Made with Python 3.11, SciPy 1.17.1, NumPy 2.4.6 and statsmodels 0.15.0:
-    python -m venv VENV && VENV/bin/pip install scipy==1.17.1 numpy==2.4.6 statsmodels==0.15.0
+Made with Python 3.11 and these:
+    python -m venv VENV
+    VENV/bin/pip install scipy==1.17.1 numpy==2.4.6 statsmodels==0.15.0 pandas==2.3.3 lifelines==0.30.3
     VENV/bin/python tests/statistics_fixtures.py > tests/fixtures/statistics.json
 
 What the file holds is read by src/measure/fixtures_tests.rs.
@@ -10,11 +11,14 @@ What the file holds is read by src/measure/fixtures_tests.rs.
 import json
 import sys
 
+import lifelines
 import numpy as np
+import pandas as pd
 import scipy
 import statsmodels
 import statsmodels.api as sm
 from scipy import stats
+from statsmodels.duration.survfunc import SurvfuncRight
 from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
@@ -53,6 +57,84 @@ def clustered():
         cov_type="cluster", cov_kwds={"groups": groups, "use_correction": True, "df_correction": True}
     )
     return {"clusters": CLUSTERED, "mean": fit.params[0], "se": fit.bse[0]}
+
+
+def weighted():
+    """The weighted mean as a weighted regression on a constant. `use_correction` with `df_correction` scales
+    the squared error by G/(G-1)·(N-1)/(N-k), and k = 1 leaves G/(G-1). The sign-flip test is on the sums of
+    weight times difference."""
+    rng = np.random.default_rng(11)
+    found = []
+    for sizes in ((1, 1, 1, 1, 1, 1, 1), (3, 1, 2, 4, 1, 2, 1, 5)):
+        clusters = [[(x, w) for x, w in zip(rng.beta(2, 1, n).round(4), rng.integers(1, 31, n))] for n in sizes]
+        x, w = np.array([pair for cluster in clusters for pair in cluster]).T
+        groups = np.repeat(np.arange(len(sizes)), sizes)
+        fit = sm.WLS(x, np.ones(len(x)), weights=w).fit(
+            cov_type="cluster", cov_kwds={"groups": groups, "use_correction": True, "df_correction": True}
+        )
+        half = stats.t.ppf(0.975, len(sizes) - 1) * fit.bse[0]
+        mde = (stats.t.ppf(0.975, len(sizes) - 1) + stats.t.ppf(0.8, len(sizes) - 1)) * fit.bse[0]
+        # Differences with both signs, for a p between its ends.
+        sums = np.array([sum(w * (x - 0.55) for x, w in cluster) for cluster in clusters])
+        p = stats.permutation_test((sums,), np.sum, permutation_type="samples", n_resamples=np.inf,
+                                   alternative="two-sided").pvalue
+        found.append({"clusters": [[[float(x), float(w)] for x, w in cluster] for cluster in clusters],
+                      "mean": fit.params[0], "se": fit.bse[0], "lo": fit.params[0] - half,
+                      "hi": fit.params[0] + half, "mde": mde, "p_less_055": p})
+    return found
+
+
+def weighted_bca():
+    """Pairs of value and weight resampled together; SciPy's own interval of their weighted mean."""
+    rng = np.random.default_rng(12)
+    w = rng.integers(5, 31, len(SKEWED)).astype(float)
+    mean = lambda x, w, axis: (x * w).sum(axis) / w.sum(axis)
+    own = [
+        stats.bootstrap((SKEWED, w), mean, n_resamples=200_000, method="BCa", batch=20_000, paired=True,
+                        rng=np.random.default_rng(seed)).confidence_interval
+        for seed in (1, 2)
+    ]
+    return {"values": SKEWED.tolist(), "weights": w.tolist(),
+            "lo": np.mean([b.low for b in own]), "hi": np.mean([b.high for b in own])}
+
+
+def pooling():
+    """Clusters as projects where several are known, else as transcripts; those under 5 facts are one; the
+    share of a cluster is a ratio of sums, its weight its facts, at most 30."""
+    rng = np.random.default_rng(13)
+    found = []
+    for projects, n in (([None], 12), (["a"], 12), (["a", "b", "c", None], 24), (list("abcdefgh"), 14)):
+        units = pd.DataFrame({"owner": [projects[i] for i in rng.integers(0, len(projects), n)],
+                              "facts": rng.choice([0, 1, 2, 3, 4, 5, 8, 20, 50, 120], n)})
+        units["kept"] = rng.binomial(units.facts, 0.6)
+        units["share"] = units.kept / units.facts.where(units.facts > 0, 1)
+        left = units[units.facts > 0].copy()
+        alone = "transcript " + left.index.astype(str)
+        named = left.owner.notna() & (left.owner.nunique(dropna=False) > 1)
+        left["cluster"] = left.owner.where(named, alone)
+        small = left.groupby("cluster").facts.transform("sum") < 5
+        sums = left.groupby(left.cluster.where(~small, "small"))[["kept", "facts"]].sum()
+        share, weight = sums.kept / sums.facts, sums.facts.clip(upper=30)
+        pairs = sorted([float(s), float(w)] for s, w in zip(share, weight))
+        found.append({"owners": units.owner.where(units.owner.notna(), None).tolist(),
+                      "facts": units.facts.tolist(), "shares": units.share.tolist(), "clusters": pairs,
+                      "mean": np.average(share, weights=weight), "largest_share": weight.max() / weight.sum()})
+    return found
+
+
+def waiting():
+    """Kaplan-Meier medians by lifelines, the same by statsmodels; none where the curve stays above a half."""
+    rng = np.random.default_rng(14)
+    found = []
+    for n, horizon in ((9, 40), (30, 40), (30, 25), (31, 12), (60, 8), (200, 20)):
+        end, given_up = rng.geometric(0.05, n), rng.integers(2, horizon + 1, n)
+        waits, seen = np.minimum(end, given_up), end <= given_up
+        median = lifelines.KaplanMeierFitter().fit(waits, seen).median_survival_time_
+        other = SurvfuncRight(waits, seen).quantile(0.5)
+        assert median == other or (np.isinf(median) and np.isnan(other)), (median, other)
+        found.append({"waits": waits.tolist(), "seen": seen.tolist(),
+                      "median": None if np.isinf(median) else median})
+    return found
 
 
 def bca():
@@ -167,8 +249,10 @@ def variances():
 
 def main():
     versions = {"python": sys.version.split()[0], "scipy": scipy.__version__,
-                "numpy": np.__version__, "statsmodels": statsmodels.__version__}
-    json.dump({"versions": versions, "intervals": intervals(), "clustered": clustered(), "bca": bca(),
+                "numpy": np.__version__, "statsmodels": statsmodels.__version__,
+                "pandas": pd.__version__, "lifelines": lifelines.__version__}
+    json.dump({"versions": versions, "intervals": intervals(), "clustered": clustered(), "weighted": weighted(),
+               "bca": bca(), "weighted_bca": weighted_bca(), "pooling": pooling(), "waiting": waiting(),
                "clopper_pearson": clopper_pearson(), "cautious": cautious(), "holm": holm(),
                "sign_flips": sign_flips(), "kappa": kappas(), "interpolation": interpolations(),
                "variance": variances()}, sys.stdout, indent=1)

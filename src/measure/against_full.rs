@@ -77,18 +77,21 @@ fn decide(differences: &Clusters, interval: Confidence, terms: Terms) -> Against
     if sure { AgainstFull::NonInferior } else { AgainstFull::ProvisionalNonInferior }
 }
 
-/// A mean within the margin may hide transcripts that lose a lot; their share
-/// is bounded too. Transcripts of one cluster are taken to lose together, as
-/// if there were as many of them as clusters.
+/// A mean within the margin may hide transcripts that lose a lot; the share of
+/// the weight that loses so is bounded too. Transcripts of one cluster are taken
+/// to lose together, as if there were as many of them as clusters, fewer where
+/// some weigh more than others (Korn and Graubard's effective sample size).
 fn loses_rarely(differences: &Clusters, margin: f64) -> bool {
-    let losses = differences.values().filter(|d| *d < -2.0 * margin).count();
-    let share = losses as f64 / differences.transcripts() as f64;
-    let n = differences.n() as f64;
+    let all = differences.groups().iter().flatten();
+    let heavy = all.filter(|d| d.value < -2.0 * margin);
+    let share = heavy.map(|d| d.weight).sum::<f64>() / differences.weight();
+    let n = differences.effective();
     clopper_pearson_upper(share * n, n) < RARE_LOSS
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::statistics::Weighted;
     use super::*;
 
     const TERMS: Terms = Terms { margin: 0.05, most: 1.0, seed: 1 };
@@ -155,6 +158,22 @@ mod tests {
         let judged = judge(&clusters, TERMS).unwrap();
         assert!(judged.interval.unwrap().bounds().lo > -0.05, "{judged:?}");
         assert_eq!(judged.verdict, AgainstFull::Undecided);
+    }
+
+    #[test]
+    fn a_heavy_loss_counts_by_its_weight() {
+        let of = |loser: f64| {
+            let value = |at| match at {
+                0 => Weighted { value: -0.11, weight: loser },
+                _ => Weighted { value: 0.001, weight: 1.0 },
+            };
+            let clusters = Clusters::weighted((0..30).map(|at| vec![value(at)]).collect());
+            loses_rarely(&clusters, TERMS.margin)
+        };
+        // One of thirty: the upper bound is 0.17. With the weight of nine others
+        // it is 9 of 38, and 13.1 clusters count.
+        assert!(of(1.0));
+        assert!(!of(9.0));
     }
 
     #[test]

@@ -4,14 +4,14 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use super::statistics::{Bounds, Clusters, quantile};
+use super::statistics::{Bounds, Clusters, quantile, sums};
 
 /// Resamples of requests within sessions.
 pub const BLOCK_RESAMPLES: usize = 1_000;
 /// Resamples of clusters. The tails of BCa need more than a plain percentile.
 pub const BCA_RESAMPLES: usize = 2_000;
 
-/// BCa interval of the mean over transcripts, clusters resampled (Efron 1987,
+/// BCa interval of the weighted mean over transcripts, clusters resampled (Efron 1987,
 /// "Better bootstrap confidence intervals"). `None` where all resamples agree.
 pub fn bca(clusters: &Clusters, seed: u64) -> Option<Bounds> {
     let mut resampled = cluster_means(clusters, seed);
@@ -23,8 +23,7 @@ pub fn bca(clusters: &Clusters, seed: u64) -> Option<Bounds> {
 /// Means of resamples of whole clusters, in the order drawn.
 fn cluster_means(clusters: &Clusters, seed: u64) -> Vec<f64> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let parts: Vec<(f64, f64)> =
-        clusters.groups().iter().map(|c| (c.iter().sum(), c.len() as f64)).collect();
+    let parts: Vec<(f64, f64)> = clusters.groups().iter().map(|c| sums(c)).collect();
     let draw = |_| {
         let (mut sum, mut n) = (0.0, 0.0);
         for _ in 0..parts.len() {
@@ -39,13 +38,11 @@ fn cluster_means(clusters: &Clusters, seed: u64) -> Vec<f64> {
 
 /// The acceleration of the mean, one cluster left out at a time.
 fn acceleration(clusters: &Clusters) -> Option<f64> {
-    let total: f64 = clusters.values().sum();
-    let n = clusters.transcripts() as f64;
-    let left: Vec<f64> = clusters
-        .groups()
-        .iter()
-        .map(|c| (total - c.iter().sum::<f64>()) / (n - c.len() as f64))
-        .collect();
+    let parts: Vec<(f64, f64)> = clusters.groups().iter().map(|c| sums(c)).collect();
+    // Value by value, so that weights of 1 round as a plain sum does.
+    let total: f64 = clusters.groups().iter().flatten().map(|v| v.weight * v.value).sum();
+    let weight = clusters.weight();
+    let left: Vec<f64> = parts.iter().map(|(part, own)| (total - part) / (weight - own)).collect();
     acceleration_of(&left)
 }
 
@@ -87,18 +84,18 @@ const CAUTIOUS_RESAMPLES: usize = 4_000;
 const CAUTIOUS_LEVEL: f64 = 0.05;
 
 /// Lower 95 % bound of the mean over transcripts that counts on what was not
-/// seen: one more cluster is added that loses `most`, the most that there is to
-/// lose, and the clusters are weighed at random (Rubin 1981, "The Bayesian
+/// seen: one more cluster of average weight is added that loses `most`, the most
+/// that there is to lose, and the clusters are weighed at random (Rubin 1981, "The Bayesian
 /// Bootstrap"). The weights are those of the gaps between n ordered uniforms,
 /// which makes it the bound of Gaffke (2005) as told by Learned-Miller and
 /// Thomas (2020, "A New Confidence Interval for the Mean of a Bounded Random
 /// Variable"): without assumptions on the distribution, and for losses that are
-/// all or nothing that of Clopper and Pearson.
+/// all or nothing that of Clopper and Pearson. Clusters of unequal weight are
+/// weighed at random on top of it, for which it is an approximation.
 pub fn cautious_lower(clusters: &Clusters, most: f64, seed: u64) -> f64 {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let mut parts: Vec<(f64, f64)> =
-        clusters.groups().iter().map(|c| (c.iter().sum(), c.len() as f64)).collect();
-    let size = clusters.transcripts() as f64 / clusters.n() as f64;
+    let mut parts: Vec<(f64, f64)> = clusters.groups().iter().map(|c| sums(c)).collect();
+    let size = clusters.weight() / clusters.n() as f64;
     parts.push((-most * size, size));
     let draw = |_| {
         let (mut sum, mut n) = (0.0, 0.0);
@@ -115,24 +112,33 @@ pub fn cautious_lower(clusters: &Clusters, most: f64, seed: u64) -> f64 {
     quantile(&means, CAUTIOUS_LEVEL)
 }
 
-/// Percentile interval of the mean over sessions when only the requests
-/// within each session can be resampled: it speaks of these sessions only.
+/// [`weighted_blocks`] with sessions that weigh the same.
+pub fn blocks(sessions: &[Vec<f64>], seed: u64) -> Option<Bounds> {
+    let sessions: Vec<(f64, &[f64])> = sessions.iter().map(|s| (1.0, s.as_slice())).collect();
+    weighted_blocks(&sessions, seed)
+}
+
+/// Percentile interval of the mean over sessions, each with its weight, when
+/// only the requests within each session can be resampled: it speaks of these
+/// sessions only. What is resampled stands in the order of the session: a value
+/// for each request, probe or fact.
 ///
 /// Moving blocks (Künsch 1989), since neighbouring requests ask for the same
 /// things; the block length ⌈R^(1/3)⌉ is the order that Hall, Horowitz and
 /// Jing (1995) find best for a variance. Where requests stay alike for longer
 /// than a block the interval is too narrow: in simulations of 120 requests,
 /// alike for five in a row on average, it covered 72 %. `None` without any value.
-pub fn blocks(sessions: &[Vec<f64>], seed: u64) -> Option<Bounds> {
-    let sessions: Vec<&Vec<f64>> = sessions.iter().filter(|s| !s.is_empty()).collect();
-    if sessions.is_empty() {
+pub fn weighted_blocks(sessions: &[(f64, &[f64])], seed: u64) -> Option<Bounds> {
+    let sessions: Vec<&(f64, &[f64])> = sessions.iter().filter(|(_, s)| !s.is_empty()).collect();
+    let weight: f64 = sessions.iter().map(|(weight, _)| weight).sum();
+    if weight <= 0.0 {
         return None;
     }
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut means: Vec<f64> = (0..BLOCK_RESAMPLES)
         .map(|_| {
-            let sum: f64 = sessions.iter().map(|s| resampled_mean(s, &mut rng)).sum();
-            sum / sessions.len() as f64
+            let parts = sessions.iter().map(|(own, s)| own * resampled_mean(s, &mut rng));
+            parts.sum::<f64>() / weight
         })
         .collect();
     means.sort_by(f64::total_cmp);

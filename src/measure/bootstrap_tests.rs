@@ -1,6 +1,7 @@
 //! Reference values: `tests/statistics_fixtures.py` (SciPy 1.17.1).
 
 use super::*;
+use crate::measure::statistics::Weighted;
 
 /// As skewed as recalls near 1 are.
 const SKEWED: [f64; 24] = [
@@ -81,6 +82,32 @@ fn sessions_weigh_the_same_whatever_their_length() {
     // Nothing varies within a session: (1.0 + 0.0) / 2.
     let sessions = [vec![1.0; 90], vec![0.0; 10]];
     assert_eq!(blocks(&sessions, 1), Some(Bounds { lo: 0.5, hi: 0.5 }));
+}
+
+#[test]
+fn sessions_weigh_what_they_are_given() {
+    let (ones, zeros) = ([1.0; 90], [0.0; 10]);
+    let sessions = [(30.0, ones.as_slice()), (10.0, zeros.as_slice()), (20.0, &[])];
+    assert_eq!(weighted_blocks(&sessions, 1), Some(Bounds { lo: 0.75, hi: 0.75 }));
+    assert_eq!(weighted_blocks(&[(30.0, &[])], 1), None);
+}
+
+#[test]
+fn the_cautious_bound_adds_a_cluster_of_average_weight() {
+    // Twice the weight each is the same sample.
+    let of = |weight| {
+        let value = |at| vec![Weighted { value: if at < 2 { -0.3 } else { 0.0 }, weight }];
+        cautious_lower(&Clusters::weighted((0..30).map(value).collect()), 1.0, 1)
+    };
+    assert_eq!(of(1.0), of(2.0));
+    // A light loss is less of one, and the unseen one weighs as the others do.
+    let light = |own| {
+        let one = |at| Weighted { value: if at == 0 { -1.0 } else { 0.0 }, weight: 10.0 };
+        let mut all: Vec<Vec<Weighted>> = (0..30).map(|at| vec![one(at)]).collect();
+        all[0][0].weight = own;
+        cautious_lower(&Clusters::weighted(all), 1.0, 1)
+    };
+    assert!(light(1.0) > light(10.0) && light(10.0) > light(30.0));
 }
 
 /// A session whose requests stay alike for two in a row on average.

@@ -13,15 +13,21 @@ pub type Owner<'a> = (&'a str, &'a str);
 /// resampled: the transcript is the unit then, and a warning says that there is
 /// one project.
 pub fn grouped<'a>(values: &[(Option<Owner<'a>>, f64)]) -> Clusters {
-    let owners: BTreeSet<Option<Owner<'a>>> = values.iter().map(|(owner, _)| *owner).collect();
+    Clusters::new(groups(values.iter().copied()))
+}
+
+/// The same of anything that a transcript has.
+pub fn groups<'a, T>(of: impl Iterator<Item = (Option<Owner<'a>>, T)>) -> Vec<Vec<T>> {
+    let of: Vec<(Option<Owner<'a>>, T)> = of.collect();
+    let owners: BTreeSet<Option<Owner<'a>>> = of.iter().map(|(owner, _)| *owner).collect();
     let several = owners.len() > 1;
-    let mut groups: BTreeMap<(Option<Owner<'a>>, usize), Vec<f64>> = BTreeMap::new();
-    for (at, (owner, value)) in values.iter().enumerate() {
+    let mut groups: BTreeMap<(Option<Owner<'a>>, usize), Vec<T>> = BTreeMap::new();
+    for (at, (owner, one)) in of.into_iter().enumerate() {
         let owner = owner.filter(|_| several);
         let alone = if owner.is_some() { 0 } else { at };
-        groups.entry((owner, alone)).or_default().push(*value);
+        groups.entry((owner, alone)).or_default().push(one);
     }
-    Clusters::new(groups.into_values().collect())
+    groups.into_values().collect()
 }
 
 /// The same of values by the position of their transcript in the facts.

@@ -1,4 +1,4 @@
-//! The statistics against SciPy and statsmodels: `tests/fixtures/statistics.json`,
+//! The statistics against SciPy, statsmodels, pandas and lifelines: `tests/fixtures/statistics.json`,
 //! written by `tests/statistics_fixtures.py`.
 
 use std::collections::BTreeMap;
@@ -9,9 +9,11 @@ use super::agreement::bounds_of;
 use super::bootstrap::{acceleration_of, adjusted_levels, bca, cautious_lower};
 use super::equal_size::interpolated;
 use super::gather::Figures;
+use super::pooling::{PooledUnit, pooled};
 use super::sign_flip::{holm, sign_flip};
-use super::statistics::{Clusters, clopper_pearson_upper, quantile};
+use super::statistics::{Clusters, Weighted, clopper_pearson_upper, quantile};
 use super::variance::{Judged, parts};
+use super::waiting::km_median;
 use crate::model::ChanceOf;
 
 /// What is computed, not drawn.
@@ -58,6 +60,78 @@ fn the_standard_error_over_clusters_is_that_of_statsmodels() {
     let clusters = Clusters::new(clusters);
     close(clusters.mean(), &case["mean"], EXACT);
     close(clusters.standard_error(), &case["se"], EXACT);
+}
+
+/// Pairs of value and weight, less a number.
+fn weighted(clusters: &Json, less: f64) -> Clusters {
+    let pair = |pair: &Json| Weighted { value: number(&pair[0]) - less, weight: number(&pair[1]) };
+    let cluster = |cluster: &Json| cluster.as_array().unwrap().iter().map(pair).collect();
+    Clusters::weighted(clusters.as_array().unwrap().iter().map(cluster).collect())
+}
+
+#[test]
+fn weighted_clusters_are_those_of_a_weighted_regression_in_statsmodels() {
+    for case in fixtures()["weighted"].as_array().unwrap() {
+        let clusters = weighted(&case["clusters"], 0.0);
+        close(clusters.mean(), &case["mean"], EXACT);
+        close(clusters.standard_error(), &case["se"], EXACT);
+        close(clusters.student().lo, &case["lo"], EXACT);
+        close(clusters.student().hi, &case["hi"], EXACT);
+        close(clusters.minimal_detectable(), &case["mde"], EXACT);
+        close(sign_flip(&weighted(&case["clusters"], 0.55), 1), &case["p_less_055"], EXACT);
+    }
+}
+
+#[test]
+fn weighted_bca_is_that_of_scipy() {
+    let case = &fixtures()["weighted_bca"];
+    let pairs = numbers(&case["values"]).into_iter().zip(numbers(&case["weights"]));
+    let clusters = pairs.map(|(value, weight)| vec![Weighted { value, weight }]).collect();
+    let clusters = Clusters::weighted(clusters);
+    // 2,000 resamples against SciPy's 400,000.
+    for seed in 0..3 {
+        let bounds = bca(&clusters, seed).unwrap();
+        close(bounds.lo, &case["lo"], 0.008);
+        close(bounds.hi, &case["hi"], 0.003);
+    }
+}
+
+#[test]
+fn pooled_facts_are_those_of_pandas() {
+    for case in fixtures()["pooling"].as_array().unwrap() {
+        let owners = case["owners"].as_array().unwrap();
+        let figures = numbers(&case["facts"]).into_iter().zip(numbers(&case["shares"]));
+        let units: Vec<PooledUnit<'_>> = owners
+            .iter()
+            .zip(figures)
+            .map(|(owner, (facts, share))| PooledUnit {
+                owner: owner.as_str().map(|name| ("set", name)),
+                facts,
+                share,
+            })
+            .collect();
+        let clusters = pooled(&units);
+        close(clusters.mean(), &case["mean"], EXACT);
+        close(clusters.largest_share().unwrap(), &case["largest_share"], EXACT);
+        let mut found: Vec<(f64, f64)> =
+            clusters.groups().iter().map(|c| (c[0].value, c[0].weight)).collect();
+        found.sort_by(|a, b| a.partial_cmp(b).unwrap());
+        let expected = case["clusters"].as_array().unwrap();
+        assert_eq!(found.len(), expected.len());
+        for ((value, weight), expected) in found.iter().zip(expected) {
+            close(*value, &expected[0], EXACT);
+            close(*weight, &expected[1], EXACT);
+        }
+    }
+}
+
+#[test]
+fn medians_of_waits_are_those_of_lifelines_and_statsmodels() {
+    for case in fixtures()["waiting"].as_array().unwrap() {
+        let seen = case["seen"].as_array().unwrap().iter().map(|seen| seen.as_bool().unwrap());
+        let waits: Vec<(f64, bool)> = numbers(&case["waits"]).into_iter().zip(seen).collect();
+        assert_eq!(km_median(&waits), case["median"].as_f64());
+    }
 }
 
 #[test]

@@ -21,6 +21,7 @@ mod money;
 mod paired;
 mod panel;
 mod payers;
+mod pooling;
 mod probed;
 mod ranking;
 mod recency;
@@ -34,6 +35,7 @@ mod statistics;
 mod testkit;
 mod variance;
 mod verdict;
+mod waiting;
 mod warnings;
 
 pub use agreement::{Graded, agreement};
@@ -41,10 +43,12 @@ pub use by_transcript::{ByTranscript, Figure, Sat, UnitRow, by_transcript};
 pub use comparison::{Run, compare};
 pub use measures::MEASURES;
 pub use paired::{Difference, Side, Spread, paired};
+pub use pooling::{FactsInOrder, PooledUnit, pooled, these_sessions};
 pub use rows::ALL;
 pub use sign_flip::{holm, sign_flip};
 pub use spec::{Asked, Basis, Direction, Parts, Pool, Sample, Spec, Support, SupportOf, Unit};
-pub use statistics::{Bounds, Clusters, Confidence, FEWEST_FOR_AN_INTERVAL};
+pub use statistics::{Bounds, Clusters, Confidence, FEWEST_FOR_AN_INTERVAL, Weighted};
+pub use waiting::km_median;
 
 use crate::model::{Cell, Manifest, Report, Standing, TranscriptFacts, Variance};
 

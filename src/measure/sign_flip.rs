@@ -3,7 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::statistics::Clusters;
+use super::statistics::{Clusters, sums};
 
 /// Most clusters whose 2ⁿ patterns of signs are all tried.
 const EXACT_UP_TO: usize = 16;
@@ -11,12 +11,12 @@ const EXACT_UP_TO: usize = 16;
 const SIGN_FLIPS: u32 = 100_000;
 
 /// Two-sided p of the sign-flip test: the share of patterns of signs over
-/// clusters under which the sum of differences lies at least as far from zero
-/// as it does (Fisher 1935, "The Design of Experiments", 21). All 2ⁿ of them up
+/// clusters under which the weighted sum of differences lies at least as far from
+/// zero as it does (Fisher 1935, "The Design of Experiments", 21). All 2ⁿ of them up
 /// to sixteen clusters; beyond, drawn from the seed, the pattern seen counted
 /// in (Phipson and Smyth 2010, "Permutation P-values Should Never Be Zero").
 pub fn sign_flip(differences: &Clusters, seed: u64) -> f64 {
-    let sums: Vec<f64> = differences.groups().iter().map(|c| c.iter().sum()).collect();
+    let sums: Vec<f64> = differences.groups().iter().map(|c| sums(c).0).collect();
     let seen = sums.iter().sum::<f64>().abs();
     // Sums of the same numbers in another order may differ in the last digits.
     let least = seen - 1e-12 * sums.iter().map(|s| s.abs()).sum::<f64>();
@@ -55,6 +55,7 @@ pub fn holm(ps: &[f64]) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::statistics::Weighted;
     use super::*;
 
     fn clusters(values: &[f64]) -> Clusters {
@@ -68,6 +69,20 @@ mod tests {
         // 3 − 1 − 1 = 1: reached by all but none; |±3±1±1| ≥ 1 always.
         assert_eq!(sign_flip(&clusters(&[3.0, -1.0, -1.0]), 1), 1.0);
         assert_eq!(sign_flip(&clusters(&[0.0; 6]), 1), 1.0);
+    }
+
+    #[test]
+    fn differences_count_by_their_weight() {
+        // 3·0.1, 0.2 and 0.1·4: no pattern but +++ and −−− reaches 0.9, though
+        // the differences as they stand are 0.1, 0.2 and 0.1.
+        let value = |value, weight| vec![Weighted { value, weight }];
+        let agree = vec![value(0.1, 3.0), value(0.2, 1.0), value(0.1, 4.0)];
+        assert_eq!(sign_flip(&Clusters::weighted(agree), 1), 0.25);
+        // 0.6 − 0.2 − 0.1 = 0.3 is reached by every pattern; unweighted, 0.1
+        // less 0.2 less 0.1 is 0.2, which six of eight reach.
+        let heavy = vec![value(0.1, 6.0), value(-0.2, 1.0), value(-0.1, 1.0)];
+        assert_eq!(sign_flip(&Clusters::weighted(heavy), 1), 1.0);
+        assert_eq!(sign_flip(&clusters(&[0.1, -0.2, -0.1]), 1), 0.75);
     }
 
     #[test]

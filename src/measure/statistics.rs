@@ -1,7 +1,8 @@
 //! Intervals for few transcripts (`measures` §7), in plain Rust.
 //!
-//! The unit is the cluster. Values are per transcript, grouped by cluster;
-//! with one transcript per cluster every formula is the textbook one.
+//! The unit is the cluster. Values are per transcript, grouped by cluster, and
+//! each has a weight, 1 unless it is given; with one transcript per cluster and
+//! weights of 1 every formula is the textbook one.
 
 use statrs::distribution::{Beta, ContinuousCDF, StudentsT};
 
@@ -12,7 +13,27 @@ pub const FEWEST_FOR_AN_INTERVAL: usize = 6;
 
 /// Values of transcripts, grouped by cluster.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Clusters(Vec<Vec<f64>>);
+pub struct Clusters(Vec<Vec<Weighted>>);
+
+/// A value and how much it counts beside the others.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Weighted {
+    /// The value.
+    pub value: f64,
+    /// Its weight, above 0. Only the ratios of weights matter.
+    pub weight: f64,
+}
+
+impl Weighted {
+    fn product(&self) -> f64 {
+        self.weight * self.value
+    }
+}
+
+/// Sum of weight times value, and sum of the weights.
+pub(super) fn sums(values: &[Weighted]) -> (f64, f64) {
+    (values.iter().map(Weighted::product).sum(), values.iter().map(|v| v.weight).sum())
+}
 
 /// Two bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,9 +79,20 @@ impl Confidence {
 }
 
 impl Clusters {
-    /// Clusters without values are dropped: missing scores move nothing.
+    /// Values that all weigh 1. Clusters without values are dropped: missing
+    /// scores move nothing.
     pub fn new(clusters: Vec<Vec<f64>>) -> Self {
-        Clusters(clusters.into_iter().filter(|c| !c.is_empty()).collect())
+        let one = |value| Weighted { value, weight: 1.0 };
+        let weighted = clusters.into_iter().map(|c| c.into_iter().map(one).collect());
+        Clusters::weighted(weighted.collect())
+    }
+
+    /// Values with weights. Values without a weight above 0, and clusters
+    /// without values, are dropped.
+    pub fn weighted(mut clusters: Vec<Vec<Weighted>>) -> Self {
+        clusters.iter_mut().for_each(|cluster| cluster.retain(|value| value.weight > 0.0));
+        clusters.retain(|cluster| !cluster.is_empty());
+        Clusters(clusters)
     }
 
     /// Number of clusters.
@@ -68,44 +100,70 @@ impl Clusters {
         self.0.len()
     }
 
-    /// Number of transcripts.
+    /// Number of values.
     pub fn transcripts(&self) -> usize {
         self.values().count()
     }
 
     /// Every value.
     pub fn values(&self) -> impl Iterator<Item = f64> + '_ {
-        self.0.iter().flatten().copied()
+        self.0.iter().flatten().map(|v| v.value)
     }
 
     /// The clusters.
-    pub fn groups(&self) -> &[Vec<f64>] {
+    pub fn groups(&self) -> &[Vec<Weighted>] {
         &self.0
     }
 
-    /// Mean of each cluster, ascending.
+    /// Weighted mean of each cluster, ascending.
     pub fn means(&self) -> Vec<f64> {
-        let mut means: Vec<f64> =
-            self.0.iter().map(|c| c.iter().sum::<f64>() / c.len() as f64).collect();
+        let mean = |cluster: &Vec<Weighted>| {
+            let (sum, weight) = sums(cluster);
+            sum / weight
+        };
+        let mut means: Vec<f64> = self.0.iter().map(mean).collect();
         means.sort_by(f64::total_cmp);
         means
     }
 
-    /// Mean over transcripts.
+    /// Mean over the values: `Σ w x / Σ w`.
     pub fn mean(&self) -> f64 {
-        self.values().sum::<f64>() / self.transcripts() as f64
+        self.0.iter().flatten().map(Weighted::product).sum::<f64>() / self.weight()
+    }
+
+    /// Sum of the weights.
+    pub fn weight(&self) -> f64 {
+        self.0.iter().flatten().map(|v| v.weight).sum()
+    }
+
+    /// The heaviest cluster's share of the weight, 0…1; `None` without values.
+    pub fn largest_share(&self) -> Option<f64> {
+        let weights = self.0.iter().map(|cluster| sums(cluster).1);
+        weights.max_by(f64::total_cmp).map(|largest| largest / self.weight())
+    }
+
+    /// How many clusters the weights leave, as far as the spread of a mean or a
+    /// share is concerned: `n · (Σ w)² / (N Σ w²)`, N the number of values, which
+    /// is Kish's design effect of unequal weights (1965, "Survey Sampling",
+    /// 11.7). Weights that are all alike leave every cluster.
+    pub fn effective(&self) -> f64 {
+        let squares: f64 = self.0.iter().flatten().map(|v| v.weight.powi(2)).sum();
+        let weight = self.weight();
+        self.n() as f64 * (weight * weight / (self.transcripts() as f64 * squares))
     }
 
     /// Standard error of [`Self::mean`], robust to likeness within clusters:
-    /// `√(G/(G−1) · Σ_g (Σ_i∈g (x_i − x̄))²) / N` (Liang and Zeger 1986 with
-    /// the usual small-sample factor). With one transcript per cluster it is
-    /// `s/√n`.
+    /// `√(G/(G−1) · Σ_g (Σ_i∈g w_i (x_i − x̄))²) / Σ w` (Liang and Zeger 1986
+    /// with the usual small-sample factor). With one transcript per cluster and
+    /// weights of 1 it is `s/√n`.
     pub fn standard_error(&self) -> f64 {
         let mean = self.mean();
         let groups = self.n() as f64;
-        let squares: f64 =
-            self.0.iter().map(|c| c.iter().map(|x| x - mean).sum::<f64>().powi(2)).sum();
-        (groups / (groups - 1.0) * squares).sqrt() / self.transcripts() as f64
+        let off = |cluster: &Vec<Weighted>| {
+            cluster.iter().map(|v| v.weight * (v.value - mean)).sum::<f64>().powi(2)
+        };
+        let squares: f64 = self.0.iter().map(off).sum();
+        (groups / (groups - 1.0) * squares).sqrt() / self.weight()
     }
 
     /// The 95 % t interval with G − 1 degrees of freedom.
@@ -129,7 +187,7 @@ impl Clusters {
     }
 
     /// Smallest true difference that would be found with a power of 0.8:
-    /// `(t.975 + t.80) · s/√n` (`measures` §7).
+    /// `(t.975 + t.80)` times the standard error (`measures` §7).
     pub fn minimal_detectable(&self) -> f64 {
         let freedom = self.n() - 1;
         (t_quantile(0.975, freedom) + t_quantile(0.80, freedom)) * self.standard_error()

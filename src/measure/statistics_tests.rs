@@ -65,6 +65,61 @@ fn the_mean_is_over_transcripts_and_not_over_clusters() {
     close(clusters.standard_error(), 0.64_f64.sqrt() / 3.0);
 }
 
+/// One value per cluster, with its weight.
+fn weighted(values: &[(f64, f64)]) -> Clusters {
+    let one = |(value, weight): &(f64, f64)| vec![Weighted { value: *value, weight: *weight }];
+    Clusters::weighted(values.iter().map(one).collect())
+}
+
+#[test]
+fn weights_pull_the_mean_and_its_standard_error() {
+    // (10·0.2 + 30·0.6) / 40 = 0.5; residuals −0.3·10 and 0.1·30: √(2/1 · 18) / 40.
+    let clusters = weighted(&[(0.2, 10.0), (0.6, 30.0)]);
+    close(clusters.mean(), 0.5);
+    close(clusters.standard_error(), 6.0 / 40.0);
+    close(clusters.largest_share().unwrap(), 0.75);
+    // Within a cluster too.
+    let value = |value, weight| Weighted { value, weight };
+    let project = vec![value(0.2, 10.0), value(0.6, 30.0)];
+    let clusters = Clusters::weighted(vec![project, vec![value(0.1, 40.0)]]);
+    close(clusters.means()[0], 0.1);
+    close(clusters.means()[1], 0.5);
+    close(clusters.mean(), 0.3);
+}
+
+#[test]
+fn only_the_ratios_of_weights_matter() {
+    let of = |scale: f64| {
+        let pairs = SEVEN.iter().zip([4.0, 8.0, 1.0, 2.0, 16.0, 1.0, 2.0]);
+        weighted(&pairs.map(|(x, w)| (*x, w * scale)).collect::<Vec<_>>())
+    };
+    assert_eq!(of(1.0).student(), of(8.0).student());
+    close(of(1.0).effective(), of(8.0).effective());
+}
+
+#[test]
+fn weights_of_one_change_nothing() {
+    let ones = weighted(&SEVEN.map(|value| (value, 1.0)));
+    assert_eq!(ones, singles(&SEVEN));
+    assert_eq!(ones.effective(), 7.0);
+    let projects = Clusters::new(vec![vec![0.1; 5], vec![0.2], vec![0.3; 3]]);
+    assert_eq!(projects.effective(), 3.0);
+}
+
+#[test]
+fn what_weighs_nothing_is_no_cluster() {
+    let clusters = weighted(&[(0.2, 1.0), (0.9, 0.0), (0.4, 1.0)]);
+    assert_eq!(clusters.n(), 2);
+    close(clusters.mean(), 0.3);
+}
+
+#[test]
+fn a_heavy_cluster_leaves_the_others_little_to_say() {
+    // (30 + 3·1)² / (30² + 3·1²) = 1.206.
+    let clusters = weighted(&[(0.5, 30.0), (0.5, 1.0), (0.5, 1.0), (0.5, 1.0)]);
+    close(clusters.effective(), 1089.0 / 903.0);
+}
+
 #[test]
 fn the_rule_follows_the_number_of_clusters() {
     let of = |n: usize| {

@@ -1,0 +1,101 @@
+//! Worked out by hand; `fixtures_tests` compares with pandas.
+
+use super::*;
+
+const ONE: Option<Owner<'static>> = Some(("set", "one"));
+const TWO: Option<Owner<'static>> = Some(("set", "two"));
+
+fn unit(owner: Option<Owner<'static>>, facts: f64, share: f64) -> PooledUnit<'static> {
+    PooledUnit { owner, facts, share }
+}
+
+/// Value and weight of each cluster.
+fn found(units: &[PooledUnit<'_>]) -> Vec<(f64, f64)> {
+    pooled(units).groups().iter().map(|c| (c[0].value, c[0].weight)).collect()
+}
+
+#[test]
+fn a_session_weighs_its_facts_up_to_thirty() {
+    let units = [unit(None, 10.0, 0.5), unit(None, 30.0, 0.25), unit(None, 400.0, 0.75)];
+    assert_eq!(found(&units), [(0.5, 10.0), (0.25, 30.0), (0.75, 30.0)]);
+    let clusters = pooled(&units);
+    // (5 + 7.5 + 22.5) / 70.
+    assert_eq!(clusters.mean(), 0.5);
+    assert_eq!(clusters.largest_share(), Some(30.0 / 70.0));
+}
+
+#[test]
+fn sessions_of_one_project_are_clusters_and_those_of_several_are_not() {
+    let one = [unit(ONE, 10.0, 0.5), unit(ONE, 30.0, 0.25)];
+    assert_eq!(found(&one), [(0.5, 10.0), (0.25, 30.0)]);
+    // (5 + 7.5) / 40 in the first project.
+    let two = [one[0], one[1], unit(TWO, 8.0, 1.0)];
+    assert_eq!(found(&two), [(0.312_5, 30.0), (1.0, 8.0)]);
+}
+
+#[test]
+fn sessions_under_five_facts_are_one_cluster_together() {
+    let units = [unit(None, 4.0, 1.0), unit(None, 5.0, 0.2), unit(None, 2.0, 0.5)];
+    // (4 + 1) / 6, last.
+    assert_eq!(found(&units), [(0.2, 5.0), (5.0 / 6.0, 6.0)]);
+    let project = units.map(|unit| PooledUnit { owner: ONE, ..unit });
+    assert_eq!(found(&project), found(&units));
+    // However few facts they have, and however many.
+    assert_eq!(found(&units[..1]), [(1.0, 4.0)]);
+    assert_eq!(found(&vec![unit(None, 4.0, 0.5); 20]), [(0.5, 30.0)]);
+}
+
+#[test]
+fn small_projects_and_small_sessions_without_one_are_pooled_too() {
+    // The first project has 6 facts between its sessions: it stands alone.
+    let units = [
+        unit(ONE, 3.0, 1.0),
+        unit(TWO, 2.0, 0.5),
+        unit(ONE, 3.0, 0.0),
+        unit(None, 2.0, 1.0),
+        unit(None, 9.0, 0.0),
+    ];
+    assert_eq!(found(&units), [(0.0, 9.0), (0.5, 6.0), (0.75, 4.0)]);
+}
+
+#[test]
+fn sessions_without_facts_change_nothing() {
+    let with = [unit(None, 0.0, 0.0), unit(ONE, 6.0, 0.5), unit(ONE, 7.0, 1.0)];
+    // Only one project has facts, so that its sessions are the clusters.
+    assert_eq!(found(&with), [(0.5, 6.0), (1.0, 7.0)]);
+    assert_eq!(pooled(&[unit(None, 0.0, 0.0)]).n(), 0);
+    assert_eq!(pooled(&[]).largest_share(), None);
+}
+
+#[test]
+fn differences_are_pooled_as_shares_are() {
+    let units = [unit(None, 20.0, -0.1), unit(None, 60.0, 0.2)];
+    assert!((pooled(&units).mean() - 4.0 / 50.0).abs() < 1e-12);
+}
+
+#[test]
+fn within_these_sessions_the_mean_is_that_of_the_clusters() {
+    // Nothing varies within a session, so that the interval is the mean.
+    let (one, zero) = ([1.0; 40], [0.0; 10]);
+    let facts = |owner, kept| FactsInOrder { owner, kept };
+    let sessions = [facts(None, one.as_slice()), facts(None, zero.as_slice())];
+    assert_eq!(these_sessions(&sessions, 1), Some(Bounds { lo: 0.75, hi: 0.75 }));
+    // Projects of 50 and 40 facts weigh 30 each: 0.8 and 0.
+    let zeros = [0.0; 40];
+    let projects =
+        [facts(ONE, one.as_slice()), facts(ONE, zero.as_slice()), facts(TWO, zeros.as_slice())];
+    let bounds = these_sessions(&projects, 1).unwrap();
+    let units = [unit(ONE, 40.0, 1.0), unit(ONE, 10.0, 0.0), unit(TWO, 40.0, 0.0)];
+    assert!((pooled(&units).mean() - 0.4).abs() < 1e-12);
+    assert!((bounds.lo - 0.4).abs() < 1e-12 && (bounds.hi - 0.4).abs() < 1e-12, "{bounds:?}");
+}
+
+#[test]
+fn too_few_facts_are_not_resampled() {
+    let kept = [0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 1.0, 1.0];
+    let of = |n: usize| these_sessions(&[FactsInOrder { owner: None, kept: &kept[..n] }], 1);
+    assert_eq!(of(9), None);
+    let bounds = of(10).unwrap();
+    assert!(bounds.lo < 0.6 && 0.6 < bounds.hi, "{bounds:?}");
+    assert_eq!(these_sessions(&[], 1), None);
+}
