@@ -10,6 +10,7 @@ mod bill;
 mod break_even;
 mod exogenous;
 mod loss;
+mod native;
 mod plan;
 mod probed;
 mod saved;
@@ -20,6 +21,7 @@ mod validate;
 mod view;
 mod window;
 
+pub use native::{NativeFrom, NativeWindow, UNKNOWN_LIMIT};
 pub use plan::Plan;
 pub use probed::Probed;
 pub use saved::SavedSession;

@@ -11,6 +11,7 @@ mod conduct;
 mod folder;
 mod observer;
 mod pool;
+mod windows;
 mod wordless;
 
 pub use again::judge_again;
@@ -19,4 +20,5 @@ pub use conduct::{Conduct, try_out};
 pub use folder::{Folder, FolderError, GATE, Loaded};
 pub use observer::{Event, Observer};
 pub use pool::{Finished, Prepared, RunError, RunSpec, Sample, Seats, plan, prepare, run};
+pub use windows::Windows;
 pub use wordless::cell as without_words;
