@@ -11,7 +11,7 @@ use super::report::print;
 use super::wire;
 use crate::dataset::bundled;
 use crate::model::CellKey;
-use crate::replay::{Plan, Subject, WindowSpec};
+use crate::replay::{Plan, Subject, UNKNOWN_LIMIT, WindowSpec};
 use crate::run::{Conduct, try_out};
 use crate::strategy::{Preset, builtin, builtin_names};
 
@@ -252,7 +252,7 @@ fn tried(preset: &Arc<Preset>, subject: &Subject) -> Result<Plan, Failure> {
             replicate: 0,
         },
         preset: Arc::clone(preset),
-        window: window.tokens(&subject.recording.sizes).map_err(wire::too_small)?,
+        window: window.tokens(&subject.recording.sizes, UNKNOWN_LIMIT).map_err(wire::too_small)?,
         scaled: true,
         seed: 0,
         offline: true,

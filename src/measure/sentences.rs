@@ -6,7 +6,7 @@
 mod money;
 mod observations;
 
-use crate::model::{PresetRow, Sentence, Standing};
+use crate::model::{NATIVE, PresetRow, Sentence, Standing};
 
 use super::rows::{ALL, BASELINE, Entry};
 
@@ -149,8 +149,11 @@ impl<'a> Window<'a> {
     }
 }
 
-/// A window's label as a person writes it: `25 %`, `200k`.
+/// A window's label as a person writes it: `25 %`, `200k`, `the native window`.
 pub fn label(typed: &str) -> String {
+    if typed == NATIVE {
+        return "the native window".to_owned();
+    }
     typed.strip_suffix('%').map_or_else(|| typed.to_owned(), |share| format!("{share} %"))
 }
 

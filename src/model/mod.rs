@@ -30,8 +30,8 @@ pub use calibration::{BillErrors, Calibration, Exogenous, Fit, TokensSource, Val
 pub use call::{CallOutcome, CallRow, Seat, Timing};
 pub use cell::{
     Cell, CellKey, CellOutcome, CellRows, CompactionRow, LatencySource, LossRow, MessageFacts,
-    Quantiles, ReferenceOutcome, ReferenceState, RequestFacts, RequestRow, Standing, TimeProfile,
-    TranscriptFacts,
+    NATIVE, Quantiles, ReferenceOutcome, ReferenceState, RequestFacts, RequestRow, Standing,
+    TimeProfile, TranscriptFacts,
 };
 pub use compared::{
     AtSize, ChanceOf, EqualSize, Family, Outranks, RecencyCurve, Tested, Variance, VariancePart,

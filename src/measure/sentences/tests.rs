@@ -52,6 +52,17 @@ fn the_best_preset_is_set_against_the_one_that_saves_most() {
 }
 
 #[test]
+fn the_native_window_is_named_with_its_noun() {
+    let values = [(PRIMARY, 0.9), ("token_savings", 0.25)];
+    let table = [row_at("native", 200_000.0, "prune", Some(1), &values)];
+    assert_eq!(
+        said(&table),
+        ["At the native window prune keeps 0.90 of what the agent used next and sends 25 % fewer \
+             tokens."]
+    );
+}
+
+#[test]
 fn a_preset_that_sends_more_is_not_said_to_save() {
     let table = [row("prune", Some(1), &[(PRIMARY, 1.0), ("token_savings", -0.031)])];
     assert_eq!(

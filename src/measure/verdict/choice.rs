@@ -9,6 +9,10 @@ use crate::model::{Interval, PresetRow, Standing, Value};
 /// Other windows that are named beside the first.
 const OTHERS: usize = 3;
 
+/// Why no row is chosen where none had to give anything up.
+const NOTHING_AT_STAKE: &str = "Nothing was at stake: all that the agent used next was still sent \
+                                as it was recorded, so nothing tells strategies apart.";
+
 /// Whether a provider would have refused some of its requests.
 pub(super) fn is_over(row: &PresetRow) -> bool {
     row.number("overflows").is_some_and(|n| n > 0.0)
@@ -119,6 +123,10 @@ impl<'a> Scene<'a> {
         if judged.is_empty() {
             return "Controls are a scale: there is no strategy to choose from.".to_owned();
         }
+        let at_cuts = self.run.primary == "kept_at_cut";
+        if at_cuts && judged.iter().all(|e| e.row.risked_nothing(self.run.primary)) {
+            return NOTHING_AT_STAKE.to_owned();
+        }
         if judged.iter().all(|e| !e.acted && e.row.failed.is_empty()) {
             let contexts = self.run.facts.iter().flat_map(|f| &f.requests).map(|r| r.tokens_full);
             return format!(
@@ -138,9 +146,7 @@ impl<'a> Scene<'a> {
                 .to_owned();
         }
         if ranked().all(|e| e.row.risked_nothing(self.run.primary)) {
-            return "Nothing was at stake: all that the agent used next was still sent as it was \
-                    recorded, so nothing tells strategies apart."
-                .to_owned();
+            return NOTHING_AT_STAKE.to_owned();
         }
         let reason = ranked().find_map(|e| match e.row.values.get(self.run.primary) {
             Some(Value::Absent(reason)) => Some(reason.as_str()),

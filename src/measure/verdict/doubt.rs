@@ -4,7 +4,7 @@
 use super::Scene;
 use crate::measure::rows::{BASELINE, FLOOR};
 use crate::measure::sentences::{label, percent};
-use crate::model::{DOUBTFUL_EXAM, PresetRow, SPREAD, Source, VALID_WITHIN};
+use crate::model::{DOUBTFUL_EXAM, NATIVE, PresetRow, SPREAD, Source, VALID_WITHIN};
 
 /// Share of ungraded answers that puts a figure in doubt (`semantics` 41).
 const UNSCORED: f64 = 0.05;
@@ -37,7 +37,8 @@ impl Scene<'_> {
 
     fn small(&self, row: &PresetRow) -> Option<String> {
         let entry = self.rows.iter().find(|e| std::ptr::eq(&e.row, row))?;
-        (entry.window_tokens > 0.0 && entry.window_tokens < NATIVE_WINDOW).then(|| {
+        let small = entry.window_tokens > 0.0 && entry.window_tokens < NATIVE_WINDOW;
+        (small && row.window != NATIVE).then(|| {
             format!(
                 "a window of {} does not predict the native one, for single tool results do not \
                  shrink with it",
