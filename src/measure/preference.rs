@@ -51,22 +51,16 @@ impl<'a> Judge<'a> {
         let all = if fits.is_empty() { ranked } else { fits };
         let Some(&best) = all.first() else { return Err(NotPreferred::NoneRanked) };
         let today = rows.iter().find(|e| e.row.strategy == RECORDED).copied();
-        let affordable: Vec<&'a Entry> = match today {
-            Some(today) => all
-                .iter()
-                .filter(|e| !is_dearer(e, today) || self.keeps_more(e, today))
-                .copied()
-                .collect(),
-            None => all,
+        let against = today.or_else(|| cheapest(all.iter().copied()));
+        let worth = |e: &&&'a Entry| {
+            against.is_none_or(|other| !is_dearer(e, other) || self.keeps_more(e, other))
         };
-        let Some(&first) = affordable.first() else {
+        let worth: Vec<&'a Entry> = all.iter().filter(worth).copied().collect();
+        let Some(&first) = worth.first() else {
             return Err(NotPreferred::DearerThanToday(best));
         };
-        let alike = affordable.iter().filter(|e| !self.keeps_more(first, e));
+        let alike = worth.iter().filter(|e| !self.keeps_more(first, e));
         let row = cheapest(alike.copied()).unwrap_or(first);
-        // What keeps no more than the cheapest of all is not worth its price.
-        let least = cheapest(affordable.iter().copied()).filter(|_| today.is_none());
-        let row = least.filter(|least| !self.keeps_more(row, least)).unwrap_or(row);
         Ok(Preferred { row, best: (!std::ptr::eq(best, row)).then_some(best) })
     }
 
