@@ -35,7 +35,7 @@ pub struct Arguments {
     #[arg(long, value_name = "TOKENS|SHARE", default_value = "25%")]
     window: String,
 
-    /// Keep thresholds as written instead of scaling them to the window
+    /// Keep numbers of tokens and characters as written instead of scaling them to the window
     #[arg(long)]
     no_scale: bool,
 
