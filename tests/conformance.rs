@@ -170,6 +170,22 @@ fn every_preset_compacts_the_bundled_session_and_survives_restoring() {
 }
 
 #[test]
+fn fifo_that_keeps_the_first_user_message_is_sent_and_restored_like_any_view() {
+    let dataset = recap::dataset::bundled("quickstart").unwrap().unwrap();
+    let mut transcript = dataset.transcripts.into_iter().next().unwrap();
+    transcript.messages.truncate(120);
+    let subject = subject(transcript);
+    let keep = [("keep_first_user".to_owned(), "true".to_owned())];
+    for window in ["5%", "30%"] {
+        let window: WindowSpec = window.parse().unwrap();
+        let tokens = window.tokens(&subject.recording.sizes).unwrap();
+        let plan = plan(builtin("fifo", &keep).unwrap().unwrap(), tokens);
+        assert!(saved_and_restored_everywhere(&subject, &plan));
+        prompts_follow_the_context(&subject, &plan);
+    }
+}
+
+#[test]
 fn preset_names_are_kebab_case_and_those_of_their_files() {
     for name in replayed() {
         let preset = builtin(name, &[]).unwrap().unwrap();

@@ -46,7 +46,7 @@ pub struct Arguments {
     #[arg(long, value_name = "TOKENS|SHARE|native")]
     window: Vec<String>,
 
-    /// Keep thresholds as written instead of scaling them to the window
+    /// Keep numbers of tokens and characters as written instead of scaling them to the window
     #[arg(long)]
     no_scale: bool,
 
