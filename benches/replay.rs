@@ -39,7 +39,7 @@ fn plan(subject: &Subject, preset: &Arc<Preset>, agents: Arc<[Agent]>) -> Plan {
             replicate: 0,
         },
         preset: Arc::clone(preset),
-        window: window.tokens(&subject.recording.sizes).expect("a share always fits"),
+        window: window.tokens(&subject.recording.sizes, 0).expect("a share always fits"),
         scaled: true,
         seed: 1,
         offline: true,

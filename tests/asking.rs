@@ -14,7 +14,7 @@ use recap::model::{
 };
 use recap::pricing::{Agents, PriceList};
 use recap::replay::{Probed, Replayed, Subject, replay};
-use recap::run::{Finished, Folder, RunSpec, Sample, Seats, judge_again, prepare, run};
+use recap::run::{Finished, Folder, RunSpec, Sample, Seats, Windows, judge_again, prepare, run};
 use recap::seats::answerer::{Answerer, Searched, Shown};
 use recap::seats::finder::Finder;
 use recap::seats::judge::{Grading, Judge};
@@ -226,7 +226,7 @@ fn run_with(seat: &Arc<Counting>, presets: &[&str], probes: Vec<Probe>) -> Finis
     let preset = |name: &&str| Arc::new(builtin(name, &[]).unwrap().unwrap());
     let spec = RunSpec {
         presets: presets.iter().map(preset).collect(),
-        windows: vec!["100k".parse().unwrap(), "200k".parse().unwrap()],
+        windows: Windows::Same(vec!["100k".parse().unwrap(), "200k".parse().unwrap()]),
         cuts: recap::probes::Cuts::None,
         depths: Vec::new(),
         replicates: 1,

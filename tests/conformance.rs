@@ -29,7 +29,7 @@ proptest! {
     fn every_preset_runs_through_and_twice_the_same(transcript in any_transcript(), part in 0usize..4) {
         let subject = subject(transcript);
         let window: WindowSpec = "30%".parse().unwrap();
-        let tokens = window.tokens(&subject.recording.sizes).unwrap();
+        let tokens = window.tokens(&subject.recording.sizes, 0).unwrap();
         for name in quarter(part) {
             let plan = plan(builtin(name, &[]).unwrap().unwrap(), tokens);
             let run = || block_on(replay(&subject, &plan, &offline()));
@@ -58,7 +58,7 @@ proptest! {
         prop_assume!(requests > 0);
         let request = at.index(requests) as u32;
         let window: WindowSpec = "30%".parse().unwrap();
-        let tokens = window.tokens(&subject.recording.sizes).unwrap();
+        let tokens = window.tokens(&subject.recording.sizes, 0).unwrap();
         for name in quarter(part) {
             let plan = plan(builtin(name, &[]).unwrap().unwrap(), tokens);
             let compactor = offline();
@@ -82,7 +82,7 @@ proptest! {
     fn the_prompt_kept_up_to_date_is_the_one_made_afresh(transcript in any_transcript(), part in 0usize..4) {
         let subject = subject(transcript);
         let window: WindowSpec = "30%".parse().unwrap();
-        let tokens = window.tokens(&subject.recording.sizes).unwrap();
+        let tokens = window.tokens(&subject.recording.sizes, 0).unwrap();
         for name in quarter(part) {
             let plan = plan(builtin(name, &[]).unwrap().unwrap(), tokens);
             prompts_follow_the_context(&subject, &plan);
@@ -93,7 +93,7 @@ proptest! {
     fn saved_and_restored_at_every_request_the_contexts_are_identical(transcript in any_transcript(), part in 0usize..4) {
         let subject = subject(transcript);
         let window: WindowSpec = "30%".parse().unwrap();
-        let tokens = window.tokens(&subject.recording.sizes).unwrap();
+        let tokens = window.tokens(&subject.recording.sizes, 0).unwrap();
         for name in quarter(part) {
             let plan = plan(builtin(name, &[]).unwrap().unwrap(), tokens);
             saved_and_restored_everywhere(&subject, &plan);
@@ -159,13 +159,29 @@ fn every_preset_compacts_the_bundled_session_and_survives_restoring() {
     let dataset = recap::dataset::bundled("quickstart").unwrap().unwrap();
     let subject = subject(dataset.transcripts.into_iter().next().unwrap());
     let window: WindowSpec = "25%".parse().unwrap();
-    let tokens = window.tokens(&subject.recording.sizes).unwrap();
+    let tokens = window.tokens(&subject.recording.sizes, 0).unwrap();
     for name in replayed() {
         let plan = plan(builtin(name, &[]).unwrap().unwrap(), tokens);
         let changed = saved_and_restored_everywhere(&subject, &plan);
         // The session holds no recorded compaction and none of Zoea's game tools.
         let unchanged = ["full", "recorded", "snapshot-dedup-zoea"].contains(&name);
         assert_eq!(changed, !unchanged, "{name}");
+    }
+}
+
+#[test]
+fn fifo_that_keeps_the_first_user_message_is_sent_and_restored_like_any_view() {
+    let dataset = recap::dataset::bundled("quickstart").unwrap().unwrap();
+    let mut transcript = dataset.transcripts.into_iter().next().unwrap();
+    transcript.messages.truncate(120);
+    let subject = subject(transcript);
+    let keep = [("keep_first_user".to_owned(), "true".to_owned())];
+    for window in ["5%", "30%"] {
+        let window: WindowSpec = window.parse().unwrap();
+        let tokens = window.tokens(&subject.recording.sizes).unwrap();
+        let plan = plan(builtin("fifo", &keep).unwrap().unwrap(), tokens);
+        assert!(saved_and_restored_everywhere(&subject, &plan));
+        prompts_follow_the_context(&subject, &plan);
     }
 }
 

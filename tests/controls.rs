@@ -30,6 +30,59 @@ fn id_list_leaves_out_results_whose_call_is_outside() {
     assert_eq!(at_last(&talk, &plan, shown), (3..21).collect::<Vec<_>>());
 }
 
+/// The list of `id-list-words` at the last request, a line for each identifier.
+fn listed(talk: &recap::model::Transcript, overrides: &[(&str, &str)]) -> Vec<String> {
+    at_last(talk, &real("id-list-words", 200_000, overrides), |session| {
+        let notes = session.context().notes();
+        notes.flat_map(|(_, text)| text.lines()).map(str::to_owned).collect()
+    })
+}
+
+#[test]
+fn id_list_words_lists_each_identifier_with_its_three_rarest_neighbours() {
+    let talk = Talk::new("").asks("the owner likes tea").says(1);
+    let talk =
+        talk.asks("the Owner moved src/lost.rs there, says Rosa, it is 42 or so").says(1).end();
+    // `owner` stands in two messages and `the` in the agent's too, the others in
+    // one; `it`, `is`, `or` and `so` are too short and 42 has no letter.
+    assert_eq!(listed(&talk, &[]), ["src/lost.rs moved there says"]);
+    let all = "src/lost.rs moved there says Rosa Owner the";
+    assert_eq!(listed(&talk, &[("neighbours", "9")]), [all]);
+    assert_eq!(listed(&talk, &[("neighbours", "0")]), ["src/lost.rs"]);
+}
+
+#[test]
+fn id_list_words_takes_whole_words_within_150_characters_and_none_of_the_identifiers_own() {
+    let near = |distance: usize| {
+        let words = format!("outside{}src/lost.rs lost inside", " ".repeat(distance));
+        listed(&Talk::new("").asks(&words).says(1).end(), &[("neighbours", "9")])
+    };
+    // Seven letters and 143 blanks are 150 characters.
+    assert_eq!(near(143), ["src/lost.rs outside inside"]);
+    assert_eq!(near(144), ["src/lost.rs inside"]);
+}
+
+#[test]
+fn id_list_words_counts_past_messages_only_and_writes_no_line_again() {
+    let talk = Talk::new("").asks("a common word by src/lost.rs").says(1);
+    let later = ["common common", "src/lost.rs and src/kept.rs by a common word"];
+    let talk = later.iter().fold(talk, |talk, words| talk.asks(words).says(1)).end();
+    // At the first message all words are equally rare. By the last, `common` is
+    // in three messages, `lost` and `word` in two and `and` in one.
+    let lines = listed(&talk, &[("neighbours", "2")]);
+    assert_eq!(lines, ["src/lost.rs common word", "src/kept.rs and lost"]);
+}
+
+#[test]
+fn id_list_words_reads_the_arguments_of_a_call_without_their_escapes() {
+    let mut talk = Talk::new("").user(1).uses("edit", &[1]).close();
+    let Block::ToolCall { arguments, .. } = &mut talk.messages[1].blocks[0] else { panic!() };
+    *arguments = serde_json::json!({ "text": "src/lost.rs\nimport\tnumpy" });
+    let line = &listed(&talk, &[("neighbours", "9")])[0];
+    assert!(line.contains(" import") && line.contains(" numpy"), "{line}");
+    assert!(!line.contains("nimport") && !line.contains("tnumpy"), "{line}");
+}
+
 #[test]
 fn recorded_clears_as_the_vendor_did_and_keeps_what_its_boundary_kept() {
     let mut talk = Talk::new("").user(1).uses("read", &[50, 50]).close();

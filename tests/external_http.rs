@@ -332,7 +332,7 @@ fn last(preset: Preset) -> Vec<(String, String)> {
     let dataset = recap::dataset::bundled("quickstart").unwrap().unwrap();
     let subject = subject(dataset.transcripts.into_iter().next().unwrap());
     let window = "25%".parse::<recap::replay::WindowSpec>().unwrap();
-    let window = window.tokens(&subject.recording.sizes).unwrap();
+    let window = window.tokens(&subject.recording.sizes, 0).unwrap();
     let (plan, compactor) = (plan(preset, window), offline());
     let mut session = Session::open(&subject, &plan, &compactor).unwrap();
     go(async {

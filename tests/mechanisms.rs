@@ -4,8 +4,11 @@
 
 mod common;
 
-use common::{offline, plan, preset, replayed, small};
-use recap::model::{RecordedCompaction, RecordedTrigger};
+use common::{any_transcript, block_on, offline, plan, preset, replayed, small};
+use proptest::prelude::*;
+use recap::model::{RecordedCompaction, RecordedTrigger, Role};
+use recap::replay::{Session, Subject};
+use recap::strategy::{Context, EntryId};
 
 fn rows(toml: &str, window: u64) -> Vec<String> {
     replayed(small(), &plan(preset(toml), window), &offline())
@@ -54,6 +57,118 @@ fn fifo_drops_the_oldest_exchange_and_its_call_with_its_result() {
 #[test]
 fn fifo_never_cuts_the_newest_exchange() {
     assert_eq!(rows(FIFO, 50), ["V", "VVV", "....V", "....VVVV", ".........V"]);
+}
+
+fn by_message(keep_first_user: bool) -> String {
+    format!("{FIFO}\nunit = \"message\"\nkeep_first_user = {keep_first_user}")
+}
+
+#[test]
+fn fifo_by_message_drops_the_fewest_oldest_and_a_call_with_its_results() {
+    // The calls of 1 and 5 take 11 and 22 tokens. Before 8 there are 363, 63
+    // over 300: message 0 alone frees 10, the call of 1 and its result 111
+    // more. Before 10 there are 383, 83 over.
+    let drops = ["V", "VVV", "VVVVV", "...VVVVV", "...VVVVVVV"];
+    assert_eq!(rows(&by_message(false), 300), drops);
+}
+
+#[test]
+fn fifo_by_message_always_keeps_the_newest_message_with_its_call_and_all_of_its_results() {
+    // Before 3 and 8 the newest is a result, before 5 and 10 the user's. Before
+    // 5, 91 over, the 121 of messages 0 to 2 are enough.
+    let least = ["V", ".VV", "...VV", ".....VVV", "........VV"];
+    assert_eq!(rows(&by_message(false), 50), least);
+}
+
+#[test]
+fn fifo_by_message_keeps_the_first_user_message_where_the_preset_says_so() {
+    // Before 5, 91 over, the call and its result free 111; before 10, 333 over,
+    // messages 1 to 7 free 353.
+    let first = ["V", "VVV", "V..VV", "V....VVV", "V.......VV"];
+    assert_eq!(rows(&by_message(true), 50), first);
+}
+
+#[test]
+fn fifo_by_message_cuts_a_session_of_a_single_user_message_where_exchanges_cannot() {
+    let mut single = small();
+    for at in [4, 9] {
+        single.messages[at] = common::message(at, Role::Assistant, vec![common::text(10)]);
+    }
+    let last =
+        |toml: &str| replayed(single.clone(), &plan(preset(toml), 200), &offline()).pop().unwrap();
+    assert_eq!(last(FIFO), "VVVVVVVVVV");
+    // Of 383, messages 0 to 4 free 141, too little by 42, so the calls of 5 go
+    // with both of their results.
+    assert_eq!(last(&by_message(false)), "........VV");
+}
+
+#[test]
+fn fifo_by_message_drops_a_late_result_with_its_call_and_not_what_stands_between() {
+    // The user and the agent speak, 2 and 3, before the result of A comes, 4.
+    let mut late = small();
+    late.messages[2] = common::message(2, Role::User, vec![common::text(10)]);
+    late.messages[4] = common::message(4, Role::Tool, vec![common::result("A", 100)]);
+    let at = |window| replayed(late.clone(), &plan(preset(&by_message(false)), window), &offline());
+    // Before 8, 83 over, messages 0 and 1 free 121 with the late result.
+    assert_eq!(at(280)[3], "..VV.VVV");
+    // Before 5, 11 over, the call of the newest result stays: 0 and 2 go.
+    assert_eq!(at(130)[2], ".V.VV");
+}
+
+/// What is shown of `before` if the fewest groups go, one after the other, that
+/// bring it to `target`: a message, or a call with its results.
+fn dropped_one_by_one(subject: &Subject, before: &Context, target: u64, first: bool) -> Vec<u32> {
+    let mut shown: Vec<u32> = before.visible().filter_map(EntryId::index).collect();
+    let tokens = |of: &[u32]| {
+        let weight = |&at: &u32| before.entry(EntryId::message(at)).unwrap().weight.tokens;
+        of.iter().map(weight).sum::<u64>()
+    };
+    let calls = &subject.recording.calls;
+    let all = shown.clone();
+    let group = |at: u32| {
+        let call = calls.iter().find(|call| call.result == Some(at)).map(|call| call.message);
+        call.filter(|call| all.contains(call)).unwrap_or(at)
+    };
+    let Some(&newest) = shown.last() else { return shown };
+    let user = before.exchanges().first().filter(|_| first);
+    let stays = [Some(&group(newest)), user];
+    for &oldest in all.iter().filter(|at| group(**at) == **at && !stays.contains(&Some(at))) {
+        if tokens(&shown) <= target {
+            break;
+        }
+        shown.retain(|at| group(*at) != oldest);
+    }
+    shown
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn fifo_by_message_agrees_with_dropping_one_by_one(
+        transcript in any_transcript(), window in 20u64..400, first in any::<bool>(), earlier in 0usize..3,
+    ) {
+        let earlier = [
+            "",
+            "[[stage]]\nmechanism = \"prune\"\nat = \"append\"\nwhen = \"always\"\nprotect = 20\n",
+            "[[stage]]\nmechanism = \"sliding-window\"\nat = \"request\"\nwhen = \"always\"\nlast = 9\n",
+        ][earlier];
+        let subject = common::subject(transcript);
+        let plans = [earlier.to_owned(), format!("{earlier}{}", by_message(first))];
+        let plans = plans.map(|toml| plan(preset(&toml), window));
+        let compactor = offline();
+        for request in 0..subject.facts.requests.len() as u32 {
+            let sessions = plans.each_ref().map(|plan| {
+                let mut session = Session::open(&subject, plan, &compactor).unwrap();
+                block_on(session.run_to_request(request)).unwrap();
+                session
+            });
+            let [before, after] = sessions.each_ref().map(|session| session.context());
+            let expected = dropped_one_by_one(&subject, before, window, first);
+            let shown: Vec<u32> = after.visible().filter_map(EntryId::index).collect();
+            prop_assert_eq!(shown, expected, "request {}", request);
+        }
+    }
 }
 
 #[test]

@@ -122,13 +122,62 @@ fn parameters_without_sense_are_refused_with_their_stage() {
         ("prune-once", "policy", "keep-some", "keep-none"),
         ("prune-once", "1.tools", "{ read = \"keep\" }", "summarize"),
         ("fifo", "1.keep", "3", "unknown field `keep`"),
+        ("fifo", "unit", "turn", "`exchange` or `message`"),
+        ("arachne", "2.keep_first_user", "true", "belongs to `unit = \"message\"`"),
         ("recorded", "1.marker", "x", "unknown field `marker`"),
     ] {
         let overrides = [(key.to_owned(), value.to_owned())];
         let error = builtin(preset, &overrides).expect("a built-in preset").unwrap_err();
         assert!(error.to_string().contains(says), "{preset} {key}: {error}");
-        assert!(error.place.contains("stage 1"), "{error}");
+        let stage = if key.starts_with('2') { "stage 2" } else { "stage 1" };
+        assert!(error.place.contains(stage), "{error}");
     }
+    let nothing = [("native_window".to_owned(), "0".to_owned())];
+    let refused = builtin("prune", &nothing).expect("a built-in preset").unwrap_err();
+    assert!(refused.to_string().contains("native_window: a window has at least 1 token"));
+}
+
+/// Numbers of parameters that count messages and their like. All other whole
+/// numbers are tokens or characters, which scale.
+const COUNTS: [&str; 11] = [
+    "last",
+    "keep_last",
+    "keep_first",
+    "keep_results",
+    "keep_responses",
+    "keep_turns",
+    "keep.responses",
+    "keep.turns",
+    "fold_responses",
+    "repeats",
+    "neighbours",
+];
+
+/// The whole numbers among parameters, those of a table as `table.key`.
+fn numbers(parameters: &toml::Table, above: &str) -> Vec<String> {
+    let each = parameters.iter().flat_map(|(key, value)| match value {
+        toml::Value::Integer(_) => vec![format!("{above}{key}")],
+        toml::Value::Table(inner) => numbers(inner, &format!("{above}{key}.")),
+        _ => Vec::new(),
+    });
+    each.collect()
+}
+
+#[test]
+fn every_whole_number_of_a_built_in_preset_is_a_count_or_scales() {
+    let mut scaling = BTreeSet::new();
+    for name in builtin_names() {
+        let preset = builtin(name, &[]).unwrap().unwrap();
+        for stage in &preset.stages {
+            for number in numbers(&stage.parameters, "") {
+                let scales = stage.mechanism.scales.contains(&number.as_str());
+                let counts = COUNTS.contains(&number.as_str());
+                assert!(scales != counts, "{name}, {}: {number}", stage.mechanism.name);
+                scaling.extend(scales.then_some(number));
+            }
+        }
+    }
+    assert!(scaling.len() > 10, "{scaling:?}");
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn session() -> Transcript {
 }
 
 fn tokens(subject: &Subject) -> u64 {
-    "25%".parse::<WindowSpec>().unwrap().tokens(&subject.recording.sizes).unwrap()
+    "25%".parse::<WindowSpec>().unwrap().tokens(&subject.recording.sizes, 0).unwrap()
 }
 
 #[track_caller]

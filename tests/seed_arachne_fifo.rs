@@ -10,6 +10,30 @@ use recap::model::{
     CellOutcome, CellRows, PreambleChange, RecordedCompaction, RecordedTrigger, Transcript,
 };
 use recap::replay::{Plan, replay};
+use recap::strategy::builtin;
+
+/// The preset `fifo` with the seed's unit, as the fallback of `arachne` has it.
+fn by_exchange(window: u64) -> Plan {
+    real("fifo", window, &[("unit", "exchange")])
+}
+
+#[test]
+fn the_fallback_of_every_preset_of_the_seed_drops_whole_exchanges() {
+    for name in ["arachne", "session-state", "session-state-system"] {
+        let preset = builtin(name, &[]).unwrap().unwrap();
+        let fallback = preset.stages.last().unwrap();
+        assert_eq!(fallback.mechanism.name, "fifo", "{name}");
+        assert_eq!(fallback.parameters["unit"].as_str(), Some("exchange"), "{name}");
+    }
+}
+
+#[test]
+fn a_session_of_one_user_message_is_one_exchange_and_is_never_cut() {
+    let talk = Talk::new("").user(100).uses("read", &[500, 500]).close();
+    // Before the user speaks again there are over 1,100 tokens.
+    assert_eq!(at_request(&talk, &by_exchange(1_000), 2, common::ledger), "VVVVV");
+    assert_eq!(at_request(&talk, &real("fifo", 1_000, &[]), 2, common::ledger), "...VV");
+}
 
 /// Four exchanges of 200 tokens, and a user message of `newest` tokens.
 fn exchanges(newest: usize) -> Transcript {
@@ -19,14 +43,14 @@ fn exchanges(newest: usize) -> Transcript {
 
 #[test]
 fn nothing_is_dropped_at_85_percent_and_the_oldest_exchange_above() {
-    let fifo = real("fifo", 1_000, &[]);
+    let fifo = by_exchange(1_000);
     assert_eq!(last(&exchanges(50), &fifo), "VVVVVVVVV");
     assert_eq!(last(&exchanges(51), &fifo), "..VVVVVVV");
 }
 
 #[test]
 fn no_more_is_dropped_than_brings_it_back_to_the_limit() {
-    let fifo = real("fifo", 1_000, &[]);
+    let fifo = by_exchange(1_000);
     // 1,050 less one exchange is 850; 1,051 needs a second one.
     assert_eq!(last(&exchanges(250), &fifo), "..VVVVVVV");
     assert_eq!(last(&exchanges(251), &fifo), "....VVVVV");
@@ -36,7 +60,7 @@ fn no_more_is_dropped_than_brings_it_back_to_the_limit() {
 fn the_system_prompt_counts_and_is_never_dropped() {
     let mut talk = exchanges(50);
     talk.preamble.system = vec![even(300)];
-    at_last(&talk, &real("fifo", 1_000, &[]), |session| {
+    at_last(&talk, &by_exchange(1_000), |session| {
         // 1,150 less two exchanges is 750.
         assert_eq!(shown(session), [4, 5, 6, 7, 8]);
         assert_eq!(session.context().preamble_weight().tokens, 300);
@@ -54,7 +78,7 @@ fn rows(transcript: &Transcript, plan: &Plan) -> CellRows {
 fn a_single_message_over_the_whole_budget_is_a_separate_concern() {
     // The current user message is sent whole, and the request overflows.
     let talk = exchanges(1_100);
-    let fifo = real("fifo", 1_000, &[]);
+    let fifo = by_exchange(1_000);
     assert_eq!(last(&talk, &fifo), "........V");
     let rows = rows(&talk, &fifo);
     let overflows: Vec<bool> = rows.requests.iter().map(|r| r.overflow).collect();
@@ -63,7 +87,7 @@ fn a_single_message_over_the_whole_budget_is_a_separate_concern() {
 
 #[test]
 fn dropping_costs_no_model_call_and_leaves_the_originals_stored() {
-    let (talk, fifo) = (exchanges(51), real("fifo", 1_000, &[]));
+    let (talk, fifo) = (exchanges(51), by_exchange(1_000));
     assert!(rows(&talk, &fifo).compactions.iter().all(|row| row.model_calls == 0));
     at_last(&talk, &fifo, |session| assert_eq!(session.context().stored().count(), 9));
 }
@@ -74,7 +98,7 @@ fn dropped_messages_come_back_when_there_is_room_again() {
     talk.preamble.system = vec![even(300)];
     let shorter = PreambleChange { before: 8, system: vec![even(10)] };
     talk.preamble_changes = vec![shorter];
-    let fifo = real("fifo", 1_000, &[]);
+    let fifo = by_exchange(1_000);
     // Before row 7 there are 300 and 700, so 150 are too many. Before row 9
     // there are 10 and 850, so 10 are. With 40 tokens less all of it fits.
     assert_eq!(at_request(&talk, &fifo, 3, shown), [2, 3, 4, 5, 6]);

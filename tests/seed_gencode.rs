@@ -145,7 +145,7 @@ fn usable_context_is_that_of_the_seeds_table() {
         [(200_000, "8192", 191_808), (128_000, "4096", 123_904), (1_000_000, "8192", 991_808)]
     {
         let limit = [("output_limit".to_owned(), output.to_owned())];
-        assert_eq!(builtin("gencode", &limit).unwrap().unwrap().usable(window), usable);
+        assert_eq!(builtin("gencode", &limit).unwrap().unwrap().usable(window, false), usable);
     }
 }
 

@@ -172,7 +172,7 @@ fn usable_is_the_window_less_the_smaller_of_output_limit_and_32k() {
     for (window, limit, usable) in table {
         let limit = [("output_limit".to_owned(), limit.to_owned())];
         let preset = builtin("prune-chart", &limit).unwrap().unwrap();
-        assert_eq!(preset.usable(window), usable);
+        assert_eq!(preset.usable(window, false), usable);
     }
 }
 

@@ -81,7 +81,7 @@ fn rule_11_a_placeholder_output_is_counted_and_not_believed() {
 
 #[test]
 fn rule_12_a_budget_is_the_window_a_share_of_it_or_what_is_usable() {
-    let budget = |toml: &str| preset(toml).budget_tokens(200_000);
+    let budget = |toml: &str| preset(toml).budget_tokens(200_000, true);
     assert_eq!(budget(""), 200_000);
     // Arachne's second reading: 70 % of 85 % is 0.595 of the window.
     assert_eq!(budget("budget = 0.85"), 170_000);
@@ -144,8 +144,77 @@ fn rule_14_tokens_scale_down_and_stay_at_least_one_while_counts_do_not() {
     // Without a native window nothing scales, and everything is protected.
     assert_eq!(ledger(prune(""))[3], "VVVVVVVV");
     let scale = preset("native_window = 200_000").scale(1_000, true);
-    assert_eq!((scale.tokens(1), scale.tokens(399), scale.tokens(0)), (1, 1, 0));
-    assert_eq!(preset("native_window = 200_000").scale(1_000, false).tokens(399), 399);
+    assert_eq!((scale.number(1), scale.number(399), scale.number(0)), (1, 1, 0));
+    assert_eq!(preset("native_window = 200_000").scale(1_000, false).number(399), 399);
+}
+
+#[test]
+fn rule_14_the_output_limit_scales_so_that_a_small_window_has_usable_tokens() {
+    let usable = |limit: u64, window, scaled| {
+        let toml = format!("native_window = 200_000\noutput_limit = {limit}\nbudget = \"usable\"");
+        let preset = preset(&toml);
+        assert_eq!(preset.budget_tokens(window, scaled), preset.usable(window, scaled));
+        preset.usable(window, scaled)
+    };
+    // 8,192 of 200,000 are 409.6 of 10,000 and 204.8 of 5,000.
+    assert_eq!(usable(8_192, 10_000, true), 10_000 - 409);
+    assert_eq!(usable(8_192, 5_000, true), 5_000 - 204);
+    assert_eq!(usable(8_192, 400_000, true), 400_000 - 16_384);
+    // Of 64,000 it reserves 32,000, which are 1,600 of 10,000.
+    assert_eq!(usable(64_000, 10_000, true), 8_400);
+    assert_eq!(usable(8_192, 10_000, false), 1_808);
+    assert_eq!(usable(8_192, 5_000, false), 0);
+    let without_native_window = preset("output_limit = 8192");
+    assert_eq!(without_native_window.usable(10_000, true), 1_808);
+}
+
+#[test]
+fn rule_14_bounds_tails_savings_and_characters_scale_and_lines_do_not() {
+    let at = |stages: &str, window| {
+        let preset = preset(&format!("native_window = 200_000\n[[stage]]\n{stages}"));
+        let effective = preset.effective(&preset.stages[0], window, true);
+        assert_eq!(preset.effective(&preset.stages[0], window, false), preset.stages[0].parameters);
+        effective
+    };
+    let summary = "mechanism = \"summary\"\nat = \"request\"\nwhen = \"always\"\nprompt = \"p\"\n\
+                   request = \"fresh\"\nmax_tokens = 4_000\nmerge = \"sections\"\nmax_summary = 8_000\n\
+                   keep = { share = 0.25, of = \"window\", at_least = 100, at_most = 15_000 }\n\
+                   keep_user_messages = 20_000\ntool_text = 2_000\nkeep_first = 3\nfold_responses = 21";
+    let half = at(summary, 100_000);
+    for (key, value) in [
+        ("max_tokens", 2_000),
+        ("max_summary", 4_000),
+        ("keep_user_messages", 10_000),
+        ("tool_text", 1_000),
+        ("keep_first", 3),
+        ("fold_responses", 21),
+    ] {
+        assert_eq!(half[key].as_integer(), Some(value), "{key}");
+    }
+    let keep = half["keep"].as_table().unwrap();
+    assert_eq!(
+        (keep["at_least"].as_integer(), keep["at_most"].as_integer()),
+        (Some(50), Some(7_500))
+    );
+    assert_eq!(keep["share"].as_float(), Some(0.25));
+    // At 1,000 the bound of 100 is half a token, of which one is left.
+    let small = at(summary, 1_000);
+    assert_eq!(small["keep"].as_table().unwrap()["at_least"].as_integer(), Some(1));
+    let mask = |unit: &str| {
+        let stage = format!(
+            "mechanism = \"mask\"\nat = \"request\"\nwhen = \"always\"\nkeep_results = 3\n\
+             minimum_saving = 30\nclip = {{ unit = \"{unit}\", head = 250, tail = 0 }}"
+        );
+        let half = at(&stage, 100_000);
+        let ends = half["clip"].as_table().unwrap();
+        assert_eq!(
+            (half["minimum_saving"].as_integer(), &half["keep_results"]),
+            (Some(15), &3.into())
+        );
+        assert_eq!(ends["tail"].as_integer(), Some(0));
+        ends["head"].as_integer()
+    };
+    assert_eq!((mask("characters"), mask("lines")), (Some(125), Some(250)));
 }
 
 #[test]

@@ -12,12 +12,11 @@ use super::progress::{Progress, Verbosity};
 use super::report::print;
 use super::seating::Seating;
 use super::strategies::{self, Holds};
-use super::{dry_run, gating, inputs, manifest, models, report, wire};
+use super::{dry_run, gating, inputs, manifest, models, report, windows, wire};
 use crate::dataset::Dataset;
 use crate::model::{Manifest, Probe, Report};
 use crate::pricing::Agents;
 use crate::probes::Cuts;
-use crate::replay::WindowSpec;
 use crate::report::format_names;
 use crate::run::{
     Finished, Folder, RunSpec, Sample, cut_without_words, prepare, run as run_cells, without_words,
@@ -41,12 +40,13 @@ pub struct Arguments {
     #[command(flatten, next_help_heading = "Models in the seats")]
     seating: Seating,
 
-    /// Context limit to assume: tokens (16000, 16k) or a share of each transcript's messages;
-    /// repeat for a sweep
-    #[arg(long, value_name = "TOKENS|SHARE", default_value = "25%")]
+    /// Context limit to assume: tokens (16000, 16k), a share of each transcript's messages (25%),
+    /// or native, the limit of the model that was recorded; repeat for a sweep [default: native
+    /// where requests of the data set report their tokens, as recordings of agents do, else 25%]
+    #[arg(long, value_name = "TOKENS|SHARE|native")]
     window: Vec<String>,
 
-    /// Keep thresholds as written instead of scaling them to the window
+    /// Keep numbers of tokens and characters as written instead of scaling them to the window
     #[arg(long)]
     no_scale: bool,
 
@@ -157,12 +157,13 @@ pub(super) enum Ask {
 
 pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
     report::check_formats(&arguments.format)?;
-    let windows = windows(&arguments.window)?;
+    let typed = windows::typed(&arguments.window)?;
     let mut datasets = inputs::load(&arguments.inputs, arguments.sidechains)?;
     if ask == Ask::Nothing {
         datasets.iter_mut().for_each(|dataset| dataset.probes.clear());
     }
     let samples = samples(&datasets, arguments.limit)?;
+    let windows = windows::of_run(typed, &datasets);
     let unreadable = unreadable(&samples);
     let holds = Holds {
         probes: samples.iter().any(|s| !s.probes.is_empty()),
@@ -190,6 +191,7 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
     let counter = wire::counter(arguments.tokens);
     let mut made_of = manifest::of_run(&spec, &datasets, &counter);
     made_of.named = arguments.selection.named(&spec.presets);
+    made_of.warnings.extend(windows::warnings(&spec.windows, &samples, &spec.agents));
     let gate = arguments.gating.before(&mut made_of, &samples)?;
     if arguments.dry_run {
         print(&dry_run::plan(&spec, samples, (&arguments.seating, &prices), counter)?)?;
@@ -294,10 +296,6 @@ fn show(arguments: &Arguments, measured: &Report, folder: &Folder) -> Result<(),
         report::table(measured, folder)
     };
     print(&text)
-}
-
-fn windows(typed: &[String]) -> Result<Vec<WindowSpec>, Failure> {
-    unique(typed).iter().map(|t| wire::window(t)).collect()
 }
 
 /// Each word once, in the order typed.

@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use super::exit::Failure;
 use super::seating::Seating;
-use super::wire;
+use super::{windows, wire};
 use crate::model::{CallRow, Seat};
 use crate::pricing::PriceList;
-use crate::run::{Folder, RunSpec, Sample, prepare, run};
+use crate::run::{Folder, RunSpec, Sample, Windows, prepare, run};
 use crate::tokens::Counter;
 
 /// The plan of a run, in words.
@@ -40,12 +40,13 @@ pub(super) fn plan(
 /// Transcripts, cells and probes.
 fn cells(spec: &RunSpec, samples: &[Sample], seating: &Seating) -> String {
     let requests: usize = samples.iter().map(|s| s.transcript.requests().count()).sum();
+    let places: usize = samples.iter().map(|s| spec.windows.of(&s.dataset).len()).sum();
     let cells: u32 = spec
         .presets
         .iter()
         .map(|p| if p.uses_compactor() { spec.replicates } else { 1 })
         .sum::<u32>()
-        * (spec.windows.len() * samples.len()) as u32;
+        * places as u32;
     let asked: usize = samples.iter().map(|s| s.probes.len()).sum();
     let searches = spec.presets.iter().any(|preset| preset.recovery.is_some());
     let searched = match (seating.has_answerer(), seating.has_embedder()) {
@@ -62,12 +63,25 @@ fn cells(spec: &RunSpec, samples: &[Sample], seating: &Seating) -> String {
         0 => String::new(),
         n => format!("{n} probes, each put to one context a cell and graded{searched}\n"),
     };
+    let native = windows::sizes(&spec.windows, samples, &spec.agents)
+        .map_or_else(String::new, |sizes| format!("the native window is {sizes}\n"));
     format!(
-        "{} transcripts with {requests} requests\n{} presets × {} windows: {cells} cells\n{probes}",
+        "{} transcripts with {requests} requests\n{} presets × {}: {cells} cells\n{native}{probes}",
         samples.len(),
         spec.presets.len(),
-        spec.windows.len(),
+        windows(&spec.windows),
     )
+}
+
+/// How many windows, and which.
+fn windows(windows: &Windows) -> String {
+    let labels = windows.labels();
+    let named = labels.join(", ");
+    match (windows, labels.as_slice()) {
+        (_, [_]) => format!("1 window ({named})"),
+        (Windows::Same(_), _) => format!("{} windows ({named})", labels.len()),
+        (Windows::Own(_), _) => format!("the window of each data set ({named})"),
+    }
 }
 
 /// What one seat would ask of one model.

@@ -24,7 +24,7 @@ pub(super) fn of_run(spec: &RunSpec, datasets: &[Dataset], counter: &Counter) ->
         instrument: INSTRUMENT,
         seed: spec.seed,
         tokens: counter.describe(),
-        windows: spec.windows.iter().map(|w| w.label().to_owned()).collect(),
+        windows: spec.windows.labels(),
         scaled: spec.scaled,
         cuts: spec.cuts.to_string(),
         depths: spec.depths.clone(),

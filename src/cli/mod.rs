@@ -24,6 +24,7 @@ mod report;
 mod seating;
 mod show;
 mod strategies;
+mod windows;
 mod wire;
 
 use bench::Ask;

@@ -11,9 +11,10 @@ use clap::Args;
 
 use super::exit::{Exit, Failure};
 use super::report::print;
-use super::{inputs, strategies, wire};
+use super::{inputs, strategies, windows, wire};
 use crate::model::{CellKey, LedgerState, NULL, Transcript};
-use crate::replay::{Plan, Session, Subject};
+use crate::pricing::{Agents, PriceList};
+use crate::replay::{NativeWindow, Plan, Session, Subject};
 use crate::strategy::{AskedFrom, Context, Preset, StoredFile};
 
 /// Options of `recap show`.
@@ -38,11 +39,12 @@ pub struct Arguments {
     #[command(flatten)]
     cutting: cut::Cutting,
 
-    /// Context limit to assume
-    #[arg(long, value_name = "TOKENS|SHARE", default_value = "25%")]
-    window: String,
+    /// Context limit to assume: tokens, a share of the messages, or native [default: as in `recap
+    /// bench`]
+    #[arg(long, value_name = "TOKENS|SHARE|native")]
+    window: Option<String>,
 
-    /// Keep thresholds as written instead of scaling them to the window
+    /// Keep numbers of tokens and characters as written instead of scaling them to the window
     #[arg(long)]
     no_scale: bool,
 
@@ -66,7 +68,7 @@ pub struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let window = wire::window(&arguments.window)?;
+    let typed = arguments.window.as_deref().map(wire::window).transpose()?;
     let preset = preset(arguments)?;
     if preset.asked_from == AskedFrom::Evidence {
         return Err(Failure::usage(format!(
@@ -76,7 +78,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         .help("show another strategy; `recap bench` lists its answers in probes.csv"));
     }
     let mut datasets = inputs::load(std::slice::from_ref(&arguments.session), false)?;
+    let windows = windows::of_run(Vec::from_iter(typed), &datasets);
     let dataset = datasets.remove(0);
+    let window =
+        windows.of(&dataset.name).first().expect("it has one of its own, or that asked for");
     let transcript = pick(dataset.transcripts, arguments.transcript.as_deref())?;
     let counter = wire::counter(arguments.tokens);
     let seats = wire::seats(&counter);
@@ -94,7 +99,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         ))
         .help("give an ordinal below that number to --request"));
     }
-    let tokens = window.tokens(&subject.recording.sizes).map_err(wire::too_small)?;
+    let agents = Agents::new(Arc::new(PriceList::bundled()), Vec::new());
+    let native = NativeWindow::of(&subject.recording.transcript, &agents).tokens;
+    let tokens = window.tokens(&subject.recording.sizes, native).map_err(wire::too_small)?;
     let plan = plan(arguments, &subject, (window.label(), tokens), preset, seats.offline);
     let own = seats.compactor.counting(&subject.recording.counter);
     let compactor = own.unwrap_or(seats.compactor);

@@ -11,7 +11,7 @@ use super::report::print;
 use super::wire;
 use crate::dataset::bundled;
 use crate::model::CellKey;
-use crate::replay::{Plan, Subject, WindowSpec};
+use crate::replay::{Plan, Subject, UNKNOWN_LIMIT, WindowSpec};
 use crate::run::{Conduct, try_out};
 use crate::strategy::{Preset, builtin, builtin_names};
 
@@ -252,7 +252,7 @@ fn tried(preset: &Arc<Preset>, subject: &Subject) -> Result<Plan, Failure> {
             replicate: 0,
         },
         preset: Arc::clone(preset),
-        window: window.tokens(&subject.recording.sizes).map_err(wire::too_small)?,
+        window: window.tokens(&subject.recording.sizes, UNKNOWN_LIMIT).map_err(wire::too_small)?,
         scaled: true,
         seed: 0,
         offline: true,
@@ -316,6 +316,18 @@ fn list() -> Result<String, Failure> {
     Ok(text)
 }
 
+/// What a preset lets itself use of a window.
+fn budgets(preset: &Preset, window: u64) -> String {
+    let (reserve, own) =
+        (preset.output_reserve(window, true), preset.output_reserve(window, false));
+    let written = if reserve == own { String::new() } else { format!(" (written: {own})") };
+    format!(
+        "at a window of {window}: budget {}, usable {}, output reserve {reserve}{written}\n",
+        preset.budget_tokens(window, true),
+        preset.usable(window, true),
+    )
+}
+
 fn show(name: &str, window: Option<u64>) -> Result<String, Failure> {
     let preset = load(name, &[])?;
     let window = window.or(preset.native_window).unwrap_or(200_000);
@@ -329,12 +341,7 @@ fn show(name: &str, window: Option<u64>) -> Result<String, Failure> {
     if let Some(channel) = preset.recovery {
         let _ = writeln!(text, "recovery channel: {} ({})", channel.name, channel.summary);
     }
-    let _ = writeln!(
-        text,
-        "at a window of {window}: budget {}, usable {}",
-        preset.budget_tokens(window),
-        preset.usable(window)
-    );
+    text.push_str(&budgets(&preset, window));
     let built = preset.build(window, true).map_err(|e| Failure::usage(e.to_string()))?;
     for (number, (stage, built)) in preset.stages.iter().zip(built).enumerate() {
         let _ = writeln!(
@@ -375,8 +382,8 @@ fn show(name: &str, window: Option<u64>) -> Result<String, Failure> {
     if let Some(native) = preset.native_window.filter(|n| *n != window) {
         let _ = writeln!(
             text,
-            "\nnumbers of tokens are written for a window of {native}; above they are scaled by \
-             {window}/{native}"
+            "\nnumbers of tokens and characters are written for a window of {native}; above they are \
+             scaled by {window}/{native}"
         );
     }
     for (name, prompt) in preset.prompts() {

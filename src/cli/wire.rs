@@ -82,7 +82,8 @@ pub(super) fn cores() -> usize {
 /// A window as typed.
 pub(super) fn window(typed: &str) -> Result<WindowSpec, Failure> {
     typed.parse().map_err(|e: WindowError| {
-        Failure::usage(e.to_string()).help("for example --window 25%, or --window 16k")
+        Failure::usage(e.to_string())
+            .help("for example --window 25%, --window 16k, or --window native")
     })
 }
 

@@ -65,3 +65,12 @@ pub struct Dataset {
     /// can be asked and graded.
     pub probes: Vec<Probe>,
 }
+
+impl Dataset {
+    /// Whether some request of it reports the tokens that its provider counted,
+    /// as recordings of agents do (Claude Code, Codex CLI, pi, OpenCode).
+    pub fn reports_usage(&self) -> bool {
+        let messages = self.transcripts.iter().flat_map(|transcript| &transcript.messages);
+        messages.filter_map(|message| message.usage).any(|usage| usage.prompt() > 0)
+    }
+}

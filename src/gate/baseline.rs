@@ -111,6 +111,18 @@ impl Baseline {
         Baseline { name, head: Head::of(&report.manifest), run: by_transcript(report) }
     }
 
+    /// The windows of a run at which a data set is to be found here: all but
+    /// those at which only other data sets stand, each at its own window.
+    pub fn windows_of(&self, dataset: &str, all: &[String]) -> Vec<String> {
+        let is_there = |window: &str, of: &dyn Fn(&str) -> bool| {
+            self.run.rows.iter().any(|row| row.window == window && of(&row.dataset))
+        };
+        let fits = |window: &&String| {
+            is_there(window, &|name| name == dataset) || !is_there(window, &|_| true)
+        };
+        all.iter().filter(fits).cloned().collect()
+    }
+
     /// Reads a `baseline.json`; else says what is wrong with it.
     pub fn parse(name: String, text: &str) -> Result<Self, String> {
         let versions: Versions =

@@ -186,9 +186,11 @@ pub fn comparable(
     transcripts: &[(&str, &str)],
     rules: &[Parsed],
 ) -> Result<(), Vec<String>> {
-    let windows = |rule: &Rule| match &rule.window {
-        Some(window) => vec![window.clone()],
-        None => manifest.windows.clone(),
+    let windows = |rule: &Rule| match (&rule.window, &rule.dataset) {
+        (Some(window), _) => vec![window.clone()],
+        // Data sets may be replayed at windows of their own.
+        (None, Some(dataset)) => baseline.windows_of(dataset, &manifest.windows),
+        (None, None) => manifest.windows.clone(),
     };
     let against = rules.iter().map(|parsed| &parsed.rule).filter(|r| r.limit.needs_baseline());
     let rows: Vec<(&Rule, Vec<String>)> = against.map(|rule| (rule, windows(rule))).collect();

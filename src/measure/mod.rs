@@ -23,6 +23,7 @@ mod paired;
 mod panel;
 mod payers;
 mod pooling;
+mod preference;
 mod probed;
 mod ranking;
 mod recency;
@@ -135,6 +136,8 @@ fn variance_of(table: &[rows::Entry], primary: &str) -> Vec<Variance> {
 
 #[cfg(test)]
 mod coverage_tests;
+#[cfg(test)]
+mod cut_tests;
 #[cfg(test)]
 mod fixtures_tests;
 #[cfg(test)]

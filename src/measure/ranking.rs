@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use crate::model::{Manifest, PresetRow, Standing};
+use crate::model::{Manifest, PresetRow, Standing, UNRANKED, Value};
 
 use super::rows::{ALL, BASELINE, Entry};
 
@@ -17,8 +17,16 @@ const SCALE: &[&str] = &["evidence", "empty", "id-list", "recorded"];
 /// Ranked by the primary measure. Rows that are alike in every transcript share
 /// a rank and the next one counts them all (1, 2, 2, 4); among them the smaller
 /// bill stands first, then fewer tokens sent. A row that could not be scored,
-/// or with cells that failed, has no rank: it sat another exam.
+/// or with cells that failed, has no rank: it sat another exam. Nor has one at
+/// which nothing was at stake (`cuts` §3).
 pub fn arrange(table: &mut [Entry], manifest: &Manifest, primary: &str) {
+    for row in table.iter_mut().map(|entry| &mut entry.row) {
+        if row.standing == Standing::Ranked && row.risked_nothing(primary) {
+            row.verdict = None;
+            let why = Value::Text("nothing was at stake".to_owned());
+            row.values.insert(UNRANKED.to_owned(), why);
+        }
+    }
     table.sort_by(|a, b| {
         place(&a.row, manifest)
             .cmp(&place(&b.row, manifest))
@@ -35,7 +43,10 @@ pub fn arrange(table: &mut [Entry], manifest: &Manifest, primary: &str) {
 fn rank(group: &mut [Entry], primary: &str) {
     let is_ranked = |entry: &&Entry| {
         let row = &entry.row;
-        row.standing == Standing::Ranked && row.number(primary).is_some() && row.failed.is_empty()
+        row.standing == Standing::Ranked
+            && row.number(primary).is_some()
+            && row.failed.is_empty()
+            && !row.values.contains_key(UNRANKED)
     };
     let alike = |a: &Entry, b: &Entry| {
         a.row.number(primary) == b.row.number(primary) && a.scores == b.scores

@@ -6,7 +6,7 @@
 mod money;
 mod observations;
 
-use crate::model::{PresetRow, Sentence, Standing};
+use crate::model::{NATIVE, PresetRow, Sentence, Standing};
 
 use super::rows::{ALL, BASELINE, Entry};
 
@@ -101,6 +101,11 @@ impl<'a> Window<'a> {
         self.primary == "continuity"
     }
 
+    /// Whether rows are ranked by what is kept at cuts.
+    fn by_cuts(&self) -> bool {
+        self.primary == "kept_at_cut"
+    }
+
     /// The primary measure of a row as a share, `0.0..=1.0`.
     fn score(&self, row: &PresetRow) -> f64 {
         let score = row.number(self.primary).unwrap_or(0.0);
@@ -115,10 +120,10 @@ impl<'a> Window<'a> {
 
     /// What the primary measure is a share of.
     fn of_what(&self) -> &'static str {
-        if self.by_probes() {
-            "of what the whole conversation answers right"
-        } else {
-            "of what the agent used next"
+        match self.primary {
+            "continuity" => "of what the whole conversation answers right",
+            "kept_at_cut" => "of what the agent used behind the cuts",
+            _ => "of what the agent used next",
         }
     }
 
@@ -144,8 +149,11 @@ impl<'a> Window<'a> {
     }
 }
 
-/// A window's label as a person writes it: `25 %`, `200k`.
+/// A window's label as a person writes it: `25 %`, `200k`, `the native window`.
 pub fn label(typed: &str) -> String {
+    if typed == NATIVE {
+        return "the native window".to_owned();
+    }
     typed.strip_suffix('%').map_or_else(|| typed.to_owned(), |share| format!("{share} %"))
 }
 

@@ -41,7 +41,7 @@ pub fn verdict(run: &Run<'_>) -> Option<Sentence> {
             said.push(scene.chosen(&best));
             said.extend(scene.costs(&best));
             said.extend(scene.sure(&best));
-            said.extend(scene.bargain(&best));
+            said.extend(scene.empty_words(&best));
             said.extend(scene.compared(&best));
             said.push(scene.doubt(Some(best.row())));
         }
@@ -77,7 +77,9 @@ impl<'a> Scene<'a> {
         let requests: usize = facts.iter().map(|f| f.requests.len()).sum();
         let probes: usize = facts.iter().map(|f| f.probes.len()).sum();
         let references: usize = facts.iter().map(|f| f.exam.references.len()).sum();
+        let at_stake = self.at_stake();
         let asked = match (probes, references) {
+            (0, _) if self.run.primary == "kept_at_cut" => at_stake.unwrap_or_default(),
             (0, 0) => String::new(),
             (0, n) => format!(" and {}", counted(n, "needed fact")),
             (n, _) => format!(" and {}", counted(n, "question")),
@@ -102,6 +104,44 @@ impl<'a> Scene<'a> {
             counted(requests, "request"),
             listed(&self.windows())
         )
+    }
+
+    /// " and 838 facts at stake at 60 cuts".
+    fn at_stake(&self) -> Option<String> {
+        let row =
+            self.rows.iter().map(|e| &e.row).find(|r| r.number("facts_at_stake").is_some())?;
+        let facts = counted(row.number("facts_at_stake")? as usize, "fact");
+        let cuts = counted(row.number("cuts")? as usize, "cut");
+        Some(format!(" and {facts} at stake at {cuts}"))
+    }
+
+    /// What the primary measure is a share of.
+    fn of_what(&self, row: &PresetRow) -> String {
+        match (self.run.primary, row.number("depth")) {
+            ("continuity", _) => "of what the whole conversation answers right".to_owned(),
+            ("kept_at_cut", Some(depth)) if depth > 1.0 => format!(
+                "of what the agent used behind the cuts, in sessions {depth:.0} times as large as \
+                 the window"
+            ),
+            ("kept_at_cut", _) => {
+                "of what the agent used behind the cuts, after one compaction".to_owned()
+            }
+            _ => "of what the agent went on to use".to_owned(),
+        }
+    }
+
+    /// A choice whose model writes texts that add nothing over empty ones.
+    fn empty_words(&self, best: &choice::Best<'_>) -> Option<String> {
+        let row = best.row();
+        let added = row.number("added_at_cut")?;
+        let most = row.number("added_at_cut_hi").unwrap_or(added);
+        let least = row.number("added_at_cut_lo").unwrap_or(added);
+        (least <= 0.0 || most <= 0.0).then(|| {
+            format!(
+                "What its model writes is not known to keep more than an empty text in its place \
+                 ({added:+.2})."
+            )
+        })
     }
 
     /// How many strategies have such a row.

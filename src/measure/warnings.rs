@@ -6,7 +6,7 @@ mod seats;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{
-    AgainstFull, Calibration, Cell, DOUBTFUL_EXAM, Manifest, PanelAgreement, Standing,
+    AgainstFull, Calibration, Cell, DOUBTFUL_EXAM, Manifest, NATIVE, PanelAgreement, Standing,
     TokensSource, TranscriptFacts, VALID_WITHIN,
 };
 
@@ -41,7 +41,7 @@ pub fn collect(
     let payer = all().next().map(|e| &e.row.agent_model);
     let rows = all().filter(|e| Some(&e.row.agent_model) == payer).collect();
     let run = Run { manifest, rows, facts, cells, panel };
-    let checks: [fn(&Run<'_>) -> Vec<String>; 25] = [
+    let checks: [fn(&Run<'_>) -> Vec<String>; 26] = [
         seats::uncalibrated,
         seats::at_odds,
         open_loop,
@@ -55,6 +55,7 @@ pub fn collect(
         seats::unrecovered,
         easier_retrieval,
         thin_exams,
+        uncut,
         few_transcripts,
         one_project,
         small_windows,
@@ -148,8 +149,13 @@ fn failed_cells(run: &Run<'_>) -> Vec<String> {
 
 /// Windows at which no preset had anything to do (`semantics` 40).
 fn nothing_compacts(run: &Run<'_>) -> Vec<String> {
-    let largest = run.facts.iter().flat_map(|f| &f.requests).map(|r| r.tokens_full).max();
-    let largest = largest.unwrap_or(0);
+    let largest = |window: &str| {
+        // Data sets may be replayed at windows of their own.
+        let here = run.cells.iter().filter(|c| c.key.window == window);
+        let here: BTreeSet<&str> = here.map(|c| c.key.dataset.as_str()).collect();
+        let facts = run.facts.iter().filter(|f| here.contains(f.dataset.as_str()));
+        facts.flat_map(|f| &f.requests).map(|r| r.tokens_full).max().unwrap_or(0)
+    };
     let idle = |rows: &[&Entry]| {
         let mut presets = rows.iter().filter(|e| e.row.standing != Standing::Control).peekable();
         presets.peek().is_some() && presets.all(|e| !e.acted && e.row.failed.is_empty())
@@ -158,10 +164,12 @@ fn nothing_compacts(run: &Run<'_>) -> Vec<String> {
         .into_iter()
         .filter(|rows| idle(rows))
         .map(|rows| {
+            let window = &rows[0].row.window;
             format!(
-                "nothing compacts at {}: the largest context seen is {largest} tokens; choose a \
-                 smaller --window",
-                label(&rows[0].row.window)
+                "nothing compacts at {}: the largest context seen is {} tokens; choose a smaller \
+                 --window",
+                label(window),
+                largest(window)
             )
         })
         .collect()
@@ -211,6 +219,9 @@ fn easier_retrieval(run: &Run<'_>) -> Vec<String> {
 
 /// Transcripts that the measures of the exam leave out (`measures` §4).
 fn thin_exams(run: &Run<'_>) -> Vec<String> {
+    if run.manifest.cuts != "none" {
+        return Vec::new();
+    }
     let thin = run.facts.iter().filter(|f| !Support::whole(f).suffices()).count();
     if thin == 0 {
         return Vec::new();
@@ -221,6 +232,24 @@ fn thin_exams(run: &Run<'_>) -> Vec<String> {
         run.facts.len(),
         Support::REFERENCES,
         Support::REQUESTS
+    )]
+}
+
+/// Sessions without a place for a cut (`cuts` §1).
+fn uncut(run: &Run<'_>) -> Vec<String> {
+    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for facts in run.facts {
+        if let Some(why) = &facts.no_cut {
+            reasons.entry(why).or_default().push(&facts.transcript);
+        }
+    }
+    let sessions: usize = reasons.values().map(Vec::len).sum();
+    let Some((why, named)) = reasons.iter().next() else { return Vec::new() };
+    vec![format!(
+        "{sessions} of {} sessions {} not cut, for example {}: {why}",
+        run.facts.len(),
+        if sessions == 1 { "is" } else { "are" },
+        named[0]
     )]
 }
 
@@ -266,6 +295,7 @@ fn small_windows(run: &Run<'_>) -> Vec<String> {
     let small: BTreeSet<String> = run
         .cells
         .iter()
+        .filter(|c| c.key.window != NATIVE)
         .filter(|c| {
             c.key.window.ends_with('%') || c.rows().is_some_and(|r| r.window < NATIVE_WINDOW)
         })
@@ -426,6 +456,7 @@ mod tests {
         says(&warned(one(), at("25%", 4_000)), "results at 25 % do not predict a native window");
         says(&warned(one(), at("16k", 16_000)), "results at 16k do not predict");
         silent(&warned(one(), at("200k", 200_000)), "do not predict");
+        silent(&warned(one(), at("native", 32_000)), "do not predict");
     }
 
     #[test]

@@ -9,6 +9,9 @@ use super::{
     Snapshot, TokensSource, Usage, Validation,
 };
 
+/// Label of the window that is each recorded model's own context limit.
+pub const NATIVE: &str = "native";
+
 /// One transcript × preset × window × replicate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -19,7 +22,7 @@ pub struct CellKey {
     pub transcript: String,
     /// Plain preset id.
     pub strategy: String,
-    /// Window label as typed (`25%`, `200k`).
+    /// Window label as typed (`25%`, `200k`, [`NATIVE`]).
     pub window: String,
     /// Repetition of the compaction, from 0.
     pub replicate: u32,

@@ -30,8 +30,8 @@ pub use calibration::{BillErrors, Calibration, Exogenous, Fit, TokensSource, Val
 pub use call::{CallOutcome, CallRow, Seat, Timing};
 pub use cell::{
     Cell, CellKey, CellOutcome, CellRows, CompactionRow, LatencySource, LossRow, MessageFacts,
-    Quantiles, ReferenceOutcome, ReferenceState, RequestFacts, RequestRow, Standing, TimeProfile,
-    TranscriptFacts,
+    NATIVE, Quantiles, ReferenceOutcome, ReferenceState, RequestFacts, RequestRow, Standing,
+    TimeProfile, TranscriptFacts,
 };
 pub use compared::{
     AtSize, ChanceOf, EqualSize, Family, Outranks, RecencyCurve, Tested, Variance, VariancePart,
@@ -49,7 +49,7 @@ pub use recorded::{Piece, RecordedCall, RecordedCompaction, RecordedTrigger};
 pub use reference::{Exam, IdentifierClass, Reference};
 pub use report::{
     Absent, AgainstFull, AgeBin, AgeUnit, DOUBTFUL_EXAM, Forgetting, INSTRUMENT, Interval, MARGIN,
-    Manifest, OFFLINE, PANEL, PresetRow, Prices, Provenance, Report, SPREAD, Sentence,
+    Manifest, OFFLINE, PANEL, PresetRow, Prices, Provenance, Report, SPREAD, Sentence, UNRANKED,
     VALID_WITHIN, Value,
 };
 pub use transcript::{

@@ -26,6 +26,10 @@ pub const VALID_WITHIN: f64 = 0.05;
 /// between the two to mean anything (`measures` §5, retention).
 pub const SPREAD: f64 = 0.2;
 
+/// The value of a row that says why it has no rank although it is of a kind
+/// that is ranked.
+pub const UNRANKED: &str = "unranked";
+
 /// Why a number is not there. Absence is never zero.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Absent(pub String);
@@ -154,6 +158,18 @@ pub struct PresetRow {
 }
 
 impl PresetRow {
+    /// Whether the row still sent everything that its primary measure asks for
+    /// as it was recorded: nothing was at stake, and the figure says nothing of
+    /// quality (`cuts` §3).
+    pub fn risked_nothing(&self, primary: &str) -> bool {
+        let exposed = match primary {
+            "kept_at_cut" => "exposed_share",
+            "reference_recall" => "reference_exposed",
+            _ => return false,
+        };
+        self.number(exposed) == Some(0.0)
+    }
+
     /// A measure's number, if it is there.
     pub fn number(&self, id: &str) -> Option<f64> {
         self.values.get(id).and_then(Value::number)

@@ -331,3 +331,7 @@ impl<'a> Survey<'a> {
         )
     }
 }
+
+#[cfg(test)]
+#[path = "place_tests.rs"]
+mod tests;

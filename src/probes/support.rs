@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::occurrences::texts;
 use crate::model::{Reference, Transcript};
-use crate::text::Needle;
+use crate::text::{Needle, around, words};
 
 /// Characters on either side of the last source that support is taken from (`measures` §4).
 const SOURCE_RADIUS: usize = 150;
@@ -20,10 +20,6 @@ const NEEDED: usize = 2;
 const CURRENT_SHARE: u64 = 10;
 /// … and at least so many do.
 const CURRENT_MESSAGES: u32 = 8;
-/// Shorter words say nothing.
-const SHORTEST: usize = 3;
-/// Longer runs are data, not words.
-const LONGEST: usize = 64;
 
 /// In how many messages of a transcript each word stands.
 pub(super) struct Rarity {
@@ -100,36 +96,4 @@ pub(super) fn supported(
         let standing = reference.support.iter().filter(|word| near.contains(word));
         standing.count() >= wanted
     })
-}
-
-/// The text within `radius` characters before and after `place`, whole words only.
-fn around<'a>(text: &'a str, place: &Range<usize>, radius: usize) -> (&'a str, &'a str) {
-    let before = &text[..place.start];
-    let after = &text[place.end..];
-    let from = before.char_indices().rev().nth(radius.saturating_sub(1)).map_or(0, |(at, _)| at);
-    let to = after.char_indices().nth(radius).map_or(after.len(), |(at, _)| at);
-    let cut_left = from > 0 && before[..from].chars().next_back().is_some_and(is_word);
-    let cut_right = after[to..].chars().next().is_some_and(is_word);
-    let mut head = &before[from..];
-    let mut tail = &after[..to];
-    if cut_left {
-        head = head.trim_start_matches(is_word);
-    }
-    if cut_right {
-        tail = tail.trim_end_matches(is_word);
-    }
-    (head, tail)
-}
-
-/// Runs of letters, digits and underscores that hold a letter and are neither
-/// too short nor too long.
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !is_word(c)).filter(|word| {
-        (SHORTEST..=LONGEST).contains(&word.chars().take(LONGEST + 1).count())
-            && word.chars().any(char::is_alphabetic)
-    })
-}
-
-fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
 }

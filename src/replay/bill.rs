@@ -23,7 +23,8 @@ pub(super) struct Biller {
     sent: Sent,
     breakpoints: Vec<Breakpoint>,
     life: Life,
-    ideal: Ideal,
+    /// A cache that forgets nothing; `None`: nobody asks for it.
+    ideal: Option<Ideal>,
     payers: Vec<Payer>,
     /// Calls so far: each fresh one has a prompt of its own.
     calls: u64,
@@ -76,11 +77,18 @@ impl Biller {
             sent: Sent::new(facts.calibration.as_ref().and_then(|c| c.global)),
             breakpoints: preset.breakpoints.clone(),
             life: life(&facts.requests),
-            ideal: Ideal::default(),
+            ideal: Some(Ideal::default()),
             payers: plan.agents.iter().map(payer).collect(),
             calls: 0,
             compacted: Vec::new(),
         }
+    }
+
+    /// Leaves out what only the bill of a whole session is told with: caches by
+    /// the rules alone, and one that forgets nothing.
+    pub fn only_as_billed(&mut self) {
+        self.ideal = None;
+        self.payers.iter_mut().for_each(|payer| payer.rules_only = None);
     }
 
     /// Bills the next request of the session.
@@ -90,6 +98,9 @@ impl Biller {
         facts: &RequestFacts,
         pruned: Option<EntryId>,
     ) -> Step {
+        if self.payers.is_empty() {
+            return Step::default();
+        }
         self.sent.look(context);
         let marks = Marks { pruned, life: self.life };
         let ideal_read = self.ideal_read(facts);
@@ -120,7 +131,10 @@ impl Biller {
     }
 
     fn ideal_read(&mut self, facts: &RequestFacts) -> u64 {
-        if facts.billed { self.ideal.request(self.sent.prompt(), facts.at).read } else { 0 }
+        match &mut self.ideal {
+            Some(ideal) if facts.billed => ideal.request(self.sent.prompt(), facts.at).read,
+            _ => 0,
+        }
     }
 
     /// Bills the calls that a compaction made. Those on the live conversation
@@ -139,7 +153,8 @@ impl Biller {
             let mut prompt = if live { self.sent.prompt().clone() } else { Prompt::default() };
             let rest = call.usage.input - prompt.tokens();
             prompt.push(!self.calls, rest, 1, Unit::Input);
-            let ideal_read = self.ideal.request(&prompt, at).read;
+            let ideal = self.ideal.as_mut();
+            let ideal_read = ideal.map_or(0, |ideal| ideal.request(&prompt, at).read);
             let mut read = None;
             for payer in &mut self.payers {
                 let bill = payer.call(&prompt, ideal_read, at);

@@ -20,6 +20,7 @@ pub(super) struct Loss {
     last_row: Vec<Option<usize>>,
     hidden_before: MessageIndex,
     hidden_by_name: BTreeSet<EntryId>,
+    shown_by_name: BTreeSet<EntryId>,
     rows: Vec<LossRow>,
 }
 
@@ -30,6 +31,7 @@ impl Loss {
             states: (0..context.seen_count()).map(|message| context.state(message)).collect(),
             hidden_before: context.hidden_before(),
             hidden_by_name: context.hidden_by_name(),
+            shown_by_name: context.shown_by_name(),
             ..Self::default()
         }
     }
@@ -46,6 +48,9 @@ impl Loss {
             moved.extend(id.index());
             moved.extend(context.covered_by(id));
         }
+        let shown = context.shown_by_name();
+        moved.extend(self.shown_by_name.symmetric_difference(&shown).filter_map(|id| id.index()));
+        self.shown_by_name = shown;
         self.hidden_before = before;
         self.hidden_by_name = by_name;
         moved

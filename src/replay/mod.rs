@@ -11,6 +11,7 @@ mod break_even;
 mod cut;
 mod exogenous;
 mod loss;
+mod native;
 mod plan;
 mod probed;
 mod saved;
@@ -22,6 +23,7 @@ mod view;
 mod window;
 
 pub use cut::{Baseline, Examined, Look, Part, examine, examine_and_look};
+pub use native::{NativeFrom, NativeWindow, UNKNOWN_LIMIT};
 pub use plan::Plan;
 pub use probed::Probed;
 pub use saved::SavedSession;

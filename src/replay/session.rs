@@ -239,7 +239,7 @@ impl<'a> Session<'a> {
         for running in &mut self.stages {
             let host = Host {
                 window: self.window,
-                budget: self.plan.preset.budget_tokens(self.window),
+                budget: self.plan.preset.budget_tokens(self.window, self.plan.scaled),
                 target: 0,
                 believed: None,
                 now: self.now,

@@ -296,8 +296,8 @@ impl<'a> Session<'a> {
         Gauge {
             believed: preset.estimator.total(weight, self.reported),
             window: self.window,
-            budget: preset.budget_tokens(self.window),
-            usable: preset.usable(self.window),
+            budget: preset.budget_tokens(self.window, self.plan.scaled),
+            usable: preset.usable(self.window, self.plan.scaled),
             tool_tokens: self.context.tool_tokens_after(self.shared.pruned_through),
             messages: self.context.message_count(),
             turn: self.turn(),

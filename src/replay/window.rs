@@ -2,12 +2,14 @@
 
 use std::str::FromStr;
 
+use crate::model::NATIVE;
 use crate::tokens::Sizes;
 
 /// Fewest tokens that a window must leave for messages (`semantics` 10).
 const LEAST_FOR_MESSAGES: u64 = 2_000;
 
-/// A window as typed: tokens, or a share of each transcript's messages.
+/// A window as typed: tokens, a share of each transcript's messages, or the
+/// native window of its model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WindowSpec {
     label: String,
@@ -18,13 +20,16 @@ pub struct WindowSpec {
 enum Kind {
     Tokens(u64),
     Share(f64),
+    Native,
 }
 
 /// What is wrong with a window.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WindowError {
     /// It cannot be read.
-    #[error("`{0}` is no window; write tokens (16000, 16k, 1m) or a share of the messages (25%)")]
+    #[error(
+        "`{0}` is no window; write tokens (16000, 16k, 1m), a share of the messages (25%), or native"
+    )]
     Unreadable(String),
     /// It leaves too little beside the preamble.
     #[error(
@@ -49,6 +54,9 @@ impl FromStr for WindowSpec {
         let unreadable = || WindowError::Unreadable(typed.to_owned());
         let label = typed.trim().to_owned();
         let lower = label.to_ascii_lowercase();
+        if lower == NATIVE {
+            return Ok(Self::native());
+        }
         let kind = if let Some(share) = lower.strip_suffix('%') {
             let share: f64 = share.trim().parse().map_err(|_| unreadable())?;
             if !(share > 0.0 && share <= 100.0) {
@@ -71,6 +79,21 @@ impl FromStr for WindowSpec {
 }
 
 impl WindowSpec {
+    /// The native window of each transcript's model.
+    pub fn native() -> Self {
+        Self { label: NATIVE.to_owned(), kind: Kind::Native }
+    }
+
+    /// A share of the messages of each transcript, in per cent.
+    pub fn share(percent: u8) -> Self {
+        Self { label: format!("{percent}%"), kind: Kind::Share(f64::from(percent) / 100.0) }
+    }
+
+    /// Whether it is the native window.
+    pub fn is_native(&self) -> bool {
+        self.kind == Kind::Native
+    }
+
     /// As typed: the key in tables.
     pub fn label(&self) -> &str {
         &self.label
@@ -78,22 +101,26 @@ impl WindowSpec {
 
     /// Tokens for a transcript. A share is of the messages alone:
     /// `P + O + max(2000, floor(share × M))` with P the preamble, O the largest
-    /// recorded output, M all messages (`semantics` 10).
-    pub fn tokens(&self, sizes: &Sizes) -> Result<u64, WindowError> {
+    /// recorded output, M all messages (`semantics` 10). `native` is the native
+    /// window of its model in tokens ([`super::NativeWindow`]).
+    ///
+    /// # Errors
+    /// A window that leaves too little beside the preamble.
+    pub fn tokens(&self, sizes: &Sizes, native: u64) -> Result<u64, WindowError> {
         let preamble = sizes.preamble_tokens();
-        match self.kind {
+        let window = match self.kind {
             Kind::Share(share) => {
                 let part = (sizes.all_messages() as f64 * share) as u64;
-                Ok(preamble + sizes.largest_output() + part.max(LEAST_FOR_MESSAGES))
+                return Ok(preamble + sizes.largest_output() + part.max(LEAST_FOR_MESSAGES));
             }
-            Kind::Tokens(window) => {
-                let left = window.saturating_sub(preamble);
-                if left < LEAST_FOR_MESSAGES {
-                    return Err(WindowError::TooSmall { window, preamble, left });
-                }
-                Ok(window)
-            }
+            Kind::Tokens(window) => window,
+            Kind::Native => native,
+        };
+        let left = window.saturating_sub(preamble);
+        if left < LEAST_FOR_MESSAGES {
+            return Err(WindowError::TooSmall { window, preamble, left });
         }
+        Ok(window)
     }
 }
 
@@ -115,11 +142,13 @@ mod tests {
 
     #[test]
     fn windows_are_read_as_people_write_them() {
-        let tokens =
-            |typed: &str| typed.parse::<WindowSpec>().unwrap().tokens(&sizes(0, &[10], 0)).unwrap();
+        let tokens = |typed: &str| {
+            typed.parse::<WindowSpec>().unwrap().tokens(&sizes(0, &[10], 0), 272_000).unwrap()
+        };
         assert_eq!(tokens("200k"), 200_000);
         assert_eq!(tokens("1.5M"), 1_500_000);
         assert_eq!(tokens("16_000"), 16_000);
+        assert_eq!(tokens("native"), 272_000);
         for bad in ["", "k", "0", "-5", "0%", "101%", "nan", "inf", "1e400k", "25 percent"] {
             assert!(bad.parse::<WindowSpec>().is_err(), "{bad}");
         }
@@ -129,15 +158,35 @@ mod tests {
     fn a_share_is_of_the_messages_and_at_least_2000() {
         let quarter: WindowSpec = "25%".parse().unwrap();
         // 400 + 100 hidden, output 700, a quarter of 40,000.
-        assert_eq!(quarter.tokens(&sizes(400, &[30_000, 10_000], 700)), Ok(11_200));
-        assert_eq!(quarter.tokens(&sizes(400, &[100], 700)), Ok(3_200));
+        assert_eq!(quarter.tokens(&sizes(400, &[30_000, 10_000], 700), 0), Ok(11_200));
+        assert_eq!(quarter.tokens(&sizes(400, &[100], 700), 0), Ok(3_200));
     }
 
     #[test]
     fn a_window_that_leaves_under_2000_tokens_is_refused() {
         let window: WindowSpec = "2499".parse().unwrap();
-        let refused = window.tokens(&sizes(400, &[100], 0)).unwrap_err();
+        let refused = window.tokens(&sizes(400, &[100], 0), 0).unwrap_err();
         assert!(refused.to_string().contains("use a window of 2500 or more"), "{refused}");
-        assert!("2500".parse::<WindowSpec>().unwrap().tokens(&sizes(400, &[100], 0)).is_ok());
+        let enough: WindowSpec = "2500".parse().unwrap();
+        assert!(enough.tokens(&sizes(400, &[100], 0), 0).is_ok());
+    }
+
+    #[test]
+    fn a_native_window_that_leaves_under_2000_tokens_is_refused() {
+        let native: WindowSpec = "native".parse().unwrap();
+        assert_eq!(native.tokens(&sizes(400, &[100], 0), 2_500), Ok(2_500));
+        let refused = native.tokens(&sizes(400, &[100], 0), 2_499).unwrap_err();
+        let expected = WindowError::TooSmall { window: 2_499, preamble: 500, left: 1_999 };
+        assert_eq!(refused, expected);
+    }
+
+    #[test]
+    fn native_has_one_label_however_it_is_written() {
+        for typed in ["native", " Native ", "NATIVE"] {
+            let window: WindowSpec = typed.parse().unwrap();
+            assert_eq!(window, WindowSpec::native());
+            assert_eq!(window.label(), "native");
+        }
+        assert_eq!("25%".parse::<WindowSpec>().unwrap(), WindowSpec::share(25));
     }
 }

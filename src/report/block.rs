@@ -3,7 +3,8 @@
 
 use super::{number, plain};
 use crate::model::{
-    Cell, Manifest, NULL, OFFLINE, PresetRow, RECORDED, Report, Standing, TranscriptFacts, Value,
+    Cell, Manifest, NATIVE, NULL, OFFLINE, PresetRow, RECORDED, Report, Standing, TranscriptFacts,
+    UNRANKED, Value,
 };
 
 /// Data set name of the rows over all data sets.
@@ -44,8 +45,11 @@ pub(super) fn blocks(report: &Report) -> Vec<Block<'_>> {
 
 /// What a table is about: data set, sizes, windows, seats.
 pub(super) fn headline(report: &Report, dataset: &str, windows: &[&str]) -> String {
-    let facts: Vec<&TranscriptFacts> =
-        report.transcripts.iter().filter(|t| dataset == ALL || t.dataset == dataset).collect();
+    let sat = |t: &&TranscriptFacts| match dataset {
+        ALL => is_at(report, &t.dataset, windows),
+        one => t.dataset == one,
+    };
+    let facts: Vec<&TranscriptFacts> = report.transcripts.iter().filter(sat).collect();
     let requests: usize = facts.iter().map(|t| t.requests.len()).sum();
     let references: usize = facts.iter().map(|t| t.exam.references.len()).sum();
     let probes: usize = facts.iter().map(|t| t.probes.len()).sum();
@@ -55,17 +59,27 @@ pub(super) fn headline(report: &Report, dataset: &str, windows: &[&str]) -> Stri
         n => format!("{}{}, ", counted(n, "probe"), graded.unwrap_or_default()),
     };
     let name = if dataset == ALL { "all data sets" } else { dataset };
-    let labels: Vec<String> = windows.iter().map(|w| window(w)).collect();
+    let windows = match windows {
+        [only] => titled(only),
+        several => {
+            let labels: Vec<String> = several.iter().map(|w| window(w)).collect();
+            format!("windows {}", labels.join(", "))
+        }
+    };
     format!(
-        "{} · {}, {}, {probes}{} · window{} {} · {}",
+        "{} · {}, {}, {probes}{} · {windows} · {}",
         plain::line(name),
         counted(facts.len(), "session"),
         counted(requests, "request"),
         counted(references, "reference"),
-        if labels.len() == 1 { "" } else { "s" },
-        labels.join(", "),
         seats(&report.manifest, probes.is_empty()),
     )
+}
+
+/// Whether a data set was replayed at one of the windows: each may have its own.
+fn is_at(report: &Report, dataset: &str, windows: &[&str]) -> bool {
+    let mut own = report.rows.iter().filter(|row| row.dataset == dataset).peekable();
+    own.peek().is_none() || own.any(|row| windows.contains(&row.window.as_str()))
 }
 
 /// Who is billed in a block; `None` in a run without bills.
@@ -95,12 +109,27 @@ pub(super) fn counted(n: usize, noun: &str) -> String {
     format!("{} {noun}{}", number::grouped(n as u64), if n == 1 { "" } else { "s" })
 }
 
-/// A window as people write it: `25 %`, `200k`.
+/// A window as people write it: `25 %`, `200k`, `native`.
 pub(super) fn window(label: &str) -> String {
     match label.strip_suffix('%') {
         Some(share) => format!("{} %", plain::line(share.trim_end())),
         None => plain::line(label),
     }
+}
+
+/// The same behind "at": `25 %`, `the native window`.
+pub(super) fn at(label: &str) -> String {
+    if label == NATIVE { "the native window".to_owned() } else { window(label) }
+}
+
+/// The same with the noun: `window 25 %`, `native window`.
+pub(super) fn titled(label: &str) -> String {
+    if label == NATIVE { "native window".to_owned() } else { format!("window {}", window(label)) }
+}
+
+/// The same with the noun behind "at": `window 25 %`, `the native window`.
+pub(super) fn place(label: &str) -> String {
+    if label == NATIVE { at(label) } else { titled(label) }
 }
 
 /// Who sits in the seats; where nothing was asked, who compacts.
@@ -141,7 +170,10 @@ pub(super) fn verdict(row: &PresetRow) -> String {
     match row.standing {
         Standing::Control => parts.push("control".to_owned()),
         Standing::StandIn => parts.push("not ranked: offline stand-in".to_owned()),
-        Standing::Ranked => parts.extend(row.verdict.map(|v| v.as_str().to_owned())),
+        Standing::Ranked => match row.values.get(UNRANKED) {
+            Some(Value::Text(why)) => parts.push(format!("not ranked: {why}")),
+            _ => parts.extend(row.verdict.map(|v| v.as_str().to_owned())),
+        },
     }
     if !row.failed.is_empty() {
         parts.push(format!("{} failed", counted(row.failed.len(), "cell")));
@@ -245,4 +277,39 @@ pub(super) fn absent_throughout<'a>(rows: &[&'a PresetRow], id: &str) -> Option<
     });
     let first = reasons.next()??;
     reasons.all(|reason| reason == Some(first)).then_some(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::testkit::Kit;
+
+    #[test]
+    fn sessions_are_counted_at_the_windows_at_which_they_were_replayed() {
+        let mut report = Kit { sessions: 3, windows: vec!["25%"], ..Kit::default() }.report();
+        report.transcripts[2].dataset = "others".to_owned();
+        let mut row = report.rows[0].clone();
+        (row.dataset, row.window) = ("others".to_owned(), "native".to_owned());
+        report.rows.push(row);
+        let named = |windows: &[&str]| headline(&report, ALL, windows);
+        assert!(
+            named(&["native"]).starts_with("all data sets · 1 session, "),
+            "{}",
+            named(&["native"])
+        );
+        assert!(named(&["native"]).contains(" · native window · "), "{}", named(&["native"]));
+        assert!(named(&["25%"]).starts_with("all data sets · 2 sessions, "), "{}", named(&["25%"]));
+        let both = named(&["native", "25%"]);
+        assert!(both.starts_with("all data sets · 3 sessions, "), "{both}");
+        assert!(both.contains(" · windows native, 25 % · "), "{both}");
+    }
+
+    #[test]
+    fn windows_are_named_as_people_write_them() {
+        let named = |label: &str| [window(label), at(label), titled(label), place(label)];
+        assert_eq!(named("25%"), ["25 %", "25 %", "window 25 %", "window 25 %"]);
+        assert_eq!(named("200k"), ["200k", "200k", "window 200k", "window 200k"]);
+        let native = ["native", "the native window", "native window", "the native window"];
+        assert_eq!(named("native"), native);
+    }
 }

@@ -33,7 +33,7 @@ pub(super) fn title(row: &ComparedRow) -> String {
         block::ALL => "all data sets".to_owned(),
         name => plain::line(name),
     };
-    format!("{preset}{stand_in} · window {} · {dataset}", block::window(&row.window))
+    format!("{preset}{stand_in} · {} · {dataset}", block::titled(&row.window))
 }
 
 /// The cells of a measure, under [`HEADS`].

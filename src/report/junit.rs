@@ -74,7 +74,7 @@ fn place(check: &Check) -> String {
     format!(
         "{} at {} on {}, billed as {}",
         plain::line(&check.strategy),
-        block::window(&check.window),
+        block::at(&check.window),
         plain::line(&check.dataset),
         plain::line(&check.agent_model)
     )
@@ -115,7 +115,7 @@ fn kinds(report: &Report) -> Vec<Suite> {
             kinds.chain(broken).collect::<Vec<Case>>()
         });
         Suite {
-            name: format!("{} at {}", plain::line(block.dataset), block::window(block.window)),
+            name: format!("{} at {}", plain::line(block.dataset), block::at(block.window)),
             cases: cases.collect(),
         }
     });

@@ -131,7 +131,7 @@ fn counted(gate: &Gate, check: &Check) -> Finding {
 }
 
 fn row_of(check: &Check) -> String {
-    let window = escaped::prose(&block::window(&check.window), SENTENCE);
+    let window = escaped::prose(&block::at(&check.window), SENTENCE);
     format!("{} at {window}", escaped::name(&check.strategy))
 }
 
@@ -200,7 +200,7 @@ fn tables(report: &Report) -> Vec<Part> {
     for (at, block) in shown.iter().enumerate() {
         let headline = match at {
             0 => block::headline(report, block.dataset, &[block.window]),
-            _ => format!("window {}", block::window(block.window)),
+            _ => block::titled(block.window),
         };
         let payer = block::payer(report, block).map_or_else(String::new, |p| format!(" · {p}"));
         let headline = escaped::prose(&format!("{headline}{payer}"), SENTENCE);

@@ -309,7 +309,7 @@ fn against_comparator(family: &Family) -> String {
         let of = made.iter().filter(|test| test.outranks == outcome);
         let names: Vec<String> = of
             .map(|test| {
-                let window = block::window(&test.window);
+                let window = block::at(&test.window);
                 format!("{} at {window}", plain::line(&test.strategy))
             })
             .collect();

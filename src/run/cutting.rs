@@ -159,7 +159,9 @@ fn sorted(mut numbers: Vec<u32>) -> Vec<u32> {
 fn null(plan: &Plan) -> Option<Plan> {
     let preset = plan.preset.null().filter(|_| plan.key.replicate == 0)?;
     let key = CellKey { strategy: preset.name.clone(), ..plan.key.clone() };
-    Some(Plan { key, preset: Arc::new(preset), ..plan.clone() })
+    // Nobody pays for what nobody would send.
+    let agents = Arc::new([]);
+    Some(Plan { key, preset: Arc::new(preset), agents, ..plan.clone() })
 }
 
 /// A cell for every null of these plans: it is examined at cuts and sends

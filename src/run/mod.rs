@@ -12,6 +12,7 @@ mod cutting;
 mod folder;
 mod observer;
 mod pool;
+mod windows;
 mod wordless;
 
 pub use again::judge_again;
@@ -20,4 +21,5 @@ pub use conduct::{Conduct, try_out};
 pub use folder::{Folder, FolderError, GATE, Loaded};
 pub use observer::{Event, Observer};
 pub use pool::{Finished, Prepared, RunError, RunSpec, Sample, Seats, plan, prepare, run};
+pub use windows::Windows;
 pub use wordless::{cell as without_words, cut as cut_without_words};

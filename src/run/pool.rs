@@ -11,13 +11,14 @@ use super::asking::Asking;
 use super::cutting::{CutUp, Cutting, cut_all, null_cells};
 use super::folder::{Folder, FolderError};
 use super::observer::{Event, Observer};
+use super::windows::Windows;
 use crate::llm::Calls;
 use crate::model::{
     CallRow, Cell, CellKey, CellOutcome, Cut, Probe, Standing, Transcript, TranscriptFacts,
 };
 use crate::pricing::{Agent, Agents};
 use crate::probes::Cuts;
-use crate::replay::{Plan, Replayed, Subject, WindowError, WindowSpec, replay, validate};
+use crate::replay::{NativeWindow, Plan, Replayed, Subject, WindowError, replay, validate};
 use crate::seats::answerer::Answerer;
 use crate::seats::embedder::Embedder;
 use crate::seats::judge::Judge;
@@ -30,7 +31,7 @@ pub struct RunSpec {
     /// The rows.
     pub presets: Vec<Arc<Preset>>,
     /// The windows.
-    pub windows: Vec<WindowSpec>,
+    pub windows: Windows,
     /// Repetitions of the compaction.
     pub replicates: u32,
     /// Seed of every random stream.
@@ -115,8 +116,9 @@ pub enum RunError {
 pub fn plan(spec: &RunSpec, seats: &Seats, subject: &Subject) -> Result<Vec<Plan>, RunError> {
     let mut plans = Vec::new();
     let agents: Arc<[Agent]> = spec.agents.of(subject.facts.model.as_deref()).into();
-    for window in &spec.windows {
-        let tokens = window.tokens(&subject.recording.sizes).map_err(|source| {
+    let native = NativeWindow::of(&subject.recording.transcript, &spec.agents).tokens;
+    for window in spec.windows.of(&subject.facts.dataset) {
+        let tokens = window.tokens(&subject.recording.sizes, native).map_err(|source| {
             RunError::Window { transcript: subject.facts.transcript.clone(), source }
         })?;
         for preset in &spec.presets {

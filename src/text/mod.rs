@@ -10,12 +10,14 @@ pub mod identifiers;
 pub mod normal;
 pub mod redact;
 mod shapes;
+pub mod words;
 
 pub use bounded::{Needle, NeedleSet, contains_bounded};
 pub use calendar::{DateSpan, PartialDate, dates};
 pub use generic::{is_generic, recompiled, restyled};
 pub use identifiers::{Identifier, IdentifierOptions, identifiers};
 pub use normal::Normal;
+pub use words::{around, words};
 
 /// The first cause of an error: those above it only say that there was one,
 /// and may name an address.

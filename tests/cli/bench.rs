@@ -1,5 +1,7 @@
 //! `recap bench` on every kind of input.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value as Json;
 
 use crate::desk::{Desk, fixture};
@@ -117,7 +119,8 @@ fn two_data_sets_are_summed_under_all() {
     let desk = Desk::new();
     desk.file("pi.jsonl", std::fs::read(fixture("pi.jsonl")).unwrap());
     desk.file("other/chat.json", std::fs::read(fixture("openai-chat.json")).unwrap());
-    desk.good(&["bench", "pi.jsonl", "other", "--strategy", "full", "--out", "run"]);
+    let inputs = ["bench", "pi.jsonl", "other", "--window", "25%"];
+    desk.good(&[&inputs[..], &["--strategy", "full", "--out", "run"]].concat());
     let rows = desk.csv("run/summary.csv");
     let requests = |dataset: &str| {
         let row = rows.iter().find(|r| r["dataset"] == dataset && r["strategy"] == "full");
@@ -196,8 +199,88 @@ fn a_dry_run_says_what_it_would_do_and_writes_nothing() {
     let desk = Desk::with_sessions();
     let before = desk.list(".");
     let ran = desk.good(&["bench", "pi.jsonl", "--dry-run", "--window", "50%", "--window", "25%"]);
-    assert!(ran.out.contains("15 presets × 2 windows: 30 cells"), "{}", ran.out);
+    assert!(ran.out.contains("15 presets × 2 windows (50%, 25%): 30 cells"), "{}", ran.out);
     assert_eq!(desk.list("."), before);
+}
+
+/// Windows of the cells by data set.
+fn windows(desk: &Desk) -> BTreeSet<(String, String)> {
+    let rows = desk.csv("run/requests.csv").into_iter();
+    rows.map(|row| (row["dataset"].clone(), row["window"].clone())).collect()
+}
+
+#[test]
+fn recordings_of_agents_are_replayed_at_their_native_window_and_chats_at_a_quarter() {
+    let desk = Desk::with_sessions();
+    desk.file("chats/chat.json", std::fs::read(fixture("openai-chat.json")).unwrap());
+    let set = |name: &str, window: &str| (name.to_owned(), window.to_owned());
+    let run = ["--quiet", "--strategy", "fifo", "--out", "run"];
+    for agent in ["claude-code", "pi", "codex", "opencode"] {
+        let file = if agent == "opencode" { "opencode.json" } else { &format!("{agent}.jsonl") };
+        desk.good(&[&["bench", file], &run[..]].concat());
+        assert_eq!(windows(&desk), BTreeSet::from([set(agent, "native")]));
+    }
+    desk.good(&[&["bench", "chats"], &run[..]].concat());
+    assert_eq!(windows(&desk), BTreeSet::from([set("chats", "25%")]));
+    // Each data set of several has its own; what is typed holds for all of them.
+    let ran = desk.good(&[&["bench", "chats", "pi.jsonl"], &run[..]].concat());
+    assert_eq!(windows(&desk), BTreeSet::from([set("chats", "25%"), set("pi", "native")]));
+    assert_eq!(desk.json("run/manifest.json")["windows"], serde_json::json!(["native", "25%"]));
+    assert!(
+        ran.out.contains("pi · 1 session, 4 requests, 0 references · native window"),
+        "{ran:?}"
+    );
+    assert!(ran.out.contains("all data sets · 1 session, 4 requests"), "{}", ran.out);
+    let planned = desk.good(&["bench", "chats", "pi.jsonl", "--strategy", "fifo", "--dry-run"]).out;
+    assert!(
+        planned.contains(" presets × the window of each data set (native, 25%): "),
+        "{planned}"
+    );
+    assert!(planned.contains("the native window is 200000 tokens in 1 session\n"), "{planned}");
+    desk.good(&[&["bench", "chats", "pi.jsonl", "--window", "Native"], &run[..]].concat());
+    assert_eq!(windows(&desk), BTreeSet::from([set("chats", "native"), set("pi", "native")]));
+}
+
+#[test]
+fn a_rule_finds_the_rows_of_a_data_set_at_its_own_window() {
+    let desk = Desk::with_sessions();
+    desk.file("chats/chat.json", std::fs::read(fixture("openai-chat.json")).unwrap());
+    let run = |out: &str, more: &[&str]| {
+        let common = ["bench", "chats", "pi.jsonl", "--quiet", "--strategy", "fifo", "--out", out];
+        desk.good(&[&common, more].concat())
+    };
+    run("base", &[]);
+    let rules = ["tokens_sent on pi > baseline * 1.1", "tokens_sent on chats > baseline * 1.1"];
+    let rules = ["--baseline", "base", "--fail-on", rules[0], "--fail-on", rules[1]];
+    run("run", &rules);
+    let gate = desk.json("run/gate.json");
+    for (at, window) in ["native", "25%"].into_iter().enumerate() {
+        let checks = &gate["rules"][at]["checks"];
+        assert_eq!(checks.as_array().unwrap().len(), 1, "{gate}");
+        assert_eq!(checks[0]["window"], window);
+    }
+    let rule = ["--fail-on", "tokens_sent on pi at native < 1"];
+    run("run", &rule);
+}
+
+#[test]
+fn prompts_over_the_limit_of_their_model_widen_the_native_window_with_a_warning() {
+    let desk = Desk::new();
+    let usage = r#"{"input":300000,"output":5,"output_final":true}"#;
+    let said = |id: &str, role: &str, more: &str| {
+        format!(
+            r#"{{"id":"{id}","role":"{role}","blocks":[{{"type":"text","text":"words"}}]{more}}}"#
+        )
+    };
+    let messages = [said("a", "user", ""), said("b", "assistant", &format!(r#","usage":{usage}"#))];
+    let messages = messages.join(",");
+    let line = format!(r#"{{"id":"s","model":"claude-opus-4-5","messages":[{messages}]}}"#);
+    desk.file("long/dataset.toml", "name = \"long\"\n").file("long/transcripts.jsonl", line);
+    desk.good(&["bench", "long", "--quiet", "--strategy", "fifo", "--out", "run"]);
+    let warned = desk.json("run/manifest.json")["warnings"].to_string();
+    assert!(warned.contains("300000 tokens, over a limit of 200000, in s"), "{warned}");
+    let out = desk.good(&["show", "long", "--strategy", "full"]).out;
+    assert!(out.contains("window native (1000000 tokens)"), "{out}");
 }
 
 #[test]

@@ -11,8 +11,7 @@ use recap::model::{
     Source, Verdict,
 };
 use recap::pricing::{Agents, PriceList};
-use recap::replay::WindowSpec;
-use recap::run::{Event, Folder, Loaded, Observer, RunSpec, Sample, Seats, prepare, run};
+use recap::run::{Event, Folder, Loaded, Observer, RunSpec, Sample, Seats, Windows, prepare, run};
 use recap::seats::answerer::{Answerer, Shown};
 use recap::seats::judge::{Grading, Judge};
 use recap::strategy::{Compactor, CompactorError, Reply, Task, builtin};
@@ -110,7 +109,7 @@ fn spec(window: &str, presets: &[&str]) -> RunSpec {
     let preset = |name: &&str| Arc::new(builtin(name, &[]).unwrap().unwrap());
     RunSpec {
         presets: presets.iter().map(preset).collect(),
-        windows: vec![window.parse::<WindowSpec>().unwrap()],
+        windows: Windows::Same(vec![window.parse().unwrap()]),
         cuts: recap::probes::Cuts::None,
         depths: Vec::new(),
         replicates: 1,

@@ -28,6 +28,7 @@ mod recency_gain_survival;
 mod recovery;
 mod reference_bands;
 mod reference_bare;
+mod reference_exposed;
 mod reference_lost;
 mod reference_partial;
 mod reference_recall;
@@ -109,6 +110,7 @@ pub static MEASURES: &[&Spec] = &[
     &reference_partial::SPEC,
     &reference_bare::SPEC,
     &reference_lost::SPEC,
+    &reference_exposed::SPEC,
     &reference_bands::BAND_4K,
     &reference_bands::BAND_8K,
     &reference_bands::BAND_16K,

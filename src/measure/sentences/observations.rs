@@ -20,6 +20,7 @@ pub const AT_A_WINDOW: &[Observation] = &[
     why_wrong,
     worst_kind,
     gameable_part,
+    adds_nothing,
     holds_across_transcripts,
     estimator_off,
     grew_instead,
@@ -93,7 +94,8 @@ fn at_least(share: f64) -> String {
 
 /// Who does better than the newest messages at the same size, and who does not.
 fn beyond_recency(window: &Window<'_>) -> Option<Candidate> {
-    let gain = |row: &PresetRow| row.number("recency_gain");
+    let id = if window.by_cuts() { "gain_at_cut" } else { "recency_gain" };
+    let gain = |row: &PresetRow| row.number(id);
     let ranked = window.ranked();
     let gains: Vec<(&PresetRow, f64)> =
         ranked.iter().filter_map(|row| Some((*row, gain(row)?))).collect();
@@ -182,6 +184,25 @@ fn worst_kind(window: &Window<'_>) -> Option<Candidate> {
             window.at(),
             best.strategy,
             window.printed(best)
+        ),
+    })
+}
+
+/// Whose summaries keep no more than empty texts in their place.
+fn adds_nothing(window: &Window<'_>) -> Option<Candidate> {
+    let added = |row: &PresetRow| {
+        let most = row.number("added_at_cut_hi").or(row.number("added_at_cut"))?;
+        (most <= NO_GAIN).then_some(row.number("added_at_cut")?)
+    };
+    let rows = window.rows.iter().map(|e| &e.row).filter(|r| r.standing != Standing::Control);
+    let told: Vec<String> =
+        rows.filter_map(|row| Some(format!("{} {}", row.strategy, signed(added(row)?)))).collect();
+    (!told.is_empty()).then(|| Candidate {
+        relevance: 0.55,
+        text: format!(
+            "What is written in the place of the history keeps no more at the cuts than an empty \
+             text would: {}.",
+            told.join(", ")
         ),
     })
 }

@@ -29,7 +29,8 @@ fn row_at(
         verdict: None,
         failed: Vec::new(),
     };
-    Entry { row, scores: BTreeMap::new(), variance: Vec::new(), window_tokens, acted: true }
+    let (scores, facts) = (BTreeMap::new(), BTreeMap::new());
+    Entry { row, scores, facts, variance: Vec::new(), window_tokens, acted: true }
 }
 
 fn said(table: &[Entry]) -> Vec<String> {
@@ -47,6 +48,17 @@ fn the_best_preset_is_set_against_the_one_that_saves_most() {
         said(&table),
         ["At 25 % prune keeps 0.86 of what the agent used next and sends 54 % fewer tokens; \
              sliding-window sends 79 % fewer tokens and keeps 0.21."]
+    );
+}
+
+#[test]
+fn the_native_window_is_named_with_its_noun() {
+    let values = [(PRIMARY, 0.9), ("token_savings", 0.25)];
+    let table = [row_at("native", 200_000.0, "prune", Some(1), &values)];
+    assert_eq!(
+        said(&table),
+        ["At the native window prune keeps 0.90 of what the agent used next and sends 25 % fewer \
+             tokens."]
     );
 }
 

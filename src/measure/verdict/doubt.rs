@@ -4,7 +4,7 @@
 use super::Scene;
 use crate::measure::rows::{BASELINE, FLOOR};
 use crate::measure::sentences::{label, percent};
-use crate::model::{DOUBTFUL_EXAM, PresetRow, SPREAD, Source, VALID_WITHIN};
+use crate::model::{DOUBTFUL_EXAM, NATIVE, PresetRow, SPREAD, Source, VALID_WITHIN};
 
 /// Share of ungraded answers that puts a figure in doubt (`semantics` 41).
 const UNSCORED: f64 = 0.05;
@@ -18,7 +18,7 @@ type Doubt = fn(&Scene<'_>, &PresetRow) -> Option<(f64, String)>;
 
 /// What can be doubted of the chosen row.
 const DOUBTS: &[Doubt] =
-    &[at_odds, ungraded, no_room, done_without, gamed, easier, offline, uncalibrated];
+    &[at_odds, ungraded, no_room, done_without, gamed, easier, offline, uncalibrated, names_only];
 
 impl Scene<'_> {
     /// The one that weighs most. There is always one: a replay is open loop.
@@ -37,7 +37,8 @@ impl Scene<'_> {
 
     fn small(&self, row: &PresetRow) -> Option<String> {
         let entry = self.rows.iter().find(|e| std::ptr::eq(&e.row, row))?;
-        (entry.window_tokens > 0.0 && entry.window_tokens < NATIVE_WINDOW).then(|| {
+        let small = entry.window_tokens > 0.0 && entry.window_tokens < NATIVE_WINDOW;
+        (small && row.window != NATIVE).then(|| {
             format!(
                 "a window of {} does not predict the native one, for single tool results do not \
                  shrink with it",
@@ -73,7 +74,7 @@ fn no_room(scene: &Scene<'_>, row: &PresetRow) -> Option<(f64, String)> {
 
 fn done_without(scene: &Scene<'_>, row: &PresetRow) -> Option<(f64, String)> {
     let share = row.number("did_without").filter(|share| *share >= DOUBTFUL_EXAM)?;
-    (!scene.by_probes()).then(|| {
+    (scene.run.primary == "reference_recall").then(|| {
         let text = format!(
             "after its own compactions the recorded agent did without {} of what this exam would \
              have asked for",
@@ -126,6 +127,15 @@ fn offline(scene: &Scene<'_>, _: &PresetRow) -> Option<(f64, String)> {
         (false, false) => return None,
     };
     scene.by_probes().then(|| (0.6, text.to_owned()))
+}
+
+/// An exam of identifiers says nothing of intent.
+fn names_only(scene: &Scene<'_>, _: &PresetRow) -> Option<(f64, String)> {
+    (scene.run.primary == "kept_at_cut").then(|| {
+        let text = "cuts ask for identifiers that the agent used next; whether intent, reasons and \
+                    rules survive takes questions";
+        (0.4, text.to_owned())
+    })
 }
 
 /// Nothing in the run tells how often the judge is wrong.

@@ -6,15 +6,12 @@
 
 use super::Scene;
 use super::choice::{Best, is_over};
-use crate::measure::rows::{BASELINE, RECORDED, most};
+use crate::measure::rows::{BASELINE, RECORDED};
 use crate::measure::sentences::{grouped, percent};
 use crate::model::PresetRow;
 
 /// Differences below this are not worth a clause.
 const LEAST: f64 = 0.005;
-/// A strategy that keeps nearly as much is worth a sentence from this much off
-/// the bill.
-const BARGAIN: f64 = 0.1;
 
 impl Scene<'_> {
     /// One sentence, where there is a bill.
@@ -34,28 +31,6 @@ impl Scene<'_> {
             Some(false) => self.against_what_was_sent(row),
         };
         Some(text + ".")
-    }
-
-    /// The cheapest that keeps as much within the margin, where it costs
-    /// markedly less.
-    pub(super) fn bargain(&self, best: &Best<'_>) -> Option<String> {
-        let (best, primary) = (best.row(), self.run.primary);
-        let kept = best.number(primary)? - self.run.manifest.margin * most(primary);
-        let dear = (1.0 - BARGAIN) * best.number("cost_usd")?;
-        let offers = self.rows.iter().map(|entry| &entry.row).filter(|row| {
-            row.window == best.window && row.rank.is_some() && row.strategy != best.strategy
-        });
-        let offers = offers.filter(|row| !is_over(row)).filter_map(|row| {
-            let (figure, cost) = (row.number(primary)?, row.number("cost_usd")?);
-            (figure >= kept && cost <= dear).then_some((row, figure, cost))
-        });
-        let (row, figure, cost) = offers.min_by(|a, b| a.2.total_cmp(&b.2))?;
-        Some(format!(
-            "{} keeps nearly as much ({}) for {}.",
-            row.strategy,
-            self.printed(figure),
-            dollars(cost)
-        ))
     }
 
     fn against_full(&self, row: &PresetRow) -> String {
@@ -112,7 +87,7 @@ fn refetched(row: &PresetRow, savings: f64) -> String {
 }
 
 /// Dollars in few digits.
-fn dollars(x: f64) -> String {
+pub(super) fn dollars(x: f64) -> String {
     match x {
         x if x >= 999.995 => format!("${}", grouped(x)),
         x if x >= 0.9995 || x == 0.0 => format!("${x:.2}"),

@@ -57,8 +57,8 @@ fn threshold(preset: &Preset, stage: usize, scaled: bool, window: u64) -> Option
     let share = |of: Of, share: f64| {
         let whole = match of {
             Of::Window => window,
-            Of::Budget => preset.budget_tokens(window),
-            Of::Usable => preset.usable(window),
+            Of::Budget => preset.budget_tokens(window, scaled),
+            Of::Usable => preset.usable(window, scaled),
         };
         (whole as f64 * share) as u64
     };

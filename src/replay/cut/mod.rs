@@ -11,6 +11,9 @@ mod money;
 mod part;
 mod recovered;
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 
 pub use money::Baseline;
@@ -103,7 +106,7 @@ async fn first_compaction(
     }
     for (at, &(window, stage)) in tries.iter().enumerate() {
         let plan = Plan { window, ..plan.clone() };
-        let mut session = Session::open(&part.subject, &plan, compactor)?;
+        let mut session = opened(part, &plan, compactor)?;
         let acted = async {
             session.arrive_uncompacted(part.material).await?;
             session.force(stage).await
@@ -141,9 +144,20 @@ async fn long_session(
     let share = (tokens / u64::from(depth)).max(LEAST_FOR_MESSAGES);
     let window = sizes.preamble_tokens() + sizes.largest_output() + share;
     let plan = Plan { window, ..plan.clone() };
-    let mut session = Session::open(&part.subject, &plan, compactor)?;
+    let mut session = opened(part, &plan, compactor)?;
     let run = session.run_to_request(part.first).await.and_then(|_| session.behind(part));
     finished(part, (&plan, depth), session, run, without, look).await
+}
+
+/// A session over a part, billed as a cut is.
+fn opened<'a>(
+    part: &'a Part,
+    plan: &'a Plan,
+    compactor: &'a dyn Compactor,
+) -> Result<Session<'a>, String> {
+    let mut session = Session::open(&part.subject, plan, compactor)?;
+    session.biller.only_as_billed();
+    Ok(session)
 }
 
 /// What stands right behind a cut.

@@ -29,7 +29,7 @@ fn talk() -> Transcript {
 enum Act {
     Append,
     Stage(u32),
-    Hide(u32, Vec<usize>),
+    Hide(u32, Vec<usize>, Vec<usize>),
     Edit(u32),
     Remove(u32),
     Evict(Vec<usize>),
@@ -42,7 +42,8 @@ fn act() -> impl Strategy<Value = Act> {
     prop_oneof![
         8 => Just(Act::Append),
         2 => (0u32..2).prop_map(Act::Stage),
-        2 => (0u32..50, some()).prop_map(|(before, also)| Act::Hide(before, also)),
+        2 => (0u32..50, some(), some())
+            .prop_map(|(before, except, also)| Act::Hide(before, except, also)),
         1 => (0u32..24).prop_map(Act::Edit),
         2 => (0u32..24).prop_map(Act::Remove),
         1 => some().prop_map(Act::Evict),
@@ -83,7 +84,9 @@ impl Followed {
                 self.pairs = Pairs::default();
                 return self.pairs.look_again(context, 0..context.seen_count());
             }
-            Act::Hide(before, also) => Op::Hide { before, also: chosen(context, &also) },
+            Act::Hide(before, except, also) => {
+                Op::Hide { before, except: chosen(context, &except), also: chosen(context, &also) }
+            }
             Act::Edit(call) => Op::EditResult(CallId(call), "cleared".to_owned()),
             Act::Remove(call) => Op::RemoveCall(CallId(call)),
             Act::Evict(ids) => Op::Evict(chosen(context, &ids)),
@@ -116,6 +119,8 @@ proptest! {
             followed.loss.observe(&followed.context, &moved, 0);
             let whole = pairs_are_whole(&followed.context);
             prop_assert_eq!(followed.pairs.are_whole(), whole.is_ok(), "{:?}", whole);
+            let shown = followed.context.visible().map(|id| followed.context.weight_of(id).tokens);
+            prop_assert_eq!(followed.context.messages_weight().tokens, shown.sum::<u64>());
             for (message, followed_state) in (0u32..).zip(&followed.loss.states) {
                 let state = followed.context.state(message);
                 prop_assert_eq!(*followed_state, state, "{}", message);

@@ -111,7 +111,7 @@ impl<'a> Run<'a> {
 
 /// Where a figure was found.
 fn at(row: &PresetRow) -> String {
-    format!("window {}", block::window(&row.window))
+    block::place(&row.window)
 }
 
 fn did_without(run: &Run<'_>) -> Check {

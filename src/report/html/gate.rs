@@ -93,7 +93,7 @@ fn line(rule: &RuleFindings, check: &Check) -> Line {
         row: format!(
             "{} at {}, {}",
             plain::line(&check.strategy),
-            block::window(&check.window),
+            block::at(&check.window),
             plain::line(dataset)
         ),
         reason: plain::line(&check.reason),

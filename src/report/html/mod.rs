@@ -350,8 +350,8 @@ fn failures(report: &Report) -> Vec<String> {
     failed
         .flat_map(|row| {
             row.failed.iter().map(|error| {
-                let window = block::window(&row.window);
-                format!("{} at window {window}: {}", plain::line(&row.strategy), plain::line(error))
+                let window = block::place(&row.window);
+                format!("{} at {window}: {}", plain::line(&row.strategy), plain::line(error))
             })
         })
         .collect()

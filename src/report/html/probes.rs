@@ -241,7 +241,7 @@ impl<'a> Board<'a> {
             let shown = lost.iter().take(STATIC);
             (!lost.is_empty()).then(|| Best {
                 strategy: plain::line(strategy),
-                window: block::window(window),
+                window: block::place(window),
                 lost: lost.len(),
                 shown: shown.map(|(t, at)| self.told(t, *at, strategy, window)).collect(),
             })

@@ -183,7 +183,7 @@ fn window(
     colors: &Colors,
     highlight: &Highlight<'_>,
 ) -> Option<Window> {
-    let words = format!("Cost of the session so far at window {}", block::window(label));
+    let words = format!("Cost of the session so far at {}", block::place(label));
     let billed = cost_chart::chart(accounts, AS_BILLED, &words, colors, highlight)?;
     let words = format!("{words}, without a cache");
     let best = accounts.iter().find(|a| a.cell.standing == Standing::Ranked);

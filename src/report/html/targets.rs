@@ -59,11 +59,9 @@ pub(super) fn targets(report: &Report) -> Vec<Targets> {
         let judged = block.rows.iter().filter(|row| row.standing != Standing::Control);
         let rows: Vec<Row> = judged.map(|row| of(report, row)).collect();
         if !rows.is_empty() {
-            let window = block::window(block.window);
-            tables.push(Targets {
-                title: format!("{}, window {window}", plain::line(block.dataset)),
-                rows,
-            });
+            let window = block::titled(block.window);
+            tables
+                .push(Targets { title: format!("{}, {window}", plain::line(block.dataset)), rows });
         }
     }
     tables

@@ -293,7 +293,7 @@ impl<'a, 'b> Drawing<'a, 'b> {
         let words = format!(
             "{} at {}: {} {}{spread}, {}{over}",
             series.names.join(", "),
-            block::window(point.window),
+            block::at(point.window),
             self.lead.label,
             show(point.y),
             (self.against.show)(point.x)

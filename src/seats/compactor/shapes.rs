@@ -227,7 +227,8 @@ impl Topic {
     }
 }
 
-/// Bullets under each of the headings.
+/// Bullets under each of the headings; bullets alone where the headings would
+/// take more than half of the bound, as they do at small windows.
 pub(super) fn continuation(
     messages: &[TaskMessage],
     headings: &[String],
@@ -235,8 +236,11 @@ pub(super) fn continuation(
     counter: &Counter,
 ) -> Option<String> {
     let frame: u64 = headings.iter().map(|h| counter.count(&format!("## {h}\n\n"))).sum();
-    let spare = max_tokens.checked_sub(frame)?;
     let mut pool = Pool::new(read(messages), messages.len(), counter);
+    if frame * 2 > max_tokens && !pool.units.is_empty() {
+        return bullets(pool, max_tokens, counter);
+    }
+    let spare = max_tokens.checked_sub(frame)?;
     let mut parts: Vec<Vec<usize>> = vec![Vec::new(); headings.len()];
     let topics: Vec<Topic> = headings.iter().map(|heading| Topic::of(heading)).collect();
     // What is scarce chooses first; decisions and context take what is left.
@@ -265,6 +269,23 @@ pub(super) fn continuation(
         let longest = parts.iter_mut().max_by_key(|part| part.len()).filter(|p| !p.is_empty())?;
         longest.remove(0);
     }
+}
+
+/// The best of a conversation without headings; where no sentence fits, the
+/// beginning of the newest.
+fn bullets(mut pool: Pool<'_>, max_tokens: u64, counter: &Counter) -> Option<String> {
+    let (taken, _) = pool.take(max_tokens, |_| true);
+    let mut lines: Vec<String> =
+        taken.iter().map(|&at| format!("- {}", pool.units[at].text)).collect();
+    while counter.count(&lines.join("\n")) > max_tokens {
+        lines.remove(0);
+    }
+    if !lines.is_empty() {
+        return Some(lines.join("\n"));
+    }
+    let words: Vec<&str> = pool.units.last()?.text.split_whitespace().collect();
+    let beginnings = (1..=words.len()).rev().map(|count| format!("- {}", words[..count].join(" ")));
+    beginnings.into_iter().find(|line| counter.count(line) <= max_tokens)
 }
 
 fn sections(headings: &[String], parts: &[Vec<String>]) -> String {

@@ -188,6 +188,25 @@ fn a_continuation_has_the_five_headings_in_order() {
 }
 
 #[test]
+fn where_headings_take_more_than_half_of_the_bound_the_bullets_stand_alone() {
+    let frame = HEADINGS.map(|h| counter().count(&format!("## {h}\n\n"))).iter().sum::<u64>();
+    let headed = continuation(&continuation_task(session(), frame * 2));
+    assert!(headed.starts_with("## "), "{headed}");
+    for bound in [frame * 2 - 1, frame, 30] {
+        let text = continuation(&continuation_task(session(), bound));
+        assert!(text.lines().all(|line| line.starts_with("- ")), "{bound}: {text}");
+    }
+}
+
+#[test]
+fn where_no_sentence_fits_the_beginning_of_the_newest_stands() {
+    let said = "The invoices are sent by the worker that Maria wrote in spring.";
+    let text = continuation(&continuation_task(vec![message(Role::User, said)], 6));
+    let beginning = text.strip_prefix("- ").expect("it is a bullet");
+    assert!(said.starts_with(beginning) && beginning.split(' ').count() >= 3, "{text}");
+}
+
+#[test]
 fn the_scheme_that_was_chosen_is_recalled_after_a_fold() {
     // The seed's recovery test: "What authentication scheme did we choose?" -> JWT.
     let talk = Talk::new("S").user("Implement user authentication for the shop.");
@@ -251,7 +270,7 @@ fn the_bill_counts_prompt_and_messages_or_the_live_conversation() {
 fn a_bound_that_not_even_the_empty_shape_fits_is_an_error() {
     for task in [
         state_task(session(), None, 5),
-        continuation_task(session(), 5),
+        continuation_task(session(), 1),
         digest_task(session(), None, &[], 5),
     ] {
         assert!(matches!(run(&task), Err(CompactorError::Malformed(_))));

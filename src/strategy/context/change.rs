@@ -22,14 +22,7 @@ impl Context {
 
     pub(super) fn perform(&mut self, op: Op) -> Result<Vec<EntryId>, OpError> {
         match op {
-            Op::Hide { before, also } => {
-                for &id in &also {
-                    self.known(id)?;
-                }
-                let also = also.into_iter().filter(|id| id.index().is_none_or(|i| i >= before));
-                self.hidden.insert(self.stage, Hidden { before, also: also.collect() });
-                Ok(Vec::new())
-            }
+            Op::Hide { before, except, also } => self.hide(before, except, also),
             Op::EditResult(call, text) => self.edit_result(call, text),
             Op::RemoveCall(call) => self.remove_call(call),
             Op::Evict(ids) => self.evict(ids),
@@ -50,6 +43,22 @@ impl Context {
     /// The slot of a stored entry.
     pub(super) fn known(&self, id: EntryId) -> Result<usize, OpError> {
         self.positions.get(&id).copied().ok_or(OpError::UnknownEntry(id))
+    }
+
+    fn hide(
+        &mut self,
+        before: MessageIndex,
+        except: Vec<EntryId>,
+        also: Vec<EntryId>,
+    ) -> Result<Vec<EntryId>, OpError> {
+        for &id in except.iter().chain(&also) {
+            self.known(id)?;
+        }
+        let is_before = |id: &EntryId| id.index().is_some_and(|i| i < before);
+        let except = except.into_iter().filter(is_before).collect();
+        let also = also.into_iter().filter(|id| !is_before(id)).collect();
+        self.hidden.insert(self.stage, Hidden { before, except, also });
+        Ok(Vec::new())
     }
 
     fn edit_result(&mut self, call: CallId, text: String) -> Result<Vec<EntryId>, OpError> {
@@ -125,6 +134,7 @@ impl Context {
     pub(super) fn forget(&mut self, id: EntryId) {
         for hidden in self.hidden.values_mut() {
             hidden.also.remove(&id);
+            hidden.except.remove(&id);
         }
         self.marks.retain(|_, &mut marked| marked != id);
         if let Some(call) = id.index().and_then(|i| self.recording.call_of(i)) {

@@ -38,13 +38,16 @@ pub(super) struct Cover {
 pub(super) struct Hidden {
     /// Recorded messages with a smaller index.
     pub before: MessageIndex,
+    /// But not these of them.
+    pub except: BTreeSet<EntryId>,
     /// And these entries.
     pub also: BTreeSet<EntryId>,
 }
 
 impl Hidden {
     pub(super) fn covers(&self, id: EntryId) -> bool {
-        id.index().is_some_and(|i| i < self.before) || self.also.contains(&id)
+        let is_before = id.index().is_some_and(|i| i < self.before);
+        is_before && !self.except.contains(&id) || self.also.contains(&id)
     }
 }
 

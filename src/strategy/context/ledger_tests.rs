@@ -69,11 +69,28 @@ fn rule_24_a_pair_is_one_cover_and_carries_it_until_both_are_gone() {
 fn rule_24_hiding_is_gone_for_now_and_ends_when_the_stage_is_looked_at_again() {
     let mut context = six();
     context.begin_stage(3);
-    context.apply(Op::Hide { before: 2, also: ids(4..5) }).unwrap();
+    context.apply(Op::Hide { before: 2, except: Vec::new(), also: ids(4..5) }).unwrap();
     assert_eq!(states(&context), "..VV.V");
     assert_eq!(context.message_count(), 3);
     context.begin_stage(3);
     assert_eq!(states(&context), "VVVVVV");
+}
+
+#[test]
+fn messages_that_are_excepted_stay_in_their_place_unless_another_stage_hides_them() {
+    let mut context = six();
+    context.begin_stage(1);
+    // Message 5 is not before 4, so that there is nothing to except it from.
+    let except = vec![EntryId::message(0), EntryId::message(2), EntryId::message(5)];
+    context.apply(Op::Hide { before: 4, except, also: ids(5..6) }).unwrap();
+    assert_eq!(states(&context), "V.V.V.");
+    assert_eq!(context.visible().filter_map(EntryId::index).collect::<Vec<_>>(), [0, 2, 4]);
+    let shown: u64 = [0, 2, 4].map(|i| context.weight_of(EntryId::message(i)).tokens).iter().sum();
+    assert_eq!((context.messages_weight().tokens, context.oldest_sent()), (shown, 0));
+    context.begin_stage(2);
+    context.apply(Op::Hide { before: 1, except: Vec::new(), also: Vec::new() }).unwrap();
+    assert_eq!(states(&context), "..V.V.");
+    assert_eq!((context.message_count(), context.oldest_sent()), (2, 2));
 }
 
 #[test]
@@ -129,7 +146,7 @@ fn what_is_not_in_the_context_is_refused_and_nothing_changes() {
     assert_eq!(refused, Err(OpError::UnknownEntry(gone)));
     let refused = context.apply(Op::EditResult(CallId(7), "x".into()));
     assert_eq!(refused, Err(OpError::UnknownCall(CallId(7))));
-    let refused = context.apply(Op::Hide { before: 0, also: vec![gone] });
+    let refused = context.apply(Op::Hide { before: 0, except: Vec::new(), also: vec![gone] });
     assert_eq!(refused, Err(OpError::UnknownEntry(gone)));
     assert_eq!((states(&context), context.messages_weight()), before);
 }

@@ -55,10 +55,12 @@ pub enum Place {
 #[serde(rename_all = "kebab-case")]
 pub enum Op {
     /// Leave entries out of what is sent, until the stage is looked at again:
-    /// recorded messages before one, and entries by name.
+    /// recorded messages before one but for some, and entries by name.
     Hide {
         /// Hides recorded messages with a smaller index.
         before: MessageIndex,
+        /// Does not hide these of them.
+        except: Vec<EntryId>,
         /// Hides these as well.
         also: Vec<EntryId>,
     },

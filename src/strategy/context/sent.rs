@@ -53,8 +53,11 @@ struct Seen {
     system: usize,
     slots: usize,
     before: MessageIndex,
-    also: BTreeSet<EntryId>,
+    named: Named,
 }
+
+/// Entries that are hidden, and shown, by name.
+type Named = (BTreeSet<EntryId>, BTreeSet<EntryId>);
 
 /// How a request's prompt follows from the one before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -107,8 +110,9 @@ impl Sent {
 
     /// Brings the prompt up to date.
     pub fn look(&mut self, context: &mut Context) {
-        let (before, also) = (context.hidden_before(), context.hidden_by_name());
-        let slot = self.first_stale(context, before, &also);
+        let before = context.hidden_before();
+        let named = (context.hidden_by_name(), context.shown_by_name());
+        let slot = self.first_stale(context, before, &named);
         let fresh_head = self.seen.preamble != Some(context.preamble_changes);
         let from = if fresh_head { 0 } else { self.head + self.blocks_before(slot) };
         let old = self.contents.split_off(from);
@@ -135,7 +139,7 @@ impl Sent {
             system: context.next_preamble,
             slots: context.order.len(),
             before,
-            also,
+            named,
         };
     }
 
@@ -191,20 +195,16 @@ impl Sent {
     }
 
     /// First slot whose block may have changed.
-    fn first_stale(
-        &self,
-        context: &mut Context,
-        before: MessageIndex,
-        also: &BTreeSet<EntryId>,
-    ) -> usize {
+    fn first_stale(&self, context: &mut Context, before: MessageIndex, named: &Named) -> usize {
         let mut slot = std::mem::replace(&mut context.stale_from, usize::MAX);
         if before != self.seen.before {
             let first = before.min(self.seen.before);
             slot = slot.min(context.position_of_first_from(first));
         }
-        if *also != self.seen.also {
-            let changed = also.symmetric_difference(&self.seen.also);
-            let slots = changed.filter_map(|id| context.positions.get(id).copied());
+        if *named != self.seen.named {
+            let hidden = named.0.symmetric_difference(&self.seen.named.0);
+            let shown = named.1.symmetric_difference(&self.seen.named.1);
+            let slots = hidden.chain(shown).filter_map(|id| context.positions.get(id).copied());
             slot = slot.min(slots.min().unwrap_or(usize::MAX));
         }
         slot.min(self.seen.slots)
@@ -270,8 +270,7 @@ impl Context {
     /// Visible entries from a slot on, with their slots.
     fn visible_from(&self, slot: usize) -> impl Iterator<Item = (usize, EntryId)> + '_ {
         let cut = self.cut();
-        let in_front = self.synthetic_live.iter().map(|id| (self.positions[id], *id));
-        let in_front = in_front.filter(move |(at, _)| *at >= slot && *at < cut);
+        let in_front = self.in_front(cut).into_iter().filter(move |(at, _)| *at >= slot);
         let first = slot.max(cut).min(self.order.len());
         let behind = (first..).zip(self.order[first..].iter().copied());
         let all = in_front.chain(behind);

@@ -61,12 +61,24 @@ impl Context {
     /// is visible, not of what is hidden before it.
     pub fn visible(&self) -> impl DoubleEndedIterator<Item = EntryId> + '_ {
         let cut = self.cut();
-        let in_front = self.synthetic_live.iter().filter(move |id| self.positions[id] < cut);
-        let entries = in_front.chain(&self.order[cut..]).copied();
+        let entries = self.in_front(cut).into_iter().map(|(_, id)| id);
+        let entries = entries.chain(self.order[cut..].iter().copied());
         entries.filter(|&id| self.positions.contains_key(&id) && !self.is_hidden(id))
     }
 
-    /// Slot before which every recorded message is hidden.
+    /// Entries before the slot [`Context::cut`] that may be sent all the same,
+    /// with their slots, in order.
+    pub(super) fn in_front(&self, cut: usize) -> Vec<(usize, EntryId)> {
+        let shown = self.shown_by_name();
+        let all = self.synthetic_live.iter().chain(&shown);
+        let slots = all.filter_map(|id| Some((*self.positions.get(id)?, *id)));
+        let mut slots: Vec<(usize, EntryId)> = slots.filter(|(slot, _)| *slot < cut).collect();
+        slots.sort_unstable();
+        slots
+    }
+
+    /// Slot before which every recorded message is hidden, but for
+    /// [`Context::shown_by_name`].
     pub(super) fn cut(&self) -> usize {
         match self.hidden_before() {
             0 => 0,
@@ -84,7 +96,8 @@ impl Context {
         self.hidden.values().any(|h| h.covers(id))
     }
 
-    /// The recorded messages before this one are hidden by some stage.
+    /// The recorded messages before this one are hidden by some stage, but for
+    /// [`Context::shown_by_name`].
     pub fn hidden_before(&self) -> MessageIndex {
         self.hidden.values().map(|h| h.before).max().unwrap_or(0)
     }
@@ -94,6 +107,12 @@ impl Context {
         let before = self.hidden_before();
         let named = self.hidden.values().flat_map(|h| h.also.iter().copied());
         named.filter(|id| id.index().is_none_or(|i| i >= before)).collect()
+    }
+
+    /// Recorded messages before [`Context::hidden_before`] that no stage hides.
+    pub fn shown_by_name(&self) -> BTreeSet<EntryId> {
+        let named = self.hidden.values().flat_map(|h| h.except.iter().copied());
+        named.filter(|&id| !self.is_hidden(id)).collect()
     }
 
     /// Results of a tool that are still stored, oldest first.
@@ -194,7 +213,9 @@ impl Context {
     /// The oldest recorded message that may be sent now; none before it is.
     pub(crate) fn oldest_sent(&self) -> MessageIndex {
         let from = EntryId(self.hidden_before())..EntryId(SYNTHETIC);
-        self.positions.range(from).next().map_or(self.seen, |(id, _)| id.0)
+        let behind = self.positions.range(from).next().map(|(id, _)| id.0);
+        let shown = self.shown_by_name().first().map(|id| id.0);
+        shown.into_iter().chain(behind).min().unwrap_or(self.seen)
     }
 
     /// Grows whenever an entry is edited or leaves.

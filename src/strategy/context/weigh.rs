@@ -27,11 +27,19 @@ impl Context {
 
     /// Size of the visible entries.
     pub fn messages_weight(&self) -> Weight {
-        let mut weight = self.total - self.recorded_weight_before(self.hidden_before());
+        let mut weight = self.total - self.hidden_weight_before(self.seen);
         for id in self.hidden_by_name() {
             weight -= self.weight_of(id);
         }
         weight
+    }
+
+    /// Size of the recorded messages with a smaller index that are hidden, but
+    /// for [`Context::hidden_by_name`].
+    pub(crate) fn hidden_weight_before(&self, message: MessageIndex) -> Weight {
+        let before = self.recorded_weight_before(message.min(self.hidden_before()));
+        let shown = self.shown_by_name().into_iter().take_while(|id| id.0 < message);
+        shown.fold(before, |sum, id| sum - self.weight_of(id))
     }
 
     /// Size of the stored recorded messages with a smaller index.

@@ -29,7 +29,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     summary: "Keeps the newest tokens, summarises the rest in chunks with rolling context and memories",
     uses_compactor: true,
     is_view: false,
-    scales: &["keep_recent"],
+    scales: &["keep_recent", "max_tokens"],
     build: |build| Ok(Box::new(ChunkedSummary::new(build)?)),
 };
 
@@ -46,7 +46,7 @@ struct Parameters {
     chunk: f64,
     /// Chunks above this share of the window are skipped by tier 2.
     skip_above: f64,
-    /// Bound of one reply; an output limit, so it does not scale.
+    /// Bound of one reply, in tokens.
     max_tokens: u64,
     /// Whose files the archives and memories are.
     #[serde(default)]
@@ -91,7 +91,7 @@ impl ChunkedSummary {
         let Parameters { prompt, keep_recent, chunk, skip_above, max_tokens, agent } = parameters;
         Ok(Self {
             digester: Digester::new(build, &prompt, (chunk, skip_above), max_tokens)?,
-            keep_recent: build.scale.tokens(keep_recent),
+            keep_recent,
             agent,
             folded: Folded::default(),
         })

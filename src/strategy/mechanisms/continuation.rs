@@ -29,7 +29,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     summary: "Folds what came since the last summary, but for the last messages, into a prompt for going on",
     uses_compactor: true,
     is_view: false,
-    scales: &[],
+    scales: &["max_tokens"],
     build: |build| Ok(Box::new(Continuation::new(build)?)),
 };
 
@@ -44,7 +44,7 @@ struct Parameters {
     keep_last: u32,
     keep_summaries: KeepSummaries,
     request: Request,
-    /// Bound of the reply; an output limit, so it does not scale.
+    /// Bound of the reply, in tokens.
     max_tokens: u64,
     #[serde(default)]
     file_tools: FileTools,

@@ -22,7 +22,7 @@ pub(super) struct Digester {
     chunk: f64,
     /// Chunks above this share of the window are oversized.
     skip_above: f64,
-    /// Bound of one reply; an output limit, so it does not scale.
+    /// Bound of one reply, in tokens.
     max_tokens: u64,
 }
 

@@ -34,7 +34,11 @@ impl Strategy for Empty {
         _shared: &mut PresetState,
         _host: &Host<'_>,
     ) -> Result<Outcome, StrategyError> {
-        context.apply(Op::Hide { before: context.seen_count(), also: Vec::new() })?;
+        context.apply(Op::Hide {
+            before: context.seen_count(),
+            except: Vec::new(),
+            also: Vec::new(),
+        })?;
         Ok(Outcome::default())
     }
 }

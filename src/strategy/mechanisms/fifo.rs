@@ -1,8 +1,13 @@
-//! FIFO truncation: drop the oldest exchanges until the rest fits.
+//! FIFO truncation: drop the oldest until the rest fits.
 //!
 //! Source: seed 000 (Arachne), "drops the oldest messages entirely when the
-//! token budget is exceeded", its hard fallback above 85 %. Whole exchanges go
-//! together, so a call always leaves with its results (`semantics` 18).
+//! token budget is exceeded", its hard fallback above 85 %. There whole
+//! exchanges go (`unit = "exchange"`, `semantics` 18), so that a session with
+//! one user message is never cut. `unit = "message"` is ours: messages go one
+//! by one, a call together with its results, so that it can always act.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
 
 use async_trait::async_trait;
 use serde::Deserialize;
@@ -11,71 +16,228 @@ use crate::model::MessageIndex;
 use crate::strategy::context::{Context, EntryId, Op};
 use crate::strategy::host::{Host, Outcome, PresetState, Strategy, StrategyError};
 use crate::strategy::preset::MechanismSpec;
-use crate::tokens::Weight;
+use crate::tokens::{Weight, WeightTree};
 
-/// Hides the oldest exchanges.
+/// Hides the oldest exchanges or messages.
 pub static SPEC: MechanismSpec = MechanismSpec {
     name: "fifo",
-    summary: "Drops the oldest exchanges until under target; the newest is never cut",
+    summary: "Drops the oldest exchanges, or the oldest messages, until under target; the newest stays",
     uses_compactor: false,
     is_view: true,
     scales: &[],
     build: |build| {
-        build.read::<Parameters>()?;
-        Ok(Box::new(Fifo))
+        let parameters = build.read::<Parameters>()?;
+        if parameters.keep_first_user && parameters.unit == Unit::Exchange {
+            return Err("`keep_first_user` belongs to `unit = \"message\"`".to_owned());
+        }
+        Ok(match parameters.unit {
+            Unit::Exchange => Box::new(ByExchange),
+            Unit::Message => {
+                Box::new(ByMessage { keep_first_user: parameters.keep_first_user, groups: None })
+            }
+        })
     },
 };
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Parameters {}
+struct Parameters {
+    #[serde(default)]
+    unit: Unit,
+    /// Whether the first user message stays whatever happens.
+    #[serde(default)]
+    keep_first_user: bool,
+}
 
-struct Fifo;
+/// What goes at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Unit {
+    /// A user message and all up to the next one, as in the seed.
+    #[default]
+    Exchange,
+    /// A message; a call with its results.
+    Message,
+}
+
+/// How much too large the context is, by what the preset believes.
+fn excess(host: &Host<'_>) -> u64 {
+    host.believed.unwrap_or(0).saturating_sub(host.target)
+}
+
+struct ByExchange;
 
 #[async_trait]
-impl Strategy for Fifo {
+impl Strategy for ByExchange {
     async fn compact(
         &mut self,
         context: &mut Context,
         _shared: &mut PresetState,
         host: &Host<'_>,
     ) -> Result<Outcome, StrategyError> {
-        let excess = host.believed.unwrap_or(0).saturating_sub(host.target);
+        let excess = excess(host);
         if excess == 0 {
             return Ok(Outcome::default());
         }
         // Cutting before exchange k drops exchanges 0..k; the first cut that
         // drops enough is found by bisection, since dropped sizes only grow.
-        let freed = Freed::new(context);
+        let hidden = Sums::new(hidden(context).map(|index| (index, weight(context, index))));
+        let freed = |cut: MessageIndex| {
+            let unsent = context.hidden_weight_before(cut) + hidden.before(cut);
+            host.size(context.recorded_weight_before(cut) - unsent)
+        };
         let exchanges = context.exchanges();
-        let first = exchanges.partition_point(|start| host.size(freed.by(*start)) < excess);
+        let first = exchanges.partition_point(|start| freed(*start) < excess);
         let before = exchanges.get(first).or(exchanges.last()).copied().unwrap_or(0);
         if before > 0 {
-            context.apply(Op::Hide { before, also: Vec::new() })?;
+            context.apply(Op::Hide { before, except: Vec::new(), also: Vec::new() })?;
         }
         Ok(Outcome::default())
     }
 }
 
-/// What a cut would take out of the request. What an earlier stage hides is
-/// not sent, so dropping it frees nothing (`semantics` 16).
-struct Freed<'a> {
-    context: &'a Context,
-    hidden_before: MessageIndex,
-    hidden: Vec<(MessageIndex, Weight)>,
+struct ByMessage {
+    keep_first_user: bool,
+    /// Known after the first look; a restored mechanism looks again.
+    groups: Option<Groups>,
 }
 
-impl<'a> Freed<'a> {
-    fn new(context: &'a Context) -> Self {
-        let weight = |id: EntryId| Some((id.index()?, context.entry(id)?.weight));
-        let hidden = context.hidden_by_name().into_iter().filter_map(weight).collect();
-        Self { context, hidden_before: context.hidden_before(), hidden }
+#[async_trait]
+impl Strategy for ByMessage {
+    async fn compact(
+        &mut self,
+        context: &mut Context,
+        _shared: &mut PresetState,
+        host: &Host<'_>,
+    ) -> Result<Outcome, StrategyError> {
+        let excess = excess(host);
+        let newest = context.stored().rev().find_map(EntryId::index);
+        let Some(newest) = newest.filter(|_| excess > 0) else {
+            return Ok(Outcome::default());
+        };
+        let groups = self.groups.take().filter(|groups| groups.changes == context.changes());
+        let mut groups = groups.unwrap_or_else(|| Groups::new(context));
+        groups.read_on(context);
+        let kept = self.kept(context, newest);
+        let stays = kept.iter().copied().chain(hidden(context));
+        let stays = Sums::new(stays.map(|index| (group(context, index), weight(context, index))));
+        let from = context.hidden_before();
+        let unsent = context.hidden_weight_before(from);
+        let freed = |cut| host.size(groups.before(cut) - unsent - stays.before(cut));
+        let before = first_that(from..newest.max(from), |cut| freed(cut) >= excess);
+        // Results behind the cut leave with their call.
+        let leaves = |index: &MessageIndex| {
+            group(context, *index) < before
+                && context.contains(EntryId::message(*index))
+                && !kept.contains(index)
+        };
+        let also = (before..context.seen_count()).filter(leaves).map(EntryId::message).collect();
+        let except = kept.iter().copied().map(EntryId::message).collect();
+        context.apply(Op::Hide { before, except, also })?;
+        self.groups = Some(groups);
+        Ok(Outcome::default())
+    }
+}
+
+impl ByMessage {
+    /// Messages that stay whatever happens: the newest with its group, and the
+    /// first user message where the preset says so. What an earlier stage hides
+    /// is not brought back.
+    fn kept(&self, context: &Context, newest: MessageIndex) -> BTreeSet<MessageIndex> {
+        let group = group(context, newest);
+        let results = context.recording().calls_in(group).iter().filter_map(|call| call.result);
+        let first = context.exchanges().first().filter(|_| self.keep_first_user);
+        let kept = [group, newest].into_iter().chain(results).chain(first.copied());
+        let is_sent = |index: &MessageIndex| {
+            let id = EntryId::message(*index);
+            context.contains(id) && !context.is_hidden(id)
+        };
+        kept.filter(is_sent).collect()
+    }
+}
+
+/// The message with which another goes: a result goes with its call.
+fn group(context: &Context, index: MessageIndex) -> MessageIndex {
+    let call = context.call_of(EntryId::message(index)).map(|(_, call)| call);
+    let stands = call.filter(|call| {
+        context.contains(EntryId::message(call.message)) && !context.is_call_removed(call)
+    });
+    stands.map_or(index, |call| call.message)
+}
+
+/// The size of each group, at the message with which it goes. It is read once:
+/// what was appended is added, and only an edit or a fold makes it be read anew.
+struct Groups {
+    weights: WeightTree,
+    /// State of the context that this holds for.
+    changes: u64,
+}
+
+impl Groups {
+    fn new(context: &Context) -> Self {
+        Self { weights: WeightTree::default(), changes: context.changes() }
     }
 
-    fn by(&self, cut: MessageIndex) -> Weight {
-        let unsent = self.context.recorded_weight_before(cut.min(self.hidden_before));
-        let dropped = self.context.recorded_weight_before(cut) - unsent;
-        let named = self.hidden.iter().take_while(|(index, _)| *index < cut);
-        named.fold(dropped, |sum, (_, weight)| sum - *weight)
+    /// Takes in what was appended since the last look.
+    fn read_on(&mut self, context: &Context) {
+        for index in self.weights.len() as MessageIndex..context.seen_count() {
+            self.weights.push(Weight::default());
+            if context.contains(EntryId::message(index)) {
+                let at = group(context, index) as usize;
+                self.weights.change(at, Weight::default(), weight(context, index));
+            }
+        }
+    }
+
+    /// Size of the groups that go by a cut before a message.
+    fn before(&self, cut: MessageIndex) -> Weight {
+        self.weights.prefix(cut as usize)
+    }
+}
+
+/// The first number of a range for which something holds that holds for all
+/// after it too; its end, where it holds for none.
+fn first_that(range: Range<MessageIndex>, holds: impl Fn(MessageIndex) -> bool) -> MessageIndex {
+    let (mut from, mut to) = (range.start, range.end);
+    while from < to {
+        let middle = from + (to - from) / 2;
+        if holds(middle) {
+            to = middle;
+        } else {
+            from = middle + 1;
+        }
+    }
+    from
+}
+
+/// Recorded messages that an earlier stage hides by name: they are not sent, so
+/// dropping them frees nothing (`semantics` 16).
+fn hidden(context: &Context) -> impl Iterator<Item = MessageIndex> + use<> {
+    context.hidden_by_name().into_iter().filter_map(EntryId::index)
+}
+
+fn weight(context: &Context, index: MessageIndex) -> Weight {
+    context.weight_of(EntryId::message(index))
+}
+
+/// Sizes by the message with which each goes.
+struct Sums(Vec<(MessageIndex, Weight)>);
+
+impl Sums {
+    fn new(sizes: impl Iterator<Item = (MessageIndex, Weight)>) -> Self {
+        let mut sums: Vec<_> = sizes.collect();
+        sums.sort_unstable_by_key(|(at, _)| *at);
+        let mut sum = Weight::default();
+        for (_, weight) in &mut sums {
+            sum += *weight;
+            *weight = sum;
+        }
+        Self(sums)
+    }
+
+    /// Their sum before a cut.
+    fn before(&self, cut: MessageIndex) -> Weight {
+        let count = self.0.partition_point(|(at, _)| *at < cut);
+        count.checked_sub(1).map_or(Weight::default(), |last| self.0[last].1)
     }
 }

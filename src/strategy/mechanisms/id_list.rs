@@ -1,64 +1,152 @@
 //! The control that games reference recall: the last messages and a bare list
 //! of every identifier. What it scores is the part of the measure that a list
-//! without meaning can get (`measures` §4).
+//! without meaning can get (`measures` §4). With `neighbours` each identifier
+//! is listed with the rarest words around it, so that it also gets what a list
+//! of words without sentences can get.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use async_trait::async_trait;
+use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
 use super::sliding_window::orphans;
+use crate::model::MessageIndex;
 use crate::strategy::context::{Context, EntryId, Op};
 use crate::strategy::host::{Host, Outcome, PresetState, Strategy, StrategyError, restored};
 use crate::strategy::preset::MechanismSpec;
-use crate::text::{IdentifierOptions, identifiers};
+use crate::text::{Identifier, IdentifierOptions, around, identifiers, words};
 
 /// Hides all but the newest messages and lists every identifier.
 pub static SPEC: MechanismSpec = MechanismSpec {
     name: "id-list",
-    summary: "Sends the last N messages and a bare list of every identifier: what can be gamed",
+    summary: "Sends the last N messages and a list of every identifier: what can be gamed",
     uses_compactor: false,
     is_view: true,
     scales: &[],
     build: |build| {
-        let parameters: Parameters = build.read()?;
-        Ok(Box::new(IdList { last: parameters.last, listed: BTreeSet::new(), through: 0 }))
+        let Parameters { last, neighbours } = build.read()?;
+        let words = Words::default();
+        Ok(Box::new(IdList { last, neighbours, listed: BTreeSet::new(), through: 0, words }))
     },
 };
+
+/// Characters on either side of an identifier in which its neighbours stand:
+/// as far as the exam looks for words that support it (`measures` §4).
+const RADIUS: usize = 150;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
     last: u32,
+    /// Words that stand behind each identifier in the list.
+    #[serde(default)]
+    neighbours: usize,
 }
 
 struct IdList {
     last: u32,
+    neighbours: usize,
     listed: BTreeSet<String>,
+    /// Messages before this one are listed.
     through: u32,
+    /// Of a restored mechanism empty: past messages are counted again.
+    words: Words,
 }
 
 impl IdList {
     /// Lists what messages that were not looked at yet bring. One note per
     /// message keeps the cost of a request independent of the history.
     fn read_on(&mut self, context: &mut Context) -> Result<(), StrategyError> {
-        for index in self.through..context.seen_count() {
+        let from = if self.neighbours > 0 { self.words.through } else { self.through };
+        for index in from..context.seen_count() {
             let Some(message) = context.original(EntryId::message(index)) else { continue };
             let text = message.sent();
-            let found = identifiers(&text, IdentifierOptions::default());
-            let fresh: Vec<&str> = found
-                .iter()
-                .map(|identifier| identifier.text)
-                .filter(|text| self.listed.insert((*text).to_owned()))
-                .collect();
-            if !fresh.is_empty() {
-                let key = format!("identifiers/{index:08}");
-                context.apply(Op::Note { key, text: Some(fresh.join("\n")) })?;
+            let mut plain = String::new();
+            if self.neighbours > 0 {
+                plain = without_escapes(&text);
+                self.words.read(&plain);
+            }
+            if index >= self.through {
+                let lines = self.lines(&text, &plain);
+                self.note(context, index, &lines)?;
             }
         }
         self.through = context.seen_count();
+        self.words.through = self.through;
         Ok(())
+    }
+
+    /// A line for each identifier that is new, in their order.
+    fn lines(&mut self, text: &str, plain: &str) -> Vec<String> {
+        let mut found = identifiers(text, IdentifierOptions::default());
+        found.retain(|identifier| self.listed.insert(identifier.text.to_owned()));
+        let line = |Identifier { text, range, .. }: Identifier<'_>| {
+            let near = self.words.rarest(plain, &range, self.neighbours);
+            [text].into_iter().chain(near).collect::<Vec<_>>().join(" ")
+        };
+        found.into_iter().map(line).collect()
+    }
+
+    fn note(
+        &self,
+        context: &mut Context,
+        index: MessageIndex,
+        lines: &[String],
+    ) -> Result<(), StrategyError> {
+        if !lines.is_empty() {
+            let key = format!("identifiers/{index:08}");
+            context.apply(Op::Note { key, text: Some(lines.join("\n")) })?;
+        }
+        Ok(())
+    }
+}
+
+/// The text with a blank for every character of an escaped line end or tab, as
+/// the arguments of a call have them: `\nfoo` is the word `foo`. Places in it
+/// are those of the text.
+fn without_escapes(text: &str) -> String {
+    ["\\n", "\\t", "\\r"].iter().fold(text.to_owned(), |text, escape| text.replace(escape, "  "))
+}
+
+/// In how many of the past messages each word stands, whatever its case.
+#[derive(Default)]
+struct Words {
+    messages: FxHashMap<String, u32>,
+    /// Messages before this one are counted.
+    through: MessageIndex,
+}
+
+impl Words {
+    /// Counts the words of one more message.
+    fn read(&mut self, text: &str) {
+        let distinct: BTreeSet<String> = words(text).map(str::to_lowercase).collect();
+        for word in distinct {
+            *self.messages.entry(word).or_default() += 1;
+        }
+    }
+
+    /// The rarest words around a place, as they are written there; those that
+    /// are equally rare in their order. The place's own words are not among them.
+    fn rarest<'a>(&self, text: &'a str, place: &Range<usize>, many: usize) -> Vec<&'a str> {
+        if many == 0 {
+            return Vec::new();
+        }
+        let (before, after) = around(text, place, RADIUS);
+        let mut known: BTreeSet<String> =
+            words(&text[place.clone()]).map(str::to_lowercase).collect();
+        let mut near: Vec<(u32, &str)> = Vec::new();
+        for word in words(before).chain(words(after)) {
+            let lower = word.to_lowercase();
+            let messages = self.messages.get(&lower).copied().unwrap_or(0);
+            if known.insert(lower) {
+                near.push((messages, word));
+            }
+        }
+        near.sort_by_key(|(messages, _)| *messages);
+        near.into_iter().take(many).map(|(_, word)| word).collect()
     }
 }
 
@@ -73,7 +161,7 @@ impl Strategy for IdList {
         self.read_on(context)?;
         let before = context.seen_count().saturating_sub(self.last);
         let also = orphans(context, before);
-        context.apply(Op::Hide { before, also })?;
+        context.apply(Op::Hide { before, except: Vec::new(), also })?;
         Ok(Outcome::default())
     }
 

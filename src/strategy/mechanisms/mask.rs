@@ -30,7 +30,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     summary: "Masks tool output that is old by tokens, results, responses or turns",
     uses_compactor: false,
     is_view: false,
-    scales: &["keep_tokens", "minimum_saving"],
+    scales: &["keep_tokens", "minimum_saving", "clip.head", "clip.tail"],
     build: |build| Ok(Box::new(Mask::new(build)?)),
 };
 
@@ -102,7 +102,7 @@ struct Masked {
 
 impl Mask {
     fn new(build: &Build<'_>) -> Result<Self, String> {
-        let mut parameters: Parameters = build.read()?;
+        let parameters: Parameters = build.read()?;
         let counts = parameters.keep_results + parameters.keep_responses + parameters.keep_turns;
         if parameters.keep_tokens.is_none() && counts == 0 {
             return Err("say what stays: `keep_tokens`, `keep_results`, `keep_responses` or \
@@ -115,8 +115,6 @@ impl Mask {
         if parameters.clear_inputs && parameters.clip.is_some() {
             return Err("`clear_inputs` leaves no result to `clip`".to_owned());
         }
-        parameters.keep_tokens = parameters.keep_tokens.map(|tokens| build.scale.tokens(tokens));
-        parameters.minimum_saving = build.scale.tokens(parameters.minimum_saving);
         let marker = Prompt::new(&parameters.marker, &["tool", "lines"])?;
         let (settled, pending) = (Settled::default(), VecDeque::new());
         Ok(Self { parameters, marker, settled, pending, through: 0 })

@@ -16,7 +16,7 @@ use super::notices;
 use crate::model::{CallId, MessageIndex};
 use crate::strategy::context::{Context, EntryId, Op};
 use crate::strategy::host::{Host, Outcome, PresetState, Record, Strategy, StrategyError};
-use crate::strategy::preset::{MechanismSpec, Scale};
+use crate::strategy::preset::MechanismSpec;
 use crate::strategy::prompt::Prompt;
 
 /// Replaces old tool output.
@@ -26,7 +26,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     uses_compactor: false,
     is_view: false,
     scales: &["protect"],
-    build: |build| Ok(Box::new(Prune::new(build.read()?, build.scale)?)),
+    build: |build| Ok(Box::new(Prune::new(build.read()?)?)),
 };
 
 #[derive(Deserialize)]
@@ -91,7 +91,6 @@ fn lis_safeguard() -> f64 {
 }
 
 struct Prune {
-    protect: u64,
     marker: Prompt,
     parameters: Parameters,
     /// Known after the first look; a restored mechanism looks again.
@@ -133,10 +132,9 @@ impl Tail {
 }
 
 impl Prune {
-    fn new(parameters: Parameters, scale: Scale) -> Result<Self, String> {
+    fn new(parameters: Parameters) -> Result<Self, String> {
         let marker = Prompt::new(&parameters.marker, &["tool"])?;
-        let protect = scale.tokens(parameters.protect);
-        Ok(Self { protect, marker, parameters, tail: None })
+        Ok(Self { marker, parameters, tail: None })
     }
 
     /// How much of the newest output stays this time; `None`: nothing is pruned.
@@ -145,11 +143,11 @@ impl Prune {
             return None;
         }
         match self.parameters.policy {
-            Policy::Auto => Some(self.protect),
+            Policy::Auto => Some(self.parameters.protect),
             Policy::KeepNone => Some(0),
             Policy::KeepAll => {
                 let limit = (host.budget as f64 * self.parameters.force_above) as u64;
-                host.believed.is_some_and(|size| size > limit).then_some(self.protect)
+                host.believed.is_some_and(|size| size > limit).then_some(self.parameters.protect)
             }
         }
     }

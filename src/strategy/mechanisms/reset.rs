@@ -31,7 +31,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     summary: "Archives the session with a last extraction of memories, and begins a new one",
     uses_compactor: true,
     is_view: false,
-    scales: &[],
+    scales: &["max_tokens"],
     build: |build| Ok(Box::new(Reset::new(build)?)),
 };
 
@@ -46,7 +46,7 @@ struct Parameters {
     chunk: f64,
     /// Chunks above this share of the window are skipped.
     skip_above: f64,
-    /// Bound of one reply; an output limit, so it does not scale.
+    /// Bound of one reply, in tokens.
     max_tokens: u64,
     /// Whose files the archives and memories are.
     #[serde(default)]

@@ -28,7 +28,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     summary: "Folds the oldest exchanges into a structured state, merged each time",
     uses_compactor: true,
     is_view: false,
-    scales: &[],
+    scales: &["max_tokens", "reserve"],
     build: |build| Ok(Box::new(Folder::new(build)?)),
 };
 

@@ -51,7 +51,7 @@ impl Strategy for Parameters {
     ) -> Result<Outcome, StrategyError> {
         let before = context.seen_count().saturating_sub(self.last);
         let also = if self.keep_pairs { orphans(context, before) } else { Vec::new() };
-        context.apply(Op::Hide { before, also })?;
+        context.apply(Op::Hide { before, except: Vec::new(), also })?;
         Ok(Outcome::default())
     }
 }

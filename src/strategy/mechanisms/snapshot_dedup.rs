@@ -200,7 +200,7 @@ impl Strategy for SnapshotDedup {
             // The seed resolves call ids among the messages of the window: a
             // result whose call is outside belongs to no tool and stays.
             let also = self.seen.superseded.iter().copied().filter(resolves).collect();
-            context.apply(Op::Hide { before: 0, also })?;
+            context.apply(Op::Hide { before: 0, except: Vec::new(), also })?;
         }
         Ok(Outcome::default())
     }

@@ -21,8 +21,9 @@ pub struct MechanismSpec {
     pub uses_compactor: bool,
     /// Whether what it hides is lifted when the stage is looked at again.
     pub is_view: bool,
-    /// Parameters that are numbers of tokens and scale with the window; those
-    /// of a table as `table.key`.
+    /// Parameters that are absolute numbers of tokens or characters: they are
+    /// written for the native window and scale with the run's. Those of a table
+    /// as `table.key`. Counts, shares and durations are not among them.
     pub scales: &'static [&'static str],
     /// Makes a mechanism for one cell; the error is a sentence without a place.
     pub build: fn(&Build<'_>) -> Result<Box<dyn Strategy>, String>,
@@ -42,10 +43,8 @@ impl PartialEq for MechanismSpec {
 
 /// What a mechanism is built from.
 pub struct Build<'a> {
-    /// Its parameters as written.
+    /// Its parameters in the numbers of the run's window.
     pub parameters: &'a Table,
-    /// Scale of token numbers: run window over native window.
-    pub scale: Scale,
     /// Assumed context limit.
     pub window: u64,
     /// Name of the preset.
@@ -89,7 +88,8 @@ pub(super) fn keyed<T: for<'de> Deserialize<'de>>(value: Value) -> Result<T, Str
     })
 }
 
-/// A factor for absolute token numbers.
+/// A factor for absolute numbers of tokens and characters: run window over
+/// native window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scale {
     window: u64,
@@ -100,13 +100,14 @@ impl Scale {
     /// No scaling.
     pub const ONE: Scale = Scale { window: 1, native: 1 };
 
-    /// Scales a number of tokens: rounded down, at least 1 (`semantics` 14).
-    pub fn tokens(self, tokens: u64) -> u64 {
-        if tokens == 0 {
+    /// Scales a number of tokens or characters: rounded down, at least 1; none
+    /// stays none (`semantics` 14).
+    pub fn number(self, number: u64) -> u64 {
+        if number == 0 {
             return 0;
         }
-        let scaled = u128::from(tokens) * u128::from(self.window) / u128::from(self.native);
-        (scaled as u64).max(1)
+        let scaled = u128::from(number) * u128::from(self.window) / u128::from(self.native);
+        u64::try_from(scaled).unwrap_or(u64::MAX).max(1)
     }
 }
 
@@ -143,10 +144,13 @@ impl Preset {
             let inner = tables.iter().try_fold(&mut parameters, |table: &mut Table, key| {
                 table.get_mut(*key).and_then(Value::as_table_mut)
             });
-            if let Some(number) = inner.and_then(|table| table.get_mut(*key))
-                && let Some(tokens) = number.as_integer()
+            let Some(table) = inner.filter(|table| !counts_lines(table)) else { continue };
+            // What is no such number is refused by the mechanism that reads it.
+            if let Some(value) = table.get_mut(*key)
+                && let Some(number) = value.as_integer().and_then(|n| u64::try_from(n).ok())
             {
-                *number = Value::Integer(scale.tokens(tokens.unsigned_abs()) as i64);
+                let scaled = i64::try_from(scale.number(number)).unwrap_or(i64::MAX);
+                *value = Value::Integer(scaled);
             }
         }
         parameters
@@ -167,8 +171,7 @@ impl Preset {
         let mut built = Vec::new();
         for (number, stage) in self.stages.iter().enumerate() {
             let build = Build {
-                parameters: &stage.parameters,
-                scale,
+                parameters: &self.effective(stage, window, scaled),
                 window,
                 preset: &self.name,
                 stage: number + 1,
@@ -185,16 +188,22 @@ impl Preset {
     }
 }
 
+/// Whether the numbers of a table are lines, which are counted like messages
+/// and do not scale.
+fn counts_lines(table: &Table) -> bool {
+    table.get("unit").and_then(Value::as_str) == Some("lines")
+}
+
 fn scale_when(when: &When, scale: Scale) -> When {
     match when {
         When::Above { of, share, and_over, at_most } => When::Above {
             of: *of,
             share: *share,
-            and_over: scale.tokens(*and_over),
-            at_most: at_most.map(|bound| scale.tokens(bound)),
+            and_over: scale.number(*and_over),
+            at_most: at_most.map(|bound| scale.number(bound)),
         },
-        When::AboveReserve { reserve } => When::AboveReserve { reserve: scale.tokens(*reserve) },
-        When::ToolTokens(tokens) => When::ToolTokens(scale.tokens(*tokens)),
+        When::AboveReserve { reserve } => When::AboveReserve { reserve: scale.number(*reserve) },
+        When::ToolTokens(tokens) => When::ToolTokens(scale.number(*tokens)),
         other => other.clone(),
     }
 }

@@ -28,8 +28,8 @@ use super::trigger::{At, Of, When};
 use crate::model::NULL;
 use crate::tokens::Estimator;
 
-/// Output limit that a preset without one is taken to reserve from its usable
-/// context at most (GenCode: `min(outputLimit, 32k)`).
+/// Most that a preset reserves of its window for output, in tokens of the
+/// preset's native window (GenCode: `min(outputLimit, 32k)`).
 const LARGEST_RESERVE: u64 = 32_000;
 
 /// What a preset lets itself use of the window (`semantics` 12).
@@ -39,7 +39,7 @@ pub enum Budget {
     Window,
     /// A share of it.
     Share(f64),
-    /// The window less min(output limit, 32,000).
+    /// The window less the output reserve ([`Preset::output_reserve`]).
     Usable,
 }
 
@@ -122,7 +122,7 @@ pub struct Preset {
     pub asked_from: AskedFrom,
     /// Window for which absolute numbers are meant; without one they do not scale.
     pub native_window: Option<u64>,
-    /// Output limit of the preset's model.
+    /// Output limit of the preset's model, in tokens of the native window.
     pub output_limit: u64,
     /// How it sizes its context.
     pub estimator: Estimator,
@@ -202,17 +202,23 @@ impl Preset {
         self.recovery.is_some_and(|spec| spec.recovery.by_meaning().is_some())
     }
 
-    /// Window less min(output limit, 32,000).
-    pub fn usable(&self, window: u64) -> u64 {
-        window.saturating_sub(self.output_limit.min(LARGEST_RESERVE))
+    /// Tokens of a window that are left to the response: min(output limit,
+    /// 32,000), scaled like every absolute number (`semantics` 12 and 14).
+    pub fn output_reserve(&self, window: u64, scaled: bool) -> u64 {
+        self.scale(window, scaled).number(self.output_limit.min(LARGEST_RESERVE))
     }
 
-    /// What the preset lets itself use.
-    pub fn budget_tokens(&self, window: u64) -> u64 {
+    /// Tokens of a window less its output reserve.
+    pub fn usable(&self, window: u64, scaled: bool) -> u64 {
+        window.saturating_sub(self.output_reserve(window, scaled))
+    }
+
+    /// What the preset lets itself use, in tokens.
+    pub fn budget_tokens(&self, window: u64, scaled: bool) -> u64 {
         match self.budget {
             Budget::Window => window,
             Budget::Share(share) => (window as f64 * share) as u64,
-            Budget::Usable => self.usable(window),
+            Budget::Usable => self.usable(window, scaled),
         }
     }
 }

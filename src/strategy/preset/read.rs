@@ -88,6 +88,11 @@ impl Preset {
         if wire.version != 1 {
             return Err(at("version", format!("version {} is not known; write 1", wire.version)));
         }
+        if wire.native_window == Some(0) {
+            let problem =
+                "a window has at least 1 token; leave it out if nothing scales".to_owned();
+            return Err(at("native_window", problem));
+        }
         let budget = budget(wire.budget.as_ref()).map_err(|problem| at("budget", problem))?;
         let recovery = (wire.recovery.as_deref().map(channel).transpose())
             .map_err(|problem| at("recovery", problem))?;

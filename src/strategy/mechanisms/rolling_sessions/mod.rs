@@ -27,7 +27,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     summary: "Closes the session with a summary of its own and goes on in a new one",
     uses_compactor: true,
     is_view: false,
-    scales: &["keep_recent"],
+    scales: &["keep_recent", "max_tokens"],
     build: |build| Ok(Box::new(RollingSessions { action: action(build)? })),
 };
 
@@ -39,7 +39,7 @@ enum Parameters {
         prompt: String,
         /// Newest tokens that stay verbatim.
         keep_recent: u64,
-        /// Bound of the reply; an output limit, so it does not scale.
+        /// Bound of the reply, in tokens.
         max_tokens: u64,
         /// Whether the user is told.
         #[serde(default = "yes")]
@@ -78,11 +78,9 @@ fn action(build: &Build<'_>) -> Result<Action, String> {
         _ => Ok(Writer::new(build.prompt(prompt, &["messages"])?, max_tokens)),
     };
     Ok(match build.read()? {
-        Parameters::Compact { prompt, keep_recent, max_tokens, notify } => Action::Compact {
-            writer: writer(&prompt, max_tokens)?,
-            keep_recent: build.scale.tokens(keep_recent),
-            notify,
-        },
+        Parameters::Compact { prompt, keep_recent, max_tokens, notify } => {
+            Action::Compact { writer: writer(&prompt, max_tokens)?, keep_recent, notify }
+        }
         Parameters::New {} => Action::New,
         Parameters::Summarise { prompt, max_tokens } => {
             Action::Summarise { writer: writer(&prompt, max_tokens)? }

@@ -38,7 +38,15 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     summary: "Folds all but a tail, and the user's newest words, into one summary",
     uses_compactor: true,
     is_view: false,
-    scales: &["keep_user_messages", "keep.tokens", "keep.at_least", "keep.at_most"],
+    scales: &[
+        "max_tokens",
+        "max_summary",
+        "keep_user_messages",
+        "keep.tokens",
+        "keep.at_least",
+        "keep.at_most",
+        "tool_text",
+    ],
     build: |build| Ok(Box::new(Summary::new(build)?)),
 };
 

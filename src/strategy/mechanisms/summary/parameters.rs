@@ -16,7 +16,7 @@ pub(super) struct Parameters {
     /// Of a second call, which sees the same messages and `{{draft}}`.
     pub check_prompt: Option<String>,
     pub request: Request,
-    /// Bound of a reply; an output limit, so it does not scale.
+    /// Bound of a reply, in tokens.
     pub max_tokens: u64,
     /// The newest messages, which stay.
     #[serde(default)]
@@ -34,7 +34,7 @@ pub(super) struct Parameters {
     pub tool_text: Option<usize>,
     #[serde(default)]
     pub merge: Merge,
-    /// Bound of a summary merged by sections, in tokens; it does not scale.
+    /// Bound of a summary merged by sections, in tokens.
     pub max_summary: Option<u64>,
     #[serde(default)]
     pub role: Speaker,
@@ -52,11 +52,10 @@ pub(super) struct Parameters {
 }
 
 impl Parameters {
-    /// Refuses what makes no sense together; numbers of tokens are scaled.
+    /// Refuses what makes no sense together.
     pub(super) fn read(build: &Build<'_>) -> Result<Self, String> {
-        let mut parameters: Parameters = build.read()?;
-        parameters.keep = parameters.keep.scaled(build.scale)?;
-        parameters.keep_user_messages = build.scale.tokens(parameters.keep_user_messages);
+        let parameters: Parameters = build.read()?;
+        parameters.keep.check()?;
         if parameters.max_tokens == 0 {
             return Err("`max_tokens` must be at least 1".to_owned());
         }

@@ -6,7 +6,6 @@ use super::super::folding::Cuts;
 use crate::model::{MessageIndex, Role};
 use crate::strategy::context::{Context, EntryId};
 use crate::strategy::host::Host;
-use crate::strategy::preset::Scale;
 
 /// The tail as written: one of the sizes, or nothing for no tail.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -61,8 +60,8 @@ enum From {
 }
 
 impl Tail {
-    /// What is wrong with it, or it in the numbers of a window.
-    pub(super) fn scaled(self, scale: Scale) -> Result<Self, String> {
+    /// Refuses what makes no sense together.
+    pub(super) fn check(self) -> Result<(), String> {
         let counts = [self.messages, self.responses, self.turns];
         let sizes = [self.tokens.is_some(), self.share.is_some(), self.to.is_some()];
         let sizes = sizes.into_iter().filter(|given| *given).count();
@@ -85,9 +84,7 @@ impl Tail {
         if self.from == From::UserTurn && sizes == 0 {
             return Err("keep: `from` belongs to `tokens`, `share` or `to`".to_owned());
         }
-        let tokens = |number: Option<u64>| number.map(|number| scale.tokens(number));
-        let (at_least, at_most) = (tokens(self.at_least), tokens(self.at_most));
-        Ok(Self { tokens: tokens(self.tokens), at_least, at_most, ..self })
+        Ok(())
     }
 
     /// The recorded message that the tail begins with; no call of the tail or

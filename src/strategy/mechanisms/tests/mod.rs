@@ -54,3 +54,34 @@ fn a_reserve_in_tokens_scales_with_the_window() {
     let stages = preset.build(50_000, false).unwrap();
     assert_eq!(stages[0].when, When::AboveReserve { reserve: 16_000 });
 }
+
+#[test]
+fn the_bound_of_a_reply_that_a_compactor_is_told_scales_with_the_window() {
+    use crate::strategy::testkit::{Rig, Scripted, Talk, words};
+    use std::sync::Arc;
+    let bound = |scaled: bool| {
+        let compactor = Scripted::failing_at([]);
+        let talk = (0..12).fold(Talk::new("S"), |talk, _| talk.user(&words(900)));
+        let seat = Arc::<Scripted>::clone(&compactor);
+        let rig = if scaled { Rig::scaled } else { Rig::new };
+        rig("continuation", &[], 10_000, talk, seat).finish();
+        compactor.tasks()[0].max_tokens()
+    };
+    // 1,500 tokens of 200,000 are 75 of 10,000.
+    assert_eq!((bound(true), bound(false)), (75, 1_500));
+}
+
+#[test]
+fn the_characters_of_an_output_that_stay_scale_with_the_window() {
+    use crate::strategy::testkit::{Rig, Scripted, Talk};
+    let output = "x".repeat(60);
+    let talk = Talk::new("S").user("u").calls(&[("c", "read", serde_json::json!({}))]);
+    let talk = talk.result("c", &output).assistant("done").user("so").assistant("ok");
+    let mask = "[[stage]]\nmechanism = \"mask\"\nat = \"request\"\nwhen = \"always\"\n\
+                keep_turns = 1\nmarker = \"…\"\n\
+                clip = { unit = \"characters\", head = 20, tail = 8 }";
+    // The window is half the native one, so 10 and 4 of 20 and 8 stay.
+    let mut rig = Rig::stages(mask, 500, talk, Scripted::failing_at([]));
+    rig.finish();
+    assert_eq!(rig.sent()[2].1, format!("{}\n…\n{}", "x".repeat(10), "x".repeat(4)));
+}

@@ -1,0 +1,142 @@
+//! `--window`: what it says, and what holds where it is not given.
+
+use std::collections::BTreeMap;
+
+use super::exit::Failure;
+use super::wire;
+use crate::dataset::Dataset;
+use crate::model::Transcript;
+use crate::pricing::Agents;
+use crate::replay::{NativeFrom, NativeWindow, WindowSpec};
+use crate::run::{Sample, Windows};
+
+/// The windows as typed, each once; none where none was.
+pub(super) fn typed(typed: &[String]) -> Result<Vec<WindowSpec>, Failure> {
+    let mut windows: Vec<WindowSpec> = Vec::new();
+    for text in typed {
+        let window = wire::window(text)?;
+        if !windows.iter().any(|known| known.label() == window.label()) {
+            windows.push(window);
+        }
+    }
+    Ok(windows)
+}
+
+/// The windows of a run: those asked for, else each data set's own.
+pub(super) fn of_run(typed: Vec<WindowSpec>, datasets: &[Dataset]) -> Windows {
+    if typed.is_empty() { Windows::by_default(datasets) } else { Windows::Same(typed) }
+}
+
+/// What the user should know of native windows: sessions whose prompts were
+/// larger than their model's limit is said to be.
+pub(super) fn warnings(windows: &Windows, samples: &[Sample], agents: &Agents) -> Vec<String> {
+    let found = native(windows, samples, agents);
+    let all = found.len();
+    let over = found.into_iter().filter_map(|(transcript, window)| match window.from {
+        NativeFrom::Exceeded { limit, largest } => {
+            Some((largest, limit, window.tokens, transcript))
+        }
+        _ => None,
+    });
+    let over: Vec<(u64, u64, u64, &Transcript)> = over.collect();
+    let Some((largest, limit, tokens, transcript)) = over.iter().max_by_key(|(n, ..)| *n) else {
+        return Vec::new();
+    };
+    vec![format!(
+        "{} of {all} sessions at the native window sent prompts over their model's limit in the \
+         price list (the largest is {largest} tokens, over a limit of {limit}, in {}): their \
+         native window is the next larger one that holds them, there {tokens} tokens",
+        over.len(),
+        transcript.id
+    )]
+}
+
+/// How large the native windows are: "200000 tokens in 12 sessions, …"; `None`
+/// where no session is replayed at one.
+pub(super) fn sizes(windows: &Windows, samples: &[Sample], agents: &Agents) -> Option<String> {
+    let mut sizes: BTreeMap<u64, usize> = BTreeMap::new();
+    for (_, window) in native(windows, samples, agents) {
+        *sizes.entry(window.tokens).or_default() += 1;
+    }
+    let session = |n: usize| if n == 1 { "session" } else { "sessions" };
+    let each = sizes.iter().map(|(tokens, n)| format!("{tokens} tokens in {n} {}", session(*n)));
+    let each: Vec<String> = each.collect();
+    (!each.is_empty()).then(|| each.join(", "))
+}
+
+/// The sessions that are replayed at their native window, with it.
+fn native<'a>(
+    windows: &Windows,
+    samples: &'a [Sample],
+    agents: &Agents,
+) -> Vec<(&'a Transcript, NativeWindow)> {
+    let at_native = |s: &&Sample| windows.of(&s.dataset).iter().any(WindowSpec::is_native);
+    let found = samples.iter().filter(at_native);
+    found.map(|s| (&s.transcript, NativeWindow::of(&s.transcript, agents))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::model::{Message, Role, Usage};
+    use crate::pricing::PriceList;
+
+    /// A session of a model with a limit of 200,000, and its only prompt.
+    fn sample(dataset: &str, id: &str, input: u64) -> Sample {
+        let message = Message {
+            id: "a".to_owned(),
+            role: Role::Assistant,
+            at: None,
+            blocks: Vec::new(),
+            usage: Some(Usage { input, ..Usage::default() }),
+            synthetic: false,
+            broadcast: false,
+        };
+        let transcript = Transcript {
+            id: id.to_owned(),
+            model: Some("claude-opus-4-5".to_owned()),
+            messages: vec![message],
+            ..Transcript::default()
+        };
+        Sample { dataset: dataset.to_owned(), transcript, probes: Vec::new() }
+    }
+
+    fn agents() -> Agents {
+        Agents::new(Arc::new(PriceList::bundled()), Vec::new())
+    }
+
+    #[test]
+    fn a_window_counts_once_and_in_the_order_typed() {
+        let text = |words: &[&str]| words.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>();
+        let found = typed(&text(&["200k", "Native", " 25%", "native", "200k"])).unwrap();
+        let labels: Vec<&str> = found.iter().map(WindowSpec::label).collect();
+        assert_eq!(labels, ["200k", "native", "25%"]);
+        assert!(typed(&text(&["naive"])).is_err());
+        assert_eq!(typed(&[]).unwrap(), []);
+    }
+
+    #[test]
+    fn prompts_over_the_listed_limit_are_told_with_the_largest() {
+        let samples = [
+            sample("d", "small", 90_000),
+            sample("d", "over", 250_000),
+            sample("d", "far-over", 300_000),
+        ];
+        let at = |typed: &str| Windows::Same(vec![typed.parse().unwrap()]);
+        let warned = warnings(&at("native"), &samples, &agents());
+        assert_eq!(
+            warned,
+            ["2 of 3 sessions at the native window sent prompts over their model's limit in the \
+              price list (the largest is 300000 tokens, over a limit of 200000, in far-over): \
+              their native window is the next larger one that holds them, there 1000000 tokens"]
+        );
+        assert_eq!(warnings(&at("native"), &samples[..1], &agents()), Vec::<String>::new());
+        assert_eq!(warnings(&at("200k"), &samples, &agents()), Vec::<String>::new());
+        let sizes = |typed| sizes(&at(typed), &samples, &agents());
+        let told = "200000 tokens in 1 session, 1000000 tokens in 2 sessions";
+        assert_eq!(sizes("native").as_deref(), Some(told));
+        assert_eq!(sizes("25%"), None);
+    }
+}

@@ -1,0 +1,263 @@
+//! The measures of cuts, by values worked out by hand.
+
+use super::measure;
+use super::testkit::{cell, facts, manifest};
+use crate::model::{
+    Cell, Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake, IdentifierClass, PresetRow,
+    RECORDED, ReferenceState, Report, Standing, TranscriptFacts,
+};
+
+/// A session of 60 requests; message k has 100 + k tokens.
+fn session(id: &str) -> TranscriptFacts {
+    facts(id).requests(&[1_000; 60]).build()
+}
+
+/// A fact that is used so many requests behind the cut, and was last said so
+/// many tokens before it.
+fn fact(behind: u32, newest_tokens: u64) -> FactAtStake {
+    FactAtStake {
+        request: 10 + behind - 1,
+        text: format!("src/{behind}-{newest_tokens}.rs"),
+        class: IdentifierClass::Path,
+        last_seen: 0,
+        newest_tokens,
+        refetch: None,
+        reread: false,
+    }
+}
+
+/// A cut before request 10 with 10,000 tokens before it, 2,000 of them the
+/// preamble, and 40 requests behind it.
+fn cut(transcript: &str, facts: Vec<FactAtStake>) -> Cut {
+    Cut {
+        dataset: "d".into(),
+        transcript: transcript.into(),
+        request: 10,
+        recorded: false,
+        requests: 40,
+        messages: 20,
+        tokens_before: 10_000,
+        preamble_tokens: 2_000,
+        facts,
+        rows: Vec::new(),
+    }
+}
+
+trait With {
+    fn with(self, strategy: &str, states: &str, tokens_after: u64) -> Self;
+    fn bill(self, bill: CutBill) -> Self;
+    fn at(self, request: u32) -> Self;
+}
+
+impl With for Cut {
+    /// A preset's exam: v verbatim, c carried, p partial, b bare, r recovered,
+    /// l lost.
+    fn with(mut self, strategy: &str, states: &str, tokens_after: u64) -> Self {
+        let state = |c| match c {
+            'v' => ReferenceState::Verbatim,
+            'c' => ReferenceState::Carried,
+            'p' => ReferenceState::Partial,
+            'b' => ReferenceState::Bare,
+            'r' => ReferenceState::Recovered,
+            _ => ReferenceState::Lost,
+        };
+        let exam = CutExam {
+            window: 8_000,
+            tokens_after,
+            compactions: 1,
+            states: states.chars().map(state).collect(),
+            refused: Vec::new(),
+            cpu_ms: 0.0,
+            blocking_ms: None,
+            latency_source: None,
+            bills: Vec::new(),
+            texts: Vec::new(),
+            snapshot: None,
+            probes: Vec::new(),
+        };
+        self.rows.push(CutRow {
+            strategy: strategy.into(),
+            replicate: 0,
+            depth: 1,
+            standing: Standing::Ranked,
+            outcome: CutOutcome::Done(Box::new(exam)),
+        });
+        self
+    }
+
+    fn bill(mut self, bill: CutBill) -> Self {
+        if let Some(CutRow { outcome: CutOutcome::Done(exam), .. }) = self.rows.last_mut() {
+            exam.bills.push(bill);
+        }
+        self
+    }
+
+    fn at(mut self, request: u32) -> Self {
+        for fact in &mut self.facts {
+            fact.request = fact.request - self.request + request;
+        }
+        self.request = request;
+        self
+    }
+}
+
+fn preset(id: &str, name: &str) -> Cell {
+    cell(id, name).sent(&[500; 60]).bill(RECORDED, "dear", &[(500, 0, 0); 60]).build()
+}
+
+fn run(sessions: &[&str], presets: &[&str], cuts: Vec<Cut>) -> Report {
+    let mut made = manifest(&["25%"]);
+    (made.cuts, made.depths) = ("5".into(), vec![1]);
+    let cells = sessions.iter().flat_map(|id| presets.iter().map(|name| preset(id, name)));
+    let facts = sessions.iter().map(|id| session(id)).collect();
+    measure(made, "d".into(), facts, cells.collect(), cuts)
+}
+
+fn row<'a>(report: &'a Report, name: &str) -> &'a PresetRow {
+    report.rows.iter().find(|row| row.dataset == "ALL" && row.strategy == name).unwrap()
+}
+
+#[track_caller]
+fn close(row: &PresetRow, id: &str, expected: f64) {
+    let found = row.number(id);
+    let near = found.is_some_and(|x| (x - expected).abs() < 1e-9);
+    assert!(near, "{id}: {:?}, expected {expected}", row.values.get(id));
+}
+
+#[test]
+fn states_are_counted_as_their_shares() {
+    let facts: Vec<FactAtStake> =
+        [(1, 500), (2, 900), (6, 1_500), (7, 5_000), (21, 6_000), (40, 7_000)]
+            .map(|(behind, tokens)| fact(behind, tokens))
+            .to_vec();
+    let cuts = vec![cut("s", facts).with("a", "vcbplr", 3_000).with("null:a", "vlllll", 2_500)];
+    let report = run(&["s"], &["a", "null:a"], cuts);
+    let a = row(&report, "a");
+    close(a, "cuts", 1.0);
+    close(a, "facts_at_stake", 6.0);
+    close(a, "sessions_at_stake", 1.0);
+    close(a, "largest_share", 1.0);
+    close(a, "kept_at_cut", 2.0 / 6.0);
+    close(a, "kept_at_cut_first", 2.0 / 6.0);
+    close(a, "exposed_share", 5.0 / 6.0);
+    close(a, "carried_share", 1.0 / 5.0);
+    close(a, "bare_at_cut", 1.0 / 6.0);
+    close(a, "recovered_at_cut", 1.0 / 6.0);
+    // One of six more than without the text.
+    close(a, "added_at_cut", 1.0 / 6.0);
+    // 3,000 less the preamble are 1,000: two facts stand in the newest so many.
+    close(a, "gain_at_cut", 0.0);
+    close(a, "tokens_at_cut", 0.3);
+    close(a, "kept_per_1k", 2.0 / 3.0);
+    // The third fact is used at the sixth request.
+    close(a, "first_miss", 6.0);
+    // Neither bare nor partial nor recovered is lost.
+    close(a, "irrecoverable_at_cut", 1.0 / 6.0);
+    close(a, "kept_at_cut_1_5", 1.0);
+    close(a, "kept_at_cut_6_20", 0.0);
+    close(a, "kept_at_cut_21_40", 0.0);
+    assert_eq!(report.primary, "kept_at_cut");
+    assert_eq!(a.rank, Some(1));
+}
+
+#[test]
+fn small_sessions_count_for_what_they_hold() {
+    // 40, 10 and 2 + 1 facts, of which 20, 9 and 3 are kept. The last two
+    // sessions pool to one cluster of 3 facts. Weights 30, 10 and 3:
+    // (30 · 0.5 + 10 · 0.9 + 3 · 1.0) / 43.
+    let many = |n: usize| (0..n).map(|k| fact(1, 100 + k as u64)).collect::<Vec<_>>();
+    let states = |kept: usize, n: usize| "v".repeat(kept) + &"l".repeat(n - kept);
+    let cuts = vec![
+        cut("s", many(20)).with("a", &states(15, 20), 3_000),
+        cut("s", many(20)).at(15).with("a", &states(5, 20), 3_000),
+        cut("t", many(10)).with("a", &states(9, 10), 3_000),
+        cut("u", many(2)).with("a", "vv", 3_000),
+        cut("w", many(1)).with("a", "v", 3_000),
+        cut("x", Vec::new()).with("a", "", 3_000),
+    ];
+    let report = run(&["s", "t", "u", "w", "x"], &["a"], cuts);
+    let a = row(&report, "a");
+    close(a, "kept_at_cut", 27.0 / 43.0);
+    close(a, "n_clusters", 3.0);
+    close(a, "largest_share", 30.0 / 43.0);
+    close(a, "sessions_at_stake", 4.0);
+    close(a, "cuts", 6.0);
+}
+
+#[test]
+fn the_median_of_first_misses_reckons_with_cuts_without_one() {
+    // Misses at requests 3 and 10, and two cuts without any in 40 requests:
+    // half are missed by request 10.
+    let one = |behind| vec![fact(behind, 100)];
+    let cuts = vec![
+        cut("s", one(3)).with("a", "l", 3_000),
+        cut("s", one(10)).at(12).with("a", "l", 3_000),
+        cut("s", one(5)).at(14).with("a", "v", 3_000),
+        cut("s", one(5)).at(16).with("a", "c", 3_000),
+    ];
+    let report = run(&["s"], &["a"], cuts);
+    close(row(&report, "a"), "first_miss", 10.0);
+}
+
+#[test]
+fn dollars_of_a_cut_are_means_and_how_soon_it_pays_is_a_median() {
+    let bill = |with, pays_after| CutBill {
+        billed_as: RECORDED.into(),
+        compactions_usd: Some(0.5),
+        with_usd: Some(with),
+        without_usd: Some(3.0),
+        pays_after,
+        saved_per_request_usd: Some(0.1),
+    };
+    let cuts = vec![
+        cut("s", vec![fact(1, 100)]).with("a", "l", 3_000).bill(bill(1.0, Some(7))),
+        cut("s", vec![fact(1, 100)]).at(12).with("a", "l", 3_000).bill(bill(3.5, None)),
+    ];
+    let report = run(&["s"], &["a"], cuts);
+    let a = row(&report, "a");
+    // 0.5 + 1.0 − 3.0 and 0.5 + 3.5 − 3.0.
+    close(a, "cut_cost_usd", -0.25);
+    close(a, "pays_after", 7.0);
+}
+
+#[test]
+fn nothing_is_ranked_where_nothing_was_at_stake() {
+    let cuts = vec![cut("s", vec![fact(1, 100)]).with("a", "v", 9_000).with("b", "c", 3_000)];
+    let report = run(&["s"], &["a", "b"], cuts);
+    let (a, b) = (row(&report, "a"), row(&report, "b"));
+    assert_eq!((a.rank, b.rank), (None, Some(1)));
+    assert!(a.risked_nothing("kept_at_cut"));
+    let cuts = vec![cut("s", vec![fact(1, 100)]).with("a", "v", 9_000)];
+    let report = run(&["s"], &["a"], cuts);
+    let said = &report.verdict.as_ref().unwrap().0;
+    assert!(said.contains("Nothing was at stake"), "{said}");
+}
+
+#[test]
+fn a_preset_that_failed_at_a_cut_is_not_ranked_and_says_so() {
+    let mut cuts = vec![cut("s", vec![fact(1, 100)]).with("a", "l", 3_000)];
+    cuts[0].rows[0].outcome = CutOutcome::Failed { error: "the compactor is away".into() };
+    let report = run(&["s"], &["a"], cuts);
+    let a = row(&report, "a");
+    assert_eq!(a.rank, None);
+    assert!(a.failed[0].contains("cut at request 10") && a.failed[0].contains("is away"));
+}
+
+#[test]
+fn texts_that_add_nothing_over_empty_ones_are_told_in_the_verdict() {
+    let cuts = |own: &str| {
+        let facts = vec![fact(1, 100), fact(2, 200)];
+        vec![cut("s", facts).with("a", own, 3_000).with("null:a", "vl", 2_500)]
+    };
+    let told = |report: &Report| report.verdict.as_ref().unwrap().0.clone();
+    let same = told(&run(&["s"], &["a", "null:a"], cuts("vl")));
+    assert!(same.contains("not known to keep more than an empty text"), "{same}");
+    let more = told(&run(&["s"], &["a", "null:a"], cuts("vc")));
+    assert!(!more.contains("empty text"), "{more}");
+}
+
+#[test]
+fn a_run_without_cuts_is_ranked_by_references() {
+    let report = run(&["s"], &["a"], Vec::new());
+    assert_eq!(report.primary, "reference_recall");
+}

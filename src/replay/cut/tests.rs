@@ -1,0 +1,280 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::*;
+use crate::model::{Block, CellKey, Message, RecordedCompaction, Role, Transcript};
+use crate::pricing::{Agents, PriceList};
+use crate::probes::Cuts;
+use crate::replay::Subject;
+use crate::seats::compactor::Null;
+use crate::strategy::{CallUsage, CompactorError, Produced, Reply, Task, builtin};
+use crate::tokens::Counter;
+
+/// Words that no identifier is made of, about so many tokens.
+fn padding(tokens: usize) -> String {
+    "lorem ipsum dolor sit amet ".repeat(tokens / 6 + 1)
+}
+
+fn message(n: usize, role: Role, blocks: Vec<Block>) -> Message {
+    let id = format!("m{n}");
+    Message { id, role, at: None, blocks, usage: None, synthetic: false, broadcast: false }
+}
+
+fn text(text: String) -> Vec<Block> {
+    vec![Block::Text { text }]
+}
+
+/// What stands in result k alone.
+fn named(k: usize) -> String {
+    let letters =
+        format!("{}{}", char::from(b'a' + (k / 26) as u8), char::from(b'a' + (k % 26) as u8));
+    format!("look into src/module_{k}/part_{k}.rs for zeb{letters}ra and quag{letters}ga")
+}
+
+/// Answers every task with the same text.
+struct Says(String);
+
+#[async_trait::async_trait]
+impl Compactor for Says {
+    async fn run(&self, _: &Task) -> Result<Reply, CompactorError> {
+        let usage = CallUsage { input: 1_000, output: 100 };
+        let produced = Produced::Continuation(self.0.clone());
+        Ok(Reply { produced, usage, latency_ms: None, recorded: false })
+    }
+
+    fn name(&self) -> &str {
+        "says"
+    }
+}
+
+/// A task, and then `requests` calls of a tool with their results of some 1,000
+/// tokens: result k names `src/module_k/part_k.rs`, and from request 12 on each
+/// call reads what the result 10 requests before it named.
+fn session(requests: usize) -> Transcript {
+    reading_back(requests, 10)
+}
+
+/// The same with so many requests between a result and the call that reads what
+/// it named.
+fn reading_back(requests: usize, back: usize) -> Transcript {
+    let mut messages = vec![message(0, Role::User, text("Please mend the build.".to_owned()))];
+    let file = |k: usize| format!("src/module_{k}/part_{k}.rs");
+    for k in 0..requests {
+        let path = if k >= back + 2 { file(k - back) } else { "notes".to_owned() };
+        let call = Block::ToolCall {
+            id: format!("c{k}"),
+            name: "Read".to_owned(),
+            arguments: json!({"path": path}),
+        };
+        let said = Block::Text { text: format!("Step {k}.") };
+        messages.push(message(messages.len(), Role::Assistant, vec![said, call]));
+        let result = Block::ToolResult {
+            call: format!("c{k}"),
+            text: format!("{} {}", padding(1_000), named(k)),
+            images: 0,
+            is_error: false,
+        };
+        messages.push(message(messages.len(), Role::Tool, vec![result]));
+    }
+    Transcript { id: "s".to_owned(), messages, ..Transcript::default() }
+}
+
+fn subject(transcript: Transcript, cuts: Cuts) -> Subject {
+    Subject::with_cuts("d", transcript, Arc::new(Counter::default()), (cuts, &[1, 3]))
+}
+
+fn plan(name: &str) -> Plan {
+    let agents = Agents::new(Arc::new(PriceList::bundled()), vec!["claude-sonnet-5-5".into()]);
+    Plan {
+        key: CellKey {
+            dataset: "d".into(),
+            transcript: "s".into(),
+            strategy: name.into(),
+            window: "native".into(),
+            replicate: 0,
+        },
+        preset: Arc::new(builtin(name, &[]).unwrap().unwrap()),
+        window: 0,
+        scaled: true,
+        seed: 1,
+        offline: true,
+        agents: agents.of(None).into(),
+        compactor: None,
+    }
+}
+
+fn part(subject: &Subject, at: usize) -> Part {
+    let (place, facts) = &subject.cuts[at];
+    Part::new(subject, place, facts, &[])
+}
+
+async fn exam(subject: &Subject, at: usize, name: &str, depth: u32) -> CutExam {
+    let part = part(subject, at);
+    let without = examine(&part, &plan("full"), 1, &Null, None).await.unwrap().baseline;
+    examine(&part, &plan(name), depth, &Null, Some(&without)).await.unwrap().exam
+}
+
+fn count(exam: &CutExam, state: ReferenceState) -> usize {
+    exam.states.iter().filter(|own| **own == state).count()
+}
+
+#[tokio::test]
+async fn what_is_used_from_before_the_cut_and_not_said_since_is_at_stake() {
+    // Cut before request 20: requests 20 to 29 read the files of results 10 to
+    // 19, which stand before it; request 30 reads that of result 20, behind it.
+    let subject = subject(session(40), Cuts::Spread(1));
+    let (place, facts) = &subject.cuts[0];
+    assert_eq!((place.request, place.requests), (20, 20));
+    let asked: Vec<(u32, &str)> = facts.iter().map(|f| (f.request, f.text.as_str())).collect();
+    let due: Vec<(u32, String)> =
+        (20..30).map(|r| (r, format!("src/module_{0}/part_{0}.rs", r - 10))).collect();
+    let due: Vec<(u32, &str)> = due.iter().map(|(r, text)| (*r, text.as_str())).collect();
+    assert_eq!(asked, due);
+    // The result of request 10 is message 22; 18 messages stand behind it.
+    assert_eq!(facts[0].last_seen, 22);
+}
+
+#[tokio::test]
+async fn full_keeps_everything_and_empty_nothing_at_every_depth() {
+    let subject = subject(session(40), Cuts::Spread(3));
+    for at in 0..subject.cuts.len() {
+        for depth in [1, 3] {
+            let full = exam(&subject, at, "full", depth).await;
+            assert_eq!(count(&full, ReferenceState::Verbatim), full.states.len());
+            let empty = exam(&subject, at, "empty", depth).await;
+            assert_eq!(count(&empty, ReferenceState::Lost), empty.states.len());
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_window_of_a_first_compaction_is_the_largest_at_which_the_trigger_fires() {
+    let subject = subject(session(40), Cuts::Spread(1));
+    let cut = part(&subject, 0).cut(&subject.cuts[0].0, &subject.cuts[0].1);
+    let window = |name| exam(&subject, 0, name, 1);
+    // 85 % of the window; 33,000 of 200,000 below it; half of 200,000.
+    let tokens = cut.tokens_before as f64;
+    for (name, share) in [
+        ("fifo", 0.85),
+        ("claude-code", 1.0 - 33_000.0 / 200_000.0),
+        ("anthropic-context-editing", 0.5),
+    ] {
+        let window = window(name).await.window as f64;
+        assert!((window - tokens / share).abs() <= 3.0, "{name}: {window}, {tokens}");
+    }
+    // A view has no trigger: the window is as large as the context.
+    assert_eq!(window("sliding-window").await.window, cut.tokens_before);
+}
+
+#[tokio::test]
+async fn a_greater_depth_replays_the_material_at_a_part_of_its_tokens() {
+    let subject = subject(session(40), Cuts::Spread(1));
+    let part = part(&subject, 0);
+    let sizes = &part.subject.recording.sizes;
+    let material: u64 = sizes.messages[..part.material as usize].iter().map(|w| w.tokens).sum();
+    let exam = exam(&subject, 0, "sliding-window", 3).await;
+    assert_eq!(exam.window, sizes.preamble_tokens() + sizes.largest_output() + material / 3);
+}
+
+#[tokio::test]
+async fn a_sliding_window_keeps_what_its_last_messages_hold() {
+    // At request 20 + i the last twenty messages begin with call 10 + i, whose
+    // result names what is asked for: it is just there.
+    let subject = subject(session(40), Cuts::Spread(1));
+    let exam = exam(&subject, 0, "sliding-window", 1).await;
+    let kept = exam.states.iter().filter(|state| state.is_kept()).count();
+    assert_eq!((kept, exam.states.len()), (10, 10), "{:?}", exam.states);
+}
+
+#[tokio::test]
+async fn a_summary_that_names_a_fact_with_its_words_carries_it_and_its_null_does_not() {
+    let subject = subject(session(40), Cuts::Spread(1));
+    let part = part(&subject, 0);
+    let summary = (10..20).map(|k| format!("{}. ", named(k))).collect::<String>();
+    let own = examine(&part, &plan("claude-code"), 1, &Says(summary), None).await.unwrap().exam;
+    assert_eq!(count(&own, ReferenceState::Carried), 10, "{:?}", own.states);
+    let null = examine(&part, &plan("claude-code"), 1, &Null, None).await.unwrap().exam;
+    assert_eq!(count(&null, ReferenceState::Lost), 10, "{:?}", null.states);
+    let bare = (10..20).map(|k| format!("src/module_{k}/part_{k}.rs ")).collect::<String>();
+    let listed = examine(&part, &plan("claude-code"), 1, &Says(bare), None).await.unwrap().exam;
+    assert_eq!(count(&listed, ReferenceState::Bare), 10, "{:?}", listed.states);
+}
+
+#[tokio::test]
+async fn requests_over_the_window_keep_nothing_at_a_greater_depth() {
+    // None of the seven tools of a game is called: nothing is deduplicated.
+    let subject = subject(session(40), Cuts::Spread(1));
+    let first = exam(&subject, 0, "snapshot-dedup-zoea", 1).await;
+    assert_eq!((count(&first, ReferenceState::Verbatim), first.refused.len()), (10, 0));
+    let deep = exam(&subject, 0, "snapshot-dedup-zoea", 3).await;
+    assert_eq!((count(&deep, ReferenceState::Lost), deep.refused.len()), (10, 10));
+}
+
+#[tokio::test]
+async fn what_is_lost_and_searched_for_by_the_words_beside_it_is_recovered() {
+    // Each call reads what the result 15 requests before it named: the last
+    // twenty messages hold the ten newest results.
+    let subject = subject(reading_back(40, 15), Cuts::Spread(1));
+    let plain = exam(&subject, 0, "sliding-window", 1).await;
+    assert_eq!(count(&plain, ReferenceState::Lost), 15, "{:?}", plain.states);
+    let searching = exam(&subject, 0, "sliding-window-search", 1).await;
+    assert_eq!(count(&searching, ReferenceState::Recovered), 15, "{:?}", searching.states);
+}
+
+#[tokio::test]
+async fn a_cut_costs_what_its_requests_cost_with_and_without() {
+    let subject = subject(session(40), Cuts::Spread(1));
+    let full = exam(&subject, 0, "full", 1).await;
+    let bill = &full.bills[0];
+    assert_eq!(bill.with_usd, bill.without_usd);
+    assert_eq!((bill.compactions_usd, bill.pays_after), (Some(0.0), None));
+    let window = exam(&subject, 0, "claude-code", 1).await;
+    let bill = &window.bills[0];
+    assert_eq!(bill.without_usd, full.bills[0].with_usd);
+    assert!(bill.with_usd < bill.without_usd);
+    assert!(bill.compactions_usd > Some(0.0));
+}
+
+#[tokio::test]
+async fn a_recorded_compaction_is_looked_at_with_what_stood_before_it() {
+    let mut transcript = session(40);
+    // Behind request 20 the vendor folded everything into a summary that names
+    // one of the files.
+    transcript.compactions = vec![RecordedCompaction {
+        after: 41,
+        kept_from: 41,
+        summary: Some(named(12)),
+        ..RecordedCompaction::default()
+    }];
+    let subject = subject(transcript, Cuts::Recorded);
+    assert_eq!(subject.cuts.len(), 1);
+    let place = &subject.cuts[0].0;
+    assert_eq!((place.request, place.from, place.material.len()), (20, 41, 41));
+    let recorded = exam(&subject, 0, "recorded", 1).await;
+    assert_eq!(count(&recorded, ReferenceState::Carried), 1, "{:?}", recorded.states);
+    let full = exam(&subject, 0, "full", 1).await;
+    assert_eq!(count(&full, ReferenceState::Verbatim), 10);
+}
+
+#[tokio::test]
+async fn a_snapshot_is_told_in_the_transcripts_own_numbers() {
+    let mut transcript = session(40);
+    transcript.compactions = vec![RecordedCompaction {
+        after: 21,
+        kept_from: 15,
+        summary: Some("so far".to_owned()),
+        ..RecordedCompaction::default()
+    }];
+    let subject = subject(transcript, Cuts::Spread(1));
+    let part = part(&subject, 0);
+    let (place, _) = &subject.cuts[0];
+    // Message 15 is a call, kept with its result.
+    assert_eq!(place.material[0].message, 15);
+    let parts = vec![crate::model::Part::Messages { from: 0, to: 3 }];
+    let snapshot = Snapshot { request: 0, tokens: 9, overflow: false, compactions: 0, parts };
+    let whole = part.whole(snapshot, &mut BTreeMap::new());
+    assert_eq!(whole.parts, [crate::model::Part::Messages { from: 15, to: 18 }]);
+    assert_eq!(whole.request, place.request);
+}

@@ -1,0 +1,212 @@
+//! The context limit that a recorded agent worked under.
+
+use crate::model::{RecordedTrigger, Transcript};
+use crate::pricing::Agents;
+
+/// Limit where the recorded model or its limit is not known, in tokens: that of
+/// Claude models but for the variants with 1m (Anthropic, "Context windows").
+pub const UNKNOWN_LIMIT: u64 = 200_000;
+
+/// What a model is sold with beyond the limit of the list, in tokens: 1m is a
+/// variant of models with 200k (Anthropic, "Context windows").
+const LARGER: [u64; 2] = [UNKNOWN_LIMIT, 1_000_000];
+
+/// Limits that agents compact under, in tokens: those of Claude (200k, 1m) and of
+/// GPT-5 (272k of input, 400k with the output; OpenAI, "Models").
+const COMMON: [u64; 4] = [UNKNOWN_LIMIT, 272_000, 400_000, 1_000_000];
+
+/// Largest figure that is taken for the size of a prompt, in tokens: the longest
+/// context window sold (Llama 4 Scout, 2025-04-05).
+const MOST_TOKENS: u64 = 10_000_000;
+
+/// The native window of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NativeWindow {
+    /// The context limit in tokens.
+    pub tokens: u64,
+    /// Why it is that.
+    pub from: NativeFrom,
+}
+
+/// What a native window was taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NativeFrom {
+    /// The limit of the recorded model in the price list.
+    Listed,
+    /// Neither the model nor its limit is known: [`UNKNOWN_LIMIT`].
+    Unknown,
+    /// The agent compacted by itself long before that limit.
+    Compacted,
+    /// The session's prompts were larger than that limit.
+    Exceeded {
+        /// That limit, in tokens.
+        limit: u64,
+        /// Largest prompt that the recording reports, in tokens.
+        largest: u64,
+    },
+}
+
+impl NativeWindow {
+    /// The native window of a session, from its model's limit in the price list
+    /// of `agents` and from the sizes that the recording reports.
+    ///
+    /// - Prompts over the limit: the next of 200k and 1m that holds them, and
+    ///   beyond that the next whole million.
+    /// - An agent that compacts by itself does so at its own limit, which may be
+    ///   below its model's: the smallest of 200k, 272k, 400k, 1m and the model's
+    ///   limit that holds every prompt.
+    /// - Else the model's limit, or [`UNKNOWN_LIMIT`].
+    pub fn of(transcript: &Transcript, agents: &Agents) -> Self {
+        let named = transcript.model.as_deref().map(|name| agents.named(name));
+        let listed = named.and_then(|agent| agent.prices?.max_input_tokens).filter(|n| *n > 0);
+        let limit = listed.unwrap_or(UNKNOWN_LIMIT);
+        let largest = largest_prompt(transcript);
+        if largest > limit {
+            let larger = LARGER.into_iter().find(|window| *window >= largest);
+            let tokens = larger.unwrap_or_else(|| largest.next_multiple_of(1_000_000));
+            return Self { tokens, from: NativeFrom::Exceeded { limit, largest } };
+        }
+        let holding = COMMON.into_iter().find(|window| *window >= largest);
+        match holding.filter(|window| *window < limit) {
+            Some(tokens) if compacts_by_itself(transcript) => {
+                Self { tokens, from: NativeFrom::Compacted }
+            }
+            _ if listed.is_none() => Self { tokens: limit, from: NativeFrom::Unknown },
+            _ => Self { tokens: limit, from: NativeFrom::Listed },
+        }
+    }
+}
+
+/// Largest prompt that the recording reports, of a request or just before a
+/// compaction; 0 where it reports none.
+fn largest_prompt(transcript: &Transcript) -> u64 {
+    let requests = transcript.messages.iter().filter_map(|message| message.usage);
+    let requests = requests.map(|usage| usage.prompt());
+    let before = transcript.compactions.iter().filter_map(|c| c.tokens_before);
+    // A log may claim anything.
+    requests.chain(before).filter(|tokens| *tokens <= MOST_TOKENS).max().unwrap_or(0)
+}
+
+/// Whether the agent compacted without being asked, and said at which size.
+fn compacts_by_itself(transcript: &Transcript) -> bool {
+    let told = |tokens: Option<u64>| tokens.is_some_and(|tokens| tokens <= MOST_TOKENS);
+    let mut compactions = transcript.compactions.iter();
+    compactions.any(|c| c.trigger == RecordedTrigger::Auto && told(c.tokens_before))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::model::{Message, RecordedCompaction, Role, Usage};
+    use crate::pricing::PriceList;
+
+    /// A session of a model with prompts and compactions of these sizes.
+    fn session(
+        model: Option<&str>,
+        prompts: &[u64],
+        compactions: &[(RecordedTrigger, Option<u64>)],
+    ) -> NativeWindow {
+        let message = |input: &u64| Message {
+            id: String::new(),
+            role: Role::Assistant,
+            at: None,
+            blocks: Vec::new(),
+            usage: Some(Usage { input: 1_000, cache_read: input - 1_000, ..Usage::default() }),
+            synthetic: false,
+            broadcast: false,
+        };
+        let compaction = |(trigger, tokens_before): &(RecordedTrigger, Option<u64>)| {
+            let (trigger, tokens_before) = (*trigger, *tokens_before);
+            RecordedCompaction { trigger, tokens_before, ..RecordedCompaction::default() }
+        };
+        let transcript = Transcript {
+            model: model.map(str::to_owned),
+            messages: prompts.iter().map(message).collect(),
+            compactions: compactions.iter().map(compaction).collect(),
+            ..Transcript::default()
+        };
+        let list = r#"{
+            "small": {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6, "max_input_tokens": 128000},
+            "usual": {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6, "max_input_tokens": 200000},
+            "large": {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6, "max_input_tokens": 1000000},
+            "unlimited": {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6}
+        }"#;
+        let list = Arc::new(PriceList::parse("test", list).unwrap());
+        // Whoever pays, the window is that of the recorded model.
+        NativeWindow::of(&transcript, &Agents::new(list, vec!["small".to_owned()]))
+    }
+
+    const AUTO: RecordedTrigger = RecordedTrigger::Auto;
+
+    #[test]
+    fn it_is_the_limit_of_the_recorded_model_in_the_price_list() {
+        let listed = |tokens| NativeWindow { tokens, from: NativeFrom::Listed };
+        assert_eq!(session(Some("small"), &[50_000], &[]), listed(128_000));
+        assert_eq!(session(Some("large"), &[50_000], &[]), listed(1_000_000));
+        assert_eq!(session(Some("provider/large"), &[], &[]), listed(1_000_000));
+        // At the limit is not over it.
+        assert_eq!(session(Some("usual"), &[200_000], &[]), listed(200_000));
+    }
+
+    #[test]
+    fn without_a_known_limit_it_is_200k() {
+        let unknown = NativeWindow { tokens: 200_000, from: NativeFrom::Unknown };
+        for model in [None, Some("claude-of-somebody"), Some("unlimited")] {
+            assert_eq!(session(model, &[50_000], &[]), unknown, "{model:?}");
+        }
+        assert_eq!(session(None, &[50_000], &[(AUTO, Some(50_000))]), unknown);
+    }
+
+    #[test]
+    fn prompts_over_the_limit_take_the_next_window_that_holds_them() {
+        let over = |model, prompts: &[u64]| {
+            let found = session(model, prompts, &[]);
+            assert!(matches!(found.from, NativeFrom::Exceeded { .. }), "{found:?}");
+            found.tokens
+        };
+        assert_eq!(over(Some("small"), &[150_000, 20_000]), 200_000);
+        assert_eq!(over(Some("usual"), &[200_001]), 1_000_000);
+        assert_eq!(over(None, &[300_000]), 1_000_000);
+        assert_eq!(over(Some("large"), &[1_200_000]), 2_000_000);
+        let told = session(Some("usual"), &[300_000], &[]).from;
+        assert_eq!(told, NativeFrom::Exceeded { limit: 200_000, largest: 300_000 });
+        // The prompt before a compaction is one of the session's, whoever asked for it.
+        let before = [(RecordedTrigger::Manual, Some(250_000)), (AUTO, Some(160_000))];
+        assert_eq!(session(Some("usual"), &[9_000], &before).tokens, 1_000_000);
+    }
+
+    #[test]
+    fn an_agent_that_compacts_early_has_the_smallest_common_window_that_holds_its_prompts() {
+        let auto =
+            |model, prompts: &[u64], before| session(model, prompts, &[(AUTO, Some(before))]);
+        let compacted = |tokens| NativeWindow { tokens, from: NativeFrom::Compacted };
+        assert_eq!(auto(Some("large"), &[158_000], 160_000), compacted(200_000));
+        assert_eq!(auto(Some("large"), &[210_000], 160_000), compacted(272_000));
+        assert_eq!(auto(Some("large"), &[210_000], 272_001), compacted(400_000));
+        let listed = |tokens| NativeWindow { tokens, from: NativeFrom::Listed };
+        assert_eq!(auto(Some("large"), &[9_000], 400_001), listed(1_000_000));
+        // The model's own limit is the smallest.
+        assert_eq!(auto(Some("small"), &[90_000], 100_000), listed(128_000));
+        assert_eq!(auto(Some("usual"), &[90_000], 100_000), listed(200_000));
+    }
+
+    #[test]
+    fn compactions_that_were_asked_for_or_have_no_size_say_nothing_of_the_window() {
+        let listed = NativeWindow { tokens: 1_000_000, from: NativeFrom::Listed };
+        for compaction in [
+            (RecordedTrigger::Manual, Some(160_000)),
+            (RecordedTrigger::Unknown, Some(160_000)),
+            (AUTO, None),
+        ] {
+            assert_eq!(session(Some("large"), &[9_000], &[compaction]), listed, "{compaction:?}");
+        }
+    }
+
+    #[test]
+    fn absurd_sizes_are_not_believed() {
+        let listed = NativeWindow { tokens: 1_000_000, from: NativeFrom::Listed };
+        assert_eq!(session(Some("large"), &[u64::MAX, 9_000], &[(AUTO, Some(u64::MAX))]), listed);
+    }
+}
