@@ -57,7 +57,7 @@ fn two_runs_are_compared_transcript_by_transcript() {
         let row = rows.iter().find(|row| row["strategy"].contains("mine")).unwrap();
         row[column].parse().unwrap()
     };
-    for id in ["continuity", "recall", "tokens_sent", "cost_usd"] {
+    for id in ["continuity", "recall", "tokens_sent", "cost_usd", "kept_at_cut", "tokens_at_cut"] {
         let (a, b) = (measure(id)["a"].as_f64().unwrap(), measure(id)["b"].as_f64().unwrap());
         let close = |x: f64, y: f64| (x - y).abs() <= 1e-5 * y.abs().max(1.0);
         assert!(close(a, summary("a", id)) && close(b, summary("b", id)), "{id}: {a} {b}");
@@ -126,4 +126,14 @@ fn runs_that_are_about_something_else_are_refused_by_name() {
     bench(&session(), "billed", &["--agent-model", "claude-opus-4-6"]);
     let ran = desk.good(&["compare", "a", "billed"]);
     assert!(ran.out.contains("money is left out") && !ran.out.contains("cost_usd"), "{}", ran.out);
+    bench(&session(), "cut", &["--cuts", "2", "--depth", "1"]);
+    let ran = desk.good(&["compare", "a", "cut", "--format", "json"]);
+    let json: Json = serde_json::from_str(&ran.out).unwrap();
+    let told = "The cuts differ, `--cuts 5 --depth 1,3` in A and `--cuts 2 --depth 1` in B: what \
+                is measured at them is left out";
+    assert_eq!(json["notes"], serde_json::json!([told]));
+    let measures = json["rows"][0]["measures"].as_array().unwrap();
+    let compared = |id: &str| measures.iter().any(|measure| measure["measure"] == id);
+    assert!(compared("tokens_sent") && compared("cost_usd"), "{}", ran.out);
+    assert!(!compared("kept_at_cut") && !compared("cut_cost_usd"), "{}", ran.out);
 }

@@ -65,6 +65,9 @@ fn a_stand_in_is_gated_by_its_size_and_not_by_its_quality() {
     let ran = bench(&desk, &rules);
     assert_eq!(ran.code, 3, "{ran:?}");
     assert!(ran.out.contains("offline stand-in"), "{}", ran.out);
+    let ran = desk.recap(&["report", "run", "--fail-on", "kept_at_cut@lis < 0.1"]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert!(ran.out.contains("offline stand-in"), "{}", ran.out);
     let ran = bench(&desk, &["--strategy", "lis", "--fail-on", "tokens_sent@lis > 1000M"]);
     assert_eq!(ran.code, 0, "{ran:?}");
 }
@@ -117,7 +120,8 @@ fn all_names_every_preset_but_the_controls() {
     let checks = gate["rules"][0]["checks"].as_array().unwrap();
     let rows = desk.csv("run/summary.csv");
     let controls = ["full", "empty", "id-list", "recorded", "evidence"];
-    let rest = rows.iter().filter(|row| !controls.contains(&row["strategy"].as_str()));
+    let strategies = |row: &str| !controls.contains(&row) && !row.starts_with("null:");
+    let rest = rows.iter().filter(|row| strategies(&row["strategy"]));
     assert_eq!(checks.len(), rest.filter(|row| row["dataset"] != "ALL").count());
 }
 
@@ -233,6 +237,75 @@ fn a_strategy_that_got_worse_fails_and_one_that_is_left_open_is_told() {
         assert_eq!(ran.code, code, "{policy:?}: {ran:?}");
         assert!(ran.out.contains("undecided tokens_sent"), "{}", ran.out);
     }
+}
+
+/// Two bundled sessions, cut at three places each.
+fn cut(desk: &Desk, out: &str, more: &[&str]) -> Ran {
+    let sessions = ["bench", "quickstart", "--limit", "2", "--quiet", "--strategy", "mine.toml"];
+    let options = ["--cuts", "3", "--depth", "1", "--out", out];
+    desk.recap(&[&sessions[..], &options, more].concat())
+}
+
+#[test]
+fn what_is_kept_at_cuts_is_gated_against_a_number_and_against_a_baseline() {
+    let desk = Desk::new();
+    keeps(&desk, 60);
+    assert_eq!(cut(&desk, "base", &[]).code, 0);
+    keeps(&desk, 4);
+    let baseline = ["--baseline", "base/baseline.json"];
+    let rule = ["--fail-on", "kept_at_cut < baseline - 0.02"];
+    let ran = cut(&desk, "run", &[&baseline[..], &rule].concat());
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.out.contains("on these sessions only (2 sessions); -0.02 is allowed"), "{ran:?}");
+    let report = |rule: &str| {
+        let baseline = if rule.contains("baseline") { &baseline[..] } else { &[] };
+        desk.recap(&[&["report", "run", "--format", "json", "--fail-on", rule], baseline].concat())
+    };
+    for (rule, code) in [
+        ("kept_at_cut@mine < 0.5", 1),
+        ("kept_at_cut_first@mine < 0.5", 1),
+        ("kept_at_cut < 1%", 0),
+        ("tokens_at_cut > 50%", 0),
+        ("first_miss < 1", 0),
+        ("tokens_at_cut > baseline", 0),
+        ("cut_cost_usd > baseline", 0),
+        ("carried_share < baseline", 0),
+        // It would allow more than everything.
+        ("kept_at_cut < baseline - 0.9", 0),
+        ("added_at_cut < 0", 3),
+    ] {
+        let ran = report(rule);
+        assert_eq!(ran.code, code, "{rule}: {ran:?}");
+    }
+    // In the baseline no fact is missed at half of the cuts.
+    let ran = report("first_miss < baseline");
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert!(ran.out.contains("no session has a figure both here and in the baseline"), "{ran:?}");
+}
+
+#[test]
+fn cuts_at_other_places_are_no_baseline_and_none_are_no_figure() {
+    let desk = Desk::new();
+    keeps(&desk, 20);
+    let run = |out: &str, cuts: &[&str], more: &[&str]| {
+        mine(&desk, &session(), out, &[cuts, more].concat())
+    };
+    let twice = ["--cuts", "2", "--depth", "1"];
+    assert_eq!(run("base", &twice, &[]).code, 0);
+    let rule = ["--baseline", "base/baseline.json", "--fail-on", "kept_at_cut < baseline"];
+    assert_eq!(run("same", &twice, &rule).code, 0);
+    let ran = run("other", &["--cuts", "3", "--depth", "1,3"], &rule);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    let told = "it was made with `--cuts 2 --depth 1`, this run with `--cuts 3 --depth 1,3`: the \
+                cuts differ, so that `kept_at_cut` has no counterpart";
+    assert!(ran.err.contains(told) && !desk.path("other").exists(), "{ran:?}");
+    // Other measures are none of their business.
+    let sizes = ["--baseline", "base/baseline.json", "--fail-on", "mean_tokens > baseline"];
+    let none = run("none", &["--cuts", "none"], &sizes);
+    assert_eq!(none.code, 0, "{none:?}");
+    let ran = desk.recap(&["report", "none", "--fail-on", "kept_at_cut < 0.5"]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert!(ran.out.contains("no session of it was cut"), "{ran:?}");
 }
 
 #[test]

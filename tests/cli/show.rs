@@ -104,9 +104,9 @@ fn a_cut_shows_the_context_behind_it_and_each_fact_where_bench_finds_it() {
     let rows = desk.csv("run/cuts.csv");
     let rows: Vec<_> = rows.iter().filter(|row| row["strategy"] == "claude-code").collect();
     assert_eq!(rows.len(), 5);
-    let out = desk.good(&[&CUT[..], &["3", "--strategy", "claude-code"]].concat()).out;
-    let row = rows[2];
-    let head = format!("claude-code · cut 3 of 5, depth 1 · request {} of 175", row["cut"]);
+    let out = desk.good(&[&CUT[..], &["4", "--strategy", "claude-code"]].concat()).out;
+    let row = rows[3];
+    let head = format!("claude-code · cut 4 of 5, depth 1 · request {} of 175", row["cut"]);
     assert!(out.contains(&head), "{out}");
     let sent = format!("sent: {} tokens in 1 messages at a window of", row["tokens_after"]);
     assert!(out.contains(&sent) && out.contains("written by the strategy · "), "{out}");
@@ -127,19 +127,20 @@ fn a_cut_shows_the_context_behind_it_and_each_fact_where_bench_finds_it() {
 
 #[test]
 fn the_worst_stands_first_with_where_it_stood_and_what_carries_the_rest() {
-    let out = show_cut(&["3", "--strategy", "claude-code", "--diff"]);
+    let out = show_cut(&["4", "--strategy", "claude-code", "--diff"]);
     assert!(!out.contains("\n=== "), "{out}");
     let (lost, carried) = stakes(&out).split_once("\ncarried (").expect("both are there");
     assert!(lost.contains("\nlost (") && !carried.contains("\nlost ("), "{out}");
     // A word of a command that the summary leaves out.
-    let stood = "    last stood in m0156 · assistant · bash · ";
+    let stood = "    last stood in m0196 · assistant · bash · ";
     let line = lost.lines().find(|line| line.starts_with(stood)).expect("it is lost");
     assert!(
         line.contains(" tokens before the cut: \"…") && line.contains("--cov-report"),
         "{line}"
     );
     let written = carried.lines().find(|line| line.starts_with("    written: \"")).unwrap();
-    assert!(written.contains("webhook.py"), "{written}");
+    assert!(carried.contains("\n  lynx-77.depot.test · "), "{out}");
+    assert!(written.contains("lynx-77.depot.test"), "{written}");
 }
 
 #[test]
