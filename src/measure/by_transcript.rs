@@ -18,7 +18,7 @@ use super::payers::Payers;
 use super::rows::ALL;
 use super::spec::{Parts, Pool, Sample, mean};
 use super::statistics::{FEWEST_FOR_AN_INTERVAL, quantile};
-use crate::model::{Cell, Expectation, Report, Standing, TranscriptFacts};
+use crate::model::{Cell, Expectation, Repeated, Report, Standing, TranscriptFacts};
 
 /// Every transcript of a run, and what each contributes to each row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -307,6 +307,7 @@ impl<'a> Extra<'a> {
                 terms: &self.terms,
                 kinds: &BTreeSet::new(),
                 answered_by: self.report.manifest.answered_by(),
+                repeated: &Repeated::default(),
             };
             Some(of(&sample)?.into_iter().map(Some).collect())
         });

@@ -16,6 +16,7 @@ mod equal_size;
 mod family;
 mod forgetting;
 mod gather;
+mod idle;
 mod measures;
 mod money;
 mod paired;

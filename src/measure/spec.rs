@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::money::Terms;
 use crate::model::{
-    Cell, CellRows, CompactionRow, ProbeKind, Reference, ReferenceState, Source, Standing,
-    TranscriptFacts,
+    Cell, CellRows, CompactionRow, ProbeKind, Reference, ReferenceState, Repeated, Source,
+    Standing, TranscriptFacts,
 };
 
 /// What a measure counts in.
@@ -233,6 +233,9 @@ pub struct Sample<'a> {
     pub kinds: &'a BTreeSet<ProbeKind>,
     /// How answers were found.
     pub answered_by: Source,
+    /// Texts that the compactor gave for too many inputs, over all cells of the
+    /// preset at the window.
+    pub repeated: &'a Repeated,
 }
 
 /// A request that asks for references, and what became of them.

@@ -141,11 +141,18 @@ pub(super) fn verdict(row: &PresetRow) -> String {
         Standing::Control => parts.push("control".to_owned()),
         Standing::StandIn => parts.push("not ranked: offline stand-in".to_owned()),
         Standing::Ranked => parts.extend(row.verdict.map(|v| v.as_str().to_owned())),
+        Standing::Void => parts.push(void(row)),
     }
     if !row.failed.is_empty() {
         parts.push(format!("{} failed", counted(row.failed.len(), "cell")));
     }
     if parts.is_empty() { "–".to_owned() } else { parts.join("; ") }
+}
+
+/// Why a row with void replies of its compactor is not ranked.
+fn void(row: &PresetRow) -> String {
+    let share = row.number("void_share").map(|share| format!("{} of ", number::percent(share)));
+    format!("not ranked: {}replies void", share.unwrap_or_default())
 }
 
 /// What the star of a bill stands for, where there is one.

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::model::Value;
+use crate::model::{Value, VoidReplies};
 
 const PRIMARY: &str = "reference_recall";
 
@@ -29,7 +29,8 @@ fn row_at(
         verdict: None,
         failed: Vec::new(),
     };
-    Entry { row, scores: BTreeMap::new(), variance: Vec::new(), window_tokens, acted: true }
+    let (scores, replies) = (BTreeMap::new(), VoidReplies::default());
+    Entry { row, scores, variance: Vec::new(), window_tokens, acted: true, replies }
 }
 
 fn said(table: &[Entry]) -> Vec<String> {
