@@ -10,7 +10,7 @@ use common::{block_on, ledger, replayed, subject};
 use recap::model::{Role, Transcript};
 use recap::replay::{Plan, Session};
 use recap::strategy::{
-    CallUsage, Compactor, CompactorError, Produced, Reply, Task, TaskMessage, builtin,
+    CallUsage, Compactor, FailedCall, Produced, Reply, Task, TaskMessage, builtin,
 };
 
 /// Answers with a point of its own at each call, and remembers what it was asked.
@@ -19,12 +19,13 @@ struct Numbered(Mutex<Vec<Task>>);
 
 #[async_trait::async_trait]
 impl Compactor for Numbered {
-    async fn run(&self, task: &Task) -> Result<Reply, CompactorError> {
+    async fn run(&self, task: &Task) -> Result<Reply, FailedCall> {
         let mut tasks = self.0.lock().unwrap();
         tasks.push(task.clone());
         let produced =
             Produced::Continuation(format!("## Decisions made\n- point {}", tasks.len()));
-        Ok(Reply { produced, usage: CallUsage::default(), latency_ms: None, recorded: false })
+        let (usage, written) = (CallUsage::default(), 10);
+        Ok(Reply { produced, usage, written, cut: false, latency_ms: None, recorded: false })
     }
 
     fn name(&self) -> &str {

@@ -48,6 +48,9 @@ fn found(
     if row.standing == Standing::StandIn && measure.is_quality() {
         return (Finding::Missing, STAND_IN.to_owned());
     }
+    if row.standing == Standing::Void && measure.is_quality() {
+        return (Finding::Missing, VOID.to_owned());
+    }
     let figure = match row.values.get(id) {
         Some(Value::Known(figure)) if figure.is_finite() => *figure,
         Some(Value::Absent(reason)) => return (Finding::Missing, format!("no figure: {reason}")),
@@ -62,6 +65,10 @@ fn found(
 /// Why a stand-in's quality says nothing of the strategy (`measures` §6).
 const STAND_IN: &str = "offline stand-in: its quality is that of our summaries, so it is gated \
                         against a baseline only; `--compactor MODEL` measures the strategy";
+
+/// Why the quality of a row with void replies says nothing of the strategy.
+const VOID: &str = "more than 5 % of the compactor's replies were void: its quality is that of \
+                    the strategy's fallback";
 
 /// `0.51 is below 0.8`; `0.91 is not below 0.8`.
 fn told(measure: Known, figure: f64, operator: Operator, limit: f64, holds: bool) -> String {

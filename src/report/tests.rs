@@ -179,7 +179,7 @@ fn csv_headers_are_those_of_the_contract() {
             + "request,stage,mechanism,trigger,tokens_before,tokens_after,messages_folded,\
                messages_evicted,messages_edited,model_calls,input_tokens,output_tokens,cost_usd,\
                cpu_ms,latency_ms,latency_source,background,fallback,error,at_end,\
-               break_even_requests,break_even_formula,agent_model,begun"
+               break_even_requests,break_even_formula,agent_model,begun,void,void_reasons"
     );
     assert_eq!(
         header("probes.csv"),
@@ -234,7 +234,7 @@ fn csv_rows_carry_ids_states_and_empty_fields() {
     assert_eq!(
         row("compactions.csv", "my-sessions,session-0,prune"),
         "my-sessions,session-0,prune,25%,0,4,0,summary,tokens > 80%,7932,6950,3,0,0,1,7932,200,\
-         0.006,0.5,4200,modelled,false,,,false,3,2.5,claude-sonnet-5-5,4"
+         0.006,0.5,4200,modelled,false,,,false,3,2.5,claude-sonnet-5-5,4,0,"
     );
     let summary = row("summary.csv", "my-sessions,continuation,25%,claude-sonnet-5-5,3,39,,,,");
     assert!(summary.contains(",0.64,") && summary.contains(",true,"), "{summary}");
