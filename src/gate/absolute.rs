@@ -86,3 +86,35 @@ fn told(measure: Known, figure: f64, operator: Operator, limit: f64, holds: bool
     }
     format!("{told} is {not}{words} {against}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gate::rule::Mark;
+
+    #[test]
+    fn of_a_row_with_void_replies_only_what_is_no_quality_can_be_gated() {
+        let values = [("reference_recall", 0.9), ("void_share", 0.3)];
+        let mut row = PresetRow {
+            dataset: "d".into(),
+            strategy: "x".into(),
+            window: "25%".into(),
+            agent_model: "recorded".into(),
+            standing: Standing::Void,
+            rank: None,
+            values: values.map(|(id, figure)| (id.to_owned(), Value::Known(figure))).into(),
+            intervals: Default::default(),
+            verdict: None,
+            failed: Vec::new(),
+        };
+        let found = |row: &PresetRow, id, operator, number| {
+            let amount = Amount { number, mark: Mark::Plain };
+            check(row, id, operator, amount, None).finding
+        };
+        let recall = |row: &PresetRow| found(row, "reference_recall", Operator::Below, 0.8);
+        assert_eq!(recall(&row), Finding::Missing);
+        assert_eq!(found(&row, "void_share", Operator::Above, 0.05), Finding::Failed);
+        row.standing = Standing::Ranked;
+        assert_eq!(recall(&row), Finding::Passed);
+    }
+}

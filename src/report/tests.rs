@@ -1,6 +1,8 @@
 use super::testkit::{Kit, validation};
 use super::*;
-use crate::model::{Bill, Calibration, CellOutcome, Family, Interval, Outranks, Tested, Value};
+use crate::model::{
+    Bill, Calibration, CellOutcome, Family, Interval, Outranks, Standing, Tested, Value,
+};
 use unicode_width::UnicodeWidthStr;
 
 fn file(report: &Report, name: &str) -> String {
@@ -52,6 +54,22 @@ fn the_table_shows_ranks_controls_stand_ins_overflows_and_failures() {
      warning: replay is open loop: the recorded agent does not react
      warning: 2 lines of session-1 were left out: torn last line
     ");
+}
+
+#[test]
+fn a_row_with_void_replies_says_so_wherever_it_stands() {
+    let mut report = Kit::default().report();
+    for row in report.rows.iter_mut().filter(|row| row.strategy == "prune") {
+        (row.standing, row.rank, row.verdict) = (Standing::Void, None, None);
+        row.values.insert("void_share".into(), Value::Known(0.3));
+    }
+    let why = "not ranked: 30 % of replies void";
+    assert!(table(&report, 160, false).contains(why), "{}", table(&report, 160, false));
+    let text = file(&report, "report.md");
+    let folded = text.find("without a rank").unwrap();
+    assert!(text.find(why).unwrap() < folded, "it is not folded away: {text}");
+    let page = file(&report, "report.html");
+    assert!(page.contains(why) && page.contains("<span class=\"tag\">void</span>"));
 }
 
 #[test]

@@ -116,7 +116,7 @@ fn all_names_every_preset_but_the_controls() {
     let gate = desk.json("run/gate.json");
     let checks = gate["rules"][0]["checks"].as_array().unwrap();
     let rows = desk.csv("run/summary.csv");
-    let controls = ["full", "empty", "id-list", "recorded", "evidence"];
+    let controls = ["full", "empty", "id-list", "id-list-words", "recorded", "evidence"];
     let rest = rows.iter().filter(|row| !controls.contains(&row["strategy"].as_str()));
     assert_eq!(checks.len(), rest.filter(|row| row["dataset"] != "ALL").count());
 }
