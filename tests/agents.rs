@@ -10,7 +10,7 @@ use common::{block_on, ledger, replayed, subject};
 use recap::model::{Role, Transcript};
 use recap::replay::{Plan, Session};
 use recap::strategy::{
-    CallUsage, Compactor, CompactorError, Produced, Reply, Task, TaskMessage, builtin,
+    CallUsage, Compactor, FailedCall, Produced, Reply, Task, TaskMessage, builtin,
 };
 
 /// Answers with a point of its own at each call, and remembers what it was asked.
@@ -19,12 +19,13 @@ struct Numbered(Mutex<Vec<Task>>);
 
 #[async_trait::async_trait]
 impl Compactor for Numbered {
-    async fn run(&self, task: &Task) -> Result<Reply, CompactorError> {
+    async fn run(&self, task: &Task) -> Result<Reply, FailedCall> {
         let mut tasks = self.0.lock().unwrap();
         tasks.push(task.clone());
         let produced =
             Produced::Continuation(format!("## Decisions made\n- point {}", tasks.len()));
-        Ok(Reply { produced, usage: CallUsage::default(), latency_ms: None, recorded: false })
+        let (usage, written) = (CallUsage::default(), 10);
+        Ok(Reply { produced, usage, written, cut: false, latency_ms: None, recorded: false })
     }
 
     fn name(&self) -> &str {
@@ -132,19 +133,21 @@ fn gemini_cli_never_compresses_a_session_of_one_turn() {
 
 #[test]
 fn gemini_cli_masks_tool_output_behind_the_newest_50_000_tokens_when_30_000_can_go() {
-    // A hundredth: 500 stay, 300 must go. A result of 500 becomes 131 or so.
+    // A hundredth: 500 stay, 300 must go, and of 250 characters at either end 2
+    // stay. With the marker between them these are 27 characters, 7 tokens.
     let talk = |size| Talk::new("").user(1).uses("read", &[size, 490, 1, 1]).says(1).end();
     let plan = real("gemini-cli", 10_486, &[]);
-    let rows = replayed(talk(500), &plan, &Numbered::default());
+    let rows = replayed(talk(307), &plan, &Numbered::default());
     // The newest output never counts.
     assert_eq!(rows[2..], ["VVVVV", "VVEVVVV", "VVEVVVVVV"]);
-    let rows = replayed(talk(400), &plan, &Numbered::default());
+    let rows = replayed(talk(306), &plan, &Numbered::default());
     assert_eq!(rows[4], "VVVVVVVVV", "too little is saved");
 }
 
 #[test]
 fn gemini_cli_cuts_output_beyond_its_budget_to_40_000_characters_when_it_compresses() {
-    // 12,000 tokens are 48,000 characters; the budget is 500 tokens.
+    // A hundredth: the budget is 500 tokens, and of an output of 48,000
+    // characters the first 80 and the last 320 stay.
     let talk = Talk::new("").user(1).uses("read", &[12_000, 1]).says(1).end();
     let plan = real("gemini-cli", 10_486, &[]);
     let rows = replayed(talk.clone(), &plan, &Numbered::default());
@@ -152,7 +155,7 @@ fn gemini_cli_cuts_output_beyond_its_budget_to_40_000_characters_when_it_compres
     assert_eq!(rows[1..], ["VVV", "VVEVV"]);
     let cut = &seen(&talk, &plan).sent[2].1;
     let (head, tail) = cut.split_once("\n[Part of the output removed]\n").unwrap();
-    assert_eq!((head.len(), tail.len()), (8_000, 32_000));
+    assert_eq!((head.len(), tail.len()), (80, 320));
 }
 
 #[test]
@@ -190,8 +193,9 @@ fn opencode_shows_its_summariser_2_000_characters_of_each_tool_output_and_the_la
     let talk = talk.user(9).says(2_000).user(9).says(1).end();
     let seen = seen(&talk, &real("opencode", 20_000, &[("keep_turns", "9")]));
     let [first, second] = &seen.tasks[..] else { panic!("{} calls", seen.tasks.len()) };
+    // A tenth: 200 characters.
     let shown = &asked(first).1[2].text;
-    assert_eq!(shown, &format!("{}\n[shortened]", " the".repeat(500)));
+    assert_eq!(shown, &format!("{}\n[shortened]", " the".repeat(50)));
     assert_eq!(asked(second).1[1].text, SUMMARY);
     assert_ne!(asked(first).0, asked(second).0, "updating has a prompt of its own");
 }
@@ -261,13 +265,14 @@ fn hybrid_masks_first_and_then_summarises_21_turns_behind_the_task_and_keeps_ten
 
 #[test]
 fn an_anchored_summary_is_added_to_section_by_section_and_never_rewritten() {
-    // Above 16,000 of 20,000; down to 10,000 with a summary of 4,000 at most.
+    // Above 16,000 of 20,000; down to 10,000 with a summary of 400 at most, a
+    // tenth of 4,000: four messages stay of nine, and of the eight later on.
     let talk = (0..7).fold(Talk::new(""), |talk, _| talk.user(2_000).says(2_000));
     let talk = talk.user(2_000).says(1).end();
     let seen = seen(&talk, &real("anchored-summary", 20_000, &[]));
     let [first, second] = &seen.tasks[..] else { panic!("{} calls", seen.tasks.len()) };
-    assert_eq!((asked(first).1.len(), asked(second).1.len()), (6, 6));
-    assert_eq!(seen.ledger, "FFFFFFFFFFFFVVV");
+    assert_eq!((asked(first).1.len(), asked(second).1.len()), (5, 4));
+    assert_eq!(seen.ledger, "FFFFFFFFFVVVVVV");
     assert!(asked(second).1.iter().all(|message| message.text.starts_with(" the")));
     let text = "[Conversation summary]\n\n## Decisions made\n- point 1\n- point 2";
     assert_eq!(seen.sent[0], (Role::User, text.to_owned()));

@@ -10,7 +10,7 @@ use common::{block_on, ledger, message, plan, preset, sent, subject, text};
 use recap::model::{CellOutcome, CellRows, LatencySource, Role, Transcript};
 use recap::pricing::{Agent, PriceList};
 use recap::replay::{Plan, Session, replay};
-use recap::strategy::{CallUsage, Compactor, CompactorError, Produced, Reply, Task};
+use recap::strategy::{CallUsage, Compactor, CompactorError, FailedCall, Produced, Reply, Task};
 
 /// A model that takes 50 seconds a call and refuses some of them.
 #[derive(Default)]
@@ -32,15 +32,17 @@ impl Slow {
 
 #[async_trait]
 impl Compactor for Slow {
-    async fn run(&self, task: &Task) -> Result<Reply, CompactorError> {
+    async fn run(&self, task: &Task) -> Result<Reply, FailedCall> {
         let mut asked = self.asked.lock().unwrap();
         asked.push(task.messages().len());
         if self.refuses.contains(&(asked.len() - 1)) {
-            return Err(CompactorError::Refused("no".to_owned()));
+            return Err(CompactorError::Refused("no".to_owned()).into());
         }
         Ok(Reply {
             produced: Produced::Continuation(format!("summary {}", asked.len())),
             usage: CallUsage { input: 10, output: 5 },
+            written: 5,
+            cut: false,
             latency_ms: Some(50_000.0),
             recorded: true,
         })

@@ -178,7 +178,7 @@ fn fifo_that_keeps_the_first_user_message_is_sent_and_restored_like_any_view() {
     let keep = [("keep_first_user".to_owned(), "true".to_owned())];
     for window in ["5%", "30%"] {
         let window: WindowSpec = window.parse().unwrap();
-        let tokens = window.tokens(&subject.recording.sizes).unwrap();
+        let tokens = window.tokens(&subject.recording.sizes, 200_000).unwrap();
         let plan = plan(builtin("fifo", &keep).unwrap().unwrap(), tokens);
         assert!(saved_and_restored_everywhere(&subject, &plan));
         prompts_follow_the_context(&subject, &plan);

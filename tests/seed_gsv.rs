@@ -14,7 +14,8 @@ use common::{block_on, ledger, message, plan, sent, subject};
 use recap::model::{Block, Role, Transcript};
 use recap::replay::{Plan, Session};
 use recap::strategy::{
-    CallUsage, Compactor, CompactorError, Digest, Preset, Produced, Reply, Task, read_archive,
+    CallUsage, Compactor, CompactorError, Digest, FailedCall, Preset, Produced, Reply, Task,
+    read_archive,
 };
 use serde_json::json;
 
@@ -38,17 +39,18 @@ impl Scripted {
 
 #[async_trait]
 impl Compactor for Scripted {
-    async fn run(&self, task: &Task) -> Result<Reply, CompactorError> {
+    async fn run(&self, task: &Task) -> Result<Reply, FailedCall> {
         let Task::Digest { messages, known, .. } = task else { panic!("a digest is asked for") };
         let mut asked = self.asked.lock().unwrap();
         let call = asked.len();
         asked.push((messages.iter().map(|m| m.text.clone()).collect(), known.clone()));
         if self.fails_at.contains(&call) {
-            return Err(CompactorError::Malformed(format!("call {call} fails")));
+            return Err(CompactorError::Malformed(format!("call {call} fails")).into());
         }
         let memories = vec![format!("memory {call}")];
         let produced = Produced::Digest(Digest { summary: format!("summary {call}"), memories });
-        Ok(Reply { produced, usage: CallUsage::default(), latency_ms: None, recorded: false })
+        let (usage, written) = (CallUsage::default(), 10);
+        Ok(Reply { produced, usage, written, cut: false, latency_ms: None, recorded: false })
     }
 
     fn name(&self) -> &str {

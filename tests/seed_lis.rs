@@ -13,7 +13,8 @@ use common::{block_on, ledger, subject};
 use recap::model::{CellOutcome, CellRows, Expectation, Probe, ProbeKind, Role, Transcript};
 use recap::replay::{Plan, Session, Subject, replay};
 use recap::strategy::{
-    Breakpoint, CallUsage, Compactor, CompactorError, EntryId, Produced, Reply, Task, builtin,
+    Breakpoint, CallUsage, Compactor, CompactorError, EntryId, FailedCall, Produced, Reply, Task,
+    builtin,
 };
 use serde_json::{Value as Json, json};
 
@@ -45,17 +46,19 @@ impl Scribe {
 
 #[async_trait]
 impl Compactor for Scribe {
-    async fn run(&self, task: &Task) -> Result<Reply, CompactorError> {
+    async fn run(&self, task: &Task) -> Result<Reply, FailedCall> {
         let mut tasks = self.tasks.lock().unwrap();
         let call = tasks.len();
         tasks.push(task.clone());
         assert!(!task.is_live(), "a request of its own");
         if self.too_large.contains(&call) {
-            return Err(CompactorError::TooLarge("over the window".into()));
+            return Err(CompactorError::TooLarge("over the window".into()).into());
         }
         Ok(Reply {
             produced: Produced::Continuation(format!("summary {call}")),
             usage: CallUsage { input: 10, output: 2 },
+            written: 2,
+            cut: false,
             latency_ms: Some(self.latency_ms),
             recorded: true,
         })

@@ -90,7 +90,7 @@ fn settings(typed: &[String], datasets: &[Dataset]) -> String {
     let names: Vec<String> = names.iter().map(quoted).collect();
     let probed = datasets.iter().any(|dataset| !dataset.probes.is_empty());
     let (measure, least, drop) =
-        if probed { ("continuity", "80", "5") } else { ("kept_at_cut", "0.5", "0.05") };
+        if probed { ("continuity", "80", "5") } else { ("kept_at_cut", "0.3", "0.05") };
     SETTINGS_TEXT
         .replace("@INPUTS@", &names.join(", "))
         .replace("@MEASURE@", measure)

@@ -48,6 +48,9 @@ fn found(
     if row.standing == Standing::StandIn && measure.is_quality() {
         return (Finding::Missing, STAND_IN.to_owned());
     }
+    if row.standing == Standing::Void && measure.is_quality() {
+        return (Finding::Missing, VOID.to_owned());
+    }
     let figure = match row.values.get(id) {
         Some(Value::Known(figure)) if figure.is_finite() => *figure,
         Some(Value::Absent(reason)) => return (Finding::Missing, format!("no figure: {reason}")),
@@ -62,6 +65,10 @@ fn found(
 /// Why a stand-in's quality says nothing of the strategy (`measures` §6).
 const STAND_IN: &str = "offline stand-in: its quality is that of our summaries, so it is gated \
                         against a baseline only; `--compactor MODEL` measures the strategy";
+
+/// Why the quality of a row with void replies says nothing of the strategy.
+const VOID: &str = "more than 5 % of the compactor's replies were void: its quality is that of \
+                    the strategy's fallback";
 
 /// `0.51 is below 0.8`; `0.91 is not below 0.8`.
 fn told(measure: Known, figure: f64, operator: Operator, limit: f64, holds: bool) -> String {
@@ -78,4 +85,36 @@ fn told(measure: Known, figure: f64, operator: Operator, limit: f64, holds: bool
         (told, against) = (figure.to_string(), limit.to_string());
     }
     format!("{told} is {not}{words} {against}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gate::rule::Mark;
+
+    #[test]
+    fn of_a_row_with_void_replies_only_what_is_no_quality_can_be_gated() {
+        let values = [("reference_recall", 0.9), ("void_share", 0.3)];
+        let mut row = PresetRow {
+            dataset: "d".into(),
+            strategy: "x".into(),
+            window: "25%".into(),
+            agent_model: "recorded".into(),
+            standing: Standing::Void,
+            rank: None,
+            values: values.map(|(id, figure)| (id.to_owned(), Value::Known(figure))).into(),
+            intervals: Default::default(),
+            verdict: None,
+            failed: Vec::new(),
+        };
+        let found = |row: &PresetRow, id, operator, number| {
+            let amount = Amount { number, mark: Mark::Plain };
+            check(row, id, operator, amount, None).finding
+        };
+        let recall = |row: &PresetRow| found(row, "reference_recall", Operator::Below, 0.8);
+        assert_eq!(recall(&row), Finding::Missing);
+        assert_eq!(found(&row, "void_share", Operator::Above, 0.05), Finding::Failed);
+        row.standing = Standing::Ranked;
+        assert_eq!(recall(&row), Finding::Passed);
+    }
 }

@@ -22,7 +22,7 @@ use super::rows::ALL;
 use super::spec::{Parts, Pool, Sample, mean};
 use super::statistics::{FEWEST_FOR_AN_INTERVAL, quantile};
 use super::waiting::km_median;
-use crate::model::{Cell, Expectation, Report, Standing, TranscriptFacts};
+use crate::model::{Cell, Expectation, Repeated, Report, Standing, TranscriptFacts};
 
 /// Every transcript of a run, and what each contributes to each row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -339,6 +339,7 @@ impl<'a> Extra<'a> {
                 kinds: &BTreeSet::new(),
                 answered_by: self.report.manifest.answered_by(),
                 exams: self.exams,
+                repeated: &Repeated::default(),
             };
             Some(of(&sample)?.into_iter().map(Some).collect())
         });

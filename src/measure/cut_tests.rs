@@ -72,6 +72,7 @@ impl With for Cut {
             latency_source: None,
             bills: Vec::new(),
             texts: Vec::new(),
+            replies: Vec::new(),
             snapshot: None,
             probes: Vec::new(),
         };

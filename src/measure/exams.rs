@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{Cell, Cut, CutExam, CutOutcome, CutRow, Manifest, NULL, ReferenceState};
+use crate::model::{
+    Cell, Cut, CutExam, CutOutcome, CutRow, Manifest, NULL, ReferenceState, ReplyFacts,
+};
 
 /// Data set, transcript, plain preset id.
 type Place<'a> = (&'a str, &'a str, &'a str);
@@ -30,6 +32,7 @@ impl Depth {
 /// Every exam of a run.
 #[derive(Debug, Default)]
 pub struct Exams<'a> {
+    cuts: &'a [Cut],
     rows: BTreeMap<Place<'a>, Vec<(&'a Cut, &'a CutRow)>>,
     /// Depths of the run, ascending.
     depths: Vec<u32>,
@@ -79,7 +82,7 @@ impl<'a> Exams<'a> {
                 rows.entry(place).or_default().push((cut, row));
             }
         }
-        Exams { rows, depths: manifest.depths.clone() }
+        Exams { cuts, rows, depths: manifest.depths.clone() }
     }
 
     /// Whether anything was at stake at any cut.
@@ -130,6 +133,18 @@ impl<'a> Exams<'a> {
         let place = (key.dataset.as_str(), key.transcript.as_str(), strategy);
         let rows = self.rows.get(&place).map(Vec::as_slice).unwrap_or_default();
         rows.iter().copied().filter(|(_, row)| row.replicate == replicate).collect()
+    }
+
+    /// Every cut of the run.
+    pub fn cuts(&self) -> &'a [Cut] {
+        self.cuts
+    }
+
+    /// What the compactor answered to the cell's preset at the cuts, whatever
+    /// the depth.
+    pub fn replies(&self, cell: &'a Cell) -> impl Iterator<Item = &'a ReplyFacts> + use<'a> {
+        let rows = self.rows(cell, &cell.key.strategy, cell.key.replicate).into_iter();
+        rows.filter_map(|(_, row)| row.exam()).flat_map(|exam| &exam.replies)
     }
 
     /// Why the cell's preset has no exam at some cut, in a sentence each.

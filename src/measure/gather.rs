@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{
-    Cell, CellOutcome, CellRows, LatencySource, Manifest, ProbeKind, Source, Standing,
-    TranscriptFacts,
+    Cell, CellOutcome, CellRows, LatencySource, Manifest, ProbeKind, Repeated, Source, Standing,
+    TranscriptFacts, VoidReplies, repeated,
 };
 
 use super::aggregate::Observation;
@@ -44,6 +44,8 @@ pub struct Gathered<'a> {
     /// Window of every cell that ran through.
     pub windows: Vec<u64>,
     pub acted: bool,
+    /// Replies of the compactor in all of its cells.
+    pub replies: VoidReplies,
     pub key: RowKey<'a>,
 }
 
@@ -77,14 +79,17 @@ pub fn gather<'a>(
             rows[code].standing = cell.standing;
             match &taken {
                 Ok(taken) => {
-                    rows[code].take(taken, payer);
+                    rows[code].take(taken, payer, scene.repeated(cell));
                     rows[code].failed.extend(exams.failures(cell));
+                    let replies = exams.replies(cell);
+                    replies.for_each(|reply| rows[code].replies.add(reply, scene.repeated(cell)));
                     observations.push(taken.observation(code, payer));
                 }
                 Err(error) => rows[code].failed.push(failure(cell, error)),
             }
         }
     }
+    rows.iter_mut().for_each(Gathered::settle);
     (rows, observations)
 }
 
@@ -149,6 +154,8 @@ struct Scene<'a> {
     full: Beside<'a>,
     recorded: Beside<'a>,
     kinds: BTreeMap<String, BTreeSet<ProbeKind>>,
+    /// By strategy and window.
+    repeated: BTreeMap<(&'a str, &'a str), Repeated>,
     payers: &'a [&'a str],
     terms: &'a Terms,
     /// How answers were found.
@@ -172,11 +179,17 @@ impl<'a> Scene<'a> {
             full: beside(BASELINE),
             recorded: beside(RECORDED),
             kinds: kinds_by_dataset(facts),
+            repeated: repeated(cells, exams.cuts()),
             payers: payers.names(),
             terms,
             answered_by,
             exams,
         }
+    }
+
+    /// What the compactor repeated under the preset of a cell, at its window.
+    fn repeated<'s>(&'s self, cell: &'s Cell) -> &'s Repeated {
+        &self.repeated[&(cell.key.strategy.as_str(), cell.key.window.as_str())]
     }
 
     /// The cell with its facts, if it ran through and fits them, measured for
@@ -202,6 +215,7 @@ impl<'a> Scene<'a> {
             kinds: &self.kinds[&facts.dataset],
             answered_by: self.answered_by,
             exams: self.exams,
+            repeated: self.repeated(cell),
         };
         fits(facts, rows)?;
         let samples: Vec<Sample<'s>> = self.payers.iter().map(sample).collect();
@@ -271,16 +285,26 @@ impl<'a> Gathered<'a> {
             failed: Vec::new(),
             windows: Vec::new(),
             acted: false,
+            replies: VoidReplies::default(),
             key,
         }
     }
 
-    fn take(&mut self, taken: &Taken<'_>, payer: usize) {
+    /// What the row is, once all of its cells are known.
+    fn settle(&mut self) {
+        if self.standing == Standing::Ranked && self.replies.are_too_many() {
+            self.standing = Standing::Void;
+        }
+    }
+
+    fn take(&mut self, taken: &Taken<'_>, payer: usize, repeated: &Repeated) {
         let Some(rows) = taken.cell.rows() else { return };
         self.units.insert(taken.unit);
         self.series.entry(taken.unit).or_default().push(taken.series.clone());
         rows.probes.iter().for_each(|probe| self.judged.add(probe));
         self.windows.push(rows.window);
+        let replies = rows.compactions.iter().flat_map(|compaction| &compaction.replies);
+        replies.for_each(|reply| self.replies.add(reply, repeated));
         self.acted |= !rows.compactions.is_empty() || !rows.loss.is_empty();
         let session = rows.compactions.iter().filter(|compaction| !compaction.at_end);
         self.latencies.extend(session.filter_map(|compaction| compaction.latency_source));

@@ -17,6 +17,7 @@ mod exams;
 mod family;
 mod forgetting;
 mod gather;
+mod idle;
 mod measures;
 mod money;
 mod paired;

@@ -18,7 +18,8 @@ const SCALE: &[&str] = &["evidence", "empty", "id-list", "recorded"];
 /// a rank and the next one counts them all (1, 2, 2, 4); among them the smaller
 /// bill stands first, then fewer tokens sent. A row that could not be scored,
 /// or with cells that failed, has no rank: it sat another exam. Nor has one at
-/// which nothing was at stake (`cuts` §3).
+/// which nothing was at stake (`cuts` §3), nor one with too many void replies of
+/// its compactor: its fallback sat the exam.
 pub fn arrange(table: &mut [Entry], manifest: &Manifest, primary: &str) {
     for row in table.iter_mut().map(|entry| &mut entry.row) {
         if row.standing == Standing::Ranked && row.risked_nothing(primary) {
@@ -81,7 +82,7 @@ fn place<'a>(row: &'a PresetRow, manifest: &Manifest) -> Place<'a> {
     let block = match row.standing {
         Standing::Control if row.strategy == BASELINE => 0,
         Standing::Ranked if row.failed.is_empty() => 1,
-        Standing::Ranked => 2,
+        Standing::Ranked | Standing::Void => 2,
         Standing::StandIn => 3,
         Standing::Control => 4,
     };
@@ -89,7 +90,7 @@ fn place<'a>(row: &'a PresetRow, manifest: &Manifest) -> Place<'a> {
         Standing::Control => {
             SCALE.iter().position(|name| *name == row.strategy).unwrap_or(SCALE.len())
         }
-        Standing::Ranked | Standing::StandIn => 0,
+        Standing::Ranked | Standing::StandIn | Standing::Void => 0,
     };
     (row.dataset == ALL, &row.dataset, window, payer, block, control)
 }
@@ -107,8 +108,8 @@ fn by_merit(a: &PresetRow, b: &PresetRow, primary: &str) -> Ordering {
 
 #[cfg(test)]
 mod tests {
-    use crate::measure::testkit::{cell, facts, run};
-    use crate::model::TranscriptFacts;
+    use crate::measure::testkit::{absent, cell, close, facts, reply, run, void};
+    use crate::model::{PresetRow, Standing, TranscriptFacts, Void};
 
     fn session(id: &str) -> TranscriptFacts {
         let mut builder = facts(id).requests(&[100; 10]);
@@ -141,5 +142,57 @@ mod tests {
             all.map(|row| (row.strategy.as_str(), row.rank)).collect();
         let expected = [("best", 1), ("frugal", 2), ("dear", 2), ("other", 4), ("worst", 5)];
         assert_eq!(ranks, expected.map(|(name, rank)| (name, Some(rank))));
+    }
+
+    /// Rows over all data sets of presets that keep everything and whose
+    /// compactor gave so many replies, so many of them empty.
+    fn replied(presets: &[(&str, u64, u64)]) -> Vec<PresetRow> {
+        let cells = presets.iter().map(|&(name, all, empty)| {
+            let replies = (0..all).map(|at| match at < empty {
+                true => void(at, Void::Empty),
+                false => reply(at, at),
+            });
+            let replies: Vec<_> = replies.collect();
+            let cell = cell("s", name).sent(&[100; 10]).states(&"k".repeat(20));
+            cell.compaction(1_000, 100).replies(&replies).build()
+        });
+        let rows = run(vec![session("s")], cells.collect()).rows;
+        rows.into_iter().filter(|row| row.dataset == "ALL").collect()
+    }
+
+    #[test]
+    fn a_row_with_more_than_one_void_reply_in_twenty_has_no_rank() {
+        let rows = replied(&[("bad", 40, 3), ("good", 40, 2), ("silent", 0, 0)]);
+        let told: Vec<(&str, Option<u32>, Standing)> =
+            rows.iter().map(|row| (row.strategy.as_str(), row.rank, row.standing)).collect();
+        let (ranked, void) = (Standing::Ranked, Standing::Void);
+        assert_eq!(
+            told,
+            [("good", Some(1), ranked), ("silent", Some(1), ranked), ("bad", None, void)]
+        );
+        close(&rows[0], "void_replies", 2.0);
+        close(&rows[0], "void_share", 0.05);
+        close(&rows[1], "void_replies", 0.0);
+        absent(&rows[1], "void_share", "the compactor was not asked");
+        close(&rows[2], "void_share", 0.075);
+        assert_eq!(rows[2].verdict, None);
+    }
+
+    #[test]
+    fn a_text_is_repeated_over_all_sessions_of_a_preset_at_a_window() {
+        let cell = |id: &str, input| {
+            let cell = cell(id, "x").sent(&[100; 10]).states(&"k".repeat(20));
+            cell.compaction(1_000, 100).replies(&[reply(input, 9)]).build()
+        };
+        let report = |ids: &[&str]| {
+            let cells = ids.iter().zip(1..).map(|(id, input)| cell(id, input)).collect();
+            run(ids.iter().map(|id| session(id)).collect(), cells)
+        };
+        let three = report(&["s", "t", "u"]);
+        assert!(three.rows.iter().all(|row| row.standing == Standing::Void));
+        close(&three.rows[0], "void_replies", 3.0);
+        let two = report(&["s", "t"]);
+        assert!(two.rows.iter().all(|row| row.standing == Standing::Ranked));
+        close(&two.rows[0], "void_replies", 0.0);
     }
 }

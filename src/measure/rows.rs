@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::model::{
     AgainstFull, Cell, Interval, Manifest, PresetRow, ProbeKind, Source, Standing, TranscriptFacts,
-    Value, VariancePart,
+    Value, VariancePart, VoidReplies,
 };
 
 use super::against_full::{Difference, Terms, judge};
@@ -67,6 +67,8 @@ pub struct Entry {
     pub window_tokens: f64,
     /// Whether some cell of it compacted or hid a message.
     pub acted: bool,
+    /// Replies of the compactor, and how many were void.
+    pub replies: VoidReplies,
 }
 
 /// Every row, in the order of their keys. Transcripts and cells come sorted.
@@ -159,7 +161,8 @@ impl Builder<'_> {
         let windows = &self.row.windows;
         let window_tokens = windows.iter().sum::<u64>() as f64 / windows.len().max(1) as f64;
         let variance = if measured { self.variance() } else { Vec::new() };
-        Entry { row, scores, facts: weights, variance, window_tokens, acted: self.row.acted }
+        let (acted, replies) = (self.row.acted, self.row.replies.clone());
+        Entry { row, scores, facts: weights, variance, window_tokens, acted, replies }
     }
 
     /// A measure's figure, or why there is none.
@@ -284,11 +287,12 @@ impl Builder<'_> {
         most(self.primary)
     }
 
-    /// Controls are a scale and stand-ins measure us: neither is judged.
+    /// Controls are a scale, stand-ins measure us and void rows a fallback: none
+    /// is judged.
     fn verdict(&self, difference: Option<&Difference>) -> Option<AgainstFull> {
         match self.row.standing {
             Standing::Ranked => difference.map(|d| d.verdict),
-            Standing::Control | Standing::StandIn => None,
+            Standing::Control | Standing::StandIn | Standing::Void => None,
         }
     }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::exams::Exams;
 use super::money::Terms;
 use crate::model::{
-    Cell, CellRows, CompactionRow, ProbeKind, Reference, ReferenceState, Source, Standing,
-    TranscriptFacts,
+    Cell, CellRows, CompactionRow, ProbeKind, Reference, ReferenceState, Repeated, Source,
+    Standing, TranscriptFacts,
 };
 
 /// What a measure counts in.
@@ -248,6 +248,9 @@ pub struct Sample<'a> {
     pub answered_by: Source,
     /// Every exam at a cut.
     pub exams: &'a Exams<'a>,
+    /// Texts that the compactor gave for too many inputs, over all cells of the
+    /// preset at the window.
+    pub repeated: &'a Repeated,
 }
 
 /// A request that asks for references, and what became of them.

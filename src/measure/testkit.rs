@@ -14,9 +14,9 @@ use crate::model::{
     Answer, Bill, Buckets, Calibration, Cell, CellKey, CellOutcome, CellRows, CompactionRow, Exam,
     Expectation, Fit, IdentifierClass, Judgement, LatencySource, LedgerState, Manifest,
     MessageFacts, PresetRow, Prices, Probe, ProbeFacts, ProbeKind, ProbeRow, PromptBill, RECORDED,
-    Recovered, Reference, ReferenceOutcome, ReferenceState, Report, RequestBill, RequestFacts,
-    RequestRow, Role, Snapshot, Source, Standing, TimeProfile, TokensSource, TranscriptFacts,
-    Value, Verdict, Vote,
+    Recovered, Reference, ReferenceOutcome, ReferenceState, Repeated, ReplyFacts, Report,
+    RequestBill, RequestFacts, RequestRow, Role, Snapshot, Source, Standing, TimeProfile,
+    TokensSource, TranscriptFacts, Value, Verdict, Void, Vote,
 };
 
 /// Round figures.
@@ -56,6 +56,7 @@ pub fn facts(id: &str) -> FactsBuilder {
 pub fn sample<'a>(facts: &'a TranscriptFacts, cell: &'a Cell) -> Sample<'a> {
     static NO_KINDS: BTreeSet<ProbeKind> = BTreeSet::new();
     static NO_EXAMS: LazyLock<Exams<'static>> = LazyLock::new(Exams::default);
+    static NONE_REPEATED: LazyLock<Repeated> = LazyLock::new(Repeated::default);
     static TERMS: LazyLock<Terms> = LazyLock::new(|| Terms::of(&manifest(&[])));
     let rows = cell.rows().unwrap();
     Sample {
@@ -69,7 +70,19 @@ pub fn sample<'a>(facts: &'a TranscriptFacts, cell: &'a Cell) -> Sample<'a> {
         kinds: &NO_KINDS,
         answered_by: Source::Lexical,
         exams: &NO_EXAMS,
+        repeated: &NONE_REPEATED,
     }
+}
+
+/// A sound reply of a hundred tokens in place of a thousand.
+pub fn reply(input: u64, text: u64) -> ReplyFacts {
+    let (replaced, written, bound) = (1_000, 100, 500);
+    ReplyFacts { input, text: Some(text), replaced, written, bound, void: None }
+}
+
+/// A reply that is void by itself.
+pub fn void(input: u64, why: Void) -> ReplyFacts {
+    ReplyFacts { text: None, written: 0, void: Some(why), ..reply(input, 0) }
 }
 
 pub struct FactsBuilder(TranscriptFacts);
@@ -377,8 +390,24 @@ impl CellBuilder {
             fallback: None,
             error: None,
             texts: Vec::new(),
+            replies: Vec::new(),
+            view: false,
         });
         self
+    }
+
+    /// Changes the last compaction.
+    pub fn with_compaction(mut self, change: impl FnOnce(&mut CompactionRow)) -> Self {
+        change(self.rows.compactions.last_mut().unwrap());
+        self
+    }
+
+    /// What the compactor replied for the last compaction.
+    pub fn replies(self, replies: &[ReplyFacts]) -> Self {
+        self.with_compaction(|row| {
+            row.replies = replies.to_vec();
+            row.model_calls = replies.len() as u32;
+        })
     }
 
     /// The last compaction called a model: for so long, and timed how.

@@ -1,5 +1,6 @@
 //! Limits and doubts that a reader must know before the numbers.
 
+mod compactor;
 mod money;
 mod seats;
 
@@ -28,8 +29,8 @@ struct Run<'a> {
     panel: Option<&'a PanelAgreement>,
 }
 
-/// Every warning that applies: whether the judge may be believed, then the limits
-/// of the method.
+/// Every warning that applies: whether the compactor did its work, whether the
+/// judge may be believed, then the limits of the method.
 pub fn collect(
     manifest: &Manifest,
     table: &[Entry],
@@ -41,13 +42,16 @@ pub fn collect(
     let payer = all().next().map(|e| &e.row.agent_model);
     let rows = all().filter(|e| Some(&e.row.agent_model) == payer).collect();
     let run = Run { manifest, rows, facts, cells, panel };
-    let checks: [fn(&Run<'_>) -> Vec<String>; 26] = [
+    let checks: [fn(&Run<'_>) -> Vec<String>; 29] = [
+        compactor::unranked_by_void_replies,
+        compactor::void_replies,
         seats::uncalibrated,
         seats::at_odds,
         open_loop,
         counts,
         failed_cells,
         nothing_compacts,
+        compactor::idle,
         stand_ins,
         seats::lexical,
         seats::paraphrased,

@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Bill, Calibration, Exam, Exogenous, LedgerState, MessageIndex, ProbeFacts, ProbeRow, Role,
-    Snapshot, TokensSource, Usage, Validation,
+    Bill, Calibration, CompactionRow, Exam, Exogenous, LedgerState, MessageIndex, ProbeFacts,
+    ProbeRow, Role, Snapshot, TokensSource, Usage, Validation,
 };
 
 /// Label of the window that is each recorded model's own context limit.
@@ -39,6 +39,9 @@ pub enum Standing {
     /// An LLM-backed mechanism on the offline compactor: it measures our
     /// stand-in, not the strategy, and is never ranked (`measures` §6).
     StandIn,
+    /// Of rows alone: it would be ranked, but too many replies of the compactor
+    /// were void ([`super::VOID_WITHIN`]).
+    Void,
 }
 
 /// A request as one preset would have sent it.
@@ -101,58 +104,6 @@ pub struct TimeProfile {
     pub prefill_per_s: f64,
     /// Tokens a second that are written.
     pub decode_per_s: f64,
-}
-
-/// One compaction.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CompactionRow {
-    /// Ordinal of the first request that sees it (the number of requests made before it).
-    pub request: u32,
-    /// Requests that had been made when it began: fewer than `request` where
-    /// the conversation went on meanwhile.
-    pub begun: u32,
-    /// Messages that had arrived when it ran.
-    pub messages_seen: u32,
-    /// Made for the probes at the end, by no request of the recording: it is
-    /// recorded and neither counted nor billed (`semantics` 28).
-    pub at_end: bool,
-    /// Position of the stage in the preset, from 0.
-    pub stage: u32,
-    /// Mechanism of the stage.
-    pub mechanism: String,
-    /// What set it off, as written in the preset.
-    pub trigger: String,
-    /// Tokens of the context before.
-    pub tokens_before: u64,
-    /// Tokens of the context after.
-    pub tokens_after: u64,
-    /// Messages that a summary covers from here on.
-    pub messages_folded: u32,
-    /// Messages dropped.
-    pub messages_evicted: u32,
-    /// Messages partly replaced.
-    pub messages_edited: u32,
-    /// Calls to the compactor's model.
-    pub model_calls: u32,
-    /// Tokens that the compactor read.
-    pub input_tokens: u64,
-    /// Tokens that it wrote.
-    pub output_tokens: u64,
-    /// The mechanism's own CPU time.
-    pub cpu_ms: f64,
-    /// Latency of the model calls; absent where there were none.
-    pub latency_ms: Option<f64>,
-    /// How it came about.
-    pub latency_source: Option<LatencySource>,
-    /// Whether it ran while the conversation went on.
-    pub background: bool,
-    /// What it fell back to, and why.
-    pub fallback: Option<String>,
-    /// Why it failed, if the conversation went on unchanged.
-    pub error: Option<String>,
-    /// Texts put in place of what was folded: hashes into `texts.jsonl`.
-    pub texts: Vec<String>,
 }
 
 /// Whether a reference, or a fact at stake at a cut, survives in a context.

@@ -4,7 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    IdentifierClass, LatencySource, MessageIndex, ProbeRow, ReferenceState, Snapshot, Standing,
+    IdentifierClass, LatencySource, MessageIndex, ProbeRow, ReferenceState, ReplyFacts, Snapshot,
+    Standing,
 };
 
 /// What the name of a preset's null begins with: the same preset with an empty
@@ -137,6 +138,9 @@ pub struct CutExam {
     /// Texts that the strategy wrote and that stand right behind the cut:
     /// hashes into `texts.jsonl`.
     pub texts: Vec<String>,
+    /// What the compactor answered, up to the last request behind the cut.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replies: Vec<ReplyFacts>,
     /// The context that probes were put to; absent without probes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<Snapshot>,

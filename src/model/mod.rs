@@ -9,6 +9,7 @@ mod bill;
 mod calibration;
 mod call;
 mod cell;
+mod compaction;
 mod compared;
 mod comparison;
 mod cut;
@@ -19,9 +20,11 @@ mod ledger;
 mod probe;
 mod recorded;
 mod reference;
+mod reply;
 mod report;
 mod transcript;
 mod usage;
+mod void;
 
 pub use answer::{Judgement, NoAnswer, Source, Verdict, Vote};
 pub use asked::{Agreement, Answer, Part, ProbeFacts, ProbeRow, RIGHT, Recovered, Snapshot};
@@ -29,10 +32,11 @@ pub use bill::{Bill, BreakEven, Buckets, CallBill, PromptBill, RECORDED, Request
 pub use calibration::{BillErrors, Calibration, Exogenous, Fit, TokensSource, Validation};
 pub use call::{CallOutcome, CallRow, Seat, Timing};
 pub use cell::{
-    Cell, CellKey, CellOutcome, CellRows, CompactionRow, LatencySource, LossRow, MessageFacts,
-    NATIVE, Quantiles, ReferenceOutcome, ReferenceState, RequestFacts, RequestRow, Standing,
-    TimeProfile, TranscriptFacts,
+    Cell, CellKey, CellOutcome, CellRows, LatencySource, LossRow, MessageFacts, NATIVE, Quantiles,
+    ReferenceOutcome, ReferenceState, RequestFacts, RequestRow, Standing, TimeProfile,
+    TranscriptFacts,
 };
+pub use compaction::{CompactionRow, is_of_size};
 pub use compared::{
     AtSize, ChanceOf, EqualSize, Family, Outranks, RecencyCurve, Tested, Variance, VariancePart,
 };
@@ -47,13 +51,15 @@ pub use ledger::LedgerState;
 pub use probe::{Expectation, Probe, ProbeKind};
 pub use recorded::{Piece, RecordedCall, RecordedCompaction, RecordedTrigger};
 pub use reference::{Exam, IdentifierClass, Reference};
+pub use reply::{ReplyFacts, Void};
 pub use report::{
     Absent, AgainstFull, AgeBin, AgeUnit, DOUBTFUL_EXAM, Forgetting, INSTRUMENT, Interval, MARGIN,
     Manifest, OFFLINE, PANEL, PresetRow, Prices, Provenance, Report, SPREAD, Sentence, UNRANKED,
-    VALID_WITHIN, Value,
+    VALID_WITHIN, VOID_WITHIN, Value,
 };
 pub use transcript::{
     Block, Call, CallId, Message, MessageIndex, Preamble, PreambleChange, Role, SIDECHAIN,
     ToolDefinition, Transcript, sent,
 };
 pub use usage::{SidechainRequest, Usage};
+pub use void::{Repeated, VoidReplies, repeated, void_replies};

@@ -18,6 +18,10 @@ pub const INSTRUMENT: u32 = 6;
 /// itself is in doubt.
 pub const DOUBTFUL_EXAM: f64 = 0.1;
 
+/// Share of void replies of the compactor up to which a row is ranked: beyond it,
+/// what the row keeps is what its fallback keeps (`cuts` §5).
+pub const VOID_WITHIN: f64 = 0.05;
+
 /// How far apart the reader may be from itself under `full` where all of the
 /// evidence is at hand (`measures` §6).
 pub const VALID_WITHIN: f64 = 0.05;

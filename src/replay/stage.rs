@@ -207,6 +207,8 @@ impl<'a> Session<'a> {
             fallback: outcome.fallback.as_ref().map(|f| format!("{}: {}", f.to, f.reason)),
             error: None,
             texts: Vec::new(),
+            replies: calls.iter().filter_map(|call| call.reply).collect(),
+            view: running.stage.mechanism.is_view,
         }
     }
 

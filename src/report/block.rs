@@ -174,6 +174,7 @@ pub(super) fn verdict(row: &PresetRow) -> String {
             Some(Value::Text(why)) => parts.push(format!("not ranked: {why}")),
             _ => parts.extend(row.verdict.map(|v| v.as_str().to_owned())),
         },
+        Standing::Void => parts.push(void(row)),
     }
     if !row.failed.is_empty() {
         parts.push(format!("{} failed", counted(row.failed.len(), "cell")));
@@ -204,6 +205,12 @@ pub(super) fn at_cuts(rows: &[&PresetRow], report: &Report) -> Option<String> {
         counted(count("sessions_at_stake"), "session"),
         if count("cuts") == 1 { "it" } else { "them" },
     ))
+}
+
+/// Why a row with void replies of its compactor is not ranked.
+fn void(row: &PresetRow) -> String {
+    let share = row.number("void_share").map(|share| format!("{} of ", number::percent(share)));
+    format!("not ranked: {}replies void", share.unwrap_or_default())
 }
 
 /// What the star of a bill stands for, where there is one.

@@ -3,7 +3,9 @@
 
 use super::sheet::{self, Field, Kind, Table};
 use super::{Format, Source};
-use crate::model::{Bill, BreakEven, Cell, CompactionRow, TranscriptFacts};
+use crate::model::{
+    Bill, BreakEven, Cell, CompactionRow, Repeated, TranscriptFacts, VoidReplies, repeated,
+};
 use crate::pricing::PriceList;
 
 pub(super) const FORMAT: Format = Format {
@@ -13,7 +15,7 @@ pub(super) const FORMAT: Format = Format {
     render,
 };
 
-const COLUMNS: [(&str, Kind); 24] = [
+const COLUMNS: [(&str, Kind); 26] = [
     ("request", Kind::Count),
     ("stage", Kind::Count),
     ("mechanism", Kind::Text),
@@ -38,20 +40,24 @@ const COLUMNS: [(&str, Kind); 24] = [
     ("break_even_formula", Kind::Number),
     ("agent_model", Kind::Text),
     ("begun", Kind::Count),
+    ("void", Kind::Count),
+    ("void_reasons", Kind::Text),
 ];
 
 fn render(source: &Source<'_>) -> Vec<u8> {
     let header = sheet::ROW_KEY.into_iter().chain(COLUMNS);
     let prices = PriceList::from(&source.report.manifest.prices);
+    let repeated = repeated(&source.report.cells, &source.report.cuts);
     let mut rows = Vec::new();
     for cell in sheet::cells(source.report) {
         let Some(measured) = cell.rows() else { continue };
         let facts = sheet::facts(source.report, &cell.key);
         let bills = sheet::bills(measured);
+        let repeated = &repeated[&(cell.key.strategy.as_str(), cell.key.window.as_str())];
         for (at, row) in (0u32..).zip(&measured.compactions) {
             for bill in &bills {
                 let billed = Billed::new(*bill, at, row, facts, &prices);
-                rows.push(fields(cell, row, &billed));
+                rows.push(fields(cell, row, &billed, repeated));
             }
         }
     }
@@ -87,9 +93,18 @@ impl<'a> Billed<'a> {
     }
 }
 
-fn fields(cell: &Cell, row: &CompactionRow, billed: &Billed<'_>) -> Vec<Field> {
+fn fields(
+    cell: &Cell,
+    row: &CompactionRow,
+    billed: &Billed<'_>,
+    repeated: &Repeated,
+) -> Vec<Field> {
     let mut fields = sheet::row_key(&cell.key);
     let requests = billed.even.and_then(|even| even.requests);
+    let mut void = VoidReplies::default();
+    row.replies.iter().for_each(|reply| void.add(reply, repeated));
+    let reasons: Vec<&str> = void.reasons.keys().map(|reason| reason.as_str()).collect();
+    let reasons = reasons.join("; ");
     fields.extend([
         Field::Count(u64::from(row.request)),
         Field::Count(u64::from(row.stage)),
@@ -115,6 +130,8 @@ fn fields(cell: &Cell, row: &CompactionRow, billed: &Billed<'_>) -> Vec<Field> {
         Field::maybe(billed.even.and_then(|even| even.formula)),
         Field::maybe_text(billed.bill.map(sheet::agent_model)),
         Field::Count(u64::from(row.begun)),
+        Field::Count(void.void),
+        Field::maybe_text(Some(&*reasons).filter(|reasons| !reasons.is_empty())),
     ]);
     fields
 }

@@ -3,7 +3,10 @@
 
 use super::sheet::{self, Field, Kind, Table};
 use super::{Format, Source};
-use crate::model::{Cut, CutBill, CutExam, CutRow, RECORDED, ReferenceState, Report};
+use crate::model::{
+    Cut, CutBill, CutExam, CutRow, RECORDED, ReferenceState, Repeated, Report, VoidReplies,
+    repeated,
+};
 
 pub(super) const FORMAT: Format = Format {
     name: "csv",
@@ -22,7 +25,7 @@ pub(super) const KEY: [(&str, Kind); 6] = [
     ("cut", Kind::Count),
 ];
 
-const COLUMNS: [(&str, Kind); 23] = [
+const COLUMNS: [(&str, Kind); 24] = [
     ("tokens_before", Kind::Count),
     ("tokens_after", Kind::Count),
     ("window", Kind::Count),
@@ -46,11 +49,22 @@ const COLUMNS: [(&str, Kind); 23] = [
     ("recorded", Kind::Flag),
     ("agent_model", Kind::Text),
     ("error", Kind::Text),
+    ("void", Kind::Count),
 ];
 
 fn render(source: &Source<'_>) -> Vec<u8> {
     let header = KEY.into_iter().chain(COLUMNS);
-    let each = rows(source.report).flat_map(|(cut, row)| fields(source.report, cut, row));
+    let report = source.report;
+    let repeated = repeated(&report.cells, &report.cuts);
+    // What was repeated at cuts is part of every window of the preset.
+    let of = |strategy: &str| {
+        let mut found = repeated.iter().filter(|((name, _), _)| *name == strategy);
+        found.next().map(|(_, repeated)| repeated)
+    };
+    let each = rows(report).flat_map(|(cut, row)| {
+        let void = row.exam().map(|exam| void(exam, of(&row.strategy)));
+        fields(report, cut, row, void.unwrap_or(0))
+    });
     Table::new(header, each).csv()
 }
 
@@ -78,7 +92,15 @@ pub(super) fn key(cut: &Cut, row: &CutRow) -> Vec<Field> {
     ]
 }
 
-fn fields(report: &Report, cut: &Cut, row: &CutRow) -> Vec<Vec<Field>> {
+/// Void replies of the compactor at a cut.
+fn void(exam: &CutExam, repeated: Option<&Repeated>) -> u64 {
+    let mut found = VoidReplies::default();
+    let none = Repeated::default();
+    exam.replies.iter().for_each(|reply| found.add(reply, repeated.unwrap_or(&none)));
+    found.void
+}
+
+fn fields(report: &Report, cut: &Cut, row: &CutRow, void: u64) -> Vec<Vec<Field>> {
     let Some(exam) = row.exam() else {
         let error = match &row.outcome {
             crate::model::CutOutcome::Failed { error } => error.as_str(),
@@ -86,13 +108,19 @@ fn fields(report: &Report, cut: &Cut, row: &CutRow) -> Vec<Vec<Field>> {
         };
         let mut fields = key(cut, row);
         fields.push(Field::Count(cut.tokens_before));
-        fields.extend(vec![Field::Empty; COLUMNS.len() - 2]);
+        fields.extend(vec![Field::Empty; COLUMNS.len() - 3]);
         fields.push(Field::text(error));
+        fields.push(Field::Empty);
         return vec![fields];
     };
     let bills = exam.bills.iter().map(Some);
     let bills = if exam.bills.is_empty() { vec![None] } else { bills.collect() };
-    bills.into_iter().map(|bill| examined(report, cut, row, exam, bill)).collect()
+    let each = bills.into_iter().map(|bill| {
+        let mut fields = examined(report, cut, row, exam, bill);
+        fields.push(Field::Count(void));
+        fields
+    });
+    each.collect()
 }
 
 fn examined(

@@ -204,8 +204,11 @@ fn tables(report: &Report) -> Vec<Part> {
         };
         let payer = block::payer(report, block).map_or_else(String::new, |p| format!(" · {p}"));
         let headline = escaped::prose(&format!("{headline}{payer}"), SENTENCE);
+        // Why a row with void replies has no rank is not to be folded away.
+        let stands_open =
+            |row: &PresetRow| matches!(row.standing, Standing::Ranked | Standing::Void);
         let (ranked, others): (Vec<&PresetRow>, Vec<&PresetRow>) =
-            block.rows.iter().partition(|row| row.standing == Standing::Ranked);
+            block.rows.iter().partition(|row| stands_open(row));
         let ranking = match ranked.is_empty() {
             true => "No row is ranked.\n".to_owned(),
             false => rows(report, &ranked),

@@ -463,6 +463,8 @@ fn compaction(request: u32, tokens_before: u64, tokens_after: u64) -> Compaction
         fallback: None,
         error: None,
         texts: vec![format!("summary-{request}")],
+        replies: Vec::new(),
+        view: false,
     }
 }
 

@@ -1,6 +1,8 @@
 use super::testkit::{Kit, validation};
 use super::*;
-use crate::model::{Bill, Calibration, CellOutcome, Family, Interval, Outranks, Tested, Value};
+use crate::model::{
+    Bill, Calibration, CellOutcome, Family, Interval, Outranks, Standing, Tested, Value,
+};
 use unicode_width::UnicodeWidthStr;
 
 fn file(report: &Report, name: &str) -> String {
@@ -52,6 +54,22 @@ fn the_table_shows_ranks_controls_stand_ins_overflows_and_failures() {
      warning: replay is open loop: the recorded agent does not react
      warning: 2 lines of session-1 were left out: torn last line
     ");
+}
+
+#[test]
+fn a_row_with_void_replies_says_so_wherever_it_stands() {
+    let mut report = Kit::default().report();
+    for row in report.rows.iter_mut().filter(|row| row.strategy == "prune") {
+        (row.standing, row.rank, row.verdict) = (Standing::Void, None, None);
+        row.values.insert("void_share".into(), Value::Known(0.3));
+    }
+    let why = "not ranked: 30 % of replies void";
+    assert!(table(&report, 160, false).contains(why), "{}", table(&report, 160, false));
+    let text = file(&report, "report.md");
+    let folded = text.find("without a rank").unwrap();
+    assert!(text.find(why).unwrap() < folded, "it is not folded away: {text}");
+    let page = file(&report, "report.html");
+    assert!(page.contains(why) && page.contains("<span class=\"tag\">void</span>"));
 }
 
 #[test]
@@ -179,7 +197,7 @@ fn csv_headers_are_those_of_the_contract() {
             + "request,stage,mechanism,trigger,tokens_before,tokens_after,messages_folded,\
                messages_evicted,messages_edited,model_calls,input_tokens,output_tokens,cost_usd,\
                cpu_ms,latency_ms,latency_source,background,fallback,error,at_end,\
-               break_even_requests,break_even_formula,agent_model,begun"
+               break_even_requests,break_even_formula,agent_model,begun,void,void_reasons"
     );
     assert_eq!(
         header("probes.csv"),
@@ -234,7 +252,7 @@ fn csv_rows_carry_ids_states_and_empty_fields() {
     assert_eq!(
         row("compactions.csv", "my-sessions,session-0,prune"),
         "my-sessions,session-0,prune,25%,0,4,0,summary,tokens > 80%,7932,6950,3,0,0,1,7932,200,\
-         0.006,0.5,4200,modelled,false,,,false,3,2.5,claude-sonnet-5-5,4"
+         0.006,0.5,4200,modelled,false,,,false,3,2.5,claude-sonnet-5-5,4,0,"
     );
     let summary = row("summary.csv", "my-sessions,continuation,25%,claude-sonnet-5-5,3,39,,,,");
     assert!(summary.contains(",0.64,") && summary.contains(",true,"), "{summary}");

@@ -3,12 +3,12 @@
 //! It lives with the strategies and is implemented by the seats, so that a
 //! mechanism can reach neither answerer nor judge nor probe.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::model::Role;
+use crate::model::{Role, Void};
 use crate::tokens::Counter;
 
 /// A message as the compactor is shown it.
@@ -147,6 +147,29 @@ pub enum Produced {
     Digest(Digest),
 }
 
+impl Produced {
+    /// Whether it has the shape that was asked for.
+    pub(super) fn answers(&self, task: &Task) -> bool {
+        matches!(
+            (self, task),
+            (Produced::SessionState(_), Task::SessionState { .. })
+                | (Produced::Continuation(_), Task::Continuation { .. })
+                | (Produced::Digest(_), Task::Digest { .. })
+        )
+    }
+
+    /// Whether it says nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        match self {
+            Produced::SessionState(state) => *state == SessionState::default(),
+            Produced::Continuation(text) => text.trim().is_empty(),
+            Produced::Digest(Digest { summary, memories }) => {
+                summary.trim().is_empty() && memories.is_empty()
+            }
+        }
+    }
+}
+
 /// Tokens of one call to the compactor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -162,8 +185,13 @@ pub struct CallUsage {
 pub struct Reply {
     /// The content.
     pub produced: Produced,
-    /// Its tokens.
+    /// Its tokens; of a task that was put twice, those of both replies.
     pub usage: CallUsage,
+    /// Tokens of its text by the compactor's counter. The usage cannot say it:
+    /// it may hold reasoning, and a reply that was sent back.
+    pub written: u64,
+    /// Whether it was cut off and is taken as far as it goes.
+    pub cut: bool,
     /// Time that the model took; `None` where no model was called.
     pub latency_ms: Option<f64>,
     /// Whether that time was measured when the call was recorded.
@@ -177,15 +205,56 @@ pub enum CompactorError {
     /// reason to fall back: the cell fails.
     #[error("no reply: {0}")]
     Unavailable(String),
-    /// The model declined, or its provider withheld the reply.
+    /// The model declined, or its provider turned the request down or withheld
+    /// the reply.
     #[error("the model refused: {0}")]
     Refused(String),
     /// The task is larger than the compactor's own context.
     #[error("the task is too large for the compactor: {0}")]
     TooLarge(String),
+    /// The reply holds nothing.
+    #[error("the reply is empty: {0}")]
+    Empty(String),
+    /// The reply is not whole, and its beginning is of no use.
+    #[error("the reply is not whole: {0}")]
+    CutOff(String),
     /// The reply has not the asked shape.
     #[error("the reply has not the asked shape: {0}")]
     Malformed(String),
+}
+
+impl CompactorError {
+    /// Why the reply is void; `None` where nobody was asked. A task that is too
+    /// large for the model was turned down.
+    pub(super) fn void(&self) -> Option<Void> {
+        match self {
+            CompactorError::Unavailable(_) => None,
+            CompactorError::Refused(_) | CompactorError::TooLarge(_) => Some(Void::Refused),
+            CompactorError::Empty(_) => Some(Void::Empty),
+            CompactorError::CutOff(_) => Some(Void::CutOff),
+            CompactorError::Malformed(_) => Some(Void::WrongShape),
+        }
+    }
+}
+
+/// A call that gave nothing usable, and what it took all the same.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FailedCall {
+    /// Why.
+    pub error: CompactorError,
+    /// Tokens of the replies that came; zero where none did.
+    pub usage: CallUsage,
+    /// Time that the model took; `None` where no reply came.
+    pub latency_ms: Option<f64>,
+    /// Whether that time was measured when the call was recorded.
+    pub recorded: bool,
+}
+
+/// A failure that took nothing: no reply came.
+impl From<CompactorError> for FailedCall {
+    fn from(error: CompactorError) -> Self {
+        Self { error, usage: CallUsage::default(), latency_ms: None, recorded: false }
+    }
 }
 
 /// Whoever sits in the compactor's seat.
@@ -194,7 +263,7 @@ pub trait Compactor: Send + Sync {
     /// Does one task. The reply is never longer than the task's bound, by the
     /// compactor's own count of tokens; a model that is granted room for its
     /// reasoning may use it for the reply too.
-    async fn run(&self, task: &Task) -> Result<Reply, CompactorError>;
+    async fn run(&self, task: &Task) -> Result<Reply, FailedCall>;
 
     /// `offline`, or `provider/model`.
     fn name(&self) -> &str;
@@ -215,99 +284,5 @@ pub trait Compactor: Send + Sync {
     /// does not count by itself, as a model does not.
     fn counting(&self, _counter: &Arc<Counter>) -> Option<Arc<dyn Compactor>> {
         None
-    }
-}
-
-/// One call as the meter saw it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ModelCall {
-    /// Its tokens; zero for a failed call.
-    pub usage: CallUsage,
-    /// Time that the model took.
-    pub latency_ms: Option<f64>,
-    /// Whether that time was measured when the call was recorded.
-    pub recorded: bool,
-    /// Whether it was appended to the live conversation, whose cache it reads.
-    pub live: bool,
-}
-
-/// Passes tasks on and keeps count of them.
-pub struct Metered<'a> {
-    inner: &'a dyn Compactor,
-    calls: Mutex<Vec<ModelCall>>,
-    unavailable: Mutex<Option<String>>,
-}
-
-impl<'a> Metered<'a> {
-    /// A fresh meter in front of a compactor.
-    pub fn new(inner: &'a dyn Compactor) -> Self {
-        Self { inner, calls: Mutex::default(), unavailable: Mutex::default() }
-    }
-
-    /// The calls since the last time this was asked.
-    pub fn take(&self) -> Vec<ModelCall> {
-        std::mem::take(&mut *self.calls.lock().expect("no call panics while metering"))
-    }
-
-    /// Why a call could not be made, if one could not: the first one's reason.
-    /// Whatever the strategy made of it then says nothing of the strategy.
-    pub fn unavailable(&self) -> Option<String> {
-        self.unavailable.lock().expect("no call panics while metering").clone()
-    }
-}
-
-#[async_trait]
-impl Compactor for Metered<'_> {
-    async fn run(&self, task: &Task) -> Result<Reply, CompactorError> {
-        let reply = self.inner.run(task).await;
-        let live = task.is_live();
-        let call = match &reply {
-            Ok(Reply { usage, latency_ms, recorded, .. }) => {
-                let (usage, latency_ms, recorded) = (*usage, *latency_ms, *recorded);
-                ModelCall { usage, latency_ms, recorded, live }
-            }
-            Err(_) => ModelCall { live, ..ModelCall::default() },
-        };
-        self.calls.lock().expect("no call panics while metering").push(call);
-        if let Err(CompactorError::Unavailable(why)) = &reply {
-            let mut first = self.unavailable.lock().expect("no call panics while metering");
-            first.get_or_insert_with(|| why.clone());
-        }
-        reply
-    }
-
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn reads_live(&self) -> bool {
-        self.inner.reads_live()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::strategy::testkit::Scripted;
-
-    #[tokio::test]
-    async fn a_meter_remembers_the_first_outage() {
-        let task = || Task::Digest {
-            prompt: String::new(),
-            messages: Vec::new(),
-            rolling: None,
-            known: Vec::new(),
-            max_tokens: 9,
-        };
-        let compactor = Scripted::failing_at([1, 3]);
-        let meter = Metered::new(&*compactor);
-        assert!(meter.run(&task()).await.is_ok());
-        assert_eq!(meter.unavailable(), None);
-        for _ in 0..3 {
-            let _ = meter.run(&task()).await;
-        }
-        assert_eq!(meter.unavailable().as_deref(), Some("call 1 fails"));
-        assert_eq!(meter.take().len(), 4);
-        assert!(meter.unavailable().is_some(), "whatever became of the calls");
     }
 }

@@ -14,8 +14,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::chain::{Chain, fill_in};
-use super::compactor::{Compactor, CompactorError, ModelCall};
+use super::compactor::{Compactor, CompactorError};
 use super::context::{Context, EntryId, OpError};
+use super::metered::ModelCall;
 use super::trigger::When;
 use crate::model::{MessageIndex, RecordedCompaction};
 use crate::tokens::{Estimator, Reported, Weight};

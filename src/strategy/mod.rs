@@ -8,6 +8,7 @@ mod chain;
 mod compactor;
 mod context;
 mod host;
+mod metered;
 mod preset;
 mod prompt;
 mod recovery;
@@ -21,8 +22,8 @@ pub(crate) mod testkit;
 
 pub use chain::{Chain, ClosedSession, OpenSession, SessionFacts};
 pub use compactor::{
-    CallUsage, Compactor, CompactorError, Digest, Live, MESSAGES, Metered, ModelCall, Produced,
-    Reply, SessionState, Task, TaskMessage,
+    CallUsage, Compactor, CompactorError, Digest, FailedCall, Live, MESSAGES, Produced, Reply,
+    SessionState, Task, TaskMessage,
 };
 pub use context::{
     Applied, Context, Entry, EntryId, Marks, Op, OpError, Place, Recording, Saved, Sent, Step,
@@ -34,6 +35,7 @@ pub use mechanisms::{
     ArchiveError, CompressionStats, Content, GencodeSession, GencodeSummary, ITS_WORDS, MECHANISMS,
     Metadata, Part, SessionMessage, ToolUsage, read_archive,
 };
+pub use metered::{Metered, ModelCall};
 pub use preset::{
     AskedFrom, Breakpoint, Budget, Build, BuiltStage, MechanismSpec, Preset, PresetError, Scale,
     Stage, builtin, builtin_names,

@@ -13,7 +13,7 @@ use rand_chacha::rand_core::SeedableRng;
 use serde_json::Value as Json;
 
 use super::compactor::{
-    CallUsage, Compactor, CompactorError, Digest, Produced, Reply, SessionState, Task,
+    CallUsage, Compactor, CompactorError, Digest, FailedCall, Produced, Reply, SessionState, Task,
 };
 use super::context::{Context, EntryId, Recording, Saved};
 use super::host::{Host, Outcome, PresetState, Strategy};
@@ -125,12 +125,12 @@ impl Scripted {
 
 #[async_trait]
 impl Compactor for Scripted {
-    async fn run(&self, task: &Task) -> Result<Reply, CompactorError> {
+    async fn run(&self, task: &Task) -> Result<Reply, FailedCall> {
         let mut tasks = self.tasks.lock().unwrap();
         let call = tasks.len();
         tasks.push(task.clone());
         if self.fails_at.contains(&call) {
-            return Err(CompactorError::Unavailable(format!("call {call} fails")));
+            return Err(CompactorError::Unavailable(format!("call {call} fails")).into());
         }
         let produced = match task {
             Task::SessionState { previous, .. } => {
@@ -146,7 +146,7 @@ impl Compactor for Scripted {
                 Produced::Digest(Digest { summary: format!("{before}summary {call}"), memories })
             }
         };
-        Ok(Reply { produced, usage: CallUsage::default(), latency_ms: None, recorded: false })
+        Ok(free(produced))
     }
 
     fn name(&self) -> &str {
@@ -158,17 +158,23 @@ impl Compactor for Scripted {
     }
 }
 
+/// A reply of a hundred tokens that took nothing.
+pub(crate) fn free(produced: Produced) -> Reply {
+    let (usage, written) = (CallUsage::default(), 100);
+    Reply { produced, usage, written, cut: false, latency_ms: None, recorded: false }
+}
+
 /// A reply in a shape that nobody asked for.
 pub(crate) struct OffShape;
 
 #[async_trait]
 impl Compactor for OffShape {
-    async fn run(&self, task: &Task) -> Result<Reply, CompactorError> {
+    async fn run(&self, task: &Task) -> Result<Reply, FailedCall> {
         let produced = match task {
             Task::SessionState { .. } => Produced::Continuation("no state".to_owned()),
             _ => Produced::SessionState(SessionState::default()),
         };
-        Ok(Reply { produced, usage: CallUsage::default(), latency_ms: None, recorded: false })
+        Ok(free(produced))
     }
 
     fn name(&self) -> &str {

@@ -14,7 +14,7 @@ use recap::pricing::{Agents, PriceList};
 use recap::run::{Event, Folder, Loaded, Observer, RunSpec, Sample, Seats, Windows, prepare, run};
 use recap::seats::answerer::{Answerer, Shown};
 use recap::seats::judge::{Grading, Judge};
-use recap::strategy::{Compactor, CompactorError, Reply, Task, builtin};
+use recap::strategy::{Compactor, FailedCall, Reply, Task, builtin};
 use recap::tokens::{Counter, Encoding};
 
 use crate::desk::{Desk, fixture};
@@ -23,7 +23,7 @@ struct Panicking;
 
 #[async_trait]
 impl Compactor for Panicking {
-    async fn run(&self, _: &Task) -> Result<Reply, CompactorError> {
+    async fn run(&self, _: &Task) -> Result<Reply, FailedCall> {
         panic!("out of cheese")
     }
 

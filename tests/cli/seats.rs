@@ -193,6 +193,47 @@ fn a_judged_run_replays_from_its_cassette_without_key_or_network() {
 }
 
 #[test]
+fn a_model_that_writes_nothing_of_use_is_told_first_and_has_no_rank() {
+    let desk = Desk::new();
+    // Five words, but for every fifth call, which is withheld.
+    let server = Server::start(|request| match request.number % 5 {
+        4 => Act::json(200, &chat("", "content_filter")),
+        _ => Act::chat("They talked about some things."),
+    });
+    let variables = [("OPENAI_BASE_URL", server.base()), ("OPENAI_API_KEY", KEY.to_owned())];
+    let variables = variables.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let run = ["replay", "quickstart", "--strategy", "claude-code", "--strategy", "fifo"];
+    let seat = ["--compactor", "openai/m", "--replicates", "1", "--out", "run"];
+    let ran = desk.recap_with(&variables, &[&run[..], &seat].concat());
+    assert_eq!(ran.code, 0, "{ran:?}");
+
+    let summary = desk.csv("run/summary.csv");
+    let row = |name: &str| {
+        let mut rows = summary.iter().filter(|row| row["dataset"] == "ALL");
+        rows.find(|row| row["strategy"] == name).unwrap()
+    };
+    assert_eq!((&*row("claude-code")["void_share"], &*row("claude-code")["rank"]), ("1", ""));
+    assert_eq!((&*row("fifo")["void_replies"], &*row("fifo")["rank"]), ("0", "1"));
+    let first = ran.out.lines().find(|line| line.contains("warning:")).unwrap();
+    assert!(first.contains("replies of the compactor were void for claude-code"), "{first}");
+    assert!(ran.out.contains("not ranked:"), "{}", ran.out);
+
+    let compactions = desk.csv("run/compactions.csv");
+    let own = || compactions.iter().filter(|row| row["strategy"] == "claude-code");
+    assert!(own().all(|row| row["void"] == "1"), "one reply each, and it is void");
+    let reasons: Vec<&str> = own().map(|row| row["void_reasons"].as_str()).collect();
+    assert!(reasons.contains(&"too-short; repeated"), "{reasons:?}");
+    let withheld: Vec<_> = own().filter(|row| row["void_reasons"] == "refused").collect();
+    assert!(!withheld.is_empty(), "{reasons:?}");
+    for row in withheld {
+        let paid = ["input_tokens", "output_tokens", "latency_source"].map(|name| &*row[name]);
+        assert_eq!(paid, ["10", "5", "live"], "a withheld reply is billed: {row:?}");
+    }
+    let others = compactions.iter().filter(|row| row["strategy"] != "claude-code");
+    assert!(others.clone().all(|row| row["void"] == "0" && row["void_reasons"].is_empty()));
+}
+
+#[test]
 fn a_run_that_was_cut_off_pays_only_for_what_is_missing() {
     let desk = Desk::new();
     let record = ["--cassette", "tape.jsonl", "--record", "--attempts", "1", "--out"];

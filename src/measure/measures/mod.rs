@@ -14,6 +14,7 @@ mod cpu_ms;
 mod did_without;
 mod estimator_error;
 mod evidence;
+mod idle_compactions;
 mod inflated;
 mod irrecoverable;
 mod mean_tokens;
@@ -40,6 +41,7 @@ mod token_savings;
 mod tokens_full;
 mod tokens_sent;
 mod verbatim_recall;
+mod void;
 pub mod waits;
 mod wrong_answers;
 
@@ -103,6 +105,9 @@ pub static MEASURES: &[&Spec] = &[
     &message_ratio::SPEC,
     &compactions::SPEC,
     &inflated::SPEC,
+    &idle_compactions::SPEC,
+    &void::REPLIES,
+    &void::SHARE,
     &overflows::SPEC,
     &estimator_error::SPEC,
     &references::SPEC,

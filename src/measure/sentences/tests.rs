@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::model::Value;
+use crate::model::{Value, VoidReplies};
 
 const PRIMARY: &str = "reference_recall";
 
@@ -30,7 +30,8 @@ fn row_at(
         failed: Vec::new(),
     };
     let (scores, facts) = (BTreeMap::new(), BTreeMap::new());
-    Entry { row, scores, facts, variance: Vec::new(), window_tokens, acted: true }
+    let (variance, replies) = (Vec::new(), VoidReplies::default());
+    Entry { row, scores, facts, variance, window_tokens, acted: true, replies }
 }
 
 fn said(table: &[Entry]) -> Vec<String> {

@@ -141,6 +141,11 @@ impl<'a> Scene<'a> {
                 .to_owned();
         }
         let ranked = || judged.iter().filter(|e| e.row.standing == Standing::Ranked);
+        if ranked().next().is_none() {
+            return "None is ranked: of those that could be, each had more than 5 % void replies \
+                    of its compactor."
+                .to_owned();
+        }
         if ranked().all(|e| !e.row.failed.is_empty()) {
             return "Each of those that could be ranked failed on some session, so none is."
                 .to_owned();

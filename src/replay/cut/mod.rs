@@ -229,6 +229,9 @@ async fn finished(
         snapshots.next().map(|snapshot| part.whole(snapshot, &mut kept));
     let probed = probed.into_iter().map(|p| Probed { probe: part.probe(p.probe), ..p }).collect();
     kept.extend(texts);
+    // A null answers nothing on purpose.
+    let asked = rows.compactions.iter().filter(|_| !is_null);
+    let replies = asked.flat_map(|row| row.replies.clone());
     let exam = CutExam {
         window: plan.window,
         tokens_after: behind.tokens_after,
@@ -240,6 +243,7 @@ async fn finished(
         latency_source: behind.latency_source,
         bills,
         texts: behind.texts,
+        replies: replies.collect(),
         snapshot,
         probes: Vec::new(),
     };

@@ -9,7 +9,7 @@ use crate::pricing::{Agents, PriceList};
 use crate::probes::Cuts;
 use crate::replay::Subject;
 use crate::seats::compactor::Null;
-use crate::strategy::{CallUsage, CompactorError, Produced, Reply, Task, builtin};
+use crate::strategy::{CallUsage, FailedCall, Produced, Reply, Task, builtin};
 use crate::tokens::Counter;
 
 /// Words that no identifier is made of, about so many tokens.
@@ -38,10 +38,17 @@ struct Says(String);
 
 #[async_trait::async_trait]
 impl Compactor for Says {
-    async fn run(&self, _: &Task) -> Result<Reply, CompactorError> {
+    async fn run(&self, _: &Task) -> Result<Reply, FailedCall> {
         let usage = CallUsage { input: 1_000, output: 100 };
         let produced = Produced::Continuation(self.0.clone());
-        Ok(Reply { produced, usage, latency_ms: None, recorded: false })
+        Ok(Reply {
+            produced,
+            usage,
+            written: usage.output,
+            latency_ms: None,
+            recorded: false,
+            cut: false,
+        })
     }
 
     fn name(&self) -> &str {

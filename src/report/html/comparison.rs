@@ -250,6 +250,7 @@ pub(super) fn class(standing: Standing) -> &'static str {
         Standing::Ranked => "ranked",
         Standing::Control => "control",
         Standing::StandIn => "stand-in",
+        Standing::Void => "void",
     }
 }
 

@@ -34,7 +34,9 @@ impl Colors {
         let color = |(name, standing): (&str, Standing)| {
             let color = match standing {
                 Standing::Control => svg::LIMIT,
-                Standing::Ranked | Standing::StandIn => palette.next().expect("it has no end"),
+                Standing::Ranked | Standing::StandIn | Standing::Void => {
+                    palette.next().expect("it has no end")
+                }
             };
             (name.to_owned(), color)
         };
@@ -98,12 +100,12 @@ pub(super) fn shape(
 fn fill(color: RGBColor, standing: Standing, hollow: bool) -> RGBColor {
     match standing {
         _ if hollow => svg::PAPER,
-        Standing::StandIn => svg::HATCH,
+        Standing::StandIn | Standing::Void => svg::HATCH,
         Standing::Ranked | Standing::Control => color,
     }
 }
 
-/// Filled: ranked. Hollow: with a doubt that the legend names. Hatched: stand-in. Grey: control.
+/// Filled: ranked. Hollow: with a doubt that the legend names. Hatched: stand-in or void. Grey: control.
 pub(super) fn mark(
     area: &Area<'_>,
     at: (i32, i32),

@@ -85,7 +85,7 @@
     const name = one("by-name").value.trim().toLowerCase();
     let found = 0, all = 0;
     for (const { row } of rows) {
-      const standing = ["control", "stand-in", "ranked"].find((s) => row.classList.contains(s));
+      const standing = ["control", "stand-in"].find((s) => row.classList.contains(s)) ?? "ranked";
       const fits = standings.has(standing) && row.cells[1].dataset.sort.toLowerCase().includes(name);
       row.hidden = !fits;
       if (row.closest(".block").hidden) continue;

@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 
 use crate::strategy::{
-    CallUsage, Compactor, CompactorError, Digest, Produced, Reply, SessionState, Task,
+    CallUsage, Compactor, Digest, FailedCall, Produced, Reply, SessionState, Task,
 };
 
 /// Gives an empty text in the shape that was asked for.
@@ -13,7 +13,7 @@ pub struct Null;
 
 #[async_trait]
 impl Compactor for Null {
-    async fn run(&self, task: &Task) -> Result<Reply, CompactorError> {
+    async fn run(&self, task: &Task) -> Result<Reply, FailedCall> {
         let produced = match task {
             Task::SessionState { .. } => Produced::SessionState(SessionState::default()),
             Task::Continuation { .. } => Produced::Continuation(String::new()),
@@ -21,7 +21,14 @@ impl Compactor for Null {
         };
         let input = task.messages().iter().map(|message| message.tokens).sum();
         let usage = CallUsage { input, output: 0 };
-        Ok(Reply { produced, usage, latency_ms: None, recorded: false })
+        Ok(Reply {
+            produced,
+            usage,
+            written: usage.output,
+            latency_ms: None,
+            recorded: false,
+            cut: false,
+        })
     }
 
     fn name(&self) -> &str {

@@ -11,7 +11,7 @@ use async_trait::async_trait;
 
 use super::shapes;
 use crate::strategy::{
-    CallUsage, Compactor, CompactorError, MESSAGES, Produced, Reply, Task, TaskMessage,
+    CallUsage, Compactor, CompactorError, FailedCall, MESSAGES, Produced, Reply, Task, TaskMessage,
 };
 use crate::tokens::Counter;
 
@@ -54,10 +54,11 @@ impl Offline {
 
 #[async_trait]
 impl Compactor for Offline {
-    async fn run(&self, task: &Task) -> Result<Reply, CompactorError> {
+    async fn run(&self, task: &Task) -> Result<Reply, FailedCall> {
         let (produced, text) = self.produce(task)?;
-        let usage = CallUsage { input: self.input(task), output: self.counter.count(&text) };
-        Ok(Reply { produced, usage, latency_ms: None, recorded: false })
+        let written = self.counter.count(&text);
+        let usage = CallUsage { input: self.input(task), output: written };
+        Ok(Reply { produced, usage, written, cut: false, latency_ms: None, recorded: false })
     }
 
     fn name(&self) -> &str {

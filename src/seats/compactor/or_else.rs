@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::strategy::{Compactor, CompactorError, Reply, Task};
+use crate::strategy::{Compactor, CompactorError, FailedCall, Reply, Task};
 use crate::tokens::Counter;
 
 /// Asks one compactor, and another where the first refuses. In a rehearsal the
@@ -23,9 +23,11 @@ impl OrElse {
 
 #[async_trait]
 impl Compactor for OrElse {
-    async fn run(&self, task: &Task) -> Result<Reply, CompactorError> {
+    async fn run(&self, task: &Task) -> Result<Reply, FailedCall> {
         match self.first.run(task).await {
-            Err(CompactorError::Refused(_)) => self.second.run(task).await,
+            Err(FailedCall { error: CompactorError::Refused(_), .. }) => {
+                self.second.run(task).await
+            }
             outcome => outcome,
         }
     }

@@ -31,7 +31,7 @@ fn counter() -> Arc<Counter> {
 
 fn run(task: &Task) -> Result<Reply, CompactorError> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    runtime.block_on(Offline::new(counter()).run(task))
+    runtime.block_on(Offline::new(counter()).run(task)).map_err(|failed| failed.error)
 }
 
 fn message(role: Role, text: &str) -> TaskMessage {

@@ -2,7 +2,7 @@
 //! its messages are shown to the compactor.
 
 use crate::model::{Block, MessageIndex};
-use crate::strategy::compactor::{CompactorError, Produced, Reply, TaskMessage};
+use crate::strategy::compactor::{CompactorError, FailedCall, Produced, Reply, TaskMessage};
 use crate::strategy::context::{Context, EntryId, Op, OpError};
 
 /// For every place between two messages, the nearest place at or before it
@@ -97,10 +97,10 @@ pub(super) fn set_note(
 /// The reply in the shape that was asked for; any other shape is a failure of
 /// the compactor, not of the strategy.
 pub(super) fn in_shape<T>(
-    reply: Result<Reply, CompactorError>,
+    reply: Result<Reply, FailedCall>,
     shape: &str,
     read: fn(Produced) -> Option<T>,
 ) -> Result<T, CompactorError> {
-    let produced = reply?.produced;
+    let produced = reply.map_err(|failed| failed.error)?.produced;
     read(produced).ok_or_else(|| CompactorError::Malformed(format!("a {shape} was asked for")))
 }

@@ -5,9 +5,10 @@ use async_trait::async_trait;
 use serde::Deserialize;
 
 use crate::model::{CallId, Piece, RecordedCall, RecordedCompaction, Role};
-use crate::strategy::compactor::{CallUsage, ModelCall};
+use crate::strategy::compactor::CallUsage;
 use crate::strategy::context::{Context, EntryId, Op, OpError, Place};
 use crate::strategy::host::{Host, Outcome, PresetState, Strategy, StrategyError};
+use crate::strategy::metered::ModelCall;
 use crate::strategy::preset::MechanismSpec;
 
 /// Repeats what the recorded agent did.
@@ -146,5 +147,6 @@ fn call(recorded: &RecordedCall) -> ModelCall {
         latency_ms: recorded.latency_ms,
         recorded: true,
         live: usage.cache_read > usage.prompt() / 2,
+        reply: None,
     }
 }

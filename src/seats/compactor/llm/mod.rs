@@ -10,7 +10,9 @@ use async_trait::async_trait;
 use crate::llm::{self, Answered, CallError, FaultKind, Question};
 use crate::model::Seat;
 use crate::seats::ask::{self, Failure, Line, Said};
-use crate::strategy::{CallUsage, Compactor, CompactorError, Produced, Reply, SessionState, Task};
+use crate::strategy::{
+    CallUsage, Compactor, CompactorError, FailedCall, Produced, Reply, SessionState, Task,
+};
 use crate::tokens::Counter;
 
 pub(crate) use request::question;
@@ -59,19 +61,26 @@ impl Llm {
 
 #[async_trait]
 impl Compactor for Llm {
-    async fn run(&self, task: &Task) -> Result<Reply, CompactorError> {
+    async fn run(&self, task: &Task) -> Result<Reply, FailedCall> {
         let line = Line { llm: &*self.llm, seat: Seat::Compactor, replicate: self.replicate };
-        let (mut usage, mut latency_ms, mut recorded) = (CallUsage::default(), 0.0, true);
+        let (mut usage, mut latency_ms, mut recorded) = (CallUsage::default(), None, true);
         let seen = |question: &Question, answered: &Answered| {
             let call = self.usage(question, answered);
             usage.input += call.input;
             usage.output += call.output;
-            latency_ms += answered.timing.total_ms;
+            *latency_ms.get_or_insert(0.0) += answered.timing.total_ms;
             recorded &= answered.recorded;
         };
-        let read = |said: Said<'_>| read(task, said);
-        let produced = line.ask(question(task), read, seen).await.map_err(error)?;
-        Ok(Reply { produced, usage, latency_ms: Some(latency_ms), recorded })
+        let read =
+            |said: Said<'_>| Ok((read(task, said)?, self.counter.count(said.text), said.cut));
+        let taken = line.ask(question(task), read, seen).await;
+        recorded &= latency_ms.is_some();
+        match taken {
+            Ok((produced, written, cut)) => {
+                Ok(Reply { produced, usage, written, cut, latency_ms, recorded })
+            }
+            Err(why) => Err(FailedCall { error: error(why), usage, latency_ms, recorded }),
+        }
     }
 
     fn name(&self) -> &str {
@@ -91,17 +100,22 @@ impl Compactor for Llm {
     }
 }
 
+/// What is wrong with a reply without a word.
+const EMPTY: &str = "it is empty";
+/// What is wrong with a state without an entry.
+const NO_ENTRY: &str = "every field is empty";
+
 /// The reply in the shape that the task asks for, or what is wrong with it.
 fn read(task: &Task, said: Said<'_>) -> Result<Produced, String> {
     match task {
+        _ if said.text.is_empty() => Err(EMPTY.to_owned()),
         Task::SessionState { .. } => {
             let state: SessionState = ask::object(said.text)?;
             if state == SessionState::default() {
-                return Err("every field is empty".to_owned());
+                return Err(NO_ENTRY.to_owned());
             }
             Ok(Produced::SessionState(state))
         }
-        Task::Continuation { .. } if said.text.is_empty() => Err("it is empty".to_owned()),
         Task::Continuation { .. } => Ok(Produced::Continuation(said.text.to_owned())),
         Task::Digest { .. } => digest::read(said).map(Produced::Digest),
     }
@@ -114,14 +128,15 @@ fn error(failure: Failure) -> CompactorError {
     }
     match failure {
         Failure::Refused | Failure::Filtered => CompactorError::Refused(why),
-        Failure::Call(CallError::Rejected(fault)) => match fault.kind {
-            FaultKind::Filtered => CompactorError::Refused(why),
-            FaultKind::ContextTooLong => CompactorError::TooLarge(why),
-            _ => CompactorError::Malformed(why),
-        },
-        Failure::CutOff(bound) => CompactorError::Malformed(format!("cut off at {bound} tokens")),
+        Failure::Call(CallError::Rejected(fault)) if fault.kind == FaultKind::ContextTooLong => {
+            CompactorError::TooLarge(why)
+        }
+        Failure::Call(CallError::Rejected(_)) => CompactorError::Refused(why),
+        Failure::Call(_) => CompactorError::Malformed(why),
+        Failure::CutOff(bound) => CompactorError::CutOff(format!("cut off at {bound} tokens")),
+        Failure::Ended(_) => CompactorError::CutOff(why),
+        Failure::Misshapen(why) if [EMPTY, NO_ENTRY].contains(&&*why) => CompactorError::Empty(why),
         Failure::Misshapen(why) => CompactorError::Malformed(why),
-        Failure::Ended(_) | Failure::Call(_) => CompactorError::Malformed(why),
     }
 }
 

@@ -1,8 +1,8 @@
 use super::*;
 use crate::llm::{Finish, Message, Speaker};
-use crate::model::Role;
+use crate::model::{Role, Void};
 use crate::seats::testkit::{Scripted, down, ended, rejected, said, uncounted};
-use crate::strategy::{Live, MESSAGES, TaskMessage};
+use crate::strategy::{Live, MESSAGES, Metered, ModelCall, TaskMessage};
 use crate::tokens::Encoding;
 
 const STATE: &str = r#"{"logos": ["Port 8080."], "pathos": [], "abstract": ["REST"],
@@ -67,7 +67,19 @@ async fn run(
     replies: impl IntoIterator<Item = Result<llm::Reply, CallError>>,
 ) -> (Result<Reply, CompactorError>, Arc<Scripted>) {
     let llm = Arc::new(Scripted::new(replies));
-    (seat(&llm).run(task).await, llm)
+    (seat(&llm).run(task).await.map_err(|failed| failed.error), llm)
+}
+
+/// What the meter makes of one call.
+async fn metered(
+    task: &Task,
+    replies: impl IntoIterator<Item = Result<llm::Reply, CallError>>,
+) -> ModelCall {
+    let llm = Arc::new(Scripted::new(replies));
+    let seat = seat(&llm);
+    let meter = Metered::new(&seat);
+    let _ = meter.run(task).await;
+    meter.take()[0]
 }
 
 fn turn(speaker: Speaker, text: &str) -> Message {
@@ -148,10 +160,12 @@ async fn each_task_is_given_its_shape_with_tokens_and_latency() {
         (continuation_task(None), " Go on so.\n", Produced::Continuation("Go on so.".to_owned())),
         (digest_task(), sections, Produced::Digest(digest)),
     ] {
+        let written = counter().count(reply.trim());
         let (reply, llm) = run(&task, [said(reply)]).await;
         // 30 fresh, 60 read from the cache, 10 written to it.
         let usage = CallUsage { input: 100, output: 7 };
-        assert_eq!(reply, Ok(Reply { produced, usage, latency_ms: Some(40.0), recorded: false }));
+        let (latency_ms, recorded, cut) = (Some(40.0), false, false);
+        assert_eq!(reply, Ok(Reply { produced, usage, written, cut, latency_ms, recorded }));
         assert_eq!(llm.calls()[0].request.max_tokens, task.max_tokens());
         assert_eq!((llm.calls()[0].seat, llm.calls()[0].replicate), (Seat::Compactor, 0));
     }
@@ -167,6 +181,7 @@ async fn a_wrong_shape_is_sent_back_once_and_both_calls_are_paid() {
         (&extra, "a field is unknown or of another type"),
         (r#"{"logos": "Port 8080."}"#, "a field is unknown or of another type"),
         (empty, "every field is empty"),
+        ("", "it is empty"),
     ] {
         let task = state_task("");
         let (reply, llm) = run(&task, [said(wrong), said(STATE)]).await;
@@ -174,10 +189,13 @@ async fn a_wrong_shape_is_sent_back_once_and_both_calls_are_paid() {
         assert_eq!(reply.produced, Produced::SessionState(state()));
         assert_eq!(reply.usage, CallUsage { input: 200, output: 14 });
         assert_eq!(reply.latency_ms, Some(80.0));
-        let repair = &llm.calls()[1].request.messages[2].text;
-        assert!(repair.starts_with(&format!("Your reply cannot be used: {why}.")), "{repair}");
+        let repair = llm.calls()[1].request.messages.last().unwrap().text.clone();
+        assert!(repair.contains(&format!("Your reply cannot be used: {why}.")), "{repair}");
         let (reply, _) = run(&task, [said(wrong), said(wrong)]).await;
-        assert_eq!(reply, Err(CompactorError::Malformed(why.to_owned())));
+        let why = why.to_owned();
+        let failed =
+            if why.contains("empty") { CompactorError::Empty } else { CompactorError::Malformed };
+        assert_eq!(reply, Err(failed(why)));
     }
 }
 
@@ -197,19 +215,20 @@ async fn a_free_text_is_sent_back_where_it_is_empty_or_lacks_its_summary() {
 #[tokio::test]
 async fn a_state_that_is_cut_off_is_none_and_a_text_stands_as_far_as_it_goes() {
     let cut = |text| ended(text, Finish::Length);
-    let malformed =
-        |bound: u64| Err(CompactorError::Malformed(format!("cut off at {bound} tokens")));
+    let torn = |bound: u64| Err(CompactorError::CutOff(format!("cut off at {bound} tokens")));
     let (reply, llm) = run(&state_task(""), [cut(STATE)]).await;
-    assert_eq!((reply, llm.calls().len()), (malformed(500), 1));
+    assert_eq!((reply, llm.calls().len()), (torn(500), 1));
     let (reply, _) = run(&continuation_task(None), [cut("1. We ac")]).await;
-    assert_eq!(reply.unwrap().produced, Produced::Continuation("1. We ac".to_owned()));
+    let reply = reply.unwrap();
+    assert_eq!(reply.produced, Produced::Continuation("1. We ac".to_owned()));
+    assert!(reply.cut);
     let (reply, _) = run(&digest_task(), [cut("<summary>They ta")]).await;
     let Produced::Digest(digest) = reply.unwrap().produced else { panic!("a digest") };
     assert_eq!((digest.summary.as_str(), digest.memories.len()), ("They ta", 0));
     for (task, text) in [(continuation_task(None), ""), (digest_task(), "They talked about")] {
         let bound = task.max_tokens();
         let (reply, llm) = run(&task, [cut(text)]).await;
-        assert_eq!((reply, llm.calls().len()), (malformed(bound), 1));
+        assert_eq!((reply, llm.calls().len()), (torn(bound), 1));
     }
 }
 
@@ -221,14 +240,14 @@ async fn what_went_wrong_says_whether_the_strategy_may_fall_back() {
         ended("I would rather not.", Finish::Refused),
         ended("", Finish::Filtered),
         rejected(Filtered),
+        rejected(BadRequest),
     ] {
         assert!(matches!(error(reply).await, CompactorError::Refused(_)));
     }
     let too_large = error(rejected(ContextTooLong)).await;
     assert!(matches!(too_large, CompactorError::TooLarge(_)));
-    for reply in [rejected(BadRequest), ended("x", Finish::Other("pause".to_owned()))] {
-        assert!(matches!(error(reply).await, CompactorError::Malformed(_)));
-    }
+    let early = ended("x", Finish::Other("pause".to_owned()));
+    assert!(matches!(error(early).await, CompactorError::CutOff(_)));
     let halted = Err(CallError::Halted("the key is wrong".to_owned()));
     for reply in [down(), halted, rejected(Auth), rejected(NotFound)] {
         assert!(matches!(error(reply).await, CompactorError::Unavailable(_)));
@@ -253,4 +272,56 @@ async fn a_repetition_says_so_in_its_calls() {
     assert_eq!(replicates, [2, 2]);
     assert_eq!(repeated.name(), "test/scripted");
     assert!(repeated.reads_live());
+}
+
+#[tokio::test]
+async fn a_void_reply_says_why_and_is_paid_for() {
+    use FaultKind::{BadRequest, ContextTooLong};
+    let (one, two, none) = ((100, 7), (200, 14), (0, 0));
+    let cut = |text| ended(text, Finish::Length);
+    for (task, replies, void, paid) in [
+        (continuation_task(None), vec![said(""), said(" \n")], Void::Empty, two),
+        (continuation_task(None), vec![ended("No.", Finish::Refused)], Void::Refused, one),
+        (continuation_task(None), vec![cut("1. We ac")], Void::CutOff, one),
+        (continuation_task(None), vec![cut("")], Void::CutOff, one),
+        (continuation_task(None), vec![rejected(ContextTooLong)], Void::Refused, none),
+        (continuation_task(None), vec![rejected(BadRequest)], Void::Refused, none),
+        (digest_task(), vec![said("They talked."), said("They talked.")], Void::WrongShape, two),
+        (digest_task(), vec![said("They talked."), said("")], Void::Empty, two),
+        (digest_task(), vec![cut("<summary>They ta")], Void::CutOff, one),
+        (state_task(""), vec![cut(STATE)], Void::CutOff, one),
+        (state_task(""), vec![said("{}"), ended("", Finish::Filtered)], Void::Refused, two),
+    ] {
+        let replied = paid != none;
+        let call = metered(&task, replies).await;
+        assert_eq!(call.reply.unwrap().void, Some(void), "{task:?}");
+        assert_eq!((call.usage.input, call.usage.output), paid, "{void:?}");
+        assert_eq!(call.latency_ms.is_some(), replied, "{void:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_short_reply_is_void_however_long_the_model_reasoned() {
+    let large = TaskMessage { tokens: 5_000, ..message(Role::User, "Which port?") };
+    let task = |max_tokens| Task::Continuation {
+        prompt: "Go on.".to_owned(),
+        messages: vec![large.clone()],
+        headings: Vec::new(),
+        live: None,
+        max_tokens,
+    };
+    // The reasoning is no part of the five words.
+    let text = format!("<think>{}</think>We talked about a port", "hm ".repeat(400));
+    let call = metered(&task(1_500), [said(&text)]).await;
+    let reply = call.reply.unwrap();
+    assert_eq!((reply.replaced, reply.written, reply.bound), (5_000, 5, 1_500));
+    assert_eq!(reply.void, Some(Void::TooShort));
+    let asked_for_little = metered(&task(40), [said(&text)]).await;
+    assert_eq!(asked_for_little.reply.unwrap().void, None);
+}
+
+#[tokio::test]
+async fn an_outage_is_no_reply() {
+    let call = metered(&digest_task(), [down()]).await;
+    assert_eq!((call.reply, call.usage), (None, CallUsage::default()));
 }

@@ -25,9 +25,10 @@ use tokio::time::Instant;
 use toml::Table;
 
 use crate::model::{Block, Call};
-use crate::strategy::compactor::{CallUsage, ModelCall};
+use crate::strategy::compactor::CallUsage;
 use crate::strategy::context::{Context, EntryId};
 use crate::strategy::host::{Host, Outcome, PresetState, Strategy, StrategyError, restored};
+use crate::strategy::metered::ModelCall;
 use crate::strategy::preset::{Build, MechanismSpec};
 use apply::Change;
 use parameters::{LONGEST_WAIT, Parameters, ServerParameters, Timeouts};
@@ -227,6 +228,7 @@ impl Asker {
             latency_ms: call.latency_ms,
             recorded: false,
             live: false,
+            reply: None,
         };
         Outcome {
             notices: aside.notice.into_iter().collect(),

@@ -21,7 +21,9 @@ use super::clip::{Clip, Unit, clipped};
 use super::continuation::{headings, live};
 use super::folding::{Cuts, in_shape, task_messages};
 use crate::model::{MessageIndex, Role};
-use crate::strategy::compactor::{CompactorError, MESSAGES, Produced, Reply, Task, TaskMessage};
+use crate::strategy::compactor::{
+    CompactorError, FailedCall, MESSAGES, Produced, Reply, Task, TaskMessage,
+};
 use crate::strategy::context::{Context, EntryId, Op, Place};
 use crate::strategy::host::{
     Fallback, Host, Outcome, PresetState, Record, Strategy, StrategyError, restored,
@@ -265,7 +267,7 @@ impl Summary {
     }
 }
 
-fn summary_of(reply: Result<Reply, CompactorError>) -> Result<String, CompactorError> {
+fn summary_of(reply: Result<Reply, FailedCall>) -> Result<String, CompactorError> {
     in_shape(reply, "summary", |produced| match produced {
         Produced::Continuation(text) => Some(text),
         _ => None,

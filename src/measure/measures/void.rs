@@ -1,0 +1,46 @@
+//! `void_replies`, `void_share`: replies of the compactor from which nothing of
+//! the strategy can be learnt (`cuts` §5).
+//!
+//! Those of compactions for the probes at the end of a session are among them:
+//! the answers rest on them.
+
+use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::model::VoidReplies;
+
+/// How many.
+pub const REPLIES: Spec = Spec {
+    id: "void_replies",
+    unit: Unit::Count,
+    direction: Direction::Lower,
+    summary: "replies of the compactor that were empty, refused, cut off, of the wrong shape, \
+              too short, or the same text for different inputs",
+    pool: Pool::Sum,
+    basis: Basis::Requests,
+    compute: |sample| Parts::One(counted(sample).void as f64),
+};
+
+/// Of how many.
+pub const SHARE: Spec = Spec {
+    id: "void_share",
+    unit: Unit::Share,
+    direction: Direction::Lower,
+    summary: "share of the compactor's replies that were void; above 0.05 the row is not ranked",
+    pool: Pool::RatioOfSums,
+    basis: Basis::Requests,
+    compute: share,
+};
+
+fn counted(sample: &Sample<'_>) -> VoidReplies {
+    let mut found = VoidReplies::default();
+    let replies = sample.rows.compactions.iter().flat_map(|compaction| &compaction.replies);
+    let at_cuts = sample.exams.replies(sample.cell);
+    replies.chain(at_cuts).for_each(|reply| found.add(reply, sample.repeated));
+    found
+}
+
+fn share(sample: &Sample<'_>) -> Parts {
+    match counted(sample) {
+        VoidReplies { replies: 0, .. } => Parts::Absent("the compactor was not asked"),
+        found => Parts::Fraction { of: found.void as f64, to: found.replies as f64 },
+    }
+}

@@ -1,0 +1,130 @@
+//! What is known of a compactor's reply, and when it is worth nothing.
+
+use serde::{Deserialize, Serialize};
+
+/// Why a compactor's reply is void: nothing of the strategy can be learnt from
+/// it (`cuts` §5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Void {
+    /// Nothing was written.
+    Empty,
+    /// The model declined, or its provider turned the request down or withheld
+    /// the reply.
+    Refused,
+    /// It ended before the model had said what it had to say, whether or not
+    /// the beginning was used.
+    CutOff,
+    /// It had not the asked shape, nor had the second one.
+    WrongShape,
+    /// It is far shorter than any account of what it replaces.
+    TooShort,
+    /// The same text came back for several different inputs.
+    Repeated,
+}
+
+impl Void {
+    /// The name used in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Void::Empty => "empty",
+            Void::Refused => "refused",
+            Void::CutOff => "cut-off",
+            Void::WrongShape => "wrong-shape",
+            Void::TooShort => "too-short",
+            Void::Repeated => "repeated",
+        }
+    }
+
+    /// The words behind a count of such replies.
+    pub fn words(self) -> &'static str {
+        match self {
+            Void::Empty => "empty",
+            Void::Refused => "refused",
+            Void::CutOff => "cut off",
+            Void::WrongShape => "of the wrong shape",
+            Void::TooShort => "too short for what they replace",
+            Void::Repeated => "the same text for different inputs",
+        }
+    }
+}
+
+/// One reply of a compactor: enough to tell whether it is void, and not a word
+/// of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReplyFacts {
+    /// Hash of what was asked: prompt, messages, and what was written before.
+    pub input: u64,
+    /// Hash of the text that was taken; absent where none could be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<u64>,
+    /// Tokens of the messages that it is to replace.
+    pub replaced: u64,
+    /// Tokens of the text, without the model's reasoning; 0 where none was taken.
+    pub written: u64,
+    /// Tokens that it was allowed to have.
+    pub bound: u64,
+    /// Why it is void, as far as the reply alone shows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub void: Option<Void>,
+}
+
+impl ReplyFacts {
+    /// Tokens from which a reply is never too short (`cuts` §5).
+    const SHORT: u64 = 50;
+    /// One part in so many of what is replaced: from there on a reply is never
+    /// too short either (`cuts` §5: 1 %).
+    const PART: u64 = 100;
+
+    /// Whether the reply is too short for what it replaces: under 1 % of it and
+    /// under 50 tokens, though its bound allowed for more.
+    pub fn is_too_short(&self) -> bool {
+        let short =
+            |tokens: u64| tokens < Self::SHORT && tokens.saturating_mul(Self::PART) < self.replaced;
+        short(self.written) && !short(self.bound)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reply(written: u64, replaced: u64, bound: u64) -> ReplyFacts {
+        ReplyFacts { input: 1, text: Some(2), replaced, written, bound, void: None }
+    }
+
+    #[test]
+    fn a_reply_is_too_short_under_one_per_cent_and_under_fifty_tokens() {
+        assert!(reply(49, 4_901, 1_000).is_too_short());
+        assert!(!reply(49, 4_900, 1_000).is_too_short(), "exactly one per cent");
+        assert!(!reply(50, 1_000_000, 1_000).is_too_short(), "fifty tokens");
+        assert!(reply(5, 501, 1_000).is_too_short());
+        assert!(!reply(5, 500, 1_000).is_too_short());
+    }
+
+    #[test]
+    fn a_bound_that_low_asks_for_a_short_reply() {
+        assert!(!reply(5, 100_000, 49).is_too_short());
+        assert!(reply(5, 100_000, 50).is_too_short());
+        // One per cent of 2,000 is 20: a bound of 20 leaves room for as much.
+        assert!(reply(5, 2_000, 20).is_too_short());
+        assert!(!reply(5, 2_000, 19).is_too_short());
+    }
+
+    #[test]
+    fn names_are_those_that_are_written() {
+        let all = [
+            Void::Empty,
+            Void::Refused,
+            Void::CutOff,
+            Void::WrongShape,
+            Void::TooShort,
+            Void::Repeated,
+        ];
+        for void in all {
+            let written = serde_json::to_value(void).unwrap();
+            assert_eq!(written, void.as_str());
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Which replies of a compactor are void (`cuts` §5): what they leave behind is
+//! what the strategy's fallback keeps, not the strategy.
+//!
+//! A text that comes back for several inputs is found among all replies to one
+//! preset at one window, whatever order its cells are in. Asking the same again
+//! is no different input.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Cell, Cut, ReplyFacts, VOID_WITHIN, Void};
+
+/// Different inputs from which one text for all of them is void (`cuts` §5).
+const INPUTS: usize = 3;
+/// Tokens from which an input deserves an account of its own (ours). Two short
+/// messages, folded one pair after the other, may well come to the same.
+const LARGE: u64 = 1_000;
+/// How many times as long as its account such an input is at least (ours). A
+/// summary that stands and to which nothing was added comes back as it was, and
+/// is most of what it replaces.
+const TIMES: u64 = 2;
+
+/// Texts that came back for too many different inputs: for three that deserve
+/// accounts of their own, or for three of any kind and more than half of the
+/// time. Such a text is void wherever it stands.
+#[derive(Clone, Debug, Default)]
+pub struct Repeated(BTreeSet<u64>);
+
+/// Where one text came back.
+#[derive(Default)]
+struct Uses {
+    replies: usize,
+    inputs: BTreeSet<u64>,
+    large: BTreeSet<u64>,
+}
+
+impl Repeated {
+    /// Finds them among replies.
+    pub fn among<'a>(replies: impl IntoIterator<Item = &'a ReplyFacts>) -> Self {
+        let mut all = 0;
+        let mut texts: BTreeMap<u64, Uses> = BTreeMap::new();
+        for reply in replies {
+            all += 1;
+            let Some(text) = reply.text else { continue };
+            let uses = texts.entry(text).or_default();
+            uses.replies += 1;
+            uses.inputs.insert(reply.input);
+            if reply.replaced >= LARGE && reply.replaced >= TIMES * reply.written {
+                uses.large.insert(reply.input);
+            }
+        }
+        let too_often = |uses: &Uses| {
+            uses.large.len() >= INPUTS || uses.inputs.len() >= INPUTS && uses.replies * 2 > all
+        };
+        Self(texts.into_iter().filter(|(_, uses)| too_often(uses)).map(|(text, _)| text).collect())
+    }
+
+    /// Why a reply is void: for none, one or two reasons.
+    pub fn reasons(&self, reply: &ReplyFacts) -> impl Iterator<Item = Void> + use<> {
+        let repeated = reply.text.is_some_and(|text| self.0.contains(&text));
+        reply.void.into_iter().chain(repeated.then_some(Void::Repeated))
+    }
+}
+
+/// What the compactor repeated, by strategy and window, at cuts as well.
+pub fn repeated<'a>(cells: &'a [Cell], cuts: &'a [Cut]) -> BTreeMap<(&'a str, &'a str), Repeated> {
+    let mut replies: BTreeMap<(&str, &str), Vec<&ReplyFacts>> = BTreeMap::new();
+    for cell in cells {
+        let own = replies.entry((&cell.key.strategy, &cell.key.window)).or_default();
+        let compactions = cell.rows().into_iter().flat_map(|rows| &rows.compactions);
+        own.extend(compactions.flat_map(|compaction| &compaction.replies));
+    }
+    for row in cuts.iter().flat_map(|cut| &cut.rows) {
+        // A cut belongs to every window of its preset.
+        let own = replies.iter_mut().filter(|((strategy, _), _)| *strategy == row.strategy);
+        let new = row.exam().into_iter().flat_map(|exam| &exam.replies);
+        own.for_each(|(_, own)| own.extend(new.clone()));
+    }
+    replies.into_iter().map(|(key, replies)| (key, Repeated::among(replies))).collect()
+}
+
+/// How many replies are void, and why.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VoidReplies {
+    /// All replies.
+    pub replies: u64,
+    /// Those that are void.
+    pub void: u64,
+    /// How many are void for each reason; a reply may have two.
+    pub reasons: BTreeMap<Void, u64>,
+}
+
+impl VoidReplies {
+    /// Counts a reply.
+    pub fn add(&mut self, reply: &ReplyFacts, repeated: &Repeated) {
+        self.replies += 1;
+        self.void += u64::from(repeated.reasons(reply).next().is_some());
+        for reason in repeated.reasons(reply) {
+            *self.reasons.entry(reason).or_default() += 1;
+        }
+    }
+
+    /// Share of the replies that are void; `None` of none.
+    pub fn share(&self) -> Option<f64> {
+        (self.replies > 0).then(|| self.void as f64 / self.replies as f64)
+    }
+
+    /// Whether more of them are void than a ranked row may have.
+    pub fn are_too_many(&self) -> bool {
+        self.share().is_some_and(|share| share > VOID_WITHIN)
+    }
+}
+
+/// Counts the void ones among all replies to one preset at one window.
+pub fn void_replies<'a>(replies: impl IntoIterator<Item = &'a ReplyFacts>) -> VoidReplies {
+    let replies: Vec<&ReplyFacts> = replies.into_iter().collect();
+    let repeated = Repeated::among(replies.iter().copied());
+    let mut found = VoidReplies::default();
+    replies.into_iter().for_each(|reply| found.add(reply, &repeated));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reply(input: u64, text: u64) -> ReplyFacts {
+        let (replaced, written, bound) = (1_000, 100, 500);
+        ReplyFacts { input, text: Some(text), replaced, written, bound, void: None }
+    }
+
+    fn failed(input: u64, why: Void) -> ReplyFacts {
+        ReplyFacts { text: None, written: 0, void: Some(why), ..reply(input, 0) }
+    }
+
+    fn found(replies: &[ReplyFacts]) -> (u64, u64, Vec<(Void, u64)>) {
+        let found = void_replies(replies);
+        (found.replies, found.void, found.reasons.into_iter().collect())
+    }
+
+    #[test]
+    fn what_the_call_says_is_counted_by_its_reason() {
+        let replies = [
+            reply(1, 1),
+            failed(2, Void::Empty),
+            failed(3, Void::Empty),
+            failed(4, Void::Refused),
+            failed(5, Void::CutOff),
+            failed(6, Void::WrongShape),
+            ReplyFacts { void: Some(Void::TooShort), ..reply(7, 7) },
+            reply(8, 8),
+        ];
+        let reasons = vec![
+            (Void::Empty, 2),
+            (Void::Refused, 1),
+            (Void::CutOff, 1),
+            (Void::WrongShape, 1),
+            (Void::TooShort, 1),
+        ];
+        assert_eq!(found(&replies), (8, 6, reasons));
+    }
+
+    #[test]
+    fn one_text_for_three_different_inputs_is_void_each_time() {
+        let others = (10..20).map(|at| reply(at, at));
+        let mut replies = vec![reply(1, 9), reply(2, 9), reply(3, 9), reply(3, 9)];
+        replies.extend(others);
+        assert_eq!(found(&replies), (14, 4, vec![(Void::Repeated, 4)]));
+        replies.reverse();
+        assert_eq!(found(&replies), (14, 4, vec![(Void::Repeated, 4)]));
+        let two = &[reply(1, 9), reply(2, 9), reply(3, 3), reply(4, 4), reply(5, 5)];
+        assert_eq!(found(two), (5, 0, vec![]));
+    }
+
+    #[test]
+    fn the_same_input_again_may_bring_the_same_text() {
+        assert_eq!(found(&[reply(1, 9), reply(1, 9), reply(1, 9), reply(2, 9)]), (4, 0, vec![]));
+    }
+
+    #[test]
+    fn small_inputs_may_come_to_the_same_unless_that_is_most_of_what_is_said() {
+        let small = |input, text| ReplyFacts { replaced: 999, ..reply(input, text) };
+        let half = [1, 2, 3].map(|input| small(input, 9));
+        let others = [4, 5, 6].map(|input| small(input, input));
+        assert_eq!(found(&[half, others].concat()), (6, 0, vec![]));
+        assert_eq!(found(&[&half[..], &others[..2]].concat()), (5, 3, vec![(Void::Repeated, 3)]));
+        // What is repeated for large inputs is void for small ones as well.
+        let large = [1, 2, 3].map(|input| reply(input, 9));
+        let mixed = [&large[..], &[small(7, 9)], &others].concat();
+        assert_eq!(found(&mixed), (7, 4, vec![(Void::Repeated, 4)]));
+    }
+
+    #[test]
+    fn a_summary_that_stands_may_come_back_as_it_was() {
+        let standing = |input| ReplyFacts { replaced: 1_199, written: 600, ..reply(input, 9) };
+        let others = [4, 5, 6].map(|input| reply(input, input));
+        let stands = [1, 2, 3].map(standing);
+        assert_eq!(found(&[stands, others].concat()), (6, 0, vec![]));
+        let shorter = stands.map(|reply| ReplyFacts { replaced: 1_200, ..reply });
+        assert_eq!(found(&[shorter, others].concat()), (6, 3, vec![(Void::Repeated, 3)]));
+    }
+
+    #[test]
+    fn replies_without_a_text_repeat_nothing() {
+        let replies = [1, 2, 3].map(|input| failed(input, Void::Refused));
+        assert_eq!(found(&replies), (3, 3, vec![(Void::Refused, 3)]));
+    }
+
+    #[test]
+    fn a_reply_with_two_reasons_is_one_void_reply() {
+        let short = |input| ReplyFacts { void: Some(Void::TooShort), ..reply(input, 9) };
+        let replies = [short(1), short(2), reply(3, 9)];
+        assert_eq!(found(&replies), (3, 3, vec![(Void::TooShort, 2), (Void::Repeated, 3)]));
+    }
+
+    #[test]
+    fn one_in_twenty_is_let_through_and_no_more() {
+        let of = |all: u64| {
+            let good = (1..all).map(|at| reply(at, at));
+            void_replies(&good.chain([failed(0, Void::Empty)]).collect::<Vec<_>>())
+        };
+        assert!(!of(20).are_too_many());
+        assert!(of(19).are_too_many());
+        assert_eq!(void_replies(&[]).share(), None);
+        assert!(!void_replies(&[]).are_too_many());
+    }
+}

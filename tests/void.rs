@@ -1,0 +1,90 @@
+//! Void replies of a compactor on the bundled sessions: the offline compactor
+//! gives none, and one that always says the same gives nothing else.
+
+mod common;
+
+use async_trait::async_trait;
+use common::talk::real;
+use common::{block_on, offline, subject};
+use recap::dataset::bundled;
+use recap::model::{ReplyFacts, Void, VoidReplies, void_replies};
+use recap::replay::{Subject, replay};
+use recap::strategy::{
+    CallUsage, Compactor, Digest, FailedCall, Produced, Reply, SessionState, Task, builtin,
+    builtin_names,
+};
+
+/// Small enough for every preset to compact in every session.
+const WINDOW: u64 = 8_000;
+
+/// Says the same five words whatever it is asked.
+struct FiveWords;
+
+#[async_trait]
+impl Compactor for FiveWords {
+    async fn run(&self, task: &Task) -> Result<Reply, FailedCall> {
+        let words = "They talked about some things.".to_owned();
+        let produced = match task {
+            Task::Continuation { .. } => Produced::Continuation(words),
+            Task::Digest { .. } => {
+                Produced::Digest(Digest { summary: words, memories: Vec::new() })
+            }
+            Task::SessionState { .. } => Produced::SessionState(SessionState {
+                conversation_summary: words,
+                ..SessionState::default()
+            }),
+        };
+        let (usage, written) = (CallUsage { input: 1_000, output: 6 }, 6);
+        Ok(Reply { produced, usage, written, cut: false, latency_ms: None, recorded: false })
+    }
+
+    fn name(&self) -> &str {
+        "five-words"
+    }
+}
+
+fn sessions() -> Vec<Subject> {
+    bundled("quickstart").unwrap().unwrap().transcripts.into_iter().map(subject).collect()
+}
+
+/// What a compactor replied to a preset in all sessions.
+fn replies(preset: &str, sessions: &[Subject], compactor: &dyn Compactor) -> Vec<ReplyFacts> {
+    let plan = real(preset, WINDOW, &[]);
+    let each = sessions.iter().flat_map(|session| {
+        let cell = block_on(replay(session, &plan, compactor)).cell;
+        let rows = cell.rows().unwrap_or_else(|| panic!("{preset}: {:?}", cell.outcome));
+        let each = rows.compactions.iter().flat_map(|row| row.replies.clone());
+        each.collect::<Vec<ReplyFacts>>()
+    });
+    each.collect()
+}
+
+#[test]
+fn the_offline_compactor_is_never_void_on_the_bundled_sessions() {
+    let (sessions, mut asked) = (sessions(), 0);
+    // Variants of a preset, such as gencode-low-cost, differ in numbers alone.
+    let is_variant = |name: &str| builtin_names().any(|base| name.starts_with(&format!("{base}-")));
+    for name in builtin_names().filter(|name| !is_variant(name)) {
+        if !builtin(name, &[]).unwrap().unwrap().uses_compactor() {
+            continue;
+        }
+        let found = void_replies(&replies(name, &sessions, &offline()));
+        assert_eq!((found.void, found.reasons.len()), (0, 0), "{name}: {found:?}");
+        asked += found.replies;
+    }
+    assert!(asked > 1_000, "{asked} replies");
+}
+
+#[test]
+fn five_fixed_words_are_void_under_every_shape_that_is_asked_for() {
+    let sessions = sessions();
+    for name in ["claude-code", "continuation", "session-state", "chunked-summary"] {
+        let found = void_replies(&replies(name, &sessions, &FiveWords));
+        let VoidReplies { replies, void, reasons } = &found;
+        assert!(*replies >= 3 && void == replies && found.are_too_many(), "{name}: {found:?}");
+        assert_eq!(reasons[&Void::Repeated], *replies, "{name}: {found:?}");
+        // Short only for what is large.
+        let short = reasons.get(&Void::TooShort).copied().unwrap_or_default();
+        assert!(name == "continuation" || short > 0, "{name}: {found:?}");
+    }
+}
