@@ -170,8 +170,7 @@ fn id_list(run: &Run<'_>) -> Check {
         means: match measure {
             "kept_at_cut" => {
                 "facts kept at cuts by the control id-list: the last 20 messages and a list of all \
-                 identifiers without a word of meaning. The list itself counts as bare and not as \
-                 kept; what is kept nevertheless can be had by a trick"
+                 identifiers without a word of meaning; so much of that figure can be had by a trick"
             }
             _ => {
                 "needed facts kept by the control id-list: the last 20 messages and a list of all \
