@@ -122,6 +122,8 @@ pub(super) struct Preset<'a> {
     pub(super) standing: Standing,
     /// In the order of the depths.
     pub(super) depths: Vec<Counts>,
+    /// Facts whose request the provider would have refused, in the same order.
+    pub(super) refused: Vec<u64>,
 }
 
 /// Facts told apart, at the greatest depth.
@@ -156,8 +158,13 @@ pub(super) fn stakes(report: &Report) -> Option<Stakes<'_>> {
         report.manifest.depths.iter().map(|depth| of_depth(report, *depth)).collect();
     let mut presets: Vec<Preset<'_>> = Vec::new();
     for (strategy, standing) in block::presets(report) {
-        let counts = depths.iter().map(|at| counts(exams(report, strategy, at.depth)));
-        let preset = Preset { strategy, standing, depths: counts.collect() };
+        let own = |at: &DepthCount| exams(report, strategy, at.depth);
+        let preset = Preset {
+            strategy,
+            standing,
+            depths: depths.iter().map(|at| counts(own(at))).collect(),
+            refused: depths.iter().map(|at| refused(own(at))).collect(),
+        };
         if preset.depths.iter().any(|counts| counts.all() > 0) {
             presets.push(preset);
         }
@@ -203,6 +210,10 @@ fn counts<'a>(exams: impl Iterator<Item = (&'a Cut, &'a CutExam)>) -> Counts {
         exam.states.iter().for_each(|state| counts.add(*state));
     }
     counts
+}
+
+fn refused<'a>(exams: impl Iterator<Item = (&'a Cut, &'a CutExam)>) -> u64 {
+    exams.map(|(_, exam)| exam.refused.len() as u64).sum()
 }
 
 fn breakdowns<'a>(report: &'a Report, depth: u32, presets: &[Preset<'a>]) -> Vec<Breakdown<'a>> {

@@ -118,8 +118,9 @@ fn cuts(stakes: &Stakes<'_>) -> Json {
     let depths =
         depths.map(|at| serde_json::json!({"depth": at.depth, "cuts": at.cuts, "facts": at.facts}));
     let preset = |(at, preset): (usize, &stakes::Preset<'_>)| {
-        let states = stakes.depths.iter().zip(&preset.depths);
-        let states: Vec<Json> = states.map(|(depth, own)| states_at(depth.depth, *own)).collect();
+        let each = stakes.depths.iter().zip(&preset.depths).zip(&preset.refused);
+        let states: Vec<Json> =
+            each.map(|((at, own), refused)| states_at(at.depth, *own, *refused)).collect();
         let mut fields = serde_json::json!({"strategy": preset.strategy, "states": states});
         for table in &stakes.breakdowns {
             let groups = table.groups.iter().zip(&table.rows[at]);
@@ -141,11 +142,13 @@ fn cuts(stakes: &Stakes<'_>) -> Json {
     })
 }
 
-/// Facts by state at one depth.
-fn states_at(depth: u32, counts: Counts) -> Json {
+/// Facts by state at one depth, and how many of them were asked for at a request
+/// over the window.
+fn states_at(depth: u32, counts: Counts, refused: u64) -> Json {
     let states = counts.each().map(|(state, n)| (state.as_str().to_owned(), Json::from(n)));
     let depth = ("depth".to_owned(), Json::from(depth));
-    Json::Object(std::iter::once(depth).chain(states).collect())
+    let over = ("over_window".to_owned(), Json::from(refused));
+    Json::Object(std::iter::once(depth).chain(states).chain([over]).collect())
 }
 
 /// Part of the report as it is, its figures rounded like those of rows.

@@ -240,7 +240,7 @@ impl Kit {
 
 /// The same report with three cuts at depths 1 and 3: two facts at stake in
 /// session-0, two in session-1, none at the third, which depth 3 leaves out.
-/// `fifo` fails at the second; `null:prune` keeps nothing.
+/// `fifo` is over the window at the first and fails at the second; `null:prune` keeps nothing.
 pub(super) fn cut(mut report: Report) -> Report {
     use IdentifierClass::{Identifier, Number, Path};
     use ReferenceState::{Bare, Carried, Lost, Partial, Recovered, Verbatim};
@@ -248,8 +248,12 @@ pub(super) fn cut(mut report: Report) -> Report {
     (report.manifest.cuts, report.manifest.depths) = ("5".to_owned(), vec![1, 3]);
     let mut first = place("session-0", 4, 9_000);
     first.facts = vec![at_stake(4, "src/cache/store.rs", Path), at_stake(9, "48151623", Number)];
+    let mut over = exam("fifo", 3, Standing::Ranked, &[Recovered, Lost]);
+    if let CutOutcome::Done(exam) = &mut over.outcome {
+        exam.refused = vec![1];
+    }
     first.rows = vec![
-        exam("fifo", 3, Standing::Ranked, &[Recovered, Lost]),
+        over,
         exam("full", 1, Standing::Control, &[Verbatim, Verbatim]),
         exam("full", 3, Standing::Control, &[Verbatim, Verbatim]),
         exam("null:prune", 3, Standing::Control, &[Lost, Lost]),

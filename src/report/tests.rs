@@ -303,7 +303,8 @@ fn summary_json_counts_the_facts_of_cuts_by_state_distance_class_and_size() {
     assert_eq!(names.collect::<Vec<_>>(), ["full", "prune", "fifo"]);
     let prune = &cuts["presets"][1];
     let states = serde_json::json!({
-        "depth": 3, "verbatim": 0, "carried": 1, "bare": 1, "partial": 1, "recovered": 0, "lost": 1
+        "depth": 3, "verbatim": 0, "carried": 1, "bare": 1, "partial": 1, "recovered": 0, "lost": 1,
+        "over_window": 0
     });
     assert_eq!(prune["states"][1], states);
     assert_eq!(prune["by_distance"]["1-5"], serde_json::json!({"kept": 1, "facts": 2}));
@@ -336,7 +337,7 @@ fn cuts_csv_and_facts_csv_tell_what_became_of_the_facts() {
 #[test]
 fn report_md_shows_the_columns_of_cuts_and_no_null() {
     let shown = file(&cut(Kit::default().report()), "report.md");
-    for words in ["| kept at cuts |", "| after first |", "| 0.86  [0.10–0.30] |"] {
+    for words in ["| kept at cuts |", "| after first |", r"| 0.86  \[0.10–0.30\] |"] {
         assert!(shown.contains(words), "{words} is not in {shown}");
     }
     assert!(!shown.contains("null:"), "{shown}");

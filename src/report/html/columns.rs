@@ -168,7 +168,7 @@ const CARRIED: Reading = Reading {
 };
 const ADDED: Reading = Reading {
     label: "added over the null",
-    about: "kept at cuts less what the same strategy keeps with an empty text in the place of its summaries (its null): what the words of the summaries are worth. Around 0 they add nothing. Below it the 95 % interval, or the lowest and highest session",
+    about: "kept at cuts less what the same strategy keeps with an empty text in the place of its summaries (its null): what the words of the summaries are worth. Around 0 they add nothing. Below it the 95 % interval (“to”; with † it speaks of this session only), or the lowest and highest session where there are few (“…”)",
     id: "added_at_cut",
     read: |r| read(r, "added_at_cut", number::gain),
     below: |row| row.intervals.get("added_at_cut").and_then(bounds),
@@ -198,10 +198,10 @@ fn bounds(interval: &Interval) -> Option<String> {
     match interval {
         Interval::Dots { values } => {
             let (lo, hi) = (values.first()?, values.last()?);
-            Some(format!("sessions {} to {}", number::gain(*lo), number::gain(*hi)))
+            Some(format!("{}…{}", number::gain(*lo), number::gain(*hi)))
         }
         Interval::ThisSessionOnly { lo, hi } => {
-            Some(format!("{} to {}, this session only", number::gain(*lo), number::gain(*hi)))
+            Some(format!("{} to {} †", number::gain(*lo), number::gain(*hi)))
         }
         Interval::Student { lo, hi } | Interval::Wider { lo, hi } => {
             Some(format!("{} to {}", number::gain(*lo), number::gain(*hi)))

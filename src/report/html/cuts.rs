@@ -115,8 +115,12 @@ fn basis(report: &Report, stakes: &Stakes<'_>) -> String {
         0 | 1 => String::new(),
         n => format!(", each preset’s compactions {n} times over"),
     };
+    let elsewhere = match stakes.depths.iter().any(|at| at.cuts != stakes.cuts) {
+        true => " A depth is looked at where enough stands before the cut.",
+        false => "",
+    };
     format!(
-        "{} at {}, in {} of {}{repeated}.",
+        "{} at {}, in {} of {}{repeated}.{elsewhere}",
         block::counted(stakes.facts, "fact") + " at stake",
         block::counted(stakes.cuts, "cut"),
         number::grouped(stakes.sessions as u64),
@@ -143,12 +147,16 @@ fn rows(stakes: &Stakes<'_>) -> Vec<Row> {
     let row = |preset: &stakes::Preset<'_>| Row {
         name: plain::line(preset.strategy),
         class: class(preset.standing),
-        bars: preset.depths.iter().map(|counts| bar(*counts)).collect(),
+        bars: (preset.depths.iter().zip(&preset.refused))
+            .map(|(counts, refused)| bar(*counts, *refused))
+            .collect(),
     };
     stakes.presets.iter().map(row).collect()
 }
 
-fn bar(counts: Counts) -> Option<Bar> {
+/// The counts as a bar, and how many of them rest on a refusal: what is lost
+/// there is not what a summary left out.
+fn bar(counts: Counts, refused: u64) -> Option<Bar> {
     let all = counts.all();
     let there = || counts.each().filter(|(_, n)| *n > 0);
     let piece = |(state, n): (ReferenceState, u64)| Piece {
@@ -156,7 +164,11 @@ fn bar(counts: Counts) -> Option<Bar> {
         width: format!("{:.1}", n as f64 / all as f64 * 100.0),
     };
     let words = there().map(|(state, n)| format!("{}\u{A0}{}", number::grouped(n), state.as_str()));
-    let words: Vec<String> = words.collect();
+    let mut words: Vec<String> = words.collect();
+    if refused > 0 {
+        let refused = number::grouped(refused);
+        words.push(format!("{refused}\u{A0}of these at requests over the window"));
+    }
     (all > 0).then(|| Bar { pieces: there().map(piece).collect(), words: words.join(", ") })
 }
 

@@ -18,7 +18,10 @@ fn section(page: &str) -> &str {
 #[test]
 fn bars_are_counts_of_facts_by_state_at_each_depth() {
     let cuts = made(false);
-    assert_eq!(cuts.basis, "4 facts at stake at 3 cuts, in 2 of 3 sessions.");
+    assert_eq!(
+        cuts.basis,
+        "4 facts at stake at 3 cuts, in 2 of 3 sessions. A depth is looked at where enough stands before the cut."
+    );
     let names: Vec<&str> = cuts.rows.iter().map(|row| row.name.as_str()).collect();
     assert_eq!(names, ["full", "prune", "fifo"], "a null is no row");
     let words = |row: usize, depth: usize| {
@@ -27,7 +30,10 @@ fn bars_are_counts_of_facts_by_state_at_each_depth() {
     assert_eq!(words(1, 0).as_deref(), Some("2 verbatim, 1 carried, 1 lost"));
     assert_eq!(words(1, 1).as_deref(), Some("1 carried, 1 bare, 1 partial, 1 lost"));
     assert_eq!(words(2, 0), None, "it was not looked at there");
-    assert_eq!(words(2, 1).as_deref(), Some("1 recovered, 1 lost"));
+    assert_eq!(
+        words(2, 1).as_deref(),
+        Some("1 recovered, 1 lost, 1 of these at requests over the window")
+    );
     let bar = cuts.rows[1].bars[0].as_ref().unwrap();
     let widths: Vec<(&str, &str)> =
         bar.pieces.iter().map(|piece| (piece.class, piece.width.as_str())).collect();
