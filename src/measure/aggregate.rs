@@ -419,6 +419,6 @@ mod tests {
 
     #[test]
     fn no_observation_gives_no_row() {
-        assert_eq!(pool(&[]).row(0, "requests"), None);
+        assert_eq!(pool(&[], &[]).row(0, "requests"), None);
     }
 }

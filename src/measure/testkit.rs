@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use jiff::Timestamp;
 
+use super::exams::Exams;
 use super::measure;
 use super::money::Terms;
 use super::spec::Sample;
@@ -54,6 +55,7 @@ pub fn facts(id: &str) -> FactsBuilder {
 /// A cell as measures see it, without `full` beside it.
 pub fn sample<'a>(facts: &'a TranscriptFacts, cell: &'a Cell) -> Sample<'a> {
     static NO_KINDS: BTreeSet<ProbeKind> = BTreeSet::new();
+    static NO_EXAMS: LazyLock<Exams<'static>> = LazyLock::new(Exams::default);
     static TERMS: LazyLock<Terms> = LazyLock::new(|| Terms::of(&manifest(&[])));
     let rows = cell.rows().unwrap();
     Sample {
@@ -66,6 +68,7 @@ pub fn sample<'a>(facts: &'a TranscriptFacts, cell: &'a Cell) -> Sample<'a> {
         terms: &TERMS,
         kinds: &NO_KINDS,
         answered_by: Source::Lexical,
+        exams: &NO_EXAMS,
     }
 }
 
@@ -291,7 +294,8 @@ impl CellBuilder {
     pub fn states(mut self, states: &str) -> Self {
         for (at, state) in (0u32..).zip(states.chars()) {
             let state = match state {
-                'k' => ReferenceState::Verbatim,
+                'k' => ReferenceState::Carried,
+                'v' => ReferenceState::Verbatim,
                 'p' => ReferenceState::Partial,
                 'b' => ReferenceState::Bare,
                 'l' => ReferenceState::Lost,

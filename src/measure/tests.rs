@@ -512,9 +512,13 @@ fn every_measure_yields_what_its_pooling_takes() {
         let fits = match spec.of(&sample) {
             Parts::One(_) => matches!(spec.pool, Pool::Mean | Pool::Sum | Pool::Max),
             Parts::Fraction { .. } => spec.pool == Pool::RatioOfSums,
+            Parts::Waits(_) => spec.pool == Pool::WaitMedian,
             Parts::Many(_) => matches!(spec.pool, Pool::Median | Pool::Percentile(_)),
             Parts::Absent(_) => {
-                spec.id.starts_with("reference_recall_") || matches!(spec.basis, Basis::Probes)
+                spec.id.starts_with("reference_recall_")
+                    || matches!(spec.basis, Basis::Probes | Basis::Cuts)
+                    || spec.id.starts_with("cut_cost_usd")
+                    || spec.id.starts_with("pays_after")
             }
             Parts::Unknown(_) => false,
         };

@@ -29,7 +29,8 @@ fn row_at(
         verdict: None,
         failed: Vec::new(),
     };
-    Entry { row, scores: BTreeMap::new(), variance: Vec::new(), window_tokens, acted: true }
+    let (scores, facts) = (BTreeMap::new(), BTreeMap::new());
+    Entry { row, scores, facts, variance: Vec::new(), window_tokens, acted: true }
 }
 
 fn said(table: &[Entry]) -> Vec<String> {
