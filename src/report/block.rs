@@ -26,7 +26,7 @@ pub(super) fn blocks(report: &Report) -> Vec<Block<'_>> {
     datasets.sort_unstable();
     datasets.dedup();
     let mut blocks: Vec<Block<'_>> = Vec::new();
-    let shown = report.rows.iter().filter(|row| !row.strategy.starts_with(NULL));
+    let shown = report.rows.iter().filter(|row| !is_null(&row.strategy));
     for row in shown {
         if row.dataset == ALL && datasets.len() == 1 {
             continue;
@@ -41,6 +41,24 @@ pub(super) fn blocks(report: &Report) -> Vec<Block<'_>> {
         }
     }
     blocks
+}
+
+/// Whether a strategy is the null of a preset. What it keeps is part of a figure
+/// of that preset, and it is shown nowhere of its own.
+pub(super) fn is_null(strategy: &str) -> bool {
+    strategy.starts_with(NULL)
+}
+
+/// Every preset that is shown, in the order of the rows.
+pub(super) fn presets(report: &Report) -> Vec<(&str, Standing)> {
+    let mut presets = Vec::new();
+    for row in report.rows.iter().filter(|row| !is_null(&row.strategy)) {
+        let preset = (row.strategy.as_str(), row.standing);
+        if !presets.contains(&preset) {
+            presets.push(preset);
+        }
+    }
+    presets
 }
 
 /// What a table is about: data set, sizes, windows, seats.

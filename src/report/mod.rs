@@ -31,6 +31,7 @@ mod references_csv;
 mod requests_csv;
 mod sheet;
 mod spend;
+mod stakes;
 mod summary_csv;
 mod summary_json;
 mod svg;

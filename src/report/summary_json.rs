@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value as Json;
 
+use super::stakes::{self, Counts, Stakes};
 use super::{Format, Source, number};
 use crate::model::{
     Forgetting, Gate, Interval, Manifest, PanelAgreement, PresetRow, Standing, Value,
@@ -27,6 +28,9 @@ struct Summary<'a> {
     title: &'a str,
     primary: &'a str,
     rows: Vec<Row<'a>>,
+    /// Absent in a run without cuts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cuts: Option<Json>,
     forgetting: &'a [Forgetting],
     #[serde(skip_serializing_if = "Option::is_none")]
     family: Option<Json>,
@@ -90,6 +94,7 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         title: &report.title,
         primary: &report.primary,
         rows: report.rows.iter().map(row).collect(),
+        cuts: stakes::stakes(report).as_ref().map(cuts),
         forgetting: &report.forgetting,
         family: report.family.as_ref().map(shown),
         recency: report.recency.iter().map(shown).collect(),
@@ -105,6 +110,45 @@ fn render(source: &Source<'_>) -> Vec<u8> {
     let mut bytes = serde_json::to_vec_pretty(&summary).expect("every key is a string");
     bytes.push(b'\n');
     bytes
+}
+
+/// How many cuts there are, and what became of the facts at stake.
+fn cuts(stakes: &Stakes<'_>) -> Json {
+    let depths = stakes.depths.iter();
+    let depths =
+        depths.map(|at| serde_json::json!({"depth": at.depth, "cuts": at.cuts, "facts": at.facts}));
+    let preset = |(at, preset): (usize, &stakes::Preset<'_>)| {
+        let each = stakes.depths.iter().zip(&preset.depths).zip(&preset.refused);
+        let states: Vec<Json> =
+            each.map(|((at, own), refused)| states_at(at.depth, *own, *refused)).collect();
+        let mut fields = serde_json::json!({"strategy": preset.strategy, "states": states});
+        for table in &stakes.breakdowns {
+            let groups = table.groups.iter().zip(&table.rows[at]);
+            let groups = groups.map(|((name, _), counts)| {
+                let share = serde_json::json!({"kept": counts.kept(), "facts": counts.all()});
+                ((*name).to_owned(), share)
+            });
+            let name = format!("by_{}", table.by.as_str());
+            fields[name] = Json::Object(groups.collect());
+        }
+        fields
+    };
+    serde_json::json!({
+        "number": stakes.cuts,
+        "facts": stakes.facts,
+        "sessions": stakes.sessions,
+        "depths": depths.collect::<Vec<Json>>(),
+        "presets": stakes.presets.iter().enumerate().map(preset).collect::<Vec<Json>>(),
+    })
+}
+
+/// Facts by state at one depth, and how many of them were asked for at a request
+/// over the window.
+fn states_at(depth: u32, counts: Counts, refused: u64) -> Json {
+    let states = counts.each().map(|(state, n)| (state.as_str().to_owned(), Json::from(n)));
+    let depth = ("depth".to_owned(), Json::from(depth));
+    let over = ("over_window".to_owned(), Json::from(refused));
+    Json::Object(std::iter::once(depth).chain(states).chain([over]).collect())
 }
 
 /// Part of the report as it is, its figures rounded like those of rows.

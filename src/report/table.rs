@@ -338,7 +338,11 @@ fn against_recorded(rows: &[&PresetRow]) -> Option<String> {
 }
 
 fn rows(out: &mut String, rows: &[&PresetRow], columns: &[&Column], width: usize, color: bool) {
-    let mut columns = columns.to_vec();
+    // A column that nobody fills says nothing; one that cannot be left out stays.
+    let filled = |column: &&&Column| {
+        column.dispensable == 0 || rows.iter().any(|row| (column.cell)(row) != absent())
+    };
+    let mut columns: Vec<&Column> = columns.iter().filter(filled).copied().collect();
     let cells = |columns: &[&Column]| -> Vec<Vec<String>> {
         rows.iter().map(|row| columns.iter().map(|c| (c.cell)(row)).collect()).collect()
     };

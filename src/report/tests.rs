@@ -1,4 +1,4 @@
-use super::testkit::{Kit, validation};
+use super::testkit::{Kit, cut, validation};
 use super::*;
 use crate::model::{
     Bill, Calibration, CellOutcome, Family, Interval, Outranks, Standing, Tested, Value,
@@ -210,6 +210,19 @@ fn csv_headers_are_those_of_the_contract() {
         header("references.csv"),
         key.to_owned() + "request,reference,class,last_seen,distance_tokens,state,refetchable"
     );
+    let key = "dataset,transcript,strategy,replicate,depth,cut,".to_owned();
+    assert_eq!(
+        header("cuts.csv"),
+        key.clone()
+            + "tokens_before,tokens_after,window,facts,verbatim,carried,bare,partial,lost,\
+               recovered,recency,cost_usd,bill_with,bill_without,pays_after,\
+               saved_per_request_usd,blocking_ms,cpu_ms,compactions,over_window,recorded,\
+               agent_model,error"
+    );
+    assert_eq!(
+        header("facts.csv"),
+        key + "request,requests_after,fact,class,last_seen,state,over_window"
+    );
     assert_eq!(
         header("summary.csv"),
         "dataset,strategy,window,agent_model,transcripts,requests,probes,unscored,recall,\
@@ -228,6 +241,15 @@ fn csv_headers_are_those_of_the_contract() {
          recall_decision,recall_artifact,recall_plan,recall_update,recall_temporal,\
          recall_multi-hop,recall_constraint,recall_preference,recall_tone,recall_shared-concept,\
          recall_snapshot,recall_ordering,recall_summary,recall_contradiction,rank,\
+         depth,cuts,facts_at_stake,sessions_at_stake,largest_share,kept_at_cut,\
+         kept_at_cut_lo,kept_at_cut_hi,exposed_share,carried_share,added_at_cut,\
+         added_at_cut_lo,added_at_cut_hi,gain_at_cut,tokens_at_cut,first_miss,\
+         continuity_at_cut,void_replies,idle_compactions,cuts_first,\
+         facts_at_stake_first,sessions_at_stake_first,kept_at_cut_first,\
+         kept_at_cut_first_lo,kept_at_cut_first_hi,exposed_share_first,\
+         carried_share_first,added_at_cut_first,added_at_cut_first_lo,\
+         added_at_cut_first_hi,gain_at_cut_first,tokens_at_cut_first,first_miss_first,\
+         continuity_at_cut_first,\
          blocking_ms_sum,reference_recall_4_8k"
     );
 }
@@ -286,6 +308,60 @@ fn summary_json_gives_values_reasons_and_intervals() {
 }
 
 #[test]
+fn summary_json_counts_the_facts_of_cuts_by_state_distance_class_and_size() {
+    let report = cut(Kit::default().report());
+    let json: serde_json::Value = serde_json::from_str(&file(&report, "summary.json")).unwrap();
+    let cuts = &json["cuts"];
+    assert_eq!(
+        (&cuts["number"], &cuts["facts"], &cuts["sessions"]),
+        (&3.into(), &4.into(), &2.into())
+    );
+    assert_eq!(cuts["depths"][1], serde_json::json!({"depth": 3, "cuts": 2, "facts": 4}));
+    let names = cuts["presets"].as_array().unwrap().iter().map(|preset| &preset["strategy"]);
+    assert_eq!(names.collect::<Vec<_>>(), ["full", "prune", "fifo"]);
+    let prune = &cuts["presets"][1];
+    let states = serde_json::json!({
+        "depth": 3, "verbatim": 0, "carried": 1, "bare": 1, "partial": 1, "recovered": 0, "lost": 1,
+        "over_window": 0
+    });
+    assert_eq!(prune["states"][1], states);
+    assert_eq!(prune["by_distance"]["1-5"], serde_json::json!({"kept": 1, "facts": 2}));
+    assert_eq!(prune["by_class"]["number"], serde_json::json!({"kept": 0, "facts": 1}));
+    assert_eq!(prune["by_size"]["8k-32k"], serde_json::json!({"kept": 0, "facts": 2}));
+    let without = file(&small().report(), "summary.json");
+    assert!(!without.contains("\"cuts\": {"), "a run without cuts has no such field");
+}
+
+#[test]
+fn cuts_csv_and_facts_csv_tell_what_became_of_the_facts() {
+    let report = cut(Kit::default().report());
+    let row = |name: &str, start: &str| {
+        let text = file(&report, name);
+        text.lines().find(|line| line.starts_with(start)).unwrap().to_owned()
+    };
+    // 2,000 tokens of messages behind the cut: too few for what was said 5,200 ago.
+    assert_eq!(
+        row("cuts.csv", "my-sessions,session-1,prune,0,3,5,"),
+        "my-sessions,session-1,prune,0,3,5,23000,5000,9000,2,0,0,1,1,0,0,0,,,,,,,0.5,1,0,false,,"
+    );
+    let failed = row("cuts.csv", "my-sessions,session-1,fifo,");
+    assert!(failed.ends_with(",result `call-9` has no call"), "{failed}");
+    assert_eq!(
+        row("facts.csv", "my-sessions,session-1,prune,0,3,5,30,"),
+        "my-sessions,session-1,prune,0,3,5,30,26,open_cache,identifier,s1-m1,partial,false"
+    );
+}
+
+#[test]
+fn report_md_shows_the_columns_of_cuts_and_no_null() {
+    let shown = file(&cut(Kit::default().report()), "report.md");
+    for words in ["| kept at cuts |", "| after first |", r"| 0.86  \[0.10–0.30\] |"] {
+        assert!(shown.contains(words), "{words} is not in {shown}");
+    }
+    assert!(!shown.contains("null:"), "{shown}");
+}
+
+#[test]
 fn every_format_names_a_file_of_its_own() {
     let mut files: Vec<&str> = FORMATS.iter().map(|f| f.file).collect();
     files.sort_unstable();
@@ -300,8 +376,11 @@ fn every_format_names_a_file_of_its_own() {
 
 #[test]
 fn a_preset_named_like_a_formula_is_defused_in_every_csv() {
-    let mut report = small().report();
+    let mut report = cut(Kit::default().report());
     for row in &mut report.rows {
+        row.strategy = format!("=cmd|{}", row.strategy);
+    }
+    for row in report.cuts.iter_mut().flat_map(|cut| &mut cut.rows) {
         row.strategy = format!("=cmd|{}", row.strategy);
     }
     for cell in &mut report.cells {

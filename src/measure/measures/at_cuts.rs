@@ -100,7 +100,7 @@ at_cuts!(
     Neutral,
     AtCuts,
     Cuts,
-    |sample, depth| share(sample, depth, |at| exposed(at)),
+    |sample, depth| share(sample, depth, exposed),
     "share of the facts at stake whose recorded text was no longer sent"
 );
 at_cuts!(

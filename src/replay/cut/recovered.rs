@@ -58,7 +58,7 @@ fn finds(part: &Part, channel: &Channel<'_>, fact: u32) -> bool {
     let words = spelt(part, fact);
     let queries = if channel.recovery().takes_questions() { vec![words.join(" ")] } else { words };
     let holds = |hit: &&Archived| part.subject.survival.is_in(fact as usize, &hit.content);
-    queries.iter().any(|query| channel.call(tool.name, query).iter().any(|hit| holds(hit)))
+    queries.iter().any(|query| channel.call(tool.name, query).iter().any(&holds))
 }
 
 /// The words that stood beside a fact where it was last said, as they are spelt

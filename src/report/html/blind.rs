@@ -58,7 +58,8 @@ const WAITS: Line = (
 /// The lines of a run.
 pub(super) fn lines(report: &Report) -> Vec<Line> {
     let probed = report.transcripts.iter().any(|t| !t.probes.is_empty());
-    let examined = report.transcripts.iter().any(|t| !t.exam.references.is_empty());
+    let examined = report.transcripts.iter().any(|t| !t.exam.references.is_empty())
+        || report.cuts.iter().any(|cut| !cut.facts.is_empty());
     let stand_ins = report.rows.iter().any(|row| row.standing == Standing::StandIn);
     let billed = report.rows.iter().any(|row| row.number("cost_usd").is_some());
     let waited = report.rows.iter().any(|row| row.number("blocking_ms_p95").is_some());

@@ -20,11 +20,9 @@ pub(super) struct Cells<'a> {
 
 impl<'a> Cells<'a> {
     pub(super) fn new(report: &'a Report) -> Self {
-        let (mut presets, mut windows) = (Vec::new(), Vec::new());
+        let presets = block::presets(report);
+        let mut windows = Vec::new();
         for row in &report.rows {
-            if !presets.contains(&(row.strategy.as_str(), row.standing)) {
-                presets.push((row.strategy.as_str(), row.standing));
-            }
             if !windows.contains(&row.window.as_str()) {
                 windows.push(row.window.as_str());
             }

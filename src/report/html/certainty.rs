@@ -198,7 +198,11 @@ fn named(of: ChanceOf, probed: bool) -> &'static str {
 }
 
 fn measure(id: &str) -> &'static str {
-    if id == "continuity" { "continuity" } else { "needed facts kept" }
+    match id {
+        "continuity" => "continuity",
+        "kept_at_cut" => "kept at cuts",
+        _ => "needed facts kept",
+    }
 }
 
 /// A figure of the primary measure: points of a hundred, or a share.

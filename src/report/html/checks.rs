@@ -73,8 +73,9 @@ struct Run<'a> {
 
 /// Every line that says something about this run.
 pub(super) fn checks(report: &Report) -> Vec<Check> {
-    let all: Vec<&PresetRow> = report.rows.iter().filter(|r| r.dataset == block::ALL).collect();
-    let rows = if all.is_empty() { report.rows.iter().collect() } else { all };
+    let shown = || report.rows.iter().filter(|row| !block::is_null(&row.strategy));
+    let all: Vec<&PresetRow> = shown().filter(|row| row.dataset == block::ALL).collect();
+    let rows = if all.is_empty() { shown().collect() } else { all };
     let run = Run { report, rows };
     let probed = report.transcripts.iter().any(|t| !t.probes.is_empty());
     let mut checks = vec![did_without(&run), id_list(&run)];
@@ -133,31 +134,49 @@ fn did_without(run: &Run<'_>) -> Check {
 }
 
 fn id_list(run: &Run<'_>) -> Check {
+    // Questions cannot be answered by a list of names alone.
+    let measure = match run.report.primary.as_str() {
+        "kept_at_cut" => "kept_at_cut",
+        _ => "reference_recall",
+    };
     let figures: Vec<(&PresetRow, f64)> =
-        run.of("id-list").filter_map(|row| Some((row, row.number("reference_recall")?))).collect();
+        run.of("id-list").filter_map(|row| Some((row, row.number(measure)?))).collect();
     let found = figures.iter().map(|(list, floor)| {
         let ranked = run.rows.iter().filter(|r| r.standing == Standing::Ranked);
         let below: Vec<String> = ranked
-            .filter(|r| r.window == list.window)
-            .filter(|r| r.number("reference_recall").is_some_and(|x| x <= *floor))
+            .filter(|r| r.window == list.window && r.agent_model == list.agent_model)
+            .filter(|r| r.number(measure).is_some_and(|x| x <= *floor))
             .map(|r| plain::line(&r.strategy))
             .collect();
         let below = match below.is_empty() {
             true => "every ranked strategy keeps more".to_owned(),
             false => format!("no more is kept by {}", below.join(", ")),
         };
-        format!("{} at {}; {below}", number::share(*floor), at(list))
+        match measure {
+            // A cut has a window of its own.
+            "kept_at_cut" => format!("{} at cuts; {below}", number::share(*floor)),
+            _ => format!("{} at {}; {below}", number::share(*floor), at(list)),
+        }
     });
     let mut found: Vec<String> = found.collect();
+    found.dedup();
     let state = if found.is_empty() { State::Absent } else { State::Scale };
     if found.is_empty() {
-        found.push(run.reason("id-list", "reference_recall"));
+        found.push(run.reason("id-list", measure));
     }
     Check {
         name: "what a bare list of names keeps",
         found,
-        means: "needed facts kept by the control id-list: the last 20 messages and a list of all \
-                identifiers without a word of meaning; so much of that figure can be had by a trick",
+        means: match measure {
+            "kept_at_cut" => {
+                "facts kept at cuts by the control id-list: the last 20 messages and a list of all \
+                 identifiers without a word of meaning; so much of that figure can be had by a trick"
+            }
+            _ => {
+                "needed facts kept by the control id-list: the last 20 messages and a list of all \
+                 identifiers without a word of meaning; so much of that figure can be had by a trick"
+            }
+        },
         state,
     }
 }

@@ -1,7 +1,7 @@
 //! What stands in the columns of the comparison: the figure that leads it, and
 //! those beside it.
 
-use crate::model::PresetRow;
+use crate::model::{Interval, PresetRow};
 use crate::report::{block, number};
 
 /// The figure that leads the table.
@@ -141,6 +141,94 @@ const OVER: Reading = Reading {
     below: ALONE,
 };
 
+const KEPT_AT_CUTS: Reading = Reading {
+    label: "kept at cuts",
+    about: "of the specific things (paths, names, numbers) that the recorded agent used right after a place where we made a compaction happen, the share that the context still tells, 0 to 1; in sessions several times as large as the window where the run has them",
+    id: "kept_at_cut",
+    read: |r| read(r, "kept_at_cut", number::share),
+    below: ALONE,
+};
+const KEPT_FIRST: Reading = Reading {
+    label: "after the first compac\u{AD}tion",
+    about: "the same share right after the strategy’s first compaction of that text. A strategy that removes only what no longer fits loses little there, and stays almost as large: see tokens after the cut",
+    id: "kept_at_cut_first",
+    // At depth 1 the figure that leads is this one.
+    read: |r| {
+        r.number("depth").filter(|depth| *depth > 1.0)?;
+        read(r, "kept_at_cut_first", number::share)
+    },
+    below: ALONE,
+};
+const CARRIED: Reading = Reading {
+    label: "carried",
+    about: "of the facts whose recorded text was no longer sent, the share that stands in what the strategy wrote or edited, 0 to 1",
+    id: "carried_share",
+    read: |r| read(r, "carried_share", number::share),
+    below: ALONE,
+};
+const ADDED: Reading = Reading {
+    label: "added over the null",
+    about: "kept at cuts less what the same strategy keeps with an empty text in the place of its summaries (its null): what the words of the summaries are worth. Around 0 they add nothing. Below it the 95 % interval (“to”; with † it speaks of this session only), or the lowest and highest session where there are few (“…”)",
+    id: "added_at_cut",
+    read: |r| read(r, "added_at_cut", number::gain),
+    below: |row| row.intervals.get("added_at_cut").and_then(bounds),
+};
+const TOKENS_AFTER: Reading = Reading {
+    label: "tokens after the cut",
+    about: "tokens of the first prompt after the cut, as a multiple of what it would be without any compaction. Who sends more keeps more, so read it beside what is kept",
+    id: "tokens_at_cut",
+    read: |r| read(r, "tokens_at_cut", number::multiple),
+    below: ALONE,
+};
+const GAIN_AT_CUTS: Reading = Reading {
+    label: "gain over recency",
+    about: "kept at cuts less what the newest messages of the same size keep: below 0, simply cutting off the oldest messages would keep more",
+    id: "gain_at_cut",
+    read: |r| read(r, "gain_at_cut", number::gain),
+    below: ALONE,
+};
+const BILL: Reading = Reading {
+    label: "bill at the window",
+    about: "what the whole sessions cost at the window in the table’s heading, with the provider’s prompt cache as it was, compactions included; below it more or less than with the whole conversation. A star: the provider would refuse some of the requests, so nobody would get this bill",
+    ..COST
+};
+
+/// The bounds of a difference, as far as its interval allows.
+fn bounds(interval: &Interval) -> Option<String> {
+    match interval {
+        Interval::Dots { values } => {
+            let (lo, hi) = (values.first()?, values.last()?);
+            Some(format!("{}…{}", number::gain(*lo), number::gain(*hi)))
+        }
+        Interval::ThisSessionOnly { lo, hi } => {
+            Some(format!("{} to {} †", number::gain(*lo), number::gain(*hi)))
+        }
+        Interval::Student { lo, hi } | Interval::Wider { lo, hi } => {
+            Some(format!("{} to {}", number::gain(*lo), number::gain(*hi)))
+        }
+    }
+}
+
+/// Where rows are ranked by what is kept at cuts.
+pub(super) static BY_CUTS: Lead = Lead {
+    id: "kept_at_cut",
+    label: "kept at cuts",
+    about: "0 to 1, more is better: of the specific things (paths, names, numbers) that the recorded agent used right after a place where we made a compaction happen, and could know only from before it, the share that the context still tells; behind it what is known of its spread. full keeps everything by definition, empty nothing. It is the same at every window: a cut has a window of its own",
+    most: 1.0,
+    show: number::share,
+    readings: &[
+        &KEPT_FIRST,
+        &CARRIED,
+        &ADDED,
+        &TOKENS_AFTER,
+        &GAIN_AT_CUTS,
+        &BILL,
+        &WAIT,
+        &COMPACTIONS,
+        &OVER,
+    ],
+};
+
 /// Where rows are ranked by what can be answered.
 pub(super) static BY_PROBES: Lead = Lead {
     id: "continuity",
@@ -148,7 +236,18 @@ pub(super) static BY_PROBES: Lead = Lead {
     about: "0 to 100, more is better: of what the whole conversation answers right, the part that the strategy still answers right, among the questions asked after it had compacted (“exposed”). full stands against itself and is 100: the upper end of the scale. empty, which remembers nothing, is the lower end",
     most: 100.0,
     show: |points| format!("{points:.0}"),
-    readings: &[&RECALL, &GONE, &FACTS, &COST, &SENT, &WAIT, &PEAK, &COMPACTIONS, &OVER],
+    readings: &[
+        &RECALL,
+        &KEPT_AT_CUTS,
+        &GONE,
+        &FACTS,
+        &COST,
+        &SENT,
+        &WAIT,
+        &PEAK,
+        &COMPACTIONS,
+        &OVER,
+    ],
 };
 
 /// Where there are no probes.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::columns::{BY_PROBES, BY_REFERENCES, Reading};
+use super::columns::{BY_CUTS, BY_PROBES, BY_REFERENCES, Reading};
 use super::{drawn, pareto};
 use crate::model::{Interval, PresetRow, ProbeKind, Report, Standing, Value};
 use crate::report::{block, number, plain};
@@ -82,7 +82,8 @@ pub(super) fn spreads(report: &Report) -> Spreads {
 
 /// What leads the tables of a report.
 pub(super) fn lead(primary: &str) -> &'static Lead {
-    if primary == BY_PROBES.id { &BY_PROBES } else { &BY_REFERENCES }
+    let all = [&BY_PROBES, &BY_CUTS];
+    all.into_iter().find(|lead| lead.id == primary).unwrap_or(&BY_REFERENCES)
 }
 
 impl Lead {
@@ -155,23 +156,12 @@ impl Lead {
     }
 
     fn basis(&self, row: &PresetRow) -> String {
-        let (Some(probes), Some(sessions)) = (row.number("probes"), row.number("transcripts"))
-        else {
-            return String::new();
+        let basis = match self.id {
+            "continuity" => on_probes(row),
+            "kept_at_cut" => on_cuts(row),
+            _ => None,
         };
-        if self.id != BY_PROBES.id {
-            return String::new();
-        }
-        let asked = block::counted(probes as usize, "probe");
-        let sessions = block::counted(sessions as usize, "session");
-        let exposed = row.number("exposed");
-        let exposed =
-            exposed.map_or(String::new(), |x| format!(", {} exposed", number::percent(x)));
-        let graded = row.number("unscored").filter(|missing| *missing > 0.0).map(|missing| {
-            // Replicates are averaged.
-            format!(" ({} graded)", number::grouped((probes - missing).round() as u64))
-        });
-        format!("{asked}{}, {sessions}{exposed}", graded.unwrap_or_default())
+        basis.unwrap_or_default()
     }
 
     fn interval(&self, row: &PresetRow, interval: &Interval) -> String {
@@ -179,9 +169,16 @@ impl Lead {
         match interval {
             Interval::Dots { values } => {
                 let dots: Vec<String> = values.iter().map(|v| show(*v)).collect();
-                // One value per cluster: sessions of one project count once.
-                let alone = row.number("transcripts") == Some(values.len() as f64);
-                let unit = if alone { "sessions" } else { "projects" };
+                // One value per cluster: sessions of one project count once, and
+                // at cuts those with few facts count together.
+                let at_cuts = self.id == BY_CUTS.id;
+                let sessions = if at_cuts { "sessions_at_stake" } else { "transcripts" };
+                let alone = row.number(sessions) == Some(values.len() as f64);
+                let unit = match (alone, at_cuts) {
+                    (true, _) => "sessions",
+                    (false, true) => "groups of sessions",
+                    (false, false) => "projects",
+                };
                 format!("{unit}: {}", dots.join(", "))
             }
             Interval::ThisSessionOnly { lo, hi } => {
@@ -192,6 +189,31 @@ impl Lead {
             }
         }
     }
+}
+
+/// What an answer's figure rests on.
+fn on_probes(row: &PresetRow) -> Option<String> {
+    let (probes, sessions) = (row.number("probes")?, row.number("transcripts")?);
+    let asked = block::counted(probes as usize, "probe");
+    let sessions = block::counted(sessions as usize, "session");
+    let exposed = row.number("exposed");
+    let exposed = exposed.map_or(String::new(), |x| format!(", {} exposed", number::percent(x)));
+    let graded = row.number("unscored").filter(|missing| *missing > 0.0).map(|missing| {
+        // Replicates are averaged.
+        format!(" ({} graded)", number::grouped((probes - missing).round() as u64))
+    });
+    Some(format!("{asked}{}, {sessions}{exposed}", graded.unwrap_or_default()))
+}
+
+/// What a figure of cuts rests on.
+fn on_cuts(row: &PresetRow) -> Option<String> {
+    let count = |id, noun| Some(block::counted(row.number(id)?.round() as usize, noun));
+    Some(format!(
+        "{} at {} in {}",
+        count("facts_at_stake", "fact")?,
+        count("cuts", "cut")?,
+        count("sessions_at_stake", "session")?,
+    ))
 }
 
 fn head(reading: &Reading) -> Head {

@@ -114,7 +114,9 @@ fn panel(
     let standings: BTreeMap<&str, Standing> =
         report.rows.iter().map(|row| (row.strategy.as_str(), row.standing)).collect();
     let curves: Vec<&Forgetting> =
-        report.forgetting.iter().filter(|c| c.window == window && c.age == view.age).collect();
+        (report.forgetting.iter().filter(|c| c.window == window && c.age == view.age))
+            .filter(|c| !block::is_null(&c.strategy))
+            .collect();
     let bins = curves.iter().flat_map(|c| &c.bins).filter(|bin| view.read(bin).is_some());
     let bins: BTreeMap<u64, Option<u64>> = bins.map(|bin| (bin.from, bin.to)).collect();
     let heads: Vec<String> = bins.iter().map(|(from, to)| age(*from, *to, view.age)).collect();

@@ -22,6 +22,8 @@ mod columns;
 mod comparison;
 mod context_chart;
 mod cost_chart;
+mod cut_picture;
+mod cuts;
 mod details;
 mod drawn;
 mod forgetting;
@@ -80,6 +82,9 @@ struct Page {
     answer_heads: &'static [answers::Head],
     probed: bool,
     tables: Vec<Table>,
+    cuts: Option<cuts::Cuts>,
+    /// Sessions that were cut nowhere, by reason.
+    uncut: Vec<(String, Vec<String>)>,
     choices: Vec<Choices>,
     charts: Vec<tradeoff::Chart>,
     forgetting: Vec<forgetting::Window>,
@@ -182,6 +187,8 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         answer_heads: &answers::HEADS,
         probed: report.transcripts.iter().any(|t| !t.probes.is_empty()),
         tables: (0..blocks.len()).map(|at| table(report, lead, &blocks, at, &kinds)).collect(),
+        cuts: cuts::cuts(source),
+        uncut: cuts::uncut(report),
         choices: choices(report, lead, &blocks),
         charts: tradeoff::charts(report, &blocks, &colors),
         forgetting: forgetting::windows(report, &colors),
@@ -314,7 +321,8 @@ fn table(
         rows,
         basis,
         answers: if said { None } else { answers::answers(report, block) },
-        notes: (block::starred(&block.rows).into_iter())
+        notes: (block::at_cuts(&block.rows, report).into_iter())
+            .chain(block::starred(&block.rows))
             .chain(block::recovered(&block.rows, &report.manifest))
             .chain(block::gaps(&block.rows))
             .collect(),

@@ -292,7 +292,7 @@ pub(super) fn ordered<'a>(
     let mut cells: Vec<(usize, &Cell, &CellRows)> = report
         .cells
         .iter()
-        .filter(|cell| of(cell, facts))
+        .filter(|cell| of(cell, facts) && !block::is_null(&cell.key.strategy))
         .filter_map(|cell| Some((place(cell), cell, cell.rows()?)))
         .collect();
     cells.sort_by(|a, b| (a.0, &a.1.key).cmp(&(b.0, &b.1.key)));

@@ -19,6 +19,8 @@ pub(super) struct Chart {
     /// Against dollars, or why there are none.
     pub(super) dollars: Result<String, String>,
     pub(super) tokens: String,
+    /// What sizes are, in few words.
+    pub(super) sizes: &'static str,
     /// Whether any ranked row may be on the frontier.
     pub(super) frontier: bool,
     /// Whether plain recency is drawn.
@@ -54,6 +56,8 @@ pub(super) struct Point<'a> {
 pub(super) struct Against {
     pub(super) words: &'static str,
     pub(super) axis: &'static str,
+    /// What the switch between the charts says.
+    short: &'static str,
     read: fn(&PresetRow) -> Option<f64>,
     pub(super) show: fn(f64) -> String,
 }
@@ -62,13 +66,23 @@ pub(super) struct Against {
 pub(super) static DOLLARS: Against = Against {
     words: "what its sessions cost",
     axis: "cost of all sessions, compactions included",
+    short: "dollars",
     read: |row| row.number("cost_usd"),
     show: number::dollars,
 };
+/// What is sent right behind a cut: where quality is looked at there, so is size.
+static TOKENS_AT_CUTS: Against = Against {
+    words: "the tokens of its first prompt after a cut",
+    axis: "tokens of the first prompt after a cut, 1 = without compaction",
+    short: "tokens after the cut",
+    read: |row| row.number("tokens_at_cut"),
+    show: number::multiple,
+};
 /// What is sent.
-pub(super) static TOKENS: Against = Against {
+static TOKENS: Against = Against {
     words: "the mean tokens of its requests",
     axis: "mean tokens of a request",
+    short: "mean tokens",
     read: |row| row.number("mean_tokens"),
     show: number::tokens,
 };
@@ -93,7 +107,8 @@ pub(super) fn charts(report: &Report, blocks: &[block::Block<'_>], colors: &Colo
             let all = series(&rows, lead.id, against, colors);
             tradeoff_chart::chart(&all, lead, against, curve)
         };
-        let tokens = chart(&TOKENS, curve)?;
+        let sizes = if lead.id == "kept_at_cut" { &TOKENS_AT_CUTS } else { &TOKENS };
+        let tokens = chart(sizes, curve)?;
         let block = mine.first()?;
         let payer = block::payer(report, block);
         let payer = payer.map_or(String::new(), |payer| format!(", {payer}"));
@@ -104,6 +119,7 @@ pub(super) fn charts(report: &Report, blocks: &[block::Block<'_>], colors: &Colo
             name: format!("{}{payer}", plain::line(key.0)),
             dollars: chart(&DOLLARS, &[]).ok_or_else(|| no_dollars(&rows)),
             tokens,
+            sizes: sizes.short,
             frontier: has_frontier(&rows, lead.id),
             recency: curve.len() > 1,
         })
