@@ -133,10 +133,9 @@ impl<'a> Scene<'a> {
     /// A choice whose model writes texts that add nothing over empty ones.
     fn empty_words(&self, best: &choice::Best<'_>) -> Option<String> {
         let row = best.row();
-        let added = row.number("added_at_cut")?;
-        let most = row.number("added_at_cut_hi").unwrap_or(added);
-        let least = row.number("added_at_cut_lo").unwrap_or(added);
-        (least <= 0.0 || most <= 0.0).then(|| {
+        let (added, bounds) = row.added()?;
+        let least = bounds.map_or(added, |(least, _)| least);
+        (least <= 0.0).then(|| {
             format!(
                 "What its model writes is not known to keep more than an empty text in its place \
                  ({added:+.2})."

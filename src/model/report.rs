@@ -174,6 +174,18 @@ impl PresetRow {
         self.number(exposed) == Some(0.0)
     }
 
+    /// What the texts of the row's model add to what it keeps, with the bounds of
+    /// its interval where there is one. After the first compaction, where the run
+    /// has it: over a longer session the null, whose texts take no room, also
+    /// compacts less often, so that a difference is not the texts' alone.
+    pub fn added(&self) -> Option<(f64, Option<(f64, f64)>)> {
+        let of = |id: &str| {
+            let bounds = self.number(&format!("{id}_lo")).zip(self.number(&format!("{id}_hi")));
+            Some((self.number(id)?, bounds))
+        };
+        of("added_at_cut_first").or_else(|| of("added_at_cut"))
+    }
+
     /// A measure's number, if it is there.
     pub fn number(&self, id: &str) -> Option<f64> {
         self.values.get(id).and_then(Value::number)

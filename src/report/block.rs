@@ -112,7 +112,9 @@ pub(super) fn payer(report: &Report, block: &Block<'_>) -> Option<String> {
 /// How many probes of a data set are graded, where it is not all of them: the
 /// rows are asked the same, but a model may fail under one and not another.
 fn graded(report: &Report, dataset: &str, probes: usize) -> Option<String> {
-    let rows = report.rows.iter().filter(|row| row.dataset == dataset);
+    // A null is asked nothing.
+    let asked = |row: &&PresetRow| row.dataset == dataset && !row.strategy.starts_with(NULL);
+    let rows = report.rows.iter().filter(asked);
     let missing: Vec<f64> = rows.filter_map(|row| row.number("unscored")).collect();
     let (least, most) =
         (missing.iter().copied().reduce(f64::min)?, missing.iter().copied().reduce(f64::max)?);
@@ -216,8 +218,9 @@ pub(super) fn at_cuts(rows: &[&PresetRow], report: &Report) -> Option<String> {
     Some(format!(
         "kept at cuts: of {} that the agent used behind {} in {} and could only know from before \
          {}, the share that the context still tells, {deep}{first}. carried: of those no longer \
-         sent as recorded, the share in what the strategy wrote; added: kept less what the same \
-         preset keeps with an empty text in the place of its summaries.",
+         sent as recorded, the share in what the strategy wrote; added: kept after the first \
+         compaction less what the same preset keeps with an empty text in the place of its \
+         summaries.",
         counted(count("facts_at_stake"), "fact"),
         counted(count("cuts"), "cut"),
         counted(count("sessions_at_stake"), "session"),

@@ -149,7 +149,7 @@ const ADDED: Column = Column {
     head: ["added", "over null"],
     right: true,
     dispensable: 2,
-    cell: |row| row.number("added_at_cut").map_or_else(absent, number::gain),
+    cell: |row| row.added().map_or_else(absent, |(added, _)| number::gain(added)),
 };
 const SIZE_AT_CUT: Column = Column {
     head: ["tokens", "at cuts"],

@@ -191,8 +191,8 @@ fn worst_kind(window: &Window<'_>) -> Option<Candidate> {
 /// Whose summaries keep no more than empty texts in their place.
 fn adds_nothing(window: &Window<'_>) -> Option<Candidate> {
     let added = |row: &PresetRow| {
-        let most = row.number("added_at_cut_hi").or(row.number("added_at_cut"))?;
-        (most <= NO_GAIN).then_some(row.number("added_at_cut")?)
+        let (added, bounds) = row.added()?;
+        (bounds.map_or(added, |(_, most)| most) <= NO_GAIN).then_some(added)
     };
     let rows = window.rows.iter().map(|e| &e.row).filter(|r| r.standing != Standing::Control);
     let told: Vec<String> =
