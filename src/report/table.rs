@@ -4,7 +4,11 @@ use unicode_width::UnicodeWidthStr;
 
 use super::grid::{GAP, paragraph, push_line, wrapped};
 use super::{block, number, panel, plain, spend, validation};
-use crate::model::{Family, Interval, Outranks, PresetRow, Report, Standing, Tested, Value};
+use crate::model::{Family, Interval, Outranks, PresetRow, Report, Standing, Tested};
+
+mod columns;
+
+pub(super) use columns::{Column, absent, columns};
 
 /// Narrower than this the cells would be cut beyond use.
 const NARROWEST: usize = 80;
@@ -12,8 +16,6 @@ const NARROWEST: usize = 80;
 const NAMED: usize = 4;
 /// Columns of the last column at least, so that a verdict's words stay whole.
 const VERDICT_WIDTH: usize = 14;
-/// The control that others are set against.
-const BASELINE: &str = "full";
 
 /// Renders the comparison for a terminal of `width` columns: what was run, one
 /// table per data set, window and agent model, footnotes, sentences, how far
@@ -51,215 +53,6 @@ pub fn table(report: &Report, width: usize, color: bool) -> String {
         out.push_str(&text.replacen("warning: ", head, 1));
     }
     out
-}
-
-/// A column between margins of its own.
-pub(super) struct Column {
-    pub(super) head: [&'static str; 2],
-    pub(super) right: bool,
-    /// Dropped first on a narrow terminal: the highest number.
-    pub(super) dispensable: u8,
-    pub(super) cell: fn(&PresetRow) -> String,
-}
-
-const STRATEGY: Column =
-    Column { head: ["strategy", ""], right: false, dispensable: 0, cell: block::label };
-const CONTINUITY: Column =
-    Column { head: ["continuity", ""], right: false, dispensable: 0, cell: continuity };
-const RECALL: Column = Column {
-    head: ["recall", ""],
-    right: true,
-    dispensable: 0,
-    cell: |row| row.number("recall").map_or_else(absent, number::share),
-};
-const GONE: Column = Column {
-    head: ["evidence", "gone"],
-    right: true,
-    dispensable: 4,
-    cell: |row| row.number("evidence_gone").map_or_else(absent, number::percent),
-};
-const KEPT: Column =
-    Column { head: ["needed facts", "kept"], right: false, dispensable: 0, cell: kept };
-const KEPT_BESIDE: Column = Column {
-    head: ["needed", "facts"],
-    right: true,
-    dispensable: 2,
-    cell: |row| row.number("reference_recall").map_or_else(absent, number::share),
-};
-const GAIN: Column = Column {
-    head: ["gain over", "recency"],
-    right: false,
-    dispensable: 0,
-    cell: |row| row.number("recency_gain").map_or_else(absent, number::gain),
-};
-const COST: Column =
-    Column { head: ["session cost", ""], right: false, dispensable: 0, cell: cost };
-const TOKENS: Column = Column {
-    head: ["tokens", ""],
-    right: true,
-    dispensable: 1,
-    cell: |row| block::token_share(row).map_or_else(absent, number::multiple),
-};
-const WAIT: Column = Column {
-    head: ["wait", "p95"],
-    right: true,
-    dispensable: 3,
-    cell: |row| row.number("blocking_ms_p95").map_or_else(absent, number::time),
-};
-const PEAK: Column = Column {
-    head: ["peak", ""],
-    right: true,
-    dispensable: 5,
-    cell: |row| row.number("peak_tokens").map_or_else(absent, number::tokens),
-};
-const COMPACTIONS: Column = Column {
-    head: ["compac-", "tions"],
-    right: true,
-    dispensable: 6,
-    cell: |row| row.number("compactions").map_or_else(absent, number::any),
-};
-const VERDICT: Column =
-    Column { head: ["verdict", ""], right: false, dispensable: 0, cell: verdict };
-
-const KEPT_AT_CUT: Column = Column {
-    head: ["kept at cuts", ""],
-    right: false,
-    dispensable: 0,
-    cell: |row| measured(row, "kept_at_cut", number::share),
-};
-const KEPT_AT_CUT_BESIDE: Column = Column {
-    head: ["kept", "at cuts"],
-    right: true,
-    dispensable: 2,
-    cell: |row| row.number("kept_at_cut").map_or_else(absent, number::share),
-};
-const KEPT_FIRST: Column = Column {
-    head: ["after", "first"],
-    right: true,
-    dispensable: 1,
-    cell: |row| row.number("kept_at_cut_first").map_or_else(absent, number::share),
-};
-const CARRIED: Column = Column {
-    head: ["carried", ""],
-    right: true,
-    dispensable: 3,
-    cell: |row| row.number("carried_share").map_or_else(absent, number::share),
-};
-const ADDED: Column = Column {
-    head: ["added", "over null"],
-    right: true,
-    dispensable: 2,
-    cell: |row| row.added().map_or_else(absent, |(added, _)| number::gain(added)),
-};
-const SIZE_AT_CUT: Column = Column {
-    head: ["tokens", "at cuts"],
-    right: true,
-    dispensable: 4,
-    cell: |row| row.number("tokens_at_cut").map_or_else(absent, number::multiple),
-};
-
-/// Columns where rows are ranked by what is kept at cuts.
-const BY_CUTS: &[&Column] = &[
-    &STRATEGY,
-    &KEPT_AT_CUT,
-    &KEPT_FIRST,
-    &CARRIED,
-    &ADDED,
-    &SIZE_AT_CUT,
-    &COST,
-    &WAIT,
-    &COMPACTIONS,
-    &VERDICT,
-];
-
-/// Columns where rows are ranked by what can be answered.
-const BY_PROBES: &[&Column] = &[
-    &STRATEGY,
-    &CONTINUITY,
-    &RECALL,
-    &KEPT_AT_CUT_BESIDE,
-    &GONE,
-    &KEPT_BESIDE,
-    &COST,
-    &TOKENS,
-    &WAIT,
-    &PEAK,
-    &COMPACTIONS,
-    &VERDICT,
-];
-
-/// Columns where there are no probes.
-const BY_REFERENCES: &[&Column] =
-    &[&STRATEGY, &KEPT, &GAIN, &COST, &TOKENS, &WAIT, &PEAK, &COMPACTIONS, &VERDICT];
-
-/// The columns for what ranks.
-pub(super) fn columns(primary: &str) -> &'static [&'static Column] {
-    match primary {
-        "continuity" => BY_PROBES,
-        "kept_at_cut" => BY_CUTS,
-        _ => BY_REFERENCES,
-    }
-}
-
-/// What stands where there is no figure.
-pub(super) fn absent() -> String {
-    "–".to_owned()
-}
-
-fn kept(row: &PresetRow) -> String {
-    measured(row, "reference_recall", number::share)
-}
-
-fn continuity(row: &PresetRow) -> String {
-    measured(row, "continuity", |points| format!("{points:.0}"))
-}
-
-/// The bill and what it is more or less than that of `full`. The star marks a
-/// bill that no provider would have made out.
-fn cost(row: &PresetRow) -> String {
-    let usd = match row.values.get("cost_usd") {
-        Some(Value::Known(usd)) => number::dollars(*usd),
-        Some(Value::Absent(reason)) if reason.starts_with("the price of ") => "unknown".to_owned(),
-        _ => return absent(),
-    };
-    let star = if block::overflows(row).is_some() { " *" } else { "" };
-    let savings = row.number("cost_savings").filter(|_| row.strategy != BASELINE);
-    let change = savings.map(|savings| format!("  {}", number::change(-savings)));
-    format!("{usd}{star}{}", change.unwrap_or_default())
-}
-
-/// Standing or verdict, and what the star of the bill stands for.
-fn verdict(row: &PresetRow) -> String {
-    // Everyone knows that the whole conversation is a control.
-    let plain = row.strategy == BASELINE;
-    let over = block::overflows(row).map(|n| {
-        let what = if plain { "over the window" } else { "over" };
-        format!("* {what} {}×", number::any(n))
-    });
-    let plain = plain && over.is_some();
-    let own = Some(block::verdict(row)).filter(|words| !plain && *words != absent());
-    let parts = [own, over];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    if parts.is_empty() { absent() } else { parts.join("; ") }
-}
-
-/// A figure with what its interval allows to be printed.
-fn measured(row: &PresetRow, id: &str, show: fn(f64) -> String) -> String {
-    let Some(figure) = row.number(id) else { return absent() };
-    let figure = show(figure);
-    match row.intervals.get(id) {
-        None => figure,
-        Some(Interval::Dots { values }) => match (values.first(), values.last()) {
-            (Some(lo), Some(hi)) => format!("{figure}  {}…{}", show(*lo), show(*hi)),
-            _ => figure,
-        },
-        Some(Interval::ThisSessionOnly { lo, hi }) => {
-            format!("{figure}  [{}–{}]†", show(*lo), show(*hi))
-        }
-        Some(Interval::Student { lo, hi } | Interval::Wider { lo, hi }) => {
-            format!("{figure}  [{}–{}]", show(*lo), show(*hi))
-        }
-    }
 }
 
 /// What the signs in the table mean, and why a column is empty throughout.
