@@ -19,10 +19,11 @@ use super::money::{AS_BILLED, Terms};
 use super::payers::Payers;
 use super::pooling::{PooledUnit, pooled};
 use super::rows::ALL;
+use super::sat::{Sat, sat};
 use super::spec::{Parts, Pool, Sample, mean};
 use super::statistics::{FEWEST_FOR_AN_INTERVAL, quantile};
 use super::waiting::km_median;
-use crate::model::{Cell, Expectation, Repeated, Report, Standing, TranscriptFacts};
+use crate::model::{Cell, Repeated, Report, Standing, TranscriptFacts};
 
 /// Every transcript of a run, and what each contributes to each row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -31,28 +32,6 @@ pub struct ByTranscript {
     pub transcripts: Vec<Sat>,
     /// The rows of each data set; none for all of them together.
     pub rows: Vec<UnitRow>,
-}
-
-/// A transcript, such that another run can tell whether it is the same.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Sat {
-    /// Name of the data set.
-    pub dataset: String,
-    /// Id of the transcript.
-    pub transcript: String,
-    /// Project or developer, where known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cluster: Option<String>,
-    /// Hash of its messages, requests and references.
-    pub session: String,
-    /// Hash of its probes, their words apart.
-    pub probes: String,
-    /// Hash of their words; `None` where the run kept none of them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub words: Option<String>,
-    /// How its tokens are counted.
-    pub tokens: String,
 }
 
 /// A row of one data set, transcript by transcript.
@@ -345,83 +324,6 @@ impl<'a> Extra<'a> {
         });
         each.collect()
     }
-}
-
-fn sat(facts: &TranscriptFacts) -> Sat {
-    Sat {
-        dataset: facts.dataset.clone(),
-        transcript: facts.transcript.clone(),
-        cluster: facts.cluster.clone(),
-        session: session(facts),
-        probes: probes(facts),
-        words: words(facts),
-        tokens: format!("{} {:.6}", facts.tokens_source.as_str(), facts.factor()),
-    }
-}
-
-/// Hash of parts, none of which can run into the next.
-struct Hash(blake3::Hasher);
-
-/// Characters of a hash: enough to tell two sessions apart.
-const HASH: usize = 16;
-
-impl Hash {
-    fn new() -> Self {
-        Hash(blake3::Hasher::new())
-    }
-
-    fn add(&mut self, part: &str) {
-        self.0.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
-    }
-
-    fn short(&self) -> String {
-        self.0.finalize().to_hex()[..HASH].to_owned()
-    }
-}
-
-fn session(facts: &TranscriptFacts) -> String {
-    let mut hash = Hash::new();
-    for message in &facts.messages {
-        [message.id.as_str(), message.role.as_str(), &message.text]
-            .into_iter()
-            .for_each(|part| hash.add(part));
-    }
-    facts.requests.iter().for_each(|request| hash.add(&request.message.to_string()));
-    for reference in &facts.exam.references {
-        hash.add(&reference.request.to_string());
-        hash.add(&reference.text);
-    }
-    hash.short()
-}
-
-fn probes(facts: &TranscriptFacts) -> String {
-    let mut hash = Hash::new();
-    for asked in &facts.probes {
-        let probe = &asked.probe;
-        hash.add(&probe.id);
-        hash.add(probe.kind.as_str());
-        hash.add(&probe.asked_at.to_string());
-        hash.add(&probe.evidence.len().to_string());
-        probe.evidence.iter().for_each(|id| hash.add(id));
-    }
-    hash.short()
-}
-
-fn words(facts: &TranscriptFacts) -> Option<String> {
-    let mut hash = Hash::new();
-    let mut told = false;
-    for probe in facts.probes.iter().map(|asked| &asked.probe) {
-        told |= !probe.question.is_empty();
-        hash.add(&probe.question);
-        let (kind, values): (&str, &[String]) = match &probe.expect {
-            Expectation::AnyOf(values) => ("any of", values),
-            Expectation::Rubric(values) => ("rubric", values),
-            Expectation::Unanswerable => ("unanswerable", &[]),
-        };
-        hash.add(kind);
-        values.iter().chain(&probe.stale).for_each(|value| hash.add(value));
-    }
-    told.then(|| hash.short())
 }
 
 #[cfg(test)]

@@ -277,36 +277,6 @@ behind!(NEAR, "kept_at_cut_1_5", 1, 5);
 behind!(MIDDLE, "kept_at_cut_6_20", 6, 20);
 behind!(FAR, "kept_at_cut_21_40", 21, 40);
 
-/// At which depth a measure looks at cuts; `None`: it does not.
-pub fn depth_of(id: &str) -> Option<Depth> {
-    let at_both = [
-        &CUTS,
-        &FACTS,
-        &SESSIONS,
-        &KEPT,
-        &EXPOSED,
-        &CARRIED,
-        &ADDED,
-        &GAIN,
-        &TOKENS,
-        &PER_1K,
-        &FIRST_MISS,
-        &IRRECOVERABLE,
-        &REFETCH,
-        &RECOVERED,
-        &BARE,
-        &COST,
-        &PAYS,
-        &CONTINUITY,
-    ];
-    let at_greatest = [&NEAR, &MIDDLE, &FAR];
-    let is = |spec: &Spec| spec.id == id;
-    if at_greatest.into_iter().any(is) || at_both.iter().any(|both| is(&both[0])) {
-        return Some(Depth::Greatest);
-    }
-    at_both.iter().any(|both| is(&both[1])).then_some(Depth::First)
-}
-
 /// 1 for each fact that is kept and 0 for each that is not, in the order of the
 /// session.
 pub fn kept_series(sample: &Sample<'_>, depth: Depth) -> Vec<Option<f64>> {

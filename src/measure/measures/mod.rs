@@ -45,10 +45,8 @@ mod void;
 pub mod waits;
 mod wrong_answers;
 
-pub use at_cuts::depth_of;
-
 use super::exams::Depth;
-use super::spec::{Sample, Spec};
+use super::spec::{Basis, Sample, Spec};
 
 /// A measure with an interval.
 pub struct Resampled {
@@ -245,3 +243,15 @@ pub static MEASURES: &[&Spec] = &[
     &at_cuts::MIDDLE,
     &at_cuts::FAR,
 ];
+
+/// Measures at cuts that rest on the bill.
+const BILLED_AT_CUTS: [&str; 4] =
+    ["cut_cost_usd", "cut_cost_usd_first", "pays_after", "pays_after_first"];
+
+/// At which depth a measure looks at cuts; `None`: it does not.
+pub fn depth_of(id: &str) -> Option<Depth> {
+    let spec = MEASURES.iter().find(|spec| spec.id == id)?;
+    let at_cuts = matches!(spec.basis, Basis::Cuts) || BILLED_AT_CUTS.contains(&id);
+    let depth = if id.ends_with("_first") { Depth::First } else { Depth::Greatest };
+    at_cuts.then_some(depth)
+}
