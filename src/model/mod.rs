@@ -17,6 +17,7 @@ mod gate;
 mod judged;
 mod labelled;
 mod ledger;
+mod manifest;
 mod probe;
 mod recorded;
 mod reference;
@@ -48,14 +49,14 @@ pub use judged::{
 };
 pub use labelled::{Author, Due, HALF, Label, LabelledCase, LabelledQuestion, Outcome, Planted};
 pub use ledger::LedgerState;
+pub use manifest::{MARGIN, Manifest, OFFLINE, PANEL, Prices, Provenance};
 pub use probe::{Expectation, Probe, ProbeKind};
 pub use recorded::{Piece, RecordedCall, RecordedCompaction, RecordedTrigger};
 pub use reference::{Exam, IdentifierClass, Reference};
 pub use reply::{ReplyFacts, Void};
 pub use report::{
-    Absent, AgainstFull, AgeBin, AgeUnit, DOUBTFUL_EXAM, Forgetting, INSTRUMENT, Interval, MARGIN,
-    Manifest, OFFLINE, PANEL, PresetRow, Prices, Provenance, Report, SPREAD, Sentence, UNRANKED,
-    VALID_WITHIN, VOID_WITHIN, Value,
+    Absent, AgainstFull, AgeBin, AgeUnit, DOUBTFUL_EXAM, Forgetting, INSTRUMENT, Interval,
+    PresetRow, Report, SPREAD, Sentence, UNRANKED, VALID_WITHIN, VOID_WITHIN, Value,
 };
 pub use transcript::{
     Block, Call, CallId, Message, MessageIndex, Preamble, PreambleChange, Role, SIDECHAIN,

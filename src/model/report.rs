@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value as Json;
 
 use super::{
-    CallRow, Cell, Cut, EqualSize, Family, Gate, PanelAgreement, RecencyCurve, Source, Standing,
-    TimeProfile, TranscriptFacts, Variance,
+    CallRow, Cell, Cut, EqualSize, Family, Gate, Manifest, PanelAgreement, RecencyCurve, Standing,
+    TranscriptFacts, Variance,
 };
 
 /// Version of the instrument: mining rules, offline seats, judge prompts.
@@ -195,146 +194,6 @@ impl PresetRow {
 /// A sentence that a careful colleague would say, with the measures it rests on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sentence(pub String);
-
-/// Where an input came from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Provenance {
-    /// Name or file name (never a whole path of the machine).
-    pub name: String,
-    /// BLAKE3 of the content, hex.
-    pub hash: String,
-}
-
-/// The price list of a run, and what of it the run needs: so that a report is
-/// made again without the list.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Prices {
-    /// What it is, or its file name.
-    pub name: String,
-    /// When it was fetched, where known (`YYYY-MM-DD`).
-    pub date: Option<String>,
-    /// BLAKE3 of its content, hex.
-    pub hash: String,
-    /// Its entries for the models that bill the run or were recorded, as the
-    /// list writes them.
-    pub models: BTreeMap<String, Json>,
-}
-
-/// What a run was made of.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Manifest {
-    /// Names of the data sets, as the report is headed.
-    pub title: String,
-    /// Version of this program.
-    pub version: String,
-    /// Version of the instrument: mining rules, offline seats, judge prompts.
-    pub instrument: u32,
-    /// Seed of every random stream.
-    pub seed: u64,
-    /// Tokeniser of the counts.
-    pub tokens: String,
-    /// Windows as typed.
-    pub windows: Vec<String>,
-    /// Whether thresholds scale with the window.
-    pub scaled: bool,
-    /// Where compactions were made to happen: a number of places a session,
-    /// `all`, `recorded` or `none`.
-    #[serde(default = "no_cuts")]
-    pub cuts: String,
-    /// Depths of the cuts, ascending.
-    #[serde(default)]
-    pub depths: Vec<u32>,
-    /// Repetitions.
-    pub replicates: u32,
-    /// Transcripts, each with the hash of its content.
-    pub transcripts: Vec<Provenance>,
-    /// Presets, each with the hash of its file, prompts and overrides.
-    pub presets: Vec<Provenance>,
-    /// Who sat in the compactor's seat.
-    pub compactor: String,
-    /// Who answered the probes.
-    pub answerer: String,
-    /// Who graded the answers.
-    pub judge: String,
-    /// Who ranked closed sessions in searches: a model that embeds them, or
-    /// the stand-in, which compares words (BM25); none where no preset
-    /// searches them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub embedder: Option<String>,
-    /// How the scores came about: `Model` only where answerer and judge both
-    /// are models.
-    pub source: Source,
-    /// Whose prices and cache rules bill the sessions, as asked for.
-    pub agent_models: Vec<String>,
-    /// The prices.
-    pub prices: Prices,
-    /// How fast everyone is taken to be where nothing was timed.
-    pub profile: TimeProfile,
-    /// Presets that the user named: rules of a gate without a preset speak of
-    /// these (`semantics` 41).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub named: Vec<String>,
-    /// The preset that others are tested against, where one was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub comparator: Option<String>,
-    /// How much worse still counts as non-inferior, as a share of the primary
-    /// measure's range (`measures` §7).
-    #[serde(default = "margin")]
-    pub margin: f64,
-    /// What reading the data had to leave out or doubted.
-    pub warnings: Vec<String>,
-}
-
-/// The margin where none is given (`measures` §7).
-pub const MARGIN: f64 = 0.05;
-
-fn no_cuts() -> String {
-    "none".to_owned()
-}
-
-fn margin() -> f64 {
-    MARGIN
-}
-
-/// Name of the embedded stand-in of a seat.
-pub const OFFLINE: &str = "offline";
-
-impl Manifest {
-    /// How the summaries were written.
-    pub fn compacted_by(&self) -> Source {
-        source_of(&self.compactor)
-    }
-
-    /// How the answers were found.
-    pub fn answered_by(&self) -> Source {
-        source_of(&self.answerer)
-    }
-
-    /// How they were graded: by a model where any judge of a panel is one.
-    pub fn graded_by(&self) -> Source {
-        source_of(&self.judge)
-    }
-
-    /// Whether no seat is filled by a model.
-    pub fn is_offline(&self) -> bool {
-        let seats = [self.compacted_by(), self.answered_by(), self.graded_by()];
-        let embedded_by = self.embedder.as_deref().map(source_of);
-        seats.into_iter().chain(embedded_by).all(|source| source == Source::Lexical)
-    }
-
-    /// The judges, a single one or those of a panel.
-    pub fn judges(&self) -> impl Iterator<Item = &str> {
-        self.judge.split(PANEL)
-    }
-}
-
-/// What stands between the judges of a panel in its name.
-pub const PANEL: &str = " + ";
-
-fn source_of(seat: &str) -> Source {
-    if seat.split(PANEL).all(|name| name == OFFLINE) { Source::Lexical } else { Source::Model }
-}
 
 /// What an age is counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -1,0 +1,212 @@
+//! What one cell contributes to the measures of cuts.
+
+use std::collections::BTreeSet;
+
+use crate::measure::exams::{AtCut, Depth};
+use crate::measure::spec::{Parts, Sample};
+use crate::model::{
+    Agreement, CutBill, FactAtStake, MessageIndex, ProbeRow, RIGHT, ReferenceState, Standing,
+};
+
+/// Why there is no figure where a session was not cut.
+const NO_CUT: &str = "no session of it was cut: `--cuts none`, or too short";
+/// Why there is no figure where cuts put nothing at stake.
+const NO_FACTS: &str = "nothing that the agent used behind a cut came from before it";
+/// Why a preset has no figure of what its summaries add.
+const NO_NULL: &str = "no model writes text for this preset";
+
+/// 1 for each fact that is kept and 0 for each that is not, in the order of the
+/// session.
+pub fn kept_series(sample: &Sample<'_>, depth: Depth) -> Vec<Option<f64>> {
+    let exams = sample.exams.at(sample.cell, depth);
+    let states = exams.iter().flat_map(|at| &at.exam.states);
+    states.map(|state| Some(kept(*state))).collect()
+}
+
+/// The same less that of the null.
+pub fn added_series(sample: &Sample<'_>, depth: Depth) -> Vec<Option<f64>> {
+    let (own, null) = (sample.exams.at(sample.cell, depth), sample.exams.null(sample.cell, depth));
+    let states = |exams: &[AtCut<'_>]| {
+        let states = exams.iter().flat_map(|at| at.exam.states.clone());
+        states.map(kept).collect::<Vec<f64>>()
+    };
+    let (own, null) = (states(&own), states(&null));
+    if own.len() != null.len() {
+        return Vec::new();
+    }
+    own.iter().zip(null).map(|(own, null)| Some(own - null)).collect()
+}
+
+pub(super) fn kept(state: ReferenceState) -> f64 {
+    if state.is_kept() { 1.0 } else { 0.0 }
+}
+
+/// What the exams of a cell give; nothing where it has none.
+pub(super) fn each(sample: &Sample<'_>, depth: Depth, of: impl Fn(&[AtCut<'_>]) -> Parts) -> Parts {
+    let exams = sample.exams.at(sample.cell, depth);
+    if exams.is_empty() { Parts::Absent(NO_CUT) } else { of(&exams) }
+}
+
+/// A share of the facts at stake.
+pub(super) fn share(sample: &Sample<'_>, depth: Depth, of: impl Fn(&AtCut<'_>) -> f64) -> Parts {
+    each(sample, depth, |exams| match facts(exams) {
+        0.0 => Parts::Absent(NO_FACTS),
+        to => Parts::Fraction { of: sum(exams, &of), to },
+    })
+}
+
+pub(super) fn sum(exams: &[AtCut<'_>], of: impl Fn(&AtCut<'_>) -> f64) -> f64 {
+    exams.iter().map(of).sum()
+}
+
+pub(super) fn facts(exams: &[AtCut<'_>]) -> f64 {
+    sum(exams, |at| at.cut.facts.len() as f64)
+}
+
+pub(super) fn exposed(at: &AtCut<'_>) -> f64 {
+    at.count(|state| state != ReferenceState::Verbatim)
+}
+
+pub(super) fn carried(sample: &Sample<'_>, depth: Depth) -> Parts {
+    each(sample, depth, |exams| match sum(exams, exposed) {
+        0.0 => Parts::Absent("every fact at stake was still sent as it was recorded"),
+        to => {
+            let of = sum(exams, |at| at.count(|state| state == ReferenceState::Carried));
+            Parts::Fraction { of, to }
+        }
+    })
+}
+
+pub(super) fn added(sample: &Sample<'_>, depth: Depth) -> Parts {
+    let null = sample.exams.null(sample.cell, depth);
+    each(sample, depth, |exams| {
+        // A null that failed at some cut sat another exam.
+        let same = null.iter().map(|at| at.cut.key()).eq(exams.iter().map(|at| at.cut.key()));
+        match facts(exams) {
+            _ if null.is_empty() => Parts::Absent(NO_NULL),
+            _ if !same => Parts::Absent("its null failed at some cut"),
+            0.0 => Parts::Absent(NO_FACTS),
+            to => {
+                Parts::Fraction { of: sum(exams, |at| at.kept()) - sum(&null, |at| at.kept()), to }
+            }
+        }
+    })
+}
+
+/// Requests to the first fact that is missed, and whether one is.
+pub(super) fn first_miss(at: &AtCut<'_>) -> (f64, bool) {
+    let facts = at.cut.facts.iter().zip(&at.exam.states);
+    let missed = facts.filter(|(_, state)| !state.is_kept()).map(|(fact, _)| fact.request);
+    match missed.min() {
+        Some(request) => (f64::from(request - at.cut.request + 1), true),
+        None => (f64::from(at.cut.requests), false),
+    }
+}
+
+pub(super) fn lost<'a>(at: &AtCut<'a>) -> impl Iterator<Item = &'a FactAtStake> {
+    let facts = at.cut.facts.iter().zip(&at.exam.states);
+    facts.filter(|(_, state)| **state == ReferenceState::Lost).map(|(fact, _)| fact)
+}
+
+/// Each source is fetched once; what the recording fetched anyway costs
+/// nothing.
+pub(super) fn refetch(sample: &Sample<'_>, at: &AtCut<'_>) -> u64 {
+    let sources: BTreeSet<MessageIndex> =
+        lost(at).filter(|fact| !fact.reread).filter_map(|fact| fact.refetch).collect();
+    let tokens = |source: MessageIndex| sample.facts.messages.get(source as usize);
+    sources.into_iter().filter_map(tokens).map(|message| message.tokens).sum()
+}
+
+pub(super) fn between(sample: &Sample<'_>, from: u32, to: u32) -> Parts {
+    each(sample, Depth::Greatest, |exams| {
+        let (mut told, mut all) = (0.0, 0.0);
+        for at in exams {
+            for (fact, state) in at.cut.facts.iter().zip(&at.exam.states) {
+                if (from..=to).contains(&(fact.request - at.cut.request + 1)) {
+                    all += 1.0;
+                    told += kept(*state);
+                }
+            }
+        }
+        if all == 0.0 { Parts::Absent(NO_FACTS) } else { Parts::Fraction { of: told, to: all } }
+    })
+}
+
+/// The payer's bill of a cut.
+pub(super) fn bill<'a>(sample: &Sample<'_>, at: &AtCut<'a>) -> Option<&'a CutBill> {
+    at.exam.bills.iter().find(|bill| bill.billed_as == sample.payer)
+}
+
+pub(super) fn cost(sample: &Sample<'_>, depth: Depth) -> Parts {
+    each(sample, depth, |exams| {
+        let usd = exams.iter().map(|at| {
+            let bill = bill(sample, at)?;
+            Some(bill.compactions_usd? + bill.with_usd? - bill.without_usd?)
+        });
+        match usd.sum::<Option<f64>>() {
+            Some(of) => Parts::Fraction { of, to: exams.len() as f64 },
+            None => Parts::Unknown("a price is unknown".to_owned()),
+        }
+    })
+}
+
+pub(super) fn pays(sample: &Sample<'_>, depth: Depth) -> Parts {
+    each(sample, depth, |exams| {
+        let compacted = exams.iter().filter(|at| at.exam.compactions > 0);
+        let wait = |at: &AtCut<'_>| {
+            let bill = bill(sample, at)?;
+            bill.with_usd?;
+            Some(match bill.pays_after {
+                Some(request) => (f64::from(request), true),
+                None => (f64::from(at.cut.requests), false),
+            })
+        };
+        match compacted.map(wait).collect::<Option<Vec<(f64, bool)>>>() {
+            Some(waits) if waits.is_empty() => Parts::Absent("it compacted at no cut"),
+            Some(waits) => Parts::Waits(waits),
+            None => Parts::Unknown("a price is unknown".to_owned()),
+        }
+    })
+}
+
+/// 100 × kept / (kept + lost) over the questions put at the cuts of a session.
+pub(super) fn continuity(sample: &Sample<'_>, depth: Depth) -> Parts {
+    let full = sample.exams.beside(sample.cell, "full", depth);
+    // At a first compaction the window is made for the cut.
+    let deep = sample.exams.depth(depth).is_some_and(|depth| depth > 1);
+    let answers = deep && sample.cell.standing != Standing::Control;
+    each(sample, depth, |exams| {
+        let (mut kept, mut before) = (0.0, 0.0);
+        for at in exams {
+            let Some(whole) = full.iter().find(|other| other.cut.key() == at.cut.key()) else {
+                continue;
+            };
+            let overflow = at.exam.snapshot.as_ref().is_some_and(|snapshot| snapshot.overflow);
+            let refused = answers && overflow;
+            for (pre, post) in pairs(&whole.exam.probes, &at.exam.probes) {
+                match Agreement::of(pre, post && !refused) {
+                    Agreement::Kept => (kept, before) = (kept + 1.0, before + 1.0),
+                    Agreement::Lost => before += 1.0,
+                    Agreement::Gained | Agreement::Neither => {}
+                }
+            }
+        }
+        match before {
+            0.0 => Parts::Absent("no question that can be answered uncompressed stands at a cut"),
+            _ => Parts::One(100.0 * kept / before),
+        }
+    })
+}
+
+/// Whether each probe is right uncompressed, and under the preset; those that
+/// stand alone or have no score are left out.
+pub(super) fn pairs<'a>(
+    full: &'a [ProbeRow],
+    own: &'a [ProbeRow],
+) -> impl Iterator<Item = (bool, bool)> + use<'a> {
+    own.iter().filter_map(|row| {
+        let pre = full.iter().find(|other| other.probe == row.probe)?;
+        let right = |row: &ProbeRow| Some(row.judgement.score? >= RIGHT);
+        Some((right(pre)?, right(row)?))
+    })
+}

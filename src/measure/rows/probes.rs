@@ -1,0 +1,84 @@
+//! What is said of a row's probes as a whole.
+
+use std::collections::BTreeMap;
+
+use super::{Builder, bounds};
+use crate::measure::spec::mean;
+use crate::measure::statistics::Confidence;
+use crate::model::{ProbeKind, Source, Value};
+
+/// Least distance of ceiling and floor on which a retention rests
+/// (`measures` §5).
+const LEAST_ROOM: f64 = 0.2;
+/// Fewest probes of a kind that may be called a row's worst.
+const WORST_OF: usize = 10;
+
+impl Builder<'_> {
+    /// What is said of a row's probes as a whole.
+    pub(super) fn of_probes(&self, values: &mut BTreeMap<String, Value>) {
+        self.retention(values);
+        let source = self.manifest.source.as_str();
+        values.insert("continuity_source".into(), Value::Text(source.into()));
+        // Leaks show as answers of a model without any history; words alone guess nothing.
+        let reason = match self.manifest.answered_by() {
+            Source::Lexical => "finding leaked probes takes a model as answerer",
+            Source::Model => "finding leaked probes takes three answers each, and one is asked for",
+        };
+        values.insert("recall_filtered".into(), Value::Absent(reason.into()));
+        let worst = self.worst_kind(values);
+        values.insert("worst_kind".into(), worst);
+    }
+
+    /// (recall − floor) / (ceiling − floor), never clamped (`measures` §5).
+    ///
+    /// It is a ratio of means over transcripts; its interval is that of its
+    /// linearised values (Cochran, "Sampling Techniques", 6.3), in which own
+    /// score, floor and ceiling of a transcript vary together.
+    fn retention(&self, values: &mut BTreeMap<String, Value>) {
+        let recall = |code: Option<usize>| code.map(|code| self.each(code, "recall"));
+        let controls = recall(self.floor).zip(recall(self.baseline));
+        let own = self.each(self.code, "recall");
+        let score = |(unit, own): (&usize, &f64)| {
+            let (floor, ceiling) = controls.as_ref()?;
+            let floor = floor.get(unit)?;
+            Some((*unit, own - floor, ceiling.get(unit)? - floor))
+        };
+        let scores: Vec<(usize, f64, f64)> = own.iter().filter_map(score).collect();
+        let Some(room) = mean(scores.iter().map(|(_, _, room)| *room)) else {
+            let reason = "needs the recall of the row, of `empty` and of `full`";
+            values.insert("retention".into(), Value::Absent(reason.into()));
+            return;
+        };
+        if room < LEAST_ROOM {
+            let reason = format!("`full` and `empty` are {room:.2} apart, less than {LEAST_ROOM}");
+            values.insert("retention".into(), Value::Absent(reason));
+            return;
+        }
+        let gained = mean(scores.iter().map(|(_, gained, _)| *gained)).unwrap_or(0.0);
+        let retention = gained / room;
+        values.insert("retention".into(), Value::Known(retention));
+        let linear = |(unit, gained, own_room): &(usize, f64, f64)| {
+            (*unit, retention + (gained - retention * own_room) / room)
+        };
+        let linear: BTreeMap<usize, f64> = scores.iter().map(linear).collect();
+        let interval =
+            self.clusters(&linear).confidence(self.manifest.seed).map(Confidence::bounds);
+        bounds("retention", interval.map(|b| (b.lo, b.hi)), values);
+    }
+
+    /// The kind with the lowest continuity, of those with enough probes.
+    fn worst_kind(&self, values: &BTreeMap<String, Value>) -> Value {
+        let probes = self.row.units.iter().flat_map(|unit| &self.facts[*unit].probes);
+        let mut counts: BTreeMap<ProbeKind, usize> = BTreeMap::new();
+        probes.for_each(|asked| *counts.entry(asked.probe.kind).or_default() += 1);
+        let enough = counts.into_iter().filter(|(_, n)| *n >= WORST_OF);
+        let scored = enough.filter_map(|(kind, _)| {
+            let value = values.get(&format!("continuity_{}", kind.as_str()))?;
+            Some((kind, value.number()?))
+        });
+        match scored.min_by(|a, b| a.1.total_cmp(&b.1)) {
+            Some((kind, _)) => Value::Text(kind.as_str().into()),
+            None => Value::Absent(format!("no kind has {WORST_OF} probes with a continuity")),
+        }
+    }
+}
