@@ -519,6 +519,7 @@ fn every_measure_yields_what_its_pooling_takes() {
                     || matches!(spec.basis, Basis::Probes | Basis::Cuts)
                     || spec.id.starts_with("cut_cost_usd")
                     || spec.id.starts_with("pays_after")
+                    || spec.id == "void_share"
             }
             Parts::Unknown(_) => false,
         };

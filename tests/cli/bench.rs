@@ -12,6 +12,8 @@ const CONTRACTED: &[&str] = &[
     "calls.csv",
     "cells.jsonl",
     "compactions.csv",
+    "cuts.csv",
+    "facts.csv",
     "junit.xml",
     "manifest.json",
     "probes.csv",
