@@ -9,7 +9,8 @@ use crate::model::{
 };
 
 /// Why there is no figure where a session was not cut.
-const NO_CUT: &str = "no session of it was cut: `--cuts none`, or too short";
+const NO_CUT: &str = "no session of it was cut: none was asked for, they are too short, or it is the \
+                      recorded agent, which only `--cuts recorded` looks at";
 /// Why there is no figure where cuts put nothing at stake.
 const NO_FACTS: &str = "nothing that the agent used behind a cut came from before it";
 /// Why a preset has no figure of what its summaries add.
