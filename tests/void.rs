@@ -72,7 +72,7 @@ fn the_offline_compactor_is_never_void_on_the_bundled_sessions() {
         assert_eq!((found.void, found.reasons.len()), (0, 0), "{name}: {found:?}");
         asked += found.replies;
     }
-    assert!(asked > 1_000, "{asked} replies");
+    assert!(asked > 100, "{asked} replies");
 }
 
 #[test]
@@ -83,8 +83,9 @@ fn five_fixed_words_are_void_under_every_shape_that_is_asked_for() {
         let VoidReplies { replies, void, reasons } = &found;
         assert!(*replies >= 3 && void == replies && found.are_too_many(), "{name}: {found:?}");
         assert_eq!(reasons[&Void::Repeated], *replies, "{name}: {found:?}");
-        // Short only for what is large.
+        // Short only for what is large, and where the bound leaves room for more.
         let short = reasons.get(&Void::TooShort).copied().unwrap_or_default();
-        assert!(name == "continuation" || short > 0, "{name}: {found:?}");
+        let bounded = ["continuation", "chunked-summary"].contains(&name);
+        assert!(bounded || short > 0, "{name}: {found:?}");
     }
 }

@@ -78,11 +78,11 @@ impl ReplyFacts {
     const PART: u64 = 100;
 
     /// Whether the reply is too short for what it replaces: under 1 % of it and
-    /// under 50 tokens, though its bound allowed for more.
+    /// under 50 tokens, though its bound allowed for twice as many.
     pub fn is_too_short(&self) -> bool {
         let short =
             |tokens: u64| tokens < Self::SHORT && tokens.saturating_mul(Self::PART) < self.replaced;
-        short(self.written) && !short(self.bound)
+        short(self.written) && self.bound >= 2 * Self::SHORT
     }
 }
 
@@ -105,11 +105,8 @@ mod tests {
 
     #[test]
     fn a_bound_that_low_asks_for_a_short_reply() {
-        assert!(!reply(5, 100_000, 49).is_too_short());
-        assert!(reply(5, 100_000, 50).is_too_short());
-        // One per cent of 2,000 is 20: a bound of 20 leaves room for as much.
-        assert!(reply(5, 2_000, 20).is_too_short());
-        assert!(!reply(5, 2_000, 19).is_too_short());
+        assert!(!reply(5, 100_000, 99).is_too_short());
+        assert!(reply(5, 100_000, 100).is_too_short());
     }
 
     #[test]

@@ -19,6 +19,11 @@ const LARGE: u64 = 1_000;
 /// is most of what it replaces.
 const TIMES: u64 = 2;
 
+/// Bounds from which a reply that is cut off is held against its model (ours).
+/// Bounds scale with the window, and no model is told its own: one that is
+/// given less room is cut off for no fault of its own.
+const ROOM: u64 = 500;
+
 /// Texts that came back for too many different inputs: for three that deserve
 /// accounts of their own, or for three of any kind and more than half of the
 /// time. Such a text is void wherever it stands.
@@ -57,7 +62,8 @@ impl Repeated {
     /// Why a reply is void: for none, one or two reasons.
     pub fn reasons(&self, reply: &ReplyFacts) -> impl Iterator<Item = Void> + use<> {
         let repeated = reply.text.is_some_and(|text| self.0.contains(&text));
-        reply.void.into_iter().chain(repeated.then_some(Void::Repeated))
+        let own = reply.void.filter(|why| *why != Void::CutOff || reply.bound >= ROOM);
+        own.into_iter().chain(repeated.then_some(Void::Repeated))
     }
 }
 

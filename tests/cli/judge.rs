@@ -204,7 +204,7 @@ fn the_same_judge_again_gives_the_same_cells_and_leaves_the_run_alone() {
 
 #[test]
 fn a_model_grades_every_distinct_answer_once_and_nothing_else_changes() {
-    let desk = asked(&[]);
+    let desk = asked(&["--cuts", "none"]);
     let server = Server::start(generous);
     let ran = judged(&desk, &server, &["judge", "run", "--judge", "openai/m", "--out", "new"]);
     assert_eq!(ran.code, 0, "{ran:?}");
