@@ -85,7 +85,7 @@ fn a_journal_with_a_torn_last_line_still_reports() {
 
 #[test]
 fn a_run_that_was_killed_reports_the_cells_that_finished() {
-    let desk = Desk::with_run(&["--strategy", "fifo"]);
+    let desk = Desk::with_run(&["--strategy", "fifo", "--cuts", "none"]);
     let journal = desk.read("run/cells.jsonl");
     let lines: Vec<&str> = journal.lines().collect();
     assert_eq!(lines.len(), 5, "a transcript and four cells");
