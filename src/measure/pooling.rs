@@ -43,9 +43,9 @@ pub struct FactsInOrder<'a> {
 /// The clusters, each with one value: the share kept of all its facts.
 ///
 /// A cluster is a project where several are known, else a transcript. Those
-/// with fewer than [`FEWEST_FACTS`] facts are one cluster together, however
+/// with fewer than `FEWEST_FACTS` facts are one cluster together, however
 /// many facts that makes. Each cluster weighs as many facts as it has, at most
-/// [`MOST_WEIGHT`]. Transcripts without facts are left out.
+/// `MOST_WEIGHT`. Transcripts without facts are left out.
 pub fn pooled(units: &[PooledUnit<'_>]) -> Clusters {
     let clusters = arranged(units.iter().map(|unit| (unit.owner, unit.facts, unit.share)));
     let value = |cluster: Vec<(f64, f64)>| {
@@ -59,7 +59,7 @@ pub fn pooled(units: &[PooledUnit<'_>]) -> Clusters {
 /// The interval where [`pooled`] gives one or two clusters: a block bootstrap
 /// over the facts of these very sessions, in their order. Sessions weigh what
 /// they weigh there, so that both have the same mean. `None` with fewer than
-/// [`FEWEST_RESAMPLED`] facts.
+/// `FEWEST_RESAMPLED` facts.
 pub fn these_sessions(sessions: &[FactsInOrder<'_>], seed: u64) -> Option<Bounds> {
     if sessions.iter().map(|session| session.kept.len()).sum::<usize>() < FEWEST_RESAMPLED {
         return None;
