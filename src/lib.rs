@@ -2,7 +2,7 @@
 //! strategies and measures what each one loses, saves and costs.
 //!
 //! The modules stand in the order in which data flows; each imports only from
-//! those above it, which `tests/layers.rs` holds. Blank lines keep it so.
+//! those above it, which `tests/suite/layers.rs` holds. Blank lines keep it so.
 
 /// Vocabulary: plain data.
 pub mod model;

@@ -1,6 +1,5 @@
 //! What several suites need: transcripts by hand and by chance, and a replay
 //! that is watched request by request.
-#![allow(dead_code, reason = "each suite uses its part")]
 
 pub mod talk;
 

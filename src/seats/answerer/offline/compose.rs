@@ -18,7 +18,7 @@ pub(super) const UNKNOWN: &str = "I don't know.";
 const CANDIDATES: usize = 24;
 
 /// Tokens of an answer at most. Longer ones find more, and are right about
-/// other questions more often; see the table in `tests/reader_real.rs`.
+/// other questions more often; see the table in `tests/suite/reader_real.rs`.
 const BUDGET: u64 = 100;
 
 /// Lines of an answer that names a value of a certain form.

@@ -75,7 +75,7 @@ pub(super) struct Signs {
 /// newest holds, and who is asked about is listened to. In sessions of agents,
 /// where one message has many lines, a line has to fit by itself, a value of the
 /// form asked for counts most, and calls and lists of alternatives little;
-/// `tests/reader_agent.rs` measures it.
+/// `tests/suite/reader_agent.rs` measures it.
 fn weighed(signs: &Signs) -> [(f64, f64); 41] {
     let s = signs;
     let flag = |is: bool| f64::from(u8::from(is));

@@ -2,7 +2,7 @@
 //!
 //! It is strict: an answer is right only if it says the expected value, as a
 //! value that holds. What only says it in other words is graded wrong; its
-//! error against human labels is measured in `tests/judge_real.rs`.
+//! error against human labels is measured in `tests/suite/judge_real.rs`.
 
 mod answers;
 mod former;

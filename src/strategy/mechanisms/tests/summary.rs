@@ -1,5 +1,5 @@
 //! The mechanism `summary`, parameter by parameter. What an agent makes of them
-//! is in `tests/agents.rs`.
+//! is in `tests/suite/agents.rs`.
 
 use std::sync::Arc;
 

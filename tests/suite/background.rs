@@ -1,12 +1,10 @@
 //! Compactions that work while the conversation goes on (`semantics` 25).
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
+use crate::common::{block_on, ledger, message, plan, preset, sent, subject, text};
 use async_trait::async_trait;
-use common::{block_on, ledger, message, plan, preset, sent, subject, text};
 use recap::model::{CellOutcome, CellRows, LatencySource, Role, Transcript};
 use recap::pricing::{Agent, PriceList};
 use recap::replay::{Plan, Session, replay};

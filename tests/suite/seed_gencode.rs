@@ -2,10 +2,9 @@
 //! decision chart to the letter, its session file. `strategies/README.md` says
 //! which test stands for which sentence.
 
-mod common;
-
-use common::talk::{Talk, at_last, even, last, real, unscaled};
-use common::{block_on, message, offline, subject};
+use crate::common;
+use crate::common::talk::{Talk, at_last, even, last, real, unscaled};
+use crate::common::{block_on, message, offline, subject};
 use recap::model::{Block, CellOutcome, CellRows, Role, Transcript};
 use recap::replay::{Plan, Session, replay};
 use recap::strategy::{Content, GencodeSession, Part, builtin};

@@ -2,14 +2,12 @@
 //! notices, commands. `seed_lis_prune` has its first stage by itself;
 //! `strategies/README.md` says which test stands for which sentence.
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
+use crate::common::talk::{Talk, even, real, unscaled};
+use crate::common::{block_on, ledger, subject};
 use async_trait::async_trait;
-use common::talk::{Talk, even, real, unscaled};
-use common::{block_on, ledger, subject};
 use recap::model::{CellOutcome, CellRows, Expectation, Probe, ProbeKind, Role, Transcript};
 use recap::replay::{Plan, Session, Subject, replay};
 use recap::strategy::{

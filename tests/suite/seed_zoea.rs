@@ -2,10 +2,9 @@
 //! compaction, and the whole system. `strategies/README.md` says which test stands for which
 //! sentence.
 
-mod common;
-
-use common::talk::{Talk, at_last, at_request, last, real, shown, unscaled};
-use common::{ledger, plan, preset, replayed};
+use crate::common;
+use crate::common::talk::{Talk, at_last, at_request, last, real, shown, unscaled};
+use crate::common::{ledger, plan, preset, replayed};
 use recap::model::{Role, Transcript};
 use recap::strategy::{Archived, Channel, EntryId};
 use recap::tokens::Counter;

@@ -1,12 +1,9 @@
 //! Holds the house style where a machine can: short files, and no `unwrap`
 //! outside tests.
 
-#[path = "common/sources.rs"]
-mod sources;
-
 use std::path::{Path, PathBuf};
 
-use sources::{code, outside_tests, sources, test_modules};
+use crate::sources::{code, outside_tests, sources, test_modules};
 
 /// Lines that a file may have, its tests aside.
 const LONGEST: usize = 400;

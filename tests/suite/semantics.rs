@@ -3,9 +3,8 @@
 //! 16, 18, 20 and 22 in `mechanisms`, 17, 19, 23, 26 and 27 beside the folding
 //! mechanisms, 24 beside the context, 34 and 35 in `references` and `probes`.
 
-mod common;
-
-use common::{block_on, offline, plan, preset, replayed, small, subject};
+use crate::common;
+use crate::common::{block_on, offline, plan, preset, replayed, small, subject};
 use recap::model::{Block, CellOutcome, CellRows, Role, Transcript, Usage};
 use recap::replay::{Session, replay};
 use recap::tokens::Counter;

@@ -1,12 +1,10 @@
 //! The sample programs under `strategies/samples`, and the published schema of
 //! the protocol against what is really said.
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{offline, plan, sent, subject};
+use crate::common::{offline, plan, sent, subject};
 use jsonschema::Validator;
 use recap::model::{CellOutcome, CellRows, Transcript};
 use recap::replay::{Session, Subject, WindowSpec, replay};

@@ -1,12 +1,10 @@
 //! Presets of agents in production: each does what its public source says. The
 //! numbers are those of the sources, at a tenth or a hundredth of their window.
 
-mod common;
-
 use std::sync::{Arc, Mutex};
 
-use common::talk::{Talk, last, real};
-use common::{block_on, ledger, replayed, subject};
+use crate::common::talk::{Talk, last, real};
+use crate::common::{block_on, ledger, replayed, subject};
 use recap::model::{Role, Transcript};
 use recap::replay::{Plan, Session};
 use recap::strategy::{

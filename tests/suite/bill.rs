@@ -1,11 +1,10 @@
 //! What a session is billed for, worked out by hand: cache plans, the clock,
 //! what befell the recording's cache, and what compactions cost.
 
-mod common;
-
+use crate::common;
 use std::sync::Arc;
 
-use common::{block_on, message, offline, plan, preset, subject, text};
+use crate::common::{block_on, message, offline, plan, preset, subject, text};
 use jiff::{SignedDuration, Timestamp};
 use recap::model::{
     Bill, Block, Buckets, CellOutcome, CellRows, Exogenous, LatencySource, Message, Role,

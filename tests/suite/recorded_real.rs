@@ -1,8 +1,6 @@
 //! The preset `recorded` on real recordings, which are not part of the
 //! repository: its prompts against those that the providers reported.
 
-mod common;
-
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,8 +10,8 @@ use recap::replay::{Subject, replay};
 use recap::tokens::{Calibrate, Counter};
 use serde_json::Value as Json;
 
-use common::talk::real;
-use common::{block_on, offline};
+use crate::common::talk::real;
+use crate::common::{block_on, offline};
 
 /// Sessions of a folder, or `None` where the data is not at hand.
 fn sessions(folder: &str) -> Option<Vec<Transcript>> {

@@ -2,12 +2,11 @@
 //! what calibration changes in a run and what it must not, and the figures on
 //! real sessions, which are not part of the repository.
 
-mod common;
-
+use crate::common;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use common::{block_on, call, message, offline, plan, result, text, words};
+use crate::common::{block_on, call, message, offline, plan, result, text, words};
 use recap::dataset::{LoadOptions, load};
 use recap::model::{
     Block, CellOutcome, CellRows, PreambleChange, RecordedCompaction, RecordedTrigger, Role,

@@ -1,11 +1,9 @@
 //! Void replies of a compactor on the bundled sessions: the offline compactor
 //! gives none, and one that always says the same gives nothing else.
 
-mod common;
-
+use crate::common::talk::real;
+use crate::common::{block_on, offline, subject};
 use async_trait::async_trait;
-use common::talk::real;
-use common::{block_on, offline, subject};
 use recap::dataset::bundled;
 use recap::model::{ReplyFacts, Void, VoidReplies, void_replies};
 use recap::replay::{Subject, replay};

@@ -1,12 +1,10 @@
 //! Probes and the contexts that they are put to: when, to what, and how often
 //! somebody is asked.
 
-mod common;
-
 use std::sync::{Arc, Mutex};
 
+use crate::common::{block_on, offline, plan, preset, small};
 use async_trait::async_trait;
-use common::{block_on, offline, plan, preset, small};
 use recap::clock::PROFILE;
 use recap::model::{
     Answer, Cell, CellOutcome, CellRows, Expectation, Judgement, LedgerState, Manifest, NoAnswer,

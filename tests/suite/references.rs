@@ -1,6 +1,6 @@
 //! References mined from real sessions, against labels made by reading.
 //!
-//! `references_labels.csv` holds a seeded sample of 100 references, stratified
+//! `fixtures/references_labels.csv` holds a seeded sample of 100 references, stratified
 //! over the eleven sessions by their number of references, drawn after the
 //! rules were settled on two other samples (113 references, none of them here:
 //! one short session has none left, another never had any). Each was read where
@@ -37,7 +37,7 @@ struct Label {
 }
 
 fn labels() -> Vec<Label> {
-    csv::Reader::from_reader(include_str!("references_labels.csv").as_bytes())
+    csv::Reader::from_reader(include_str!("../fixtures/references_labels.csv").as_bytes())
         .deserialize()
         .map(|row| row.unwrap())
         .collect()

@@ -1,8 +1,6 @@
 //! The contract of every built-in preset, on sessions by chance.
 
-mod common;
-
-use common::{any_transcript, block_on, ledger, offline, plan, preset, sent, subject};
+use crate::common::{any_transcript, block_on, ledger, offline, plan, preset, sent, subject};
 use proptest::prelude::*;
 use recap::model::{CellOutcome, LedgerState};
 use recap::replay::{Plan, Session, Subject, WindowSpec, replay};

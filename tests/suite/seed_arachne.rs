@@ -2,10 +2,9 @@
 //! one session, its saved state. `strategies/README.md` says which test stands
 //! for which sentence.
 
-mod common;
-
-use common::talk::{Talk, at_last, real};
-use common::{block_on, offline, subject};
+use crate::common;
+use crate::common::talk::{Talk, at_last, real};
+use crate::common::{block_on, offline, subject};
 use recap::model::{CellOutcome, CellRows, Transcript};
 use recap::replay::{Plan, replay};
 use serde_json::Value as Json;

@@ -2,10 +2,9 @@
 //! is tested beside `session-state`. `strategies/README.md` says which test
 //! stands for which sentence.
 
-mod common;
-
-use common::talk::{Talk, at_last, at_request, even, last, real, shown};
-use common::{block_on, offline, plan, preset, subject};
+use crate::common;
+use crate::common::talk::{Talk, at_last, at_request, even, last, real, shown};
+use crate::common::{block_on, offline, plan, preset, subject};
 use recap::model::{
     CellOutcome, CellRows, PreambleChange, RecordedCompaction, RecordedTrigger, Transcript,
 };

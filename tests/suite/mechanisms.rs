@@ -2,9 +2,8 @@
 //! each request. See `common::small` for the transcript; its five requests
 //! stand before messages 1, 3, 5, 8 and 10.
 
-mod common;
-
-use common::{any_transcript, block_on, offline, plan, preset, replayed, small};
+use crate::common;
+use crate::common::{any_transcript, block_on, offline, plan, preset, replayed, small};
 use proptest::prelude::*;
 use recap::model::{RecordedCompaction, RecordedTrigger, Role};
 use recap::replay::{Session, Subject};

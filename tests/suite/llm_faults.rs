@@ -1,15 +1,13 @@
 //! What calls of a real model come to when the server, the network or the
 //! account fails, at the beginning, in the middle and at the end of a run.
 
-#[path = "common/server.rs"]
-mod server;
-
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use crate::server::{Act, Received, Server, chat, nowhere};
 use recap::llm::providers::OpenAiChat;
 use recap::llm::{
     Answered, Budget, Call, CallError, Client, Endpoint, FaultKind, Finish, HaltCause, Key, Limits,
@@ -18,7 +16,6 @@ use recap::llm::{
 use recap::model::Seat;
 use recap::pricing::{ModelPrices, PriceList};
 use serde_json::json;
-use server::{Act, Received, Server, chat, nowhere};
 
 const KEY: &str = "sk-canary-0123456789";
 

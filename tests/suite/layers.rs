@@ -1,12 +1,9 @@
 //! Holds the layers of the architecture: each module imports only from those
 //! before it, and what must not be hidden is not hidden.
 
-#[path = "common/sources.rs"]
-mod sources;
-
 use std::fmt::Write as _;
 
-use sources::{Source, code, sources};
+use crate::sources::{Source, code, sources};
 
 /// The layers in order; modules of one layer may not import each other.
 const LAYERS: &[&[&str]] = &[

@@ -1,10 +1,8 @@
 //! Seed 002 (Lis), its stage 1: tool output pruning. `strategies/README.md`
 //! says which test stands for which sentence.
 
-mod common;
-
-use common::talk::{Talk, at_last, at_request, last, real, records, unscaled};
-use common::{offline, replayed, sent};
+use crate::common::talk::{Talk, at_last, at_request, last, real, records, unscaled};
+use crate::common::{offline, replayed, sent};
 use recap::model::{Block, Transcript};
 use recap::replay::Plan;
 use recap::strategy::EntryId;

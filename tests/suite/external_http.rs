@@ -1,21 +1,17 @@
 //! Strategies of the user's own behind an address: what is posted, and that
 //! nothing a server does wrong reaches past its cell.
 
-mod common;
-#[path = "common/server.rs"]
-mod server;
-
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use common::{ledger, offline, plan, sent, small, subject};
+use crate::common::{ledger, offline, plan, sent, small, subject};
+use crate::server::{Act, Received, Server, nowhere};
 use recap::model::{CellOutcome, CellRows};
 use recap::replay::{Session, replay};
 use recap::strategy::Preset;
 use serde_json::{Value as Json, json};
-use server::{Act, Received, Server, nowhere};
 
 fn text(url: &str, more: &str) -> String {
     format!(

@@ -1,13 +1,11 @@
 //! Strategies of the user's own, as programs: what they may say, what becomes
 //! of it, and that nothing they do wrong reaches past their cell.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use common::{call, ledger, message, offline, plan, result, sent, small, subject, text};
+use crate::common::{call, ledger, message, offline, plan, result, sent, small, subject, text};
 use recap::model::{CellOutcome, CellRows, Role, Transcript};
 use recap::replay::{Session, replay};
 use recap::strategy::Preset;

@@ -1,12 +1,10 @@
 //! The preset `recorded` on logs by hand: after each vendor's own compaction
 //! it sends what that vendor's agent had, to the letter.
 
-mod common;
-
 use std::path::Path;
 
-use common::talk::real;
-use common::{block_on, offline, subject};
+use crate::common::talk::real;
+use crate::common::{block_on, offline, subject};
 use recap::dataset::{LoadOptions, load};
 use recap::model::{CellOutcome, LatencySource, Transcript};
 use recap::replay::{Session, replay};

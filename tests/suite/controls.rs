@@ -1,8 +1,7 @@
 //! The controls `id-list` and `recorded` as they ship.
 
-mod common;
-
-use common::talk::{Talk, at_last, at_request, real, shown};
+use crate::common;
+use crate::common::talk::{Talk, at_last, at_request, real, shown};
 use recap::model::{Block, RecordedCompaction, RecordedTrigger};
 use recap::strategy::EntryId;
 

@@ -3,14 +3,13 @@
 //! sentences beside its mechanism; `strategies/README.md` says which test
 //! stands for which sentence.
 
-mod common;
-
+use crate::common;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
+use crate::common::talk::{even, real, unscaled};
+use crate::common::{block_on, ledger, message, plan, sent, subject};
 use async_trait::async_trait;
-use common::talk::{even, real, unscaled};
-use common::{block_on, ledger, message, plan, sent, subject};
 use recap::model::{Block, Role, Transcript};
 use recap::replay::{Plan, Session};
 use recap::strategy::{
@@ -454,13 +453,13 @@ fn a_new_session_counts_its_own_images() {
 
 /// The preset as its file has it, with the commented stage of MEMORY.md.
 fn with_memory_md(text: &str) -> Plan {
-    let file = include_str!("../strategies/gsv.toml");
+    let file = include_str!("../../strategies/gsv.toml");
     let (before, stage) = file.split_once("# [[stage]]\n").expect("the stage is there");
     let stage = stage.replace("# ", "");
     let prompt = |name: &str| match name {
         "MEMORY.md" => Some(text.to_owned()),
         "prompts/chunked-summary.md" => {
-            Some(include_str!("../strategies/prompts/chunked-summary.md").to_owned())
+            Some(include_str!("../../strategies/prompts/chunked-summary.md").to_owned())
         }
         _ => None,
     };

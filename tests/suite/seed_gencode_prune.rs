@@ -2,10 +2,8 @@
 //! beside `continuation`. `strategies/README.md` says which test stands for
 //! which sentence.
 
-mod common;
-
-use common::talk::{Talk, at_last, last, real, records, unscaled};
-use common::{block_on, offline, replayed, subject, words};
+use crate::common::talk::{Talk, at_last, last, real, records, unscaled};
+use crate::common::{block_on, offline, replayed, subject, words};
 use recap::model::{Block, CellOutcome, Transcript};
 use recap::replay::{Plan, replay};
 use recap::strategy::{EntryId, builtin};

@@ -1,0 +1,55 @@
+//! The tests of the library. One program: a program per file would link the
+//! library forty times, at 140 MB each.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../common/server.rs"]
+mod server;
+#[path = "../common/sources.rs"]
+mod sources;
+
+mod action;
+mod agents;
+mod asking;
+mod background;
+mod bill;
+mod calibration;
+mod compactor_real;
+mod conformance;
+mod controls;
+mod dataset_benchmarks;
+mod dataset_codex;
+mod dataset_errors;
+mod dataset_labels;
+mod dataset_native;
+mod dataset_opencode;
+mod dataset_probes;
+mod dataset_real;
+mod dataset_semantics;
+mod external;
+mod external_http;
+mod judge_real;
+mod layers;
+mod llm_cassette;
+mod llm_faults;
+mod mechanisms;
+mod parquet;
+mod presets;
+mod quickstart;
+mod reader_agent;
+mod reader_real;
+mod recorded;
+mod recorded_real;
+mod references;
+mod samples;
+mod seed_arachne;
+mod seed_arachne_fifo;
+mod seed_gencode;
+mod seed_gencode_prune;
+mod seed_gsv;
+mod seed_lis;
+mod seed_lis_prune;
+mod seed_zoea;
+mod semantics;
+mod style;
+mod void;
