@@ -1,6 +1,8 @@
 //! Implicit probes: specific identifiers that the recorded agent really used
 //! again long after it had last seen them (`measures` §4).
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::MessageIndex;
@@ -79,8 +81,10 @@ pub struct Reference {
     /// Whether the recording itself read such a result again between the last
     /// source and the request's own calls.
     pub reread: bool,
-    /// The five rarest words near its last source: a summary that names the
-    /// identifier must also hold two of these to count as supporting it.
+    /// The five rarest words near each of its ten newest sources, newest first:
+    /// a text that names the identifier must also hold two of these, in a
+    /// sentence, to count as carrying it. Only a replay needs them.
+    #[serde(skip)]
     pub support: Vec<String>,
 }
 
@@ -93,4 +97,8 @@ pub struct Exam {
     /// Identifiers that the agent used although they stood only before a
     /// recorded boundary and not in its summary: the instrument's own error.
     pub did_without: u32,
+    /// Words of the transcript that its sentences are made with, lower-case: a
+    /// fifth of the messages hold each. Only a replay needs them.
+    #[serde(skip)]
+    pub common: BTreeSet<String>,
 }

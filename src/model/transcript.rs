@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -346,6 +347,11 @@ impl Transcript {
             }
         }
         calls
+    }
+
+    /// The message that answers each call which has an answer, by the call's id.
+    pub fn results(&self) -> FxHashMap<String, MessageIndex> {
+        self.calls().into_iter().filter_map(|call| Some((call.id, call.result?))).collect()
     }
 
     /// Indices of the messages before which the recorded agent called its model.

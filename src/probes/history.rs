@@ -13,11 +13,7 @@ pub(super) struct History<'a> {
 
 impl<'a> History<'a> {
     pub(super) fn new(transcript: &'a Transcript) -> History<'a> {
-        let results: FxHashMap<String, MessageIndex> = transcript
-            .calls()
-            .into_iter()
-            .filter_map(|call| Some((call.id, call.result?)))
-            .collect();
+        let results = transcript.results();
         let mut cleared = FxHashMap::default();
         for compaction in &transcript.compactions {
             for id in &compaction.cleared {

@@ -1,13 +1,17 @@
 //! Mining of references: what the recorded agent went on to use
 //! (`measures` §4, `semantics` 34 and 35).
 
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
+
 use super::candidates::Candidates;
 use super::history::History;
-use super::occurrences::texts;
+use super::occurrences::{block_texts, texts};
 use super::place::Place;
 use super::rereads::Rereads;
-use super::support::Rarity;
-use crate::model::{Exam, MessageIndex, Reference, Role, Transcript};
+use super::support::{Rarity, SOURCES};
+use crate::model::{Block, Exam, MessageIndex, Reference, Role, Transcript};
 use crate::text::NeedleSet;
 
 /// What makes an identifier a reference.
@@ -111,6 +115,8 @@ pub struct Mining<'a> {
     sizes: &'a [u64],
     history: History<'a>,
     rereads: Rereads,
+    /// The message that answers each call.
+    results: FxHashMap<String, MessageIndex>,
     rarity: Rarity,
     known: Vec<bool>,
     places: Vec<Vec<MessageIndex>>,
@@ -136,6 +142,7 @@ impl<'a> Mining<'a> {
             sizes,
             history: History::new(transcript),
             rereads: Rereads::new(transcript),
+            results: transcript.results(),
             rarity,
             known: known(transcript, &set, candidates.needles.len()),
             places: places(transcript, &set, candidates.needles.len()),
@@ -147,7 +154,7 @@ impl<'a> Mining<'a> {
 
     /// What was used long after it was last said (`measures` §4).
     pub fn exam(&self) -> Exam {
-        let mut exam = Exam::default();
+        let mut exam = Exam { common: self.common(), ..Exam::default() };
         for &(ordinal, request, number) in &self.candidates.uses {
             if self.known[number as usize] {
                 continue;
@@ -166,6 +173,11 @@ impl<'a> Mining<'a> {
         }
         exam.references.sort_by(|a, b| (a.request, &a.text).cmp(&(b.request, &b.text)));
         exam
+    }
+
+    /// Words that the transcript's sentences are made with.
+    pub fn common(&self) -> BTreeSet<String> {
+        self.rarity.common()
     }
 
     fn reference(
@@ -194,7 +206,7 @@ impl<'a> Mining<'a> {
             sources: sources.to_vec(),
             refetch: self.refetch(sources),
             reread: self.rereads.happened(sources, last, request),
-            support: self.support(last, number),
+            support: self.support(sources, number),
         })
     }
 
@@ -235,7 +247,7 @@ impl<'a> Mining<'a> {
                 distance_tokens: place.behind(last, self.sizes),
                 refetch: self.refetch(&sources),
                 reread: self.rereads.happened(&sources, last, request),
-                support: self.support(last, number),
+                support: self.support(&sources, number),
                 sources,
             });
         }
@@ -261,15 +273,40 @@ impl<'a> Mining<'a> {
             .min_by_key(|&at| self.sizes[at as usize])
     }
 
-    fn support(&self, last: MessageIndex, number: u32) -> Vec<String> {
+    /// The words around its sources that tell what the identifier was about,
+    /// those of the newest first.
+    fn support(&self, sources: &[MessageIndex], number: u32) -> Vec<String> {
+        let mut support: Vec<String> = Vec::new();
+        for &source in sources.iter().rev().take(SOURCES) {
+            for word in self.support_of(source, number) {
+                if !support.contains(&word) {
+                    support.push(word);
+                }
+            }
+        }
+        support
+    }
+
+    fn support_of(&self, source: MessageIndex, number: u32) -> Vec<String> {
         let needle = &self.candidates.needles[number as usize];
         let mut support = Vec::new();
-        texts(&self.transcript.messages[last as usize], &mut |_, text| {
-            if let Some(place) = needle.find_last(text) {
-                support = self.rarity.support(text, &place);
-            }
-        });
+        for block in &self.transcript.messages[source as usize].blocks {
+            let answer = self.answer(block);
+            block_texts(block, &mut |_, text| {
+                if let Some(place) = needle.find_last(text) {
+                    support = self.rarity.support(text, &place, answer);
+                }
+            });
+        }
         support
+    }
+
+    /// What a call returned: it tells what the call's arguments were about.
+    fn answer(&self, block: &Block) -> &str {
+        let Block::ToolCall { id, .. } = block else { return "" };
+        let result = self.results.get(id);
+        let result = result.and_then(|&at| self.transcript.messages[at as usize].tool_result());
+        result.map_or("", |(_, text)| text)
     }
 
     /// Whether the agent used at `request` what no recorded context held any more.

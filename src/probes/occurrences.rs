@@ -24,12 +24,17 @@ pub(super) enum Place<'a> {
 /// message, in order: no reasoning, no names of tools or arguments.
 pub(super) fn texts<'a>(message: &'a Message, each: &mut dyn FnMut(Place<'a>, &'a str)) {
     for block in &message.blocks {
-        match block {
-            Block::Text { text } => each(Place::Said, text),
-            Block::ToolResult { text, .. } => each(Place::Result, text),
-            Block::ToolCall { name, arguments, .. } => strings(name, "", arguments, each),
-            Block::Reasoning { .. } | Block::Image { .. } => {}
-        }
+        block_texts(block, each);
+    }
+}
+
+/// The same of one block.
+pub(super) fn block_texts<'a>(block: &'a Block, each: &mut dyn FnMut(Place<'a>, &'a str)) {
+    match block {
+        Block::Text { text } => each(Place::Said, text),
+        Block::ToolResult { text, .. } => each(Place::Result, text),
+        Block::ToolCall { name, arguments, .. } => strings(name, "", arguments, each),
+        Block::Reasoning { .. } | Block::Image { .. } => {}
     }
 }
 

@@ -1,21 +1,30 @@
 //! The words around an identifier that tell what it was about.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
 use super::occurrences::texts;
 use crate::model::{Reference, Transcript};
-use crate::text::{Needle, around, words};
+use crate::text::{IdentifierOptions, Needle, around, identifiers, words};
 
-/// Characters on either side of the last source that support is taken from (`measures` §4).
+/// Characters on either side of a source that support is taken from (`measures` §4).
 const SOURCE_RADIUS: usize = 150;
 /// Characters on either side of a carrier that support must stand in (`measures` §4).
 const CARRIER_RADIUS: usize = 250;
-/// Rarest words that are kept (`measures` §4).
+/// Sources of an identifier, the newest, that support is taken from. One is
+/// too few: a summary tells what the session did with a file, and the last
+/// source is often a call that holds the path alone.
+pub(super) const SOURCES: usize = 10;
+/// Rarest words that are kept of a source (`measures` §4).
 const KEPT: usize = 5;
-/// Words of the kept ones that support a carrier (`measures` §4).
+/// Words of the kept ones that support a carrier (`measures` §4), and common
+/// words that make a sentence of it.
 const NEEDED: usize = 2;
+/// A word is common if one message in this many holds it, and at least
+/// [`CURRENT_MESSAGES`] do: the articles and prepositions of any language.
+const COMMON_SHARE: u64 = 5;
 /// A word is current in a conversation if one message in this many holds it …
 const CURRENT_SHARE: u64 = 10;
 /// … and at least so many do.
@@ -57,15 +66,29 @@ impl Rarity {
     pub(super) fn is_current(&self, word: &str) -> bool {
         let count = |word: &str| self.messages.get(word).map_or(0, |(count, _)| *count);
         let either = count(word).max(word.strip_suffix('s').map_or(0, count));
-        u64::from(either) * CURRENT_SHARE >= self.total && either >= CURRENT_MESSAGES
+        self.is_spread(either, CURRENT_SHARE)
     }
 
-    /// The rarest words around `place` in `text`, rarest first, ties by order.
-    pub(super) fn support(&self, text: &str, place: &Range<usize>) -> Vec<String> {
+    /// The words that sentences of this conversation are made with.
+    pub(super) fn common(&self) -> BTreeSet<String> {
+        let spread = self.messages.iter().filter(|(_, (n, _))| self.is_spread(*n, COMMON_SHARE));
+        spread.map(|(word, _)| word.clone()).collect()
+    }
+
+    fn is_spread(&self, messages: u32, share: u64) -> bool {
+        u64::from(messages) * share >= self.total && messages >= CURRENT_MESSAGES
+    }
+
+    /// The rarest words around `place` in `text`, rarest first, ties by order;
+    /// of the arguments of a call also those at the head of its `answer`, which
+    /// tells what they were about.
+    pub(super) fn support(&self, text: &str, place: &Range<usize>, answer: &str) -> Vec<String> {
         let own: Vec<String> = words(&text[place.clone()]).map(str::to_lowercase).collect();
         let mut near: Vec<(u32, String)> = Vec::new();
         let (before, after) = around(text, place, SOURCE_RADIUS);
-        for word in words(before).chain(words(after)).map(str::to_lowercase) {
+        let (_, head) = around(answer, &(0..0), SOURCE_RADIUS);
+        let all = [before, after, head].into_iter().flat_map(words);
+        for word in all.map(str::to_lowercase) {
             if !own.contains(&word) && !near.iter().any(|(_, known)| *known == word) {
                 let count = self.messages.get(&word).map_or(0, |(count, _)| *count);
                 near.push((count, word));
@@ -77,15 +100,13 @@ impl Rarity {
     }
 }
 
-/// Whether some place of `needle` in `carrier` has enough of the reference's
-/// support around it. A source too poor to give two words asks for those it gave.
-pub(super) fn supports(reference: &Reference, needle: &Needle, carrier: &str) -> bool {
-    supported(reference, needle, carrier).is_some()
-}
-
-/// The first such place, in bytes.
+/// Where `needle` first stands in `carrier`, in bytes, with words around it that
+/// tell what it is: two of the reference's support, so that they are about this
+/// identifier, and two of the `common` words outside identifiers, so that they
+/// are a sentence and no list. What gives fewer of either asks for those it has.
 pub(super) fn supported(
     reference: &Reference,
+    common: &BTreeSet<String>,
     needle: &Needle,
     carrier: &str,
 ) -> Option<Range<usize>> {
@@ -94,6 +115,27 @@ pub(super) fn supported(
         let (before, after) = around(carrier, place, CARRIER_RADIUS);
         let near: Vec<String> = words(before).chain(words(after)).map(str::to_lowercase).collect();
         let standing = reference.support.iter().filter(|word| near.contains(word));
-        standing.count() >= wanted
+        standing.count() >= wanted && is_sentence(&[before, after], common)
     })
 }
+
+/// Whether enough different common words stand in texts, outside identifiers.
+fn is_sentence(texts: &[&str], common: &BTreeSet<String>) -> bool {
+    let mut found: BTreeSet<String> = BTreeSet::new();
+    for text in texts {
+        let mut from = 0;
+        let identifiers = identifiers(text, IdentifierOptions::default()).into_iter();
+        let ranges = identifiers.map(|identifier| identifier.range);
+        for range in ranges.chain([text.len()..text.len()]) {
+            let gap = text.get(from..range.start).unwrap_or_default();
+            let plain = words(gap).map(str::to_lowercase);
+            found.extend(plain.filter(|word| common.contains(word)));
+            from = from.max(range.end);
+        }
+    }
+    found.len() >= NEEDED.min(common.len())
+}
+
+#[cfg(test)]
+#[path = "support_tests.rs"]
+mod tests;

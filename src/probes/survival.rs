@@ -1,6 +1,6 @@
 //! Does a reference survive in a context? (`measures` §4, survival)
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::mining::roots;
 use super::occurrences::texts;
-use super::support::{supported, supports};
+use super::support::supported;
 use crate::model::{Exam, IdentifierClass, MessageIndex, Reference, ReferenceState, Transcript};
 use crate::text::bounded::last_component;
 use crate::text::{Needle, NeedleSet};
@@ -64,6 +64,7 @@ pub struct Survival {
 #[derive(Debug)]
 struct Known {
     references: Vec<Reference>,
+    common: BTreeSet<String>,
     /// Message of each request.
     requests: Vec<MessageIndex>,
     /// Number of each reference's identifier.
@@ -111,6 +112,7 @@ impl Survival {
         Survival {
             exam: Arc::new(Known {
                 references: exam.references.clone(),
+                common: exam.common.clone(),
                 requests: transcript.requests().collect(),
                 numbers,
                 names,
@@ -183,7 +185,8 @@ impl Survival {
     ///
     /// If the exam has no such reference.
     pub fn supported_in(&self, reference: usize, text: &str) -> Option<Range<usize>> {
-        supported(&self.exam.references[reference], &self.name(reference).whole, text)
+        let Known { references, common, .. } = &*self.exam;
+        supported(&references[reference], common, &self.name(reference).whole, text)
     }
 
     fn name(&self, reference: usize) -> &Name {
@@ -214,16 +217,25 @@ impl Survival {
         name: &Name,
         view: &dyn ContextView,
     ) -> Found {
+        let common = &self.exam.common;
+        let judge = |carried: Carried, text: &str| match carried {
+            Carried::Nothing => Found::Nothing,
+            Carried::LastComponent => Found::LastComponent,
+            Carried::Whole => match supported(asked, common, &name.whole, text) {
+                Some(_) => Found::Supported,
+                None => Found::Bare,
+            },
+        };
         let mut best = Found::Nothing;
         for &at in from(&asked.sources, view.oldest_sent()).iter().rev() {
             if let Some(text) = view.edited(at) {
-                best = best.max(judge(asked, name, name.carried(text), text));
+                best = best.max(judge(name.carried(text), text));
             }
         }
         if let Some(carriers) = self.carriers.get_mut(&number) {
             carriers.retain(|&(id, carried)| match view.carrier(id) {
                 Carrier::Sent(text) => {
-                    best = best.max(judge(asked, name, carried, text));
+                    best = best.max(judge(carried, text));
                     true
                 }
                 Carrier::Hidden => true,
@@ -246,15 +258,6 @@ enum Found {
     LastComponent,
     Bare,
     Supported,
-}
-
-fn judge(asked: &Reference, name: &Name, carried: Carried, text: &str) -> Found {
-    match carried {
-        Carried::Nothing => Found::Nothing,
-        Carried::LastComponent => Found::LastComponent,
-        Carried::Whole if supports(asked, &name.whole, text) => Found::Supported,
-        Carried::Whole => Found::Bare,
-    }
 }
 
 impl Name {

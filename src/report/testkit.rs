@@ -223,7 +223,7 @@ impl Kit {
                 })
                 .collect(),
             messages,
-            exam: Exam { references: vec![reference(requests as u32 - 1)], did_without: 0 },
+            exam: Exam { references: vec![reference(requests as u32 - 1)], ..Exam::default() },
             probes: vec![probe(n, requests as u32 - 1)],
             recorded_compactions: 0,
             model: None,

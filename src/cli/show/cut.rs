@@ -206,8 +206,14 @@ const STATES: [(ReferenceState, &str); 6] = [
     (ReferenceState::Lost, "nothing of it is sent any more"),
     (ReferenceState::Recovered, "not sent; the strategy's own search finds it"),
     (ReferenceState::Partial, "only its last component is sent"),
-    (ReferenceState::Bare, "written by the strategy without the words that gave it meaning"),
-    (ReferenceState::Carried, "written by the strategy, with words that stood beside it"),
+    (
+        ReferenceState::Bare,
+        "written by the strategy in a list or without the words that stood beside it",
+    ),
+    (
+        ReferenceState::Carried,
+        "written by the strategy in a sentence with words that stood beside it",
+    ),
     (ReferenceState::Verbatim, "its message is sent as recorded"),
 ];
 

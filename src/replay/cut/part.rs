@@ -58,6 +58,7 @@ impl Part {
         let exam = Exam {
             references: facts.iter().map(|f| numbers.reference(f, first, place.request)).collect(),
             did_without: 0,
+            common: whole.facts.exam.common.clone(),
         };
         let survival = Survival::new(&recording.transcript, &exam);
         let asked = probes.iter().map(|&at| &whole.facts.probes[at as usize]);

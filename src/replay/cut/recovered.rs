@@ -52,6 +52,9 @@ impl<'a> Searcher<'a> {
     }
 }
 
+/// Words that a search asks for: the rarest beside the newest source.
+const QUERY_WORDS: usize = 5;
+
 /// Whether a search for the words beside a fact gives a text that holds it.
 fn finds(part: &Part, channel: &Channel<'_>, fact: u32) -> bool {
     let Some(tool) = channel.tools().first() else { return false };
@@ -72,7 +75,7 @@ fn spelt(part: &Part, fact: u32) -> Vec<String> {
         let found = words().find(|word| word.to_lowercase() == *lower);
         found.unwrap_or(lower).to_owned()
     };
-    reference.support.iter().map(as_spelt).collect()
+    reference.support.iter().take(QUERY_WORDS).map(as_spelt).collect()
 }
 
 /// The part's messages as a search gives them back.

@@ -86,7 +86,7 @@ const STATES: [State; 6] = [
     State { class: "verbatim", about: "verbatim: a recorded message that holds it is still sent" },
     State {
         class: "carried",
-        about: "carried: it stands in what the strategy wrote, beside words that give it meaning",
+        about: "carried: it stands in a sentence of what the strategy wrote, with words that stood beside it",
     },
     State { class: "bare", about: "bare: it stands there without such words" },
     State { class: "partial", about: "partial: only its last part is left" },

@@ -1,0 +1,70 @@
+use serde_json::json;
+
+use crate::model::{Block, Message, Role, Transcript};
+use crate::probes::{MiningRules, Survival, mine};
+
+const PATH: &str = "src/net/pool_guard.rs";
+
+fn message(role: Role, block: Block) -> Message {
+    Message {
+        id: String::new(),
+        role,
+        at: None,
+        blocks: vec![block],
+        usage: None,
+        synthetic: false,
+        broadcast: false,
+    }
+}
+
+fn user(text: &str) -> Message {
+    message(Role::User, Block::Text { text: text.into() })
+}
+
+/// Whether a text supports the path, which the session uses behind `messages`.
+fn supports(mut messages: Vec<Message>, text: &str) -> bool {
+    messages.push(message(Role::Assistant, Block::Text { text: PATH.into() }));
+    let transcript = Transcript { id: "t".into(), messages, ..Transcript::default() };
+    let sizes = vec![5_000; transcript.messages.len()];
+    let exam = mine(&transcript, &sizes, &MiningRules::default());
+    assert_eq!(exam.references.len(), 1);
+    Survival::new(&transcript, &exam).supported_in(0, text).is_some()
+}
+
+#[test]
+fn words_beside_an_older_source_support_a_text() {
+    let sources = |newer: usize| {
+        let mut messages = vec![user(&format!("zebra quagga {PATH}"))];
+        messages.extend((0..newer).map(|n| {
+            user(&format!("and then a tapir{n} llama{n} lemur{n} gecko{n} heron{n}: {PATH}"))
+        }));
+        messages.push(user("so it went on"));
+        messages
+    };
+    let text = format!("and then zebra quagga: {PATH}");
+    assert!(supports(sources(9), &text));
+    assert!(!supports(sources(10), &text));
+}
+
+#[test]
+fn what_a_call_returned_tells_what_its_arguments_were_about() {
+    let (id, name) = ("c".to_owned(), "read".to_owned());
+    let call = Block::ToolCall { id: id.clone(), name, arguments: json!({"path": PATH}) };
+    let text = "zebra quagga okapi".to_owned();
+    let answer = Block::ToolResult { call: id, text, images: 0, is_error: false };
+    let read = vec![message(Role::Assistant, call), message(Role::Tool, answer), user("go on")];
+    assert!(supports(read.clone(), &format!("zebra: quagga: {PATH}")));
+    assert!(!supports(read, &format!("zebra: tapir: {PATH}")));
+}
+
+#[test]
+fn a_list_beside_the_right_words_is_no_sentence() {
+    let mut messages = vec![user(&format!("zebra quagga {PATH}"))];
+    messages.extend((0..9).map(|n| user(&format!("now{n} the llama goes with{n} into that"))));
+    let supports = |text: &str| supports(messages.clone(), text);
+    // "the", "llama", "goes", "into" and "that" stand in nine of eleven messages.
+    assert!(supports(&format!("the zebra goes to the quagga: {PATH}")));
+    assert!(!supports(&format!("{PATH} zebra quagga")));
+    assert!(!supports(&format!("{PATH} zebra quagga the")));
+    assert!(!supports(&format!("{PATH} zebra quagga the/llama.rs into_that")));
+}
