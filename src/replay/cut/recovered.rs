@@ -72,7 +72,8 @@ fn spelt(part: &Part, fact: u32) -> Vec<String> {
     let source = transcript.messages[reference.last_seen as usize].sent();
     let words = || source.split(|c: char| !(c.is_alphanumeric() || c == '_'));
     let as_spelt = |lower: &String| {
-        let found = words().find(|word| word.to_lowercase() == *lower);
+        let is_it = |word: &&str| word.chars().flat_map(char::to_lowercase).eq(lower.chars());
+        let found = words().find(is_it);
         found.unwrap_or(lower).to_owned()
     };
     reference.support.iter().take(QUERY_WORDS).map(as_spelt).collect()

@@ -1,13 +1,17 @@
 //! What every context of a transcript shares.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
 
 use crate::model::{
     Calibration, Call, CallId, MessageIndex, PreambleChange, RecordedCompaction, TokensSource,
     Transcript,
 };
+use crate::text::{IdentifierOptions, identifiers};
 use crate::tokens::{Counter, Sizes, calibrate};
+
+/// The identifiers of a message, found when first asked for.
+type Names = Arc<OnceLock<Vec<String>>>;
 
 /// What a context shares with every other context of its transcript.
 #[derive(Clone, Debug)]
@@ -27,6 +31,8 @@ pub struct Recording {
     /// The counter for texts that a strategy writes.
     pub counter: Arc<Counter>,
     call_of_result: Arc<BTreeMap<MessageIndex, CallId>>,
+    /// Shared with the parts that are taken out of it.
+    names: Arc<[Names]>,
 }
 
 impl Recording {
@@ -38,6 +44,7 @@ impl Recording {
         let calibrates = calibration.as_ref().is_some_and(|known| counter.calibrates(known));
         let calls = Arc::new(transcript.calls());
         let call_of_result = Arc::new(by_result(&calls));
+        let names = transcript.messages.iter().map(|_| Names::default()).collect();
         let plain = Self {
             transcript,
             sizes: Arc::clone(&exact),
@@ -47,6 +54,7 @@ impl Recording {
             calls,
             counter,
             call_of_result,
+            names,
         };
         if calibrates { plain.calibrated() } else { plain }
     }
@@ -107,7 +115,23 @@ impl Recording {
         let exact = if same { Arc::clone(&sizes) } else { part(&self.exact) };
         let calls = Arc::new(transcript.calls());
         let call_of_result = Arc::new(by_result(&calls));
-        Self { transcript, sizes, exact, calls, call_of_result, ..self.clone() }
+        let same = |&(at, result): &(MessageIndex, Option<&str>)| match result {
+            Some(_) => Names::default(),
+            None => Arc::clone(&self.names[at as usize]),
+        };
+        let names = messages.iter().map(same).collect();
+        Self { transcript, sizes, exact, calls, call_of_result, names, ..self.clone() }
+    }
+
+    /// The different identifiers of a message as it is sent, in their order.
+    pub fn identifiers(&self, message: MessageIndex) -> &[String] {
+        self.names[message as usize].get_or_init(|| {
+            let text = self.transcript.messages[message as usize].sent();
+            let found = identifiers(&text, IdentifierOptions::default());
+            let mut known = BTreeSet::new();
+            let texts = found.into_iter().map(|identifier| identifier.text.to_owned());
+            texts.filter(|text| known.insert(text.clone())).collect()
+        })
     }
 
     /// The calls that an assistant message makes, in order.

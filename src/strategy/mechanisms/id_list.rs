@@ -60,15 +60,26 @@ impl IdList {
     /// Lists what messages that were not looked at yet bring. One note per
     /// message keeps the cost of a request independent of the history.
     fn read_on(&mut self, context: &mut Context) -> Result<(), StrategyError> {
-        let from = if self.neighbours > 0 { self.words.through } else { self.through };
-        for index in from..context.seen_count() {
+        if self.neighbours > 0 {
+            return self.read_with_words(context);
+        }
+        for index in self.through..context.seen_count() {
+            let found = context.recording().identifiers(index).iter();
+            let new = found.filter(|name| self.listed.insert(name.to_string())).cloned();
+            let lines: Vec<String> = new.collect();
+            self.note(context, index, &lines)?;
+        }
+        self.through = context.seen_count();
+        Ok(())
+    }
+
+    /// The same with the words around each identifier.
+    fn read_with_words(&mut self, context: &mut Context) -> Result<(), StrategyError> {
+        for index in self.words.through..context.seen_count() {
             let Some(message) = context.original(EntryId::message(index)) else { continue };
             let text = message.sent();
-            let mut plain = String::new();
-            if self.neighbours > 0 {
-                plain = without_escapes(&text);
-                self.words.read(&plain);
-            }
+            let plain = without_escapes(&text);
+            self.words.read(&plain);
             if index >= self.through {
                 let lines = self.lines(&text, &plain);
                 self.note(context, index, &lines)?;
