@@ -61,21 +61,8 @@ impl With for Cut {
             'r' => ReferenceState::Recovered,
             _ => ReferenceState::Lost,
         };
-        let exam = CutExam {
-            window: 8_000,
-            tokens_after,
-            compactions: 1,
-            states: states.chars().map(state).collect(),
-            refused: Vec::new(),
-            cpu_ms: 0.0,
-            blocking_ms: None,
-            latency_source: None,
-            bills: Vec::new(),
-            texts: Vec::new(),
-            replies: Vec::new(),
-            snapshot: None,
-            probes: Vec::new(),
-        };
+        let states = states.chars().map(state).collect();
+        let exam = CutExam::of_states(8_000, tokens_after, states);
         self.rows.push(CutRow {
             strategy: strategy.into(),
             replicate: 0,

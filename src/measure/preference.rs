@@ -98,16 +98,8 @@ fn cheapest<'a>(rows: impl Iterator<Item = &'a Entry>) -> Option<&'a Entry> {
 
 #[cfg(test)]
 mod tests {
-    use crate::measure::testkit::{CellBuilder, cell, facts, run};
-    use crate::model::{RECORDED, Report, TranscriptFacts};
-
-    fn session(id: &str) -> TranscriptFacts {
-        let mut builder = facts(id).requests(&[100; 10]);
-        for request in 0..10 {
-            builder = builder.reference(request, 5_000, None).reference(request, 5_000, None);
-        }
-        builder.build()
-    }
+    use crate::measure::testkit::{CellBuilder, cell, run, twenty_references};
+    use crate::model::{RECORDED, Report};
 
     /// Keeps so many of 20 references at so many tokens a request.
     fn row(id: &str, strategy: &str, kept: usize, tokens: u64) -> CellBuilder {
@@ -126,10 +118,10 @@ mod tests {
             let today = row("s", "recorded", 20, 200).control().build();
             vec![today, row("s", "prune", 18, tokens).build()]
         };
-        let dear = run(vec![session("s")], cells(400));
+        let dear = run(vec![twenty_references("s")], cells(400));
         assert!(!verdict(&dear).contains("the one to use"), "{}", verdict(&dear));
         assert!(verdict(&dear).contains("costs more than what the recorded agent"));
-        let cheap = run(vec![session("s")], cells(150));
+        let cheap = run(vec![twenty_references("s")], cells(150));
         assert!(verdict(&cheap).contains("prune is the one to use"), "{}", verdict(&cheap));
     }
 
@@ -138,7 +130,7 @@ mod tests {
         // The margin is 0.05: 19 of 20 keep no less than 20 of 20, 18 do.
         for (kept, chosen) in [(19, "b is the one to use"), (18, "a is the one to use")] {
             let cells = vec![row("s", "a", 20, 400).build(), row("s", "b", kept, 200).build()];
-            let report = run(vec![session("s")], cells);
+            let report = run(vec![twenty_references("s")], cells);
             assert!(verdict(&report).contains(chosen), "{}", verdict(&report));
         }
     }
@@ -148,7 +140,7 @@ mod tests {
         // Nine of ten sessions lose 1 of 20 and one gains 4: -0.025, and the
         // interval of the difference holds 0; where all lose 2 it does not.
         let ids: Vec<String> = (0..10).map(|n| format!("s{n}")).collect();
-        let sat = || ids.iter().map(|id| session(id)).collect::<Vec<_>>();
+        let sat = || ids.iter().map(|id| twenty_references(id)).collect::<Vec<_>>();
         let cells = |b: &dyn Fn(usize) -> usize| {
             let each = ids.iter().enumerate();
             each.flat_map(|(n, id)| {

@@ -108,16 +108,8 @@ fn by_merit(a: &PresetRow, b: &PresetRow, primary: &str) -> Ordering {
 
 #[cfg(test)]
 mod tests {
-    use crate::measure::testkit::{absent, cell, close, facts, reply, run, void};
-    use crate::model::{PresetRow, Standing, TranscriptFacts, Void};
-
-    fn session(id: &str) -> TranscriptFacts {
-        let mut builder = facts(id).requests(&[100; 10]);
-        for request in 0..10 {
-            builder = builder.reference(request, 5_000, None).reference(request, 5_000, None);
-        }
-        builder.build()
-    }
+    use crate::measure::testkit::{absent, cell, close, reply, run, twenty_references, void};
+    use crate::model::{PresetRow, Standing, Void};
 
     #[test]
     fn rows_that_are_alike_in_every_transcript_share_a_rank() {
@@ -136,7 +128,7 @@ mod tests {
         let cells = presets.iter().flat_map(|(name, [first, second], tokens)| {
             [kept("s", name, *first, *tokens), kept("t", name, *second, *tokens)]
         });
-        let report = run(vec![session("s"), session("t")], cells.collect());
+        let report = run(vec![twenty_references("s"), twenty_references("t")], cells.collect());
         let all = report.rows.iter().filter(|row| row.dataset == "ALL");
         let ranks: Vec<(&str, Option<u32>)> =
             all.map(|row| (row.strategy.as_str(), row.rank)).collect();
@@ -156,7 +148,7 @@ mod tests {
             let cell = cell("s", name).sent(&[100; 10]).states(&"k".repeat(20));
             cell.compaction(1_000, 100).replies(&replies).build()
         });
-        let rows = run(vec![session("s")], cells.collect()).rows;
+        let rows = run(vec![twenty_references("s")], cells.collect()).rows;
         rows.into_iter().filter(|row| row.dataset == "ALL").collect()
     }
 
@@ -186,7 +178,7 @@ mod tests {
         };
         let report = |ids: &[&str]| {
             let cells = ids.iter().zip(1..).map(|(id, input)| cell(id, input)).collect();
-            run(ids.iter().map(|id| session(id)).collect(), cells)
+            run(ids.iter().map(|id| twenty_references(id)).collect(), cells)
         };
         let three = report(&["s", "t", "u"]);
         assert!(three.rows.iter().all(|row| row.standing == Standing::Void));

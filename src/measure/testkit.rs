@@ -590,3 +590,12 @@ pub fn absent(row: &PresetRow, id: &str, because: &str) {
         other => panic!("{id} is {other:?}"),
     }
 }
+
+/// A session of ten requests of 100 tokens, each with two references.
+pub(super) fn twenty_references(id: &str) -> TranscriptFacts {
+    let mut builder = facts(id).requests(&[100; 10]);
+    for request in 0..10 {
+        builder = builder.reference(request, 5_000, None).reference(request, 5_000, None);
+    }
+    builder.build()
+}

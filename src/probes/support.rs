@@ -126,7 +126,7 @@ fn is_sentence(texts: &[&str], common: &BTreeSet<String>) -> bool {
         let mut from = 0;
         let identifiers = identifiers(text, IdentifierOptions::default()).into_iter();
         let ranges = identifiers.map(|identifier| identifier.range);
-        for range in ranges.chain([text.len()..text.len()]) {
+        for range in ranges.chain(std::iter::once(text.len()..text.len())) {
             let gap = text.get(from..range.start).unwrap_or_default();
             let plain = words(gap).map(str::to_lowercase);
             found.extend(plain.filter(|word| common.contains(word)));

@@ -331,21 +331,7 @@ fn at_stake(request: u32, text: &str, class: IdentifierClass) -> FactAtStake {
 }
 
 fn exam(strategy: &str, depth: u32, standing: Standing, states: &[ReferenceState]) -> CutRow {
-    let exam = CutExam {
-        window: 9_000,
-        tokens_after: 5_000,
-        compactions: 1,
-        states: states.to_vec(),
-        refused: Vec::new(),
-        cpu_ms: 0.5,
-        blocking_ms: None,
-        latency_source: None,
-        bills: Vec::new(),
-        texts: Vec::new(),
-        replies: Vec::new(),
-        snapshot: None,
-        probes: Vec::new(),
-    };
+    let exam = CutExam::of_states(9_000, 5_000, states.to_vec());
     let outcome = CutOutcome::Done(Box::new(exam));
     CutRow { strategy: strategy.to_owned(), replicate: 0, depth, standing, outcome }
 }

@@ -198,6 +198,14 @@ pub struct Reply {
     pub recorded: bool,
 }
 
+impl Reply {
+    /// A whole reply for which no model was called; `written` is what its text
+    /// counts.
+    pub fn unmodelled(produced: Produced, usage: CallUsage, written: u64) -> Self {
+        Self { produced, usage, written, cut: false, latency_ms: None, recorded: false }
+    }
+}
+
 /// Why the compactor gave nothing usable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompactorError {

@@ -161,7 +161,7 @@ impl Compactor for Scripted {
 /// A reply of a hundred tokens that took nothing.
 pub(crate) fn free(produced: Produced) -> Reply {
     let (usage, written) = (CallUsage::default(), 100);
-    Reply { produced, usage, written, cut: false, latency_ms: None, recorded: false }
+    Reply::unmodelled(produced, usage, written)
 }
 
 /// A reply in a shape that nobody asked for.

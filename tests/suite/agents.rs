@@ -23,7 +23,7 @@ impl Compactor for Numbered {
         let produced =
             Produced::Continuation(format!("## Decisions made\n- point {}", tasks.len()));
         let (usage, written) = (CallUsage::default(), 10);
-        Ok(Reply { produced, usage, written, cut: false, latency_ms: None, recorded: false })
+        Ok(Reply::unmodelled(produced, usage, written))
     }
 
     fn name(&self) -> &str {

@@ -49,7 +49,7 @@ impl Compactor for Scripted {
         let memories = vec![format!("memory {call}")];
         let produced = Produced::Digest(Digest { summary: format!("summary {call}"), memories });
         let (usage, written) = (CallUsage::default(), 10);
-        Ok(Reply { produced, usage, written, cut: false, latency_ms: None, recorded: false })
+        Ok(Reply::unmodelled(produced, usage, written))
     }
 
     fn name(&self) -> &str {

@@ -76,77 +76,141 @@ pub async fn examine_and_look(
     without: Option<&Baseline>,
     look: Look<'_>,
 ) -> Result<Examined, String> {
+    let examination = Examination { part, plan, compactor, without, look };
     match depth {
-        0 | 1 => first_compaction(part, plan, compactor, without, look).await,
-        _ => long_session(part, (plan, depth), compactor, without, look).await,
+        0 | 1 => examination.first_compaction().await,
+        _ => examination.long_session(depth).await,
     }
 }
 
-/// Depth 1: the first stage that can act does, at the window at which its
-/// trigger has just been reached. Where none can at its own, each is tried at a
-/// window as large as the context; where none can there, nothing is compacted.
-async fn first_compaction(
-    part: &Part,
-    plan: &Plan,
-    compactor: &dyn Compactor,
-    without: Option<&Baseline>,
-    look: Look<'_>,
-) -> Result<Examined, String> {
-    let sizes = &part.subject.recording.sizes;
-    let material = &sizes.messages[..part.material as usize];
-    let tokens = sizes.preamble_tokens() + material.iter().map(|w| w.tokens).sum::<u64>();
-    let stages = forced::forceable(&plan.preset);
-    let own =
-        |&stage: &usize| (forced::window(&plan.preset, stage, plan.scaled, tokens), Some(stage));
-    let mut tries: Vec<(u64, Option<usize>)> = stages.iter().map(own).collect();
-    tries.extend(stages.iter().map(|&stage| (tokens, Some(stage))));
-    tries.dedup();
-    if tries.is_empty() {
-        tries.push((tokens, None));
-    }
-    for (at, &(window, stage)) in tries.iter().enumerate() {
-        let plan = Plan { window, ..plan.clone() };
-        let mut session = opened(part, &plan, compactor)?;
-        let acted = async {
-            session.arrive_uncompacted(part.material).await?;
-            session.force(stage).await
-        };
-        let acted = acted.await;
-        if matches!(acted, Ok(false)) && at + 1 < tries.len() {
-            session.close().await;
-            continue;
-        }
-        let run = match acted {
-            Ok(_) if part.material == part.first_message() => {
-                session.request(part.material).and_then(|()| session.behind(part))
+/// A preset at a cut.
+struct Examination<'a> {
+    part: &'a Part,
+    plan: &'a Plan,
+    compactor: &'a dyn Compactor,
+    without: Option<&'a Baseline>,
+    look: Look<'a>,
+}
+
+impl Examination<'_> {
+    /// Depth 1: the first stage that can act does, at the window at which its
+    /// trigger has just been reached. Where none can at its own, each is tried
+    /// at a window as large as the context; where none can there, nothing is
+    /// compacted.
+    async fn first_compaction(&self) -> Result<Examined, String> {
+        let part = self.part;
+        let sizes = &part.subject.recording.sizes;
+        let tokens = sizes.preamble_tokens() + self.material_tokens();
+        let Plan { preset, scaled, .. } = self.plan;
+        let stages = forced::forceable(preset);
+        let own = stages.iter().map(|&at| (forced::window(preset, at, *scaled, tokens), Some(at)));
+        let mut tries: Vec<(u64, Option<usize>)> = own.collect();
+        tries.extend(stages.iter().map(|&stage| (tokens, Some(stage))));
+        tries.dedup();
+        let mut tries = tries.into_iter().peekable();
+        loop {
+            let (window, stage) = tries.next().unwrap_or((tokens, None));
+            let plan = Plan { window, ..self.plan.clone() };
+            let mut session = opened(part, &plan, self.compactor)?;
+            let acted = async {
+                session.arrive_uncompacted(part.material).await?;
+                session.force(stage).await
+            };
+            let acted = acted.await;
+            if matches!(acted, Ok(false)) && tries.peek().is_some() {
+                session.close().await;
+                continue;
             }
-            Ok(_) => session.run_to_request(part.first).await.and_then(|_| session.behind(part)),
+            let behind = match acted {
+                Ok(_) if part.material == part.first_message() => {
+                    session.request(part.material).and_then(|()| session.behind(part))
+                }
+                Ok(_) => {
+                    session.run_to_request(part.first).await.and_then(|_| session.behind(part))
+                }
+                Err(error) => Err(error),
+            };
+            return self.finished((&plan, 1), session, behind).await;
+        }
+    }
+
+    /// A greater depth: the material is replayed from its beginning at a window
+    /// that many times smaller, with the preamble and the largest answer beside
+    /// it (`semantics` 10), so that losses add up.
+    async fn long_session(&self, depth: u32) -> Result<Examined, String> {
+        let part = self.part;
+        let sizes = &part.subject.recording.sizes;
+        let share = (self.material_tokens() / u64::from(depth)).max(LEAST_FOR_MESSAGES);
+        let window = sizes.preamble_tokens() + sizes.largest_output() + share;
+        let plan = Plan { window, ..self.plan.clone() };
+        let mut session = opened(part, &plan, self.compactor)?;
+        let behind = session.run_to_request(part.first).await.and_then(|_| session.behind(part));
+        self.finished((&plan, depth), session, behind).await
+    }
+
+    fn material_tokens(&self) -> u64 {
+        let messages = &self.part.subject.recording.sizes.messages;
+        messages[..self.part.material as usize].iter().map(|weight| weight.tokens).sum()
+    }
+
+    /// Goes on to the last request of the part and puts together what was seen.
+    async fn finished(
+        &self,
+        (plan, depth): (&Plan, u32),
+        mut session: Session<'_>,
+        behind: Result<Behind, String>,
+    ) -> Result<Examined, String> {
+        let Examination { part, without, look, .. } = *self;
+        let mut searcher = Searcher::new(part, plan.preset.recovery);
+        let followed = match behind {
+            Ok(behind) => follow(part, &mut session, &mut searcher, look).await.map(|()| behind),
             Err(error) => Err(error),
         };
-        return finished(part, (&plan, 1), session, run, without, look).await;
+        session.close().await;
+        let behind = followed?;
+        let is_null = plan.key.strategy.starts_with(NULL);
+        let exempt = plan.standing() == Standing::Control && !is_null;
+        let (rows, texts, probed) = session.finish();
+        let refused = |outcome: &ReferenceOutcome| {
+            let request = part.subject.facts.exam.references[outcome.reference as usize].request;
+            depth > 1 && !exempt && rows.requests[request as usize].overflow
+        };
+        let states = rows.references.iter().map(|outcome| match outcome.state {
+            _ if refused(outcome) => ReferenceState::Lost,
+            ReferenceState::Lost if searcher.found(outcome.reference) => ReferenceState::Recovered,
+            state => state,
+        });
+        let states = states.collect();
+        let over = rows.references.iter().filter(|outcome| refused(outcome));
+        let over = over.map(|outcome| outcome.reference).collect();
+        let (bills, baseline) = money::bills(part, plan, &rows, behind.begun, without);
+        let mut kept = BTreeMap::new();
+        let mut snapshots = rows.snapshots.into_iter();
+        let snapshot: Option<Snapshot> =
+            snapshots.next().map(|snapshot| part.whole(snapshot, &mut kept));
+        let probed =
+            probed.into_iter().map(|p| Probed { probe: part.probe(p.probe), ..p }).collect();
+        kept.extend(texts);
+        // A null answers nothing on purpose.
+        let asked = rows.compactions.iter().filter(|_| !is_null);
+        let replies = asked.flat_map(|row| row.replies.clone());
+        let exam = CutExam {
+            window: plan.window,
+            tokens_after: behind.tokens_after,
+            compactions: behind.compactions,
+            states,
+            refused: over,
+            cpu_ms: behind.cpu_ms,
+            blocking_ms: behind.blocking_ms,
+            latency_source: behind.latency_source,
+            bills,
+            texts: behind.texts,
+            replies: replies.collect(),
+            snapshot,
+            probes: Vec::new(),
+        };
+        Ok(Examined { exam, texts: kept, probed, baseline })
     }
-    unreachable!("the last try is never passed over")
-}
-
-/// A greater depth: the material is replayed from its beginning at a window
-/// that many times smaller, with the preamble and the largest answer beside it
-/// (`semantics` 10), so that losses add up.
-async fn long_session(
-    part: &Part,
-    (plan, depth): (&Plan, u32),
-    compactor: &dyn Compactor,
-    without: Option<&Baseline>,
-    look: Look<'_>,
-) -> Result<Examined, String> {
-    let sizes = &part.subject.recording.sizes;
-    let material = &sizes.messages[..part.material as usize];
-    let tokens: u64 = material.iter().map(|weight| weight.tokens).sum();
-    let share = (tokens / u64::from(depth)).max(LEAST_FOR_MESSAGES);
-    let window = sizes.preamble_tokens() + sizes.largest_output() + share;
-    let plan = Plan { window, ..plan.clone() };
-    let mut session = opened(part, &plan, compactor)?;
-    let run = session.run_to_request(part.first).await.and_then(|_| session.behind(part));
-    finished(part, (&plan, depth), session, run, without, look).await
 }
 
 /// A session over a part, billed as a cut is.
@@ -189,65 +253,6 @@ impl Session<'_> {
             begun: self.begun,
         })
     }
-}
-
-/// Goes on to the last request of the part and puts together what was seen.
-async fn finished(
-    part: &Part,
-    (plan, depth): (&Plan, u32),
-    mut session: Session<'_>,
-    behind: Result<Behind, String>,
-    without: Option<&Baseline>,
-    look: Look<'_>,
-) -> Result<Examined, String> {
-    let mut searcher = Searcher::new(part, plan.preset.recovery);
-    let followed = match behind {
-        Ok(behind) => follow(part, &mut session, &mut searcher, look).await.map(|()| behind),
-        Err(error) => Err(error),
-    };
-    session.close().await;
-    let behind = followed?;
-    let is_null = plan.key.strategy.starts_with(NULL);
-    let exempt = plan.standing() == Standing::Control && !is_null;
-    let (rows, texts, probed) = session.finish();
-    let refused = |outcome: &ReferenceOutcome| {
-        let request = part.subject.facts.exam.references[outcome.reference as usize].request;
-        depth > 1 && !exempt && rows.requests[request as usize].overflow
-    };
-    let states = rows.references.iter().map(|outcome| match outcome.state {
-        _ if refused(outcome) => ReferenceState::Lost,
-        ReferenceState::Lost if searcher.found(outcome.reference) => ReferenceState::Recovered,
-        state => state,
-    });
-    let states = states.collect();
-    let over = rows.references.iter().filter(|outcome| refused(outcome));
-    let over = over.map(|outcome| outcome.reference).collect();
-    let (bills, baseline) = money::bills(part, plan, &rows, behind.begun, without);
-    let mut kept = BTreeMap::new();
-    let mut snapshots = rows.snapshots.into_iter();
-    let snapshot: Option<Snapshot> =
-        snapshots.next().map(|snapshot| part.whole(snapshot, &mut kept));
-    let probed = probed.into_iter().map(|p| Probed { probe: part.probe(p.probe), ..p }).collect();
-    kept.extend(texts);
-    // A null answers nothing on purpose.
-    let asked = rows.compactions.iter().filter(|_| !is_null);
-    let replies = asked.flat_map(|row| row.replies.clone());
-    let exam = CutExam {
-        window: plan.window,
-        tokens_after: behind.tokens_after,
-        compactions: behind.compactions,
-        states,
-        refused: over,
-        cpu_ms: behind.cpu_ms,
-        blocking_ms: behind.blocking_ms,
-        latency_source: behind.latency_source,
-        bills,
-        texts: behind.texts,
-        replies: replies.collect(),
-        snapshot,
-        probes: Vec::new(),
-    };
-    Ok(Examined { exam, texts: kept, probed, baseline })
 }
 
 /// Goes on from the first request behind the cut to the last of the part.

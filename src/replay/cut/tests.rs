@@ -41,14 +41,7 @@ impl Compactor for Says {
     async fn run(&self, _: &Task) -> Result<Reply, FailedCall> {
         let usage = CallUsage { input: 1_000, output: 100 };
         let produced = Produced::Continuation(self.0.clone());
-        Ok(Reply {
-            produced,
-            usage,
-            written: usage.output,
-            latency_ms: None,
-            recorded: false,
-            cut: false,
-        })
+        Ok(Reply::unmodelled(produced, usage, usage.output))
     }
 
     fn name(&self) -> &str {

@@ -88,7 +88,7 @@ const STATES: [State; 6] = [
         class: "carried",
         about: "carried: it stands in a sentence of what the strategy wrote, with words that stood beside it",
     },
-    State { class: "bare", about: "bare: it stands there without such words" },
+    State { class: "bare", about: "bare: it stands there without such words, or in a list" },
     State { class: "partial", about: "partial: only its last part is left" },
     State {
         class: "recovered", about: "recovered: gone, but the strategy’s own search finds it"

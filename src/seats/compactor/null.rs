@@ -21,14 +21,7 @@ impl Compactor for Null {
         };
         let input = task.messages().iter().map(|message| message.tokens).sum();
         let usage = CallUsage { input, output: 0 };
-        Ok(Reply {
-            produced,
-            usage,
-            written: usage.output,
-            latency_ms: None,
-            recorded: false,
-            cut: false,
-        })
+        Ok(Reply::unmodelled(produced, usage, usage.output))
     }
 
     fn name(&self) -> &str {

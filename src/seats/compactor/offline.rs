@@ -58,7 +58,7 @@ impl Compactor for Offline {
         let (produced, text) = self.produce(task)?;
         let written = self.counter.count(&text);
         let usage = CallUsage { input: self.input(task), output: written };
-        Ok(Reply { produced, usage, written, cut: false, latency_ms: None, recorded: false })
+        Ok(Reply::unmodelled(produced, usage, written))
     }
 
     fn name(&self) -> &str {
