@@ -420,7 +420,7 @@ fn an_interrupted_run_is_130_whatever_the_gate() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    for _ in 0..3_000 {
+    for _ in 0..30_000 {
         let begun = std::fs::read_to_string(desk.path("run/cells.jsonl"))
             .is_ok_and(|text| text.contains("{\"cell\""));
         if begun {

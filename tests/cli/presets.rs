@@ -280,7 +280,7 @@ fn an_interrupted_run_leaves_no_program_behind() {
         .spawn()
         .unwrap();
     let pid = || std::fs::read_to_string(desk.path("pid")).ok().filter(|pid| !pid.is_empty());
-    for _ in 0..1_000 {
+    for _ in 0..10_000 {
         if pid().is_some() {
             break;
         }
