@@ -74,8 +74,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     prices: Option<PathBuf>,
 
-    /// How tokens are counted [default: each transcript calibrated where its own usage shows an
-    /// error of at most 3 %, else exact]
+    /// How tokens are counted [default: calibrated]
     #[arg(long, value_enum)]
     tokens: Option<wire::Tokens>,
 

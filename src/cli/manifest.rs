@@ -79,8 +79,9 @@ fn priced(spec: &RunSpec, datasets: &[Dataset]) -> Prices {
     let payers = transcripts.flat_map(|t| {
         let recorded = t.model.as_deref();
         let aside = t.sidechains.iter().filter_map(|request| request.model.as_deref());
+        let aside = aside.chain(t.other_models.values().map(String::as_str));
         let aside = aside.map(|model| agents.recorded(Some(model)));
-        agents.of(recorded).into_iter().chain([agents.recorded(recorded)]).chain(aside)
+        agents.of(recorded, &[]).into_iter().chain([agents.recorded(recorded)]).chain(aside)
     });
     let payers = payers.chain(spec.compactor.as_deref().cloned());
     let models =

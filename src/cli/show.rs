@@ -48,8 +48,7 @@ pub struct Arguments {
     #[arg(long)]
     no_scale: bool,
 
-    /// How tokens are counted [default: calibrated where the session's own usage shows an error of
-    /// at most 3 %, else exact]
+    /// How tokens are counted [default: calibrated]
     #[arg(long, value_enum)]
     tokens: Option<wire::Tokens>,
 

@@ -22,20 +22,19 @@ const DEFAULT_WIDTH: usize = 100;
 pub(super) enum Tokens {
     /// o200k
     Exact,
-    /// o200k, scaled to the usage that a recording reports
+    /// The provider's count where a recording reports usage, else o200k
     Calibrated,
     /// cl100k
     Cl100k,
 }
 
-/// The counter of a run. Unasked, a transcript is calibrated where its own
-/// usage shows that this foretells the provider's count.
+/// The counter of a run. Unasked, a transcript is sized by the usage that its
+/// recording reports, where it does.
 pub(super) fn counter(tokens: Option<Tokens>) -> Arc<Counter> {
     let o200k = Counter::new(Encoding::O200k);
     Arc::new(match tokens {
-        None => o200k.calibrating(Calibrate::WhereSure),
         Some(Tokens::Exact) => o200k,
-        Some(Tokens::Calibrated) => o200k.calibrating(Calibrate::WhereReported),
+        None | Some(Tokens::Calibrated) => o200k.calibrating(Calibrate::WhereReported),
         Some(Tokens::Cl100k) => Counter::new(Encoding::Cl100k),
     })
 }

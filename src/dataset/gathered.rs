@@ -8,6 +8,7 @@ use super::error::{DatasetError, Problem};
 use super::load::stem_of;
 use super::native::Card;
 use super::probes::{self, Placed};
+use super::usage;
 use crate::model::{Probe, Transcript};
 
 /// Names listed in one warning before it says "and more".
@@ -64,7 +65,8 @@ pub(super) struct Kept {
 
 impl Gathered {
     pub(super) fn keep(&mut self, relative: &str, draft: Draft, shown: &str) {
-        let Draft { transcript, probes, .. } = draft;
+        let Draft { mut transcript, probes, .. } = draft;
+        usage::settle(&mut transcript);
         let (file, asked_in) = (relative.to_owned(), shown.to_owned());
         self.drafts.push(Kept { file, transcript, probes, asked_in });
     }

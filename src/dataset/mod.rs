@@ -15,6 +15,7 @@ mod load;
 mod native;
 mod probes;
 mod source;
+mod usage;
 mod walk;
 
 pub use bundled::{bundled, bundled_names};

@@ -19,8 +19,8 @@ use super::formats::Format;
 use super::source::{Source, parse};
 use super::{Dataset, LoadOptions, probes};
 use crate::model::{
-    Message, Preamble, PreambleChange, RecordedCompaction, SidechainRequest, ToolDefinition,
-    Transcript,
+    Message, MessageIndex, Preamble, PreambleChange, RecordedCompaction, SidechainRequest,
+    ToolDefinition, Transcript,
 };
 
 /// Describes the data set.
@@ -94,6 +94,8 @@ struct WireTranscript {
     id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     model: Option<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    other_models: BTreeMap<MessageIndex, String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     project: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -124,6 +126,7 @@ impl From<WireTranscript> for Transcript {
             preamble_changes: wire.preamble_changes,
             compactions: wire.compactions,
             model: wire.model,
+            other_models: wire.other_models,
             project: wire.project,
             metadata: wire.metadata,
             sidechains: wire.sidechains,
@@ -138,6 +141,7 @@ impl From<&Transcript> for WireTranscript {
         WireTranscript {
             id: transcript.id,
             model: transcript.model,
+            other_models: transcript.other_models,
             project: transcript.project,
             system: transcript.preamble.system,
             tools: transcript.preamble.tools,

@@ -7,7 +7,8 @@ use jiff::Timestamp;
 
 use super::spec::{Parts, Sample};
 use crate::model::{
-    Bill, Buckets, CallBill, Cell, CellRows, Manifest, PromptBill, TimeProfile, TranscriptFacts,
+    Bill, Buckets, CallBill, Cell, CellRows, Manifest, PromptBill, RequestBill, TimeProfile,
+    TranscriptFacts,
 };
 use crate::pricing::{PriceList, Tariff};
 
@@ -36,7 +37,8 @@ pub const AS_BILLED: Cached = |prompt| prompt.billed;
 pub struct Account<'a> {
     /// Tokens by bucket.
     pub bill: &'a Bill,
-    tariff: Tariff<'a>,
+    /// Of the requests, by [`RequestBill::model`].
+    tariffs: Vec<Tariff<'a>>,
     /// Of the calls of compactions; `None`: their model has no price.
     calls: Option<Tariff<'a>>,
     facts: &'a TranscriptFacts,
@@ -50,7 +52,8 @@ impl Account<'_> {
         let mut usd = self.compactions(cached)?;
         for (billed, request) in self.bill.requests.iter().zip(&self.facts.requests) {
             if let Some(billed) = billed {
-                usd += self.price(&cached(&billed.prompt), request.output, request.at)?;
+                let prompt = cached(&billed.prompt);
+                usd += self.price(billed, &prompt, request.output, request.at)?;
             }
         }
         Ok(usd)
@@ -63,7 +66,8 @@ impl Account<'_> {
         let all = self.bill.requests.iter().zip(&self.facts.requests);
         for (at, (billed, request)) in all.enumerate() {
             if let Some(billed) = billed {
-                usd[at] += self.price(&cached(&billed.prompt), request.output, request.at)?;
+                let prompt = cached(&billed.prompt);
+                usd[at] += self.price(billed, &prompt, request.output, request.at)?;
             }
         }
         for call in &self.bill.calls {
@@ -96,9 +100,17 @@ impl Account<'_> {
         price.ok_or_else(|| unknown(self.bill.call_model()))
     }
 
-    /// One request of the session in USD.
-    pub fn price(&mut self, prompt: &Buckets, output: u64, at: Timestamp) -> Result<f64, String> {
-        self.tariff.request_usd(prompt, output, at).ok_or_else(|| unknown(&self.bill.model))
+    /// A prompt in USD that is sent to the model of a request of the session.
+    pub fn price(
+        &mut self,
+        like: &RequestBill,
+        prompt: &Buckets,
+        output: u64,
+        at: Timestamp,
+    ) -> Result<f64, String> {
+        let tariff = self.tariffs.get_mut(usize::from(like.model));
+        let usd = tariff.and_then(|tariff| tariff.request_usd(prompt, output, at));
+        usd.ok_or_else(|| unknown(self.bill.model_of(like)))
     }
 }
 
@@ -135,9 +147,10 @@ impl<'a> Sample<'a> {
     fn account_of(&self, rows: &'a CellRows) -> Result<Account<'a>, String> {
         let bill = bill_of(rows, self.payer)?;
         let prices = &self.terms.prices;
-        let tariff = prices.find(&bill.model).map_err(|_| unknown(&bill.model))?.standard();
+        let tariff = |name| Ok(prices.find(name).map_err(|_| unknown(name))?.standard());
+        let tariffs = bill.models().map(tariff).collect::<Result<_, String>>()?;
         let calls = prices.find(bill.call_model()).ok().map(|model| model.standard());
-        Ok(Account { bill, tariff, calls, facts: self.facts, rows })
+        Ok(Account { bill, tariffs, calls, facts: self.facts, rows })
     }
 }
 

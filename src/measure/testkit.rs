@@ -42,6 +42,7 @@ pub fn facts(id: &str) -> FactsBuilder {
         probes: Vec::new(),
         recorded_compactions: 0,
         model: None,
+        other_models: Vec::new(),
         tokens_source: TokensSource::Exact,
         calibration: None,
         validation: None,
@@ -115,6 +116,7 @@ impl FactsBuilder {
                 recorded: None,
                 billed: true,
                 exogenous: None,
+                model: 0,
             });
         }
         for at in 0..2 * full.len() {
@@ -435,12 +437,13 @@ impl CellBuilder {
     /// A bill of each request's uncached, read and written tokens.
     pub fn bill(mut self, payer: &str, model: &str, requests: &[(u64, u64, u64)]) -> Self {
         let billed = |&(uncached, read, write): &(u64, u64, u64)| {
-            Some(RequestBill { prompt: prompt(uncached, read, write), rewritten: 0 })
+            Some(RequestBill { prompt: prompt(uncached, read, write), rewritten: 0, model: 0 })
         };
         self.rows.bills.push(Bill {
             billed_as: payer.into(),
             model: model.into(),
             rules: "test".into(),
+            other_models: Vec::new(),
             compactor: None,
             requests: requests.iter().map(billed).collect(),
             calls: Vec::new(),

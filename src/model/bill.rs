@@ -130,6 +130,10 @@ pub struct RequestBill {
     /// Tokens that were sent before and are billed as new, because what stood
     /// before them was edited or removed while the cache was warm.
     pub rewritten: u64,
+    /// Whose prices hold: 0 is [`Bill::model`], others stand in
+    /// [`Bill::other_models`], counted from 1.
+    #[serde(default, skip_serializing_if = "super::cell::is_main")]
+    pub model: u16,
 }
 
 /// One call of the compactor's model.
@@ -169,6 +173,10 @@ pub struct Bill {
     pub model: String,
     /// Those rules, by name.
     pub rules: String,
+    /// The models of the other requests, where the session changed its model and
+    /// is billed as recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_models: Vec<String>,
     /// The model of the price list that takes the calls of compactions; `None`:
     /// the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -183,6 +191,17 @@ pub struct Bill {
 }
 
 impl Bill {
+    /// The models whose prices hold for requests, in the order of
+    /// [`RequestBill::model`].
+    pub fn models(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.model).chain(&self.other_models).map(String::as_str)
+    }
+
+    /// The model whose prices hold for a request.
+    pub fn model_of(&self, request: &RequestBill) -> &str {
+        self.models().nth(request.model.into()).unwrap_or(&self.model)
+    }
+
     /// The model whose prices hold for the calls of compactions.
     pub fn call_model(&self) -> &str {
         self.compactor.as_deref().unwrap_or(&self.model)

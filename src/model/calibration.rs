@@ -1,5 +1,6 @@
 //! What recorded usage tells about the provider's count and its cache.
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{Buckets, MessageIndex, TranscriptFacts};
@@ -96,6 +97,12 @@ pub enum Exogenous {
     Cold,
     /// A cold start that left the global part of the preamble.
     Restart,
+    /// The cache was as an earlier request had left it: answered by a machine
+    /// that had not seen the ones since.
+    Former {
+        /// When that request was sent.
+        at: Timestamp,
+    },
     /// The session's first request found its whole preamble: another session
     /// had just begun alike.
     Primed,
@@ -104,42 +111,38 @@ pub enum Exogenous {
     Renewed,
 }
 
-/// The simulated bill of the preset `recorded` against what was billed.
+/// The bill of the row `recorded` against what was billed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Validation {
-    /// The model of the price list whose rules and prices hold.
+    /// The model of the price list whose rules and prices hold; of most requests
+    /// where the session changed its model.
     pub model: String,
     /// Requests compared.
     pub requests: u32,
     /// Sum of what the provider reported.
     pub recorded: Buckets,
-    /// Sum of what was simulated, with prompts sized by each stretch's own fit.
+    /// Sum of the same requests in the row.
     pub simulated: Buckets,
-    /// The same with prompts of the recorded size: the error of the cache
-    /// rules alone.
-    pub rules: Buckets,
     /// Input side of what was reported, in USD; absent without a price.
     pub recorded_usd: Option<f64>,
-    /// Input side of what was simulated, in USD.
+    /// Input side of the row, in USD.
     pub simulated_usd: Option<f64>,
-    /// Input side by the cache rules alone, in USD.
-    pub rules_usd: Option<f64>,
-    /// Cold starts and restarts that were found and replayed.
+    /// Cold starts, restarts and older states of the cache that were found and
+    /// replayed.
     pub cold_starts: u32,
     /// Of those, the ones that the rules foresee (the cache's life was over).
     pub expired: u32,
     /// Requests at which the cache had been renewed out of sight.
     pub renewed: u32,
-    /// Requests whose prompt jumped by what neither the recording nor
-    /// [`Calibration::unseen`] explains, with the tokens.
-    pub unexplained: Vec<(u32, i64)>,
 }
 
-/// How far a simulated bill is from the recorded one: `simulated / recorded − 1`,
+/// How far a row's bill is from the reported one: `simulated / recorded − 1`,
 /// each absent where nothing was recorded to compare with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BillErrors {
+    /// Of the tokens sent.
+    pub tokens: Option<f64>,
     /// Of the tokens read from the cache.
     pub reads: Option<f64>,
     /// Of the tokens written to it, for however long.
@@ -151,28 +154,24 @@ pub struct BillErrors {
 impl BillErrors {
     /// The largest one, by size.
     pub fn worst(&self) -> Option<f64> {
-        let known = [self.reads, self.writes, self.usd].into_iter().flatten();
+        let known = [self.tokens, self.reads, self.writes, self.usd].into_iter().flatten();
         known.max_by(|a, b| a.abs().total_cmp(&b.abs()))
     }
 }
 
 impl Validation {
-    /// Of the whole simulation: counting and cache rules.
+    /// How far the row is off.
     pub fn errors(&self) -> BillErrors {
-        self.errors_of(&self.simulated, self.simulated_usd)
-    }
-
-    /// Of the cache rules alone.
-    pub fn rule_errors(&self) -> BillErrors {
-        self.errors_of(&self.rules, self.rules_usd)
-    }
-
-    fn errors_of(&self, found: &Buckets, usd: Option<f64>) -> BillErrors {
+        let (found, recorded) = (&self.simulated, &self.recorded);
         let relative = |found: f64, recorded: f64| (recorded > 0.0).then(|| found / recorded - 1.0);
+        let of =
+            |tokens: fn(&Buckets) -> u64| relative(tokens(found) as f64, tokens(recorded) as f64);
+        let usd = self.simulated_usd.zip(self.recorded_usd);
         BillErrors {
-            reads: relative(found.read as f64, self.recorded.read as f64),
-            writes: relative(found.written() as f64, self.recorded.written() as f64),
-            usd: usd.zip(self.recorded_usd).and_then(|(usd, recorded)| relative(usd, recorded)),
+            tokens: of(Buckets::prompt),
+            reads: of(|buckets| buckets.read),
+            writes: of(Buckets::written),
+            usd: usd.and_then(|(usd, recorded)| relative(usd, recorded)),
         }
     }
 }

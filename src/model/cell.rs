@@ -312,6 +312,15 @@ pub struct RequestFacts {
     pub billed: bool,
     /// What befell the recording's cache before it, against the provider's rules.
     pub exogenous: Option<Exogenous>,
+    /// Who answered: 0 is [`TranscriptFacts::model`], others stand in
+    /// [`TranscriptFacts::other_models`], counted from 1.
+    #[serde(default, skip_serializing_if = "is_main")]
+    pub model: u16,
+}
+
+/// Whether it is the session's own model: nothing to write down.
+pub(super) fn is_main(model: &u16) -> bool {
+    *model == 0
 }
 
 /// What every preset of one transcript shares.
@@ -340,6 +349,9 @@ pub struct TranscriptFacts {
     pub recorded_compactions: u32,
     /// Model that answered most requests, as the recording names it.
     pub model: Option<String>,
+    /// The other models that answered requests.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_models: Vec<String>,
     /// How the tokens of this transcript are counted.
     pub tokens_source: TokensSource,
     /// What recorded usage tells about the provider's count; absent without usage.

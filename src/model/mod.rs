@@ -62,5 +62,5 @@ pub use transcript::{
     Block, Call, CallId, Message, MessageIndex, Preamble, PreambleChange, Role, SIDECHAIN,
     ToolDefinition, Transcript, sent,
 };
-pub use usage::{SidechainRequest, Usage};
+pub use usage::{MOST_TOKENS, SidechainRequest, Usage};
 pub use void::{Repeated, VoidReplies, repeated, void_replies};

@@ -300,6 +300,8 @@ pub struct Transcript {
     pub compactions: Vec<RecordedCompaction>,
     /// Model that answered most of the requests, as the recording names it.
     pub model: Option<String>,
+    /// The model of each response that another one gave.
+    pub other_models: BTreeMap<MessageIndex, String>,
     /// Project or developer: sessions that share it are one cluster (`measures` §7).
     pub project: Option<String>,
     /// Values that the record itself carries (working directory, home, branch,

@@ -31,7 +31,16 @@ pub struct Usage {
     pub output_final: bool,
 }
 
+/// Largest figure that is taken for a count of tokens: the longest context
+/// window sold (ten million, Llama 4 Scout, 2025-04-05).
+pub const MOST_TOKENS: u64 = 10_000_000;
+
 impl Usage {
+    /// Whether no figure is beyond any window.
+    pub fn is_believable(&self) -> bool {
+        self.prompt() <= MOST_TOKENS && self.output <= MOST_TOKENS
+    }
+
     /// Prompt tokens written to the cache, for however long.
     pub fn written(&self) -> u64 {
         self.cache_write_5m.saturating_add(self.cache_write_1h)

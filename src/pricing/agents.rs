@@ -36,6 +36,17 @@ pub struct Agent {
     pub model: String,
     /// Its prices; `None`: unknown, and so is what the session costs.
     pub prices: Option<Arc<ModelPrices>>,
+    /// Who pays for the requests that another model answered, where the session
+    /// is billed as recorded; else nobody.
+    pub others: Vec<Agent>,
+}
+
+impl Agent {
+    /// Who pays for a request, by [`RequestFacts::model`](crate::model::RequestFacts::model).
+    pub fn of_request(&self, model: u16) -> &Agent {
+        let other = usize::from(model).checked_sub(1).and_then(|at| self.others.get(at));
+        other.unwrap_or(self)
+    }
 }
 
 /// Who pays in a run.
@@ -63,10 +74,13 @@ impl Agents {
         if self.asked.is_empty() { vec![RECORDED.to_owned()] } else { self.asked.clone() }
     }
 
-    /// The payers of a session whose recording names this model.
-    pub fn of(&self, recorded: Option<&str>) -> Vec<Agent> {
+    /// The payers of a session whose recording names this model, and `others`
+    /// for some of its requests.
+    pub fn of(&self, recorded: Option<&str>, others: &[String]) -> Vec<Agent> {
         if self.asked.is_empty() {
-            return vec![Agent { billed_as: RECORDED.to_owned(), ..self.recorded(recorded) }];
+            let billed_as = RECORDED.to_owned();
+            let others = others.iter().map(|name| self.recorded(Some(name))).collect();
+            return vec![Agent { billed_as, others, ..self.recorded(recorded) }];
         }
         self.asked.iter().map(|name| self.named(name)).collect()
     }
@@ -84,6 +98,7 @@ impl Agents {
             billed_as: name.to_owned(),
             model: found.map_or_else(|| name.to_owned(), |model| model.id.clone()),
             prices: found.map(|model| Arc::new(model.clone())),
+            others: Vec::new(),
         }
     }
 }
@@ -99,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_session_is_billed_as_its_own_model_where_that_is_priced() {
-        let of = |recorded| agents(&[]).of(recorded).remove(0);
+        let of = |recorded| agents(&[]).of(recorded, &[]).remove(0);
         assert_eq!(of(Some("claude-opus-4-6")).model, "claude-opus-4-6");
         for recorded in [None, Some("some-local-model")] {
             assert_eq!(of(recorded).model, DEFAULT_AGENT_MODEL);
@@ -110,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_model_without_a_price_is_billed_as_one_of_its_family() {
-        let of = |recorded: &str| agents(&[]).of(Some(recorded)).remove(0).model;
+        let of = |recorded: &str| agents(&[]).of(Some(recorded), &[]).remove(0).model;
         assert_eq!(of("my-gpt-5"), "gpt-5.4");
         assert_eq!(of("Claude-Sonnet-of-old"), "claude-sonnet-5-5");
         assert_eq!(of("gemini-experimental"), "gemini-3.8-flash");
@@ -121,7 +136,8 @@ mod tests {
 
     #[test]
     fn models_asked_for_pay_each_and_an_unknown_one_has_no_price() {
-        let payers = agents(&["openai/gpt-5.4", "some-local-model"]).of(Some("claude-opus-4-6"));
+        let payers =
+            agents(&["openai/gpt-5.4", "some-local-model"]).of(Some("claude-opus-4-6"), &[]);
         assert_eq!(payers.len(), 2);
         assert_eq!(
             (payers[0].billed_as.as_str(), payers[0].model.as_str()),

@@ -26,10 +26,23 @@ const LOOKBACK: u32 = 20;
 #[derive(Clone, Debug)]
 pub struct Anthropic {
     minimum: u64,
-    /// Last use and life of each entry, by the hash of its prefix.
-    entries: FxHashMap<u64, (Timestamp, Life)>,
+    /// The entries by the hash of their prefix.
+    entries: FxHashMap<u64, Entry>,
     /// The last breakpoint of the last request that had one.
     newest: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    first: Timestamp,
+    used: Timestamp,
+    life: Life,
+}
+
+impl Entry {
+    fn lives(&self, at: Timestamp) -> bool {
+        at.duration_since(self.used) <= self.life.duration()
+    }
 }
 
 impl Anthropic {
@@ -44,16 +57,15 @@ impl Anthropic {
         let reach = blocks[breakpoint].parts.saturating_sub(LOOKBACK);
         let mut seen = (0..=breakpoint).rev().take_while(|&block| blocks[block].parts > reach);
         seen.find_map(|block| {
-            let (used, life) = self.entries.get(&blocks[block].prefix)?;
-            (at.duration_since(*used) <= life.duration()).then_some(block + 1)
+            self.entries.get(&blocks[block].prefix)?.lives(at).then_some(block + 1)
         })
     }
 
     fn keep(&mut self, prompt: &Prompt, block: usize, at: Timestamp, life: Life) {
         let prefix = prompt.blocks()[block].prefix;
-        let entry = self.entries.entry(prefix).or_insert((at, life));
+        let entry = self.entries.entry(prefix).or_insert(Entry { first: at, used: at, life });
         // A read renews an entry; it never shortens its life.
-        *entry = (at, entry.1.max(life));
+        (entry.used, entry.life) = (at, entry.life.max(life));
     }
 }
 
@@ -67,7 +79,7 @@ impl PromptCache for Anthropic {
         let found: Vec<usize> =
             marks.iter().filter_map(|(block, _)| self.found(prompt, *block, at)).collect();
         for block in &found {
-            let life = self.entries[&blocks[block - 1].prefix].1;
+            let life = self.entries[&blocks[block - 1].prefix].life;
             self.keep(prompt, block - 1, at, life);
         }
         let read = prompt.end(found.iter().copied().max().unwrap_or(0));
@@ -88,7 +100,7 @@ impl PromptCache for Anthropic {
 
     fn is_warm(&self, at: Timestamp) -> bool {
         let newest = self.newest.and_then(|prefix| self.entries.get(&prefix));
-        newest.is_some_and(|(used, life)| at.duration_since(*used) <= life.duration())
+        newest.is_some_and(|entry| entry.lives(at))
     }
 
     fn reset(&mut self, prompt: &Prompt, kept: usize, at: Timestamp) {
@@ -99,9 +111,13 @@ impl PromptCache for Anthropic {
         }
     }
 
+    fn forget_after(&mut self, at: Timestamp) {
+        self.entries.retain(|_, entry| entry.first <= at);
+    }
+
     fn renew(&mut self, at: Timestamp) {
         if let Some(entry) = self.newest.and_then(|prefix| self.entries.get_mut(&prefix)) {
-            entry.0 = at;
+            entry.used = at;
         }
     }
 }

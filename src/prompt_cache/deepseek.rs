@@ -34,8 +34,12 @@ impl PromptCache for DeepSeek {
         self.0.is_warm(at, Some(LIFE))
     }
 
-    fn reset(&mut self, prompt: &Prompt, kept: usize, at: Timestamp) {
-        self.0.reset(prompt, kept, at);
+    fn reset(&mut self, _prompt: &Prompt, kept: usize, _at: Timestamp) {
+        self.0.reset(kept);
+    }
+
+    fn forget_after(&mut self, at: Timestamp) {
+        self.0.forget_after(at);
     }
 
     fn renew(&mut self, at: Timestamp) {

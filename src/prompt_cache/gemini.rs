@@ -42,8 +42,12 @@ impl PromptCache for GeminiImplicit {
         self.sent.is_warm(at, Some(LIFE))
     }
 
-    fn reset(&mut self, prompt: &Prompt, kept: usize, at: Timestamp) {
-        self.sent.reset(prompt, kept, at);
+    fn reset(&mut self, _prompt: &Prompt, kept: usize, _at: Timestamp) {
+        self.sent.reset(kept);
+    }
+
+    fn forget_after(&mut self, at: Timestamp) {
+        self.sent.forget_after(at);
     }
 
     fn renew(&mut self, at: Timestamp) {
@@ -111,6 +115,8 @@ impl PromptCache for GeminiExplicit {
     /// Explicit content is guaranteed until it expires: no restart of the
     /// agent and no pressure on the cache takes it away.
     fn reset(&mut self, _prompt: &Prompt, _kept: usize, _at: Timestamp) {}
+
+    fn forget_after(&mut self, _at: Timestamp) {}
 
     /// Use does not lengthen its life.
     fn renew(&mut self, _at: Timestamp) {}

@@ -40,9 +40,13 @@ pub trait PromptCache: Send {
     /// Whether what the last request left there can still be read.
     fn is_warm(&self, at: Timestamp) -> bool;
 
-    /// Forgets everything but the first blocks of a prompt, which somebody
-    /// else's requests keep alive: a restart, or an eviction.
+    /// The next request finds nothing but the first blocks of its prompt, which
+    /// somebody else's requests keep alive: a restart, or an eviction.
     fn reset(&mut self, prompt: &Prompt, kept: usize, at: Timestamp);
+
+    /// The next request finds nothing that was first sent after an instant: it
+    /// was answered where only the ones up to then had been.
+    fn forget_after(&mut self, at: Timestamp);
 
     /// What the last request left was used just now by a request that is not seen.
     fn renew(&mut self, at: Timestamp);

@@ -21,9 +21,17 @@ const MINIMUM: u64 = 1_024;
 ///
 /// The documents give 5 to 10 minutes without use, an hour at most; ten
 /// minutes are assumed, counted from the last use.
+///
+/// What the model wrote in answer to the last prompt is stored with it: of 395
+/// recorded requests of Codex and OpenCode that read the whole prompt before,
+/// 258 read on into the answer, up to its end and never beyond.
 #[derive(Clone, Debug, Default)]
 pub struct OpenAiSteps(Prefixes);
 
+/// Tokens at the end of an answer that are not read with it. The figure that
+/// meets most of 395 recorded requests to the token (250; 154 with none, 137
+/// without the answer).
+const ANSWERS_END: u64 = 64;
 /// What a cached prefix grows by.
 const STEP: u64 = 128;
 /// Assumed life without use.
@@ -31,7 +39,12 @@ const IDLE: SignedDuration = SignedDuration::from_mins(10);
 
 impl PromptCache for OpenAiSteps {
     fn request(&mut self, prompt: &Prompt, at: Timestamp) -> Buckets {
-        let known = prompt.end(self.0.known(prompt, at, Some(IDLE)));
+        let blocks = self.0.known(prompt, at, Some(IDLE));
+        let mut known = prompt.end(blocks);
+        let answer = prompt.blocks().get(blocks).filter(|block| block.unit == Unit::Output);
+        if let Some(answer) = answer.filter(|_| self.0.ends_newest(blocks)) {
+            known = answer.end.saturating_sub(ANSWERS_END).max(known);
+        }
         self.0.send(prompt, at);
         let read = if known < MINIMUM { 0 } else { MINIMUM + (known - MINIMUM) / STEP * STEP };
         Buckets::up_to(prompt.tokens(), read, read, read)
@@ -41,8 +54,12 @@ impl PromptCache for OpenAiSteps {
         self.0.is_warm(at, Some(IDLE))
     }
 
-    fn reset(&mut self, prompt: &Prompt, kept: usize, at: Timestamp) {
-        self.0.reset(prompt, kept, at);
+    fn reset(&mut self, _prompt: &Prompt, kept: usize, _at: Timestamp) {
+        self.0.reset(kept);
+    }
+
+    fn forget_after(&mut self, at: Timestamp) {
+        self.0.forget_after(at);
     }
 
     fn renew(&mut self, at: Timestamp) {
@@ -65,6 +82,7 @@ struct Entry {
     prefix: u64,
     /// Position of its last block.
     block: usize,
+    first: Timestamp,
     used: Timestamp,
 }
 
@@ -91,8 +109,10 @@ impl OpenAiMarked {
 
     fn keep(&mut self, prompt: &Prompt, block: usize, at: Timestamp) {
         let prefix = prompt.blocks()[block].prefix;
-        self.entries.retain(|entry| entry.prefix != prefix);
-        self.entries.push_back(Entry { prefix, block, used: at });
+        let known = self.entries.iter().position(|entry| entry.prefix == prefix);
+        let known = known.and_then(|place| self.entries.remove(place));
+        let first = known.map_or(at, |entry| entry.first);
+        self.entries.push_back(Entry { prefix, block, first, used: at });
         if self.entries.len() > REMEMBERED {
             self.entries.pop_front();
         }
@@ -127,6 +147,10 @@ impl PromptCache for OpenAiMarked {
         }
     }
 
+    fn forget_after(&mut self, at: Timestamp) {
+        self.entries.retain(|entry| entry.first <= at);
+    }
+
     fn renew(&mut self, at: Timestamp) {
         self.entries.iter_mut().for_each(|entry| entry.used = at);
     }
@@ -157,6 +181,27 @@ mod tests {
         assert_eq!(read("abcde", seconds(25 * 60 + 1)), 0, "ten minutes and a second are");
         assert_eq!(read("xabcde", minutes(26)), 0, "a changed start changes everything");
         assert_eq!(read("xabcdef", minutes(27)), 5_888);
+    }
+
+    #[test]
+    fn the_older_cache_reads_on_into_what_the_model_answered() {
+        let mut cache = OpenAiSteps::default();
+        let question = (1, 2_000, Unit::Input);
+        cache.request(&prompt_of(&[question]), minutes(0));
+        let answered = prompt_of(&[question, (2, 1_000, Unit::Output), (3, 500, Unit::Input)]);
+        // 2,000 and 1,000 less 64 are 2,936: 1,024 and 14 steps of 128.
+        assert_eq!(cache.clone().request(&answered, minutes(1)).read, 2_816);
+        // Another machine, which had the question at 0, never wrote an answer.
+        cache.request(&answered, minutes(1));
+        let longer = [question, (2, 1_000, Unit::Output), (3, 500, Unit::Input)];
+        let longer = prompt_of(&[&longer[..], &[(4, 700, Unit::Input)]].concat());
+        cache.forget_after(minutes(0));
+        assert_eq!(cache.request(&longer, minutes(2)).read, 1_920);
+        // The one after it finds everything again.
+        assert_eq!(cache.request(&longer, minutes(3)).read, 4_096);
+        cache.reset(&longer, 0, minutes(4));
+        assert_eq!(cache.request(&longer, minutes(4)).read, 0);
+        assert_eq!(cache.request(&longer, minutes(5)).read, 4_096);
     }
 
     #[test]

@@ -12,26 +12,61 @@ use super::prompt::{Block, Prompt};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Prefixes {
     newest: Vec<Block>,
+    /// When each of its prefixes was first sent.
+    first: Vec<Timestamp>,
     newest_at: Option<Timestamp>,
-    /// Last use of the prefixes that are not part of the newest prompt.
-    left: FxHashMap<u64, Timestamp>,
+    /// First and last use of the prefixes that are not part of the newest prompt.
+    left: FxHashMap<u64, (Timestamp, Timestamp)>,
+    /// What the next request finds of all this.
+    found: Found,
+}
+
+/// What a request finds. Another machine may answer the one after it, so that
+/// nothing is lost for good.
+#[derive(Clone, Copy, Debug, Default)]
+enum Found {
+    /// Whatever lives.
+    #[default]
+    All,
+    /// The first blocks of its prompt, which others keep alive.
+    Blocks(usize),
+    /// What had first been sent by then.
+    SentBy(Timestamp),
 }
 
 impl Prefixes {
     /// How many leading blocks of the prompt were sent before and used within
     /// `life`; `None` lives for ever.
     pub fn known(&self, prompt: &Prompt, at: Timestamp, life: Option<SignedDuration>) -> usize {
+        if let Found::Blocks(blocks) = self.found {
+            return blocks;
+        }
         let lives = |used: Timestamp| life.is_none_or(|life| at.duration_since(used) <= life);
+        let there = |first: Timestamp| match self.found {
+            Found::SentBy(at) => first <= at,
+            _ => true,
+        };
         let blocks = prompt.blocks();
         let shared = self.shared(blocks);
         if shared > 0 && !self.newest_at.is_some_and(lives) {
             // Older prefixes were used earlier still.
             return 0;
         }
-        let older = blocks[shared..].iter();
-        let older =
-            older.take_while(|block| self.left.get(&block.prefix).is_some_and(|used| lives(*used)));
-        shared + older.count()
+        let newest = self.first[..shared].iter().take_while(|first| there(**first)).count();
+        if newest < shared {
+            return newest;
+        }
+        let known = |block: &Block| {
+            let left = self.left.get(&block.prefix);
+            left.is_some_and(|(first, used)| lives(*used) && there(*first))
+        };
+        shared + blocks[shared..].iter().take_while(|block| known(block)).count()
+    }
+
+    /// Whether a request reads all of the newest prompt, and so may read on
+    /// into what the model answered.
+    pub fn ends_newest(&self, known: usize) -> bool {
+        known > 0 && known == self.newest.len() && matches!(self.found, Found::All)
     }
 
     /// Takes note of a prompt that is sent now.
@@ -39,26 +74,33 @@ impl Prefixes {
         let blocks = prompt.blocks();
         let shared = self.shared(blocks);
         if let Some(used) = self.newest_at {
-            self.left.extend(self.newest.drain(shared..).map(|block| (block.prefix, used)));
+            let gone = self.newest.drain(shared..).zip(self.first.drain(shared..));
+            self.left.extend(gone.map(|(block, first)| (block.prefix, (first, used))));
         }
         for block in &blocks[shared..] {
-            self.left.remove(&block.prefix);
+            let known = self.left.remove(&block.prefix);
             self.newest.push(*block);
+            self.first.push(known.map_or(at, |(first, _)| first));
         }
         self.newest_at = Some(at);
+        self.found = Found::All;
     }
 
     /// Whether the newest prompt was used within `life`.
     pub fn is_warm(&self, at: Timestamp, life: Option<SignedDuration>) -> bool {
         let lives = |used: Timestamp| life.is_none_or(|life| at.duration_since(used) <= life);
-        !self.newest.is_empty() && self.newest_at.is_some_and(lives)
+        let found = !matches!(self.found, Found::Blocks(0));
+        found && !self.newest.is_empty() && self.newest_at.is_some_and(lives)
     }
 
-    /// Forgets everything but the first blocks of a prompt, used now.
-    pub fn reset(&mut self, prompt: &Prompt, kept: usize, at: Timestamp) {
-        self.left.clear();
-        self.newest = prompt.blocks()[..kept].to_vec();
-        self.newest_at = Some(at);
+    /// The next request finds nothing but the first blocks of its prompt.
+    pub fn reset(&mut self, kept: usize) {
+        self.found = Found::Blocks(kept);
+    }
+
+    /// The next request finds what had been sent by then.
+    pub fn forget_after(&mut self, at: Timestamp) {
+        self.found = Found::SentBy(at);
     }
 
     /// The newest prompt was used now.

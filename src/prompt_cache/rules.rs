@@ -124,6 +124,8 @@ impl PromptCache for NoCache {
 
     fn reset(&mut self, _prompt: &Prompt, _kept: usize, _at: Timestamp) {}
 
+    fn forget_after(&mut self, _at: Timestamp) {}
+
     fn renew(&mut self, _at: Timestamp) {}
 }
 

@@ -38,12 +38,18 @@ struct Payer {
     calls: Option<Arc<ModelPrices>>,
     /// Only the preamble is marked, for content that is cached explicitly.
     explicit: bool,
-    billed: Box<dyn PromptCache>,
-    /// Where the recording's cache fared otherwise than by the rules.
-    rules_only: Option<Box<dyn PromptCache>>,
+    /// One for each of its models: none reads what another one's cache holds.
+    caches: Vec<Caches>,
     bill: Bill,
     /// How each request found the cache.
     weather: Vec<Weather>,
+}
+
+/// A model's cache.
+struct Caches {
+    billed: Box<dyn PromptCache>,
+    /// Where the recording's cache fared otherwise than by the rules.
+    rules_only: Option<Box<dyn PromptCache>>,
 }
 
 impl Biller {
@@ -53,18 +59,26 @@ impl Biller {
         let (preset, compactor) = (&plan.preset, plan.compactor.as_deref());
         let eventful = facts.requests.iter().any(|r| r.exogenous.is_some());
         let payer = |agent: &Agent| {
-            let prices = agent.prices.as_deref();
-            let rules = prices.map_or(Rules::None, |m| Rules::of(m, preset.explicit_cache));
+            let rules = |agent: &Agent| {
+                let prices = agent.prices.as_deref();
+                prices.map_or(Rules::None, |m| Rules::of(m, preset.explicit_cache))
+            };
+            let caches = std::iter::once(agent).chain(&agent.others).map(|agent| Caches {
+                billed: rules(agent).cache(),
+                rules_only: eventful.then(|| rules(agent).cache()),
+            });
+            let caches = caches.collect();
+            let rules = rules(agent);
             Payer {
                 agent: agent.clone(),
                 calls: compactor.unwrap_or(agent).prices.clone(),
                 explicit: matches!(rules, Rules::GeminiExplicit(_)),
-                billed: rules.cache(),
-                rules_only: eventful.then(|| rules.cache()),
+                caches,
                 bill: Bill {
                     billed_as: agent.billed_as.clone(),
                     model: agent.model.clone(),
                     rules: rules.as_str().to_owned(),
+                    other_models: agent.others.iter().map(|o| o.model.clone()).collect(),
                     compactor: compactor.map(|c| c.model.clone()).filter(|m| *m != agent.model),
                     requests: Vec::with_capacity(facts.requests.len()),
                     calls: Vec::new(),
@@ -88,7 +102,8 @@ impl Biller {
     /// the rules alone, and one that forgets nothing.
     pub fn only_as_billed(&mut self) {
         self.ideal = None;
-        self.payers.iter_mut().for_each(|payer| payer.rules_only = None);
+        let caches = self.payers.iter_mut().flat_map(|payer| &mut payer.caches);
+        caches.for_each(|caches| caches.rules_only = None);
     }
 
     /// Bills the next request of the session.
@@ -208,23 +223,24 @@ impl Payer {
     /// Sends the prompt, after what befell the recording's cache.
     fn send(&mut self, sent: &Sent, facts: &RequestFacts, ideal_read: u64) -> RequestBill {
         let (prompt, at) = (sent.prompt(), facts.at);
+        let model = if self.caches.len() > 1 { facts.model } else { 0 };
+        let Caches { billed: cache, rules_only } = &mut self.caches[usize::from(model)];
         match facts.exogenous {
-            Some(Exogenous::Cold) => self.billed.reset(prompt, 0, at),
-            Some(Exogenous::Restart) => self.billed.reset(prompt, sent.base(), at),
-            Some(Exogenous::Primed) => self.billed.reset(prompt, sent.head(), at),
-            Some(Exogenous::Renewed) => self.billed.renew(at),
+            Some(Exogenous::Former { at }) => cache.forget_after(at),
+            Some(Exogenous::Cold) => cache.reset(prompt, 0, at),
+            Some(Exogenous::Restart) => cache.reset(prompt, sent.base(), at),
+            Some(Exogenous::Primed) => cache.reset(prompt, sent.head(), at),
+            Some(Exogenous::Renewed) => cache.renew(at),
             None => {}
         }
         let reset = facts.exogenous.is_some_and(|e| e != Exogenous::Renewed);
-        let warm = !reset && self.billed.is_warm(at);
-        let billed = self.billed.request(prompt, at);
+        let warm = !reset && cache.is_warm(at);
+        let billed = cache.request(prompt, at);
         assert_eq!(billed.prompt(), prompt.tokens(), "buckets sum to the prompt");
-        let rules_only = self.rules_only.as_mut().map(|cache| cache.request(prompt, at));
+        let rules_only = rules_only.as_mut().map(|cache| cache.request(prompt, at));
         self.weather.push(if warm { Weather::Warm } else { Weather::Cold { read: billed.read } });
-        RequestBill {
-            prompt: PromptBill { billed, rules_only, ideal_read }.settled(),
-            rewritten: 0,
-        }
+        let prompt = PromptBill { billed, rules_only, ideal_read }.settled();
+        RequestBill { prompt, rewritten: 0, model }
     }
 
     /// Sends the prompt of a compaction.
@@ -233,9 +249,10 @@ impl Payer {
             let billed = Buckets { uncached: prompt.tokens(), ..Buckets::default() };
             return PromptBill { billed, ..PromptBill::default() };
         }
+        let Caches { billed, rules_only } = &mut self.caches[0];
         PromptBill {
-            billed: self.billed.request(prompt, at),
-            rules_only: self.rules_only.as_mut().map(|cache| cache.request(prompt, at)),
+            billed: billed.request(prompt, at),
+            rules_only: rules_only.as_mut().map(|cache| cache.request(prompt, at)),
             ideal_read,
         }
     }

@@ -3,21 +3,49 @@
 //!
 //! Found in recorded usage alone, so that it is replayed for every preset.
 //!
-//! A cache that keeps prompts unasked (OpenAI's) reports no writes. It may lose
-//! a part only: Codex rollouts read 70–90 % of what they had sent, where all or
-//! the tools alone would be the rule. The simulators know both of those and
-//! nothing between, so the nearer one is replayed.
+//! A cache that keeps prompts unasked (OpenAI's) reports no writes, and a
+//! request may be answered where only some of the earlier ones had been: what
+//! Codex and OpenCode sessions read is then, to the step of 128 tokens, the
+//! prompt of an earlier request. Of nothing, the tools alone, an earlier
+//! request's prompt and all of the last one, the nearest is replayed.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
 
 use super::bill::life;
 use crate::model::{Exogenous, RecordedCompaction, RequestFacts, Usage};
 
 /// Share of the predicted prefix below which a request started cold.
 const COLD: f64 = 0.9;
+/// Tokens by which what is read of a prompt may fall short of it: caches grow
+/// by steps of 128, and the last whole one is not always there.
+const SLACK: u64 = 256;
 
 /// Marks the requests that found the cache otherwise than the requests before
 /// let expect. `hidden`: tokens of the hidden preamble; `global`: those of them
 /// that outlive a restart.
+///
+/// Each model has a cache of its own.
 pub(super) fn mark(
+    requests: &mut [RequestFacts],
+    compactions: &[RecordedCompaction],
+    hidden: u64,
+    global: Option<u64>,
+) {
+    let models: BTreeSet<u16> = requests.iter().map(|request| request.model).collect();
+    for model in models {
+        let own = |request: &RequestFacts| request.model == model;
+        let mut of_model: Vec<RequestFacts> = requests.iter().filter(|r| own(r)).copied().collect();
+        mark_one(&mut of_model, compactions, hidden, global);
+        for (request, marked) in requests.iter_mut().filter(|r| own(r)).zip(of_model) {
+            request.exogenous = marked.exogenous;
+        }
+    }
+}
+
+/// The same for the requests to one model.
+fn mark_one(
     requests: &mut [RequestFacts],
     compactions: &[RecordedCompaction],
     hidden: u64,
@@ -26,6 +54,20 @@ pub(super) fn mark(
     let life = life(requests);
     // What was cached after the last request with usage, and when.
     let mut last: Option<(u64, &RequestFacts)> = None;
+    // Prompts since the last recorded compaction, and when they were sent.
+    let mut sent: Vec<(u64, Timestamp)> = Vec::new();
+    // What a cache that is not written at marks had: the nearest state that it
+    // was ever in.
+    let nearest = |read: u64, all: u64, sent: &[(u64, Timestamp)]| {
+        let former = sent.iter().rev().find(|(prompt, _)| *prompt <= read + SLACK);
+        let former = former.map(|&(prompt, at)| (prompt, Some(Exogenous::Former { at })));
+        let shared = global.filter(|global| *global > 0);
+        let states = [(all, None), (0, Some(Exogenous::Cold))].into_iter();
+        let states = states.chain(shared.map(|tokens| (tokens, Some(Exogenous::Restart))));
+        let states = states.chain(former);
+        // Of equals the smallest: it takes less for granted.
+        states.min_by_key(|(tokens, _)| (tokens.abs_diff(read), *tokens)).and_then(|(_, e)| e)
+    };
     let restarted = |read: u64| match global {
         Some(global) if read as f64 >= COLD * global as f64 && read > 0 => Exogenous::Restart,
         _ => Exogenous::Cold,
@@ -57,18 +99,26 @@ pub(super) fn mark(
             // be read; that even this was not is no doing of the compaction.
             Some((_, before)) if edited(before) => {
                 let shared = global.is_some_and(|global| global > 0);
-                Some(restarted(read)).filter(|e| shared && *e == Exogenous::Cold)
+                let cold = (shared || !marked && read == 0) && restarted(read) == Exogenous::Cold;
+                cold.then_some(Exogenous::Cold)
             }
             Some((0, _)) => None,
             Some((cached, _)) if (read as f64) < COLD * known(cached, &usage) as f64 => {
-                let nearer = global.unwrap_or(0).midpoint(known(cached, &usage));
-                Some(restarted(read)).filter(|_| marked || read <= nearer)
+                if marked {
+                    Some(restarted(read))
+                } else {
+                    nearest(read, known(cached, &usage), &sent)
+                }
             }
             Some((_, before)) => {
                 let idle = request.at.duration_since(before.at);
                 (idle > life.duration()).then_some(Exogenous::Renewed)
             }
         });
+        if last.is_some_and(|(_, before)| edited(before)) {
+            sent.clear();
+        }
+        sent.push((usage.prompt(), request.at));
         // A cache that is written without being asked keeps the whole prompt.
         let cached = if marked { read + usage.written() } else { usage.prompt() };
         last = Some((cached, request));
@@ -99,6 +149,7 @@ mod tests {
             }),
             billed: true,
             exogenous: None,
+            model: 0,
         };
         usage.iter().enumerate().map(request).collect()
     }
@@ -118,6 +169,32 @@ mod tests {
         // Half-way between the global part and all of it: 2,000 and 20,000.
         let half = |read| found(&[(0, 0, 20_000), (read, 0, 20_000)], Some(2_000))[1];
         assert_eq!((half(11_000), half(11_001)), (restart, None));
+    }
+
+    #[test]
+    fn an_automatic_cache_may_be_as_an_earlier_request_left_it() {
+        // The third reads what the first had sent, to the step of 128.
+        let usage = [(0, 0, 10_000), (9_984, 0, 5_000), (9_984, 0, 8_000), (17_920, 0, 100)];
+        let at = Timestamp::from_second(0).unwrap();
+        let former = Some(Exogenous::Former { at });
+        assert_eq!(found(&usage, None), [None, None, former, None]);
+        // Behind the vendor's compaction no earlier prompt is read.
+        let mut behind = requests(&usage[..3]);
+        let compaction = RecordedCompaction { after: 2, ..RecordedCompaction::default() };
+        mark(&mut behind, &[compaction], 3_000, None);
+        assert_eq!(behind[2].exogenous, None);
+    }
+
+    #[test]
+    fn each_model_has_a_cache_of_its_own() {
+        let usage = [(0, 1_000, 0), (0, 1_200, 0), (1_000, 400, 0), (0, 1_500, 0)];
+        let mut requests = requests(&usage);
+        (requests[1].model, requests[3].model) = (1, 1);
+        mark(&mut requests, &[], 100, None);
+        let events: Vec<_> = requests.iter().map(|request| request.exogenous).collect();
+        // The first of another model reads nothing: no event. Its second one
+        // could have read what its own first one wrote.
+        assert_eq!(events, [None, None, None, Some(Exogenous::Cold)]);
     }
 
     #[test]

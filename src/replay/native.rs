@@ -1,6 +1,6 @@
 //! The context limit that a recorded agent worked under.
 
-use crate::model::{RecordedTrigger, Transcript};
+use crate::model::{MOST_TOKENS, RecordedTrigger, Transcript};
 use crate::pricing::Agents;
 
 /// Limit where the recorded model or its limit is not known, in tokens: that of
@@ -14,10 +14,6 @@ const LARGER: [u64; 2] = [UNKNOWN_LIMIT, 1_000_000];
 /// Limits that agents compact under, in tokens: those of Claude (200k, 1m) and of
 /// GPT-5 (272k of input, 400k with the output; OpenAI, "Models").
 const COMMON: [u64; 4] = [UNKNOWN_LIMIT, 272_000, 400_000, 1_000_000];
-
-/// Largest figure that is taken for the size of a prompt, in tokens: the longest
-/// context window sold (Llama 4 Scout, 2025-04-05).
-const MOST_TOKENS: u64 = 10_000_000;
 
 /// The native window of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -20,7 +20,8 @@ use crate::model::{
 use crate::probes::Survival;
 use crate::prompt_cache::Prompt;
 use crate::strategy::{
-    AskedFrom, At, Compactor, Context, Host, Metered, Pairs, PresetState, Record, StoredFile, When,
+    AskedFrom, At, Compactor, Context, EntryId, Host, Metered, Pairs, PresetState, Record,
+    StoredFile, When,
 };
 use crate::tokens::Reported;
 
@@ -316,6 +317,12 @@ impl<'a> Session<'a> {
     /// The context as it is now.
     pub fn context(&self) -> &Context {
         &self.context
+    }
+
+    /// The last entry whose tool output was considered for pruning: where the
+    /// cache breakpoint `prune-boundary` stands.
+    pub fn prune_boundary(&self) -> Option<EntryId> {
+        self.shared.pruned_through
     }
 
     /// The prompt of the last request.

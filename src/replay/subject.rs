@@ -81,7 +81,7 @@ impl Subject {
         });
         let mut messages: Vec<MessageFacts> = messages.collect();
         name_tools(&recording, &mut messages);
-        let mut requests = requests(&recording, &timeline);
+        let (mut requests, other_models) = requests(&recording, &timeline);
         let global = recording.calibration.as_ref().and_then(|c| c.global);
         let hidden = recording.sizes.hidden_tokens;
         exogenous::mark(&mut requests, &transcript.compactions, hidden, global);
@@ -97,6 +97,7 @@ impl Subject {
             probes: Vec::new(),
             recorded_compactions: transcript.compactions.len() as u32,
             model: transcript.model.clone(),
+            other_models,
             tokens_source: recording.tokens_source,
             calibration: recording.calibration.as_deref().cloned(),
             validation: None,
@@ -183,10 +184,21 @@ fn sidechains(
     requests.map(|r| (r.at.unwrap_or(timeline.at(0)), r.model.clone(), r.usage)).collect()
 }
 
-fn requests(recording: &Recording, timeline: &Timeline) -> Vec<RequestFacts> {
+/// The requests, and the models that answered some of them beside the session's.
+fn requests(recording: &Recording, timeline: &Timeline) -> (Vec<RequestFacts>, Vec<String>) {
+    let mut models: Vec<String> = Vec::new();
+    let place = |models: &mut Vec<String>, name: &String| {
+        let known = models.iter().position(|model| model == name);
+        let at = known.unwrap_or_else(|| {
+            models.push(name.clone());
+            models.len() - 1
+        });
+        u16::try_from(at + 1).unwrap_or(0)
+    };
     let sizes = &recording.sizes;
     let changes = &recording.transcript.preamble_changes;
     let mut preamble = sizes.preamble.tokens;
+    let mut shrinks = sizes.shrinks.iter().peekable();
     let mut change = 0;
     let mut history = 0;
     let mut rows = Vec::new();
@@ -195,8 +207,12 @@ fn requests(recording: &Recording, timeline: &Timeline) -> Vec<RequestFacts> {
             preamble = sizes.preamble_changes[change].tokens;
             change += 1;
         }
+        while let Some(shrink) = shrinks.next_if(|shrink| shrink.before <= index) {
+            history -= shrink.tokens;
+        }
         if message.is_request() {
             let usage = message.usage;
+            let other = recording.transcript.other_models.get(&index);
             rows.push(RequestFacts {
                 message: index,
                 tokens_full: preamble + sizes.hidden_tokens + history,
@@ -206,11 +222,12 @@ fn requests(recording: &Recording, timeline: &Timeline) -> Vec<RequestFacts> {
                 recorded: usage,
                 billed: usage.is_none_or(|u| u.prompt() > 0),
                 exogenous: None,
+                model: other.map_or(0, |name| place(&mut models, name)),
             });
         }
         history += sizes.messages[index as usize].tokens;
     }
-    rows
+    (rows, models)
 }
 
 #[cfg(test)]

@@ -137,6 +137,8 @@ mod tests {
             preamble_changes: Vec::new(),
             hidden_tokens: 100,
             output: vec![0, output],
+            shrinks: Vec::new(),
+            put_back: Vec::new(),
         }
     }
 

@@ -88,7 +88,7 @@ fn billed(
     let found = bill.and_then(|bill| Some((bill, bill.requests.get(at)?.as_ref()?)));
     let Some((bill, billed)) = found else { return [const { Field::Empty }; 4] };
     let prompt = &billed.prompt.billed;
-    let usd = prices.find(&bill.model).ok();
+    let usd = prices.find(bill.model_of(billed)).ok();
     let usd =
         usd.and_then(|model| model.standard().request_usd(prompt, request.output, request.at));
     [

@@ -220,6 +220,7 @@ impl Kit {
                     recorded: None,
                     billed: true,
                     exogenous: None,
+                    model: 0,
                 })
                 .collect(),
             messages,
@@ -227,6 +228,7 @@ impl Kit {
             probes: vec![probe(n, requests as u32 - 1)],
             recorded_compactions: 0,
             model: None,
+            other_models: Vec::new(),
             tokens_source: TokensSource::Exact,
             calibration: None,
             validation: None,
@@ -485,7 +487,7 @@ fn bill(requests: &[RequestRow], compactions: &[CompactionRow]) -> Bill {
         before = row.tokens_sent;
         let billed = Buckets { read, write: before - read, ..Buckets::default() };
         let prompt = PromptBill { billed, rules_only: None, ideal_read: read };
-        Some(RequestBill { prompt, rewritten: 0 })
+        Some(RequestBill { prompt, rewritten: 0, model: 0 })
     });
     let billed = billed.collect();
     let call = |(compaction, _)| CallBill {
@@ -506,6 +508,7 @@ fn bill(requests: &[RequestRow], compactions: &[CompactionRow]) -> Bill {
         billed_as: RECORDED.to_owned(),
         model: AGENT_MODEL.to_owned(),
         rules: "test".to_owned(),
+        other_models: Vec::new(),
         compactor: None,
         requests: billed,
         calls: (0u32..).zip(compactions).map(call).collect(),
@@ -527,14 +530,11 @@ pub(super) fn validation(off: f64) -> Validation {
         requests: 100,
         recorded: buckets(1.0),
         simulated: buckets(1.0 + off),
-        rules: buckets(1.0),
         recorded_usd: Some(2.0),
         simulated_usd: Some(2.0 * (1.0 + off)),
-        rules_usd: Some(2.0),
         cold_starts: 2,
         expired: 1,
         renewed: 0,
-        unexplained: vec![(7, 1_200), (9, -200)],
     }
 }
 

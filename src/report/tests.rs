@@ -417,16 +417,16 @@ fn the_simulated_bill_stands_against_the_recorded_one_worst_first() {
     let mut report = validated(&[0.01, -0.124]);
     report.warnings.clear();
     let shown = table(&report, 80, false);
-    let section = &shown[shown.find(" simulated against").unwrap()..];
+    let section = &shown[shown.find(" bill of the row").unwrap()..];
     insta::assert_snapshot!(section, @r"
-    simulated against recorded bill of what was really sent, 2 sessions with
-    reported usage:
-    session      reads   writes  dollars   count  count   count    cold
-                                          fitted  ahead  behind  starts
-    session-1  −12.4 %  −12.4 %  −12.4 %   0.4 %  2.1 %       –       2
-    session-0   +1.0 %   +1.0 %   +1.0 %   0.4 %  2.1 %       –       2
-    count: median error of our token count on the requests it was fitted to, on
-    those ahead of a fit to their first half, and behind a recorded compaction.
+    bill of the row `recorded` against what the provider reported, 2 sessions:
+    session     tokens    reads   writes  dollars   count  count   count    cold
+                                                   fitted  ahead  behind  starts
+    session-1  −12.4 %  −12.4 %  −12.4 %  −12.4 %   0.4 %  2.1 %       –       2
+    session-0   +1.0 %   +1.0 %   +1.0 %   +1.0 %   0.4 %  2.1 %       –       2
+    count: median error of a token count by one factor for the session, which
+    sizes what strategies write: on the requests it was fitted to, on those
+    ahead of a fit to their first half, and behind a recorded compaction.
     ");
 }
 
@@ -446,15 +446,14 @@ fn validation_csv_has_sums_errors_and_counts() {
         lines.next().unwrap(),
         "dataset,transcript,model,requests,recorded_uncached,recorded_read,recorded_write,\
          recorded_write_1h,simulated_uncached,simulated_read,simulated_write,simulated_write_1h,\
-         rules_uncached,rules_read,rules_write,rules_write_1h,recorded_usd,simulated_usd,\
-         rules_usd,reads_error,writes_error,usd_error,rules_reads_error,rules_writes_error,\
-         rules_usd_error,count_error_in_sample,count_error_forward,count_error_after_boundary,\
-         tokens_source,cold_starts,expired,renewed,unexplained,unexplained_tokens"
+         recorded_usd,simulated_usd,tokens_error,reads_error,writes_error,usd_error,\
+         count_error_in_sample,count_error_forward,count_error_after_boundary,tokens_source,\
+         cold_starts,expired,renewed"
     );
     assert_eq!(
         lines.next().unwrap(),
         "my-sessions,session-0,claude-sonnet-5-5,100,100,1000000,100000,0,100,1100000,110000,0,\
-         100,1000000,100000,0,2,2.2,2,0.1,0.1,0.1,0,0,0,0.004,0.021,,exact,2,1,0,2,1000"
+         2,2.2,0.099991,0.1,0.1,0.1,0.004,0.021,,exact,2,1,0"
     );
     assert_eq!(file(&small().report(), "validation.csv").lines().count(), 1, "no usage, no row");
 }

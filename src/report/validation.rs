@@ -11,8 +11,9 @@ use crate::model::{BillErrors, Report, TranscriptFacts, Validation};
 const MOST: usize = 12;
 
 /// Headings; the first column takes what the others leave.
-const HEADS: [[&str; 2]; 8] = [
+const HEADS: [[&str; 2]; 9] = [
     ["session", ""],
+    ["tokens", ""],
     ["reads", ""],
     ["writes", ""],
     ["dollars", ""],
@@ -43,6 +44,7 @@ impl Checked<'_> {
         };
         vec![
             plain::line(&self.facts.transcript),
+            signed(self.errors.tokens),
             signed(self.errors.reads),
             signed(self.errors.writes),
             signed(self.errors.usd),
@@ -73,7 +75,7 @@ pub(super) fn section(out: &mut String, report: &Report, width: usize, color: bo
     // Stable: sessions with equal errors stay in the order of their names.
     checked.sort_by(|a, b| b.size().total_cmp(&a.size()));
     let head = format!(
-        "simulated against recorded bill of what was really sent, {} with reported usage:",
+        "bill of the row `recorded` against what the provider reported, {}:",
         block::counted(checked.len(), "session")
     );
     if !out.ends_with("\n\n") {
@@ -93,8 +95,9 @@ pub(super) fn section(out: &mut String, report: &Report, width: usize, color: bo
     if checked.len() > MOST {
         paragraph(out, &format!("and {} more: validation.csv.", checked.len() - MOST), width, " ");
     }
-    let note = "count: median error of our token count on the requests it was fitted to, on those \
-                ahead of a fit to their first half, and behind a recorded compaction.";
+    let note = "count: median error of a token count by one factor for the session, which sizes what \
+                strategies write: on the requests it was fitted to, on those ahead of a fit to \
+                their first half, and behind a recorded compaction.";
     paragraph(out, note, width, " ");
     out.push('\n');
 }

@@ -1,5 +1,5 @@
 //! `validation.csv`: what sessions with reported usage were billed, and what the
-//! simulation makes of the same prompts. Reads alone validate nothing: a rule
+//! row `recorded` is billed for the same requests. Reads alone validate nothing: a rule
 //! with reads within 3 % was 10–22 % off in dollars (`measures` §2).
 
 use super::sheet::{Field, Kind, Table};
@@ -13,13 +13,12 @@ pub(super) const FORMAT: Format = Format {
     render,
 };
 
-/// Three sums of buckets: as reported, as simulated with sizes of our own
-/// count, and as simulated with the reported sizes (the cache rules alone).
-const SUMS: [&str; 3] = ["recorded", "simulated", "rules"];
+/// Two sums of buckets: as reported, and as the row `recorded` has them.
+const SUMS: [&str; 2] = ["recorded", "simulated"];
 const BUCKETS: [&str; 4] = ["uncached", "read", "write", "write_1h"];
-const ERRORS: [&str; 3] = ["reads_error", "writes_error", "usd_error"];
+const ERRORS: [&str; 4] = ["tokens_error", "reads_error", "writes_error", "usd_error"];
 
-const AFTER: [(&str, Kind); 9] = [
+const AFTER: [(&str, Kind); 7] = [
     ("count_error_in_sample", Kind::Number),
     ("count_error_forward", Kind::Number),
     ("count_error_after_boundary", Kind::Number),
@@ -27,8 +26,6 @@ const AFTER: [(&str, Kind); 9] = [
     ("cold_starts", Kind::Count),
     ("expired", Kind::Count),
     ("renewed", Kind::Count),
-    ("unexplained", Kind::Count),
-    ("unexplained_tokens", Kind::Number),
 ];
 
 fn header() -> Vec<(String, Kind)> {
@@ -41,7 +38,6 @@ fn header() -> Vec<(String, Kind)> {
     }
     header.extend(SUMS.iter().map(|sum| (format!("{sum}_usd"), Kind::Dollars)));
     header.extend(ERRORS.map(|error| named((error, Kind::Number))));
-    header.extend(ERRORS.iter().map(|error| (format!("rules_{error}"), Kind::Number)));
     header.extend(AFTER.map(named));
     header
 }
@@ -61,13 +57,12 @@ fn fields(facts: &TranscriptFacts, validation: &Validation) -> Vec<Field> {
         Field::text(&validation.model),
         count(validation.requests),
     ];
-    for sum in [&validation.recorded, &validation.simulated, &validation.rules] {
+    for sum in [&validation.recorded, &validation.simulated] {
         fields.extend(buckets(sum));
     }
-    let usd = [validation.recorded_usd, validation.simulated_usd, validation.rules_usd];
+    let usd = [validation.recorded_usd, validation.simulated_usd];
     fields.extend(usd.map(Field::maybe_dollars));
     fields.extend(errors(&validation.errors()));
-    fields.extend(errors(&validation.rule_errors()));
     let calibration = facts.calibration.as_ref();
     fields.extend([
         Field::maybe(calibration.and_then(|c| c.in_sample)),
@@ -77,8 +72,6 @@ fn fields(facts: &TranscriptFacts, validation: &Validation) -> Vec<Field> {
         count(validation.cold_starts),
         count(validation.expired),
         count(validation.renewed),
-        Field::Count(validation.unexplained.len() as u64),
-        Field::Number(validation.unexplained.iter().map(|(_, tokens)| *tokens as f64).sum()),
     ]);
     fields
 }
@@ -87,6 +80,6 @@ fn buckets(sum: &Buckets) -> [Field; 4] {
     [sum.uncached, sum.read, sum.write, sum.write_1h].map(Field::Count)
 }
 
-fn errors(errors: &BillErrors) -> [Field; 3] {
-    [errors.reads, errors.writes, errors.usd].map(Field::maybe)
+fn errors(errors: &BillErrors) -> [Field; 4] {
+    [errors.tokens, errors.reads, errors.writes, errors.usd].map(Field::maybe)
 }

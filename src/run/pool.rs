@@ -115,7 +115,8 @@ pub enum RunError {
 /// The cells of a subject, in the order of their keys.
 pub fn plan(spec: &RunSpec, seats: &Seats, subject: &Subject) -> Result<Vec<Plan>, RunError> {
     let mut plans = Vec::new();
-    let agents: Arc<[Agent]> = spec.agents.of(subject.facts.model.as_deref()).into();
+    let facts = &subject.facts;
+    let agents: Arc<[Agent]> = spec.agents.of(facts.model.as_deref(), &facts.other_models).into();
     let native = NativeWindow::of(&subject.recording.transcript, &spec.agents).tokens;
     for window in spec.windows.of(&subject.facts.dataset) {
         let tokens = window.tokens(&subject.recording.sizes, native).map_err(|source| {

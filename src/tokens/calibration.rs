@@ -12,16 +12,13 @@ use std::collections::BTreeMap;
 
 use super::{Counter, Sizes, unseen};
 use crate::model::{
-    Block, Calibration, Fit, Message, MessageIndex, RecordedCompaction, Transcript, sent,
+    Block, Calibration, Fit, MOST_TOKENS, Message, MessageIndex, RecordedCompaction, Transcript,
+    sent,
 };
 
 /// What stands for a result that the recorded agent cleared: Claude Code's
 /// words, as in the preset `recorded`.
 const CLEARED: &str = "[Old tool result content cleared]";
-
-/// Largest figure that is taken for a count of tokens: a hundred times the
-/// longest context window sold (ten million, Llama 4 Scout, 2025-04-05).
-const MOST_TOKENS: u64 = 1_000_000_000;
 
 /// Factors that two vocabularies can differ by. The widest gap that OpenAI
 /// names is 4.4 (o200k against cl100k on Gujarati, "Hello GPT-4o", 2024-05-13).
@@ -35,7 +32,7 @@ const FEWEST_HALVED: usize = 4;
 
 /// A prompt that reads less than this share of what was read and written
 /// before has lost its cache (`measures` §2).
-const COLD_BELOW: f64 = 0.9;
+pub(super) const COLD_BELOW: f64 = 0.9;
 /// Reads that differ by less than this share are of one prefix.
 const SAME_READ: f64 = 0.01;
 /// How far a read may exceed the fitted hidden part, which is an estimate.
@@ -130,7 +127,8 @@ fn read(
         return (readings, unseen);
     }
     let counter = counter.scaled(1.0);
-    let mut had = Had::new(transcript, sizes, &counter);
+    let each = sizes.messages.iter().map(|weight| weight.tokens).collect();
+    let mut had = Had::new(transcript, each, &counter);
     let mut boundaries = transcript.compactions.iter().peekable();
     let mut changes = transcript.preamble_changes.iter().zip(&sizes.preamble_changes).peekable();
     let mut preamble = sizes.preamble.tokens;
@@ -170,11 +168,12 @@ fn read(
     (readings, unseen)
 }
 
-/// The messages that the recorded agent had, as the walk goes on.
-struct Had<'a> {
+/// The messages that the recorded agent had, as a walk goes on.
+pub(super) struct Had<'a> {
     transcript: &'a Transcript,
-    sizes: &'a Sizes,
     counter: &'a Counter,
+    /// Tokens of each message, as the walk knows them.
+    pub(super) each: Vec<u64>,
     /// Message of each call's result.
     results: BTreeMap<String, MessageIndex>,
     /// Recorded messages from further up that the agent kept.
@@ -183,44 +182,59 @@ struct Had<'a> {
     from: MessageIndex,
     seen: MessageIndex,
     /// Size of what the vendor put in their place.
-    summary: Option<u64>,
-    /// Sizes of messages whose result was cleared.
-    cleared: BTreeMap<MessageIndex, u64>,
+    pub(super) summary: Option<u64>,
     /// All of it.
-    tokens: u64,
+    pub(super) tokens: u64,
     /// Hidden text of earlier stretches, by the message that carries it.
     unseen: BTreeMap<MessageIndex, u64>,
 }
 
 impl<'a> Had<'a> {
-    fn new(transcript: &'a Transcript, sizes: &'a Sizes, counter: &'a Counter) -> Self {
+    /// Nothing yet. `each`: tokens of each message; `counter` counts what takes
+    /// the place of others.
+    pub(super) fn new(transcript: &'a Transcript, each: Vec<u64>, counter: &'a Counter) -> Self {
         let calls = transcript.calls().into_iter();
         Self {
             transcript,
-            sizes,
             counter,
+            each,
             results: calls.filter_map(|call| Some((call.id, call.result?))).collect(),
             kept: Vec::new(),
             from: 0,
             seen: 0,
             summary: None,
-            cleared: BTreeMap::new(),
             tokens: 0,
             unseen: BTreeMap::new(),
         }
     }
 
-    fn append(&mut self) {
+    /// The next message came.
+    pub(super) fn append(&mut self) {
         self.tokens += self.size(self.seen);
         self.seen += 1;
     }
 
-    fn size(&self, message: MessageIndex) -> u64 {
-        let whole = self.sizes.messages[message as usize].tokens;
-        self.cleared.get(&message).copied().unwrap_or(whole)
+    pub(super) fn size(&self, message: MessageIndex) -> u64 {
+        self.each[message as usize]
     }
 
-    fn compact(&mut self, boundary: &RecordedCompaction) {
+    /// Gives a message another size.
+    pub(super) fn resize(&mut self, message: MessageIndex, tokens: u64) {
+        let old = std::mem::replace(&mut self.each[message as usize], tokens);
+        if self.holds(message) {
+            self.tokens = self.tokens - old + tokens;
+        }
+    }
+
+    /// The messages that are there, newest first.
+    pub(super) fn newest_first(&self) -> impl Iterator<Item = MessageIndex> + use<> {
+        let kept = self.kept.clone().into_iter().rev();
+        (self.from..self.seen).rev().chain(kept)
+    }
+
+    /// Does what the recorded agent did at a boundary. Whether something took
+    /// the place of messages.
+    pub(super) fn compact(&mut self, boundary: &RecordedCompaction) -> bool {
         for call in &boundary.cleared {
             let result = self.results.get(call).copied();
             if let Some(result) = result.filter(|&r| self.holds(r)) {
@@ -232,7 +246,7 @@ impl<'a> Had<'a> {
             || self.kept.iter().any(goes)
             || (self.from..boundary.kept_from.min(self.seen)).any(|message| goes(&message));
         if !(covers && boundary.folds()) {
-            return;
+            return false;
         }
         let to = boundary.kept_from.clamp(self.from, self.seen);
         let before: Vec<MessageIndex> = self.kept.drain(..).chain(self.from..to).collect();
@@ -249,9 +263,10 @@ impl<'a> Had<'a> {
         let texts = boundary.texts().map(|(_, text)| self.counter.count(text));
         self.summary = texts.reduce(|a, b| a + b);
         self.tokens += self.summary.unwrap_or(0);
+        true
     }
 
-    fn holds(&self, message: MessageIndex) -> bool {
+    pub(super) fn holds(&self, message: MessageIndex) -> bool {
         (self.from..self.seen).contains(&message) || self.kept.contains(&message)
     }
 
@@ -266,8 +281,7 @@ impl<'a> Had<'a> {
             })
             .collect();
         let left = self.counter.count(&sent(&blocks));
-        self.tokens = self.tokens - self.size(result) + left;
-        self.cleared.insert(result, left);
+        self.resize(result, left);
         self.unseen.remove(&result);
     }
 }

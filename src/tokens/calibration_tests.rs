@@ -262,7 +262,7 @@ fn without_a_restart_what_the_first_request_read_is_global() {
 }
 
 #[test]
-fn calibrated_sizes_scale_what_is_counted_and_keep_what_is_reported() {
+fn without_a_reported_prompt_sizes_are_scaled_and_outputs_as_reported() {
     let reported = Usage { output: 77, output_final: true, ..Usage::default() };
     let placeholder = Usage { output: 2, output_final: false, ..Usage::default() };
     let absurd = Usage { output: u64::MAX, output_final: true, ..Usage::default() };
@@ -275,17 +275,17 @@ fn calibrated_sizes_scale_what_is_counted_and_keep_what_is_reported() {
     talk.messages[2].blocks.push(Block::Reasoning { text: words(30) });
     talk.preamble.system = vec![words(5)];
     talk.preamble_changes.push(PreambleChange { before: 2, system: vec![words(15)] });
-    let sizes = Sizes::of(&talk, &Counter::default());
+    let counter = Counter::default();
+    let sizes = Sizes::of(&talk, &counter);
     assert_eq!(sizes.output, [0, 77, 50, 40]);
-    let fit = Fit { from: 0, hidden: 999.6, factor: 1.3, requests: 9 };
-    let scaled = sizes.scaled(&talk, &fit, &[(1, 400), (2, 1_000)]);
-    // 1.3 × 10, 1, 20, 40; 1 × 1.3 is rounded down. Hidden text is not scaled.
+    let scaled = sizes.measured(&talk, 1.3, &counter);
+    // 1.3 × 10, 1, 20, 40; 1 × 1.3 is rounded down.
     let found = scaled.messages.iter().map(|w| w.tokens).collect::<Vec<_>>();
-    assert_eq!(found, [13, 401, 1_026, 52]);
+    assert_eq!(found, [13, 1, 26, 52]);
     assert_eq!(scaled.messages[0].units, sizes.messages[0].units);
     // 50 × 1.3, thinking included, and 40 × 1.3.
     assert_eq!(scaled.output, [0, 77, 65, 52]);
     // 6.5 and 19.5: halves go up.
     assert_eq!((scaled.preamble.tokens, scaled.preamble_changes[0].tokens), (7, 20));
-    assert_eq!((scaled.hidden_tokens, scaled.preamble_tokens()), (1_000, 1_007));
+    assert_eq!(scaled.hidden_tokens, 0);
 }

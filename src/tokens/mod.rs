@@ -5,17 +5,16 @@
 
 mod calibration;
 mod estimator;
+mod measured;
 mod unseen;
 mod weight;
 
 pub use calibration::{Reading, calibrate, readings};
 pub use estimator::{Estimator, Reported};
-pub use weight::{Sizes, Weight, WeightTree};
+pub use weight::{Shrink, Sizes, Weight, WeightTree};
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-use crate::model::Calibration;
 
 /// A byte-pair vocabulary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,15 +36,12 @@ impl Encoding {
     }
 }
 
-/// Which transcripts' counts are scaled to what the provider reported
-/// (`measures` §0).
+/// Which transcripts are sized by what the provider reported (`measures` §0).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Calibrate {
     /// None: every count is the vocabulary's own.
     #[default]
     Never,
-    /// Those whose fit foretells the provider's count ([`Calibration::is_sure`]).
-    WhereSure,
     /// Every transcript with usage.
     WhereReported,
 }
@@ -90,13 +86,9 @@ impl Counter {
         self.encoding
     }
 
-    /// Whether a transcript's counts are to be scaled.
-    pub fn calibrates(&self, known: &Calibration) -> bool {
-        match self.calibrate {
-            Calibrate::Never => false,
-            Calibrate::WhereSure => known.is_sure(),
-            Calibrate::WhereReported => true,
-        }
+    /// Whether a transcript with reported usage is sized by it.
+    pub fn calibrates(&self) -> bool {
+        self.calibrate == Calibrate::WhereReported
     }
 
     /// The vocabulary and how it was chosen, for the manifest.
@@ -104,11 +96,9 @@ impl Counter {
         let vocabulary = self.encoding.as_str();
         match self.calibrate {
             Calibrate::Never => vocabulary.to_owned(),
-            Calibrate::WhereSure => format!(
-                "{vocabulary}, calibrated where the forward error is at most {:.0} %",
-                Calibration::FORWARD_ERROR * 100.0
-            ),
-            Calibrate::WhereReported => format!("{vocabulary}, calibrated wherever there is usage"),
+            Calibrate::WhereReported => {
+                format!("{vocabulary}, the provider's count where it is reported")
+            }
         }
     }
 
@@ -169,9 +159,8 @@ mod tests {
         let told = |calibrate| Counter::default().calibrating(calibrate).describe();
         assert_eq!(told(Calibrate::Never), "o200k");
         assert_eq!(
-            told(Calibrate::WhereSure),
-            "o200k, calibrated where the forward error is at most 3 %"
+            told(Calibrate::WhereReported),
+            "o200k, the provider's count where it is reported"
         );
-        assert_eq!(told(Calibrate::WhereReported), "o200k, calibrated wherever there is usage");
     }
 }

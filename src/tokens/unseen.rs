@@ -9,7 +9,7 @@ use crate::model::{Message, MessageIndex, Role};
 /// Tokens, and share of the prompt, from which growth beyond the messages' own
 /// is looked at. What responses think, and what frames a message, stays below
 /// it on nearly all requests of the sessions at hand.
-const LEAST: (f64, f64) = (1_000.0, 0.02);
+pub(super) const LEAST: (f64, f64) = (1_000.0, 0.02);
 
 /// Share of a jump that the later prompts must keep on average: less has
 /// fallen back, and was no text that stays.

@@ -6,8 +6,9 @@ use std::ops::{Add, AddAssign, Sub, SubAssign};
 use serde::{Deserialize, Serialize};
 
 use super::calibration::{is_believable, reported_prompt};
+use super::measured::measure;
 use super::{Counter, scale};
-use crate::model::{Fit, Message, MessageIndex, Preamble, Transcript};
+use crate::model::{Message, MessageIndex, Preamble, Transcript};
 
 /// The size of a text in every unit at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,6 +130,24 @@ pub struct Sizes {
     pub hidden_tokens: u64,
     /// Output tokens of each message; 0 for those that are no requests.
     pub output: Vec<u64>,
+    /// What messages lose while they stay, in the order of the requests: known
+    /// where sizes are the provider's.
+    pub shrinks: Vec<Shrink>,
+    /// For each recorded compaction the tokens of what took the place of
+    /// messages, where the provider reported the prompt behind it.
+    pub put_back: Vec<Option<u64>>,
+}
+
+/// From a request on a message is sent with fewer tokens: what the model
+/// thought within a turn goes when the user speaks again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shrink {
+    /// The response of that request.
+    pub before: MessageIndex,
+    /// The message.
+    pub message: MessageIndex,
+    /// How many tokens less; never more than it has.
+    pub tokens: u64,
 }
 
 impl Sizes {
@@ -150,46 +169,47 @@ impl Sizes {
             .map(|(message, weight)| output_tokens(message, weight, counter))
             .collect();
         let hidden_tokens = hidden_tokens(transcript, preamble.tokens, &messages);
-        Self { messages, preamble, preamble_changes, hidden_tokens, output }
+        let put_back = vec![None; transcript.compactions.len()];
+        let shrinks = Vec::new();
+        Self { messages, preamble, preamble_changes, hidden_tokens, output, shrinks, put_back }
     }
 
-    /// The same in the provider's tokens: what is counted is scaled, what the
-    /// provider reported stays, and the hidden preamble is the fitted one.
-    /// Messages weigh their hidden text as well, which is the provider's count
-    /// already and no tool's output.
+    /// The same in the provider's tokens: messages weigh by the prompts that it
+    /// reported, and what no report covers is scaled by the session's `factor`.
+    /// Hidden text that came with a message counts with it, but is no tool's
+    /// output.
     #[must_use]
-    pub fn scaled(
-        &self,
-        transcript: &Transcript,
-        fit: &Fit,
-        unseen: &[(MessageIndex, u64)],
-    ) -> Self {
-        let scaled = |weights: &[Weight]| weights.iter().map(|w| w.scaled(fit.factor)).collect();
+    pub fn measured(&self, transcript: &Transcript, factor: f64, counter: &Counter) -> Self {
+        let found = measure(transcript, self, factor, counter);
+        let weigh = |(weight, (tokens, hidden)): (&Weight, &(u64, u64))| Weight {
+            tokens: *tokens,
+            tool_tokens: if weight.tool_tokens > 0 { tokens - hidden } else { 0 },
+            ..*weight
+        };
         let output = transcript.messages.iter().zip(&self.output).map(|(message, &counted)| {
-            reported_output(message).unwrap_or_else(|| scale(counted, fit.factor))
+            reported_output(message).unwrap_or_else(|| scale(counted, factor))
         });
-        let mut messages: Vec<Weight> = scaled(&self.messages);
-        for (message, tokens) in unseen {
-            messages[*message as usize].tokens += tokens;
-        }
         Self {
-            messages,
-            preamble: self.preamble.scaled(fit.factor),
-            preamble_changes: scaled(&self.preamble_changes),
-            hidden_tokens: fit.hidden.round() as u64,
+            messages: self.messages.iter().zip(&found.messages).map(weigh).collect(),
+            preamble: self.preamble.scaled(factor),
+            preamble_changes: self.preamble_changes.iter().map(|w| w.scaled(factor)).collect(),
+            hidden_tokens: found.hidden,
             output: output.collect(),
+            shrinks: found.shrinks,
+            put_back: found.put_back,
         }
     }
 
     /// The sizes of some of the messages, in order, as `part` holds them: those
     /// with a text in the place of their result are counted, all else is known.
-    /// `changed` counts the changes of the preamble that hold from the start.
+    /// `changed` counts the changes of the preamble that hold from the start,
+    /// `boundaries` are the transcript's numbers of the part's compactions.
     #[must_use]
     pub fn part(
         &self,
         messages: &[(MessageIndex, Option<&str>)],
         part: &Transcript,
-        changed: usize,
+        (changed, boundaries): (usize, &[usize]),
         counter: &Counter,
     ) -> Self {
         let weights =
@@ -198,12 +218,22 @@ impl Sizes {
                 Some(_) => Weight { tool_tokens: 0, ..Weight::of(message, counter) },
             });
         let (first, later) = self.preamble_changes.split_at(changed);
+        let shrinks = self.shrinks.iter().filter_map(|shrink| {
+            let at = messages.binary_search_by_key(&shrink.message, |(m, _)| *m).ok()?;
+            messages[at].1.is_none().then(|| Shrink {
+                before: messages.partition_point(|(m, _)| *m < shrink.before) as MessageIndex,
+                message: at as MessageIndex,
+                tokens: shrink.tokens,
+            })
+        });
         Self {
             messages: weights.collect(),
             preamble: first.last().copied().unwrap_or(self.preamble),
             preamble_changes: later.to_vec(),
             hidden_tokens: self.hidden_tokens,
             output: messages.iter().map(|(at, _)| self.output[*at as usize]).collect(),
+            shrinks: shrinks.collect(),
+            put_back: boundaries.iter().map(|&number| self.put_back[number]).collect(),
         }
     }
 
@@ -233,7 +263,7 @@ fn output_tokens(message: &Message, weight: &Weight, counter: &Counter) -> u64 {
 }
 
 /// The provider's own figure of a response, where it is final.
-fn reported_output(message: &Message) -> Option<u64> {
+pub(super) fn reported_output(message: &Message) -> Option<u64> {
     let usage = message.usage.filter(|usage| message.is_request() && usage.output_final)?;
     Some(usage.output).filter(|&output| output > 0 && is_believable(output))
 }

@@ -129,7 +129,8 @@ fn calls_are_billed_to_their_own_compaction_where_another_took_effect_first() {
     let mut plan = plan(preset(stages), 100_000);
     let prices = PriceList::bundled().find("claude-sonnet-5-5").unwrap().clone();
     let model = prices.id.clone();
-    let agent = Agent { billed_as: model.clone(), model, prices: Some(Arc::new(prices)) };
+    let prices = Some(Arc::new(prices));
+    let agent = Agent { billed_as: model.clone(), model, prices, others: Vec::new() };
     plan.agents = Arc::new([agent]);
     let slow = Slow::default();
     let outcome = block_on(replay(&subject(talk(10)), &plan, &slow)).cell.outcome;

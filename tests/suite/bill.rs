@@ -35,7 +35,7 @@ fn listed(name: &str) -> Agent {
 
 fn agent(prices: ModelPrices) -> Agent {
     let model = prices.id.clone();
-    Agent { billed_as: model.clone(), model, prices: Some(Arc::new(prices)) }
+    Agent { billed_as: model.clone(), model, prices: Some(Arc::new(prices)), others: Vec::new() }
 }
 
 fn rows(subject: &Subject, preset: Preset, window: u64, agent: &Agent) -> CellRows {
@@ -176,6 +176,54 @@ fn a_turn_of_more_blocks_than_the_provider_looks_back_over_is_read_still() {
     assert_eq!(read(newest), 0, "a moving breakpoint alone looks back over 20 blocks");
 }
 
+#[test]
+fn a_changed_model_reads_nothing_of_the_other_ones_cache_and_takes_its_own_price() {
+    let mut transcript = turns(&[0, 1, 60, 61, 120, 121]);
+    transcript.model = Some("main".into());
+    transcript.other_models = [(3, "other".to_owned())].into();
+    let subject = subject(transcript);
+    assert_eq!(subject.facts.other_models, ["other"]);
+    let dear = json!({
+        "input_cost_per_token": 1e-5,
+        "cache_read_input_token_cost": 1e-6,
+        "cache_creation_input_token_cost": 1.25e-5,
+        "output_cost_per_token": 5e-5,
+        "prompt_cache_min_tokens": 0,
+    });
+    let dear = agent(ModelPrices::read("claude-dear", &dear).unwrap());
+    let payer = Agent { others: vec![dear.clone()], ..claude() };
+    let rows = rows(&subject, named("full"), 1_000, &payer);
+    let found: Vec<_> = billed(&rows).iter().map(parts).collect();
+    // 10, 30 and 50 tokens: the second prompt is the other model's first, and
+    // the third finds what the first left.
+    assert_eq!(found, [(0, 0, 10, 0), (0, 0, 30, 0), (0, 10, 40, 0)]);
+    let models: Vec<u16> = rows.bills[0].requests.iter().map(|r| r.unwrap().model).collect();
+    assert_eq!(models, [0, 1, 0]);
+    assert_eq!(rows.bills[0].models().collect::<Vec<_>>(), ["claude-round", "claude-dear"]);
+    // A payer that was asked for takes every request.
+    let asked = super::bill::rows(&subject, named("full"), 1_000, &claude());
+    assert_eq!(parts(&billed(&asked)[1]), (0, 10, 20, 0));
+}
+
+#[test]
+fn pruning_and_masking_set_no_breakpoint_that_the_plan_does_not_name() {
+    let subject = subject(agent_session());
+    for (name, sized) in [("prune", "protect"), ("observation-masking", "keep_responses")] {
+        let with = |plan: &str| {
+            let set = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+            let small = if sized == "protect" { "2000" } else { "2" };
+            let all = [set("cache_breakpoints", plan), set(sized, small)];
+            let preset = builtin(name, &all).unwrap().unwrap();
+            billed(&rows(&subject, preset, 200_000, &claude()))
+        };
+        let none = with("[]");
+        assert!(none.iter().all(|b| b.read == 0 && b.written() == 0), "{name}: {none:?}");
+        let plain: u64 = with("[\"preamble\", \"newest\"]").iter().map(|b| b.read).sum();
+        let marked = with("[\"preamble\", \"prune-boundary\", \"newest\"]");
+        assert!(marked.iter().map(|b| b.read).sum::<u64>() >= plain, "{name}");
+    }
+}
+
 /// Twenty turns of an agent: a question of about 50 tokens, a call, a result of
 /// 1,500, an answer of 100, behind a system prompt of 3,000. No time between.
 fn agent_session() -> Transcript {
@@ -305,13 +353,15 @@ fn a_compactor_of_its_own_model_reads_nothing_and_is_billed_by_its_prices() {
     assert_eq!(billed(&other), billed(&same), "the session's own requests are billed as ever");
     let paid = |rows: &CellRows| rows.bills[0].break_even.iter().any(|e| e.formula.is_some());
     assert!(paid(&other));
-    let unknown = Agent { billed_as: "mine".into(), model: "mine".into(), prices: None };
+    let unknown =
+        Agent { billed_as: "mine".into(), model: "mine".into(), prices: None, others: Vec::new() };
     assert!(!paid(&by(Some(unknown))), "what a compaction costs is not known");
 }
 
 #[test]
 fn a_model_without_a_price_has_a_bill_of_tokens_only() {
-    let unknown = Agent { billed_as: "mine".into(), model: "mine".into(), prices: None };
+    let unknown =
+        Agent { billed_as: "mine".into(), model: "mine".into(), prices: None, others: Vec::new() };
     let rows = rows(&subject(turns(&[0, 1, 60, 61])), named("full"), 1_000, &unknown);
     assert_eq!(rows.bills[0].rules, "none");
     assert_eq!(billed(&rows).iter().map(parts).collect::<Vec<_>>(), [(10, 0, 0, 0), (30, 0, 0, 0)]);
@@ -336,15 +386,12 @@ fn the_simulated_bill_is_held_against_the_recorded_one() {
     assert_eq!((fits.requests, fits.cold_starts, fits.renewed), (4, 0, 0));
     assert_eq!(parts(&fits.recorded), (0, 90, 70, 0));
     assert_eq!(fits.simulated, fits.recorded);
-    assert_eq!(fits.rules, fits.recorded);
     // 90·0.1 + 70·1.25 in input tokens of a dollar a million.
     assert!((fits.recorded_usd.unwrap() - 96.5e-6).abs() < 1e-12);
     assert_eq!(fits.simulated_usd, fits.recorded_usd);
     // The last prompt is reported 4 tokens larger than it was, all of it written.
     let larger = validated([(0, 10), (10, 20), (30, 20), (50, 24)]);
-    assert_eq!(parts(&larger.rules), (0, 90, 74, 0), "sizes as reported");
-    // The line hides −1.4 tokens, so it goes through the origin: Σxy/Σx² =
-    // 8,680/8,400 = 1.033, and a message of 10 tokens is 10 still.
+    // By the vocabulary alone the row has 10 tokens a message still.
     assert_eq!(parts(&larger.simulated), (0, 90, 70, 0));
 }
 

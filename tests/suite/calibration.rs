@@ -104,7 +104,7 @@ fn the_size_of_a_stretch_is_what_the_preset_recorded_sends() {
 
 #[test]
 fn a_calibrated_session_has_the_providers_prompts() {
-    let subject = counted(session(), Calibrate::WhereSure);
+    let subject = counted(session(), Calibrate::WhereReported);
     let facts = &subject.facts;
     assert_eq!(facts.tokens_source, TokensSource::Calibrated);
     let known = facts.calibration.as_ref().unwrap();
@@ -175,28 +175,11 @@ fn calibrated_sizes_are_those_of_a_run_that_calibrates() {
     assert_eq!(forced.sizes, scaled.sizes);
     assert_eq!(forced.tokens_source, TokensSource::Calibrated);
     assert_eq!(forced.counter.count("hello world"), scaled.counter.count("hello world"));
-    assert_eq!(forced.counter.texts(), texts + 1, "nothing was counted again");
+    // What stands at the recorded boundaries and in the place of cleared results
+    // is counted for the prompts behind them.
+    assert_eq!(forced.counter.texts(), texts + 1 + 6, "no message was counted again");
     let silent = counted(common::small(), Calibrate::Never).recording;
     assert_eq!(silent.calibrated().tokens_source, TokensSource::Exact);
-}
-
-#[test]
-fn a_forward_error_above_three_per_cent_leaves_the_counts_exact_unless_asked() {
-    let mut talk = session();
-    // From message 60 on the provider counts twice as much as before.
-    for message in &mut talk.messages[60..120] {
-        if let Some(usage) = &mut message.usage {
-            usage.input *= 2;
-        }
-    }
-    let exact = counted(talk.clone(), Calibrate::Never);
-    let unsure = counted(talk.clone(), Calibrate::WhereSure);
-    assert!(unsure.facts.calibration.as_ref().unwrap().forward.unwrap() > 0.03);
-    assert_eq!(unsure.facts.tokens_source, TokensSource::Exact);
-    assert_eq!(unsure.facts, exact.facts);
-    let forced = counted(talk, Calibrate::WhereReported);
-    assert_eq!(forced.facts.tokens_source, TokensSource::Calibrated);
-    assert_ne!(forced.facts.preamble_tokens, exact.facts.preamble_tokens);
 }
 
 #[test]
@@ -223,7 +206,7 @@ fn figures_that_are_no_counts_are_survived() {
         Usage::default(),
     ];
     for usage in hostile {
-        for calibrate in [Calibrate::Never, Calibrate::WhereSure, Calibrate::WhereReported] {
+        for calibrate in [Calibrate::Never, Calibrate::WhereReported] {
             let mut talk = session();
             for message in talk.messages.iter_mut().filter(|m| m.usage.is_some()) {
                 message.usage = Some(usage);
@@ -271,21 +254,19 @@ fn validated(subject: &Subject) -> Validation {
 }
 
 #[test]
-fn a_bill_is_validated_in_the_providers_tokens_however_the_run_counts() {
+fn the_bill_that_is_validated_is_the_one_of_the_row() {
     let talk = session_with_hidden_text(61, 120);
-    let exact = validated(&counted(talk.clone(), Calibrate::Never));
-    assert_eq!(exact, validated(&counted(talk.clone(), Calibrate::WhereReported)));
-    assert_eq!(exact.requests, 120);
-    // Each message is rounded by itself, each hidden part as well.
-    let off = exact.simulated.prompt().abs_diff(exact.recorded.prompt());
-    assert!(off * 1_000 < exact.recorded.prompt(), "{exact:?}");
-    assert_eq!(exact.unexplained, []);
-    // One request of more falls back: it is nothing that could be modelled.
-    let mut spiked = talk;
-    spiked.messages[81].usage = Some(Usage { input: 40_000, ..Usage::default() });
-    let found = validated(&counted(spiked, Calibrate::Never)).unexplained;
-    // 81 is the second request of round 16, the 33rd of all; up and down again.
-    assert_eq!(found.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [32, 33]);
+    for calibrate in [Calibrate::Never, Calibrate::WhereReported] {
+        let subject = counted(talk.clone(), calibrate);
+        let found = validated(&subject);
+        let sent: u64 = rows(&subject, "recorded").requests.iter().map(|r| r.tokens_sent).sum();
+        assert_eq!((found.requests, found.simulated.prompt()), (120, sent));
+        let error = found.errors().tokens.unwrap();
+        // The vocabulary alone counts a fifth too little; measured, nothing is off.
+        let off = calibrate == Calibrate::Never;
+        assert_eq!(error.abs() > 0.05, off, "{found:?}");
+        assert!(off || error.abs() < 1e-3, "{found:?}");
+    }
 }
 
 /// Sessions of a folder, or `None` where the data is not at hand.
@@ -333,7 +314,7 @@ fn errors_on_real_sessions_are_those_of_an_independent_computation() {
     for (id, requests, stretches, in_sample, forward, after, factor, unseen) in expected {
         let found = sessions.iter().find(|t| t.id.starts_with(id));
         let transcript = found.unwrap_or_else(|| panic!("no transcript {id}")).clone();
-        let subject = counted(transcript, Calibrate::WhereSure);
+        let subject = counted(transcript, Calibrate::WhereReported);
         let known = subject.facts.calibration.clone().unwrap();
         let share =
             |error: Option<f64>| error.map_or(String::new(), |e| format!("{:.1}", e * 100.0));
@@ -356,30 +337,31 @@ fn errors_on_real_sessions_are_those_of_an_independent_computation() {
         assert_eq!(format!("{:.2}", known.fits[0].factor), factor, "{id}");
         let hidden: u64 = known.unseen.iter().map(|(_, tokens)| tokens).sum();
         assert_eq!(hidden, unseen, "hidden text, {id}");
-        let sure = known.forward.is_some_and(|e| e <= 0.03);
-        assert_eq!(subject.facts.tokens_source == TokensSource::Calibrated, sure, "{id}");
     }
 }
 
 #[test]
-fn simulated_bills_of_real_sessions_are_near_the_recorded_ones() {
-    let (Some(mut sessions), Some(pi)) = (real("claude-code-sessions"), real("pi-sessions")) else {
+fn the_row_recorded_is_within_three_per_cent_of_what_was_reported() {
+    let folders = ["claude-code-sessions", "pi-sessions", "codex-rollouts", "opencode"];
+    let Some(sessions) = folders.iter().map(|f| real(f)).collect::<Option<Vec<_>>>() else {
         return;
     };
-    sessions.extend(pi);
-    let codex = real("codex-rollouts").expect("it lies beside the others");
-    // The other rollouts read less than all and more than nothing (a session
-    // behind a gateway), are short, or hide an encrypted summary.
-    sessions
-        .extend(codex.into_iter().filter(|t| t.messages.len() > 200 && t.compactions.is_empty()));
-    assert_eq!(sessions.len(), 17);
-    for transcript in sessions {
+    let mut compared = 0;
+    for transcript in sessions.into_iter().flatten() {
         let id = transcript.id.clone();
-        let errors = validated(&counted(transcript, Calibrate::WhereSure)).errors();
-        // Nothing is written by an automatic cache.
-        let within = |error: Option<f64>, most: f64| error.is_none_or(|error| error.abs() <= most);
-        assert!(within(errors.reads, 0.005), "{id}: {errors:?}");
-        assert!(within(errors.writes, 0.02), "{id}: {errors:?}");
-        assert!(errors.usd.is_some() && within(errors.usd, 0.015), "{id}: {errors:?}");
+        // Its summary is encrypted, and the row fails with that reason.
+        if transcript.compactions.iter().any(|c| c.unreadable.is_some()) {
+            continue;
+        }
+        let subject = counted(transcript, Calibrate::WhereReported);
+        if subject.facts.calibration.is_none() {
+            continue;
+        }
+        compared += 1;
+        let errors = validated(&subject).errors();
+        println!("{id}: {errors:?}");
+        assert!(errors.tokens.is_some_and(|e| e.abs() < 1e-3), "{id}: {errors:?}");
+        assert!(errors.usd.is_some_and(|e| e.abs() < 0.03), "{id}: {errors:?}");
     }
+    assert_eq!(compared, 24);
 }

@@ -449,7 +449,7 @@ fn results_and_calls_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn absurd_counts_pass_and_undecodable_arguments_stay_text() {
+fn absurd_counts_are_left_out_and_undecodable_arguments_stay_text() {
     let most = json!({"input_tokens": u64::MAX, "output_tokens": u64::MAX});
     let info = json!({"total_token_usage": most, "last_token_usage": most});
     let records = [
@@ -464,6 +464,7 @@ fn absurd_counts_pass_and_undecodable_arguments_stay_text() {
         panic!("{transcript:?}");
     };
     assert_eq!(arguments, &json!("{oops"));
-    assert_eq!(transcript.messages[0].usage.unwrap().prompt(), u64::MAX);
+    assert_eq!(transcript.messages[0].usage, None);
+    assert_eq!(transcript.left_out["reported usage beyond any context window"], 1);
     assert_eq!(transcript.left_out["structure of undecodable arguments"], 1);
 }

@@ -332,7 +332,7 @@ fn the_prune_boundary_stays_where_it_was_across_a_compaction() {
     let scribe = Scribe::taking(1.0);
     after(talk.user(1), &plan, &scribe, 9, |session| {
         assert_eq!(ledger(session), "FVEVVVVVV");
-        assert_eq!(session.context().marks()["pruned"], EntryId::message(2));
+        assert_eq!(session.prune_boundary(), Some(EntryId::message(2)));
     });
 }
 

@@ -89,11 +89,7 @@ fn between_two_boundaries_the_prefix_stays_stable() {
 #[test]
 fn the_prune_boundary_is_a_cache_breakpoint() {
     let (talk, plan) = (reads(&[8_000, 2_000, 6_000, 1]), lis(&[]));
-    let boundary = |request| {
-        at_request(&talk, &plan, request, |session| {
-            session.context().marks().get("pruned").copied()
-        })
-    };
+    let boundary = |request| at_request(&talk, &plan, request, |session| session.prune_boundary());
     assert_eq!(boundary(2), None);
     assert_eq!(boundary(3), Some(EntryId::message(2)));
     assert_eq!(boundary(5), Some(EntryId::message(6)));

@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use rustc_hash::FxHashMap;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::Value as Json;
 
 use crate::dataset::check::Draft;
-use crate::model::{Block, Message, Role};
+use crate::model::{Block, Message, Role, Transcript};
 
 /// Content that may be written as plain text or as a list of parts.
 #[derive(Debug)]
@@ -168,23 +169,34 @@ pub(super) fn home_of(path: &str) -> Option<String> {
     }
 }
 
-/// Counts names and gives the most frequent, the first in order on a tie.
+/// Which model gave which response.
 #[derive(Debug, Default)]
-pub(super) struct Tally(BTreeMap<String, u64>);
+pub(super) struct Models {
+    count: BTreeMap<String, u64>,
+    by_message: FxHashMap<String, String>,
+}
 
-impl Tally {
-    pub(super) fn add(&mut self, name: &str) {
-        match self.0.get_mut(name) {
-            Some(n) => *n += 1,
-            None => {
-                self.0.insert(name.to_owned(), 1);
-            }
-        }
+impl Models {
+    /// Notes the model of a response by the message's id. Messages that the
+    /// response was parted into have the id and `#` and a number.
+    pub(super) fn add(&mut self, model: &str, message: &str) {
+        *self.count.entry(model.to_owned()).or_default() += 1;
+        self.by_message.insert(message.to_owned(), model.to_owned());
     }
 
-    pub(super) fn most_frequent(&self) -> Option<String> {
-        let best = self.0.iter().rev().max_by_key(|(_, n)| **n);
-        best.map(|(name, _)| name.clone())
+    /// Writes down the model of most responses, the first in order on a tie,
+    /// and where another one answered.
+    pub(super) fn tell(self, transcript: &mut Transcript) {
+        let best = self.count.iter().rev().max_by_key(|(_, n)| **n);
+        transcript.model = best.map(|(name, _)| name.clone());
+        let whole = |id: &str| id.split_once('#').map_or(id.to_owned(), |(id, _)| id.to_owned());
+        let answers = (0u32..).zip(&transcript.messages).filter(|(_, m)| m.role == Role::Assistant);
+        let named = answers.filter_map(|(at, message)| {
+            let model = self.by_message.get(&message.id);
+            Some((at, model.or_else(|| self.by_message.get(&whole(&message.id)))?.clone()))
+        });
+        let others = named.filter(|(_, model)| transcript.model.as_ref() != Some(model));
+        transcript.other_models = others.collect();
     }
 }
 
@@ -213,12 +225,29 @@ mod tests {
     }
 
     #[test]
-    fn the_most_frequent_name_is_the_first_in_order_on_a_tie() {
-        let mut tally = Tally::default();
-        for name in ["b", "a", "c", "a", "b"] {
-            tally.add(name);
+    fn the_model_of_most_responses_is_told_and_where_another_one_answered() {
+        let mut models = Models::default();
+        for (model, message) in [("b", "1"), ("a", "2"), ("a", "3"), ("b", "4")] {
+            models.add(model, message);
         }
-        assert_eq!(tally.most_frequent().as_deref(), Some("a"));
-        assert_eq!(Tally::default().most_frequent(), None);
+        let message = |id: &str| Message {
+            id: id.to_owned(),
+            role: Role::Assistant,
+            at: None,
+            blocks: Vec::new(),
+            usage: None,
+            synthetic: false,
+            broadcast: false,
+        };
+        let ids = ["1", "2", "3", "4", "4#2", "unknown"];
+        let messages = ids.map(message).to_vec();
+        let mut transcript = Transcript { messages, ..Transcript::default() };
+        models.tell(&mut transcript);
+        // Two and two: the first in order.
+        assert_eq!(transcript.model.as_deref(), Some("a"));
+        let others = [0, 3, 4].map(|at| (at, "b".to_owned()));
+        assert_eq!(transcript.other_models, others.into());
+        Models::default().tell(&mut transcript);
+        assert_eq!((transcript.model, transcript.other_models.len()), (None, 0));
     }
 }

@@ -39,7 +39,8 @@ fn cost(sample: &Sample<'_>) -> Result<f64, String> {
         let Some(billed) = account.bill.requests[request as usize] else { continue };
         let read = billed.prompt.billed.prompt();
         let prompt = Buckets { read, write: tokens, ..Buckets::default() };
-        usd += account.price(&prompt, ASKING, sample.facts.requests[request as usize].at)?;
+        usd +=
+            account.price(&billed, &prompt, ASKING, sample.facts.requests[request as usize].at)?;
     }
     Ok(usd)
 }

@@ -254,14 +254,11 @@ mod tests {
                 requests: 1,
                 recorded: buckets(1_000),
                 simulated: buckets(read),
-                rules: buckets(1_000),
                 recorded_usd: Some(1.0),
                 simulated_usd: Some(usd),
-                rules_usd: Some(1.0),
                 cold_starts: 0,
                 expired: 0,
                 renewed: 0,
-                unexplained: Vec::new(),
             };
             facts(id).requests(&[100]).with(|f| f.validation = Some(validation)).build()
         };

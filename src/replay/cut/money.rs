@@ -74,15 +74,18 @@ impl Payer<'_> {
     /// Dollars of each request behind the cut, with the compactions that it
     /// waited for beyond those that led to the cut.
     fn by_request(&self, begun: u32) -> Option<Vec<f64>> {
-        let prices = self.agent.prices.as_deref()?;
-        let mut tariff = prices.standard();
         let first = self.part.first as usize;
         let billed = self.bill.requests[first..].iter().zip(&self.requests()[first..]);
         let mut usd = Vec::new();
         for (bill, request) in billed {
             usd.push(match bill {
                 Some(bill) => {
-                    tariff.request_usd(&bill.prompt.billed, request.output, request.at)?
+                    let prices = self.agent.of_request(bill.model).prices.as_deref()?;
+                    prices.standard().request_usd(
+                        &bill.prompt.billed,
+                        request.output,
+                        request.at,
+                    )?
                 }
                 None => 0.0,
             });

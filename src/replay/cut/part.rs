@@ -51,7 +51,7 @@ impl Part {
         let texts: Vec<(MessageIndex, Option<&str>)> =
             taken.iter().map(|&(at, cleared)| (at, cleared.then_some(CLEARED))).collect();
         let all = &whole.recording.transcript.compactions;
-        let compactions = place.recorded.map(|at| numbers.compaction(&all[at], material));
+        let compactions = place.recorded.map(|at| (at, numbers.compaction(&all[at], material)));
         let recording = whole.recording.part(&texts, compactions.into_iter().collect());
         let requests = numbers.requests(&whole.facts.requests);
         let first = requests.partition_point(|request| request.message < material) as u32;
@@ -74,6 +74,7 @@ impl Part {
             hidden_tokens: recording.sizes.hidden_tokens,
             recorded_compactions: recording.transcript.compactions.len() as u32,
             model: whole.facts.model.clone(),
+            other_models: whole.facts.other_models.clone(),
             tokens_source: whole.facts.tokens_source,
             calibration: whole.facts.calibration.clone(),
             validation: None,

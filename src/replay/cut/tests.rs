@@ -100,7 +100,7 @@ fn plan(name: &str) -> Plan {
         scaled: true,
         seed: 1,
         offline: true,
-        agents: agents.of(None).into(),
+        agents: agents.of(None, &[]).into(),
         compactor: None,
     }
 }

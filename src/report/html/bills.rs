@@ -20,13 +20,14 @@ pub(super) const AS_BILLED: Cached = |prompt| prompt.billed;
 pub(super) const NO_CACHE: Cached = |prompt| prompt.uncached();
 
 /// A cell's bill under one payer, with the prices that hold for it.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Account<'a> {
     pub(super) cell: &'a Cell,
     pub(super) rows: &'a CellRows,
     pub(super) bill: &'a Bill,
     facts: &'a TranscriptFacts,
-    prices: &'a ModelPrices,
+    /// Of the requests, by the number of their model.
+    prices: Vec<&'a ModelPrices>,
     /// Of the calls of compactions.
     calls: &'a ModelPrices,
 }
@@ -83,7 +84,7 @@ impl<'a> Account<'a> {
         let rows = cell.rows()?;
         let bill = rows.bills.iter().find(|bill| bill.billed_as == payer)?;
         let calls = prices.find(bill.call_model()).ok()?;
-        let prices = prices.find(&bill.model).ok()?;
+        let prices = bill.models().map(|model| prices.find(model).ok()).collect::<Option<_>>()?;
         Some(Account { cell, rows, bill, facts, prices, calls })
     }
 
@@ -95,7 +96,8 @@ impl<'a> Account<'a> {
             steps.push(match billed {
                 Some(bill) => {
                     let prompt = cached(&bill.prompt);
-                    self.prices.standard().request_usd(&prompt, request.output, request.at)?
+                    let prices = self.prices.get(usize::from(bill.model))?;
+                    prices.standard().request_usd(&prompt, request.output, request.at)?
                 }
                 None => 0.0,
             });
@@ -122,10 +124,10 @@ impl<'a> Account<'a> {
         for (request, billed) in self.facts.requests.iter().zip(&self.bill.requests) {
             let Some(billed) = billed else { continue };
             let prompt = &billed.prompt.billed;
-            self.prompt_parts(&mut parts, prompt, billed.rewritten, request)?;
+            let prices = self.prices.get(usize::from(billed.model))?;
+            prompt_parts(&mut parts, prices, (prompt, billed.rewritten), request)?;
             let tokens = prompt.prompt();
-            let answer =
-                self.prices.output_usd(tokens, request.output, request.at, Class::Standard)?;
+            let answer = prices.output_usd(tokens, request.output, request.at, Class::Standard)?;
             parts.output.add(request.output, answer);
         }
         for call in &self.bill.calls {
@@ -135,39 +137,6 @@ impl<'a> Account<'a> {
             parts.compactor.add(prompt.prompt() + call.output, usd);
         }
         Some(parts)
-    }
-
-    fn prompt_parts(
-        &self,
-        parts: &mut Parts,
-        prompt: &Buckets,
-        rewritten: u64,
-        request: &RequestFacts,
-    ) -> Option<()> {
-        let price =
-            |buckets: &Buckets| self.prices.prompt_usd(buckets, request.at, Class::Standard);
-        let tokens = prompt.prompt();
-        // The whole prompt chooses the tier: a bucket's rate is that of a prompt
-        // of the same size that is all in this bucket.
-        let part =
-            |whole: Buckets, own: u64| Some(price(&whole)? * own as f64 / tokens.max(1) as f64);
-        let whole = Buckets::default();
-        let read = part(Buckets { read: tokens, ..whole }, prompt.read)?;
-        let short = part(Buckets { write: tokens, ..whole }, prompt.write)?;
-        let hour = part(Buckets { write_1h: tokens, ..whole }, prompt.write_1h)?;
-        let plain = part(Buckets { uncached: tokens, ..whole }, prompt.uncached)?;
-        parts.storage += price(prompt)? - read - short - hour - plain;
-        parts.read.add(prompt.read, read);
-        // Where the cache takes writes, what is sent anew is written again.
-        let again = rewritten.min(prompt.written());
-        let share = again as f64 / prompt.written().max(1) as f64;
-        parts.rewritten.add(again, (short + hour) * share);
-        parts.written.add(prompt.written() - again, (short + hour) * (1.0 - share));
-        let again = (rewritten - again).min(prompt.uncached);
-        let share = again as f64 / prompt.uncached.max(1) as f64;
-        parts.rewritten.add(again, plain * share);
-        parts.uncached.add(prompt.uncached - again, plain * (1.0 - share));
-        Some(())
     }
 
     /// Requests before which the cache's life was over, by the clock alone.
@@ -181,11 +150,43 @@ impl<'a> Account<'a> {
     /// Requests at which the recording's own cache was cold.
     pub(super) fn cold_starts(&self) -> Vec<usize> {
         let cold = |request: &RequestFacts| {
-            matches!(request.exogenous, Some(Exogenous::Cold | Exogenous::Restart))
+            use Exogenous::{Cold, Former, Restart};
+            matches!(request.exogenous, Some(Cold | Restart | Former { .. }))
         };
         let requests = self.facts.requests.iter().enumerate();
         requests.filter(|(_, request)| cold(request)).map(|(at, _)| at).collect()
     }
+}
+
+/// Adds a prompt to the parts of a bill.
+fn prompt_parts(
+    parts: &mut Parts,
+    prices: &ModelPrices,
+    (prompt, rewritten): (&Buckets, u64),
+    request: &RequestFacts,
+) -> Option<()> {
+    let price = |buckets: &Buckets| prices.prompt_usd(buckets, request.at, Class::Standard);
+    let tokens = prompt.prompt();
+    // The whole prompt chooses the tier: a bucket's rate is that of a prompt
+    // of the same size that is all in this bucket.
+    let part = |whole: Buckets, own: u64| Some(price(&whole)? * own as f64 / tokens.max(1) as f64);
+    let whole = Buckets::default();
+    let read = part(Buckets { read: tokens, ..whole }, prompt.read)?;
+    let short = part(Buckets { write: tokens, ..whole }, prompt.write)?;
+    let hour = part(Buckets { write_1h: tokens, ..whole }, prompt.write_1h)?;
+    let plain = part(Buckets { uncached: tokens, ..whole }, prompt.uncached)?;
+    parts.storage += price(prompt)? - read - short - hour - plain;
+    parts.read.add(prompt.read, read);
+    // Where the cache takes writes, what is sent anew is written again.
+    let again = rewritten.min(prompt.written());
+    let share = again as f64 / prompt.written().max(1) as f64;
+    parts.rewritten.add(again, (short + hour) * share);
+    parts.written.add(prompt.written() - again, (short + hour) * (1.0 - share));
+    let again = (rewritten - again).min(prompt.uncached);
+    let share = again as f64 / prompt.uncached.max(1) as f64;
+    parts.rewritten.add(again, plain * share);
+    parts.uncached.add(prompt.uncached - again, plain * (1.0 - share));
+    Some(())
 }
 
 /// How long an unused entry lives, by the documents that the simulated caches
@@ -243,7 +244,7 @@ mod tests {
             *request = None;
         }
         let prompt = PromptBill { billed, ..PromptBill::default() };
-        bill.requests[0] = Some(crate::model::RequestBill { prompt, rewritten: 500 });
+        bill.requests[0] = Some(crate::model::RequestBill { prompt, rewritten: 500, model: 0 });
         bill.calls.clear();
         let parts = Account::new(cell, &facts, &prices, "recorded").unwrap().parts().unwrap();
         // $0.30 read, $3.75 written, $3 in full for a million; 100 of the 500

@@ -7,7 +7,7 @@ use super::ledger::{Fate, Hidden};
 use super::op::{EntryId, Op, OpError};
 use super::{Applied, Context};
 use crate::model::{CallId, MessageIndex, sent};
-use crate::tokens::Weight;
+use crate::tokens::{Shrink, Weight};
 
 impl Context {
     /// Makes a change. Entries that it creates are returned.
@@ -30,11 +30,6 @@ impl Context {
             Op::Fold { range, into, at } => self.fold(range, into, at),
             Op::Note { key, text } => {
                 self.note(key, text, None);
-                Ok(Vec::new())
-            }
-            Op::Mark { key, after } => {
-                self.known(after)?;
-                self.marks.insert(key, after);
                 Ok(Vec::new())
             }
         }
@@ -109,6 +104,42 @@ impl Context {
         self.changes += 1;
     }
 
+    /// A recorded message is sent with fewer tokens from now on. One that is not
+    /// sent as recorded keeps the size of its own text.
+    pub(super) fn shrink(&mut self, shrink: &Shrink) {
+        let id = EntryId(shrink.message);
+        let old = self.weight_of(id);
+        *self.shrunk.entry(shrink.message).or_default() += shrink.tokens;
+        let new = self.weight_of(id);
+        if let Some(&position) = self.positions.get(&id) {
+            self.stale_from = self.stale_from.min(position);
+            self.weights.change(position, old, new);
+            self.total = self.total + new - old;
+            self.changes += 1;
+        }
+    }
+
+    /// Gives entries that stand for what went the size that the provider counted
+    /// for all of them, in proportion to their texts.
+    pub(crate) fn size_written(&mut self, entries: &[EntryId], tokens: u64) {
+        let all: u64 = entries.iter().map(|&id| self.weight_of(id).tokens).sum();
+        let mut left = tokens;
+        for (at, &id) in entries.iter().enumerate() {
+            let old = self.weight_of(id);
+            let share = u128::from(tokens) * u128::from(old.tokens) / u128::from(all.max(1));
+            let share = if at + 1 == entries.len() { left } else { share as u64 };
+            left -= share;
+            let (Some(ordinal), Some(&slot)) = (id.ordinal(), self.positions.get(&id)) else {
+                continue;
+            };
+            let new = Weight { tokens: share, ..old };
+            self.synthetic[ordinal].weight = new;
+            self.stale_from = self.stale_from.min(slot);
+            self.weights.change(slot, old, new);
+            self.total = self.total + new - old;
+        }
+    }
+
     fn evict(&mut self, ids: Vec<EntryId>) -> Result<Vec<EntryId>, OpError> {
         for &id in &ids {
             self.known(id)?;
@@ -136,7 +167,6 @@ impl Context {
             hidden.also.remove(&id);
             hidden.except.remove(&id);
         }
-        self.marks.retain(|_, &mut marked| marked != id);
         if let Some(call) = id.index().and_then(|i| self.recording.call_of(i)) {
             let tool = &self.recording.calls[call.0 as usize].tool;
             if let Some(results) = self.results.get_mut(tool)

@@ -56,7 +56,6 @@ impl Context {
                 Op::Fold { range: left(range)?, into, at }
             }
             Op::Fold { range, into, at } => Op::Fold { range: left(range)?, into, at },
-            Op::Mark { key, after } => Op::Mark { key, after: named(after) },
             other => other,
         })
     }

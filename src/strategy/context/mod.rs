@@ -68,12 +68,14 @@ pub struct Context {
     fates: Vec<Fate>,
     covers: Vec<Cover>,
     hidden: BTreeMap<u32, Hidden>,
-    marks: BTreeMap<String, EntryId>,
     results: BTreeMap<String, Vec<EntryId>>,
     exchanges: Vec<MessageIndex>,
     touched: Vec<MessageIndex>,
     /// Entries that were ever edited or left: caches over entries compare it.
     changes: u64,
+    /// Tokens that recorded messages lost while they stayed.
+    shrunk: BTreeMap<MessageIndex, u64>,
+    next_shrink: usize,
     stage: u32,
     /// First slot that changed since the prompt was last brought up to date.
     stale_from: usize,
@@ -106,11 +108,12 @@ impl Context {
             fates: Vec::new(),
             covers: Vec::new(),
             hidden: BTreeMap::new(),
-            marks: BTreeMap::new(),
             results: BTreeMap::new(),
             exchanges: Vec::new(),
             touched: Vec::new(),
             changes: 0,
+            shrunk: BTreeMap::new(),
+            next_shrink: 0,
             stage: 0,
             stale_from: 0,
             preamble_changes: 0,
@@ -125,7 +128,7 @@ impl Context {
         let message = &transcript.messages[index as usize];
         self.seen += 1;
         self.fates.push(Fate::Live);
-        self.push_entry(EntryId(index), self.recording.sizes.messages[index as usize]);
+        self.push_entry(EntryId(index), self.weight_of(EntryId(index)));
         if message.opens_exchange() {
             self.exchanges.push(index);
         }
@@ -135,13 +138,21 @@ impl Context {
         }
     }
 
-    /// Switches to the system prompt that is in force before a message.
+    /// Switches to the system prompt that is in force before a message, and to
+    /// the sizes that messages have from then on.
     pub(crate) fn enter(&mut self, message: MessageIndex) {
         let changes = &self.recording.transcript.preamble_changes;
         while changes.get(self.next_preamble).is_some_and(|c| c.before <= message) {
             self.preamble = self.recording.sizes.preamble_changes[self.next_preamble];
             self.next_preamble += 1;
             self.preamble_changes += 1;
+        }
+        let sizes = Arc::clone(&self.recording.sizes);
+        while let Some(shrink) = sizes.shrinks.get(self.next_shrink)
+            && shrink.before <= message
+        {
+            self.next_shrink += 1;
+            self.shrink(shrink);
         }
     }
 

@@ -90,13 +90,6 @@ pub enum Op {
         /// Its text.
         text: Option<String>,
     },
-    /// Set a cache breakpoint behind an entry.
-    Mark {
-        /// Its name.
-        key: String,
-        /// The last entry of the cached prefix.
-        after: EntryId,
-    },
 }
 
 /// An operation that the context refuses.

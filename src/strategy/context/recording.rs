@@ -41,7 +41,7 @@ impl Recording {
     pub fn new(transcript: Arc<Transcript>, counter: Arc<Counter>) -> Self {
         let exact = Arc::new(Sizes::of(&transcript, &counter));
         let calibration = calibrate(&transcript, &exact, &counter).map(Arc::new);
-        let calibrates = calibration.as_ref().is_some_and(|known| counter.calibrates(known));
+        let calibrates = counter.calibrates();
         let calls = Arc::new(transcript.calls());
         let call_of_result = Arc::new(by_result(&calls));
         let names = transcript.messages.iter().map(|_| Names::default()).collect();
@@ -59,13 +59,14 @@ impl Recording {
         if calibrates { plain.calibrated() } else { plain }
     }
 
-    /// The same in the provider's tokens, however sure they are; unchanged
-    /// without usage. Nothing is counted again.
+    /// The same in the provider's tokens; unchanged without usage. No message
+    /// is counted again.
     #[must_use]
     pub fn calibrated(mut self) -> Self {
         let Some(known) = &self.calibration else { return self };
         let Some(fit) = known.fits.first() else { return self };
-        self.sizes = Arc::new(self.exact.scaled(&self.transcript, fit, &known.unseen));
+        let measured = self.exact.measured(&self.transcript, fit.factor, &self.counter);
+        self.sizes = Arc::new(measured);
         self.counter = Arc::new(self.counter.scaled(fit.factor));
         self.tokens_source = TokensSource::Calibrated;
         self
@@ -73,13 +74,15 @@ impl Recording {
 
     /// A recording of some of the messages, in order, each with the text that
     /// stands for its result where that is not as recorded. Nothing is counted
-    /// again but those texts. `compactions` are in the numbers of the part.
+    /// again but those texts. `compactions` are in the numbers of the part, each
+    /// with its own number in the transcript.
     #[must_use]
     pub fn part(
         &self,
         messages: &[(MessageIndex, Option<&str>)],
-        compactions: Vec<RecordedCompaction>,
+        compactions: Vec<(usize, RecordedCompaction)>,
     ) -> Self {
+        let (boundaries, compactions): (Vec<_>, Vec<_>) = compactions.into_iter().unzip();
         let whole = &*self.transcript;
         let first = messages.first().map_or(0, |(message, _)| *message);
         let (changed, later) = whole
@@ -91,6 +94,9 @@ impl Recording {
         }
         let place = |message| messages.partition_point(|(other, _)| *other < message) as u32;
         let changes = later.iter().map(|c| PreambleChange { before: place(c.before), ..c.clone() });
+        let other_models = (0u32..)
+            .zip(messages)
+            .filter_map(|(at, (message, _))| Some((at, whole.other_models.get(message)?.clone())));
         let said = messages.iter().map(|&(at, result)| {
             let mut message = whole.messages[at as usize].clone();
             result.into_iter().for_each(|text| message.replace_result(text));
@@ -103,12 +109,14 @@ impl Recording {
             preamble_changes: changes.collect(),
             compactions,
             model: whole.model.clone(),
+            other_models: other_models.collect(),
             project: whole.project.clone(),
             metadata: whole.metadata.clone(),
             ..Transcript::default()
         });
         let part = |sizes: &Sizes| {
-            Arc::new(sizes.part(messages, &transcript, changed.len(), &self.counter))
+            let known = (changed.len(), &boundaries[..]);
+            Arc::new(sizes.part(messages, &transcript, known, &self.counter))
         };
         let sizes = part(&self.sizes);
         let same = Arc::ptr_eq(&self.sizes, &self.exact);

@@ -23,7 +23,6 @@ pub struct Saved {
     fates: Vec<Fate>,
     covers: Vec<Cover>,
     hidden: BTreeMap<u32, Hidden>,
-    marks: BTreeMap<String, EntryId>,
 }
 
 impl Context {
@@ -38,7 +37,6 @@ impl Context {
             fates: self.fates.clone(),
             covers: self.covers.clone(),
             hidden: self.hidden.clone(),
-            marks: self.marks.clone(),
         }
     }
 
@@ -59,7 +57,6 @@ impl Context {
         context.fates = saved.fates;
         context.covers = saved.covers;
         context.hidden = saved.hidden;
-        context.marks = saved.marks;
         context.order = saved.order;
         context.positions = context.order.iter().map(|&id| (id, 0)).collect();
         context.touched.clear();

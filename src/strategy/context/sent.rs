@@ -188,7 +188,6 @@ impl Sent {
                 Breakpoint::Newest => places.extend(newest),
             }
         }
-        places.extend(context.marks.values().filter_map(|&id| self.block_of(context, id)));
         for block in places {
             self.prompt.mark(block, at.life);
         }
@@ -296,7 +295,10 @@ impl Context {
         let sendable = message.blocks.iter().filter(|b| !matches!(b, Block::Reasoning { .. }));
         let parts = sendable.count();
         match self.edits.get(&id.0) {
-            None => (hash(&(5u8, id.0)), parts.max(1) as u32, unit(message.role)),
+            None => {
+                let lost = self.shrunk.get(&id.0);
+                (hash(&(5u8, id.0, lost)), parts.max(1) as u32, unit(message.role))
+            }
             Some(edit) => {
                 let parts = parts.saturating_sub(edit.removed_blocks.len()).max(1);
                 (hash(&(6u8, id.0, &edit.text)), parts as u32, unit(message.role))

@@ -1,7 +1,7 @@
 //! What a context holds and what of it would be sent.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::entry::{Entry, edited_blocks};
 use super::op::{EntryId, SYNTHETIC};
@@ -162,11 +162,6 @@ impl Context {
         let texts: Vec<String> =
             std::iter::once(preamble).chain(notes).filter(|text| !text.is_empty()).collect();
         texts.join("\n\n")
-    }
-
-    /// The cache breakpoints, by key.
-    pub fn marks(&self) -> &BTreeMap<String, EntryId> {
-        &self.marks
     }
 
     /// The recorded session that this is a context of. Mechanisms must look at

@@ -62,9 +62,17 @@ impl Context {
             Some(ordinal) => self.synthetic[ordinal].weight,
             None => match self.edits.get(&id.0) {
                 Some(edit) => edit.weight,
-                None => self.recording.sizes.messages[id.0 as usize],
+                None => self.recorded_weight(id.0),
             },
         }
+    }
+
+    /// Size of a message as recorded, less what it lost since it came.
+    fn recorded_weight(&self, message: MessageIndex) -> Weight {
+        let whole = self.recording.sizes.messages[message as usize];
+        let lost = self.shrunk.get(&message).copied().unwrap_or(0);
+        let tokens = whole.tokens - lost;
+        Weight { tokens, tool_tokens: whole.tool_tokens.min(tokens), ..whole }
     }
 
     /// Size of the stored entries from one on.

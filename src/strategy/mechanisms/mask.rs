@@ -226,9 +226,6 @@ impl Mask {
                 Some(text) => context.apply(Op::EditResult(call, text))?,
             };
             shared.pruned_through = shared.pruned_through.max(Some(id));
-            if context.contains(id) {
-                context.apply(Op::Mark { key: "pruned".to_owned(), after: id })?;
-            }
         }
         Ok(())
     }

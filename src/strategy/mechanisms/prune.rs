@@ -261,7 +261,6 @@ impl Strategy for Prune {
             tail.changes = context.changes();
         }
         shared.pruned_through = Some(newest);
-        context.apply(Op::Mark { key: "pruned".to_owned(), after: newest })?;
         let saved = host.size(before).saturating_sub(host.size(context.weight()));
         outcome.records.push(Record {
             kind: "prune".to_owned(),

@@ -63,7 +63,13 @@ impl Strategy for Recorded {
         if range.is_empty() || !compaction.folds() {
             return Ok(Outcome::default());
         }
-        fold(context, compaction, range)?;
+        let written = fold(context, compaction, range)?;
+        let compactions = &context.recording().transcript.compactions;
+        let number = compactions.iter().position(|other| other == compaction);
+        let sizes = &context.recording().sizes.put_back;
+        if let Some(tokens) = number.and_then(|number| sizes[number]) {
+            context.size_written(&written, tokens);
+        }
         Ok(Outcome { calls: compaction.call.iter().map(call).collect(), ..Outcome::default() })
     }
 }
@@ -94,20 +100,22 @@ fn fold(
     context: &mut Context,
     boundary: &RecordedCompaction,
     mut range: Vec<EntryId>,
-) -> Result<(), OpError> {
+) -> Result<Vec<EntryId>, OpError> {
     let mut groups = groups(context, boundary);
     let Some((at, mut into)) = groups.pop() else {
-        return context.apply(Op::Evict(range)).map(drop);
+        return context.apply(Op::Evict(range));
     };
+    let mut written = Vec::new();
     for (at, texts) in groups {
         if range.len() > 1 {
             let first = vec![range.remove(0)];
-            context.apply(Op::Fold { range: first, into: texts, at: place(at) })?;
+            written.extend(context.apply(Op::Fold { range: first, into: texts, at: place(at) })?);
         } else {
             into.splice(0..0, texts);
         }
     }
-    context.apply(Op::Fold { range, into, at: place(at) }).map(drop)
+    written.extend(context.apply(Op::Fold { range, into, at: place(at) })?);
+    Ok(written)
 }
 
 fn place(behind: Option<EntryId>) -> Place {

@@ -352,7 +352,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-fn record_id(record: &Record) -> String {
+pub(super) fn record_id(record: &Record) -> String {
     let uuid = record.header.uuid.clone();
     uuid.unwrap_or_else(|| format!("line-{}", record.line))
 }

@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::build::record_id;
 use super::parts::merge_usage;
 use super::wire::{Body, Record};
-use crate::dataset::formats::content::{Tally, home_of, project_of};
+use crate::dataset::formats::content::{Models, home_of, project_of};
 use crate::model::{SidechainRequest, Transcript};
 
 /// Model, project and the values that the records carry about themselves.
 pub(super) fn facts(records: &[Record], chain: &[usize], transcript: &mut Transcript) {
-    let mut models = Tally::default();
+    let mut models = Models::default();
     let mut counted = FxHashSet::default();
     let mut values = BTreeSet::new();
     for &at in chain {
@@ -29,11 +30,11 @@ pub(super) fn facts(records: &[Record], chain: &[usize], transcript: &mut Transc
             && counted.insert(response.id.clone())
             && let Some(model) = &response.model
         {
-            models.add(model);
+            models.add(model, &record_id(&records[at]));
             values.insert(model.clone());
         }
     }
-    transcript.model = models.most_frequent();
+    models.tell(transcript);
     transcript.metadata = values.into_iter().collect();
 }
 

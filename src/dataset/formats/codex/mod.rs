@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 
 use self::wire::{Body, Counts, Item, Output, Part, Record, Session, Turn};
 use super::Format;
-use super::content::{Content, Tally, arguments, home_of, project_of, result_message};
+use super::content::{Content, Models, arguments, home_of, project_of, result_message};
 use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
 use crate::dataset::detect::Head;
@@ -74,7 +74,7 @@ struct Open {
 
 struct Reader {
     draft: Draft,
-    models: Tally,
+    models: Models,
     model: Option<String>,
     metadata: BTreeSet<String>,
     session_seen: bool,
@@ -96,7 +96,7 @@ impl Reader {
         draft.transcript.id = stem.to_owned();
         Reader {
             draft,
-            models: Tally::default(),
+            models: Models::default(),
             model: None,
             metadata: BTreeSet::new(),
             session_seen: false,
@@ -206,10 +206,10 @@ impl Reader {
                 let index = self.draft.transcript.messages.len();
                 let usage = self.pending.take();
                 self.open = Some(Open { index, counted_first: usage.is_some(), answered: false });
-                if let Some(model) = &self.model {
-                    self.models.add(model);
-                }
                 self.push(line, at, Role::Assistant, Vec::new());
+                if let Some(model) = &self.model {
+                    self.models.add(model, &self.draft.transcript.messages[index].id);
+                }
                 self.draft.transcript.messages[index].usage = usage;
                 index
             }
@@ -326,7 +326,7 @@ impl Reader {
     fn finish(mut self) -> Draft {
         self.close();
         self.order_results();
-        self.draft.transcript.model = self.models.most_frequent();
+        self.models.tell(&mut self.draft.transcript);
         self.draft.transcript.metadata = self.metadata.into_iter().collect();
         self.draft
     }

@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 
 use self::wire::{Export, Info, Part, Session, State, Tokens, WireMessage};
 use super::Format;
-use super::content::{ResultText, Tally, home_of, project_of, result_message};
+use super::content::{Models, ResultText, home_of, project_of, result_message};
 use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
 use crate::dataset::detect::Head;
@@ -83,7 +83,7 @@ fn lacks(kind: &str, field: &str) -> Problem {
 
 struct Reader {
     draft: Draft,
-    models: Tally,
+    models: Models,
     metadata: BTreeSet<String>,
     /// Index of the first message at or after each of the export's messages.
     index_of: FxHashMap<String, u32>,
@@ -102,7 +102,7 @@ impl Reader {
         draft.transcript.id = stem.to_owned();
         Reader {
             draft,
-            models: Tally::default(),
+            models: Models::default(),
             metadata: BTreeSet::new(),
             index_of: FxHashMap::default(),
             calls: FxHashSet::default(),
@@ -203,7 +203,7 @@ impl Reader {
         }
         self.unanswered(info.parent_id.as_deref());
         if let Some(model) = &info.model {
-            self.models.add(model);
+            self.models.add(model, &info.id);
             self.metadata.insert(model.clone());
         }
         if let Some(path) = &info.path {
@@ -354,7 +354,7 @@ impl Reader {
 
     fn finish(mut self) -> Draft {
         self.prune();
-        self.draft.transcript.model = self.models.most_frequent();
+        self.models.tell(&mut self.draft.transcript);
         self.draft.transcript.metadata = self.metadata.into_iter().collect();
         self.draft
     }

@@ -13,7 +13,7 @@ use self::wire::{
 };
 
 use super::Format;
-use super::content::{Content, ResultText, Tally, home_of, project_of, result_message};
+use super::content::{Content, Models, ResultText, home_of, project_of, result_message};
 use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
 use crate::dataset::detect::Head;
@@ -121,7 +121,7 @@ const BRANCH_SUMMARY: (&str, &str) = (
 
 struct Reader {
     draft: Draft,
-    models: Tally,
+    models: Models,
     metadata: BTreeSet<String>,
     /// Index of the first message at or after each entry, by its position in
     /// the file: `firstKeptEntryIndex` counts the session entry as 0.
@@ -135,7 +135,7 @@ impl Reader {
         draft.transcript.id = stem.to_owned();
         Reader {
             draft,
-            models: Tally::default(),
+            models: Models::default(),
             metadata: BTreeSet::new(),
             index_at: FxHashMap::default(),
             by_id: FxHashMap::default(),
@@ -224,7 +224,7 @@ impl Reader {
         let failed = stopped == Some("error");
         let whole = !failed && stopped != Some("aborted");
         if let (Some(model), false) = (&message.model, failed) {
-            self.models.add(model);
+            self.models.add(model, &entry_id(header, line));
             self.metadata.insert(model.clone());
         }
         let usage = message.usage.filter(|_| !failed).map(|usage| usage.usage(whole));
@@ -357,7 +357,7 @@ impl Reader {
     }
 
     fn finish(mut self) -> Draft {
-        self.draft.transcript.model = self.models.most_frequent();
+        self.models.tell(&mut self.draft.transcript);
         self.draft.transcript.metadata = self.metadata.into_iter().collect();
         self.draft
     }

@@ -1,0 +1,236 @@
+//! Sizes by what the provider counted (`measures` §0).
+//!
+//! From one request to the next a prompt grows by the messages in between. So
+//! the provider's own count of every step is known, and messages weigh by it:
+//! what the tokeniser makes of them, what the model thought and keeps sending
+//! within a turn, and text that harnesses add and recordings do not show. A
+//! prompt that is smaller than the one before lost something on the way. Only
+//! what no report covers is counted with the vocabulary and the session's
+//! factor: messages behind the last request, and what a strategy writes.
+
+use super::calibration::{COLD_BELOW, Had, reported_prompt};
+use super::unseen::LEAST;
+use super::weight::{Shrink, Sizes, reported_output};
+use super::{Counter, scale};
+use crate::model::{Message, MessageIndex, Role, Transcript};
+
+/// What the reported prompts say about the sizes of a session.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Measured {
+    /// Tokens of each message as it came, and those of them that are hidden
+    /// text of the harness and nothing of the message's own.
+    pub messages: Vec<(u64, u64)>,
+    /// Tokens in front of the first message that the recording does not show.
+    pub hidden: u64,
+    /// What messages lost while they stayed, in the order of the requests.
+    pub shrinks: Vec<Shrink>,
+    /// For each recorded compaction the tokens of what took the place of
+    /// messages; `None` where nothing did, or no request shows it.
+    pub put_back: Vec<Option<u64>>,
+}
+
+/// Weighs a session by its reported prompts. `exact` are the sizes by the
+/// vocabulary; `factor` is the session's: the provider's tokens for one of ours.
+pub(super) fn measure(
+    transcript: &Transcript,
+    exact: &Sizes,
+    factor: f64,
+    counter: &Counter,
+) -> Measured {
+    let counter = counter.scaled(factor);
+    let estimates: Vec<u64> = exact.messages.iter().map(|w| scale(w.tokens, factor)).collect();
+    let mut walk = Walk {
+        messages: &transcript.messages,
+        thought: vec![0; estimates.len()],
+        lost: vec![0; estimates.len()],
+        came: estimates.iter().map(|&tokens| (tokens, 0)).collect(),
+        had: Had::new(transcript, estimates, &counter),
+        hidden: None,
+        preamble: scale(exact.preamble.tokens, factor),
+        last: 0,
+        step: 0,
+        boundary: None,
+        shrinks: Vec::new(),
+        put_back: vec![None; transcript.compactions.len()],
+    };
+    let mut boundaries = transcript.compactions.iter().enumerate().peekable();
+    let changes = transcript.preamble_changes.iter().zip(&exact.preamble_changes);
+    let mut changes = changes.peekable();
+    for (index, message) in (0..).zip(&transcript.messages) {
+        while let Some((number, boundary)) = boundaries.next_if(|(_, b)| b.after <= index) {
+            // Nothing can have been compacted before the first message.
+            if boundary.after > 0 && walk.had.compact(boundary) {
+                walk.boundary = Some(number);
+            }
+        }
+        while let Some((_, weight)) = changes.next_if(|(change, _)| change.before <= index) {
+            walk.preamble = scale(weight.tokens, factor);
+        }
+        if let (Some(prompt), Some(usage)) = (reported_prompt(message), message.usage) {
+            walk.reported(index, prompt, usage.cache_read);
+        }
+        walk.had.append();
+    }
+    let Walk { came, hidden, shrinks, put_back, .. } = walk;
+    Measured { messages: came, hidden: hidden.unwrap_or(0), shrinks, put_back }
+}
+
+struct Walk<'a> {
+    messages: &'a [Message],
+    had: Had<'a>,
+    came: Vec<(u64, u64)>,
+    /// Of those, tokens that each has lost since.
+    lost: Vec<u64>,
+    /// Of each response the tokens that the provider sends on and nobody sees.
+    thought: Vec<u64>,
+    /// `None` before the first report.
+    hidden: Option<u64>,
+    preamble: u64,
+    /// The last prompt that was reported.
+    last: u64,
+    /// First message since then.
+    step: MessageIndex,
+    /// Recorded compaction since the last report.
+    boundary: Option<usize>,
+    shrinks: Vec<Shrink>,
+    put_back: Vec<Option<u64>>,
+}
+
+impl Walk<'_> {
+    /// A request whose prompt the provider counted, before its response came.
+    /// `read`: what of it was read from a cache.
+    fn reported(&mut self, request: MessageIndex, prompt: u64, read: u64) {
+        // Whoever reads the last prompt whole has it unchanged before them.
+        let unchanged = read as f64 >= COLD_BELOW * self.last as f64;
+        let shown = self.preamble + self.had.tokens;
+        let hidden = *self.hidden.get_or_insert(prompt.saturating_sub(shown));
+        let mut off = prompt as i64 - (hidden + shown) as i64;
+        if let Some(number) = self.boundary.take() {
+            off = self.size_what_was_put_back(number, off);
+        }
+        match off {
+            0 => {}
+            1.. => self.grow(request, off as u64, prompt),
+            _ => self.shrink(request, off.unsigned_abs(), unchanged),
+        }
+        self.last = prompt;
+        self.step = request;
+    }
+
+    /// The first prompt behind a compaction sizes what the vendor put back.
+    /// What is left if that were less than nothing is returned.
+    fn size_what_was_put_back(&mut self, number: usize, off: i64) -> i64 {
+        let written = self.had.summary.unwrap_or(0) as i64;
+        let sized = (written + off).max(0);
+        self.had.tokens = self.had.tokens - written as u64 + sized as u64;
+        self.had.summary = Some(sized as u64);
+        self.put_back[number] = Some(sized as u64);
+        written + off - sized
+    }
+
+    /// The step's messages are larger than they look: by what the response
+    /// thought, where its output is known; else all of them a little, or, by a
+    /// lot, the last one that is not the model's, with which hidden text came.
+    fn grow(&mut self, request: MessageIndex, mut more: u64, prompt: u64) {
+        let step: Vec<MessageIndex> =
+            (self.step..request).filter(|&message| self.had.holds(message)).collect();
+        for &message in &step {
+            let output = reported_output(&self.messages[message as usize]).unwrap_or(0);
+            let thought = output.saturating_sub(self.had.size(message)).min(more);
+            self.thought[message as usize] += thought;
+            self.add(message, thought, 0);
+            more -= thought;
+        }
+        let is_models =
+            |message: &MessageIndex| self.messages[*message as usize].role == Role::Assistant;
+        let carrier = step.iter().rfind(|message| !is_models(message)).or(step.last());
+        let Some(&carrier) = carrier else {
+            // Nothing came: the preamble itself grew, and is not known to stay.
+            return;
+        };
+        if more as f64 > LEAST.0.max(LEAST.1 * prompt as f64) {
+            return self.add(carrier, more, more);
+        }
+        for (message, share) in self.shares(&step, more) {
+            self.add(message, share, 0);
+        }
+    }
+
+    /// The prompt is smaller than its messages look: what earlier responses
+    /// thought goes when the user speaks, if the cache shows that something
+    /// changed further up; else the step's messages are smaller; else something
+    /// was taken out unseen, the newest first.
+    fn shrink(&mut self, request: MessageIndex, mut less: u64, unchanged: bool) {
+        let step: Vec<MessageIndex> =
+            (self.step..request).filter(|&message| self.had.holds(message)).collect();
+        let opens_turn =
+            step.iter().any(|&message| self.messages[message as usize].role == Role::User);
+        let older: Vec<MessageIndex> =
+            self.had.newest_first().filter(|message| *message < self.step).collect();
+        if opens_turn && !unchanged {
+            for &message in &older {
+                let thought = self.thought[message as usize].min(less);
+                self.thought[message as usize] -= thought;
+                less -= self.lose(request, message, thought);
+            }
+        }
+        let all: u64 = step.iter().map(|&message| self.had.size(message)).sum();
+        let own = less.min(all);
+        for (message, share) in self.shares(&step, own) {
+            let left = self.had.size(message) - share;
+            self.had.resize(message, left);
+            self.came[message as usize].0 -= share.min(self.came[message as usize].0);
+        }
+        less -= own;
+        for message in older {
+            if less == 0 {
+                return;
+            }
+            less -= self.lose(request, message, less);
+        }
+    }
+
+    /// So many tokens over messages in proportion to their sizes; to the last
+    /// token, and none gets more than its size where the sum of them allows it.
+    fn shares(&self, step: &[MessageIndex], tokens: u64) -> Vec<(MessageIndex, u64)> {
+        let all: u64 = step.iter().map(|&message| self.had.size(message)).sum();
+        let (mut sizes, mut given) = (0, 0);
+        let each = step.iter().enumerate().map(|(at, &message)| {
+            sizes += self.had.size(message);
+            let upto = match all {
+                // Without any size the last message takes it.
+                0 => tokens * u64::from(at + 1 == step.len()),
+                _ => (u128::from(tokens) * u128::from(sizes) / u128::from(all)) as u64,
+            };
+            let share = upto - given;
+            given = upto;
+            (message, share)
+        });
+        each.collect()
+    }
+
+    /// A message came with so many tokens more, of which some are hidden text.
+    fn add(&mut self, message: MessageIndex, tokens: u64, hidden: u64) {
+        self.had.resize(message, self.had.size(message) + tokens);
+        let came = &mut self.came[message as usize];
+        *came = (came.0 + tokens, came.1 + hidden);
+    }
+
+    /// From a request on a message has at most so many tokens less. How many
+    /// it had to lose.
+    fn lose(&mut self, request: MessageIndex, message: MessageIndex, tokens: u64) -> u64 {
+        let at = message as usize;
+        // A result that was cleared may be larger than what came.
+        let tokens = tokens.min(self.had.size(message)).min(self.came[at].0 - self.lost[at]);
+        if tokens > 0 {
+            self.lost[at] += tokens;
+            self.had.resize(message, self.had.size(message) - tokens);
+            self.shrinks.push(Shrink { before: request, message, tokens });
+        }
+        tokens
+    }
+}
+
+#[cfg(test)]
+#[path = "measured_tests.rs"]
+mod tests;
