@@ -2,7 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::declared::{Declared, binding, is_old};
+use super::declared::{Declared, binding, is_old, patch};
 use super::mining::MiningRules;
 use super::occurrences::{Place, texts};
 use super::support::Rarity;
@@ -144,11 +144,12 @@ fn used<'a>(
             }
         }
         let key = if let Place::Argument { key, .. } = place { Some(key) } else { None };
+        let patch = patch(text);
         let options = IdentifierOptions { code: is_code(place, text) };
         for Identifier { text: name, class, range } in identifiers(text, options) {
             let binds = key.is_some() && class == IdentifierClass::Identifier;
             let line = binds.then(|| binding(text, range.start, range.end)).flatten();
-            let is_old = key.is_some_and(|key| is_old(key, text, range.start));
+            let is_old = key.is_some_and(|key| is_old(key, text, patch, range.start));
             let (text, bound) = (name.to_owned(), line.map(str::to_owned));
             used.push(Used { text, class, bound, is_old });
         }

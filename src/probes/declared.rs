@@ -25,6 +25,9 @@ static MADE: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is constant and valid")
 });
 
+/// Bytes before a place, and characters behind it, within which its line ends.
+const LONGEST: usize = 400;
+
 /// Words that bind a name within one function or file.
 const BINDERS: &[&str] = &["const", "let", "mut", "val", "var"];
 
@@ -53,8 +56,10 @@ impl<'a> Declared<'a> {
 /// The line on which the name that stands at the bytes `from..to` of `text` is
 /// bound: `const name = …`, `name := …`, `name = …`.
 pub(super) fn binding(text: &str, from: usize, to: usize) -> Option<&str> {
-    let start = text[..from].rfind('\n').map_or(0, |end| end + 1);
-    let end = text[to..].find('\n').map_or(text.len(), |end| to + end);
+    let start = line_start(text, from)?;
+    let end = text[to..].char_indices().take(LONGEST).find(|(_, c)| *c == '\n');
+    let end = end.map_or_else(|| text.len().min(to + LONGEST), |(at, _)| to + at);
+    let end = text.floor_char_boundary(end);
     // In a patch `+` and `-` stand before the line.
     let marks = text[start..from].len() - text[start..from].trim_start_matches(['+', '-']).len();
     let start = start + marks;
@@ -70,24 +75,37 @@ pub(super) fn binding(text: &str, from: usize, to: usize) -> Option<&str> {
 /// Whether the bytes from `from` of an argument say what stands in a file: what
 /// an edit replaces, and the lines that a patch removes or leaves. They have to
 /// be the file's own, so nobody makes them up.
-pub(super) fn is_old(key: &str, text: &str, from: usize) -> bool {
-    let start = text[..from].rfind('\n').map_or(0, |end| end + 1);
-    let patch = text[..start].find("*** Update File").is_some();
-    key.to_ascii_lowercase().starts_with("old") || patch && text[start..].starts_with([' ', '-'])
+pub(super) fn is_old(key: &str, text: &str, patch: Option<usize>, from: usize) -> bool {
+    let start = line_start(text, from).filter(|start| patch.is_some_and(|patch| patch < *start));
+    let quoted = start.is_some_and(|start| text[start..].starts_with([' ', '-']));
+    key.to_ascii_lowercase().starts_with("old") || quoted
+}
+
+/// Where the line of a place begins; none for one so long that it is data.
+fn line_start(text: &str, from: usize) -> Option<usize> {
+    let floor = text.floor_char_boundary(from.saturating_sub(LONGEST));
+    let end = text[floor..from].rfind('\n');
+    end.map(|end| floor + end + 1).or((floor == 0).then_some(0))
+}
+
+/// Where a patch of files begins in an argument.
+pub(super) fn patch(text: &str) -> Option<usize> {
+    text.find("*** Update File")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{binding, is_old};
+    use super::{binding, is_old, patch};
 
     #[test]
     fn an_edit_and_a_patch_quote_the_file_where_they_take_away_or_leave() {
-        assert!(is_old("old_string", "the initTheme", 4) && is_old("oldText", "initTheme", 0));
-        assert!(!is_old("new_string", "initTheme", 0));
-        let patch = "*** Update File: a.ts\n@@\n-initTheme\n+openTheme\n loadTheme\n";
-        let old = |name: &str| is_old("command", patch, patch.find(name).unwrap());
+        let old_at = |key: &str, text: &str, from| is_old(key, text, patch(text), from);
+        assert!(old_at("old_string", "the initTheme", 4) && old_at("oldText", "initTheme", 0));
+        assert!(!old_at("new_string", "initTheme", 0));
+        let edit = "*** Update File: a.ts\n@@\n-initTheme\n+openTheme\n loadTheme\n";
+        let old = |name: &str| old_at("command", edit, edit.find(name).unwrap());
         assert!(old("initTheme") && old("loadTheme") && !old("openTheme") && !old("a.ts"));
-        assert!(!is_old("command", "- initTheme", 2), "a list");
+        assert!(!old_at("command", "- initTheme", 2), "a list");
     }
 
     #[test]
