@@ -10,7 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use rustc_hash::FxHashMap;
 
 use super::bootstrap::{BCA_RESAMPLES, acceleration_of, adjusted_levels};
-use super::statistics::{quantile, t_quantile};
+use super::statistics::{clopper_pearson_upper, quantile, t_quantile};
 use crate::model::{
     Author, Due, JudgePart, JudgeReport, JudgeRow, Judgement, Label, LabelledCase, Outcome, Source,
     TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Trust, Verdict,
@@ -75,15 +75,20 @@ pub fn agreement(graded: &Graded<'_>) -> JudgeReport {
     report
 }
 
-/// Whether both bounds are met; one that is missed decides alone.
+/// Whether the judge may be trusted by what people labelled: kappa, and the
+/// upper bound of the share of wrong answers that it accepts. Planted answers
+/// can only speak against it: they are easier than what models get wrong.
 fn trust(report: &JudgeReport) -> Trust {
     let known =
         |part: &JudgePart| report.overall(part).filter(|row| row.questions >= FEWEST as u64);
-    let agrees = known(&JudgePart::Labelled).and_then(|row| row.kappa);
-    let agrees = agrees.map(|kappa| kappa >= TRUSTED_KAPPA);
-    let accepts = known(&JudgePart::Planted).and_then(JudgeRow::false_accept_share);
-    let careful = accepts.map(|share| share < TRUSTED_FALSE_ACCEPTS);
+    let labelled = known(&JudgePart::Labelled);
+    let agrees = labelled.and_then(|row| row.kappa).map(|kappa| kappa >= TRUSTED_KAPPA);
+    let bounds = labelled.and_then(|row| row.false_accept_bounds);
+    let careful = bounds.map(|(_, most)| most < TRUSTED_FALSE_ACCEPTS);
+    let planted = known(&JudgePart::Planted).and_then(JudgeRow::false_accept_share);
+    let fooled = planted.is_some_and(|share| share >= TRUSTED_FALSE_ACCEPTS);
     match (agrees, careful) {
+        _ if fooled => Trust::Untrusted,
         (Some(true), Some(true)) => Trust::Trusted,
         (Some(false), _) | (_, Some(false)) => Trust::Untrusted,
         _ => Trust::Unknown,
@@ -277,7 +282,8 @@ impl Tally {
     fn row(&self, file: Option<String>, part: JudgePart, seed: u64) -> JudgeRow {
         let square = self.total();
         let Square { both, neither, false_accepts, false_rejects } = square;
-        let bounds = if part.is_planted() { None } else { self.bounds(seed) };
+        let (bounds, accepted) =
+            if part.is_planted() { (None, None) } else { (self.bounds(seed), self.accepted()) };
         // A single kind is of one class: kappa would be 0 whatever the judge.
         let one_class = matches!(part, JudgePart::PlantedKind(_));
         JudgeRow {
@@ -290,11 +296,43 @@ impl Tally {
             kappa_bounds: bounds,
             false_accepts: false_accepts + self.too_high,
             to_reject: neither + false_accepts + self.halves,
+            false_accept_bounds: accepted,
             false_rejects: false_rejects + self.too_low,
             to_accept: both + false_rejects + self.halves,
             unscored: self.unscored,
             score_error: (self.distances > 0).then(|| self.distance / self.distances as f64),
         }
+    }
+
+    /// The 95 % interval of the share of wrong answers that are accepted,
+    /// questions as clusters: Clopper and Pearson's at the number of independent
+    /// answers that would vary as much (Korn and Graubard 1998). Where none or
+    /// all are accepted nothing varies, and a question counts as one answer.
+    fn accepted(&self) -> Option<(f64, f64)> {
+        let wrong = |square: &&Square| square.neither + square.false_accepts > 0;
+        let squares: Vec<&Square> = self.squares.values().filter(wrong).collect();
+        if squares.len() < FEWEST {
+            return None;
+        }
+        let questions = squares.len() as f64;
+        let total = self.total();
+        let answers = (total.neither + total.false_accepts) as f64;
+        let share = total.false_accepts as f64 / answers;
+        let spread = |square: &&Square| {
+            let own = (square.neither + square.false_accepts) as f64;
+            (square.false_accepts as f64 - share * own).powi(2)
+        };
+        let variance = questions / (questions - 1.0) * squares.iter().map(spread).sum::<f64>()
+            / answers.powi(2);
+        let freedom = |n: f64| t_quantile(0.975, n as usize - 1).powi(2);
+        let effective = if variance > 0.0 {
+            share * (1.0 - share) / variance * freedom(answers) / freedom(questions)
+        } else {
+            questions
+        };
+        let n = effective.min(answers);
+        let below = 1.0 - clopper_pearson_upper((1.0 - share) * n, n);
+        Some((below, clopper_pearson_upper(share * n, n)))
     }
 
     /// The 95 % interval of kappa, questions as clusters. From 6 questions the

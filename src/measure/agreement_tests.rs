@@ -173,7 +173,42 @@ fn a_planted_half_errs_both_ways_and_is_outside_kappa() {
 }
 
 #[test]
-fn trust_takes_both_bounds_and_enough_questions() {
+fn the_interval_of_false_accepts_counts_questions_and_not_answers() {
+    // None of the wrong answers to eight questions is accepted: 1 − 0.025^(1/8).
+    let wrong = |n: usize, accepted: bool| (case("f", n, false, Author::Unnamed), judged(accepted));
+    let bounds = |graded: &[_]| report(graded).rows[0].false_accept_bounds;
+    let none: Vec<_> = (0..8).map(|n| wrong(n, false)).collect();
+    let (lo, hi) = bounds(&none).unwrap();
+    assert!(lo.abs() < 1e-9 && (hi - 0.369_4).abs() < 1e-4, "{lo} {hi}");
+    // Answers that say the same are no more evidence.
+    let repeated: Vec<_> = none.iter().flat_map(|one| vec![one.clone(); 4]).collect();
+    assert_eq!(bounds(&repeated), bounds(&none));
+    // Four like answers to each of twenty questions, those to five accepted. The
+    // variance is 20/19 · (5 · 3² + 15 · 1²) / 80² = 0.009868, as of 0.25 · 0.75 /
+    // 0.009868 = 19.0 answers; t²(79) / t²(19) = 1.99045² / 2.09302² = 0.90440 of
+    // them are 17.184, of which 4.296 are accepted.
+    let clustered: Vec<_> = (0..20).flat_map(|n| vec![wrong(n, n < 5); 4]).collect();
+    let (lo, hi) = bounds(&clustered).unwrap();
+    assert!((hi - clopper_pearson_upper(4.296, 17.184)).abs() < 1e-3, "{hi}");
+    assert!((1.0 - lo - clopper_pearson_upper(12.888, 17.184)).abs() < 1e-3, "{lo}");
+    assert_eq!(bounds(&clustered[..20]), None, "five questions");
+}
+
+#[test]
+fn the_worst_group_is_that_with_the_largest_share_and_enough_questions() {
+    let by = |name: &str, questions: std::ops::Range<usize>, accepted: usize| {
+        let author = Author::Group(name.into());
+        let one = move |n| (case("f", n, false, author.clone()), judged(n < accepted));
+        questions.map(one).collect::<Vec<_>>()
+    };
+    let graded = [by("few", 0..5, 5), by("good", 0..10, 1), by("bad", 0..10, 3)].concat();
+    let report = report(&graded);
+    let worst = report.worst_group().unwrap();
+    assert_eq!((worst.part.name(), worst.false_accepts, worst.to_reject), ("bad", 3, 10));
+}
+
+#[test]
+fn trust_is_decided_by_people_and_by_the_upper_bound() {
     let agreeing = |n: usize| {
         let one = |n: usize| {
             let right = n.is_multiple_of(2);
@@ -186,10 +221,13 @@ fn trust_takes_both_bounds_and_enough_questions() {
         (0..n).map(move |at| (case("f", at, false, author()), judged(at < accepted)))
     };
     let trust = |graded: Vec<_>| report(&graded).trust;
-    assert_eq!(trust(agreeing(8).chain(planted(100, 4)).collect()), Trust::Trusted);
-    assert_eq!(trust(agreeing(8).chain(planted(100, 5)).collect()), Trust::Untrusted);
+    // 0 of 72 leave 1 − 0.025^(1/72) = 0.04994 possible, 0 of 71 leave 0.05063.
+    assert_eq!(trust(agreeing(144).collect()), Trust::Trusted);
+    assert_eq!(trust(agreeing(142).collect()), Trust::Untrusted);
+    assert_eq!(trust(agreeing(144).chain(planted(100, 4)).collect()), Trust::Trusted);
+    assert_eq!(trust(agreeing(144).chain(planted(100, 5)).collect()), Trust::Untrusted);
     assert_eq!(trust(fifty().into_iter().chain(planted(100, 0)).collect()), Trust::Untrusted);
-    assert_eq!(trust(agreeing(8).collect()), Trust::Unknown);
+    assert_eq!(trust(planted(100, 0).collect()), Trust::Unknown);
     assert_eq!(trust(planted(100, 5).collect()), Trust::Untrusted);
     assert_eq!(trust(agreeing(5).chain(planted(100, 0)).collect()), Trust::Unknown);
 }

@@ -29,6 +29,18 @@ impl JudgeReport {
     pub fn overall(&self, part: &JudgePart) -> Option<&JudgeRow> {
         self.rows.iter().rev().find(|row| row.part == *part)
     }
+
+    /// Of whose wrong answers the largest share is accepted, among those with
+    /// enough questions for an interval; the first of equals. One group that is
+    /// all there is has no row.
+    pub fn worst_group(&self) -> Option<&JudgeRow> {
+        let groups = self.rows.iter().filter(|row| matches!(row.part, JudgePart::Group(_)));
+        let known = groups.filter(|row| row.false_accept_bounds.is_some()).rev();
+        known.max_by(|a, b| {
+            let share = |row: &JudgeRow| row.false_accept_share().unwrap_or(0.0);
+            share(a).total_cmp(&share(b))
+        })
+    }
 }
 
 /// The answers of a row.
@@ -94,6 +106,9 @@ pub struct JudgeRow {
     pub false_accepts: u64,
     /// Graded answers for which that is possible.
     pub to_reject: u64,
+    /// The 95 % interval of their share; absent where fewer than six questions
+    /// have such an answer, and for what was planted.
+    pub false_accept_bounds: Option<(f64, f64)>,
     /// Answers graded lower than was due.
     pub false_rejects: u64,
     /// Graded answers for which that is possible.
@@ -128,18 +143,20 @@ fn share(part: u64, whole: u64) -> Option<f64> {
 
 /// Kappa from which a judge is trusted (`measures` §7).
 pub const TRUSTED_KAPPA: f64 = 0.7;
-/// Share of planted answers falsely accepted below which a judge is trusted
-/// (`measures` §7).
+/// Share of wrong answers accepted below which a judge is trusted (`measures`
+/// §7): of the answers that people find wrong by the upper bound of its 95 %
+/// interval, so that a few answers prove nothing; of the planted ones as it is.
 pub const TRUSTED_FALSE_ACCEPTS: f64 = 0.05;
 
 /// Whether a judge can be relied on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// It meets both bounds.
+    /// It meets the bounds on answers that people labelled, and misses none on
+    /// planted ones.
     Trusted,
     /// It misses one of them.
     Untrusted,
-    /// One of the two is not known, and the other not missed.
+    /// Too few answers that people labelled, and nothing is missed.
     Unknown,
 }
 

@@ -2,12 +2,15 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::declared::{Declared, binding, is_old, patch};
 use super::mining::MiningRules;
 use super::occurrences::{Place, texts};
 use super::support::Rarity;
 use crate::model::{IdentifierClass, MessageIndex, Transcript};
 use crate::text::bounded::last_component;
-use crate::text::{IdentifierOptions, Needle, identifiers, is_generic, recompiled, restyled};
+use crate::text::{
+    Identifier, IdentifierOptions, Needle, identifiers, is_generic, recompiled, restyled,
+};
 
 /// Identifiers that the requests use, before anything is known of their past.
 pub(super) struct Candidates {
@@ -18,6 +21,9 @@ pub(super) struct Candidates {
     pub(super) hints: Vec<Vec<u32>>,
     /// Request's ordinal, its message, the identifier's number.
     pub(super) uses: Vec<(u32, MessageIndex, u32)>,
+    /// The line that binds an identifier where a request first says it: a name
+    /// of its own, unless an earlier message has the line.
+    pub(super) bound: FxHashMap<(u32, u32), String>,
 }
 
 impl Candidates {
@@ -32,21 +38,31 @@ impl Candidates {
             needles: Vec::new(),
             hints: Vec::new(),
             uses: Vec::new(),
+            bound: FxHashMap::default(),
         };
+        let declared = Declared::new(transcript);
         let mut numbers: FxHashMap<String, u32> = FxHashMap::default();
         let mut habits = Habits::new(rules.habit_length);
         for (ordinal, request) in (0u32..).zip(transcript.requests()) {
             let mut used = used(transcript, request, &mut habits);
-            used.retain(|(text, class)| !is_generic(text, *class, &|word| rarity.is_current(word)));
-            used.sort();
+            let is_current = |word: &str| rarity.is_current(word);
+            used.retain(|u| {
+                let declares = |name: &str| u.is_old || declared.holds(name);
+                !is_generic(&u.text, u.class, &is_current, &declares)
+            });
+            // Stable: of one name that stands several times the first counts.
+            used.sort_by(|a, b| (&a.text, a.class).cmp(&(&b.text, b.class)));
             let mut spelled: FxHashSet<&str> = FxHashSet::default();
-            for (text, class) in &used {
+            for Used { text, class, bound, .. } in &used {
                 if !spelled.insert(relative(text, *class, roots)) {
                     continue;
                 }
                 let number = all.number(text, *class, roots, &mut numbers);
                 all.hint(number, roots, &mut numbers);
                 all.uses.push((ordinal, request, number));
+                if let Some(line) = bound {
+                    all.bound.insert((ordinal, number), line.clone());
+                }
             }
         }
         all
@@ -96,36 +112,52 @@ fn hints(text: &str, class: IdentifierClass) -> Vec<(String, IdentifierClass)> {
     restyled(name).into_iter().chain(own).map(|hint| (hint, IdentifierClass::Identifier)).collect()
 }
 
+/// An identifier as a message says it first.
+struct Used {
+    text: String,
+    class: IdentifierClass,
+    /// The line that binds it there.
+    bound: Option<String>,
+    /// Whether it stands in what an edit takes away or leaves.
+    is_old: bool,
+}
+
 /// The specific identifiers of one assistant message.
 fn used<'a>(
     transcript: &'a Transcript,
     request: MessageIndex,
     habits: &mut Habits<'a>,
-) -> Vec<(String, IdentifierClass)> {
-    let mut used: Vec<(String, IdentifierClass)> = Vec::new();
+) -> Vec<Used> {
+    let mut used: Vec<Used> = Vec::new();
     let mut habitual: FxHashSet<&str> = FxHashSet::default();
     let mut arguments = Vec::new();
     texts(&transcript.messages[request as usize], &mut |place, text| {
-        if let Place::Argument { tool, key } = place {
-            if is_measure(key) {
+        if let Place::Argument { tool, key, listed } = place {
+            let again = habits.holds(tool, key, text);
+            arguments.push((tool, key, text, listed));
+            // An entry of a list that was sent before stands there again.
+            if is_measure(key) || is_attached(tool, key) || listed && again {
                 return;
             }
-            if habits.holds(tool, key, text) {
+            if again {
                 habitual.insert(text.trim());
             }
-            arguments.push((tool, key, text));
         }
+        let key = if let Place::Argument { key, .. } = place { Some(key) } else { None };
+        let patch = patch(text);
         let options = IdentifierOptions { code: is_code(place, text) };
-        for found in identifiers(text, options) {
-            used.push((found.text.to_owned(), found.class));
+        for Identifier { text: name, class, range } in identifiers(text, options) {
+            let binds = key.is_some() && class == IdentifierClass::Identifier;
+            let line = binds.then(|| binding(text, range.start, range.end)).flatten();
+            let is_old = key.is_some_and(|key| is_old(key, text, patch, range.start));
+            let (text, bound) = (name.to_owned(), line.map(str::to_owned));
+            used.push(Used { text, class, bound, is_old });
         }
     });
-    for (tool, key, text) in arguments {
-        habits.learn(tool, key, text);
+    for (tool, key, text, listed) in arguments {
+        habits.learn(tool, key, text, listed);
     }
-    used.retain(|(text, class)| {
-        *class == IdentifierClass::Path || !habitual.contains(text.as_str())
-    });
+    used.retain(|u| u.class == IdentifierClass::Path || !habitual.contains(u.text.as_str()));
     used
 }
 
@@ -138,13 +170,18 @@ fn is_code(place: Place<'_>, text: &str) -> bool {
     !text.trim().contains('\n') && !PROSE.contains(&key)
 }
 
+/// What a harness adds to a call from a file: Claude Code's plan.
+fn is_attached(tool: &str, key: &str) -> bool {
+    tool == "ExitPlanMode" && key == "plan"
+}
+
 /// Arguments that say how much, not what.
 fn is_measure(key: &str) -> bool {
     const MEASURES: &[&str] = &["offset", "limit", "timeout", "line", "head_limit", "depth"];
     MEASURES.contains(&key.to_ascii_lowercase().as_str())
 }
 
-/// Short values that a tool argument held before.
+/// Short values that a tool argument held before, and entries of lists.
 struct Habits<'a> {
     length: usize,
     values: FxHashSet<(&'a str, &'a str, &'a str)>,
@@ -159,9 +196,9 @@ impl<'a> Habits<'a> {
         self.values.contains(&(tool, key, value.trim()))
     }
 
-    fn learn(&mut self, tool: &'a str, key: &'a str, value: &'a str) {
+    fn learn(&mut self, tool: &'a str, key: &'a str, value: &'a str, listed: bool) {
         let value = value.trim();
-        if value.len() <= self.length && !value.contains('/') {
+        if listed || value.len() <= self.length && !value.contains('/') {
             self.values.insert((tool, key, value));
         }
     }

@@ -12,7 +12,7 @@ use super::place::Place;
 use super::rereads::Rereads;
 use super::support::{Rarity, SOURCES};
 use crate::model::{Block, Exam, MessageIndex, Reference, Role, Transcript};
-use crate::text::NeedleSet;
+use crate::text::{NeedleSet, contains_bounded};
 
 /// What makes an identifier a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +97,22 @@ fn places(transcript: &Transcript, set: &NeedleSet, needles: usize) -> Vec<Vec<M
     places
 }
 
+/// References in order of their requests and texts, without those that stand
+/// inside another of the same request: the longer one asks for them too.
+fn unnested(mut references: Vec<Reference>) -> Vec<Reference> {
+    references.sort_by(|a, b| (a.request, &a.text).cmp(&(b.request, &b.text)));
+    let mut kept = vec![true; references.len()];
+    for (at, one) in references.iter().enumerate() {
+        let first = references.partition_point(|other| other.request < one.request);
+        let same = references[first..].iter().take_while(|other| other.request == one.request);
+        let mut longer = same.filter(|other| other.text.len() > one.text.len());
+        kept[at] = !longer.any(|other| contains_bounded(&other.text, &one.text, one.class));
+    }
+    let mut kept = kept.into_iter();
+    references.retain(|_| kept.next() == Some(true));
+    references
+}
+
 /// Tokens from the start of the transcript to the end of each message.
 fn ends(sizes: &[u64]) -> Vec<u64> {
     sizes
@@ -156,11 +172,11 @@ impl<'a> Mining<'a> {
     pub fn exam(&self) -> Exam {
         let mut exam = Exam { common: self.common(), ..Exam::default() };
         for &(ordinal, request, number) in &self.candidates.uses {
-            if self.known[number as usize] {
-                continue;
-            }
             let places = &self.places[number as usize];
             let sources = &places[..places.partition_point(|&at| at < request)];
+            if self.known[number as usize] || self.is_new(ordinal, number, sources) {
+                continue;
+            }
             match sources.iter().rfind(|&&at| self.history.held(at, request)) {
                 Some(&last) => {
                     exam.references.extend(self.reference(ordinal, request, number, last, sources))
@@ -171,7 +187,7 @@ impl<'a> Mining<'a> {
                 None => {}
             }
         }
-        exam.references.sort_by(|a, b| (a.request, &a.text).cmp(&(b.request, &b.text)));
+        exam.references = unnested(exam.references);
         exam
     }
 
@@ -238,6 +254,9 @@ impl<'a> Mining<'a> {
             let sources: Vec<MessageIndex> =
                 before.iter().copied().filter(|&at| place.holds(at)).collect();
             let Some(&last) = sources.last() else { continue };
+            if self.is_new(ordinal, number, &sources) {
+                continue;
+            }
             let (text, class) = &self.candidates.texts[number as usize];
             facts.push(Reference {
                 request: ordinal,
@@ -251,8 +270,21 @@ impl<'a> Mining<'a> {
                 sources,
             });
         }
-        facts.sort_by(|a, b| (a.request, &a.text).cmp(&(b.request, &b.text)));
-        facts
+        unnested(facts)
+    }
+
+    /// Whether a request binds the name itself, on a line that no source has: what
+    /// is called so is new.
+    fn is_new(&self, request: u32, number: u32, sources: &[MessageIndex]) -> bool {
+        self.candidates.bound.get(&(request, number)).is_some_and(|line| {
+            !sources.iter().any(|&source| {
+                let mut stands = false;
+                texts(&self.transcript.messages[source as usize], &mut |_, text| {
+                    stands |= text.contains(line.as_str());
+                });
+                stands
+            })
+        })
     }
 
     /// Whether an identifier stands nearer to the request than a reference may.

@@ -4,6 +4,7 @@
 //! window or a preset, so every preset sits the same exam.
 
 mod candidates;
+mod declared;
 mod history;
 mod mining;
 mod occurrences;
@@ -16,5 +17,7 @@ pub use mining::{Mining, MiningRules, mine};
 pub use place::{Cuts, Kept, Place, Places, places};
 pub use survival::{Carrier, ContextView, Survival, Written};
 
+#[cfg(test)]
+mod mining_tests;
 #[cfg(test)]
 mod tests;

@@ -15,6 +15,8 @@ pub(super) enum Place<'a> {
         tool: &'a str,
         /// The nearest object key above the string; empty for a bare string.
         key: &'a str,
+        /// Whether it is a part of a list.
+        listed: bool,
     },
     /// What a tool returned.
     Result,
@@ -33,7 +35,7 @@ pub(super) fn block_texts<'a>(block: &'a Block, each: &mut dyn FnMut(Place<'a>, 
     match block {
         Block::Text { text } => each(Place::Said, text),
         Block::ToolResult { text, .. } => each(Place::Result, text),
-        Block::ToolCall { name, arguments, .. } => strings(name, "", arguments, each),
+        Block::ToolCall { name, arguments, .. } => strings(name, "", false, arguments, each),
         Block::Reasoning { .. } | Block::Image { .. } => {}
     }
 }
@@ -41,19 +43,20 @@ pub(super) fn block_texts<'a>(block: &'a Block, each: &mut dyn FnMut(Place<'a>, 
 fn strings<'a>(
     tool: &'a str,
     key: &'a str,
+    listed: bool,
     value: &'a Json,
     each: &mut dyn FnMut(Place<'a>, &'a str),
 ) {
     match value {
-        Json::String(text) => each(Place::Argument { tool, key }, text),
+        Json::String(text) => each(Place::Argument { tool, key, listed }, text),
         Json::Array(items) => {
             for item in items {
-                strings(tool, key, item, each);
+                strings(tool, key, true, item, each);
             }
         }
         Json::Object(fields) => {
             for (key, item) in fields {
-                strings(tool, key, item, each);
+                strings(tool, key, listed, item, each);
             }
         }
         Json::Null | Json::Bool(_) | Json::Number(_) => {}

@@ -10,7 +10,7 @@ use crate::model::{
 };
 
 /// Messages that name nothing, of 5,000 tokens each by the sizes of [`exam`].
-const FILLER: &str = "and so it went on";
+pub(super) const FILLER: &str = "and so it went on";
 
 fn message(role: Role, blocks: Vec<Block>) -> Message {
     Message {
@@ -24,23 +24,23 @@ fn message(role: Role, blocks: Vec<Block>) -> Message {
     }
 }
 
-fn said(role: Role, text: &str) -> Message {
+pub(super) fn said(role: Role, text: &str) -> Message {
     message(role, vec![Block::Text { text: text.into() }])
 }
 
-fn user(text: &str) -> Message {
+pub(super) fn user(text: &str) -> Message {
     said(Role::User, text)
 }
 
-fn agent(text: &str) -> Message {
+pub(super) fn agent(text: &str) -> Message {
     said(Role::Assistant, text)
 }
 
-fn call(id: &str, tool: &str, arguments: serde_json::Value) -> Message {
+pub(super) fn call(id: &str, tool: &str, arguments: serde_json::Value) -> Message {
     message(Role::Assistant, vec![Block::ToolCall { id: id.into(), name: tool.into(), arguments }])
 }
 
-fn result(call: &str, text: &str) -> Message {
+pub(super) fn result(call: &str, text: &str) -> Message {
     message(
         Role::Tool,
         vec![Block::ToolResult {
@@ -52,7 +52,7 @@ fn result(call: &str, text: &str) -> Message {
     )
 }
 
-fn talk(messages: Vec<Message>) -> Transcript {
+pub(super) fn talk(messages: Vec<Message>) -> Transcript {
     Transcript { id: "t".into(), messages, ..Transcript::default() }
 }
 
@@ -72,7 +72,7 @@ fn exam(transcript: &Transcript) -> Exam {
     mine(transcript, &sizes(transcript), &MiningRules::default())
 }
 
-fn names(transcript: &Transcript) -> Vec<String> {
+pub(super) fn names(transcript: &Transcript) -> Vec<String> {
     let references = exam(transcript).references;
     references.into_iter().map(|r| r.text).collect()
 }

@@ -129,7 +129,7 @@ fn counted(n: u64, noun: &str) -> String {
 fn notes(report: &JudgeReport) -> Vec<String> {
     let mut notes = Vec::new();
     if report.rows.iter().any(|row| row.kappa_bounds.is_some()) {
-        notes.push("kappa: Cohen's, with its 95 % interval over questions.".to_owned());
+        notes.push("[]: 95 % intervals over questions; kappa is Cohen's.".to_owned());
     }
     notes.extend(report.left_out.iter().map(|(file, why, n)| {
         format!("{}: left out {} × {}.", plain::line(file), number::grouped(*n), plain::line(why))
@@ -145,7 +145,7 @@ fn notes(report: &JudgeReport) -> Vec<String> {
     notes
 }
 
-/// The sentence on which people act.
+/// The sentence on which people act: what decides, then what stands beside it.
 fn verdict(report: &JudgeReport) -> String {
     let word = match report.trust {
         Trust::Trusted => "trusted",
@@ -157,16 +157,33 @@ fn verdict(report: &JudgeReport) -> String {
         || "no kappa against people".to_owned(),
         |kappa| format!("kappa against people is {}", number::share(kappa)),
     );
+    let labelled = report.overall(&JudgePart::Labelled);
+    let accepted = labelled.and_then(accepted_share).map_or_else(
+        || "too few answers that people find wrong".to_owned(),
+        |share| format!("of the answers that people find wrong {share} are accepted"),
+    );
+    let worst = report.worst_group().and_then(|row| Some((row.part.name(), accepted_share(row)?)));
+    let worst = worst.map_or_else(String::new, |(name, share)| {
+        format!(", at worst {share} of those by {}", plain::line(name))
+    });
     let planted = report.overall(&JudgePart::Planted);
     let planted = planted.and_then(JudgeRow::false_accept_share).map_or_else(
         || "no planted answers".to_owned(),
-        |share| format!("{} of the planted answers are falsely accepted", tenths(share)),
+        |share| format!("{} of the planted answers", tenths(share)),
     );
-    let bounds = format!(
-        "trusted from kappa {TRUSTED_KAPPA} on and below {:.0} %, each over six questions or more",
-        TRUSTED_FALSE_ACCEPTS * 100.0
-    );
-    format!("{word}: {kappa}; {planted}{} ({bounds}).", above(report))
+    let most = format!("{:.0} %", TRUSTED_FALSE_ACCEPTS * 100.0);
+    format!(
+        "{word}: {kappa}; {accepted}{worst}; {planted}{} (trusted from kappa {TRUSTED_KAPPA} on, \
+         with the upper bound below {most}, each over six questions or more, and below {most} of \
+         the planted answers).",
+        above(report)
+    )
+}
+
+/// The share of wrong answers that are accepted, with its interval.
+fn accepted_share(row: &JudgeRow) -> Option<String> {
+    let ((lo, hi), share) = row.false_accept_bounds.zip(row.false_accept_share())?;
+    Some(format!("{} [{:.1}, {:.1}]", tenths(share), lo * 100.0, hi * 100.0))
 }
 
 /// The planted kinds that are accepted more often than all together may be.
@@ -185,7 +202,7 @@ fn above(report: &JudgeReport) -> String {
 }
 
 /// Columns of `calibration.csv`, and keys of the rows in JSON.
-const COLUMNS: [(&str, Kind); 16] = [
+const COLUMNS: [(&str, Kind); 18] = [
     ("file", Kind::Text),
     ("part", Kind::Text),
     ("name", Kind::Text),
@@ -197,6 +214,8 @@ const COLUMNS: [(&str, Kind); 16] = [
     ("kappa_hi", Kind::Number),
     ("false_accepts", Kind::Count),
     ("false_accept_share", Kind::Number),
+    ("false_accept_lo", Kind::Number),
+    ("false_accept_hi", Kind::Number),
     ("false_rejects", Kind::Count),
     ("false_reject_share", Kind::Number),
     ("unscored", Kind::Count),
@@ -217,6 +236,8 @@ fn fields(report: &JudgeReport, row: &JudgeRow) -> Vec<Field> {
         Field::maybe(row.kappa_bounds.map(|(_, hi)| hi)),
         Field::Count(row.false_accepts),
         Field::maybe(row.false_accept_share()),
+        Field::maybe(row.false_accept_bounds.map(|(lo, _)| lo)),
+        Field::maybe(row.false_accept_bounds.map(|(_, hi)| hi)),
         Field::Count(row.false_rejects),
         Field::maybe(row.false_reject_share()),
         Field::Count(row.unscored),

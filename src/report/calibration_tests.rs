@@ -14,6 +14,7 @@ fn row(file: Option<&str>, part: JudgePart) -> JudgeRow {
         kappa_bounds: Some((0.7, 0.8)),
         false_accepts: 50,
         to_reject: 1_000,
+        false_accept_bounds: Some((0.0375, 0.0654)),
         false_rejects: 150,
         to_accept: 1_000,
         unscored: 3,
@@ -22,7 +23,10 @@ fn row(file: Option<&str>, part: JudgePart) -> JudgeRow {
 }
 
 fn report() -> JudgeReport {
-    let planted = |part| JudgeRow { kappa_bounds: None, kappa: None, ..row(Some("a"), part) };
+    let planted = |part| {
+        let without = row(Some("a"), part);
+        JudgeRow { kappa_bounds: None, kappa: None, false_accept_bounds: None, ..without }
+    };
     JudgeReport {
         judge: "offline".to_owned(),
         source: Source::Lexical,
@@ -59,11 +63,13 @@ fn the_table_shows_people_groups_and_what_was_planted() {
          \x20all        2,000     90.0 %  –         50 (5.0 %)   150 (15.0 %)         3\n\
          \x20vague      2,000     90.0 %  –         50 (5.0 %)              –         3\n\
          \n\
-         \x20kappa: Cohen's, with its 95 % interval over questions.\n\
+         \x20[]: 95 % intervals over questions; kappa is Cohen's.\n\
          \x20a: left out 2 × answer without a verdict.\n\
          \x20unscored: 3 × busy\n\
-         \x20not trusted: kappa against people is 0.75; 5.0 % of the planted answers are falsely accepted, vague\n\
-         \x205.0 % (trusted from kappa 0.7 on and below 5 %, each over six questions or more).\n"
+         \x20not trusted: kappa against people is 0.75; of the answers that people find wrong 5.0 % [3.8, 6.5]\n\
+         \x20are accepted, at worst 5.0 % [3.8, 6.5] of those by =m [31m; 5.0 % of the planted answers, vague\n\
+         \x205.0 % (trusted from kappa 0.7 on, with the upper bound below 5 %, each over six questions or more,\n\
+         \x20and below 5 % of the planted answers).\n"
     );
 }
 
@@ -88,7 +94,9 @@ fn files_stand_before_all_of_them_and_planted_answers_are_pooled() {
 fn without_labels_trust_is_open_and_the_table_says_what_is_missing() {
     let empty = JudgeReport { rows: vec![], trust: Trust::Unknown, ..report() };
     let table = calibration_table(&empty, 200, false);
-    assert!(table.contains("not known: no kappa against people; no planted answers ("), "{table}");
+    let missing = "not known: no kappa against people; too few answers that people find wrong; no \
+                   planted answers (";
+    assert!(table.contains(missing), "{table}");
 }
 
 #[test]
@@ -96,9 +104,12 @@ fn figures_for_scripts_are_the_same_in_csv_and_json() {
     let csv = String::from_utf8(calibration_csv(&report())).unwrap();
     let lines: Vec<&str> = csv.split("\r\n").collect();
     assert_eq!(lines[0], COLUMNS.map(|(name, _)| name).join(","));
-    assert_eq!(lines[1], "a,labelled,,1500,2000,0.9,0.75,0.7,0.8,50,0.05,150,0.15,3,,offline");
+    assert_eq!(
+        lines[1],
+        "a,labelled,,1500,2000,0.9,0.75,0.7,0.8,50,0.05,0.0375,0.0654,150,0.15,3,,offline"
+    );
     assert!(lines[2].starts_with("a,group,'=m"), "{}", lines[2]);
-    assert_eq!(lines[4], "a,kind,vague,1500,2000,0.9,,,,50,0.05,0,,3,,offline");
+    assert_eq!(lines[4], "a,kind,vague,1500,2000,0.9,,,,50,0.05,,,0,,3,,offline");
     let json: Json = serde_json::from_str(&calibration_json(&report())).unwrap();
     assert_eq!(json["rows"][0]["kappa"], 0.75);
     assert_eq!(json["rows"][3]["false_reject_share"], Json::Null);

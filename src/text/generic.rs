@@ -30,19 +30,27 @@ pub fn is_file_extension(word: &str) -> bool {
 
 /// Whether an identifier could be written without having read it: from
 /// general knowledge, or put together from words that `is_current` calls
-/// current in the conversation (lower-case words, asked one by one).
-pub fn is_generic(text: &str, class: IdentifierClass, is_current: &dyn Fn(&str) -> bool) -> bool {
+/// current in the conversation (lower-case words, asked one by one). What the
+/// project `declares` (a function, a type, a branch) is its own, if its words
+/// are plain ones.
+pub fn is_generic(
+    text: &str,
+    class: IdentifierClass,
+    is_current: &dyn Fn(&str) -> bool,
+    declares: &dyn Fn(&str) -> bool,
+) -> bool {
     let lower = text.to_lowercase();
     if STANDARD.contains(lower.as_str()) {
         return true;
     }
     let judge = Judge { is_current };
+    let own = || declares(text);
     match class {
         IdentifierClass::Path => judge.path(text, &lower),
         IdentifierClass::Url => generic_url(text),
-        IdentifierClass::Dotted => judge.dotted(text),
-        IdentifierClass::Identifier => judge.all_known(text, 2),
-        IdentifierClass::Kebab => judge.kebab(text),
+        IdentifierClass::Dotted => judge.dotted(text, &own),
+        IdentifierClass::Identifier => judge.all_known(text, 2) && !own(),
+        IdentifierClass::Kebab => judge.kebab(text) && !own(),
         IdentifierClass::Quoted => judge.quote(text),
         IdentifierClass::Email => generic_email(&lower),
         _ => false,
@@ -70,13 +78,15 @@ impl Judge<'_> {
             || lower.split('/').all(|part| part.is_empty() || PACKAGES.contains(part))
     }
 
-    fn dotted(&self, text: &str) -> bool {
+    fn dotted(&self, text: &str, own: &dyn Fn() -> bool) -> bool {
         let first = text.split('.').next().unwrap_or(text);
         let last = text.rsplit('.').next().unwrap_or(text);
-        PACKAGES.contains(first)
-            || last.chars().count() < 5
+        // What `teamMembersResult` is called tells whose `error` it is.
+        let named = |part: &str| words(part).len() > 1 && !self.all_known(part, 2);
+        let plain = last.chars().count() < 5
             || STANDARD.contains(last.to_lowercase().as_str())
-            || self.all_known(last, 2)
+            || self.all_known(last, 2) && !own();
+        PACKAGES.contains(first) || plain && !named(first)
     }
 
     /// A compound of two plain words, one of which only turns the other into
@@ -89,13 +99,18 @@ impl Judge<'_> {
         self.all_known(text, 3) || adjective && !digit
     }
 
-    /// Ordinary words in quotes are speech, and what stands between two
-    /// strings of a program is no string.
+    /// Ordinary words in quotes are speech, what stands between two strings of
+    /// a program is no string, and a message of up to three plain words
+    /// (`failed to init repo: %v`) is any program's.
     fn quote(&self, text: &str) -> bool {
         let program = text.contains(['(', ')', '{', '}', ';', '=', '+', '`'])
             && !text.contains(['%', ':', ',']);
         let words = text.split_whitespace();
-        program || words.clone().count() < 3 || self.all_known(text, 4)
+        let heavy = |word: &String| word.chars().count() > 3;
+        let plain = |word: &String| is_common(word) || (self.is_current)(word);
+        let own: Vec<String> = self::words(text).into_iter().filter(heavy).collect();
+        let idiom = own.len() <= 3 && own.iter().all(plain);
+        program || words.clone().count() < 3 || idiom || self.all_known(text, 4)
     }
 
     /// Whether a compound is put together from at most `limit` words that are

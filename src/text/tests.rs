@@ -163,8 +163,11 @@ fn general_knowledge_is_generic() {
         ("README.md", Path),
         ("/dev/null", Path),
         ("GitHub", Identifier),
+        ("failed to init repo: %v", Quoted),
+        ("expect.toHaveBeenCalledTimes", Dotted),
+        ("team.name", Dotted),
     ] {
-        assert!(is_generic(text, class, &|_| false), "{text}");
+        assert!(is_generic(text, class, &|_| false, &|_| false), "{text}");
     }
 }
 
@@ -176,8 +179,10 @@ fn what_a_project_named_is_not_generic() {
         ("src/net/pool.rs", Path),
         ("lease-holder-7", Kebab),
         ("no lease for shard %d", Quoted),
+        ("failed to read ledger of shard %d: %v", Quoted),
+        ("leaseHolderResult.error", Dotted),
     ] {
-        assert!(!is_generic(text, class, &|_| false), "{text}");
+        assert!(!is_generic(text, class, &|_| false, &|_| false), "{text}");
     }
 }
 
@@ -215,17 +220,28 @@ fn letters_without_case_end_an_identifier() {
 #[test]
 fn two_words_that_the_conversation_uses_everywhere_make_no_name() {
     let current = |word: &str| word == "checkpoint";
-    assert!(is_generic("checkpointPath", Identifier, &current));
-    assert!(is_generic("opts.CheckpointID", Dotted, &current));
-    assert!(!is_generic("checkpointPath", Identifier, &|_| false));
-    assert!(!is_generic("CheckpointLeaseEpoch", Identifier, &current));
+    assert!(is_generic("checkpointPath", Identifier, &current, &|_| false));
+    assert!(is_generic("opts.CheckpointID", Dotted, &current, &|_| false));
+    assert!(!is_generic("checkpointPath", Identifier, &|_| false, &|_| false));
+    assert!(!is_generic("CheckpointLeaseEpoch", Identifier, &current, &|_| false));
+}
+
+#[test]
+fn plain_words_are_a_name_where_the_project_declares_it() {
+    let declares = |name: &str| matches!(name, "SaveContext" | "env.Helper" | "fix-tests");
+    for (text, class) in [("SaveContext", Identifier), ("env.Helper", Dotted), ("fix-tests", Kebab)]
+    {
+        assert!(is_generic(text, class, &|_| false, &|_| false), "{text}");
+        assert!(!is_generic(text, class, &|_| false, &declares), "{text}");
+    }
+    assert!(is_generic("fmt.Errorf", Dotted, &|_| false, &|_| true), "a language's own");
 }
 
 #[test]
 fn an_adjective_of_two_words_is_language() {
-    assert!(is_generic("checkpoint-scoped", Kebab, &|_| false));
-    assert!(is_generic("cross-worktree", Kebab, &|_| false));
-    assert!(!is_generic("cross-worktree-2", Kebab, &|_| false));
+    assert!(is_generic("checkpoint-scoped", Kebab, &|_| false, &|_| false));
+    assert!(is_generic("cross-worktree", Kebab, &|_| false, &|_| false));
+    assert!(!is_generic("cross-worktree-2", Kebab, &|_| false, &|_| false));
 }
 
 proptest! {

@@ -21,7 +21,7 @@ pub(super) fn uncalibrated(run: &Run<'_>) -> Vec<String> {
     vec![format!(
         "the judge {} is not calibrated by this run, so how often it is wrong is not known: `recap \
          judge calibrate FILE{}` measures it on answers that people graded; it may be trusted from \
-         kappa {TRUSTED_KAPPA} on and below {:.0} % of planted answers falsely accepted",
+         kappa {TRUSTED_KAPPA} on and below {:.0} % of wrong answers accepted, by the upper bound",
         run.manifest.judge,
         judges.collect::<String>(),
         TRUSTED_FALSE_ACCEPTS * 100.0,
@@ -44,6 +44,11 @@ pub(super) fn at_odds(run: &Run<'_>) -> Vec<String> {
     )]
 }
 
+/// How the judge without a model stands by the rule of `recap judge calibrate`;
+/// `tests/suite/judge_real.rs` takes it again.
+const UNTRUSTED: &str = "the offline judge is not trusted, for it accepts too many of the answers \
+                         that people find wrong (`recap judge calibrate`)";
+
 /// What scores without a model may claim.
 pub(super) fn lexical(run: &Run<'_>) -> Vec<String> {
     if !asks(run) {
@@ -52,15 +57,14 @@ pub(super) fn lexical(run: &Run<'_>) -> Vec<String> {
     let manifest = run.manifest;
     let limits = match (manifest.answered_by(), manifest.graded_by()) {
         (Source::Model, Source::Model) => return Vec::new(),
-        (Source::Lexical, Source::Lexical) => {
+        (Source::Lexical, Source::Lexical) => format!(
             "probes are answered and graded by words and dates, without a model: scores rank \
-             model-free mechanisms and are no estimate of what a model would answer"
-                .to_owned()
-        }
+             model-free mechanisms and are no estimate of what a model would answer; {UNTRUSTED}"
+        ),
         (Source::Model, Source::Lexical) => format!(
             "what {} answers is graded by words and dates, without a model: what is right in other \
-             words may count as wrong, so scores are too low rather than too high; `recap judge RUN \
-             --judge MODEL` has the same answers graded by a model",
+             words may count as wrong; {UNTRUSTED}; `recap judge RUN --judge MODEL` has the same \
+             answers graded by a model",
             manifest.answerer
         ),
         (Source::Lexical, Source::Model) => format!(

@@ -56,11 +56,14 @@ pub(super) fn judge(run: &Run<'_>) -> Check {
     let means = match (manifest.answered_by(), manifest.graded_by()) {
         (Source::Lexical, Source::Lexical) => {
             "words and dates, without a model: ranks of strategies that use no model are \
-             supported, what a model would answer is not estimated"
+             supported, what a model would answer is not estimated. The offline judge is not \
+             trusted: it accepts too many of the answers that people find wrong (recap judge \
+             calibrate)"
         }
         (Source::Model, Source::Lexical) => {
             "a model answers, and words and dates are compared to grade it: what is right in other \
-             words may count as wrong"
+             words may count as wrong. The offline judge is not trusted: it accepts too many of \
+             the answers that people find wrong (recap judge calibrate)"
         }
         (Source::Lexical, Source::Model) => {
             "a reader without a model copies from the context and a model grades what it copied: \

@@ -1,0 +1,128 @@
+//! Names that code declares: those that a project makes are its own, however
+//! plain their words, and those that a new line binds are nobody's yet.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use rustc_hash::FxHashSet;
+
+use super::occurrences::texts;
+use crate::model::Transcript;
+
+/// A function, type or member with the word that declares it, a field with its
+/// tag, or a branch in git's own words.
+static MADE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?x)
+        \b(?: func (?:\s* \( [^()\n]* \))? | function\*? | fn | def | class | struct | interface
+            | type | enum | trait | protocol ) \s+ (?<code>[A-Za-z_]\w*)
+        | \b(?: public | private | protected | static | abstract | override | async | pub
+            | readonly ) \s+ (?<member>[A-Za-z_]\w*) \s* [(<?:;=]
+        | \b(?<field>[A-Za-z_]\w*) \s+ [\w.*\[\]]+ \s+ `(?:json|yaml|toml):
+        | (?: On\ branch\ | checkout\ -b\ | switch\ -c\ | \borigin/ | HEAD\ ->\  )
+            (?<branch>[\w./-]*\w)",
+    )
+    .expect("the pattern is constant and valid")
+});
+
+/// Bytes before a place, and characters behind it, within which its line ends.
+const LONGEST: usize = 400;
+
+/// Words that bind a name within one function or file.
+const BINDERS: &[&str] = &["const", "let", "mut", "val", "var"];
+
+/// The names that the code in a transcript declares.
+pub(super) struct Declared<'a>(FxHashSet<&'a str>);
+
+impl<'a> Declared<'a> {
+    pub(super) fn new(transcript: &'a Transcript) -> Declared<'a> {
+        let mut names = FxHashSet::default();
+        for message in &transcript.messages {
+            texts(message, &mut |_, text| {
+                let all = MADE.captures_iter(text);
+                let groups = all.filter_map(|found| found.iter().flatten().nth(1));
+                names.extend(groups.map(|name| name.as_str()));
+            });
+        }
+        Declared(names)
+    }
+
+    /// Whether the project made it, or the member that a dotted name ends in.
+    pub(super) fn holds(&self, text: &str) -> bool {
+        self.0.contains(text.rsplit('.').next().unwrap_or(text)) || self.0.contains(text)
+    }
+}
+
+/// The line on which the name that stands at the bytes `from..to` of `text` is
+/// bound: `const name = …`, `name := …`, `name = …`.
+pub(super) fn binding(text: &str, from: usize, to: usize) -> Option<&str> {
+    let start = line_start(text, from)?;
+    let end = text[to..].char_indices().take(LONGEST).find(|(_, c)| *c == '\n');
+    let end = end.map_or_else(|| text.len().min(to + LONGEST), |(at, _)| to + at);
+    let end = text.floor_char_boundary(end);
+    // In a patch `+` and `-` stand before the line.
+    let marks = text[start..from].len() - text[start..from].trim_start_matches(['+', '-']).len();
+    let start = start + marks;
+    let (before, after) = (text[start..from].trim(), text[to..end].trim_start());
+    let word = before.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    let listed = before.is_empty() || before.ends_with(',');
+    let walrus = after.starts_with(":=") || after.starts_with(',') && after.contains(":=");
+    let assigned = before.is_empty() && after.starts_with("= ");
+    let bound = BINDERS.contains(&word) || listed && walrus || assigned;
+    bound.then(|| text[start..end].trim())
+}
+
+/// Whether the bytes from `from` of an argument say what stands in a file: what
+/// an edit replaces, and the lines that a patch removes or leaves. They have to
+/// be the file's own, so nobody makes them up.
+pub(super) fn is_old(key: &str, text: &str, patch: Option<usize>, from: usize) -> bool {
+    let start = line_start(text, from).filter(|start| patch.is_some_and(|patch| patch < *start));
+    let quoted = start.is_some_and(|start| text[start..].starts_with([' ', '-']));
+    key.to_ascii_lowercase().starts_with("old") || quoted
+}
+
+/// Where the line of a place begins; none for one so long that it is data.
+fn line_start(text: &str, from: usize) -> Option<usize> {
+    let floor = text.floor_char_boundary(from.saturating_sub(LONGEST));
+    let end = text[floor..from].rfind('\n');
+    end.map(|end| floor + end + 1).or((floor == 0).then_some(0))
+}
+
+/// Where a patch of files begins in an argument.
+pub(super) fn patch(text: &str) -> Option<usize> {
+    text.find("*** Update File")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{binding, is_old, patch};
+
+    #[test]
+    fn an_edit_and_a_patch_quote_the_file_where_they_take_away_or_leave() {
+        let old_at = |key: &str, text: &str, from| is_old(key, text, patch(text), from);
+        assert!(old_at("old_string", "the initTheme", 4) && old_at("oldText", "initTheme", 0));
+        assert!(!old_at("new_string", "initTheme", 0));
+        let edit = "*** Update File: a.ts\n@@\n-initTheme\n+openTheme\n loadTheme\n";
+        let old = |name: &str| old_at("command", edit, edit.find(name).unwrap());
+        assert!(old("initTheme") && old("loadTheme") && !old("openTheme") && !old("a.ts"));
+        assert!(!old_at("command", "- initTheme", 2), "a list");
+    }
+
+    #[test]
+    fn a_name_is_bound_where_the_line_declares_or_assigns_it() {
+        for (text, bound) in [
+            ("a\n\tcurrentTree := &State{}\nb", Some("currentTree := &State{}")),
+            ("\tcurrentTree, err := open(x)", Some("currentTree, err := open(x)")),
+            ("  const currentTree = 1;", Some("const currentTree = 1;")),
+            ("let mut currentTree: u8 = 1;", Some("let mut currentTree: u8 = 1;")),
+            ("currentTree = load()", Some("currentTree = load()")),
+            ("-  const currentTree = 1;", Some("const currentTree = 1;")),
+            ("if currentTree == other {", None),
+            ("run(currentTree)", None),
+            ("func currentTree() {", None),
+        ] {
+            let from = text.find("currentTree").unwrap();
+            assert_eq!(binding(text, from, from + "currentTree".len()), bound, "{text}");
+        }
+    }
+}
