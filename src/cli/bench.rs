@@ -22,6 +22,7 @@ use crate::run::{
     Finished, Folder, RunSpec, Sample, cut_without_words, prepare, run as run_cells, without_words,
 };
 use crate::strategy::Preset;
+use crate::text::counted;
 
 /// Options of `recap bench` and `recap replay`.
 #[derive(Debug, Args)]
@@ -237,9 +238,9 @@ fn unreadable(samples: &[Sample]) -> Option<String> {
     let first = reasons.first()?;
     Some(format!(
         "the preset recorded is left out: what the agent had behind its own compactions cannot be \
-         repeated in {} of {} transcripts ({first})",
+         repeated in {} of {} ({first})",
         reasons.len(),
-        samples.len()
+        counted(samples.len(), "transcript")
     ))
 }
 

@@ -16,6 +16,7 @@ use crate::model::{CellKey, LedgerState, NULL, Transcript};
 use crate::pricing::{Agents, PriceList};
 use crate::replay::{NativeWindow, Plan, Session, Subject};
 use crate::strategy::{AskedFrom, Context, Preset, StoredFile};
+use crate::text::counted;
 
 /// Options of `recap show`.
 #[derive(Debug, Args)]
@@ -241,10 +242,10 @@ fn header(subject: &Subject, plan: &Plan, request: u32, context: &Context) -> St
     );
     let _ = writeln!(
         text,
-        "sent: {} tokens in {} messages; the whole conversation: {} tokens in {}",
-        context.weight().tokens,
-        context.message_count(),
-        facts.tokens_full,
+        "sent: {} in {}; the whole conversation: {} in {}",
+        counted(context.weight().tokens, "token"),
+        counted(context.message_count(), "message"),
+        counted(facts.tokens_full, "token"),
         facts.message,
     );
     preamble(&mut text, subject, context);

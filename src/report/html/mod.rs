@@ -54,7 +54,7 @@ pub(super) const FORMAT: Format = Format {
     render,
 };
 
-pub(super) use checks::doubts;
+pub(super) use checks::{doubts, self_check};
 
 /// Limits that stand open at the top; the others are folded away below them.
 const LIMITS: usize = 3;
