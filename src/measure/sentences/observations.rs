@@ -339,6 +339,10 @@ pub fn across_windows(windows: &[&Window<'_>]) -> Option<Candidate> {
     }
     let change = small.score(later) - small.score(best);
     let leader = *large.ranked().first()?;
+    // More room that changes nothing is no finding.
+    if small.printed(best) == small.printed(later) && leader.strategy == best.strategy {
+        return None;
+    }
     let mut text = format!(
         "From {} to {} {} goes from {} to {}",
         label(small.label),

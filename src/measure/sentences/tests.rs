@@ -169,6 +169,12 @@ fn more_room_is_said_to_help_the_best_of_the_smallest_window() {
         said(&table),
         ["From 25 % to 200k prune goes from 0.60 to 0.90, and fifo leads there (0.95)."]
     );
+    // Room that changes nothing is no finding.
+    let same = ["25%", "200k"].map(|window| {
+        let tokens = if window == "25%" { 10_000.0 } else { 200_000.0 };
+        row_at(window, tokens, "prune", Some(1), &[(PRIMARY, 0.6)])
+    });
+    assert!(!said(&same).join(" ").contains("goes from"), "{:?}", said(&same));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! How sure the verdict is, and what cannot be concluded (`measures` §7).
 
 use super::choice::Best;
-use super::{Scene, counted};
+use super::{Scene, counted, form_for};
 use crate::measure::rows::most;
 use crate::model::{AgainstFull, Outranks, Tested};
 
@@ -94,9 +94,10 @@ impl Scene<'_> {
             .iter()
             .find(|test| test.strategy == best.row().strategy && test.window == best.row().window);
         Some(format!(
-            "Against {} {} come out as {}{}.",
+            "Against {} {} {} out as {}{}.",
             family.comparator,
             counted(made, "test"),
+            form_for(made, "comes", "come"),
             counts.collect::<Vec<_>>().join(", "),
             own.map(|test| self.own(test)).unwrap_or_default()
         ))
