@@ -59,6 +59,17 @@ pub enum NotPreferred<'a> {
     },
 }
 
+impl<'a> NotPreferred<'a> {
+    /// The row that keeps most of those that come into question.
+    pub fn best(self) -> Option<&'a Entry> {
+        match self {
+            NotPreferred::NoneRanked => None,
+            NotPreferred::NoneActed(best) | NotPreferred::TooLittle(best) => Some(best),
+            NotPreferred::NoGain { best, .. } => Some(best),
+        }
+    }
+}
+
 impl<'a> Judge<'a> {
     /// The row to use among those of one window, in printing order. Those of
     /// which a provider would have refused requests are left out while others
@@ -188,7 +199,7 @@ mod tests {
         for tokens in [400, 200] {
             let dear = run(vec![twenty_references("s")], cells(whole(), tokens));
             assert!(!verdict(&dear).contains("the one to use"), "{}", verdict(&dear));
-            let why = "No strategy is to be preferred to sending the whole conversation";
+            let why = "no strategy is to be preferred to sending the whole conversation";
             assert!(verdict(&dear).contains(why), "{}", verdict(&dear));
         }
         let cheap = run(vec![twenty_references("s")], cells(whole(), 150));

@@ -98,25 +98,31 @@ impl<'a> Scene<'a> {
         Judge { facts, manifest, primary }
     }
 
-    /// Why no row is preferred where some are ranked, of the first window with
-    /// such a reason.
+    /// Why no row is preferred at the window at which the best one keeps most.
     fn not_preferred(&self) -> Option<String> {
-        let mut whys = self.at_windows().filter_map(|rows| self.judge().prefer(rows).err());
-        whys.find_map(|why| match why {
+        let all = self.at_windows().filter_map(|rows| self.judge().prefer(rows).err());
+        let whys: Vec<(NotPreferred<'a>, &PresetRow)> =
+            all.filter_map(|why| Some((why, &why.best()?.row))).collect();
+        let first = whys.iter().reduce(|a, b| if self.leads(b.1, a.1) { b } else { a });
+        let (why, row) = first?;
+        let text = match why {
             NotPreferred::NoneRanked => None,
             NotPreferred::NoGain { best, other } => self.no_gain(&best.row, &other.row),
-            NotPreferred::TooLittle(best) => {
-                let share = ENOUGH * most(self.run.primary);
-                Some(format!(
-                    "At {} nothing here keeps enough to be recommended: {} keeps most ({}), and \
-                     less than {} is too little.",
-                    label(&best.row.window),
-                    best.row.strategy,
-                    self.kept(&best.row)?,
-                    self.printed(share)
-                ))
-            }
-            NotPreferred::NoneActed(best) => self.none_acted(&best.row),
+            NotPreferred::TooLittle(_) => Some(format!(
+                "At {} nothing here keeps enough to be recommended: {} keeps most ({}), and less \
+                 than {} is too little.",
+                label(&row.window),
+                row.strategy,
+                self.kept(row)?,
+                self.printed(ENOUGH * most(self.run.primary))
+            )),
+            NotPreferred::NoneActed(_) => self.none_acted(row),
+        };
+        let others = whys.iter().map(|(_, other)| &other.window).filter(|at| **at != row.window);
+        let others: Vec<String> = others.map(|window| label(window)).collect();
+        text.map(|text| match others.is_empty() {
+            true => text,
+            false => format!("{text} Nor is one recommended at {}.", listed(&others)),
         })
     }
 
@@ -157,7 +163,8 @@ impl<'a> Scene<'a> {
             ),
         };
         Some(format!(
-            "No strategy is to be preferred to {than}. {} keeps most ({}) and costs {}.",
+            "At {} no strategy is to be preferred to {than}. {} keeps most ({}) and costs {}.",
+            label(&best.window),
             best.strategy,
             self.kept(best)?,
             dollars(best.number("cost_usd")?)

@@ -120,6 +120,10 @@ fn leaders_of_other_windows_are_named() {
     let report = run_at(&["25%", "50%"], vec![session("s")], cells);
     says(&report, "At 50 % a is the one to use: it keeps 0.60");
     says(&report, "; none is to be preferred at 25 %.");
+    let cells = vec![at("25%", "a", 3), at("50%", "a", 8)];
+    let report = run_at(&["25%", "50%"], vec![session("s")], cells);
+    says(&report, "At 50 % nothing here keeps enough to be recommended: a keeps most (0.40)");
+    says(&report, "Nor is one recommended at 25 %.");
     // Over the window comes after what fits, however much it keeps.
     let over = keeps("s", "a", 20).window("25%", 10_000).overflow(3).build();
     let report = run_at(&["25%", "50%"], vec![session("s")], vec![over, at("50%", "a", 12)]);
