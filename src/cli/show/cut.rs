@@ -82,10 +82,10 @@ pub(super) fn shown(
     let mut text = header(arguments, &subject, place, &plan);
     let _ = writeln!(
         text,
-        "sent: {} in {} at a window of {} tokens; uncompressed: {}",
+        "sent: {} in {} at a window of {}; uncompressed: {}",
         counted(exam.tokens_after, "token"),
         counted(seen.messages, "message"),
-        exam.window,
+        counted(exam.window, "token"),
         counted(cut.tokens_before, "token"),
     );
     text += &seen.context;
