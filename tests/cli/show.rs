@@ -158,6 +158,7 @@ fn the_null_of_a_preset_carries_nothing_that_its_model_would_write() {
 fn a_long_session_is_cut_at_a_smaller_window() {
     let window = |depth: &str| -> u64 {
         let out = show_cut(&["3", "--strategy", "fifo", "--depth", depth, "--diff"]);
+        let out = out.replace(',', "");
         let rest = out.split_once("at a window of ").unwrap().1;
         rest.split_once(' ').unwrap().0.parse().unwrap()
     };
