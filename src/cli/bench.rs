@@ -105,8 +105,8 @@ pub struct Arguments {
     #[command(flatten, next_help_heading = "Gate")]
     gating: gating::Gating,
 
-    /// Print the plan with the calls, tokens and dollars that models could take, and stop; nothing
-    /// is sent or written
+    /// Print the plan with the calls, tokens and dollars that models would take, as expected and
+    /// in the worst case, and stop; nothing is sent or written
     #[arg(long, conflicts_with = "json")]
     dry_run: bool,
 

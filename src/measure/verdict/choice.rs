@@ -109,11 +109,10 @@ impl<'a> Scene<'a> {
             NotPreferred::NoneRanked => None,
             NotPreferred::NoGain { best, other } => self.no_gain(&best.row, &other.row),
             NotPreferred::TooLittle(_) => Some(format!(
-                "At {} nothing here keeps enough to be recommended: {} keeps most ({}), and less \
-                 than {} is too little.",
+                "At {} nothing here keeps enough to be recommended: {}, and less than {} is too \
+                 little.",
                 label(&row.window),
-                row.strategy,
-                self.kept(row)?,
+                self.most_kept(row)?,
                 self.printed(ENOUGH * most(self.run.primary))
             )),
             NotPreferred::NoneActed(_) => self.none_acted(row),
@@ -139,11 +138,7 @@ impl<'a> Scene<'a> {
             label(&best.window)
         );
         if at_cuts {
-            text += &format!(
-                "; where a compaction was made to happen, {} keeps most ({})",
-                best.strategy,
-                self.kept(best)?
-            );
+            text += &format!("; where a compaction was made to happen, {}", self.most_kept(best)?);
         }
         Some(text + ".")
     }
@@ -163,17 +158,19 @@ impl<'a> Scene<'a> {
             ),
         };
         Some(format!(
-            "At {} no strategy is to be preferred to {than}. {} keeps most ({}) and costs {}.",
+            "At {} no strategy is to be preferred to {than}. {} and costs {}.",
             label(&best.window),
-            best.strategy,
-            self.kept(best)?,
+            self.most_kept(best)?,
             dollars(best.number("cost_usd")?)
         ))
     }
 
-    /// What a row keeps, as it is printed.
-    fn kept(&self, row: &PresetRow) -> Option<String> {
-        row.number(self.run.primary).map(|kept| self.printed(kept))
+    /// That this row keeps most, of those within the window where another keeps
+    /// more beyond it.
+    fn most_kept(&self, row: &PresetRow) -> Option<String> {
+        let kept = self.printed(row.number(self.run.primary)?);
+        let within = if self.refused(row).is_some() { " within the window" } else { "" };
+        Some(format!("{} keeps most{within} ({kept})", row.strategy))
     }
 
     /// Who keeps more in these sessions than the one to use, and at which price.

@@ -170,6 +170,9 @@ fn what_a_provider_would_refuse_is_not_the_choice_and_is_named() {
     says(&report, "; prune keeps 0.80");
     says(&report, "but 1 of its 10 requests is over the window");
     let over = keeps("s", "prune", 18).overflow(3).build();
+    let report = run(vec![session("s")], vec![full("s"), over, keeps("s", "fifo", 5).build()]);
+    says(&report, "fifo keeps most within the window (0.25), and less than 0.50 is too little");
+    let over = keeps("s", "prune", 18).overflow(3).build();
     let report = run(vec![session("s")], vec![full("s"), over]);
     says(&report, "At 25 % prune");
     says(&report, "1 of its 10 requests is over the window");
