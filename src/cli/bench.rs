@@ -22,6 +22,7 @@ use crate::run::{
     Finished, Folder, RunSpec, Sample, cut_without_words, prepare, run as run_cells, without_words,
 };
 use crate::strategy::Preset;
+use crate::text::counted;
 
 /// Options of `recap bench` and `recap replay`.
 #[derive(Debug, Args)]
@@ -103,8 +104,8 @@ pub struct Arguments {
     #[command(flatten, next_help_heading = "Gate")]
     gating: gating::Gating,
 
-    /// Print the plan with the calls, tokens and dollars that models could take, and stop; nothing
-    /// is sent or written
+    /// Print the plan with the calls, tokens and dollars that models would take, as expected and
+    /// in the worst case, and stop; nothing is sent or written
     #[arg(long, conflicts_with = "json")]
     dry_run: bool,
 
@@ -236,9 +237,9 @@ fn unreadable(samples: &[Sample]) -> Option<String> {
     let first = reasons.first()?;
     Some(format!(
         "the preset recorded is left out: what the agent had behind its own compactions cannot be \
-         repeated in {} of {} transcripts ({first})",
+         repeated in {} of {} ({first})",
         reasons.len(),
-        samples.len()
+        counted(samples.len(), "transcript")
     ))
 }
 

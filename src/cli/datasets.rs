@@ -5,6 +5,7 @@ use clap::{Args, Subcommand};
 use super::exit::{Exit, Failure};
 use super::report::print;
 use crate::dataset::{Dataset, bundled, bundled_names};
+use crate::text::counted;
 
 /// Options of `recap datasets`.
 #[derive(Debug, Args)]
@@ -48,7 +49,8 @@ fn find(name: &str) -> Result<Dataset, Failure> {
 fn line(name: &str) -> Result<String, Failure> {
     let dataset = find(name)?;
     let description = dataset.description.as_deref().unwrap_or("");
-    Ok(format!("{name:16} {} sessions  {description}\n", dataset.transcripts.len()))
+    let sessions = counted(dataset.transcripts.len(), "session");
+    Ok(format!("{name:16} {sessions}  {description}\n"))
 }
 
 fn describe(dataset: &Dataset) -> String {
@@ -65,9 +67,9 @@ fn describe(dataset: &Dataset) -> String {
         }
     }
     for transcript in &dataset.transcripts {
-        let requests = transcript.requests().count();
-        let messages = transcript.messages.len();
-        text.push_str(&format!("  {}: {messages} messages, {requests} requests\n", transcript.id));
+        let requests = counted(transcript.requests().count(), "request");
+        let messages = counted(transcript.messages.len(), "message");
+        text.push_str(&format!("  {}: {messages}, {requests}\n", transcript.id));
     }
     text
 }

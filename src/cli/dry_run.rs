@@ -2,17 +2,25 @@
 //!
 //! With models in the seats the run is rehearsed: replayed as it would be, with
 //! the offline stand-in for the compactor, and every request is counted and
-//! none sent.
+//! none sent. What replies take nobody knows before they are there: what is
+//! expected and the worst case are both told.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use super::exit::Failure;
+use super::model_name::TYPICAL_THINKING;
 use super::seating::Seating;
 use super::{windows, wire};
-use crate::model::{CallRow, Seat};
-use crate::pricing::PriceList;
+use crate::llm::{Foreseen, ForeseenCall};
+use crate::model::{Buckets, Seat};
+use crate::pricing::{Class, PriceList};
 use crate::run::{Folder, RunSpec, Sample, Windows, prepare, run};
+use crate::seats::answerer::TYPICAL_ANSWER_TOKENS;
+use crate::seats::judge::{TYPICAL_VERDICT_TOKENS, typical_tokens};
+use crate::text::{counted, grouped};
 use crate::tokens::Counter;
 
 /// The plan of a run, in words.
@@ -27,14 +35,16 @@ pub(super) fn plan(
         seating.line.refuse_idle()?;
         return Ok(format!("{cells}0 calls to a model: every seat is offline, nothing is spent\n"));
     }
-    let (seats, exchange) = seating.rehearse(&counter, prices)?;
+    let foreseen = Arc::new(Foreseen::default());
+    let (seats, exchange) = seating.rehearse(&counter, prices, &foreseen)?;
     let runtime = wire::runtime(spec.jobs.min(wire::cores()))?;
-    let finished = runtime.block_on(async {
+    runtime.block_on(async {
         let prepared = prepare(spec, samples, &seats, counter).await?;
         run(spec, prepared, &seats, &mut Folder::nowhere(), &()).await
     })?;
     let recorded = if exchange.has_cassette() { " that are not on the cassette" } else { "" };
-    Ok(cells + &calls(&finished.calls, recorded))
+    let bill = Bill::of(&foreseen, prices, wire::now());
+    Ok(cells + &bill.told(recorded))
 }
 
 /// Transcripts, cells and probes.
@@ -61,15 +71,20 @@ fn cells(spec: &RunSpec, samples: &[Sample], seating: &Seating) -> String {
     };
     let probes = match asked {
         0 => String::new(),
-        n => format!("{n} probes, each put to one context a cell and graded{searched}\n"),
+        n => format!(
+            "{}, each put to one context a cell and graded{searched}\n",
+            counted(n, "probe")
+        ),
     };
     let native = windows::sizes(&spec.windows, samples, &spec.agents)
         .map_or_else(String::new, |sizes| format!("the native window is {sizes}\n"));
     format!(
-        "{} transcripts with {requests} requests\n{} presets × {}: {cells} cells\n{native}{probes}",
-        samples.len(),
-        spec.presets.len(),
+        "{} with {}\n{} × {}: {}\n{native}{probes}",
+        counted(samples.len(), "transcript"),
+        counted(requests, "request"),
+        counted(spec.presets.len(), "preset"),
         windows(&spec.windows),
+        counted(cells, "cell"),
     )
 }
 
@@ -78,49 +93,213 @@ fn windows(windows: &Windows) -> String {
     let labels = windows.labels();
     let named = labels.join(", ");
     match (windows, labels.as_slice()) {
-        (_, [_]) => format!("1 window ({named})"),
-        (Windows::Same(_), _) => format!("{} windows ({named})", labels.len()),
+        (_, [_]) | (Windows::Same(_), _) => {
+            format!("{} ({named})", counted(labels.len(), "window"))
+        }
         (Windows::Own(_), _) => format!("the window of each data set ({named})"),
     }
 }
 
-/// What one seat would ask of one model.
-#[derive(Default)]
-struct Share {
-    calls: u64,
-    prompt: u64,
-    output: u64,
+/// Tokens of replies, and what calls with them cost in all.
+#[derive(Clone, Copy, Default)]
+struct Replies {
+    tokens: u64,
+    /// `None`: the model has no price.
     usd: Option<f64>,
 }
 
-/// Calls, tokens and dollars, seat by seat.
-fn calls(rows: &[CallRow], recorded: &str) -> String {
-    let mut shares: BTreeMap<(Seat, &str), Share> = BTreeMap::new();
-    for row in rows {
-        let first = Share { usd: Some(0.0), ..Share::default() };
-        let share = shares.entry((row.seat, &row.model)).or_insert(first);
-        share.calls += 1;
-        share.prompt += row.usage.map_or(0, |usage| usage.input);
-        share.output += row.usage.map_or(0, |usage| usage.output);
-        share.usd = share.usd.zip(row.usd).map(|(sum, usd)| sum + usd);
+impl Replies {
+    fn add(&mut self, tokens: u64, usd: Option<f64>) {
+        self.tokens += tokens;
+        self.usd = self.usd.zip(usd).map(|(sum, usd)| sum + usd);
     }
-    let mut text = format!("{} calls to models{recorded}, about:\n", rows.len());
-    for ((seat, model), share) in &shares {
-        let usd = share.usd.map_or_else(|| "price unknown".to_owned(), |usd| format!("${usd:.2}"));
-        text += &format!(
-            "  {} {model}: {} calls, {} tokens of prompts, at most {} of replies, {usd}\n",
-            seat.as_str(),
-            share.calls,
-            share.prompt,
-            share.output,
-        );
+}
+
+/// What one seat would ask of one model.
+struct Share {
+    calls: u64,
+    prompt: u64,
+    /// With replies as long as is expected.
+    expected: Replies,
+    /// With replies as long as they may be.
+    worst: Replies,
+}
+
+impl Default for Share {
+    fn default() -> Self {
+        let none = Replies { tokens: 0, usd: Some(0.0) };
+        Share { calls: 0, prompt: 0, expected: none, worst: none }
     }
-    let total = shares.values().map(|share| share.usd).sum::<Option<f64>>();
-    text += &match total {
-        Some(usd) => format!("at list prices ${usd:.2}, less what prompts read from a cache\n"),
-        None => "what they cost is not known: a model has no price\n".to_owned(),
+}
+
+/// What all the seats would ask.
+struct Bill {
+    shares: BTreeMap<(Seat, String), Share>,
+    /// Mean tokens of a summary by the stand-in.
+    summary: Option<u64>,
+    /// Whether some model thinks before it replies.
+    thinks: bool,
+}
+
+impl Bill {
+    fn of(foreseen: &Foreseen, prices: &PriceList, at: Timestamp) -> Self {
+        let summary = foreseen.mean_summary();
+        let (mut shares, mut thinks) = (BTreeMap::<(Seat, String), Share>::new(), false);
+        for call in foreseen.calls() {
+            let priced = prices.priced(&call.model);
+            let usd = |output| {
+                let input = Buckets { uncached: call.prompt, ..Buckets::default() };
+                let prompt = priced?.prompt_usd(&input, at, Class::Standard)?;
+                Some(prompt + priced?.output_usd(call.prompt, output, at, Class::Standard)?)
+            };
+            let (expected, worst) = (expected(&call, summary), call.bound + call.room);
+            let share = shares.entry((call.seat, call.model.clone())).or_default();
+            share.calls += 1;
+            share.prompt += call.prompt;
+            share.expected.add(expected, usd(expected));
+            share.worst.add(worst, usd(worst));
+            thinks |= call.room > 0;
+        }
+        Self { shares, summary, thinks }
+    }
+
+    /// Calls, tokens and dollars, seat by seat.
+    fn told(&self, recorded: &str) -> String {
+        let calls: u64 = self.shares.values().map(|share| share.calls).sum();
+        let mut text = format!("{} to models{recorded}:\n", counted(calls, "call"));
+        for ((seat, model), share) in &self.shares {
+            text += &format!(
+                "  {} {model}: {}, {} tokens of prompts; replies of about {} tokens, {}; of at \
+                 most {}, {}\n",
+                seat.as_str(),
+                counted(share.calls, "call"),
+                grouped(share.prompt),
+                grouped(share.expected.tokens),
+                dollars(share.expected.usd),
+                grouped(share.worst.tokens),
+                dollars(share.worst.usd),
+            );
+        }
+        let total = |of: fn(&Share) -> Option<f64>| self.shares.values().map(of).sum();
+        text + &totals(total(|s| s.expected.usd), total(|s| s.worst.usd)) + &self.assumed()
+    }
+
+    /// What the expected replies rest on.
+    fn assumed(&self) -> String {
+        let has = |wanted| self.shares.keys().any(|(seat, _)| *seat == wanted);
+        let mut lengths = Vec::new();
+        if let Some(tokens) = self.summary.filter(|_| has(Seat::Compactor)) {
+            lengths.push(format!(
+                "a summary {} tokens, as the offline compactor wrote on average in this rehearsal",
+                grouped(tokens)
+            ));
+        }
+        if has(Seat::Answerer) {
+            lengths.push(format!("an answer {TYPICAL_ANSWER_TOKENS} tokens"));
+        }
+        if has(Seat::Judge) {
+            lengths.push(format!("a verdict {TYPICAL_VERDICT_TOKENS} tokens"));
+        }
+        if self.thinks {
+            lengths.push(format!("thinking before a reply {TYPICAL_THINKING} tokens"));
+        }
+        let expected = match lengths.is_empty() {
+            true => String::new(),
+            false => format!("expected: {}\n", lengths.join("; ")),
+        };
+        format!(
+            "{expected}worst case: every reply as long as it may be, which is what --max-cost \
+             goes by\nboth leave out that prompts are partly read from a cache, and that a reply \
+             may have to be asked for again\n"
+        )
+    }
+}
+
+/// Tokens that a reply is expected to take.
+fn expected(call: &ForeseenCall, summary: Option<u64>) -> u64 {
+    let words = match call.seat {
+        Seat::Compactor => summary.unwrap_or(call.bound),
+        Seat::Answerer => TYPICAL_ANSWER_TOKENS,
+        Seat::Judge => typical_tokens(call.bound),
+        Seat::Embedder => 0,
     };
-    text += "counted on a rehearsal with the offline compactor; a reply that has to be asked for \
-             again adds to it\n";
-    text
+    words.min(call.bound) + call.room.min(TYPICAL_THINKING)
+}
+
+fn totals(expected: Option<f64>, worst: Option<f64>) -> String {
+    match expected.zip(worst) {
+        Some((expected, worst)) => {
+            format!("at list prices about ${expected:.2} expected, ${worst:.2} in the worst case\n")
+        }
+        None => "what they cost is not known: a model has no price\n".to_owned(),
+    }
+}
+
+fn dollars(usd: Option<f64>) -> String {
+    usd.map_or_else(|| "price unknown".to_owned(), |usd| format!("${usd:.2}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// $1 a million tokens of prompts, $10 a million of replies.
+    fn prices() -> PriceList {
+        let list = serde_json::json!({"openai/m": {
+            "input_cost_per_token": 1e-6, "output_cost_per_token": 1e-5,
+            "mode": "chat", "litellm_provider": "openai",
+        }});
+        PriceList::parse("a list", &list.to_string()).unwrap()
+    }
+
+    fn told(model: &str, calls: &[(Seat, u64, u64)], summaries: &[u64]) -> String {
+        let foreseen = Foreseen::default();
+        for &(seat, bound, room) in calls {
+            let model = model.to_owned();
+            foreseen.asked(ForeseenCall { seat, model, prompt: 100_000, bound, room });
+        }
+        summaries.iter().for_each(|tokens| foreseen.stood_in(*tokens));
+        Bill::of(&foreseen, &prices(), Timestamp::UNIX_EPOCH).told("")
+    }
+
+    #[test]
+    fn what_replies_are_expected_to_take_stands_beside_the_worst_case() {
+        // A prompt costs $0.10. Of the bound of 120 and the room of 8,192 an
+        // answer takes 30 and thinking 300: $0.0033 against $0.08312.
+        let text = told("openai/m", &[(Seat::Answerer, 120, 8_192); 10], &[]);
+        let line = "  answerer openai/m: 10 calls, 1,000,000 tokens of prompts; replies of about \
+                    3,300 tokens, $1.03; of at most 83,120, $1.83\n";
+        assert!(text.contains(line), "{text}");
+        let total = "at list prices about $1.03 expected, $1.83 in the worst case\n";
+        assert!(text.contains(total), "{text}");
+        let from = "expected: an answer 30 tokens; thinking before a reply 300 tokens\n";
+        assert!(text.contains(from), "{text}");
+        assert!(text.contains("worst case: every reply as long as it may be"), "{text}");
+    }
+
+    #[test]
+    fn summaries_are_expected_to_be_as_long_as_those_of_the_stand_in() {
+        let text = told("openai/m", &[(Seat::Compactor, 4_000, 0)], &[500, 700]);
+        assert!(text.contains(": 1 call, "), "{text}");
+        assert!(text.contains("replies of about 600 tokens, $0.11; of at most 4,000"), "{text}");
+        assert!(text.contains("a summary 600 tokens, as the offline compactor wrote"), "{text}");
+        // Nothing is known of a stand-in that wrote nothing.
+        let text = told("openai/m", &[(Seat::Compactor, 4_000, 0)], &[]);
+        assert!(text.contains("replies of about 4,000 tokens, $0.14; of at most 4,000"), "{text}");
+    }
+
+    #[test]
+    fn a_rubric_takes_its_points_and_no_more_than_its_bound() {
+        for (bound, tokens) in [(400, 40), (448, 88), (20, 20)] {
+            let text = told("openai/m", &[(Seat::Judge, bound, 0)], &[]);
+            assert!(text.contains(&format!("replies of about {tokens} tokens")), "{bound}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_model_without_a_price_costs_what_nobody_knows() {
+        let text = told("openai/other", &[(Seat::Judge, 400, 0)], &[]);
+        assert!(text.contains("price unknown; of at most 400, price unknown"), "{text}");
+        assert!(text.contains("what they cost is not known: a model has no price"), "{text}");
+    }
 }

@@ -14,10 +14,11 @@ use super::model_name::{self, ModelName};
 use super::wire;
 use crate::llm::cassette::{CassetteError, Mode};
 use crate::llm::{
-    Budget, CallError, Calls, Cassette, Client, EitherWay, Endpoint, Halt, HaltCause, Key, Limits,
-    Live, LiveError, Llm, Lost, Model, Once, Options, Rehearsal, Scrubbed, Watched,
+    Budget, CallError, Calls, Cassette, Client, EitherWay, Endpoint, Foreseen, Halt, HaltCause,
+    Key, Limits, Live, LiveError, Llm, Lost, Model, Once, Options, Rehearsal, Scrubbed, Watched,
 };
 use crate::pricing::PriceList;
+use crate::text::counted;
 use crate::tokens::Counter;
 
 /// How models are called.
@@ -95,7 +96,7 @@ enum Reach {
     /// The cassette alone.
     Cassette,
     /// Nobody, but for what the cassette holds: it is counted.
-    Rehearsal { counter: Arc<Counter>, recorded: Option<Arc<Calls>> },
+    Rehearsal { counter: Arc<Counter>, recorded: Option<Arc<Calls>>, foreseen: Arc<Foreseen> },
 }
 
 /// The models of a run and the line to them.
@@ -134,14 +135,16 @@ impl Exchange {
         Ok(Self { warnings, ..Self::new(line, prices, reach, cassette) })
     }
 
-    /// Opens no line: what would be called is counted.
+    /// Opens no line: what would be called is counted, and noted in `foreseen`.
     pub fn rehearsal(
         line: &Line,
         prices: &Arc<PriceList>,
         counter: &Arc<Counter>,
+        foreseen: &Arc<Foreseen>,
     ) -> Result<Self, Failure> {
         let recorded = line.recorded()?.map(|tape| Arc::new(Calls::new(Some(tape), wire::clock())));
-        let reach = Reach::Rehearsal { counter: Arc::clone(counter), recorded };
+        let (counter, foreseen) = (Arc::clone(counter), Arc::clone(foreseen));
+        let reach = Reach::Rehearsal { counter, recorded, foreseen };
         Ok(Self::new(line, prices, reach, None))
     }
 
@@ -197,8 +200,9 @@ impl Exchange {
             Reach::Cassette => {
                 self.replayed(Once::replayed(model, prices, Arc::clone(&self.calls)))
             }
-            Reach::Rehearsal { counter, recorded } => {
-                let rehearsal = Rehearsal::new(model.clone(), Arc::clone(counter));
+            Reach::Rehearsal { counter, recorded, foreseen } => {
+                let (counter, foreseen) = (Arc::clone(counter), Arc::clone(foreseen));
+                let rehearsal = Rehearsal::new(model.clone(), counter, foreseen);
                 let calls = Arc::clone(&self.calls);
                 let once: Arc<dyn Llm> = Arc::new(Once::live(Arc::new(rehearsal), prices, calls));
                 match recorded.clone() {
@@ -269,10 +273,7 @@ impl Exchange {
                 .help("check the key, the account and the name of the model"));
         }
         let Some((calls, error)) = lost else { return Ok(Exit::Done) };
-        let calls = match calls {
-            1 => "a call".to_owned(),
-            n => format!("{n} calls"),
-        };
+        let calls = counted(calls, "call");
         // Why a model is asked nothing more says more than what its calls met.
         let reasons: Vec<String> = match halts.is_empty() {
             true => vec![error.to_string()],

@@ -10,6 +10,7 @@ use super::{report, wire};
 use crate::gate::{self, Baseline, MAX_UNSCORED, Parsed, RuleError, Scope, Terms};
 use crate::model::{Finding, Gate, Manifest, Report, TranscriptFacts, UndecidedPolicy};
 use crate::run::{Loaded, Sample};
+use crate::text::counted;
 
 /// What may not be found in a run.
 #[derive(Debug, Args)]
@@ -236,9 +237,10 @@ pub(super) fn told(gate: &Gate) -> String {
     let against = gate.baseline.as_ref().map(|name| format!(" against {name}"));
     let _ = write!(
         text,
-        "\n gate{}: {}; {passed} of {all} checks passed\n",
+        "\n gate{}: {}; {passed} of {} passed\n",
         against.unwrap_or_default(),
         gate.finding().as_str(),
+        counted(all, "check"),
     );
     for rule in &gate.rules {
         for check in rule.checks.iter().filter(|check| check.finding != Finding::Passed) {

@@ -8,6 +8,7 @@ use super::exit::{Exit, Failure};
 use super::report::print;
 use crate::dataset::{Dataset, write_native};
 use crate::generate::{GenerateError, KINDS, Recipe, RecipeError, RecipeSession, kind};
+use crate::text::counted;
 
 /// What a data set without a recipe says of itself.
 const LICENCE: &str = "MIT OR Apache-2.0";
@@ -131,10 +132,14 @@ fn summary(dataset: &Dataset, folder: &Path) -> String {
         let probes = dataset.probes.iter().filter(|p| p.transcript == transcript.id).count();
         let (messages, requests) = (transcript.messages.len(), transcript.requests().count());
         text.push_str(&format!(
-            "{}: {messages} messages, {requests} requests, {probes} probes\n",
-            transcript.id
+            "{}: {}, {}, {}\n",
+            transcript.id,
+            counted(messages, "message"),
+            counted(requests, "request"),
+            counted(probes, "probe")
         ));
     }
-    text.push_str(&format!("{} sessions in {}\n", dataset.transcripts.len(), folder.display()));
+    let sessions = counted(dataset.transcripts.len(), "session");
+    text.push_str(&format!("{sessions} in {}\n", folder.display()));
     text
 }

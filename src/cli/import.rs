@@ -9,6 +9,7 @@ use super::exit::{Exit, Failure};
 use super::report::print;
 use super::wire;
 use crate::dataset::{Dataset, FORMATS, LoadOptions, load, write_native};
+use crate::text::counted;
 
 /// Options of `recap import`.
 #[derive(Debug, Args)]
@@ -51,7 +52,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             wire::say(&format!("{}: left out {count} × {reason}", transcript.id));
         }
     }
-    print(&format!("{} transcripts in {}\n", whole.transcripts.len(), arguments.out.display()))?;
+    let transcripts = counted(whole.transcripts.len(), "transcript");
+    print(&format!("{transcripts} in {}\n", arguments.out.display()))?;
     Ok(Exit::Done)
 }
 

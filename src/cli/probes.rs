@@ -8,6 +8,7 @@ use super::exit::{Exit, Failure};
 use super::report::print;
 use super::wire;
 use crate::dataset::{KindCoverage, LoadOptions, ProbeAudit, audit_probes, bundled};
+use crate::text::counted;
 
 /// Options of `recap probes`.
 #[derive(Debug, Args)]
@@ -79,7 +80,7 @@ fn shown(audit: &ProbeAudit) -> String {
     if !uncovered.is_empty() {
         text.push_str(&format!("not covered: {}\n", uncovered.join(", ")));
     }
-    let violations = counted(audit.violations.len() as u64, "violation");
+    let violations = counted(audit.violations.len(), "violation");
     text.push_str(&format!("{}, {violations}\n", counted(audit.probes(), "probe")));
     text
 }
@@ -97,8 +98,4 @@ fn said(row: &KindCoverage) -> String {
         0 => "–".to_owned(),
         searched => format!("{} of {searched}", row.said),
     }
-}
-
-fn counted(n: u64, noun: &str) -> String {
-    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }

@@ -10,6 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::wire;
 use crate::model::{CallOutcome, CallRow};
 use crate::run::{Event, Observer};
+use crate::text::counted;
 
 /// How much is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +98,8 @@ impl Progress {
             state.last_line = Instant::now();
             let State { done, cells, failed, .. } = *state;
             let spent = state.spent();
-            wire::say(&format!("{done} of {cells} cells and cuts, {failed} failed{spent}"));
+            let of = counted(cells, "cell or cut");
+            wire::say(&format!("{done} of {of}, {failed} failed{spent}"));
         }
     }
 }
@@ -107,14 +109,14 @@ impl State {
     fn spent(&self) -> String {
         match (self.calls, self.usd) {
             (0, _) => String::new(),
-            (calls, Some(usd)) => format!(", {calls} calls, ${usd:.4}"),
-            (calls, None) => format!(", {calls} calls"),
+            (calls, Some(usd)) => format!(", {}, ${usd:.4}", counted(calls, "call")),
+            (calls, None) => format!(", {}", counted(calls, "call")),
         }
     }
 }
 
 fn style() -> ProgressStyle {
-    ProgressStyle::with_template("{bar:30} {pos}/{len} cells and cuts  {per_sec}  eta {eta}  {msg}")
+    ProgressStyle::with_template("{bar:30} {pos}/{len} cells or cuts  {per_sec}  eta {eta}  {msg}")
         .expect("the template is fixed")
 }
 
@@ -130,13 +132,14 @@ impl Observer for Progress {
                 match &self.bar {
                     Some(bar) => bar.set_length(cells as u64),
                     None => {
-                        wire::say(&format!("{transcripts} transcripts, {cells} cells and cuts"))
+                        let transcripts = counted(*transcripts, "transcript");
+                        wire::say(&format!("{transcripts}, {}", counted(cells, "cell or cut")))
                     }
                 }
             }
             Event::Prepared { transcript, references } => {
                 if self.verbosity == Verbosity::Verbose {
-                    self.line(&format!("{transcript}: {references} references"));
+                    self.line(&format!("{transcript}: {}", counted(*references, "reference")));
                 }
             }
             Event::Cell { key, error } => {

@@ -9,6 +9,7 @@ use super::exchange::{Exchange, Line};
 use super::exit::Failure;
 use super::model_name;
 use super::wire;
+use crate::llm::Foreseen;
 use crate::model::OFFLINE;
 use crate::pricing::PriceList;
 use crate::run::Seats;
@@ -107,18 +108,21 @@ impl Seating {
         Ok((self.filled(counter, &mut exchange)?, Some(exchange)))
     }
 
-    /// Fills the seats for a rehearsal.
+    /// Fills the seats for a rehearsal, which notes what models would be asked.
     pub(super) fn rehearse(
         &self,
         counter: &Arc<Counter>,
         prices: &Arc<PriceList>,
+        foreseen: &Arc<Foreseen>,
     ) -> Result<(Seats, Exchange), Failure> {
-        let mut exchange = Exchange::rehearsal(&self.line, prices, counter)?;
+        let mut exchange = Exchange::rehearsal(&self.line, prices, counter, foreseen)?;
         let mut seats = self.filled(counter, &mut exchange)?;
         if !seats.offline {
-            seats.compactor = Arc::new(compactor::OrElse::new(
+            let stand_in = Arc::new(compactor::Offline::new(Arc::clone(counter)));
+            seats.compactor = Arc::new(compactor::Rehearsed::new(
                 seats.compactor,
-                Arc::new(compactor::Offline::new(Arc::clone(counter))),
+                stand_in,
+                Arc::clone(foreseen),
             ));
         }
         Ok((seats, exchange))

@@ -16,6 +16,7 @@ use crate::model::{CellKey, LedgerState, NULL, Transcript};
 use crate::pricing::{Agents, PriceList};
 use crate::replay::{NativeWindow, Plan, Session, Subject};
 use crate::strategy::{AskedFrom, Context, Preset, StoredFile};
+use crate::text::{counted, form_for, grouped};
 
 /// Options of `recap show`.
 #[derive(Debug, Args)]
@@ -240,10 +241,10 @@ fn header(subject: &Subject, plan: &Plan, request: u32, context: &Context) -> St
     );
     let _ = writeln!(
         text,
-        "sent: {} tokens in {} messages; the whole conversation: {} tokens in {}",
-        context.weight().tokens,
-        context.message_count(),
-        facts.tokens_full,
+        "sent: {} in {}; the whole conversation: {} in {}",
+        counted(context.weight().tokens, "token"),
+        counted(context.message_count(), "message"),
+        counted(facts.tokens_full, "token"),
         facts.message,
     );
     preamble(&mut text, subject, context);
@@ -253,9 +254,10 @@ fn header(subject: &Subject, plan: &Plan, request: u32, context: &Context) -> St
 fn preamble(text: &mut String, subject: &Subject, context: &Context) {
     let _ = writeln!(
         text,
-        "preamble: {} tokens, of which {} were counted by the provider and are not in the recording",
-        context.preamble_weight().tokens,
-        subject.facts.hidden_tokens,
+        "preamble: {}, of which {} {} counted by the provider and not in the recording",
+        counted(context.preamble_weight().tokens, "token"),
+        grouped(subject.facts.hidden_tokens),
+        form_for(subject.facts.hidden_tokens, "was", "were"),
     );
 }
 

@@ -14,6 +14,7 @@ use crate::model::CellKey;
 use crate::replay::{Plan, Subject, UNKNOWN_LIMIT, WindowSpec};
 use crate::run::{Conduct, try_out};
 use crate::strategy::{Preset, builtin, builtin_names};
+use crate::text::counted;
 
 /// Rows of a run where none is named: the controls, the seven mechanisms in the
 /// order from plain to elaborate, and the five systems (`semantics` 40).
@@ -218,10 +219,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 /// Reads a preset and tries it on bundled sessions, one of each kind.
 fn check(name: &str) -> Result<String, Failure> {
     let preset = Arc::new(load(name, &[])?);
-    let stages = preset.stages.len();
-    let plural = if stages == 1 { "" } else { "s" };
-    let mut text = format!("{}: {stages} stage{plural}, no error\n", preset.name);
-    if stages == 0 {
+    let stages = counted(preset.stages.len(), "stage");
+    let mut text = format!("{}: {stages}, no error\n", preset.name);
+    if preset.stages.is_empty() {
         return Ok(text);
     }
     let dataset = bundled(TRIED_ON).expect("it ships with the program")?;
@@ -269,10 +269,9 @@ fn conduct(text: &mut String, all: &[Conduct]) {
     let compactions = sum(|one| one.compactions);
     let _ = writeln!(
         text,
-        "tried on {} sessions of {TRIED_ON} at {TRIED_AT} of their tokens: {} requests, {} over \
-         the window",
-        all.len(),
-        sum(|one| one.requests),
+        "tried on {} of {TRIED_ON} at {TRIED_AT} of their tokens: {}, {} over the window",
+        counted(all.len(), "session"),
+        counted(sum(|one| one.requests), "request"),
         sum(|one| one.overflows),
     );
     if compactions == 0 {
@@ -281,7 +280,8 @@ fn conduct(text: &mut String, all: &[Conduct]) {
         let each = |tokens: u64| tokens / compactions;
         let _ = writeln!(
             text,
-            "{compactions} compactions, on average from {} to {} tokens",
+            "{}, on average from {} to {} tokens",
+            counted(compactions, "compaction"),
             each(sum(|one| one.tokens_before)),
             each(sum(|one| one.tokens_after)),
         );

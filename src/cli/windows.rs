@@ -9,6 +9,7 @@ use crate::model::Transcript;
 use crate::pricing::Agents;
 use crate::replay::{NativeFrom, NativeWindow, WindowSpec};
 use crate::run::{Sample, Windows};
+use crate::text::counted;
 
 /// The windows as typed, each once; none where none was.
 pub(super) fn typed(typed: &[String]) -> Result<Vec<WindowSpec>, Failure> {
@@ -43,10 +44,11 @@ pub(super) fn warnings(windows: &Windows, samples: &[Sample], agents: &Agents) -
         return Vec::new();
     };
     vec![format!(
-        "{} of {all} sessions at the native window sent prompts over their model's limit in the \
+        "{} of {} at the native window sent prompts over their model's limit in the \
          price list (the largest is {largest} tokens, over a limit of {limit}, in {}): their \
          native window is the next larger one that holds them, there {tokens} tokens",
         over.len(),
+        counted(all, "session"),
         transcript.id
     )]
 }
@@ -58,8 +60,8 @@ pub(super) fn sizes(windows: &Windows, samples: &[Sample], agents: &Agents) -> O
     for (_, window) in native(windows, samples, agents) {
         *sizes.entry(window.tokens).or_default() += 1;
     }
-    let session = |n: usize| if n == 1 { "session" } else { "sessions" };
-    let each = sizes.iter().map(|(tokens, n)| format!("{tokens} tokens in {n} {}", session(*n)));
+    let each =
+        sizes.iter().map(|(tokens, n)| format!("{tokens} tokens in {}", counted(*n, "session")));
     let each: Vec<String> = each.collect();
     (!each.is_empty()).then(|| each.join(", "))
 }

@@ -9,6 +9,7 @@ use crate::measure::{
     ByTranscript, Difference, FEWEST_FOR_AN_INTERVAL, Side, Spread, Unpaired, paired,
 };
 use crate::model::{Check, Finding, PresetRow, RECORDED, Value};
+use crate::text::counted;
 
 /// What both runs are compared by.
 #[derive(Clone, Copy)]
@@ -64,7 +65,7 @@ fn pair(row: &PresetRow, rule: &Rule, both: &Both<'_>) -> Result<(Known, Differe
     let own = side(both.own).ok_or("the run has no such row")?;
     let failed: u64 = theirs.rows().iter().map(|row| row.failed).sum();
     if failed > 0 {
-        let cells = words::counted(failed, "cell");
+        let cells = counted(failed, "cell");
         return Err(format!("{cells} of the baseline's row failed"));
     }
     let found = paired(id, &theirs, &own, both.seed).map_err(|why| match why {
@@ -78,20 +79,17 @@ fn pair(row: &PresetRow, rule: &Rule, both: &Both<'_>) -> Result<(Known, Differe
         // Without a median in the baseline the wait may have become shorter.
         0 if measure.is_median_wait() && found.only_b > 0 => Err(format!(
             "{} with a median here and none in the baseline",
-            words::counted(found.only_b as u64, "session")
+            counted(found.only_b, "session")
         )),
         0 => Ok((measure, found)),
-        n => Err(format!(
-            "{} with a figure in the baseline and none here",
-            words::counted(n, "session")
-        )),
+        n => Err(format!("{} with a figure in the baseline and none here", counted(n, "session"))),
     }
 }
 
 /// What a difference comes to.
 fn found(measure: Known, rule: &Rule, difference: &Difference) -> (Finding, String) {
     if difference.unchanged {
-        let n = words::counted(difference.transcripts as u64, "session");
+        let n = counted(difference.transcripts, "session");
         let reason = format!("{}, unchanged in {n}", words::figure(measure, difference.b));
         return (Finding::Passed, reason);
     }
@@ -175,7 +173,7 @@ fn told(
 ) -> String {
     let figure = |x| words::figure(measure, x);
     let change = |x| words::difference(measure, x);
-    let sessions = words::counted(difference.transcripts as u64, "session");
+    let sessions = counted(difference.transcripts, "session");
     let mut text = format!(
         "{} against {}: {}",
         figure(difference.b),
@@ -186,7 +184,9 @@ fn told(
         Some(Spread::OverClusters(bounds)) => {
             let of = match difference.clusters == difference.transcripts {
                 true => sessions,
-                false => format!("{sessions} in {} clusters", difference.clusters),
+                false => {
+                    format!("{sessions} in {}", counted(difference.clusters, "project or session"))
+                }
             };
             text += &format!(
                 ", 95 % interval {} to {} over {of}",

@@ -98,6 +98,7 @@ use crate::model::{
     Answer, Cell, Check, CutRow, Finding, Gate, Manifest, OFFLINE, PresetRow, ProbeRow, Report,
     RuleFindings, UndecidedPolicy,
 };
+use crate::text::counted;
 
 /// What a gate is asked, besides its rules.
 #[derive(Clone, Copy, Debug)]
@@ -259,7 +260,7 @@ fn doubt(report: &Report, row: &PresetRow, rule: &Rule, max_unscored: f64) -> Op
     if !row.failed.is_empty() {
         return Some(format!(
             "{} of the row failed: {}",
-            words::counted(row.failed.len() as u64, "cell"),
+            counted(row.failed.len(), "cell"),
             row.failed[0]
         ));
     }

@@ -31,8 +31,3 @@ fn trimmed(x: f64, decimals: usize) -> String {
     };
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
-
-/// A count with its noun.
-pub fn counted(n: u64, noun: &str) -> String {
-    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
-}

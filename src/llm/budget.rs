@@ -36,7 +36,25 @@ pub(super) struct TooDear {
 impl std::fmt::Display for TooDear {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let [spent, cap, worst] = [self.spent, self.cap, self.worst].map(usd);
-        write!(f, "${spent:.4} of ${cap:.4} are spent, and the next call may cost ${worst:.4}")
+        match self.spent {
+            0 => write!(
+                f,
+                "nothing was spent: the next call could cost up to ${worst:.4}, more than the cap \
+                 of ${cap:.4}"
+            )?,
+            _ => write!(
+                f,
+                "the budget is used up: ${spent:.4} of ${cap:.4} are spent, and the next call \
+                 could cost up to ${worst:.4}"
+            )?,
+        }
+        // Rounded up, so that what is advised is enough.
+        let enough = ((spent + worst) * 1e4).ceil() / 1e4;
+        write!(
+            f,
+            "; raise --max-cost to ${enough:.4} or more, or name a cheaper model (--dry-run tells \
+             what the whole run would cost)"
+        )
     }
 }
 
@@ -153,8 +171,25 @@ mod tests {
         second.settle(0.5);
         assert!((budget.spent_usd() - 0.9).abs() < 1e-9);
         let error = now(&budget, 0.2).unwrap_err().to_string();
-        assert_eq!(error, "$0.9000 of $1.0000 are spent, and the next call may cost $0.2000");
+        assert_eq!(
+            error,
+            "the budget is used up: $0.9000 of $1.0000 are spent, and the next call could cost up \
+             to $0.2000; raise --max-cost to $1.1000 or more, or name a cheaper model (--dry-run \
+             tells what the whole run would cost)"
+        );
         assert!(now(&budget, 0.1).unwrap().is_some());
+    }
+
+    #[test]
+    fn where_nothing_is_spent_the_message_names_what_the_next_call_could_cost() {
+        let budget = Budget::new(Some(0.1));
+        let error = now(&budget, 0.25).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "nothing was spent: the next call could cost up to $0.2500, more than the cap of \
+             $0.1000; raise --max-cost to $0.2500 or more, or name a cheaper model (--dry-run \
+             tells what the whole run would cost)"
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use super::{Fault, Message, Reply, Request, Schema, Speaker, WireError};
 use crate::model::{Seat, Timing};
+use crate::text::counted;
 
 /// A model as the user names it.
 #[derive(Clone, Debug, PartialEq)]
@@ -118,7 +119,7 @@ pub enum CallError {
     #[error(transparent)]
     Malformed(WireError),
     /// The provider could not be reached, or failed at every attempt.
-    #[error("no reply after {attempts} attempts: {why}")]
+    #[error("no reply after {}: {why}", counted(*attempts, "attempt"))]
     Unavailable {
         /// Requests sent.
         attempts: u32,
@@ -129,7 +130,7 @@ pub enum CallError {
     #[error("{0}")]
     Halted(String),
     /// The call could cost more than is left of `--max-cost`.
-    #[error("the budget is used up: {0}")]
+    #[error("{0}")]
     OverBudget(String),
     /// A recording is replayed, and it does not hold this call.
     #[error("the cassette has no such call: {0}")]

@@ -42,7 +42,7 @@ pub use live::{Client, Live, LiveError, Options};
 pub use lost::{EitherWay, Lost, Watched};
 pub use once::Once;
 pub use providers::Provider;
-pub use rehearsal::Rehearsal;
+pub use rehearsal::{Foreseen, ForeseenCall, Rehearsal};
 pub use reply::{Finish, NoUsage, Reply, Tokens};
 pub use request::{Message, Request, Schema, Speaker};
 pub use retry::Patience;

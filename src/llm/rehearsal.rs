@@ -1,6 +1,6 @@
 //! A model that is not asked: what a run would ask is counted, and nothing sent.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
 
@@ -9,6 +9,63 @@ use super::{Answered, Call, CallError, Finish, Llm, Model, Reply, Tokens};
 use crate::model::{Seat, Timing, Usage};
 use crate::tokens::Counter;
 
+/// A call that a run would make.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ForeseenCall {
+    /// Who would ask.
+    pub seat: Seat,
+    /// `provider/model`.
+    pub model: String,
+    /// Tokens of its prompt.
+    pub prompt: u64,
+    /// Most tokens of the reply itself.
+    pub bound: u64,
+    /// Tokens that the model may think on top.
+    pub room: u64,
+}
+
+/// What all the models of a rehearsal would be asked.
+#[derive(Debug, Default)]
+pub struct Foreseen(Mutex<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    calls: Vec<ForeseenCall>,
+    summaries: u64,
+    written: u64,
+}
+
+impl Foreseen {
+    /// Every call, in an order that does not depend on when it was made.
+    pub fn calls(&self) -> Vec<ForeseenCall> {
+        let mut calls = self.counts().calls.clone();
+        calls.sort();
+        calls
+    }
+
+    /// Notes a call.
+    pub fn asked(&self, call: ForeseenCall) {
+        self.counts().calls.push(call);
+    }
+
+    /// Notes how long a summary is that the stand-in wrote in a model's place.
+    pub fn stood_in(&self, tokens: u64) {
+        let mut counts = self.counts();
+        counts.summaries += 1;
+        counts.written += tokens;
+    }
+
+    /// Mean tokens of these summaries, rounded up; `None` where none was written.
+    pub fn mean_summary(&self) -> Option<u64> {
+        let counts = self.counts();
+        (counts.summaries > 0).then(|| counts.written.div_ceil(counts.summaries))
+    }
+
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.0.lock().expect("nobody panics while holding the counts")
+    }
+}
+
 /// Stands in for a model in `--dry-run`. Its replies take as many tokens as
 /// they may at most. Answers differ from one another, so that each is graded;
 /// all texts have the same embedding; the other seats are refused, since only
@@ -16,12 +73,14 @@ use crate::tokens::Counter;
 pub struct Rehearsal {
     model: Model,
     counter: Arc<Counter>,
+    foreseen: Arc<Foreseen>,
 }
 
 impl Rehearsal {
-    /// Stands in for this model; prompts are counted by this counter.
-    pub fn new(model: Model, counter: Arc<Counter>) -> Self {
-        Self { model, counter }
+    /// Stands in for this model; prompts are counted by this counter, and calls
+    /// are noted there.
+    pub fn new(model: Model, counter: Arc<Counter>, foreseen: Arc<Foreseen>) -> Self {
+        Self { model, counter, foreseen }
     }
 }
 
@@ -35,8 +94,17 @@ impl Llm for Rehearsal {
         let request = &call.request;
         let texts = request.messages.iter().map(|message| message.text.as_str());
         let texts = std::iter::once(request.system.as_str()).chain(texts);
+        let prompt = texts.map(|text| self.counter.count(text)).sum();
+        let room = self.model.settings.room.min(request.max_tokens);
+        self.foreseen.asked(ForeseenCall {
+            seat: call.seat,
+            model: self.model.id(),
+            prompt,
+            bound: request.max_tokens - room,
+            room,
+        });
         let usage = Usage {
-            input: texts.map(|text| self.counter.count(text)).sum(),
+            input: prompt,
             output: request.max_tokens,
             output_final: true,
             ..Usage::default()

@@ -48,6 +48,20 @@ pub fn owner(facts: &TranscriptFacts) -> Option<Owner<'_>> {
     facts.cluster.as_deref().map(|name| (facts.dataset.as_str(), name))
 }
 
+/// What one of the clusters of these transcripts is called. Only projects are
+/// called independent: several sessions of one are not.
+pub fn noun<'a>(facts: impl Iterator<Item = &'a TranscriptFacts>) -> &'static str {
+    let owners: Vec<Option<Owner<'a>>> = facts.map(owner).collect();
+    let distinct: BTreeSet<&Option<Owner<'a>>> = owners.iter().collect();
+    match (distinct.len(), distinct.contains(&None)) {
+        (0..=1, true) => "session",
+        (0..=1, false) if owners.len() <= 1 => "session",
+        (0..=1, false) => "session of one project",
+        (_, true) => "session or project",
+        (_, false) => "independent project",
+    }
+}
+
 /// The same of shares of facts at stake, weighed by them (`cuts` §3); where
 /// there are no such weights every transcript weighs the same.
 pub fn weighed(

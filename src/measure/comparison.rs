@@ -14,6 +14,7 @@ use crate::model::{
     Cell, ComparedMeasure, ComparedProbes, ComparedRow, Comparison, Outranks, RIGHT, Report,
     Standing,
 };
+use crate::text::counted;
 
 /// What is compared, besides the kinds of probes.
 const COMPARED: [&str; 21] = [
@@ -196,9 +197,8 @@ fn test(rows: &mut [ComparedRow], dataset: &str, primary: &str) -> (u64, Option<
     // Of the 2ⁿ patterns of signs two are the most extreme.
     let smallest = 2.0 / 2f64.powi(least.min(1_000) as i32) * m as f64;
     let limit = (smallest > LEVEL && m > 0).then(|| {
-        let count = |n: u64, noun: &str| format!("{n} {noun}{}", if n == 1 { "" } else { "s" });
-        let clusters = count(least, "independent session");
-        let comparisons = count(m as u64, "comparison");
+        let clusters = counted(least, "session or project");
+        let comparisons = counted(m, "comparison");
         format!("No difference can be significant with {clusters} and {comparisons}")
     });
     let allowed = least >= TESTED_FROM || smallest <= LEVEL;

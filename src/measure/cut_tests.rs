@@ -90,7 +90,8 @@ impl With for Cut {
 }
 
 fn preset(id: &str, name: &str) -> Cell {
-    cell(id, name).sent(&[500; 60]).bill(RECORDED, "dear", &[(500, 0, 0); 60]).build()
+    let cell = cell(id, name).sent(&[500; 60]).compaction(900, 500);
+    cell.bill(RECORDED, "dear", &[(500, 0, 0); 60]).build()
 }
 
 fn run(sessions: &[&str], presets: &[&str], cuts: Vec<Cut>) -> Report {
@@ -210,11 +211,17 @@ fn dollars_of_a_cut_are_means_and_how_soon_it_pays_is_a_median() {
 
 #[test]
 fn nothing_is_ranked_where_nothing_was_at_stake() {
-    let cuts = vec![cut("s", vec![fact(1, 100)]).with("a", "v", 9_000).with("b", "c", 3_000)];
-    let report = run(&["s"], &["a", "b"], cuts);
+    let five = || (1..=5).map(|behind| fact(behind, 100)).collect();
+    let both = |facts, a, b| vec![cut("s", facts).with("a", a, 9_000).with("b", b, 3_000)];
+    let report = run(&["s"], &["a", "b"], both(five(), "vvvvv", "ccccc"));
     let (a, b) = (row(&report, "a"), row(&report, "b"));
     assert_eq!((a.rank, b.rank), (None, Some(1)));
     assert!(a.risked_nothing("kept_at_cut"));
+    // One fact is too little for a rank.
+    let report = run(&["s"], &["a", "b"], both(vec![fact(1, 100)], "l", "c"));
+    assert!(report.rows.iter().all(|row| row.rank.is_none()));
+    let said = &report.verdict.as_ref().unwrap().0;
+    assert!(said.contains("rests on 1 fact, and a rank takes 5"), "{said}");
     let cuts = vec![cut("s", vec![fact(1, 100)]).with("a", "v", 9_000)];
     let report = run(&["s"], &["a"], cuts);
     let said = &report.verdict.as_ref().unwrap().0;
@@ -234,13 +241,13 @@ fn a_preset_that_failed_at_a_cut_is_not_ranked_and_says_so() {
 #[test]
 fn texts_that_add_nothing_over_empty_ones_are_told_in_the_verdict() {
     let cuts = |own: &str| {
-        let facts = vec![fact(1, 100), fact(2, 200)];
-        vec![cut("s", facts).with("a", own, 3_000).with("null:a", "vl", 2_500)]
+        let facts = (1..=6).map(|behind| fact(behind, 100)).collect();
+        vec![cut("s", facts).with("a", own, 3_000).with("null:a", "vvvlll", 2_500)]
     };
     let told = |report: &Report| report.verdict.as_ref().unwrap().0.clone();
-    let same = told(&run(&["s"], &["a", "null:a"], cuts("vl")));
+    let same = told(&run(&["s"], &["a", "null:a"], cuts("vvvlll")));
     assert!(same.contains("not known to keep more than an empty text"), "{same}");
-    let more = told(&run(&["s"], &["a", "null:a"], cuts("vc")));
+    let more = told(&run(&["s"], &["a", "null:a"], cuts("vvvccc")));
     assert!(!more.contains("empty text"), "{more}");
 }
 

@@ -11,6 +11,7 @@ use super::rows::{ALL, BASELINE, Entry, RECORDED, most};
 use super::sign_flip::{holm, sign_flip};
 use super::statistics::{Bounds, Clusters};
 use crate::model::{Family, Manifest, Outranks, Standing, Tested, TranscriptFacts};
+use crate::text::{counted, form_for};
 
 /// Plain recency as every product has it.
 const RECENCY: &str = "fifo";
@@ -167,7 +168,8 @@ fn limit(differences: &[&Clusters], made: usize) -> Option<String> {
     }
     if few > 0 {
         let of = if asked == 0 { "every comparison rests" } else { "" };
-        let some = format!("{few} of {} comparisons rest", differences.len());
+        let rest = form_for(few, "rests", "rest");
+        let some = format!("{few} of {} {rest}", counted(differences.len(), "comparison"));
         let of = if of.is_empty() { &some } else { of };
         said.push(format!(
             "{of} on fewer than {FEWEST} sessions or projects: what was seen is described, and \

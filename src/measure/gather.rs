@@ -6,6 +6,7 @@ use crate::model::{
     Cell, CellOutcome, CellRows, LatencySource, Manifest, ProbeKind, Repeated, Source, Standing,
     TranscriptFacts, VoidReplies, repeated,
 };
+use crate::text::counted;
 
 use super::aggregate::Observation;
 use super::exams::Exams;
@@ -236,8 +237,10 @@ fn beside<'a>(cells: &Beside<'a>, facts: &TranscriptFacts, cell: &Cell) -> Optio
 /// Whether a cell has the rows that its transcript asks for: a run folder is a
 /// file that somebody may have edited.
 pub fn fits(facts: &TranscriptFacts, rows: &CellRows) -> Result<(), String> {
-    let counts = |requests, references, probes| {
-        format!("{requests} requests, {references} references and {probes} probes")
+    let counts = |requests: usize, references: usize, probes: usize| {
+        let (requests, references) =
+            (counted(requests, "request"), counted(references, "reference"));
+        format!("{requests}, {references} and {}", counted(probes, "probe"))
     };
     let has = (rows.requests.len(), rows.references.len(), rows.probes.len());
     let due = (facts.requests.len(), facts.exam.references.len(), facts.probes.len());

@@ -1,16 +1,25 @@
-//! Which row to use (`cuts` §5): never one that costs more than what the
-//! recorded agent does today, or without a recording of that more than the
-//! cheapest, and keeps no more; among rows that cannot be told apart the
-//! cheapest. Everything that recommends a row goes through here.
+//! Which row to use (`cuts` §5): never one that had nothing to do, keeps too
+//! little to be of use, or brings nothing over what needs no preset: what the
+//! recorded agent does today, and the whole conversation where it fits. Among
+//! rows that cannot be told apart the cheapest. Everything that recommends a
+//! row goes through here.
 
 use super::cluster::{paired, weighed};
-use super::rows::{Entry, RECORDED, most};
-use crate::model::{Manifest, TranscriptFacts};
+use super::rows::{BASELINE, Entry, RECORDED, most};
+use crate::model::{Manifest, PresetRow, TranscriptFacts};
 
 /// Room for rounding in what is kept.
 const ROUNDING: f64 = 1e-9;
 /// Bills this close are the same.
 const SAME_BILL: f64 = 1.005;
+/// Least share of what is asked that a row may be recommended for: with less,
+/// more is lost than kept.
+pub const ENOUGH: f64 = 0.5;
+
+/// Whether a row keeps enough to be of use.
+pub fn keeps_enough(row: &PresetRow, primary: &str) -> bool {
+    row.number(primary).is_some_and(|kept| kept >= ENOUGH * most(primary) - ROUNDING)
+}
 
 /// What preferring one row to another rests on.
 #[derive(Clone, Copy)]
@@ -32,12 +41,33 @@ pub struct Preferred<'a> {
 }
 
 /// Why no row is preferred.
+#[derive(Clone, Copy)]
 pub enum NotPreferred<'a> {
     /// None is ranked.
     NoneRanked,
-    /// Each costs more than what the recorded agent does today, and is not known
-    /// to keep more; this one keeps most.
-    DearerThanToday(&'a Entry),
+    /// None compressed anything; this one keeps most.
+    NoneActed(&'a Entry),
+    /// Each keeps too little; this one keeps most.
+    TooLittle(&'a Entry),
+    /// Each brings nothing over `other`, which needs no preset; this one keeps
+    /// most.
+    NoGain {
+        /// The one that keeps most.
+        best: &'a Entry,
+        /// What the recorded agent does today, or the whole conversation.
+        other: &'a Entry,
+    },
+}
+
+impl<'a> NotPreferred<'a> {
+    /// The row that keeps most of those that come into question.
+    pub fn best(self) -> Option<&'a Entry> {
+        match self {
+            NotPreferred::NoneRanked => None,
+            NotPreferred::NoneActed(best) | NotPreferred::TooLittle(best) => Some(best),
+            NotPreferred::NoGain { best, .. } => Some(best),
+        }
+    }
 }
 
 impl<'a> Judge<'a> {
@@ -50,18 +80,48 @@ impl<'a> Judge<'a> {
         let fits: Vec<&'a Entry> = ranked.iter().filter(|e| !is_over(e)).copied().collect();
         let all = if fits.is_empty() { ranked } else { fits };
         let Some(&best) = all.first() else { return Err(NotPreferred::NoneRanked) };
-        let today = rows.iter().find(|e| e.row.strategy == RECORDED).copied();
-        let against = today.or_else(|| cheapest(all.iter().copied()));
-        let worth = |e: &&&'a Entry| {
-            against.is_none_or(|other| !is_dearer(e, other) || self.keeps_more(e, other))
-        };
-        let worth: Vec<&'a Entry> = all.iter().filter(worth).copied().collect();
-        let Some(&first) = worth.first() else {
-            return Err(NotPreferred::DearerThanToday(best));
-        };
+        let acted: Vec<&'a Entry> = all.into_iter().filter(|e| e.acted).collect();
+        let Some(&best_acted) = acted.first() else { return Err(NotPreferred::NoneActed(best)) };
+        let enough = |e: &&&'a Entry| keeps_enough(&e.row, self.primary);
+        let enough: Vec<&'a Entry> = acted.iter().filter(enough).copied().collect();
+        let Some(&best) = enough.first() else { return Err(NotPreferred::TooLittle(best_acted)) };
+        let worth = self.worth(rows, &enough)?;
+        let first = *worth.first().ok_or(NotPreferred::NoneRanked)?;
         let alike = worth.iter().filter(|e| !self.keeps_more(first, e));
         let row = cheapest(alike.copied()).unwrap_or(first);
         Ok(Preferred { row, best: (!std::ptr::eq(best, row)).then_some(best) })
+    }
+
+    /// Those that bring something over what needs no preset; without any of
+    /// that, over the cheapest.
+    fn worth(
+        self,
+        rows: &[&'a Entry],
+        enough: &[&'a Entry],
+    ) -> Result<Vec<&'a Entry>, NotPreferred<'a>> {
+        let named = |name: &str| rows.iter().find(|e| e.row.strategy == name).copied();
+        let (today, whole) = (named(RECORDED), named(BASELINE).filter(|e| !is_over(e)));
+        let mut worth = enough.to_vec();
+        // No row keeps more than the whole conversation does.
+        if let Some(whole) = whole {
+            worth.retain(|e| is_cheaper(e, whole));
+            if worth.is_empty() {
+                return Err(NotPreferred::NoGain { best: enough[0], other: whole });
+            }
+        }
+        if let Some(today) = today {
+            worth.retain(|e| !is_dearer(e, today) || self.keeps_more(e, today));
+            if worth.is_empty() {
+                return Err(NotPreferred::NoGain { best: enough[0], other: today });
+            }
+        }
+        if today.is_none() {
+            let least = cheapest(enough.iter().copied());
+            worth.retain(|e| {
+                least.is_none_or(|least| !is_dearer(e, least) || self.keeps_more(e, least))
+            });
+        }
+        Ok(worth)
     }
 
     /// Whether one row keeps more than another: beyond the interval of their
@@ -87,6 +147,12 @@ fn is_over(entry: &Entry) -> bool {
 fn is_dearer(one: &Entry, other: &Entry) -> bool {
     let usd = |entry: &Entry| entry.row.number("cost_usd");
     usd(one).zip(usd(other)).is_some_and(|(one, other)| one > other * SAME_BILL)
+}
+
+/// Where a bill is not known, nothing says that it is not.
+fn is_cheaper(one: &Entry, other: &Entry) -> bool {
+    let usd = |entry: &Entry| entry.row.number("cost_usd");
+    usd(one).zip(usd(other)).is_none_or(|(one, other)| one * SAME_BILL < other)
 }
 
 /// The one with the smallest bill, the first of equals; `None` where no bill is
@@ -123,6 +189,24 @@ mod tests {
         assert!(verdict(&dear).contains("costs more than what the recorded agent"));
         let cheap = run(vec![twenty_references("s")], cells(150));
         assert!(verdict(&cheap).contains("prune is the one to use"), "{}", verdict(&cheap));
+    }
+
+    #[test]
+    fn what_costs_no_less_than_the_whole_conversation_that_fits_is_not_recommended() {
+        let cells =
+            |full: CellBuilder, tokens| vec![full.build(), row("s", "prune", 18, tokens).build()];
+        let whole = || row("s", "full", 20, 200).control();
+        for tokens in [400, 200] {
+            let dear = run(vec![twenty_references("s")], cells(whole(), tokens));
+            assert!(!verdict(&dear).contains("the one to use"), "{}", verdict(&dear));
+            let why = "no strategy is to be preferred to sending the whole conversation";
+            assert!(verdict(&dear).contains(why), "{}", verdict(&dear));
+        }
+        let cheap = run(vec![twenty_references("s")], cells(whole(), 150));
+        assert!(verdict(&cheap).contains("prune is the one to use"), "{}", verdict(&cheap));
+        // Over the window it is no choice.
+        let over = run(vec![twenty_references("s")], cells(whole().overflow(3), 400));
+        assert!(verdict(&over).contains("prune is the one to use"), "{}", verdict(&over));
     }
 
     #[test]

@@ -58,7 +58,7 @@ fn unscored_probes_are_counted_and_never_move_a_mean() {
     let said = report
         .warnings
         .iter()
-        .any(|w| w == "1 of 8 answers, to 1 of 4 probes, are not graded: no judge");
+        .any(|w| w == "1 of 8 answers, to 1 of 4 probes, is not graded: no judge");
     assert!(said, "{:?}", report.warnings);
 }
 

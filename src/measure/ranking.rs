@@ -6,9 +6,14 @@ use std::collections::BTreeMap;
 use crate::model::{Manifest, PresetRow, Standing, UNRANKED, Value};
 
 use super::rows::{ALL, BASELINE, Entry};
+use crate::text::counted;
 
 /// Controls below the ranking, in this order; others follow by name.
 const SCALE: &[&str] = &["evidence", "empty", "id-list", "recorded"];
+
+/// Fewest questions or facts that a rank rests on: as many as a session takes to
+/// stand for itself at cuts (`cuts` §3).
+pub const FEWEST_ASKED: usize = 5;
 
 /// Sorts rows for printing and ranks them: data sets by name and `ALL` last,
 /// windows and agent models as typed, then `full`, the ranked, the stand-ins,
@@ -18,14 +23,14 @@ const SCALE: &[&str] = &["evidence", "empty", "id-list", "recorded"];
 /// a rank and the next one counts them all (1, 2, 2, 4); among them the smaller
 /// bill stands first, then fewer tokens sent. A row that could not be scored,
 /// or with cells that failed, has no rank: it sat another exam. Nor has one at
-/// which nothing was at stake (`cuts` §3), nor one with too many void replies of
-/// its compactor: its fallback sat the exam.
+/// which nothing was at stake (`cuts` §3) or that rests on too few questions,
+/// nor one with too many void replies of its compactor: its fallback sat the
+/// exam.
 pub fn arrange(table: &mut [Entry], manifest: &Manifest, primary: &str) {
-    for row in table.iter_mut().map(|entry| &mut entry.row) {
-        if row.standing == Standing::Ranked && row.risked_nothing(primary) {
-            row.verdict = None;
-            let why = Value::Text("nothing was at stake".to_owned());
-            row.values.insert(UNRANKED.to_owned(), why);
+    for entry in table.iter_mut().filter(|entry| entry.row.standing == Standing::Ranked) {
+        if let Some(why) = unranked(entry, primary) {
+            entry.row.verdict = None;
+            entry.row.values.insert(UNRANKED.to_owned(), Value::Text(why));
         }
     }
     table.sort_by(|a, b| {
@@ -37,6 +42,21 @@ pub fn arrange(table: &mut [Entry], manifest: &Manifest, primary: &str) {
     for group in table.chunk_by_mut(|a, b| key(&a.row) == key(&b.row)) {
         rank(group, primary);
     }
+}
+
+/// Why a row is not ranked though it was scored.
+fn unranked(entry: &Entry, primary: &str) -> Option<String> {
+    if entry.row.risked_nothing(primary) {
+        return Some("nothing was at stake".to_owned());
+    }
+    let what = match primary {
+        "continuity" => "question",
+        "kept_at_cut" => "fact",
+        // Reference recall has no figure at all where it rests on too little.
+        _ => return None,
+    };
+    let few = entry.row.number(primary).is_some() && entry.asked < FEWEST_ASKED;
+    few.then(|| format!("rests on {}", counted(entry.asked, what)))
 }
 
 /// Gives the ranked rows of one table their places, those that are alike beside

@@ -14,7 +14,7 @@ use super::aggregate::{Pooled, pool};
 use super::bootstrap::blocks;
 use super::cluster::{Owner, clusters, owner, paired, weighed};
 use super::exams::{Depth, Exams};
-use super::gather::{Figures, Gathered, RowKey, gather};
+use super::gather::{Figures, Gathered, RowKey, Series, gather};
 use super::measures::{MEASURES, RESAMPLED};
 use super::payers::Payers;
 use super::pooling::{FactsInOrder, these_sessions};
@@ -58,6 +58,8 @@ pub struct Entry {
     /// Facts at stake that each of them rests on; none where they are not
     /// weighed by them.
     pub facts: BTreeMap<usize, f64>,
+    /// Questions, or facts, that the primary measure rests on.
+    pub asked: usize,
     /// Parts of the primary measure's variance; none where it is absent.
     pub variance: Vec<VariancePart>,
     /// Mean window of its cells in tokens; 0 where every cell failed.
@@ -159,7 +161,21 @@ impl Builder<'_> {
         let window_tokens = windows.iter().sum::<u64>() as f64 / windows.len().max(1) as f64;
         let variance = if measured { self.variance() } else { Vec::new() };
         let (acted, replies) = (self.row.acted, self.row.replies.clone());
-        Entry { row, scores, facts: weights, variance, window_tokens, acted, replies }
+        let asked = self.asked(&scores);
+        Entry { row, scores, facts: weights, asked, variance, window_tokens, acted, replies }
+    }
+
+    /// Questions, or facts, that the primary measure of these transcripts rests
+    /// on: replicates sit the same exam.
+    fn asked(&self, scores: &BTreeMap<usize, f64>) -> usize {
+        let Some(at) = RESAMPLED.iter().position(|resampled| resampled.id == self.primary) else {
+            return 0;
+        };
+        let of = |series: &Vec<Series>| {
+            let known = |series: &Series| series[at].iter().flatten().count();
+            series.iter().map(known).max().unwrap_or(0)
+        };
+        scores.keys().filter_map(|unit| self.row.series.get(unit)).map(of).sum()
     }
 
     /// A measure's figure, or why there is none.

@@ -162,17 +162,9 @@ pub fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// A count with its thousands apart.
+/// A count that may be a mean, with its thousands apart.
 pub fn grouped(count: f64) -> String {
-    let digits = format!("{count:.0}");
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    crate::text::grouped(count.round() as u64)
 }
 
 /// A difference with its sign.

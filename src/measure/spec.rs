@@ -8,6 +8,7 @@ use crate::model::{
     Cell, CellRows, CompactionRow, ProbeKind, Reference, ReferenceState, Repeated, Source,
     Standing, TranscriptFacts,
 };
+use crate::text::counted;
 
 /// What a measure counts in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,9 +147,9 @@ impl Support {
     pub fn too_little(self) -> Option<String> {
         (!self.suffices()).then(|| {
             format!(
-                "{} references at {} requests: at least {} at {} are needed",
-                self.references,
-                self.requests,
+                "{} at {}: at least {} at {} are needed",
+                counted(self.references, "reference"),
+                counted(self.requests, "request"),
                 Self::REFERENCES,
                 Self::REQUESTS
             )

@@ -10,11 +10,16 @@ mod sure;
 
 use std::collections::BTreeSet;
 
-use super::rows::{ALL, Entry};
+use super::cluster::noun;
+use super::rows::{ALL, Entry, most};
 use super::sentences::{grouped, label};
 use crate::model::{
     Family, Manifest, PanelAgreement, PresetRow, Sentence, Standing, TranscriptFacts,
 };
+use crate::text::{counted, form_for};
+
+/// Shares below this are not told as a figure of their own.
+const LEAST_TOLD: f64 = 0.001;
 
 /// What a verdict may rest on.
 pub struct Run<'a> {
@@ -89,7 +94,7 @@ impl<'a> Scene<'a> {
             0 => "the controls alone".to_owned(),
             n => counted(n, "strategy"),
         };
-        let verb = if facts.len() == 1 { "was" } else { "were" };
+        let verb = form_for(facts.len(), "was", "were");
         let offline = self.strategies(|row| row.standing == Standing::StandIn);
         let stand_ins = match offline {
             n if n == 0 || n == presets => String::new(),
@@ -170,36 +175,32 @@ impl<'a> Scene<'a> {
         if self.by_probes() { format!("{figure:.0} %") } else { format!("{figure:.2}") }
     }
 
-    /// A difference in the primary measure, without its sign.
+    /// A difference in the primary measure, without its sign, in so many digits
+    /// that one that is not 0 does not read as 0.
     fn distance(&self, difference: f64) -> String {
         let difference = difference.abs();
         match self.by_probes() {
-            false => format!("{difference:.2}"),
+            false if difference >= 0.005 || difference == 0.0 => format!("{difference:.2}"),
+            false if difference >= LEAST_TOLD => format!("{difference:.3}"),
+            false => format!("less than {LEAST_TOLD}"),
             true if difference >= 0.95 => format!("{difference:.0} points"),
-            true => format!("{difference:.1} points"),
+            true if difference >= 0.05 || difference == 0.0 => format!("{difference:.1} points"),
+            true => "less than 0.1 points".to_owned(),
         }
     }
 
-    /// What one of the clusters is called.
-    fn independent(&self, n: f64) -> String {
-        let grouped = self.run.facts.iter().any(|f| f.cluster.is_some());
-        let noun = match (n == 1.0, grouped) {
-            (true, false) => "session",
-            (false, false) => "sessions",
-            (true, true) => "independent session or project",
-            (false, true) => "independent sessions or projects",
-        };
-        format!("{n:.0} {noun}")
+    /// The smallest difference that would have been found, where it says
+    /// something: without any spread every difference would.
+    fn detectable(&self, mde: Option<f64>) -> Option<String> {
+        let least = LEAST_TOLD * most(self.run.primary);
+        mde.filter(|mde| *mde >= least).map(|mde| self.distance(mde))
     }
-}
 
-/// A count with its noun.
-fn counted(n: usize, noun: &str) -> String {
-    let plural = match noun.strip_suffix('y') {
-        Some(stem) => format!("{stem}ies"),
-        None => format!("{noun}s"),
-    };
-    format!("{} {}", grouped(n as f64), if n == 1 { noun } else { &plural })
+    /// The clusters that a row's figure rests on, in words.
+    fn clusters(&self, entry: &Entry, n: f64) -> String {
+        let facts = entry.scores.keys().map(|unit| &self.run.facts[*unit]);
+        counted(n as u64, noun(facts))
+    }
 }
 
 /// "a", "a and b", "a, b and c".

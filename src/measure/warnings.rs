@@ -1,5 +1,6 @@
 //! Limits and doubts that a reader must know before the numbers.
 
+mod clusters;
 mod compactor;
 mod money;
 mod seats;
@@ -7,9 +8,10 @@ mod seats;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{
-    AgainstFull, Calibration, Cell, DOUBTFUL_EXAM, Manifest, NATIVE, PanelAgreement, Standing,
-    TokensSource, TranscriptFacts, VALID_WITHIN,
+    Calibration, Cell, DOUBTFUL_EXAM, Manifest, NATIVE, PanelAgreement, Standing, TokensSource,
+    TranscriptFacts, VALID_WITHIN,
 };
+use crate::text::{counted, form_for};
 
 use super::rows::{ALL, BASELINE, Entry};
 use super::sentences::label;
@@ -60,8 +62,8 @@ pub fn collect(
         easier_retrieval,
         thin_exams,
         uncut,
-        few_transcripts,
-        one_project,
+        clusters::few,
+        clusters::one_project,
         small_windows,
         exam_in_doubt,
         money::what_bills_assume,
@@ -97,9 +99,9 @@ fn counts(run: &Run<'_>) -> Vec<String> {
         *exact.entry(why_exact(facts.calibration.as_ref())).or_default() += 1;
     }
     let mut text = format!(
-        "tokens of {} of {} transcripts are calibrated to the provider's usage",
+        "tokens of {} of {} are calibrated to the provider's usage",
         scaled.len(),
-        run.facts.len()
+        counted(run.facts.len(), "transcript")
     );
     if !exact.is_empty() {
         let reasons = exact.iter().map(|(why, n)| format!("{n} {why}"));
@@ -144,9 +146,9 @@ fn failed_cells(run: &Run<'_>) -> Vec<String> {
         return Vec::new();
     }
     vec![format!(
-        "{failed} of {} cells failed ({}): their rows rest on other transcripts than the rest and \
-         are not ranked",
-        run.cells.len(),
+        "{failed} of {} failed ({}): their rows rest on other transcripts than the rest and are \
+         not ranked",
+        counted(run.cells.len(), "cell"),
         listed(presets)
     )]
 }
@@ -170,10 +172,9 @@ fn nothing_compacts(run: &Run<'_>) -> Vec<String> {
         .map(|rows| {
             let window = &rows[0].row.window;
             format!(
-                "nothing compacts at {}: the largest context seen is {} tokens; choose a smaller \
-                 --window",
+                "nothing compacts at {}: the largest context seen is {}; choose a smaller --window",
                 label(window),
-                largest(window)
+                counted(largest(window), "token")
             )
         })
         .collect()
@@ -231,11 +232,13 @@ fn thin_exams(run: &Run<'_>) -> Vec<String> {
         return Vec::new();
     }
     vec![format!(
-        "{thin} of {} transcripts ask for fewer than {} references or at fewer than {} requests: \
-         reference recall leaves them out",
-        run.facts.len(),
+        "{thin} of {} {} for fewer than {} references or at fewer than {} requests: reference \
+         recall leaves {} out",
+        counted(run.facts.len(), "transcript"),
+        form_for(thin, "asks", "ask"),
         Support::REFERENCES,
-        Support::REQUESTS
+        Support::REQUESTS,
+        form_for(thin, "it", "them")
     )]
 }
 
@@ -250,48 +253,11 @@ fn uncut(run: &Run<'_>) -> Vec<String> {
     let sessions: usize = reasons.values().map(Vec::len).sum();
     let Some((why, named)) = reasons.iter().next() else { return Vec::new() };
     vec![format!(
-        "{sessions} of {} sessions {} not cut, for example {}: {why}",
-        run.facts.len(),
-        if sessions == 1 { "is" } else { "are" },
+        "{sessions} of {} {} not cut, for example {}: {why}",
+        counted(run.facts.len(), "session"),
+        form_for(sessions, "is", "are"),
         named[0]
     )]
-}
-
-/// What so few transcripts allow (`measures` §7).
-fn few_transcripts(run: &Run<'_>) -> Vec<String> {
-    let n = run.rows.iter().filter_map(|e| e.row.number("n_clusters")).fold(0.0, f64::max);
-    let any = |verdict| run.rows.iter().any(|e| e.row.verdict == Some(verdict));
-    let allows = match n as u64 {
-        0 => return Vec::new(),
-        1..=2 => "intervals speak of these sessions only, and nothing is decided",
-        3..=5 => "every value is shown, and nothing is decided",
-        6..=9 => "no preset can be called non-inferior",
-        10..=19 => "non-inferior is provisional",
-        _ if any(AgainstFull::ProvisionalNonInferior) => {
-            "where non-inferior is provisional, losses that are rare and heavy could still hide"
-        }
-        _ if any(AgainstFull::Undecided) => {
-            "undecided rows may still differ by less than their mde"
-        }
-        _ => return Vec::new(),
-    };
-    let noun = if n == 1.0 { "session or project" } else { "sessions or projects" };
-    vec![format!("{n:.0} independent {noun}: {allows}")]
-}
-
-fn one_project(run: &Run<'_>) -> Vec<String> {
-    let scored: Vec<_> = run.facts.iter().filter(|f| Support::whole(f).suffices()).collect();
-    let behind = if scored.is_empty() { run.facts.iter().collect() } else { scored };
-    let projects: BTreeSet<Option<&str>> = behind.iter().map(|f| f.cluster.as_deref()).collect();
-    let only = projects.len() == 1 && behind.len() > 1;
-    match projects.first() {
-        Some(Some(_)) if only => vec![format!(
-            "all {} transcripts that are scored come from one project: intervals speak of more \
-             sessions of it, not of other projects",
-            behind.len()
-        )],
-        _ => Vec::new(),
-    }
 }
 
 /// Windows that no recorded agent had (`semantics` 10).
@@ -360,17 +326,17 @@ mod tests {
     use crate::measure::testkit::{cell, facts, manifest};
     use crate::model::{Cell, TranscriptFacts};
 
-    fn warned(facts: Vec<TranscriptFacts>, cells: Vec<Cell>) -> Vec<String> {
+    pub(super) fn warned(facts: Vec<TranscriptFacts>, cells: Vec<Cell>) -> Vec<String> {
         measure(manifest(&["25%", "200k"]), "d".into(), facts, cells, Vec::new()).warnings
     }
 
     #[track_caller]
-    fn says(warnings: &[String], words: &str) {
+    pub(super) fn says(warnings: &[String], words: &str) {
         assert!(warnings.iter().any(|w| w.contains(words)), "{words}: {warnings:#?}");
     }
 
     #[track_caller]
-    fn silent(warnings: &[String], words: &str) {
+    pub(super) fn silent(warnings: &[String], words: &str) {
         assert!(!warnings.iter().any(|w| w.contains(words)), "{words}: {warnings:#?}");
     }
 
@@ -430,7 +396,7 @@ mod tests {
     fn transcripts_with_thin_exams_are_counted() {
         let thin = facts("s").requests(&[100]).reference(0, 5_000, None).build();
         let cells = vec![cell("s", "x").sent(&[100]).states("k").build()];
-        says(&warned(vec![thin], cells), "1 of 1 transcripts ask for fewer than 20 references");
+        says(&warned(vec![thin], cells), "1 of 1 transcript asks for fewer than 20 references");
     }
 
     #[test]
@@ -461,25 +427,6 @@ mod tests {
         says(&warned(one(), at("16k", 16_000)), "results at 16k do not predict");
         silent(&warned(one(), at("200k", 200_000)), "do not predict");
         silent(&warned(one(), at("native", 32_000)), "do not predict");
-    }
-
-    #[test]
-    fn one_project_is_said_so_and_several_are_not() {
-        let of = |id: &str, project: &str| facts(id).cluster(project).requests(&[100]).build();
-        let one = vec![of("s", "p"), of("t", "p")];
-        says(&warned(one, Vec::new()), "all 2 transcripts that are scored come from one project");
-        silent(&warned(vec![of("s", "p"), of("t", "q")], Vec::new()), "one project");
-        silent(&warned(vec![of("s", "p")], Vec::new()), "one project");
-    }
-
-    #[test]
-    fn few_sessions_are_said_with_what_they_allow() {
-        let one = facts("s").requests(&[100]).build();
-        let cells = vec![cell("s", "x").sent(&[100]).build()];
-        says(
-            &warned(vec![one], cells),
-            "1 independent session or project: intervals speak of these",
-        );
     }
 
     #[test]

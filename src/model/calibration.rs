@@ -152,6 +152,19 @@ pub struct BillErrors {
 }
 
 impl BillErrors {
+    /// Errors above this put a bill in doubt.
+    pub const FAR_OFF: f64 = 0.05;
+
+    /// The size of the largest one, 0 where none is known.
+    pub fn size(&self) -> f64 {
+        self.worst().map_or(0.0, f64::abs)
+    }
+
+    /// Whether it puts the bill in doubt.
+    pub fn are_far_off(&self) -> bool {
+        self.size() > Self::FAR_OFF
+    }
+
     /// The largest one, by size.
     pub fn worst(&self) -> Option<f64> {
         let known = [self.tokens, self.reads, self.writes, self.usd].into_iter().flatten();

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::model::{MessageIndex, Piece, RecordedCompaction, Transcript};
+use crate::text::{counted, grouped};
 
 /// Requests that there must be before a cut, and from it on (`cuts` §1).
 const LEAST_REQUESTS: u32 = 5;
@@ -325,9 +326,12 @@ impl<'a> Survey<'a> {
         let tokens = self.before.last().copied().unwrap_or(0);
         let least = LEAST_TOKENS * u64::from(depths.first().copied().unwrap_or(1));
         format!(
-            "it has {requests} requests and {tokens} tokens of messages; a cut needs \
-             {LEAST_REQUESTS} requests and {least} tokens before it and {LEAST_REQUESTS} requests \
-             from it on, between two recorded compactions"
+            "it has {} and {} of messages; a cut needs {LEAST_REQUESTS} requests and {} \
+             tokens before it and {LEAST_REQUESTS} requests from it on, between two recorded \
+             compactions",
+            counted(requests, "request"),
+            counted(tokens, "token"),
+            grouped(least)
         )
     }
 }

@@ -51,7 +51,7 @@ fn a_cut_needs_five_requests_and_four_thousand_tokens_before_it_and_five_from_it
     assert_eq!(requests(&found, 1), [5]);
     sizes.iter_mut().for_each(|size| *size = 399);
     let why = places(&transcript, &sizes, Cuts::All, &[1]).unwrap_err();
-    assert!(why.contains("it has 10 requests and 7980 tokens"), "{why}");
+    assert!(why.contains("it has 10 requests and 7,980 tokens"), "{why}");
     let (short, sizes) = session(9);
     assert!(places(&short, &sizes, Cuts::All, &[1]).is_err());
 }

@@ -386,6 +386,45 @@ mod tests {
         }
     }
 
+    /// The bills of the two sessions up to a request, from 1, written out: the
+    /// worked case of README, with a call that reads so many tokens from the
+    /// cache and so many anew.
+    fn by_hand(read: f64, (cached, anew): (f64, f64), requests: u32) -> (f64, f64) {
+        let (write, output) = (1.25, 5.0);
+        let call = cached * read + anew + 3_000.0 * output;
+        let first = 40_000.0 * read + 10_000.0 * write;
+        let later = f64::from(requests - 1) * 50_000.0 * read;
+        (call + first + later, f64::from(requests) * 150_000.0 * read)
+    }
+
+    #[test]
+    fn the_worked_numbers_of_the_readme_follow_from_the_assumptions_it_states() {
+        let from_cache = (150_000.0, 0.0);
+        for (read, call, requests) in [
+            (0.1, from_cache, 5),
+            (0.05, from_cache, 7),
+            (0.025, from_cache, 13),
+            (0.1, (0.0, 150_000.0), 18),
+        ] {
+            let (with, without) = by_hand(read, call, requests);
+            assert!(with <= without, "read at {read}: {with} against {without} at {requests}");
+            let (with, without) = by_hand(read, call, requests - 1);
+            assert!(with > without, "read at {read}: paid before request {requests}");
+            let usd = call.0 * read + call.1 + 15_000.0;
+            assert_eq!(both(read, usd).0, Some(requests), "read at {read}");
+        }
+        let readme = include_str!("../../README.md");
+        for stated in [
+            "150,000 tokens become 50,000",
+            "1.25 for a token written to the cache, 5 for an output token, and 0.1, 0.05 or 0.025",
+            "breakpoints stand behind a preamble of 40,000 tokens and at the end of each prompt",
+            "reads the 150,000 tokens from the cache and writes 3,000",
+            "at the 5th, 7th or 13th request (at the 18th with reads at 0.1",
+        ] {
+            assert!(readme.contains(stated), "README does not state: {stated}");
+        }
+    }
+
     #[test]
     fn falling_read_prices_make_a_compaction_pay_later() {
         let crossings: Vec<u32> =

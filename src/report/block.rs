@@ -6,6 +6,7 @@ use crate::model::{
     Cell, Manifest, NATIVE, NULL, OFFLINE, PresetRow, RECORDED, Report, Standing, TranscriptFacts,
     UNRANKED, Value,
 };
+use crate::text::form_for;
 
 /// Data set name of the rows over all data sets.
 pub(super) const ALL: &str = "ALL";
@@ -124,10 +125,7 @@ fn graded(report: &Report, dataset: &str, probes: usize) -> Option<String> {
     (most > 0.0).then(|| if from == to { from } else { format!("{from} to {to}") })
 }
 
-/// A count with its noun.
-pub(super) fn counted(n: usize, noun: &str) -> String {
-    format!("{} {noun}{}", number::grouped(n as u64), if n == 1 { "" } else { "s" })
-}
+pub(super) use crate::text::counted;
 
 /// A window as people write it: `25 %`, `200k`, `native`.
 pub(super) fn window(label: &str) -> String {
@@ -224,7 +222,7 @@ pub(super) fn at_cuts(rows: &[&PresetRow], report: &Report) -> Option<String> {
         counted(count("facts_at_stake"), "fact"),
         counted(count("cuts"), "cut"),
         counted(count("sessions_at_stake"), "session"),
-        if count("cuts") == 1 { "it" } else { "them" },
+        form_for(count("cuts"), "it", "them"),
     ))
 }
 

@@ -11,6 +11,7 @@ use crate::model::{
     Author, Expectation, JudgePart, JudgeReport, JudgeRow, Judgement, Label, LabelledCase,
     TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Trust,
 };
+use crate::text::counted;
 
 /// Narrower than this the cells would be cut beyond use.
 const NARROWEST: usize = 80;
@@ -120,10 +121,6 @@ fn tenths(x: f64) -> String {
 /// How many, and of those that could be.
 fn part_of(n: u64, share: Option<f64>) -> String {
     share.map_or_else(absent, |share| format!("{} ({})", number::grouped(n), tenths(share)))
-}
-
-fn counted(n: u64, noun: &str) -> String {
-    format!("{} {noun}{}", number::grouped(n), if n == 1 { "" } else { "s" })
 }
 
 fn notes(report: &JudgeReport) -> Vec<String> {

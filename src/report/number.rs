@@ -1,6 +1,8 @@
 //! Numbers as files and people read them. Files take plain decimals; people
 //! take few digits.
 
+pub(super) use crate::text::grouped;
+
 /// A number for a file: at most six decimals, no exponent, no trailing zeros,
 /// so that the same value is the same bytes everywhere. Absent where it is not
 /// finite: a file holds no `NaN`.
@@ -26,19 +28,6 @@ fn decimals(x: f64, digits: usize) -> Option<String> {
 /// The same rounding, still a number, for JSON.
 pub(super) fn rounded(x: f64) -> Option<f64> {
     plain(x)?.parse().ok()
-}
-
-/// A whole number with thousands separated by commas.
-pub(super) fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// Tokens in few characters: `950`, `9.5k`, `181k`, `2.4M`.

@@ -3,6 +3,7 @@
 use super::grid::paragraph;
 use super::{block, number, plain};
 use crate::model::{PanelAgreement, Report};
+use crate::text::form_for;
 
 /// On how many answers the first two agree.
 pub(super) fn agreed(panel: &PanelAgreement) -> String {
@@ -12,7 +13,7 @@ pub(super) fn agreed(panel: &PanelAgreement) -> String {
         name(panel, 0),
         name(panel, 1),
         number::grouped(panel.agreed),
-        block::counted(panel.both as usize, "answer"),
+        block::counted(panel.both, "answer"),
     )
 }
 
@@ -20,8 +21,10 @@ pub(super) fn agreed(panel: &PanelAgreement) -> String {
 pub(super) fn settled(panel: &PanelAgreement) -> String {
     let open = match panel.nobody {
         0 => "no answer is left open".to_owned(),
-        1 => "1 answer is left open, without a grade".to_owned(),
-        n => format!("{} answers are left open, without a grade", number::grouped(n)),
+        n => {
+            let are = form_for(n, "is", "are");
+            format!("{} {are} left open, without a grade", block::counted(n, "answer"))
+        }
     };
     match panel.judges.get(2) {
         Some(third) => {

@@ -3,7 +3,7 @@
 use unicode_width::UnicodeWidthStr;
 
 use super::grid::{GAP, paragraph, push_line, wrapped};
-use super::{block, number, panel, plain, spend, validation};
+use super::{block, html, number, panel, plain, spend, validation};
 use crate::model::{Family, Interval, Outranks, PresetRow, Report, Standing, Tested};
 
 mod columns;
@@ -46,6 +46,7 @@ pub fn table(report: &Report, width: usize, color: bool) -> String {
     validation::section(&mut out, report, width, color);
     spend::section(&mut out, &report.calls, width, color);
     panel::section(&mut out, report, width);
+    paragraph(&mut out, &format!("self-check: {}.", html::self_check(report)), width, " ");
     for warning in &report.warnings {
         let head = if color { "\u{1b}[33mwarning:\u{1b}[0m " } else { "warning: " };
         let mut text = String::new();

@@ -51,6 +51,7 @@ fn the_table_shows_ranks_controls_stand_ins_overflows_and_failures() {
      a…b: lowest and highest session or project; too few for an interval.
 
      sliding-window sends 79 % fewer tokens and keeps 21 % of what was needed.
+     self-check: 1 fine, 0 to look at.
      warning: replay is open loop: the recorded agent does not react
      warning: 2 lines of session-1 were left out: torn last line
     ");
@@ -427,6 +428,8 @@ fn the_simulated_bill_stands_against_the_recorded_one_worst_first() {
     count: median error of a token count by one factor for the session, which
     sizes what strategies write: on the requests it was fitted to, on those
     ahead of a fit to their first half, and behind a recorded compaction.
+
+    self-check: 1 fine, 1 to look at (the simulated bill).
     ");
 }
 
@@ -556,6 +559,8 @@ fn a_narrow_terminal_keeps_the_figure_the_bill_and_the_verdict() {
      †: over what was asked in this session only; says nothing of others.
      * over the window: a provider would have refused these requests, so this bill
      is hypothetical; they keep nothing, controls apart.
+
+     self-check: 3 fine, 0 to look at.
     ");
 }
 
@@ -576,6 +581,8 @@ fn a_wide_terminal_has_every_column() {
      continuity: of what the whole conversation answers right, what the preset still does, in per cent.
      †: over what was asked in this session only; says nothing of others.
      * over the window: a provider would have refused these requests, so this bill is hypothetical; they keep nothing, controls apart.
+
+     self-check: 3 fine, 0 to look at.
     ");
 }
 
@@ -602,5 +609,7 @@ fn references_alone_fit_a_narrow_terminal_too() {
      a…b: lowest and highest session or project; too few for an interval.
      * over the window: a provider would have refused these requests, so this bill
      is hypothetical; they keep nothing, controls apart.
+
+     self-check: 1 fine, 0 to look at.
     ");
 }

@@ -1,10 +1,12 @@
-//! What a text names: specific identifiers, and where they stand again.
+//! What a text names: specific identifiers, and where they stand again; and
+//! counts in words.
 //!
 //! Invariant: every function here is a pure function of its arguments and
 //! takes time linear in the text.
 
 pub mod bounded;
 pub mod calendar;
+mod counted;
 pub mod generic;
 pub mod identifiers;
 pub mod normal;
@@ -14,6 +16,7 @@ pub mod words;
 
 pub use bounded::{Needle, NeedleSet, contains_bounded};
 pub use calendar::{DateSpan, PartialDate, dates};
+pub use counted::{counted, form_for, grouped, noun_for};
 pub use generic::{is_generic, recompiled, restyled};
 pub use identifiers::{Identifier, IdentifierOptions, identifiers};
 pub use normal::Normal;

@@ -13,6 +13,7 @@ mod init;
 mod judge;
 mod llama;
 mod models;
+mod plurals;
 mod presets;
 mod recovery;
 mod refusals;

@@ -202,7 +202,7 @@ fn what_cannot_be_embedded_leaves_the_recovered_answer_unscored_with_its_reason(
         let cells = desk.read("run/cells.jsonl");
         let own = cells.lines().find(|line| line.contains("\"recovered\":{")).unwrap();
         let warned = desk.read("run/summary.json");
-        let warned = warned.contains("no answer came 1 of 1 times with a recovery channel: ");
+        let warned = warned.contains("no answer came 1 of 1 time with a recovery channel: ");
         assert!(warned, "{why}: the report says so");
         let reason = format!("not answered: the search failed at {}: ", EMBEDDED[1]);
         assert!(own.contains(&reason) && own.contains(why), "{why}: {own}");

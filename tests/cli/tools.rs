@@ -14,7 +14,7 @@ fn an_imported_session_benches_to_the_same_requests_as_its_original() {
     ] {
         let desk = Desk::with_sessions();
         let ran = desk.good(&["import", format, file, "-o", "native"]);
-        assert_eq!(ran.out, "1 transcripts in native\n");
+        assert_eq!(ran.out, "1 transcript in native\n");
         desk.good(&["bench", file, "--quiet", "--out", "a"]);
         desk.good(&["bench", "native", "--quiet", "--out", "b"]);
         for name in ["requests.csv", "references.csv"] {
@@ -162,7 +162,7 @@ fn generated_sessions_are_checked_and_can_be_benched_and_one_seed_gives_one_data
     let desk = Desk::new();
     let options = ["generate", "coding-agent", "--seed", "7", "--tokens", "12000", "-o"];
     let out = desk.good(&[&options[..], &["one"]].concat()).out;
-    assert!(out.contains("coding-agent-7: ") && out.ends_with("1 sessions in one\n"), "{out}");
+    assert!(out.contains("coding-agent-7: ") && out.ends_with("1 session in one\n"), "{out}");
     desk.good(&[&options[..], &["two"]].concat());
     for name in ["transcripts.jsonl", "probes.jsonl"] {
         assert_eq!(desk.read(&format!("one/{name}")), desk.read(&format!("two/{name}")));

@@ -17,6 +17,7 @@ use super::seating::judges;
 use super::{models, wire};
 use crate::model::{Judgement, OFFLINE, Source};
 use crate::seats::judge::{Grading, Judge, Offline};
+use crate::text::counted;
 
 /// Options of `recap judge`.
 #[derive(Debug, Args)]
@@ -84,7 +85,7 @@ impl Judge for Counted {
         let mut told = self.told.lock().expect("showing does not panic");
         if told.elapsed() >= Self::EVERY {
             *told = Instant::now();
-            wire::say(&format!("{graded} of {} answers graded", self.of));
+            wire::say(&format!("{graded} of {} graded", counted(self.of, "answer")));
         }
         judgement
     }

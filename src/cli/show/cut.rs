@@ -17,6 +17,7 @@ use crate::replay::{Look, Part, Plan, Subject, examine_and_look};
 use crate::run::Seats;
 use crate::seats::compactor::Null;
 use crate::strategy::{Compactor, Context, Preset};
+use crate::text::counted;
 use crate::tokens::Counter;
 
 /// Characters of a quote on either side of the fact.
@@ -81,8 +82,11 @@ pub(super) fn shown(
     let mut text = header(arguments, &subject, place, &plan);
     let _ = writeln!(
         text,
-        "sent: {} tokens in {} messages at a window of {} tokens; uncompressed: {} tokens",
-        exam.tokens_after, seen.messages, exam.window, cut.tokens_before,
+        "sent: {} in {} at a window of {}; uncompressed: {}",
+        counted(exam.tokens_after, "token"),
+        counted(seen.messages, "message"),
+        counted(exam.window, "token"),
+        counted(cut.tokens_before, "token"),
     );
     text += &seen.context;
     let (subject, facts) = (&subject, &cut.facts[..]);
@@ -220,7 +224,7 @@ const STATES: [(ReferenceState, &str); 6] = [
 impl Stakes<'_> {
     fn tell(&self, text: &mut String) {
         let _ = writeln!(text, "\n--- facts at stake");
-        let requests = counted(self.place.requests as usize, "request");
+        let requests = counted(self.place.requests, "request");
         if self.facts.is_empty() {
             let _ = writeln!(
                 text,
@@ -290,8 +294,4 @@ impl Stakes<'_> {
             said.unwrap_or_default(),
         )
     }
-}
-
-fn counted(n: usize, noun: &str) -> String {
-    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }

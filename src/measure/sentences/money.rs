@@ -6,6 +6,8 @@
 //! recorded agent is what savings are told against.
 
 use super::{Candidate, PresetRow, Window, grouped, percent};
+use crate::measure::preference::keeps_enough;
+use crate::text::counted;
 
 /// Differences below this are not worth a sentence, nor a per cent.
 const LEAST: f64 = 0.005;
@@ -45,8 +47,8 @@ pub fn less_sent_more_billed(window: &Window<'_>) -> Option<Candidate> {
 fn why_dear(row: &PresetRow) -> Option<String> {
     let (breaks, requests) = (row.number("cache_breaks")?, row.number("requests")?);
     if breaks >= OFTEN * requests {
-        let of = format!("{} of {}", grouped(breaks), grouped(requests));
-        return Some(format!("it breaks the prompt cache at {of} requests"));
+        let of = counted(requests.round() as u64, "request");
+        return Some(format!("it breaks the prompt cache at {} of {of}", grouped(breaks)));
     }
     let share = row.number("compaction_cost_usd")? / row.number("cost_usd")?;
     (share >= OFTEN)
@@ -75,8 +77,10 @@ impl Ends {
 pub fn saves_money(window: &Window<'_>) -> Option<Candidate> {
     let ranked = window.ranked();
     let ends = ranked.iter().filter_map(|row| Some((*row, Ends::of(row, window)?)));
+    // A small bill is no merit of what keeps next to nothing.
+    let cheaper = ends.filter(|(row, _)| keeps_enough(row, window.primary));
     let cheaper: Vec<(&PresetRow, Ends)> =
-        ends.filter(|(_, ends)| ends.as_billed >= LEAST).collect();
+        cheaper.filter(|(_, ends)| ends.as_billed >= LEAST).collect();
     let whom = if window.is_hypothetical() {
         "what the recorded agent really sent"
     } else {

@@ -3,9 +3,12 @@
 
 use super::money::{less_sent_more_billed, saves_money};
 use super::{Candidate, Observation, PresetRow, Standing, Window, label, percent, sends, signed};
+use crate::text::{counted, form_for};
 
 /// Gains this small are no better than plain recency.
 const NO_GAIN: f64 = 0.02;
+/// What keeps as much as this prints as all.
+const ALL_KEPT: f64 = 0.995;
 /// Estimators this far off move a trigger to where nobody put it.
 const FAR_OFF: f64 = 0.15;
 
@@ -100,15 +103,21 @@ fn beyond_recency(window: &Window<'_>) -> Option<Candidate> {
     let gains: Vec<(&PresetRow, f64)> =
         ranked.iter().filter_map(|row| Some((*row, gain(row)?))).collect();
     let best = gains.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let none: Vec<&(&PresetRow, f64)> = gains.iter().filter(|(_, g)| *g <= NO_GAIN).collect();
+    // What keeps all cannot do better than anything.
+    let none = |(row, gain): &&(&PresetRow, f64)| *gain <= NO_GAIN && window.score(row) < ALL_KEPT;
+    let none: Vec<&(&PresetRow, f64)> = gains.iter().filter(none).collect();
     let worst = none.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
     let idle: Vec<&str> = none.iter().map(|(row, _)| row.strategy.as_str()).collect();
-    let verb = if idle.len() == 1 { "does" } else { "do" };
+    let by = match (signed(worst.1), idle.len()) {
+        (figure, _) if figure == "0.00" => String::new(),
+        (figure, 1) => format!(" ({figure})"),
+        (figure, _) => format!(" (down to {figure})"),
+    };
     let mut text = format!(
-        "{} {} {verb} no better than sending the newest messages of the same size ({})",
+        "{} {} {} no better than sending the newest messages of the same size{by}",
         window.at(),
         idle.join(", "),
-        if idle.len() == 1 { signed(worst.1) } else { format!("down to {}", signed(worst.1)) }
+        form_for(idle.len(), "does", "do"),
     );
     if best.1 > NO_GAIN {
         text += &format!("; {} does ({})", best.0.strategy, signed(best.1));
@@ -226,9 +235,11 @@ fn gameable_part(window: &Window<'_>) -> Option<Candidate> {
         window.at()
     );
     if below > 0 {
-        let verb = if below == 1 { "scores" } else { "score" };
-        text +=
-            &format!(", and {below} of {} presets within the window {verb} no more", fitting.len());
+        text += &format!(
+            ", and {below} of {} within the window {} no more",
+            counted(fitting.len(), "preset"),
+            form_for(below, "scores", "score")
+        );
     }
     text.push('.');
     Some(Candidate { relevance: 0.1 + 0.5 * share, text })
@@ -248,6 +259,9 @@ fn holds_across_transcripts(window: &Window<'_>) -> Option<Candidate> {
     }
     let wins = pairs.iter().filter(|d| **d > 0.0).count();
     let losses = pairs.iter().filter(|d| **d < 0.0).count();
+    if wins == 0 {
+        return None;
+    }
     let shaky = losses as f64 / pairs.len() as f64;
     let verdict = if shaky >= 0.25 {
         format!(" and less in {losses}: which is better depends on the session")
@@ -304,10 +318,10 @@ fn grew_instead(window: &Window<'_>) -> Option<Candidate> {
     Some(Candidate {
         relevance: weight * (0.25 + share(worst)?.min(1.0) / 2.0),
         text: format!(
-            "{} {:.0} of {:.0} compactions of {} made the context longer.",
+            "{} {:.0} of {} of {} made the context longer.",
             window.at(),
             worst.number("inflated")?,
-            worst.number("compactions")?,
+            counted(worst.number("compactions")?.round() as u64, "compaction"),
             worst.strategy
         ),
     })
@@ -325,6 +339,10 @@ pub fn across_windows(windows: &[&Window<'_>]) -> Option<Candidate> {
     }
     let change = small.score(later) - small.score(best);
     let leader = *large.ranked().first()?;
+    // More room that changes nothing is no finding.
+    if small.printed(best) == small.printed(later) && leader.strategy == best.strategy {
+        return None;
+    }
     let mut text = format!(
         "From {} to {} {} goes from {} to {}",
         label(small.label),

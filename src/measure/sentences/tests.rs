@@ -31,7 +31,7 @@ fn row_at(
     };
     let (scores, facts) = (BTreeMap::new(), BTreeMap::new());
     let (variance, replies) = (Vec::new(), VoidReplies::default());
-    Entry { row, scores, facts, variance, window_tokens, acted: true, replies }
+    Entry { row, scores, facts, asked: 20, variance, window_tokens, acted: true, replies }
 }
 
 fn said(table: &[Entry]) -> Vec<String> {
@@ -169,6 +169,12 @@ fn more_room_is_said_to_help_the_best_of_the_smallest_window() {
         said(&table),
         ["From 25 % to 200k prune goes from 0.60 to 0.90, and fifo leads there (0.95)."]
     );
+    // Room that changes nothing is no finding.
+    let same = ["25%", "200k"].map(|window| {
+        let tokens = if window == "25%" { 10_000.0 } else { 200_000.0 };
+        row_at(window, tokens, "prune", Some(1), &[(PRIMARY, 0.6)])
+    });
+    assert!(!said(&same).join(" ").contains("goes from"), "{:?}", said(&same));
 }
 
 #[test]
@@ -214,6 +220,7 @@ fn billed(savings: f64, refetched: f64) -> Vec<(&'static str, f64)> {
         ("cache_breaks", 2_398.0),
         ("requests", 2_412.0),
         ("overflows", 0.0),
+        (PRIMARY, 0.9),
     ]
 }
 
@@ -310,4 +317,27 @@ fn several_payers_are_named_in_money_and_memory_is_told_once() {
     assert_eq!(said.len(), 2, "{said:?}");
     assert!(said[0].starts_with("At 25 % prune keeps 0.90"), "{said:?}");
     assert!(said[1].starts_with("At 25 %, billed as dear, prune saves money"), "{said:?}");
+}
+
+#[test]
+fn what_keeps_all_is_not_said_to_do_no_better() {
+    let table = [
+        row("prune", Some(1), &[(PRIMARY, 1.0), ("recency_gain", 0.0)]),
+        row("window", Some(1), &[(PRIMARY, 1.0), ("recency_gain", 0.0)]),
+    ];
+    assert!(!said(&table).join(" ").contains("no better"), "{:?}", said(&table));
+    // What loses something and does as well is named, without a figure of 0.00.
+    let table = [row("fifo", Some(1), &[(PRIMARY, 0.6), ("recency_gain", 0.001)])];
+    let words = "At 25 % fifo does no better than sending the newest messages of the same size.";
+    assert_eq!(said(&table)[0], words);
+}
+
+#[test]
+fn what_leads_in_no_transcript_is_not_said_to_lead() {
+    let mut table =
+        [row("prune", Some(1), &[(PRIMARY, 0.9)]), row("fifo", Some(1), &[(PRIMARY, 0.9)])];
+    for entry in &mut table {
+        entry.scores = (0..4).map(|unit| (unit, 0.9)).collect();
+    }
+    assert!(!said(&table).join(" ").contains("keeps more"), "{:?}", said(&table));
 }

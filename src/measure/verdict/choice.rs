@@ -1,8 +1,9 @@
 //! Which strategy to use, and what it keeps.
 
 use super::money::dollars;
-use super::{Run, Scene, counted, grouped, label, listed};
-use crate::measure::preference::{Judge, NotPreferred, Preferred};
+use super::{Run, Scene, counted, form_for, grouped, label, listed};
+use crate::measure::preference::{ENOUGH, Judge, NotPreferred, Preferred};
+use crate::measure::ranking::FEWEST_ASKED;
 use crate::measure::rows::{Entry, RECORDED, most};
 use crate::model::{Interval, PresetRow, Standing, Value};
 
@@ -21,16 +22,16 @@ pub(super) fn is_over(row: &PresetRow) -> bool {
 /// What a provider would have refused of it, if anything.
 fn over(row: &PresetRow) -> Option<String> {
     let over = row.number("overflows").filter(|_| is_over(row))?;
-    let of = row.number("requests").map(|n| format!(" {}", grouped(n)));
-    let are = if over == 1.0 { "is" } else { "are" };
+    let of = row.number("requests").map(|n| counted(n.round() as u64, "request"));
     Some(format!(
-        "{} of its{} requests {are} over the window and would have been refused",
+        "{} of its {} {} over the window and would have been refused",
         grouped(over),
-        of.unwrap_or_default()
+        of.unwrap_or_else(|| "requests".to_owned()),
+        form_for(over.round() as u64, "is", "are")
     ))
 }
 
-/// The row to use at the window that was asked about first.
+/// The row to use, at the window at which most is kept.
 pub(super) struct Best<'a> {
     entry: &'a Entry,
     /// The one that keeps most, where that is another.
@@ -43,15 +44,22 @@ impl<'a> Best<'a> {
     pub(super) fn row(&self) -> &'a PresetRow {
         &self.entry.row
     }
+
+    pub(super) fn entry(&self) -> &'a Entry {
+        self.entry
+    }
 }
 
 impl<'a> Scene<'a> {
-    /// The row to use at the first window at which there is one, preferably one
-    /// that had anything to do; or why there is none.
+    /// The row to use at the window at which most is kept by one, the smaller
+    /// bill and the window typed first deciding between equals; or why there is
+    /// none at any.
     pub(super) fn choice(&self) -> Result<Best<'a>, String> {
-        let leaders = self.leaders();
-        let first = leaders.iter().find(|p| p.row.acted).or(leaders.first());
-        let Some(preferred) = first else { return Err(self.why_none()) };
+        let leaders = self.leaders().into_iter();
+        let better = |a: Preferred<'a>, b: Preferred<'a>| {
+            if self.leads(&b.row.row, &a.row.row) { b } else { a }
+        };
+        let Some(preferred) = leaders.reduce(better) else { return Err(self.why_none()) };
         let entry = preferred.row;
         let same = |e: &&&Entry| {
             e.row.window == entry.row.window
@@ -62,10 +70,27 @@ impl<'a> Scene<'a> {
         Ok(Best { entry, most: preferred.best, alike })
     }
 
-    /// The row to use at each window, windows as typed.
+    /// Whether the row of one window comes before that of another: what fits
+    /// its window, then what keeps more, then what costs less.
+    fn leads(&self, one: &PresetRow, other: &PresetRow) -> bool {
+        let kept = |row: &PresetRow| row.number(self.run.primary).unwrap_or(0.0);
+        let usd = |row: &PresetRow| row.number("cost_usd").unwrap_or(0.0);
+        let apart = kept(one) - kept(other);
+        match is_over(one) == is_over(other) {
+            false => is_over(other),
+            true if self.printed(kept(one)) == self.printed(kept(other)) => usd(one) < usd(other),
+            true => apart > 0.0,
+        }
+    }
+
+    /// The rows of each window, windows as typed.
+    fn at_windows(&self) -> impl Iterator<Item = &[&'a Entry]> {
+        self.rows.chunk_by(|a, b| a.row.window == b.row.window)
+    }
+
+    /// The row to use at each window that has one, windows as typed.
     fn leaders(&self) -> Vec<Preferred<'a>> {
-        let windows = self.rows.chunk_by(|a, b| a.row.window == b.row.window);
-        windows.filter_map(|rows| self.judge().prefer(rows).ok()).collect()
+        self.at_windows().filter_map(|rows| self.judge().prefer(rows).ok()).collect()
     }
 
     fn judge(&self) -> Judge<'a> {
@@ -73,24 +98,79 @@ impl<'a> Scene<'a> {
         Judge { facts, manifest, primary }
     }
 
-    /// A strategy that keeps most and costs more than what the recorded agent
-    /// does today without being known to keep more, where every one does.
-    fn dearer_than_today(&self) -> Option<String> {
-        let mut windows = self.rows.chunk_by(|a, b| a.row.window == b.row.window);
-        let best = windows.find_map(|rows| match self.judge().prefer(rows) {
-            Err(NotPreferred::DearerThanToday(best)) => Some(&best.row),
-            _ => None,
-        })?;
-        let today = self.beside(best, RECORDED)?;
+    /// Why no row is preferred at the window at which the best one keeps most.
+    fn not_preferred(&self) -> Option<String> {
+        let all = self.at_windows().filter_map(|rows| self.judge().prefer(rows).err());
+        let whys: Vec<(NotPreferred<'a>, &PresetRow)> =
+            all.filter_map(|why| Some((why, &why.best()?.row))).collect();
+        let first = whys.iter().reduce(|a, b| if self.leads(b.1, a.1) { b } else { a });
+        let (why, row) = first?;
+        let text = match why {
+            NotPreferred::NoneRanked => None,
+            NotPreferred::NoGain { best, other } => self.no_gain(&best.row, &other.row),
+            NotPreferred::TooLittle(_) => Some(format!(
+                "At {} nothing here keeps enough to be recommended: {}, and less than {} is too \
+                 little.",
+                label(&row.window),
+                self.most_kept(row)?,
+                self.printed(ENOUGH * most(self.run.primary))
+            )),
+            NotPreferred::NoneActed(_) => self.none_acted(row),
+        };
+        let others = whys.iter().map(|(_, other)| &other.window).filter(|at| **at != row.window);
+        let others: Vec<String> = others.map(|window| label(window)).collect();
+        text.map(|text| match others.is_empty() {
+            true => text,
+            false => format!("{text} Nor is one recommended at {}.", listed(&others)),
+        })
+    }
+
+    /// Strategies of which none had anything to compress: their bills are that of
+    /// the whole conversation. `None` where `why_none` says more.
+    fn none_acted(&self, best: &PresetRow) -> Option<String> {
+        let at_cuts = self.run.primary == "kept_at_cut";
+        let judged = |e: &&&Entry| e.row.standing != Standing::Control;
+        if !at_cuts && self.rows.iter().filter(judged).all(|e| !e.acted) {
+            return None;
+        }
+        let mut text = format!(
+            "At {} no strategy that is ranked had anything to compress, so none is recommended",
+            label(&best.window)
+        );
+        if at_cuts {
+            text += &format!("; where a compaction was made to happen, {}", self.most_kept(best)?);
+        }
+        Some(text + ".")
+    }
+
+    /// Strategies that bring nothing over what needs none of them: what the
+    /// recorded agent does today, or the whole conversation.
+    fn no_gain(&self, best: &PresetRow, other: &PresetRow) -> Option<String> {
+        let bill = dollars(other.number("cost_usd")?);
+        let than = match other.strategy == RECORDED {
+            true => format!(
+                "what the recorded agent does today: each that keeps enough costs more than what \
+                 the recorded agent sent ({bill}), and none is known to keep more"
+            ),
+            false => format!(
+                "sending the whole conversation, which fits the window and costs {bill}: none that \
+                 keeps enough costs less"
+            ),
+        };
         Some(format!(
-            "No strategy is to be preferred to what the recorded agent does today: each that could \
-             be ranked costs more than what the recorded agent sent ({}), and none is known to keep \
-             more. {} keeps most ({}) and costs {}.",
-            dollars(today.number("cost_usd")?),
-            best.strategy,
-            self.printed(best.number(self.run.primary)?),
+            "At {} no strategy is to be preferred to {than}. {} and costs {}.",
+            label(&best.window),
+            self.most_kept(best)?,
             dollars(best.number("cost_usd")?)
         ))
+    }
+
+    /// That this row keeps most, of those within the window where another keeps
+    /// more beyond it.
+    fn most_kept(&self, row: &PresetRow) -> Option<String> {
+        let kept = self.printed(row.number(self.run.primary)?);
+        let within = if self.refused(row).is_some() { " within the window" } else { "" };
+        Some(format!("{} keeps most{within} ({kept})", row.strategy))
     }
 
     /// Who keeps more in these sessions than the one to use, and at which price.
@@ -115,7 +195,7 @@ impl<'a> Scene<'a> {
 
     /// Why nothing is ranked.
     fn why_none(&self) -> String {
-        if let Some(why) = self.dearer_than_today() {
+        if let Some(why) = self.not_preferred() {
             return why;
         }
         let judged: Vec<&&Entry> =
@@ -145,6 +225,15 @@ impl<'a> Scene<'a> {
             return "None is ranked: of those that could be, each had more than 5 % void replies \
                     of its compactor."
                 .to_owned();
+        }
+        if let Some(few) = ranked().find(|e| e.asked > 0 && e.asked < FEWEST_ASKED) {
+            let what = if self.by_probes() { "question" } else { "fact" };
+            return format!(
+                "None is ranked: what {} keeps has no weight, for it rests on {}, and a rank takes \
+                 {FEWEST_ASKED}.",
+                few.row.strategy,
+                counted(few.asked, what)
+            );
         }
         if ranked().all(|e| !e.row.failed.is_empty()) {
             return "Each of those that could be ranked failed on some session, so none is."
@@ -183,13 +272,10 @@ impl<'a> Scene<'a> {
             self.printed(figure),
             self.spread(row)
         );
-        if !best.entry.acted {
-            text += ", and never had anything to compress";
-        }
         match best.alike.as_slice() {
             [] => {}
             [one] => text += &format!("; {one} does exactly as well"),
-            many => text += &format!("; {} others do exactly as well", many.len()),
+            many => text += &format!("; {} do exactly as well", counted(many.len(), "other")),
         }
         text += &self.keeps_most(best).unwrap_or_default();
         text += &self.refused(row).unwrap_or_default();
@@ -225,21 +311,31 @@ impl<'a> Scene<'a> {
         }
     }
 
+    /// Who leads at the other windows, and where nobody does.
     fn elsewhere(&self, row: &PresetRow) -> String {
         let leaders = self.leaders();
+        let none = self.at_windows().filter(|rows| self.judge().prefer(rows).is_err());
+        let none: Vec<String> = none.map(|rows| label(&rows[0].row.window)).collect();
+        let none = match none.is_empty() {
+            true => String::new(),
+            false => format!("; none is to be preferred at {}", listed(&none)),
+        };
         let others = leaders.iter().map(|preferred| preferred.row);
         let others: Vec<&Entry> = others.filter(|e| e.row.window != row.window).collect();
         if others.is_empty() || others.len() > OTHERS {
-            return String::new();
+            return none;
         }
         let figure = |e: &&Entry| self.printed(e.row.number(self.run.primary).unwrap_or(0.0));
         if others.iter().all(|e| e.row.strategy == row.strategy) {
             let each = others.iter().map(|e| format!("{} at {}", figure(e), label(&e.row.window)));
-            return format!("; it also leads elsewhere ({})", listed(&each.collect::<Vec<_>>()));
+            return format!(
+                "; it also leads elsewhere ({}){none}",
+                listed(&each.collect::<Vec<_>>())
+            );
         }
         let each = others
             .iter()
             .map(|e| format!("{} at {} ({})", e.row.strategy, label(&e.row.window), figure(e)));
-        format!("; best elsewhere: {}", listed(&each.collect::<Vec<_>>()))
+        format!("; best elsewhere: {}{none}", listed(&each.collect::<Vec<_>>()))
     }
 }

@@ -53,7 +53,10 @@ impl Scene<'_> {
         if let Some(savings) = row.number("cost_savings_vs_recorded")
             && self.beside(row, RECORDED).is_some()
         {
-            let side = if savings >= 0.0 { "below" } else { "above" };
+            if savings.abs() < LEAST {
+                return ", the same as that of what the recorded agent sent".to_owned();
+            }
+            let side = if savings > 0.0 { "below" } else { "above" };
             let more = if savings >= LEAST { refetched(row, savings) } else { String::new() };
             return format!(
                 ", {} {side} that of what the recorded agent sent{more}",

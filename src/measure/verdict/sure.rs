@@ -1,7 +1,7 @@
 //! How sure the verdict is, and what cannot be concluded (`measures` §7).
 
 use super::choice::Best;
-use super::{Scene, counted};
+use super::{Scene, counted, form_for};
 use crate::measure::rows::most;
 use crate::model::{AgainstFull, Outranks, Tested};
 
@@ -10,7 +10,7 @@ impl Scene<'_> {
     pub(super) fn sure(&self, best: &Best<'_>) -> Option<String> {
         let row = best.row();
         let n = row.number("n_clusters")?;
-        let with = self.independent(n);
+        let with = self.clusters(best.entry(), n);
         let margin = self.distance(self.run.manifest.margin * most(self.run.primary));
         let difference = || {
             let mean = self.distance(row.number("difference_to_full")?);
@@ -32,8 +32,7 @@ impl Scene<'_> {
                 difference().unwrap_or_default()
             ),
             AgainstFull::Undecided => {
-                let mde = row.number("mde").map(|mde| self.distance(mde));
-                let missed = mde.map(|mde| {
+                let missed = self.detectable(row.number("mde")).map(|mde| {
                     format!("; a difference below {mde} would be missed more than one time in five")
                 });
                 format!(
@@ -95,9 +94,10 @@ impl Scene<'_> {
             .iter()
             .find(|test| test.strategy == best.row().strategy && test.window == best.row().window);
         Some(format!(
-            "Against {} {} come out as {}{}.",
+            "Against {} {} {} out as {}{}.",
             family.comparator,
             counted(made, "test"),
+            form_for(made, "comes", "come"),
             counts.collect::<Vec<_>>().join(", "),
             own.map(|test| self.own(test)).unwrap_or_default()
         ))
@@ -111,9 +111,10 @@ impl Scene<'_> {
             Outranks::Worse => format!("; {} is worse by {by}", test.strategy),
             Outranks::Tie => format!("; {} does exactly as well", test.strategy),
             Outranks::Undecided => {
-                let found = test.mde.map(|mde| format!(" under {}", self.distance(mde)));
-                let found = found.unwrap_or_default();
-                format!("; that of {} is open, a difference{found} not being found", test.strategy)
+                let missed = self.detectable(test.mde);
+                let missed =
+                    missed.map(|mde| format!(", a difference under {mde} not being found"));
+                format!("; that of {} is open{}", test.strategy, missed.unwrap_or_default())
             }
             Outranks::Descriptive => String::new(),
         }

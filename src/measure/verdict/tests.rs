@@ -2,9 +2,16 @@ use crate::measure::testkit::{cell, facts, run, run_at};
 use crate::model::{Cell, ProbeKind, RECORDED, Report, TranscriptFacts};
 
 fn session(id: &str) -> TranscriptFacts {
+    asking(id, 2)
+}
+
+/// Ten requests, each of which asks for so many references.
+fn asking(id: &str, references: usize) -> TranscriptFacts {
     let mut builder = facts(id).requests(&[100; 10]);
     for request in 0..10 {
-        builder = builder.reference(request, 5_000, None).reference(request, 5_000, None);
+        for _ in 0..references {
+            builder = builder.reference(request, 5_000, None);
+        }
     }
     builder.build()
 }
@@ -64,9 +71,14 @@ fn a_run_of_stand_ins_recommends_nobody() {
 #[test]
 fn a_run_in_which_nothing_compacts_says_what_to_change() {
     let idle = cell("s", "prune").sent(&[100; 10]).states(&"k".repeat(20)).build();
-    let report = run(vec![session("s")], vec![full("s"), idle]);
-    // It is ranked: it kept everything, having nothing to do.
-    says(&report, "and never had anything to compress");
+    let report = run(vec![session("s")], vec![full("s"), idle.clone()]);
+    // It is ranked, for it kept everything, and not recommended.
+    silent(&report, "the one to use");
+    says(&report, "Nothing compacted: the largest context seen has 100 tokens.");
+    let acts = keeps("s", "summary", 12).stand_in().build();
+    let report = run(vec![session("s")], vec![full("s"), idle, acts]);
+    silent(&report, "the one to use");
+    says(&report, "At 25 % no strategy that is ranked had anything to compress");
     let thin = facts("s").requests(&[700]).build();
     let report = run(vec![thin], vec![cell("s", "prune").sent(&[700]).build()]);
     says(&report, "Nothing compacted: the largest context seen has 700 tokens.");
@@ -101,15 +113,28 @@ fn leaders_of_other_windows_are_named() {
     };
     let cells = vec![at("25%", "a", 12), at("25%", "b", 8), at("50%", "a", 12), at("50%", "b", 16)];
     let report = run_at(&["25%", "50%"], vec![session("s")], cells);
-    says(&report, "At 25 % a is the one to use: it keeps 0.60");
-    says(&report, "best elsewhere: b at 50 % (0.80)");
+    says(&report, "At 50 % b is the one to use: it keeps 0.80");
+    says(&report, "best elsewhere: a at 25 % (0.60)");
+    // At 25 % nobody keeps enough.
+    let cells = vec![at("25%", "a", 3), at("50%", "a", 12)];
+    let report = run_at(&["25%", "50%"], vec![session("s")], cells);
+    says(&report, "At 50 % a is the one to use: it keeps 0.60");
+    says(&report, "; none is to be preferred at 25 %.");
+    let cells = vec![at("25%", "a", 3), at("50%", "a", 8)];
+    let report = run_at(&["25%", "50%"], vec![session("s")], cells);
+    says(&report, "At 50 % nothing here keeps enough to be recommended: a keeps most (0.40)");
+    says(&report, "Nor is one recommended at 25 %.");
+    // Over the window comes after what fits, however much it keeps.
+    let over = keeps("s", "a", 20).window("25%", 10_000).overflow(3).build();
+    let report = run_at(&["25%", "50%"], vec![session("s")], vec![over, at("50%", "a", 12)]);
+    says(&report, "At 50 % a is the one to use: it keeps 0.60");
 }
 
 #[test]
 fn words_alone_are_the_largest_doubt_about_probes() {
     let probes = |id: &str| {
         let mut built = facts(id).requests(&[100; 10]);
-        for _ in 0..4 {
+        for _ in 0..8 {
             built = built.probe(ProbeKind::Fact, 9, 500);
         }
         built.build()
@@ -117,12 +142,20 @@ fn words_alone_are_the_largest_doubt_about_probes() {
     let answers = |name: &str, said: &str| {
         cell("s", name).sent(&[100; 10]).compaction(90, 50).snapshot(9, 1).answers(said)
     };
-    let cells = vec![
-        answers("full", "RRRR").control().build(),
-        answers("empty", "wwww").control().build(),
-        answers("prune", "RRww").build(),
-    ];
-    let report = run(vec![probes("s")], cells);
+    let cells = |all: &str, none: &str, half: &str| {
+        vec![
+            answers("full", all).control().build(),
+            answers("empty", none).control().build(),
+            answers("prune", half).build(),
+        ]
+    };
+    // The whole conversation answers one question right: no rank rests on that.
+    let report = run(vec![probes("s")], cells("Rwwwwwww", "wwwwwwww", "Rwwwwwww"));
+    silent(&report, "the one to use");
+    says(&report, "it rests on 1 question, and a rank takes 5");
+    let prune = report.rows.iter().find(|row| row.strategy == "prune").unwrap();
+    assert_eq!(prune.rank, None);
+    let report = run(vec![probes("s")], cells("RRRRRRRR", "wwwwwwww", "RRRRwwww"));
     says(&report, "it keeps 50 %");
     says(&report, "of what the whole conversation answers right");
     says(&report, "questions are answered and graded by words alone");
@@ -136,6 +169,9 @@ fn what_a_provider_would_refuse_is_not_the_choice_and_is_named() {
     // 18 of 20, less the two that the refused request asks for.
     says(&report, "; prune keeps 0.80");
     says(&report, "but 1 of its 10 requests is over the window");
+    let over = keeps("s", "prune", 18).overflow(3).build();
+    let report = run(vec![session("s")], vec![full("s"), over, keeps("s", "fifo", 5).build()]);
+    says(&report, "fifo keeps most within the window (0.25), and less than 0.50 is too little");
     let over = keeps("s", "prune", 18).overflow(3).build();
     let report = run(vec![session("s")], vec![full("s"), over]);
     says(&report, "At 25 % prune");
@@ -157,4 +193,70 @@ fn a_bargain_within_the_margin_is_told_with_its_price() {
     // b is no worse within the margin, at a smaller price.
     says(&report, "At 25 % b is the one to use: it keeps 0.95");
     says(&report, "a keeps 1.00 for");
+}
+
+#[test]
+fn what_keeps_next_to_nothing_is_not_praised() {
+    let billed = |name: &str, kept: usize, tokens: u64| {
+        keeps("s", name, kept).bill(RECORDED, "dear", &[(tokens, 0, 0); 10])
+    };
+    let whole = billed("full", 20, 500).control().build();
+    let report = run(vec![session("s")], vec![whole.clone(), billed("fifo", 1, 20).build()]);
+    says(&report, "At 25 % nothing here keeps enough to be recommended: fifo keeps most (0.05)");
+    says(&report, "less than 0.50 is too little");
+    for words in ["the one to use", "loses least"] {
+        silent(&report, words);
+    }
+    let praised =
+        |report: &Report| report.sentences.iter().any(|said| said.0.contains("saves money"));
+    assert!(!praised(&report), "{:?}", report.sentences);
+    let report = run(vec![session("s")], vec![whole, billed("fifo", 16, 20).build()]);
+    assert!(praised(&report), "{:?}", report.sentences);
+}
+
+/// Six sessions of 200 references, of these projects in turn, that keep as much
+/// as `full`, less what is lost of each.
+fn six(projects: &[&str], lost: [usize; 6]) -> Report {
+    let (mut facts, mut cells) = (Vec::new(), Vec::new());
+    for (at, lost) in lost.into_iter().enumerate() {
+        let id = format!("s{at}");
+        let mut one = asking(&id, 20);
+        one.cluster = projects.get(at % projects.len().max(1)).map(|name| (*name).to_owned());
+        facts.push(one);
+        let keeps = |strategy, lost| {
+            let states = "k".repeat(200 - lost) + &"l".repeat(lost);
+            cell(&id, strategy).sent(&[100; 10]).states(&states).compaction(90, 50)
+        };
+        cells.extend([keeps("full", 0).control().build(), keeps("prune", lost).build()]);
+    }
+    run(facts, cells)
+}
+
+#[test]
+fn only_projects_are_called_independent() {
+    let six_projects = ["p", "q", "r", "t", "u", "v"];
+    let each = [
+        (&["p"][..], "6 sessions of one project"),
+        (&[], "6 sessions"),
+        (&six_projects, "6 independent projects"),
+    ];
+    for (projects, clusters) in each {
+        let report = six(projects, [0; 6]);
+        says(&report, &format!("with {clusters}"));
+        let warned = format!("{clusters}: no preset can be called non-inferior");
+        assert!(report.warnings.contains(&warned), "{:#?}", report.warnings);
+        let independent = report.verdict.iter().any(|said| said.0.contains("independent"));
+        assert_eq!(independent, projects.len() == 6);
+    }
+}
+
+#[test]
+fn no_difference_below_nothing_is_said_to_be_missed() {
+    // None loses anything: there is no spread, and any difference would be found.
+    let report = six(&[], [0; 6]);
+    says(&report, "stays open with 6 sessions.");
+    silent(&report, "would be missed");
+    // One of the six loses 1 of 200 references, which leaves a spread of 0.002.
+    let report = six(&[], [0, 0, 0, 0, 0, 1]);
+    says(&report, "; a difference below 0.003 would be missed");
 }

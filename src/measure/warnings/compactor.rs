@@ -4,6 +4,7 @@ use super::super::idle::longest_run;
 use super::super::rows::Entry;
 use super::{Run, label};
 use crate::model::{CompactionRow, Standing, VoidReplies, is_of_size};
+use crate::text::{counted, form_for};
 
 /// Idle compactions in a row from which they are a finding.
 const IDLE: u64 = 2;
@@ -15,8 +16,10 @@ pub fn unranked_by_void_replies(run: &Run<'_>) -> Vec<String> {
     void.map(|entry| {
         let VoidReplies { replies, void, .. } = entry.replies;
         format!(
-            "{void} of {replies} replies of the compactor were void for {} ({}): the row is not \
-             ranked, whatever its fallback achieved",
+            "{void} of {} of the compactor {} void for {} ({}): the row is not ranked, whatever \
+             its fallback achieved",
+            counted(replies, "reply"),
+            form_for(void, "was", "were"),
             named(entry),
             reasons(&entry.replies)
         )

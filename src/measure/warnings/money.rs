@@ -6,9 +6,7 @@ use super::super::rows::RECORDED as REPEATED;
 use super::{Run, listed};
 use crate::model::{Bill, BillErrors, RECORDED, TranscriptFacts, Value};
 use crate::pricing::PriceList;
-
-/// Errors of the simulated bill above this are said.
-const FAR_OFF: f64 = 0.05;
+use crate::text::{counted, form_for};
 
 fn bills<'a>(run: &Run<'a>) -> impl Iterator<Item = &'a Bill> + use<'a> {
     run.cells.iter().filter_map(|cell| cell.rows()).flat_map(|rows| &rows.bills)
@@ -40,9 +38,10 @@ pub fn unbilled_summaries(run: &Run<'_>) -> Vec<String> {
         return Vec::new();
     }
     vec![format!(
-        "recordings do not show what {unknown} of {} summaries of the recorded agent cost: these \
-         calls are not in the bill of {REPEATED}",
-        folds.len()
+        "recordings do not show what {unknown} of {} of the recorded agent cost: {} not in the \
+         bill of {REPEATED}",
+        counted(folds.len(), "summary"),
+        form_for(unknown, "this call is", "these calls are")
     )]
 }
 
@@ -88,10 +87,11 @@ pub fn default_model(run: &Run<'_>) -> Vec<String> {
     let named: BTreeSet<&str> = billed.iter().filter_map(|f| f.model.as_deref()).collect();
     let named = if named.is_empty() { String::new() } else { format!(" ({})", listed(named)) };
     vec![format!(
-        "{} of {} sessions name no model with a price{named}: they are billed as {}; --agent-model \
-         takes another",
+        "{} of {} {} no model with a price{named}: {} billed as {}; --agent-model takes another",
         billed.len(),
-        run.facts.len(),
+        counted(run.facts.len(), "session"),
+        form_for(billed.len(), "names", "name"),
+        form_for(billed.len(), "it is", "they are"),
         listed(as_whom)
     )]
 }
@@ -105,9 +105,9 @@ pub fn modelled_clock(run: &Run<'_>) -> Vec<String> {
     let profile = &run.manifest.profile;
     let seconds = |ms: f64| format!("{} s", (ms / 100.0).round() / 10.0);
     vec![format!(
-        "some times of {modelled} of {} sessions are modelled ({} before a user's message, {} for \
-         a tool): which caches are still alive there is an assumption",
-        run.facts.len(),
+        "some times of {modelled} of {} are modelled ({} before a user's message, {} for a tool): \
+         which caches are still alive there is an assumption",
+        counted(run.facts.len(), "session"),
         seconds(profile.user_ms),
         seconds(profile.tool_ms)
     )]
@@ -135,19 +135,18 @@ pub fn simulation_off(run: &Run<'_>) -> Vec<String> {
     let errors = |facts: &TranscriptFacts| Some(facts.validation.as_ref()?.errors());
     let checked: Vec<(&TranscriptFacts, BillErrors)> =
         run.facts.iter().filter_map(|facts| Some((facts, errors(facts)?))).collect();
-    let size = |errors: &BillErrors| errors.worst().map_or(0.0, f64::abs);
-    let off = checked.iter().filter(|(_, errors)| size(errors) > FAR_OFF);
-    let (n, worst) = (off.clone().count(), off.max_by(|a, b| size(&a.1).total_cmp(&size(&b.1))));
+    let off = checked.iter().filter(|(_, errors)| errors.are_far_off());
+    let (n, worst) = (off.clone().count(), off.max_by(|a, b| a.1.size().total_cmp(&b.1.size())));
     let Some((facts, errors)) = worst else { return Vec::new() };
     let each = [("reads", errors.reads), ("writes", errors.writes), ("dollars", errors.usd)];
     let shown: Vec<String> = (each.iter())
         .filter_map(|(name, error)| Some(format!("{name} {}", signed_percent((*error)?))))
         .collect();
     vec![format!(
-        "the simulated bill is more than {:.0} % off the recorded one in {n} of {} sessions with \
+        "the simulated bill is more than {:.0} % off the recorded one in {n} of {} with \
          reported usage (worst {}: {})",
-        FAR_OFF * 100.0,
-        checked.len(),
+        BillErrors::FAR_OFF * 100.0,
+        counted(checked.len(), "session"),
         facts.transcript,
         shown.join(", ")
     )]
@@ -236,7 +235,7 @@ mod tests {
             || vec![facts("s").requests(&[100]).with(|f| f.clock_modelled = true).build()];
         let cells = vec![billed("s", RECORDED, "dear")];
         let warning = said(modelled(), cells, "are modelled").unwrap();
-        assert!(warning.contains("1 of 1 sessions are modelled (60 s before"), "{warning}");
+        assert!(warning.contains("1 of 1 session are modelled (60 s before"), "{warning}");
         let timed = |source| {
             let cell = cell("s", "x").sent(&[100]).compaction(9, 1).called(5.0, source);
             said(vec![named("s", None)], vec![cell.build()], "modelled, not measured")

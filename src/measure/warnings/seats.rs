@@ -6,6 +6,7 @@ use super::{Run, listed};
 use crate::model::{
     Answer, Cell, ProbeRow, Source, Standing, TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Verdict,
 };
+use crate::text::{counted, form_for};
 
 /// Reasons that are listed.
 const REASONS: usize = 5;
@@ -37,10 +38,10 @@ pub(super) fn at_odds(run: &Run<'_>) -> Vec<String> {
         return Vec::new();
     }
     vec![format!(
-        "the judges disagree: kappa {kappa:.2} between {} on {} answers, below {TRUSTED_KAPPA}; \
+        "the judges disagree: kappa {kappa:.2} between {} on {}, below {TRUSTED_KAPPA}; \
          scores hang on who grades",
         panel.judges[..2].join(" and "),
-        panel.both,
+        counted(panel.both, "answer"),
     )]
 }
 
@@ -126,15 +127,19 @@ pub(super) fn ungraded(run: &Run<'_>) -> Vec<String> {
         let missing: usize = places.values().sum();
         let throughout = places.iter().all(|(place, n)| asked[place] == *n);
         uneven |= !throughout;
-        let probes = format!("{} of {all} probes", places.len());
+        let probes = format!("{} of {}", places.len(), counted(all, "probe"));
+        let are = form_for(places.len(), "is", "are");
         let text = match (reason.strip_prefix(UNANSWERED), throughout) {
-            (Some(why), true) => format!("{probes} are not answered: {why}"),
+            (Some(why), true) => format!("{probes} {are} not answered: {why}"),
             (Some(why), false) => {
-                format!("no answer came {missing} of {answers} times, to {probes}: {why}")
+                let times = counted(answers, "time");
+                format!("no answer came {missing} of {times}, to {probes}: {why}")
             }
-            (None, true) => format!("{probes} are not graded: {}", told(reason)),
+            (None, true) => format!("{probes} {are} not graded: {}", told(reason)),
             (None, false) => format!(
-                "{missing} of {answers} answers, to {probes}, are not graded: {}",
+                "{missing} of {}, to {probes}, {} not graded: {}",
+                counted(answers, "answer"),
+                form_for(missing, "is", "are"),
                 told(reason)
             ),
         };
@@ -147,8 +152,10 @@ pub(super) fn ungraded(run: &Run<'_>) -> Vec<String> {
     if !others.is_empty() {
         let missing: usize = others.iter().map(|(missing, _)| missing).sum();
         warnings.push(format!(
-            "{missing} of {answers} answers are missing or not graded for {} other reasons: see probes.csv",
-            others.len()
+            "{missing} of {} {} missing or not graded for {}: see probes.csv",
+            counted(answers, "answer"),
+            form_for(missing, "is", "are"),
+            counted(others.len(), "other reason")
         ));
     }
     if uneven {
@@ -176,7 +183,8 @@ pub(super) fn unrecovered(run: &Run<'_>) -> Vec<String> {
     let mut reasons: Vec<(&str, usize)> = reasons.into_iter().collect();
     reasons.sort_by_key(|(_, missing)| std::cmp::Reverse(*missing));
     let told = reasons.iter().take(REASONS).map(|(why, missing)| {
-        format!("no answer came {missing} of {answers} times with a recovery channel: {why}")
+        let times = counted(answers, "time");
+        format!("no answer came {missing} of {times} with a recovery channel: {why}")
     });
     told.collect()
 }
@@ -345,10 +353,10 @@ mod tests {
     #[test]
     fn what_nobody_can_grade_is_told_from_what_a_model_failed_at() {
         let report = run(seated("offline", "openai/a", "openai/j"), vec![full("uR"), folded("uR")]);
-        assert!(says(&report.warnings, "1 of 2 probes are not graded: no judge"));
+        assert!(says(&report.warnings, "1 of 2 probes is not graded: no judge"));
         assert!(!says(&report.warnings, "different questions"), "all rest on the same");
         let report = run(seated("offline", "openai/a", "openai/j"), vec![full("RR"), folded("uR")]);
-        let words = "1 of 4 answers, to 1 of 2 probes, are not graded: no judge";
+        let words = "1 of 4 answers, to 1 of 2 probes, is not graded: no judge";
         assert!(says(&report.warnings, words), "{:?}", report.warnings);
         assert!(says(&report.warnings, "rest on somewhat different questions"));
     }
@@ -364,7 +372,7 @@ mod tests {
         let refused = unanswered("uR", "not answered: the model refused");
         assert!(says(&refused, "no answer came 1 of 4 times, to 1 of 2 probes: the model refused"));
         let failed = unanswered("uR", "not graded: the model refused");
-        let words = "1 of 4 answers, to 1 of 2 probes, are not graded: the model refused";
+        let words = "1 of 4 answers, to 1 of 2 probes, is not graded: the model refused";
         assert!(says(&failed, words), "{failed:?}");
     }
 

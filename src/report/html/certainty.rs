@@ -104,7 +104,10 @@ fn tests(family: &Family) -> Tests {
 
 fn test_row(test: &Tested, id: &str) -> TestRow {
     let mde = test.mde.filter(|_| test.outranks == Outranks::Undecided);
-    let mde = mde.map(|mde| format!("; {} would be found", figure(id, mde)));
+    // Without any spread every difference would be found: that says nothing.
+    let mde =
+        mde.map(|mde| figure(id, mde)).filter(|mde| mde.contains(|c| ('1'..='9').contains(&c)));
+    let mde = mde.map(|mde| format!("; {mde} would be found"));
     TestRow {
         strategy: plain::line(&test.strategy),
         window: block::window(&test.window),
@@ -271,18 +274,24 @@ mod tests {
             test(Outranks::Undecided, Some(0.4)),
             test(Outranks::Worse, Some(0.0004)),
             test(Outranks::Tie, None),
+            Tested { mde: Some(0.001), ..test(Outranks::Undecided, Some(0.4)) },
         ]);
         let family = certainty(&report).unwrap().family.unwrap();
         let told: Vec<(&str, &str)> =
             family.rows.iter().map(|row| (row.p.as_str(), row.outcome.as_str())).collect();
         assert_eq!(
             told,
-            [("0.400", "undecided; 0.09 would be found"), ("< 0.001", "worse"), ("–", "tie")]
+            [
+                ("0.400", "undecided; 0.09 would be found"),
+                ("< 0.001", "worse"),
+                ("–", "tie"),
+                ("0.400", "undecided")
+            ]
         );
         assert_eq!(family.rows[0].difference, "−0.03");
         assert_eq!(family.rows[0].interval, "−0.10 to +0.04");
-        assert_eq!(family.summary, "3 comparisons: 1 worse, 1 tie, 1 undecided");
-        assert!(family.about.contains("for 2 tests"), "{}", family.about);
+        assert_eq!(family.summary, "4 comparisons: 1 worse, 1 tie, 2 undecided");
+        assert!(family.about.contains("for 3 tests"), "{}", family.about);
         assert_eq!(family.limit.as_deref(), Some("Nothing is tested."));
     }
 

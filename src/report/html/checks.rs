@@ -2,6 +2,7 @@
 //! recording (`measures` §6). Each line says what was found, what it means and
 //! whether it is fine; nothing is graded here that the report does not hold.
 
+mod bill;
 mod seats;
 
 use std::collections::BTreeMap;
@@ -52,10 +53,20 @@ impl Check {
     }
 }
 
-/// The panel in one line.
+/// The panel in one line, with the names of what has to be looked at.
 pub(super) fn summary(checks: &[Check]) -> String {
-    let count = |state| checks.iter().filter(|check| check.state == state).count();
-    format!("{} fine, {} to look at", count(State::Fine), count(State::Look))
+    let of = |state| checks.iter().filter(move |check| check.state == state);
+    let look: Vec<&str> = of(State::Look).map(|check| check.name).collect();
+    match (of(State::Fine).count(), look.len()) {
+        (0, 0) => "nothing could be checked".to_owned(),
+        (fine, 0) => format!("{fine} fine, 0 to look at"),
+        (fine, n) => format!("{fine} fine, {n} to look at ({})", look.join(", ")),
+    }
+}
+
+/// The same of a run.
+pub(in crate::report) fn self_check(report: &Report) -> String {
+    summary(&checks(report))
 }
 
 /// What of the panel has to be looked at: its name, and what was found.
@@ -78,7 +89,7 @@ pub(super) fn checks(report: &Report) -> Vec<Check> {
     let rows = if all.is_empty() { shown().collect() } else { all };
     let run = Run { report, rows };
     let probed = report.transcripts.iter().any(|t| !t.probes.is_empty());
-    let mut checks = vec![did_without(&run), id_list(&run)];
+    let mut checks = vec![bill::bill(&run), did_without(&run), id_list(&run)];
     if probed {
         let more = [empty, seats::a_a, verbatim, unscored, seats::judge];
         checks.extend(more.iter().map(|check| check(&run)));

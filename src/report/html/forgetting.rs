@@ -10,6 +10,7 @@ use super::series::Colors;
 use crate::model::{AgeBin, AgeUnit, Forgetting, Report, Standing};
 use crate::report::packed::packed;
 use crate::report::{block, number, plain, svg};
+use crate::text::form_for;
 
 /// Fewer than this in a bin say little: its mark is hollow.
 pub(super) const FEW: u64 = 10;
@@ -46,7 +47,8 @@ pub(super) struct Panel {
     pub(super) rows: Vec<(String, Vec<String>)>,
     /// All of them, packed, where there are more.
     pub(super) data: Option<String>,
-    pub(super) others: usize,
+    /// How many are not listed, with their verb.
+    pub(super) others: String,
 }
 
 /// The panels of one window.
@@ -143,6 +145,7 @@ fn panel(
     let rows: Vec<_> = lines.iter().filter(|line| line.named).map(row).collect();
     let others = lines.len() - rows.len();
     let data = (others > 0).then(|| packed(&lines.iter().map(row).collect::<Vec<_>>()));
+    let others = format!("{} {}", block::counted(others, "other"), form_for(others, "is", "are"));
     Some(Panel { id: String::new(), caption, svg, heads, rows, data, others })
 }
 

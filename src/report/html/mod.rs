@@ -54,7 +54,7 @@ pub(super) const FORMAT: Format = Format {
     render,
 };
 
-pub(super) use checks::doubts;
+pub(super) use checks::{doubts, self_check};
 
 /// Limits that stand open at the top; the others are folded away below them.
 const LIMITS: usize = 3;
@@ -71,6 +71,7 @@ struct Page {
     sentences: Vec<String>,
     gate: Option<gate::Shown>,
     limits: Vec<Limit>,
+    more_limits_count: String,
     more_limits: Vec<String>,
     failures: Vec<String>,
     filters: Filters,
@@ -176,6 +177,7 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         sentences: report.sentences.iter().map(|s| plain::line(&s.0)).collect(),
         gate: gate::gate(report),
         limits: warnings().take(LIMITS).map(limit).collect(),
+        more_limits_count: block::counted(warnings().skip(LIMITS).count(), "more limit"),
         more_limits: warnings().skip(LIMITS).collect(),
         failures: failures(report),
         filters: names.filters(report, &blocks, &kinds),

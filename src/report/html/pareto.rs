@@ -1,4 +1,4 @@
-//! The choices worth a look: presets of one table that no other one beats in
+//! What no other strategy beats: presets of one table that no other one beats in
 //! quality, dollars and waiting together (Pareto's frontier in three ways).
 
 use super::comparison;

@@ -19,6 +19,7 @@ use crate::model::{
 use crate::report::packed::packed;
 use crate::report::probes_csv::{BEFORE, agreement, expected};
 use crate::report::{Source, block, number, plain};
+use crate::text::form_for;
 
 /// Bytes of the packed data, at most.
 const BUDGET: usize = 900_000;
@@ -45,7 +46,8 @@ pub(super) struct Probes {
 pub(super) struct Best {
     pub(super) strategy: String,
     pub(super) window: String,
-    pub(super) lost: usize,
+    /// How many, with their verb.
+    pub(super) lost: String,
     pub(super) shown: Vec<Lost>,
 }
 
@@ -242,7 +244,11 @@ impl<'a> Board<'a> {
             (!lost.is_empty()).then(|| Best {
                 strategy: plain::line(strategy),
                 window: block::place(window),
-                lost: lost.len(),
+                lost: format!(
+                    "{} {}",
+                    block::counted(lost.len(), "question"),
+                    form_for(lost.len(), "is", "are")
+                ),
                 shown: shown.map(|(t, at)| self.told(t, *at, strategy, window)).collect(),
             })
         })

@@ -1,12 +1,9 @@
 //! The simulated bill against the recorded one, session by session
 //! (`measures` §2): part of the self-check.
 
-use crate::model::{Buckets, Report, TranscriptFacts, Validation};
-use crate::report::{number, plain};
+use crate::model::{BillErrors, Buckets, Report, TranscriptFacts, Validation};
+use crate::report::{block, number, plain};
 
-/// Errors above which a figure is marked: tokens, reads, writes, dollars. Set by
-/// the project's own plan.
-const MOST: [f64; 4] = [0.03, 0.03, 0.05, 0.03];
 /// Sessions on the page; the others are in `validation.csv`.
 const SESSIONS: usize = 50;
 
@@ -50,17 +47,15 @@ pub(super) fn table(report: &Report) -> Option<Table> {
     Some(Table {
         more: all.len() - rows.len(),
         rows,
-        summary: format!("{fine} of {} sessions are within the limits", all.len()),
+        summary: format!("{fine} of {} within the limit", block::counted(all.len(), "session")),
     })
 }
 
 fn errors(validation: &Validation) -> [Figure; 4] {
     let errors = validation.errors();
     let each = [errors.tokens, errors.reads, errors.writes, errors.usd];
-    let mut most = MOST.into_iter();
     each.map(|error| {
-        let most = most.next().expect("as many limits as errors");
-        let look = error.is_some_and(|error| error.abs() > most);
+        let look = error.is_some_and(|error| error.abs() > BillErrors::FAR_OFF);
         let text = error.map_or_else(|| "–".to_owned(), number::error);
         Figure { text, look }
     })
@@ -105,14 +100,14 @@ mod tests {
         let mut report = Kit::default().report();
         assert!(table(&report).is_none());
         report.transcripts[0].validation = Some(validation(0.01));
-        report.transcripts[1].validation = Some(validation(-0.04));
+        report.transcripts[1].validation = Some(validation(-0.06));
         let table = table(&report).unwrap();
-        assert_eq!(table.summary, "1 of 2 sessions are within the limits");
+        assert_eq!(table.summary, "1 of 2 sessions within the limit");
         let worst = &table.rows[0];
         assert_eq!(worst.name, "session-1");
         let marked: Vec<bool> = worst.pairs.iter().map(|p| p.2.look).collect();
-        // 4 % is beyond 3 % of tokens, reads and dollars, within 5 % of writes.
-        assert_eq!(marked, [true, true, false, true]);
-        assert_eq!(worst.pairs[1].2.text, "−4.0 %");
+        // Tokens, reads, writes and dollars, each 6 % off.
+        assert_eq!(marked, [true, true, true, true]);
+        assert_eq!(worst.pairs[1].2.text, "−6.0 %");
     }
 }

@@ -20,6 +20,11 @@ use crate::seats::finder::Finder;
 /// Most tokens of an answer, by the run's counter.
 pub const ANSWER_TOKENS: u64 = 120;
 
+/// Tokens that an answer is expected to take, for an estimate of what a run
+/// costs: a short sentence. The prompt asks for the answer itself, in at most
+/// 60 words; the 887 reference answers of LoCoMo have 5 words on average.
+pub const TYPICAL_ANSWER_TOKENS: u64 = 30;
+
 /// One entry of a context as a model would read it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Passage {

@@ -5,15 +5,15 @@ mod files;
 pub(crate) mod llm;
 mod null;
 mod offline;
-mod or_else;
 mod pool;
+mod rehearsed;
 mod shapes;
 mod units;
 
 pub use llm::Llm;
 pub use null::Null;
 pub use offline::Offline;
-pub use or_else::OrElse;
+pub use rehearsed::Rehearsed;
 
 #[cfg(test)]
 mod tests;

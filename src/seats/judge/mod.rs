@@ -8,7 +8,7 @@ mod offline;
 mod panel;
 mod planted;
 
-pub use llm::{JUDGE_PROMPT, Llm};
+pub use llm::{JUDGE_PROMPT, Llm, TYPICAL_VERDICT_TOKENS, typical_tokens};
 pub use offline::{Haystack, Offline, Sought};
 pub use panel::Panel;
 pub use planted::{draw, plant};

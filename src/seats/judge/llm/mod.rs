@@ -34,6 +34,16 @@ const REPLY_TOKENS: u64 = 400;
 /// Most tokens that a point of a rubric adds.
 const POINT_TOKENS: u64 = 12;
 
+/// Tokens that a verdict with its reason is expected to take: the object that
+/// is asked for with a sentence of twenty words.
+pub const TYPICAL_VERDICT_TOKENS: u64 = 40;
+
+/// Tokens that a reply is expected to take which may take so many at most, for
+/// an estimate of what a run costs. Grades of points take what they may.
+pub fn typical_tokens(bound: u64) -> u64 {
+    bound.min(TYPICAL_VERDICT_TOKENS + bound.saturating_sub(REPLY_TOKENS))
+}
+
 /// A model in the judge's seat.
 ///
 /// An answer without any letter or digit is wrong without a call, as it is for

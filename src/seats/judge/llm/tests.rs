@@ -1,6 +1,7 @@
 use super::*;
 use crate::llm::{CallError, FaultKind, Finish, Reply};
 use crate::seats::testkit::{Scripted, down, ended, rejected, said};
+use crate::tokens::Counter;
 
 fn any_of(values: &[&str]) -> Expectation {
     Expectation::AnyOf(values.iter().map(|value| (*value).to_owned()).collect())
@@ -212,4 +213,13 @@ fn kinds_that_show_rather_than_tell_say_what_is_graded() {
 fn it_is_named_as_its_model() {
     let llm = Llm::new(Arc::new(Scripted::saying([])));
     assert_eq!((llm.name(), llm.source()), ("test/scripted", Source::Model));
+}
+
+#[test]
+fn the_expected_length_of_a_verdict_is_that_of_the_asked_object() {
+    // The reason has twenty words.
+    let reply = "{\"reason\": \"The answer names port 8443 of the staging host, which is the value \
+                 that the expectation gives, and nothing else.\", \"verdict\": \"correct\"}";
+    let tokens = Counter::default().count(reply);
+    assert!(tokens.abs_diff(TYPICAL_VERDICT_TOKENS) <= 5, "{tokens}");
 }

@@ -1,32 +1,42 @@
-//! A compactor with a stand-in behind it.
+//! A compactor in a rehearsal, with a stand-in behind it.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 
+use crate::llm::Foreseen;
 use crate::strategy::{Compactor, CompactorError, FailedCall, Reply, Task};
 use crate::tokens::Counter;
 
-/// Asks one compactor, and another where the first refuses. In a rehearsal the
-/// first counts what it would be asked, and the second writes the summaries.
-pub struct OrElse {
+/// The first counts what it would be asked and refuses; the second writes the
+/// summaries then, and how long they are is noted.
+pub struct Rehearsed {
     first: Arc<dyn Compactor>,
     second: Arc<dyn Compactor>,
+    foreseen: Arc<Foreseen>,
 }
 
-impl OrElse {
+impl Rehearsed {
     /// The first, or else the second.
-    pub fn new(first: Arc<dyn Compactor>, second: Arc<dyn Compactor>) -> Self {
-        Self { first, second }
+    pub fn new(
+        first: Arc<dyn Compactor>,
+        second: Arc<dyn Compactor>,
+        foreseen: Arc<Foreseen>,
+    ) -> Self {
+        Self { first, second, foreseen }
     }
 }
 
 #[async_trait]
-impl Compactor for OrElse {
+impl Compactor for Rehearsed {
     async fn run(&self, task: &Task) -> Result<Reply, FailedCall> {
         match self.first.run(task).await {
             Err(FailedCall { error: CompactorError::Refused(_), .. }) => {
-                self.second.run(task).await
+                let outcome = self.second.run(task).await;
+                if let Ok(reply) = &outcome {
+                    self.foreseen.stood_in(reply.usage.output);
+                }
+                outcome
             }
             outcome => outcome,
         }
@@ -42,13 +52,15 @@ impl Compactor for OrElse {
 
     fn repeated(&self, replicate: u32) -> Option<Arc<dyn Compactor>> {
         let first = self.first.repeated(replicate)?;
-        Some(Arc::new(Self { first, second: Arc::clone(&self.second) }))
+        let (second, foreseen) = (Arc::clone(&self.second), Arc::clone(&self.foreseen));
+        Some(Arc::new(Self { first, second, foreseen }))
     }
 
     fn counting(&self, counter: &Arc<Counter>) -> Option<Arc<dyn Compactor>> {
         let own = |shared: &Arc<dyn Compactor>| {
             shared.counting(counter).unwrap_or_else(|| Arc::clone(shared))
         };
-        Some(Arc::new(Self { first: own(&self.first), second: own(&self.second) }))
+        let (first, second) = (own(&self.first), own(&self.second));
+        Some(Arc::new(Self { first, second, foreseen: Arc::clone(&self.foreseen) }))
     }
 }
