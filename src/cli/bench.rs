@@ -204,6 +204,7 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
     manifest.warnings.extend(unhashed(&spec.presets));
     let runtime = wire::runtime(spec.jobs.min(wire::cores()))?;
     let prepared = runtime.block_on(prepare(&spec, samples, &seats, counter))?;
+    manifest.warnings.extend(prepared.set_aside());
     let folder = Folder::create(&out(arguments, &manifest.title), &manifest)?;
     let mut folder = if arguments.no_text { folder.without_words() } else { folder };
     report::clear(&folder)?;

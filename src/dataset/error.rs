@@ -22,6 +22,14 @@ pub struct DatasetError {
     pub problem: Problem,
 }
 
+impl DatasetError {
+    /// The problem and its line in one line, for a file that is named beside it.
+    pub(crate) fn reason(&self) -> String {
+        let line = self.line.map_or_else(String::new, |line| format!("line {line}: "));
+        format!("{line}{}", self.problem.to_string().replace(['\n', '\r'], " "))
+    }
+}
+
 struct Line(Option<u64>);
 
 impl fmt::Display for Line {
@@ -60,6 +68,12 @@ pub enum Problem {
         known: String,
         /// Files that were looked at.
         files: u64,
+    },
+    /// Every transcript of the input was set aside.
+    #[error("no transcript could be read: {reason}")]
+    NoneReadable {
+        /// What is wrong with each.
+        reason: String,
     },
     /// A recognised file without a conversation.
     #[error("no conversation in this file: {why}")]
@@ -190,6 +204,7 @@ impl DatasetError {
             Problem::NoTranscripts { .. } => {
                 "give the folder that holds the sessions, for example ~/.claude/projects/NAME"
             }
+            Problem::NoneReadable { .. } => "mend one of them, or give another folder",
             Problem::NoConversation { .. } => {
                 "a file of sidechain records alone is read with sidechains switched on"
             }

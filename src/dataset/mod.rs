@@ -19,7 +19,7 @@ mod walk;
 
 pub use bundled::{bundled, bundled_names};
 pub use check::Draft;
-pub use detect::Head;
+pub use detect::{Head, MAX_HEAD};
 pub use error::{DatasetError, Problem};
 pub use formats::{FORMATS, Format};
 pub use labels::{LABEL_FORMATS, LabelFormat, Labels, load_labels};

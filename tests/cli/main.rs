@@ -20,5 +20,6 @@ mod report;
 mod seats;
 #[path = "../common/server.rs"]
 mod server;
+mod set_aside;
 mod show;
 mod tools;

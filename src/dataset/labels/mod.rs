@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use super::error::{DatasetError, Problem};
 use super::probes::{ProbeFlaw, wording};
-use super::source::Source;
+use super::source::{HEAD, Source};
 use super::walk;
 use crate::model::{Expectation, LabelledCase, LabelledQuestion, ProbeKind};
 
@@ -54,7 +54,7 @@ pub fn load_labels(path: &Path) -> Result<Labels, Vec<DatasetError>> {
     let shown = path.display().to_string();
     let file = File::open(path).map_err(|e| vec![walk::unreadable(path, e)])?;
     let mut source = Source::new(&shown, &shown, Box::new(file));
-    let head = source.head().map_err(|e| vec![e])?;
+    let head = source.head(HEAD).map_err(|e| vec![e])?;
     let head = String::from_utf8_lossy(head);
     let head = head.trim_start_matches('\u{feff}').trim_start();
     if head.is_empty() {
