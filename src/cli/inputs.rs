@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::exit::{Exit, Failure};
 use crate::dataset::{self, Dataset, DatasetError, LoadOptions, Problem};
+use crate::model::alike;
 
 /// The data set that runs when no INPUT is given.
 pub(super) const DEFAULT: &str = "quickstart";
@@ -25,7 +26,7 @@ pub(super) fn load(inputs: &[String], sidechains: bool) -> Result<Vec<Dataset>, 
                 set_aside.push(format!("{input}: {}", error.reason()));
                 continue;
             }
-            read => read?,
+            read => read.map_err(|error| mistyped(input, error))?,
         };
         if let Some(folder) = shared_folder(input, inputs) {
             loaded.name = folder;
@@ -63,6 +64,17 @@ fn join(known: &mut Dataset, more: Dataset) {
     known.warnings.extend(more.warnings);
     known.files.extend(more.files);
     known.probes.extend(more.probes);
+}
+
+/// An input that is neither on disk nor bundled, where a bundled name is like it.
+fn mistyped(input: &str, error: DatasetError) -> Failure {
+    let like = alike(input, dataset::bundled_names(), 0.85);
+    match (&error.problem, like.first()) {
+        (Problem::Missing, Some(name)) => {
+            Failure::usage(error.to_string()).help(format!("did you mean the bundled `{name}`?"))
+        }
+        _ => error.into(),
+    }
 }
 
 fn one(input: &str, options: &LoadOptions) -> Result<Dataset, DatasetError> {

@@ -10,10 +10,10 @@ use super::exit::{Exit, Failure};
 use super::report::print;
 use super::wire;
 use crate::dataset::bundled;
-use crate::model::CellKey;
+use crate::model::{CellKey, suggest};
 use crate::replay::{Plan, Subject, UNKNOWN_LIMIT, WindowSpec};
 use crate::run::{Conduct, try_out};
-use crate::strategy::{Preset, builtin, builtin_names};
+use crate::strategy::{Gauge, Preset, builtin, builtin_names};
 
 /// Rows of a run where none is named: the controls, the seven mechanisms in the
 /// order from plain to elaborate, and the five systems (`semantics` 40).
@@ -171,9 +171,10 @@ pub(super) fn load(name: &str, overrides: &[(String, String)]) -> Result<Preset,
     if name.ends_with(".toml") || Path::new(name).is_file() {
         return Ok(Preset::load(Path::new(name), overrides)?);
     }
-    let known: Vec<&str> = builtin_names().collect();
-    Err(Failure::usage(format!("strategy `{name}` is not known"))
-        .help(format!("a TOML file, `all`, or one of {}", known.join(", "))))
+    let like = suggest(name, builtin_names());
+    Err(Failure::usage(format!("strategy `{name}` is not known")).help(format!(
+        "`recap strategies list` names all, and one of your own is a TOML file; {like}"
+    )))
 }
 
 /// Options of `recap strategies`.
@@ -191,9 +192,11 @@ enum Action {
     Show {
         /// A built-in preset, or a file of your own
         name: String,
-        /// The window in tokens
-        #[arg(long, value_name = "TOKENS")]
-        window: Option<u64>,
+        /// The window for which its numbers are printed: tokens (200000, 200k), or a share (25%) of
+        /// the window that the preset is written for [default: native, that window; 200k where it
+        /// names none]
+        #[arg(long, value_name = "TOKENS|SHARE|native")]
+        window: Option<String>,
     },
     /// Check a preset, and try it on synthetic sessions: it runs through, keeps calls with their
     /// results, does the same twice and after being saved and restored; a preset with a command
@@ -208,7 +211,7 @@ enum Action {
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let text = match &arguments.action {
         None | Some(Action::List) => list()?,
-        Some(Action::Show { name, window }) => show(name, *window)?,
+        Some(Action::Show { name, window }) => show(name, window.as_deref())?,
         Some(Action::Check { name }) => check(name)?,
     };
     print(&text)?;
@@ -328,9 +331,51 @@ fn budgets(preset: &Preset, window: u64) -> String {
     )
 }
 
-fn show(name: &str, window: Option<u64>) -> Result<String, Failure> {
+/// The stages of a preset in the numbers of a window.
+fn stages(text: &mut String, preset: &Preset, window: u64) -> Result<(), Failure> {
+    let gauge = Gauge {
+        believed: None,
+        window,
+        budget: preset.budget_tokens(window, true),
+        usable: preset.usable(window, true),
+        tool_tokens: 0,
+        messages: 0,
+        turn: None,
+        recorded: false,
+    };
+    let in_tokens = |tokens: u64| format!(" ({tokens} tokens)");
+    let built = preset.build(window, true).map_err(|e| Failure::usage(e.to_string()))?;
+    for (number, (stage, built)) in preset.stages.iter().zip(built).enumerate() {
+        let _ = writeln!(
+            text,
+            "\nstage {}: {} ({})",
+            number + 1,
+            stage.mechanism.name,
+            stage.mechanism.summary
+        );
+        let threshold = built.when.threshold(&gauge).map(in_tokens).unwrap_or_default();
+        let _ = writeln!(text, "  at {}, {}{threshold}", stage.at.as_str(), built.when);
+        if let Some((of, share)) = stage.target {
+            let target = in_tokens(gauge.share(of, share));
+            let _ = writeln!(text, "  down to {share} of {}{target}", of.as_str());
+        }
+        // An address may hold a password, and is told below without it.
+        let told = |key: &str| !(stage.mechanism.name == "http" && key == "url");
+        let effective = preset.effective(stage, window, true);
+        for (key, value) in effective.iter().filter(|(key, _)| told(key)) {
+            let written = stage.parameters.get(key).filter(|written| *written != value);
+            let written = written.map_or_else(String::new, |w| format!("  (written: {w})"));
+            let _ = writeln!(text, "  {key} = {value}{written}");
+        }
+    }
+    Ok(())
+}
+
+fn show(name: &str, window: Option<&str>) -> Result<String, Failure> {
     let preset = load(name, &[])?;
-    let window = window.or(preset.native_window).unwrap_or(200_000);
+    let written = preset.native_window.unwrap_or(UNKNOWN_LIMIT);
+    let window = window.map(wire::window).transpose()?;
+    let window = window.map_or(written, |window| window.of_preset(written));
     let mut text = format!("{}\n{}\nsource: {}\n", preset.name, preset.summary, preset.source);
     let _ = writeln!(text, "hash: {}  estimator: {}", preset.hash, preset.estimator.as_str());
     let breakpoints: Vec<&str> = preset.breakpoints.iter().map(|b| b.as_str()).collect();
@@ -342,28 +387,7 @@ fn show(name: &str, window: Option<u64>) -> Result<String, Failure> {
         let _ = writeln!(text, "recovery channel: {} ({})", channel.name, channel.summary);
     }
     text.push_str(&budgets(&preset, window));
-    let built = preset.build(window, true).map_err(|e| Failure::usage(e.to_string()))?;
-    for (number, (stage, built)) in preset.stages.iter().zip(built).enumerate() {
-        let _ = writeln!(
-            text,
-            "\nstage {}: {} ({})",
-            number + 1,
-            stage.mechanism.name,
-            stage.mechanism.summary
-        );
-        let _ = writeln!(text, "  at {}, {}", stage.at.as_str(), built.when);
-        if let Some((of, share)) = stage.target {
-            let _ = writeln!(text, "  down to {share} of {}", of.as_str());
-        }
-        // An address may hold a password, and is told below without it.
-        let told = |key: &str| !(stage.mechanism.name == "http" && key == "url");
-        let effective = preset.effective(stage, window, true);
-        for (key, value) in effective.iter().filter(|(key, _)| told(key)) {
-            let written = stage.parameters.get(key).filter(|written| *written != value);
-            let written = written.map_or_else(String::new, |w| format!("  (written: {w})"));
-            let _ = writeln!(text, "  {key} = {value}{written}");
-        }
-    }
+    stages(&mut text, &preset, window)?;
     for (folder, command) in preset.commands() {
         let _ = writeln!(
             text,

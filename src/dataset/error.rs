@@ -171,6 +171,12 @@ pub enum Problem {
         /// Names of the known formats.
         known: String,
     },
+    /// The answers of a table were graded by a program.
+    #[error("the table has no column `{column}`: its verdicts are a program's, not people's")]
+    ByProgram {
+        /// The column of people's verdicts.
+        column: &'static str,
+    },
     /// The file that says what is right is not there.
     #[error("the gold answers are not there: they are read from `{file}`")]
     NoGold {
@@ -232,6 +238,7 @@ impl DatasetError {
                 "give a file of EVOUNA, the human table of OpenQA-eval, or JSON lines: \
                  datasets/labelled.schema.json"
             }
+            Problem::ByProgram { .. } => "give the table of the verdicts that people gave",
             Problem::NoGold { .. } => {
                 "put the table with the columns `Question`, `Model answer` and `Gold answers` \
                  beside it under that name"
