@@ -165,7 +165,7 @@ fn sessions_without_questions_are_judged_by_what_is_kept_at_cuts() {
 fn dollars_are_judged_only_where_somebody_was_billed() {
     let desk = Desk::with_sessions();
     // Usage, and a conversation that was never compacted.
-    desk.good(&["init", "codex.jsonl"]);
+    desk.good(&["init", "pi.jsonl"]);
     let (on, text) = rules(&desk);
     assert_eq!(on, ["cost_savings < 0"]);
     assert!(text.contains("window = [\"native\"]"), "{text}");
@@ -180,7 +180,7 @@ fn dollars_are_judged_only_where_somebody_was_billed() {
     assert_eq!(desk.recap(&["bench", "--quiet", "--out", "run"]).code, 0, "no rule, no gate");
     // Both at once: each data set keeps its own window.
     desk.file("other/chat.json", desk.read("openai-chat.json"));
-    desk.good(&["init", "--force", "codex.jsonl", "other"]);
+    desk.good(&["init", "--force", "pi.jsonl", "other"]);
     assert!(rules(&desk).1.contains("\n# window = [\"native\"]"));
 }
 

@@ -9,8 +9,10 @@ use crate::tokens::{Counter, Sizes};
 
 const TEXT: &str = include_str!("recap.toml");
 
-/// Cuts and depths of a run that is not told otherwise.
-const CUTS: (Cuts, &[u32]) = (Cuts::Spread(5), &[1, 3]);
+/// Cuts and depths of a run that is not told otherwise, and the depth at which
+/// its rows are ranked.
+const CUTS: (Cuts, &[u32]) = (Cuts::Spread(5), &[1, DEEPEST]);
+const DEEPEST: u32 = 3;
 
 /// A rule of the gate, with what it forbids.
 struct Rule {
@@ -49,8 +51,8 @@ fn window(datasets: &[Dataset]) -> &'static str {
 fn rules(datasets: &[Dataset]) -> Vec<Rule> {
     let probed = datasets.iter().any(|dataset| !dataset.probes.is_empty());
     let mut transcripts = datasets.iter().flat_map(|dataset| &dataset.transcripts);
-    let short = (!probed && !transcripts.clone().any(is_cut))
-        .then_some("these sessions are too short for a cut");
+    let deepest = if probed { None } else { transcripts.clone().filter_map(deepest).max() };
+    let short = (!probed && deepest.is_none()).then_some("these sessions are too short for a cut");
     let reported = datasets.iter().all(Dataset::reports_usage);
     let hypothetical = if !reported {
         Some("hypothetical at a share of the session: nobody would be billed for it")
@@ -59,9 +61,13 @@ fn rules(datasets: &[Dataset]) -> Vec<Rule> {
     } else {
         None
     };
-    let (least, drop) = match probed {
-        true => ("continuity < 30", "continuity < baseline - 5"),
-        false => ("kept_at_cut < 0.3", "kept_at_cut < baseline - 0.05"),
+    let (least, drop) = match (probed, deepest) {
+        (true, _) => ("continuity < 30", "continuity < baseline - 5"),
+        // Too short for more than a first compaction.
+        (false, Some(..DEEPEST)) => {
+            ("kept_at_cut_first < 0.3", "kept_at_cut_first < baseline - 0.05")
+        }
+        (false, _) => ("kept_at_cut < 0.3", "kept_at_cut < baseline - 0.05"),
     };
     let rule = |rule, forbids, off| Rule { rule, forbids, off };
     vec![
@@ -71,12 +77,14 @@ fn rules(datasets: &[Dataset]) -> Vec<Rule> {
     ]
 }
 
-/// Whether a compaction can be made to happen somewhere in a session.
-fn is_cut(transcript: &Transcript) -> bool {
+/// The greatest depth at which a compaction can be made to happen somewhere in
+/// a session; `None` where it is too short for any.
+fn deepest(transcript: &Transcript) -> Option<u32> {
     let counter: std::sync::Arc<Counter> = wire::counter(None);
     let sizes = Sizes::of(transcript, &counter);
     let messages: Vec<u64> = sizes.messages.iter().map(|weight| weight.tokens).collect();
-    places(transcript, &messages, CUTS.0, CUTS.1).is_ok()
+    let places = places(transcript, &messages, CUTS.0, CUTS.1).ok()?;
+    places.iter().flat_map(|place| place.depths.iter().copied()).max()
 }
 
 impl Rule {
