@@ -66,7 +66,7 @@ fn a_model_that_bills_may_have_no_price_and_the_one_that_was_meant_is_told() {
 #[test]
 fn a_list_of_names_stays_short() {
     let ran = Desk::new().refused(&["bench", "--strategy", "xyzzy"]);
-    assert!(ran.contains("known are `full`") && ran.contains(" more"), "{ran}");
+    assert!(ran.contains("known are `anchored-summary`") && ran.contains(" more"), "{ran}");
     assert!(ran.contains("`recap strategies list` names all"), "{ran}");
     assert!(ran.lines().all(|line| line.len() < 400), "{ran}");
 }
