@@ -173,7 +173,9 @@ fn dollars_are_judged_only_where_somebody_was_billed() {
     desk.good(&["init", "--force", "opencode.json"]);
     let (on, text) = rules(&desk);
     assert_eq!(on, Vec::<String>::new());
-    assert!(text.contains("(hypothetical here: the whole conversation is over the window)"));
+    assert!(
+        text.contains("(hypothetical here: the agent compacted, so the whole was never billed)")
+    );
     // No usage at all: nobody knows what was paid.
     desk.good(&["init", "--force", "openai-chat.json"]);
     assert_eq!(rules(&desk).0, Vec::<String>::new());

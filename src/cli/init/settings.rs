@@ -57,7 +57,7 @@ fn rules(datasets: &[Dataset]) -> Vec<Rule> {
     let hypothetical = if !reported {
         Some("hypothetical at a share of the session: nobody would be billed for it")
     } else if transcripts.any(|transcript| !transcript.compactions.is_empty()) {
-        Some("hypothetical here: the whole conversation is over the window")
+        Some("hypothetical here: the agent compacted, so the whole was never billed")
     } else {
         None
     };
