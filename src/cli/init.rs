@@ -13,6 +13,9 @@ use super::{config, inputs};
 /// Where GitHub looks for workflows.
 const WORKFLOW: &str = ".github/workflows/recap.yml";
 
+/// The line that installs recap, before it is known from where.
+const INSTALL_TEXT: &str = "        run: cargo install --locked @SOURCE@";
+
 /// The variable that names the repository of recap where nobody typed it.
 const VARIABLE: &str = "RECAP_REPOSITORY";
 
@@ -104,7 +107,7 @@ fn workflow(arguments: &Arguments) -> Result<String, Failure> {
     let (comment, permission) =
         if arguments.comment { (COMMENT_TEXT, "\n  pull-requests: write") } else { ("", "") };
     Ok(WORKFLOW_TEXT
-        .replace("@INSTALL@", &install(source(arguments))?)
+        .replace(INSTALL_TEXT, &install(source(arguments))?)
         .replace("@VERSION@", env!("CARGO_PKG_VERSION"))
         .replace("@PERMISSION@", permission)
         .replace("@HASHED@", &hashed(&arguments.inputs))
