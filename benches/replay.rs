@@ -51,7 +51,7 @@ fn plan(subject: &Subject, preset: &Arc<Preset>, agents: Arc<[Agent]>) -> Plan {
 /// Who pays: one model under Anthropic's rules.
 fn payer() -> Arc<[Agent]> {
     let agents = Agents::new(Arc::new(PriceList::bundled()), vec!["claude-sonnet-5-5".to_owned()]);
-    agents.of(None).into()
+    agents.of(None, &[]).into()
 }
 
 fn subjects(counter: &Arc<Counter>) -> Vec<Subjects> {

@@ -12,7 +12,7 @@ use super::progress::{Progress, Verbosity};
 use super::report::print;
 use super::seating::Seating;
 use super::strategies::{self, Holds};
-use super::{dry_run, gating, inputs, manifest, models, report, windows, wire};
+use super::{dry_run, gating, headings, inputs, manifest, models, report, windows, wire};
 use crate::dataset::Dataset;
 use crate::model::{Manifest, Probe, Report};
 use crate::pricing::Agents;
@@ -35,75 +35,6 @@ pub struct Arguments {
     #[command(flatten)]
     settings: config::Settings,
 
-    #[command(flatten)]
-    selection: strategies::Selection,
-
-    #[command(flatten, next_help_heading = "Models in the seats")]
-    seating: Seating,
-
-    /// Context limit to assume: tokens (16000, 16k), a share of each transcript's messages (25%),
-    /// or native, the limit of the model that was recorded; repeat for a sweep [default: native
-    /// where requests of the data set report their tokens, as recordings of agents do, else 25%]
-    #[arg(long, value_name = "TOKENS|SHARE|native")]
-    window: Vec<String>,
-
-    /// Keep numbers of tokens and characters as written instead of scaling them to the window
-    #[arg(long)]
-    no_scale: bool,
-
-    #[command(flatten)]
-    cutting: Cutting,
-
-    /// Repetitions of presets that call a compactor [default: 1, or 3 where a model compacts]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    replicates: Option<u32>,
-
-    /// Seed of every random stream
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
-
-    /// Cells at a time [default: the number of cores, or with models --concurrency if that is more]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    jobs: Option<u16>,
-
-    /// Model whose prices and cache rules bill the sessions; repeat for a row each [default: the
-    /// model that each recording names; where that has no price, one of its family]
-    #[arg(long, value_name = "MODEL")]
-    agent_model: Vec<String>,
-
-    /// Price list in litellm's field names to read instead of the bundled one
-    #[arg(long, value_name = "FILE")]
-    prices: Option<PathBuf>,
-
-    /// How tokens are counted [default: calibrated]
-    #[arg(long, value_enum)]
-    tokens: Option<wire::Tokens>,
-
-    /// Use only the first N transcripts of each input
-    #[arg(long, value_name = "N")]
-    limit: Option<usize>,
-
-    /// Make every sidechain (subagent) a transcript of its own
-    #[arg(long)]
-    sidechains: bool,
-
-    /// Run folder; an earlier run in it is replaced [default: reports/TIME-NAME]
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
-
-    /// Files to render: a list of names
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values = format_names())]
-    format: Vec<String>,
-
-    /// Leave the sessions' messages, and what was asked, expected and answered, out of the page
-    /// and the run folder: these fields of probes.csv are empty; the identifiers in references.csv
-    /// and cells.jsonl stay
-    #[arg(long)]
-    no_text: bool,
-
-    #[command(flatten, next_help_heading = "Gate")]
-    gating: gating::Gating,
-
     /// Print the plan with the calls, tokens and dollars that models would take, as expected and
     /// in the worst case, and stop; nothing is sent or written
     #[arg(long, conflicts_with = "json")]
@@ -120,6 +51,75 @@ pub struct Arguments {
     /// Say more about each cell
     #[arg(long, short)]
     verbose: bool,
+
+    #[command(flatten, next_help_heading = headings::STRATEGIES)]
+    selection: strategies::Selection,
+
+    #[command(flatten, next_help_heading = headings::SEATS)]
+    seating: Seating,
+
+    /// Context limit to assume: tokens (16000, 16k), a share of each transcript's messages (25%),
+    /// or native, the limit of the model that was recorded; repeat for a sweep [default: native
+    /// where requests of the data set report their tokens, as recordings of agents do, else 25%]
+    #[arg(long, value_name = "TOKENS|SHARE|native", help_heading = headings::REPLAY)]
+    window: Vec<String>,
+
+    /// Keep numbers of tokens and characters as written instead of scaling them to the window
+    #[arg(long, help_heading = headings::REPLAY)]
+    no_scale: bool,
+
+    #[command(flatten, next_help_heading = headings::REPLAY)]
+    cutting: Cutting,
+
+    /// Repetitions of presets that call a compactor [default: 1, or 3 where a model compacts]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = headings::REPLAY)]
+    replicates: Option<u32>,
+
+    /// Seed of every random stream
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = headings::REPLAY)]
+    seed: u64,
+
+    /// Cells at a time [default: the number of cores, or with models --concurrency if that is more]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = headings::REPLAY)]
+    jobs: Option<u16>,
+
+    /// Model whose prices and cache rules bill the sessions; repeat for a row each [default: the
+    /// model that each recording names; where that has no price, one of its family]
+    #[arg(long, value_name = "MODEL", help_heading = headings::BILL)]
+    agent_model: Vec<String>,
+
+    /// Price list in litellm's field names to read instead of the bundled one
+    #[arg(long, value_name = "FILE", help_heading = headings::BILL)]
+    prices: Option<PathBuf>,
+
+    /// How tokens are counted [default: calibrated]
+    #[arg(long, value_enum, help_heading = headings::REPLAY)]
+    tokens: Option<wire::Tokens>,
+
+    /// Use only the first N transcripts of each input
+    #[arg(long, value_name = "N", help_heading = headings::REPLAY)]
+    limit: Option<usize>,
+
+    /// Make every sidechain (subagent) a transcript of its own
+    #[arg(long, help_heading = headings::REPLAY)]
+    sidechains: bool,
+
+    /// Run folder; an earlier run in it is replaced [default: reports/TIME-NAME]
+    #[arg(long, value_name = "DIR", help_heading = headings::REPORT)]
+    out: Option<PathBuf>,
+
+    /// Files to render: a list of names
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values = format_names(), help_heading = headings::REPORT)]
+    format: Vec<String>,
+
+    /// Leave the sessions' messages, and what was asked, expected and answered, out of the page
+    /// and the run folder: these fields of probes.csv are empty; the identifiers in references.csv
+    /// and cells.jsonl stay
+    #[arg(long, help_heading = headings::REPORT)]
+    no_text: bool,
+
+    #[command(flatten, next_help_heading = headings::GATE)]
+    gating: gating::Gating,
 }
 
 /// Where compactions are made to happen.
@@ -191,6 +191,7 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
     let counter = wire::counter(arguments.tokens);
     let mut made_of = manifest::of_run(&spec, &datasets, &counter);
     made_of.named = arguments.selection.named(&spec.presets);
+    made_of.warnings.extend(models::mistyped(&prices, &arguments.agent_model));
     made_of.warnings.extend(windows::warnings(&spec.windows, &samples, &spec.agents));
     let gate = arguments.gating.before(&mut made_of, &samples)?;
     if arguments.dry_run {
@@ -204,6 +205,7 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
     manifest.warnings.extend(unhashed(&spec.presets));
     let runtime = wire::runtime(spec.jobs.min(wire::cores()))?;
     let prepared = runtime.block_on(prepare(&spec, samples, &seats, counter))?;
+    manifest.warnings.extend(prepared.set_aside());
     let folder = Folder::create(&out(arguments, &manifest.title), &manifest)?;
     let mut folder = if arguments.no_text { folder.without_words() } else { folder };
     report::clear(&folder)?;

@@ -9,7 +9,7 @@ use super::report::{measured, print};
 use super::wire;
 use crate::gate::{self, Baseline, Head};
 use crate::measure::{self, MEASURES, Run, Unit, depth_of};
-use crate::model::{Manifest, Report};
+use crate::model::{Manifest, Report, suggest};
 use crate::report::{comparison_json, comparison_md, comparison_table};
 use crate::run::Loaded;
 
@@ -95,10 +95,24 @@ fn pairs(typed: &[String], a: &Manifest, b: &Manifest) -> Result<Vec<(String, St
         let found = known.next().map(|(x, y)| (x.to_owned(), y.to_owned()));
         found.ok_or_else(|| {
             Failure::usage(format!("`--preset {typed}` is no preset of A, `=` and one of B"))
-                .help("for example `--preset fifo=prune`")
+                .help(paired_help(typed, a, b))
         })
     };
     typed.iter().map(pair).collect()
+}
+
+/// Which half of a pair is no preset of its run, and what was perhaps meant.
+fn paired_help(typed: &str, a: &Manifest, b: &Manifest) -> String {
+    let Some((first, second)) = typed.split_once('=') else {
+        return "for example `--preset fifo=prune`".to_owned();
+    };
+    let names = |run: &Manifest| run.presets.iter().map(|p| p.name.clone()).collect::<Vec<_>>();
+    let halves = [("A", first, names(a)), ("B", second, names(b))];
+    let wrong = halves.iter().filter(|(_, name, known)| !known.iter().any(|own| own == name));
+    let told = wrong.map(|(run, name, known)| {
+        format!("{run} has no `{name}`: {}", suggest(name, known.iter().map(String::as_str)))
+    });
+    told.collect::<Vec<_>>().join("; ")
 }
 
 /// Settings that differ, and the measures that cannot be compared for that.

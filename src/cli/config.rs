@@ -16,6 +16,7 @@ use toml::{Table, Value};
 use super::Cli;
 use super::exit::Failure;
 use super::wire;
+use crate::model::suggest;
 
 /// The file that is read where it lies in the working directory.
 pub(super) const FILE: &str = "recap.toml";
@@ -307,13 +308,8 @@ fn line_at(text: &str, start: usize) -> usize {
 
 fn unknown(keys: &Command, from: &str, written: &str) -> Failure {
     let known: Vec<String> = keys.get_arguments().filter_map(key).collect();
-    let distance = |key: &String| strsim::damerau_levenshtein(key, &written.replace('_', "-"));
-    let nearest = known.iter().min_by_key(|key| distance(key));
-    let help = match nearest.filter(|key| distance(key) <= key.len() / 2) {
-        Some(nearest) => format!("did you mean `{nearest}`?"),
-        None => format!("the keys are {}", known.join(", ")),
-    };
-    refused(from, &format!("`{written}` is not known")).help(help)
+    let like = suggest(&written.replace('_', "-"), known.iter().map(String::as_str));
+    refused(from, &format!("`{written}` is not known")).help(like)
 }
 
 /// The values of an option as text; `None` where it takes none of that sort.

@@ -5,6 +5,7 @@ use clap::{Args, Subcommand};
 use super::exit::{Exit, Failure};
 use super::report::print;
 use crate::dataset::{Dataset, bundled, bundled_names};
+use crate::model::suggest;
 use crate::text::counted;
 
 /// Options of `recap datasets`.
@@ -38,11 +39,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 fn find(name: &str) -> Result<Dataset, Failure> {
-    let known: Vec<&str> = bundled_names().collect();
     match bundled(name) {
         Some(dataset) => Ok(dataset?),
         None => Err(Failure::usage(format!("data set `{name}` is not bundled"))
-            .help(format!("the bundled ones are {}", known.join(", ")))),
+            .help(suggest(name, bundled_names()))),
     }
 }
 

@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 
 use super::exit::{Exit, Failure};
 use super::model_name::{self, ModelName};
-use super::wire;
+use super::{headings, wire};
 use crate::llm::cassette::{CassetteError, Mode};
 use crate::llm::{
     Budget, CallError, Calls, Cassette, Client, EitherWay, Endpoint, Foreseen, Halt, HaltCause,
@@ -23,6 +23,7 @@ use crate::tokens::Counter;
 
 /// How models are called.
 #[derive(Debug, Args)]
+#[command(next_help_heading = headings::CALLS)]
 pub struct Line {
     /// Recording of calls, with --record or --replay
     #[arg(long, value_name = "FILE")]

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::wire::harmless;
-use crate::dataset::DatasetError;
+use crate::dataset::{DatasetError, Problem};
 use crate::run::{FolderError, RunError};
 use crate::strategy::PresetError;
 
@@ -81,7 +81,12 @@ impl fmt::Display for Failure {
 
 impl From<DatasetError> for Failure {
     fn from(error: DatasetError) -> Self {
-        Failure::usage(error.to_string()).help(error.help())
+        // A folder whose every transcript is broken leaves nothing to measure.
+        let code = match error.problem {
+            Problem::NoneReadable { .. } => Exit::Incomplete,
+            _ => Exit::Usage,
+        };
+        Failure::with_code(code, error.to_string()).help(error.help())
     }
 }
 
@@ -95,8 +100,11 @@ impl From<PresetError> for Failure {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
-            RunError::Window { .. } => Failure::usage(error.to_string())
-                .help("widen --window, or give a share such as 25%"),
+            RunError::Windows { transcripts, .. } => {
+                let code = if transcripts == 1 { Exit::Usage } else { Exit::Incomplete };
+                Failure::with_code(code, error.to_string())
+                    .help("widen --window, or give a share such as 25%")
+            }
             RunError::Folder(error) => error.into(),
             RunError::Worker(_) => Failure::with_code(Exit::Incomplete, error.to_string())
                 .help("this is a bug of recap; `--limit` and `--strategy` narrow it down"),

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::exit::{Exit, Failure};
-use super::{report, wire};
+use super::{headings, report, wire};
 use crate::gate::{self, Baseline, MAX_UNSCORED, Parsed, RuleError, Scope, Terms};
-use crate::model::{Finding, Gate, Manifest, Report, TranscriptFacts, UndecidedPolicy};
+use crate::model::{Finding, Gate, Manifest, Report, TranscriptFacts, UndecidedPolicy, suggest};
 use crate::run::{Loaded, Sample};
 use crate::text::counted;
 
@@ -36,11 +36,11 @@ pub(super) struct Gating {
 
     /// The preset that every other one is tested against, never `full` [default: fifo, else
     /// recorded]
-    #[arg(long, value_name = "PRESET")]
+    #[arg(long, value_name = "PRESET", help_heading = headings::COMPARISON)]
     comparator: Option<String>,
 
     /// How much worse still counts as no worse, as a share of the measure's range [default: 0.05]
-    #[arg(long, value_name = "SHARE", value_parser = margin)]
+    #[arg(long, value_name = "SHARE", value_parser = margin, help_heading = headings::COMPARISON)]
     margin: Option<f64>,
 }
 
@@ -156,7 +156,7 @@ impl Gating {
             }
             if !presets.contains(comparator) {
                 return Err(Failure::usage(format!("the comparator `{comparator}` does not run"))
-                    .help(format!("the presets of the run are {}", presets.join(", "))));
+                    .help(suggest(comparator, presets.iter().map(String::as_str))));
             }
             manifest.comparator = Some(comparator.clone());
         }

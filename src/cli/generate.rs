@@ -8,6 +8,7 @@ use super::exit::{Exit, Failure};
 use super::report::print;
 use crate::dataset::{Dataset, write_native};
 use crate::generate::{GenerateError, KINDS, Recipe, RecipeError, RecipeSession, kind};
+use crate::model::suggest;
 use crate::text::counted;
 
 /// What a data set without a recipe says of itself.
@@ -54,8 +55,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 fn read(path: &Path) -> Result<Recipe, Failure> {
     let shown = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| {
-        Failure::usage(format!("cannot read {shown}: {error}"))
-            .help(format!("give a recipe file, or a kind: {}", names()))
+        Failure::usage(format!("cannot read {shown}: {error}")).help(format!(
+            "give a kind, or a recipe file; {}",
+            suggest(&shown.to_string(), names())
+        ))
     })?;
     Recipe::read(&text).map_err(failure)
 }
@@ -63,8 +66,9 @@ fn read(path: &Path) -> Result<Recipe, Failure> {
 /// The recipe that the options stand for.
 fn order(arguments: &Arguments) -> Result<Recipe, Failure> {
     let Some(kind) = kind(&arguments.kind) else {
-        return Err(Failure::usage(format!("`{}` is no kind of session", arguments.kind))
-            .help(format!("the kinds are {}; or give a recipe file (.toml)", names())));
+        return Err(Failure::usage(format!("`{}` is no kind of session", arguments.kind)).help(
+            format!("give a kind, or a recipe file (.toml); {}", suggest(&arguments.kind, names())),
+        ));
     };
     let Some(last) = arguments.seed.checked_add(arguments.sessions - 1) else {
         return Err(Failure::usage("the seeds would count past the largest number")
@@ -111,7 +115,7 @@ fn refuse_a_full_folder(folder: &Path) -> Result<(), Failure> {
 fn failure(error: RecipeError) -> Failure {
     let help = match &error {
         RecipeError::Shape(_) => "datasets/quickstart/recipe.toml shows how one looks".to_owned(),
-        RecipeError::UnknownKind { .. } => format!("the kinds are {}", names()),
+        RecipeError::UnknownKind { kind, .. } => suggest(kind, names()),
         RecipeError::RepeatedId(_) => "give every session an id of its own".to_owned(),
         RecipeError::Empty => "add a [[session]] with id, kind, seed and tokens".to_owned(),
         RecipeError::Session { error: GenerateError::Size { .. }, .. } => {
@@ -122,8 +126,8 @@ fn failure(error: RecipeError) -> Failure {
     Failure::usage(error.to_string()).help(help)
 }
 
-fn names() -> String {
-    KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ")
+fn names() -> impl Iterator<Item = &'static str> {
+    KINDS.iter().map(|kind| kind.name)
 }
 
 fn summary(dataset: &Dataset, folder: &Path) -> String {

@@ -9,6 +9,7 @@ use super::exit::{Exit, Failure};
 use super::report::print;
 use super::wire;
 use crate::dataset::{Dataset, FORMATS, LoadOptions, load, write_native};
+use crate::model::suggest;
 use crate::text::counted;
 
 /// Options of `recap import`.
@@ -76,7 +77,7 @@ fn only(typed: &str) -> Result<Option<&'static str>, Failure> {
     match known.iter().find(|name| **name == typed) {
         Some(name) => Ok(Some(name)),
         None => Err(Failure::usage(format!("format `{typed}` is not known"))
-            .help(format!("write auto, or one of {}", known.join(", ")))),
+            .help(suggest(typed, std::iter::once("auto").chain(known)))),
     }
 }
 

@@ -1,5 +1,7 @@
 //! `recap init`: settings and a workflow to begin with.
 
+mod settings;
+
 use std::path::{Component, Path};
 
 use clap::Args;
@@ -7,13 +9,17 @@ use clap::Args;
 use super::exit::{Exit, Failure};
 use super::report::print;
 use super::{config, inputs};
-use crate::dataset::Dataset;
 
 /// Where GitHub looks for workflows.
 const WORKFLOW: &str = ".github/workflows/recap.yml";
 
+/// The line that installs recap, before it is known from where.
+const INSTALL_TEXT: &str = "        run: cargo install --locked @SOURCE@";
+
+/// The variable that names the repository of recap where nobody typed it.
+const VARIABLE: &str = "RECAP_REPOSITORY";
+
 /// What is written, but for the words in capitals between `@`.
-const SETTINGS_TEXT: &str = include_str!("init/recap.toml");
 const WORKFLOW_TEXT: &str = include_str!("init/recap.yml");
 const COMMENT_TEXT: &str = include_str!("init/comment.yml");
 
@@ -28,9 +34,10 @@ pub struct Arguments {
     #[arg(long)]
     comment: bool,
 
-    /// Where the workflow installs recap from: a crate's name, or the address of a git repository
-    #[arg(long, value_name = "CRATE|URL", default_value = env!("CARGO_PKG_NAME"))]
-    source: String,
+    /// Where the workflow installs recap from: the address of its git repository, or a crate's name
+    /// [default: the variable RECAP_REPOSITORY of the repository in which the workflow runs]
+    #[arg(long, value_name = "URL|CRATE")]
+    source: Option<String>,
 
     /// Overwrite files that are there
     #[arg(long)]
@@ -43,8 +50,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             .help("give a file or folder of the repository"));
     }
     let datasets = inputs::load(&arguments.inputs, false)?;
-    let files =
-        [(config::FILE, settings(&arguments.inputs, &datasets)), (WORKFLOW, workflow(arguments)?)];
+    let files = [
+        (config::FILE, settings::text(&arguments.inputs, &datasets)),
+        (WORKFLOW, workflow(arguments)?),
+    ];
     if !arguments.force {
         refuse_what_is_there(&files.each_ref().map(|(path, _)| *path))?;
     }
@@ -55,6 +64,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     for input in arguments.inputs.iter().filter(|input| !stays_inside(input)) {
         told.push_str(&format!("note: {input} lies outside this folder, CI will not find it\n"));
+    }
+    if source(arguments).is_none() {
+        told.push_str(&format!(
+            "note: recap is in no registry: give --source URL, the address that you cloned it from, \
+             or set the variable {VARIABLE} of your repository to it\n"
+        ));
     }
     told.push_str("next: recap bench\n");
     print(&super::wire::for_reader(told))?;
@@ -82,36 +97,35 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
         })
 }
 
-/// The settings: rules speak of probes only where there are some.
-fn settings(typed: &[String], datasets: &[Dataset]) -> String {
-    let default = [inputs::DEFAULT.to_owned()];
-    let names = if typed.is_empty() { &default[..] } else { typed };
-    let quoted = |name: &String| toml::Value::String(name.clone()).to_string();
-    let names: Vec<String> = names.iter().map(quoted).collect();
-    let probed = datasets.iter().any(|dataset| !dataset.probes.is_empty());
-    let (measure, least, drop) =
-        if probed { ("continuity", "80", "5") } else { ("kept_at_cut", "0.3", "0.05") };
-    SETTINGS_TEXT
-        .replace("@INPUTS@", &names.join(", "))
-        .replace("@MEASURE@", measure)
-        .replace("@LEAST@", least)
-        .replace("@DROP@", drop)
+/// Where recap is installed from: as typed, else as its own package says.
+fn source(arguments: &Arguments) -> Option<&str> {
+    let packaged = Some(env!("CARGO_PKG_REPOSITORY")).filter(|url| !url.is_empty());
+    arguments.source.as_deref().or(packaged)
 }
 
 fn workflow(arguments: &Arguments) -> Result<String, Failure> {
     let (comment, permission) =
         if arguments.comment { (COMMENT_TEXT, "\n  pull-requests: write") } else { ("", "") };
     Ok(WORKFLOW_TEXT
-        .replace("@SOURCE@", &source(&arguments.source)?)
+        .replace(INSTALL_TEXT, &install(source(arguments))?)
         .replace("@VERSION@", env!("CARGO_PKG_VERSION"))
         .replace("@PERMISSION@", permission)
         .replace("@HASHED@", &hashed(&arguments.inputs))
         .replace("@COMMENT@", comment))
 }
 
-/// What `cargo install` takes. It stands in a script, so it is no more than a
-/// name or an address.
-fn source(typed: &str) -> Result<String, Failure> {
+/// The line that installs recap, and what it needs. What was typed stands in a
+/// script, so it is no more than a name or an address.
+fn install(typed: Option<&str>) -> Result<String, Failure> {
+    let crate_name = env!("CARGO_PKG_NAME");
+    let Some(typed) = typed else {
+        return Ok(format!(
+            "        env:\n          # The address from which recap was cloned; `recap init --source URL` \
+             writes it\n          # here.\n          SOURCE: ${{{{ vars.{VARIABLE} }}}}\n        run: \
+             cargo install --locked --git \"${{SOURCE:?set the variable {VARIABLE} of this repository \
+             to the address of recap}}\" {crate_name}"
+        ));
+    };
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@~+".contains(c);
     if typed.is_empty() || typed.starts_with('-') || !typed.chars().all(plain) {
         return Err(Failure::usage(format!(
@@ -119,12 +133,12 @@ fn source(typed: &str) -> Result<String, Failure> {
         ))
         .help("for example --source https://github.com/you/recap"));
     }
-    let crate_name = env!("CARGO_PKG_NAME");
-    Ok(if typed.contains(['/', ':']) {
+    let source = if typed.contains(['/', ':']) {
         format!("--git {typed} {crate_name}")
     } else {
         format!("{typed}@{}", env!("CARGO_PKG_VERSION"))
-    })
+    };
+    Ok(format!("        run: cargo install --locked {source}"))
 }
 
 /// The files on which recorded calls hang, for `hashFiles`. A name that an
@@ -152,11 +166,13 @@ mod tests {
     #[test]
     fn what_is_installed_is_a_crate_or_a_repository_and_no_script() {
         let version = env!("CARGO_PKG_VERSION");
-        assert_eq!(source("recap-bench").unwrap(), format!("recap-bench@{version}"));
+        let line = |typed: &str| install(Some(typed)).map(|text| text.trim().to_owned());
+        let run = "run: cargo install --locked";
+        assert_eq!(line("recap-bench").unwrap(), format!("{run} recap-bench@{version}"));
         let url = "https://example.com/you/recap";
-        assert_eq!(source(url).unwrap(), format!("--git {url} recap-bench"));
+        assert_eq!(line(url).unwrap(), format!("{run} --git {url} recap-bench"));
         for bad in ["", "--config x", "a; rm", "a$(b)", "a\nb", "${{ x }}"] {
-            assert!(source(bad).is_err(), "{bad}");
+            assert!(line(bad).is_err(), "{bad}");
         }
     }
 

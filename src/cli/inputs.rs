@@ -3,28 +3,45 @@
 use std::io::Read;
 use std::path::Path;
 
-use super::exit::Failure;
-use crate::dataset::{self, Dataset, LoadOptions};
+use super::exit::{Exit, Failure};
+use crate::dataset::{self, Dataset, DatasetError, LoadOptions, Problem};
+use crate::model::alike;
 
 /// The data set that runs when no INPUT is given.
 pub(super) const DEFAULT: &str = "quickstart";
 
 /// Loads every input. Several files of one folder are sessions of one data
 /// set, named after the folder: `recap bench ~/sessions/*.jsonl` is one table.
+/// Of several files one that is broken is set aside, as in a folder.
 pub(super) fn load(inputs: &[String], sidechains: bool) -> Result<Vec<Dataset>, Failure> {
     let options = LoadOptions { sidechains, only: None };
     if inputs.is_empty() {
         return Ok(vec![one(DEFAULT, &options)?]);
     }
     let mut datasets: Vec<Dataset> = Vec::new();
+    let mut set_aside = Vec::new();
     for input in inputs {
-        let mut loaded = one(input, &options)?;
+        let mut loaded = match one(input, &options) {
+            Err(error) if inputs.len() > 1 && Path::new(input).is_file() => {
+                set_aside.push(format!("{input}: {}", error.reason()));
+                continue;
+            }
+            read => read.map_err(|error| mistyped(input, error))?,
+        };
         if let Some(folder) = shared_folder(input, inputs) {
             loaded.name = folder;
         }
         match datasets.iter_mut().find(|known| known.name == loaded.name) {
             Some(known) => join(known, loaded),
             None => datasets.push(loaded),
+        }
+    }
+    let aside = set_aside.iter().map(|file| format!("set aside: {file}"));
+    match datasets.first_mut() {
+        Some(first) => first.warnings.extend(aside),
+        None => {
+            let read = format!("no transcript could be read:\n{}", set_aside.join("\n"));
+            return Err(Failure::with_code(Exit::Incomplete, read).help("mend one of them"));
         }
     }
     Ok(datasets)
@@ -49,19 +66,31 @@ fn join(known: &mut Dataset, more: Dataset) {
     known.probes.extend(more.probes);
 }
 
-fn one(input: &str, options: &LoadOptions) -> Result<Dataset, Failure> {
+/// An input that is neither on disk nor bundled, where a bundled name is like it.
+fn mistyped(input: &str, error: DatasetError) -> Failure {
+    let like = alike(input, dataset::bundled_names(), 0.85);
+    match (&error.problem, like.first()) {
+        (Problem::Missing, Some(name)) => {
+            Failure::usage(error.to_string()).help(format!("did you mean the bundled `{name}`?"))
+        }
+        _ => error.into(),
+    }
+}
+
+fn one(input: &str, options: &LoadOptions) -> Result<Dataset, DatasetError> {
     if input == "-" {
         let mut bytes = Vec::new();
-        std::io::stdin()
-            .read_to_end(&mut bytes)
-            .map_err(|e| Failure::usage(format!("standard input: {e}")))?;
-        return Ok(dataset::load_reader("stdin", &bytes, options)?);
+        std::io::stdin().read_to_end(&mut bytes).map_err(|source| {
+            let problem = Problem::Io { action: "read", source };
+            DatasetError { file: "standard input".to_owned(), line: None, problem }
+        })?;
+        return dataset::load_reader("stdin", &bytes, options);
     }
     // What stands on disk wins over a bundled name.
     if !Path::new(input).exists()
         && let Some(bundled) = dataset::bundled(input)
     {
-        return Ok(bundled?);
+        return bundled;
     }
-    Ok(dataset::load(Path::new(input), options)?)
+    dataset::load(Path::new(input), options)
 }

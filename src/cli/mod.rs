@@ -11,6 +11,7 @@ mod exchange;
 mod exit;
 mod gating;
 mod generate;
+mod headings;
 mod import;
 mod init;
 mod inputs;

@@ -7,7 +7,7 @@ use super::exit::Failure;
 use super::wire;
 use crate::llm::providers::{OpenAiEmbeddings, named};
 use crate::llm::{Endpoint, Key, Model, Provider, Settings};
-use crate::model::OFFLINE;
+use crate::model::{OFFLINE, suggest};
 use crate::pricing::PriceList;
 use serde_json::Value as Json;
 
@@ -133,7 +133,10 @@ impl FromStr for ModelName {
                 "effort" if !value.is_empty() => model.effort = Some(value.to_owned()),
                 "room" => model.room = Some(value.parse().map_err(|_| refused())?),
                 "effort" => return Err(refused()),
-                _ => return Err(format!("`{key}` is no setting: temperature, effort, room")),
+                _ => {
+                    let like = suggest(key, ["temperature", "effort", "room"]);
+                    return Err(format!("`{key}` is no setting: {like}"));
+                }
             }
         }
         Ok(model)
@@ -228,9 +231,9 @@ impl ModelName {
         let base = typed.as_deref().or(known.map(|known| known.base)).ok_or_else(|| {
             Failure::usage(format!("nobody knows where the provider `{}` is", self.provider)).help(
                 format!(
-                    "set {base_variable} to the address of an OpenAI-compatible server, or use \
-                     one of {}",
-                    KNOWN.iter().map(|known| known.name).collect::<Vec<_>>().join(", ")
+                    "set {base_variable} to the address of an OpenAI-compatible server, or use a \
+                     provider that is known; {}",
+                    suggest(&self.provider, KNOWN.iter().map(|known| known.name))
                 ),
             )
         })?;

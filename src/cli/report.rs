@@ -8,10 +8,10 @@ use clap::Args;
 
 use super::config;
 use super::exit::{Exit, Failure};
-use super::{gating, wire};
+use super::{gating, headings, wire};
 use crate::gate::{self, Baseline};
 use crate::measure::measure;
-use crate::model::{CallRow, Cell, Cut, Manifest, Report, TranscriptFacts};
+use crate::model::{CallRow, Cell, Cut, Manifest, Report, TranscriptFacts, suggest};
 use crate::report::{FORMATS, Source, Texts, format_names, render};
 use crate::run::{Folder, GATE, Loaded};
 
@@ -25,15 +25,16 @@ pub struct Arguments {
     settings: config::Settings,
 
     /// Files to render: a list of names
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values = format_names())]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values = format_names(),
+          help_heading = headings::REPORT)]
     format: Vec<String>,
 
     /// Keep the sessions' text, and what was asked, expected and answered, out of the page and
     /// probes.csv
-    #[arg(long)]
+    #[arg(long, help_heading = headings::REPORT)]
     no_text: bool,
 
-    #[command(flatten, next_help_heading = "Gate")]
+    #[command(flatten, next_help_heading = headings::GATE)]
     gating: gating::Gating,
 }
 
@@ -89,7 +90,7 @@ pub(super) fn check_formats(names: &[String]) -> Result<(), Failure> {
     };
     let help = match unknown.as_str() {
         "parquet" => "this recap is built without Parquet: install it with `--features parquet`",
-        _ => &format!("the formats are {}", known.join(", ")),
+        _ => &suggest(unknown, known),
     };
     Err(Failure::usage(format!("format `{unknown}` is not known")).help(help))
 }

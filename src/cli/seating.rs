@@ -40,7 +40,7 @@ pub struct Seating {
     #[arg(long, value_name = "MODEL", default_value = OFFLINE)]
     embedder: String,
 
-    #[command(flatten, next_help_heading = "Calls of models")]
+    #[command(flatten)]
     pub line: Line,
 }
 

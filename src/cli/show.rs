@@ -12,7 +12,7 @@ use clap::Args;
 use super::exit::{Exit, Failure};
 use super::report::print;
 use super::{inputs, strategies, windows, wire};
-use crate::model::{CellKey, LedgerState, NULL, Transcript};
+use crate::model::{CellKey, LedgerState, NULL, Transcript, suggest};
 use crate::pricing::{Agents, PriceList};
 use crate::replay::{NativeWindow, Plan, Session, Subject};
 use crate::strategy::{AskedFrom, Context, Preset, StoredFile};
@@ -186,18 +186,14 @@ fn pick(transcripts: Vec<Transcript>, wanted: Option<&str>) -> Result<Transcript
     match found.next() {
         Some(transcript) if !several => Ok(transcript),
         _ => {
-            let listed: Vec<&str> = ids.iter().take(10).map(String::as_str).collect();
+            let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
             let problem = match wanted {
                 Some(wanted) => format!("transcript `{wanted}` is not in the input"),
                 None => {
                     "the input holds several transcripts; name one with --transcript".to_owned()
                 }
             };
-            Err(Failure::usage(problem).help(format!(
-                "the input holds {}: {}",
-                ids.len(),
-                listed.join(", ")
-            )))
+            Err(Failure::usage(problem).help(suggest(wanted.unwrap_or_default(), ids)))
         }
     }
 }

@@ -1,5 +1,7 @@
 //! `recap strategies`, and the options that choose presets.
 
+mod show;
+
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +12,7 @@ use super::exit::{Exit, Failure};
 use super::report::print;
 use super::wire;
 use crate::dataset::bundled;
-use crate::model::CellKey;
+use crate::model::{CellKey, suggest};
 use crate::replay::{Plan, Subject, UNKNOWN_LIMIT, WindowSpec};
 use crate::run::{Conduct, try_out};
 use crate::strategy::{Preset, builtin, builtin_names};
@@ -172,9 +174,10 @@ pub(super) fn load(name: &str, overrides: &[(String, String)]) -> Result<Preset,
     if name.ends_with(".toml") || Path::new(name).is_file() {
         return Ok(Preset::load(Path::new(name), overrides)?);
     }
-    let known: Vec<&str> = builtin_names().collect();
-    Err(Failure::usage(format!("strategy `{name}` is not known"))
-        .help(format!("a TOML file, `all`, or one of {}", known.join(", "))))
+    let like = suggest(name, builtin_names());
+    Err(Failure::usage(format!("strategy `{name}` is not known")).help(format!(
+        "`recap strategies list` names all, and one of your own is a TOML file; {like}"
+    )))
 }
 
 /// Options of `recap strategies`.
@@ -192,9 +195,11 @@ enum Action {
     Show {
         /// A built-in preset, or a file of your own
         name: String,
-        /// The window in tokens
-        #[arg(long, value_name = "TOKENS")]
-        window: Option<u64>,
+        /// The window for which its numbers are printed: tokens (200000, 200k), or a share (25%) of
+        /// the window that the preset is written for [default: native, that window; 200k where it
+        /// names none]
+        #[arg(long, value_name = "TOKENS|SHARE|native")]
+        window: Option<String>,
     },
     /// Check a preset, and try it on synthetic sessions: it runs through, keeps calls with their
     /// results, does the same twice and after being saved and restored; a preset with a command
@@ -209,7 +214,7 @@ enum Action {
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let text = match &arguments.action {
         None | Some(Action::List) => list()?,
-        Some(Action::Show { name, window }) => show(name, *window)?,
+        Some(Action::Show { name, window }) => show::show(name, window.as_deref())?,
         Some(Action::Check { name }) => check(name)?,
     };
     print(&text)?;
@@ -312,82 +317,6 @@ fn list() -> Result<String, Failure> {
             _ => "model-free",
         };
         let _ = writeln!(text, "{name:width$}  {kind:11} {}", preset.summary);
-    }
-    Ok(text)
-}
-
-/// What a preset lets itself use of a window.
-fn budgets(preset: &Preset, window: u64) -> String {
-    let (reserve, own) =
-        (preset.output_reserve(window, true), preset.output_reserve(window, false));
-    let written = if reserve == own { String::new() } else { format!(" (written: {own})") };
-    format!(
-        "at a window of {window}: budget {}, usable {}, output reserve {reserve}{written}\n",
-        preset.budget_tokens(window, true),
-        preset.usable(window, true),
-    )
-}
-
-fn show(name: &str, window: Option<u64>) -> Result<String, Failure> {
-    let preset = load(name, &[])?;
-    let window = window.or(preset.native_window).unwrap_or(200_000);
-    let mut text = format!("{}\n{}\nsource: {}\n", preset.name, preset.summary, preset.source);
-    let _ = writeln!(text, "hash: {}  estimator: {}", preset.hash, preset.estimator.as_str());
-    let breakpoints: Vec<&str> = preset.breakpoints.iter().map(|b| b.as_str()).collect();
-    let _ = writeln!(text, "cache breakpoints: {}", breakpoints.join(", "));
-    if preset.explicit_cache {
-        let _ = writeln!(text, "explicit cache content where there is any (Gemini): the preamble");
-    }
-    if let Some(channel) = preset.recovery {
-        let _ = writeln!(text, "recovery channel: {} ({})", channel.name, channel.summary);
-    }
-    text.push_str(&budgets(&preset, window));
-    let built = preset.build(window, true).map_err(|e| Failure::usage(e.to_string()))?;
-    for (number, (stage, built)) in preset.stages.iter().zip(built).enumerate() {
-        let _ = writeln!(
-            text,
-            "\nstage {}: {} ({})",
-            number + 1,
-            stage.mechanism.name,
-            stage.mechanism.summary
-        );
-        let _ = writeln!(text, "  at {}, {}", stage.at.as_str(), built.when);
-        if let Some((of, share)) = stage.target {
-            let _ = writeln!(text, "  down to {share} of {}", of.as_str());
-        }
-        // An address may hold a password, and is told below without it.
-        let told = |key: &str| !(stage.mechanism.name == "http" && key == "url");
-        let effective = preset.effective(stage, window, true);
-        for (key, value) in effective.iter().filter(|(key, _)| told(key)) {
-            let written = stage.parameters.get(key).filter(|written| *written != value);
-            let written = written.map_or_else(String::new, |w| format!("  (written: {w})"));
-            let _ = writeln!(text, "  {key} = {value}{written}");
-        }
-    }
-    for (folder, command) in preset.commands() {
-        let _ = writeln!(
-            text,
-            "\nruns `{}` in {} with your rights: run it only if you trust it",
-            command.join(" "),
-            folder.display()
-        );
-    }
-    for server in preset.servers() {
-        let _ = writeln!(
-            text,
-            "\nsends the conversation to {server}: run it only if you trust it; the hash of the \
-             preset does not cover what it does"
-        );
-    }
-    if let Some(native) = preset.native_window.filter(|n| *n != window) {
-        let _ = writeln!(
-            text,
-            "\nnumbers of tokens and characters are written for a window of {native}; above they are \
-             scaled by {window}/{native}"
-        );
-    }
-    for (name, prompt) in preset.prompts() {
-        let _ = writeln!(text, "\n--- {name}\n{}", prompt.trim_end());
     }
     Ok(text)
 }

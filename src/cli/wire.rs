@@ -128,13 +128,11 @@ fn colored(terminal: bool, no_color: Option<&OsStr>) -> bool {
     terminal && no_color.is_none_or(OsStr::is_empty)
 }
 
-/// Columns of the terminal.
+/// Columns of the terminal, as the terminal says; `COLUMNS` is not asked: a
+/// shell that has it seldom hands it on, and it may be that of another one.
 pub(super) fn width() -> usize {
-    if !std::io::stdout().is_terminal() {
-        return DEFAULT_WIDTH;
-    }
-    let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
-    columns.unwrap_or(DEFAULT_WIDTH)
+    let size = terminal_size::terminal_size_of(std::io::stdout());
+    size.map_or(DEFAULT_WIDTH, |(width, _)| usize::from(width.0))
 }
 
 #[cfg(test)]

@@ -3,12 +3,15 @@
 use serde::de::IgnoredAny;
 use serde_json::Value as Json;
 
+use super::error::DatasetError;
 use super::formats::{FORMATS, Format};
-use super::source::is_cut;
+use super::source::{HEAD, Source, is_cut};
 
-/// Lines that are looked at: a Claude Code log may begin with a dozen records
-/// that every version shapes differently.
-const LINES: usize = 32;
+/// Most bytes that are looked at to tell the format of an input. A log may
+/// begin with any number of records that are no messages (a Claude Code log
+/// with thousands of summaries): as long as no format recognises the first
+/// mebibyte, all of these are looked at.
+pub const MAX_HEAD: usize = 8 << 20;
 
 /// The first bytes of an input, as the formats see them.
 pub struct Head {
@@ -26,14 +29,13 @@ impl Head {
     pub fn new(bytes: &[u8]) -> Head {
         let whole = String::from_utf8_lossy(bytes).into_owned();
         let text = whole.trim_start_matches('\u{feff}');
-        let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+        let lines = text.lines().filter(|line| !line.trim().is_empty());
         let spread = lines.clone().next().is_some_and(is_cut)
             && text.trim().contains('\n')
             && (is_cut(text) || serde_json::from_str::<IgnoredAny>(text).is_ok());
         let records = if spread {
             serde_json::from_str(text).into_iter().collect()
         } else {
-            let lines = lines.by_ref().take(LINES);
             lines.filter_map(|l| serde_json::from_str(l).ok()).collect()
         };
         Head { text: whole, records, spread }
@@ -44,7 +46,7 @@ impl Head {
         self.text.trim().is_empty()
     }
 
-    /// Whether one of the first records satisfies `test`.
+    /// Whether one of the records satisfies `test`.
     pub fn any(&self, test: impl Fn(&Json) -> bool) -> bool {
         self.records.iter().any(test)
     }
@@ -66,8 +68,29 @@ impl Head {
     }
 }
 
-/// The format that recognises the input, among one or all.
-pub(crate) fn detect(head: &Head, only: Option<&str>) -> Option<&'static dyn Format> {
-    let mut asked = FORMATS.iter().copied().filter(|f| only.is_none_or(|name| name == f.name()));
-    asked.find(|format| format.sniff(head))
+/// What the first bytes of an input tell: its format, or that nothing but
+/// blanks stands there.
+pub(crate) enum Looked {
+    Known(&'static dyn Format),
+    Unknown { is_blank: bool },
+}
+
+/// Looks at the first bytes of an input until a format recognises it, among
+/// one or all, or [`MAX_HEAD`] are looked at.
+pub(crate) fn look(source: &mut Source<'_>, only: Option<&str>) -> Result<Looked, DatasetError> {
+    let mut is_blank = true;
+    for most in [HEAD, MAX_HEAD] {
+        let bytes = source.head(most)?;
+        let head = Head::new(bytes);
+        let mut asked =
+            FORMATS.iter().copied().filter(|f| only.is_none_or(|name| name == f.name()));
+        if let Some(format) = asked.find(|format| format.sniff(&head)) {
+            return Ok(Looked::Known(format));
+        }
+        is_blank = head.is_blank();
+        if bytes.len() < most {
+            break;
+        }
+    }
+    Ok(Looked::Unknown { is_blank })
 }

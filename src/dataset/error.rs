@@ -22,6 +22,14 @@ pub struct DatasetError {
     pub problem: Problem,
 }
 
+impl DatasetError {
+    /// The problem and its line in one line, for a file that is named beside it.
+    pub(crate) fn reason(&self) -> String {
+        let line = self.line.map_or_else(String::new, |line| format!("line {line}: "));
+        format!("{line}{}", self.problem.to_string().replace(['\n', '\r'], " "))
+    }
+}
+
 struct Line(Option<u64>);
 
 impl fmt::Display for Line {
@@ -60,6 +68,12 @@ pub enum Problem {
         known: String,
         /// Files that were looked at.
         files: u64,
+    },
+    /// Every transcript of the input was set aside.
+    #[error("no transcript could be read: {reason}")]
+    NoneReadable {
+        /// What is wrong with each.
+        reason: String,
     },
     /// A recognised file without a conversation.
     #[error("no conversation in this file: {why}")]
@@ -157,6 +171,12 @@ pub enum Problem {
         /// Names of the known formats.
         known: String,
     },
+    /// The answers of a table were graded by a program.
+    #[error("the table has no column `{column}`: its verdicts are a program's, not people's")]
+    ByProgram {
+        /// The column of people's verdicts.
+        column: &'static str,
+    },
     /// The file that says what is right is not there.
     #[error("the gold answers are not there: they are read from `{file}`")]
     NoGold {
@@ -190,6 +210,7 @@ impl DatasetError {
             Problem::NoTranscripts { .. } => {
                 "give the folder that holds the sessions, for example ~/.claude/projects/NAME"
             }
+            Problem::NoneReadable { .. } => "mend one of them, or give another folder",
             Problem::NoConversation { .. } => {
                 "a file of sidechain records alone is read with sidechains switched on"
             }
@@ -217,6 +238,7 @@ impl DatasetError {
                 "give a file of EVOUNA, the human table of OpenQA-eval, or JSON lines: \
                  datasets/labelled.schema.json"
             }
+            Problem::ByProgram { .. } => "give the table of the verdicts that people gave",
             Problem::NoGold { .. } => {
                 "put the table with the columns `Question`, `Model answer` and `Gold answers` \
                  beside it under that name"

@@ -51,6 +51,8 @@ pub(super) struct Gathered {
     pub(super) probes: Vec<Placed>,
     /// What is wrong with the lines of that file.
     pub(super) problems: Vec<DatasetError>,
+    /// Files that could not be read, each with the reason.
+    pub(super) set_aside: Vec<String>,
 }
 
 /// A transcript with the questions that came with it.
@@ -69,6 +71,32 @@ impl Gathered {
         usage::settle(&mut transcript);
         let (file, asked_in) = (relative.to_owned(), shown.to_owned());
         self.drafts.push(Kept { file, transcript, probes, asked_in });
+    }
+
+    /// Takes over what `read` adds of a file. A file that is broken is set
+    /// aside with its reason, and nothing of it stays.
+    pub(super) fn or_set_aside(
+        &mut self,
+        relative: &str,
+        read: impl FnOnce(&mut Self) -> Result<bool, DatasetError>,
+    ) -> bool {
+        let (drafts, warnings, files) = (self.drafts.len(), self.warnings.len(), self.files.len());
+        match read(self) {
+            Ok(known) => known,
+            Err(error) => {
+                self.drafts.truncate(drafts);
+                self.warnings.truncate(warnings);
+                self.files.truncate(files);
+                self.set_aside.push(format!("{relative}: {}", error.reason()));
+                true
+            }
+        }
+    }
+
+    /// Says which files were set aside, each in a warning of its own.
+    pub(super) fn warn_of_set_aside(&mut self) {
+        let aside = self.set_aside.drain(..);
+        self.warnings.extend(aside.map(|file| format!("set aside: {file}")));
     }
 
     pub(super) fn warn_of_others(&mut self, others: &[&str], hidden: u64) {

@@ -1,10 +1,11 @@
 //! Reads a file, a folder or a stream into a [`Dataset`].
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
 
 use super::check::{Draft, check};
-use super::detect::{Head, detect};
+use super::detect::{Looked, look};
 use super::error::{DatasetError, Problem};
 use super::formats::{FORMATS, Format};
 use super::gathered::{Gathered, Loaded};
@@ -22,8 +23,10 @@ const NO_MESSAGE: &str = "no message stands in it";
 /// order of relative paths.
 ///
 /// # Errors
-/// The first thing that is wrong, with file, line and remedy. In a folder,
-/// files of no known format are no error: they are named in the warnings.
+/// The first thing that is wrong, with file, line and remedy. In a folder of
+/// logs, files of no known format and broken transcripts are no error as long
+/// as one transcript can be read: they are named in the warnings, broken ones
+/// with what is wrong. A native data set must be right as a whole.
 pub fn load(input: &Path, options: &LoadOptions) -> Result<Dataset, DatasetError> {
     gather(input, options)?.whole()
 }
@@ -111,9 +114,9 @@ fn single(
     source: &mut Source<'_>,
     options: &LoadOptions,
 ) -> Result<(&'static dyn Format, Vec<Draft>), DatasetError> {
-    let head = Head::new(source.head()?);
-    let Some(format) = detect(&head, options.only) else {
-        return Err(unknown(source, &head));
+    let format = match look(source, options.only)? {
+        Looked::Known(format) => format,
+        Looked::Unknown { is_blank } => return Err(unknown(source, is_blank)),
     };
     let drafts = format.read(source, options)?;
     if drafts.is_empty() {
@@ -127,8 +130,8 @@ fn single(
 }
 
 /// Why no format recognised an input: the most precise reason there is.
-fn unknown(source: &mut Source<'_>, head: &Head) -> DatasetError {
-    if head.is_blank() {
+fn unknown(source: &mut Source<'_>, is_blank: bool) -> DatasetError {
+    if is_blank {
         return source.error(None, Problem::Empty);
     }
     // Reading the lines finds text that is none and lines without an end.
@@ -161,16 +164,22 @@ fn load_folder(root: &Path, options: &LoadOptions) -> Result<Loaded, DatasetErro
     let mut others = Vec::new();
     for file in &found {
         let read = match file.relative.as_str() {
-            CARD_FILE if card => gathered.card(file),
-            PROBES_FILE if native => gathered.probes(file),
-            TRANSCRIPTS_FILE if native => gathered.file(file, &[], options, Some(&Native)),
-            _ => gathered.file(file, &found, options, None),
+            CARD_FILE if card => gathered.card(file)?,
+            PROBES_FILE if native => gathered.probes(file)?,
+            TRANSCRIPTS_FILE if native => gathered.file(file, &[], options, Some(&Native))?,
+            _ => gathered.or_set_aside(&file.relative, |gathered| {
+                gathered.file(file, &found, options, None)
+            }),
         };
-        if !read? {
+        if !read {
             others.push(file.relative.as_str());
         }
     }
     let shown = root.display().to_string();
+    if gathered.drafts.is_empty() && !gathered.set_aside.is_empty() {
+        let reason = gathered.set_aside.join("; ");
+        return Err(DatasetError::whole(shown, Problem::NoneReadable { reason }));
+    }
     if gathered.drafts.is_empty() {
         let files = found.len() as u64;
         let known = known_formats();
@@ -179,6 +188,7 @@ fn load_folder(root: &Path, options: &LoadOptions) -> Result<Loaded, DatasetErro
     }
     // Questions are read with the chat that they stand beside.
     others.retain(|file| gathered.files.iter().all(|(read, _)| read != file));
+    gathered.warn_of_set_aside();
     gathered.warn_of_others(&others, if native { 0 } else { hidden });
     let name = root
         .canonicalize()
@@ -215,11 +225,11 @@ impl Gathered {
     ) -> Result<bool, DatasetError> {
         let mut source = open(file)?;
         let format = match format {
-            Some(format) => Some(format),
-            None => detect(&Head::new(source.head()?), options.only),
-        };
-        let Some(format) = format else {
-            return Ok(false);
+            Some(format) => format,
+            None => match look(&mut source, options.only)? {
+                Looked::Known(format) => format,
+                Looked::Unknown { .. } => return Ok(false),
+            },
         };
         let beside = |name: &&str| {
             let path = file.path.with_file_name(name);
@@ -281,7 +291,12 @@ impl Gathered {
         source: Source<'_>,
         asked_in: Option<String>,
     ) -> Result<(), DatasetError> {
+        let mut ids = BTreeSet::new();
         for draft in drafts {
+            let id = draft.transcript.id.clone();
+            if !ids.insert(id.clone()) {
+                return Err(source.error(None, Problem::RepeatedTranscript { id }));
+            }
             check(&draft).map_err(|(line, problem)| source.error(line, problem))?;
             self.keep(relative, draft, asked_in.as_deref().unwrap_or(source.name()));
         }

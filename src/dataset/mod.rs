@@ -20,10 +20,10 @@ mod walk;
 
 pub use bundled::{bundled, bundled_names};
 pub use check::Draft;
-pub use detect::Head;
+pub use detect::{Head, MAX_HEAD};
 pub use error::{DatasetError, Problem};
 pub use formats::{FORMATS, Format};
-pub use labels::{LABEL_FORMATS, LabelFormat, Labels, load_labels};
+pub use labels::{LABEL_FORMATS, LabelFolder, LabelFormat, Labels, load_label_folder, load_labels};
 pub use load::{load, load_reader};
 pub use native::{CARD_FILE, PROBES_FILE, TRANSCRIPTS_FILE, write_native};
 pub use probes::{KindCoverage, ProbeAudit, ProbeFlaw, audit_probes};

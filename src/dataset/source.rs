@@ -3,7 +3,7 @@
 //! Invariant: at most one line (of at most [`MAX_LINE`] bytes) is held at a
 //! time, and every byte that was read went through the hash.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Chain, Cursor, Read};
 use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
@@ -18,8 +18,8 @@ pub const MAX_LINE: u64 = 64 << 20;
 /// Longest single JSON document that is read, in bytes.
 pub const MAX_DOCUMENT: u64 = 512 << 20;
 
-/// Bytes looked at to tell the format.
-const HEAD: usize = 1 << 20;
+/// Bytes read at a time, and looked at first to tell the format.
+pub(crate) const HEAD: usize = 1 << 20;
 
 struct Hashing<'a> {
     inner: Box<dyn Read + 'a>,
@@ -89,7 +89,8 @@ impl Read for Input<'_> {
 pub struct Source<'a> {
     name: String,
     stem: String,
-    reader: BufReader<Input<'a>>,
+    /// What was looked at, then the rest.
+    reader: BufReader<Chain<Cursor<Vec<u8>>, Input<'a>>>,
     line: u64,
     buffer: Vec<u8>,
     torn: u64,
@@ -105,7 +106,7 @@ impl<'a> Source<'a> {
         Source {
             name: name.to_owned(),
             stem: stem.to_owned(),
-            reader: BufReader::with_capacity(HEAD, inner),
+            reader: BufReader::with_capacity(HEAD, Cursor::new(Vec::new()).chain(inner)),
             line: 0,
             buffer: Vec::new(),
             torn: 0,
@@ -154,13 +155,17 @@ impl<'a> Source<'a> {
         self.error(None, Problem::Io { action, source })
     }
 
-    /// The first bytes, which stay to be read.
-    pub(crate) fn head(&mut self) -> Result<&[u8], DatasetError> {
-        // A pipe gives less than the buffer holds; a file gives all at once.
-        if let Err(e) = self.reader.fill_buf() {
+    /// The first bytes, at most so many, which stay to be read. Nothing may
+    /// have been read yet.
+    pub(crate) fn head(&mut self, most: usize) -> Result<&[u8], DatasetError> {
+        let (held, rest) = self.reader.get_mut().get_mut();
+        let lacking = most.saturating_sub(held.get_ref().len());
+        let read = rest.take(lacking as u64).read_to_end(held.get_mut());
+        if let Err(e) = read {
             return Err(self.io(e));
         }
-        Ok(self.reader.buffer())
+        let held = self.reader.get_ref().get_ref().0.get_ref();
+        Ok(&held[..held.len().min(most)])
     }
 
     /// The next line that is not blank, with its number from 1.
@@ -265,7 +270,7 @@ impl<'a> Source<'a> {
     pub(crate) fn finish(mut self) -> Result<(String, Vec<String>), DatasetError> {
         let drained = std::io::copy(&mut self.reader, &mut std::io::sink());
         drained.map_err(|e| self.io(e))?;
-        let hash = self.reader.get_ref().hash().to_hex().to_string();
+        let hash = self.reader.get_ref().get_ref().1.hash().to_hex().to_string();
         Ok((hash, self.warnings))
     }
 }

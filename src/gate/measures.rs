@@ -1,8 +1,8 @@
 //! What rules can speak of: every measure, and the numbers derived from them.
 
-use super::error::suggest;
 use super::rule::{Amount, Mark};
 use crate::measure::{Basis, Depth, MEASURES, Pool, Spec, Unit, depth_of};
+use crate::model::suggest;
 
 /// Measures that are counted by kind of probe.
 pub const KINDED: [&str; 2] = ["recall", "continuity"];

@@ -1,9 +1,9 @@
 //! Reads a rule. The grammar stands in the module `gate`.
 
-use super::error::{RuleError, suggest};
+use super::error::RuleError;
 use super::measures::{self, KINDED};
 use super::rule::{AT, Amount, BASELINE, Limit, Mark, ON, Operator, Rule, in_word};
-use crate::model::ProbeKind;
+use crate::model::{ProbeKind, suggest};
 
 /// A rule with where its parts stand, so that what is wrong with them can be
 /// shown.

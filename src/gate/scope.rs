@@ -1,11 +1,12 @@
 //! Whether a rule fits a run: said before anything runs, so that no money is
 //! spent on a gate that cannot be read.
 
-use super::error::{RuleError, suggest};
+use super::error::RuleError;
 use super::measures::{self, Known};
 use super::parse::Parsed;
 use super::rule::{Amount, Limit, Mark};
 use crate::measure::{ALL, Unit};
+use crate::model::suggest;
 
 /// What a run consists of.
 #[derive(Clone, Copy, Debug)]

@@ -23,6 +23,7 @@ mod recorded;
 mod reference;
 mod reply;
 mod report;
+mod suggest;
 mod transcript;
 mod usage;
 mod void;
@@ -58,6 +59,7 @@ pub use report::{
     Absent, AgainstFull, AgeBin, AgeUnit, DOUBTFUL_EXAM, Forgetting, INSTRUMENT, Interval,
     PresetRow, Report, SPREAD, Sentence, UNRANKED, VALID_WITHIN, VOID_WITHIN, Value,
 };
+pub use suggest::{alike, suggest};
 pub use transcript::{
     Block, Call, CallId, Message, MessageIndex, Preamble, PreambleChange, Role, SIDECHAIN,
     ToolDefinition, Transcript, sent,

@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use serde_json::{Map, Value as Json};
 
 use super::model::ModelPrices;
+use crate::model::alike;
 
 /// The list that ships with the program.
 const BUNDLED: &str = include_str!("litellm.json");
@@ -16,8 +17,9 @@ pub const BUNDLED_DATE: &str = "2026-11-21";
 
 /// Entries of the untrimmed list that are no models.
 const NO_MODELS: &[&str] = &["sample_spec", "fallback_generalizations"];
-/// Names offered where a model is not known.
-const OFFERED: usize = 5;
+
+/// Least likeness of a name that is offered, out of thousands.
+const LIKE: f64 = 0.85;
 
 /// What is wrong with a price list.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -41,7 +43,7 @@ pub enum PriceError {
 pub struct Unpriced {
     /// The name that was asked for.
     pub model: String,
-    /// Names of the list that resemble it, at most five.
+    /// Names of the list that resemble it, at most three.
     pub similar: Vec<String>,
 }
 
@@ -144,14 +146,9 @@ impl PriceList {
     }
 
     fn unpriced(&self, name: &str, bare: &str) -> Unpriced {
-        let likeness = |id: &str| strsim::jaro_winkler(&id.to_lowercase(), &bare.to_lowercase());
-        let mut close: Vec<(f64, &str)> = (self.models())
-            .filter(|model| model.is_priced())
-            .map(|model| (likeness(&model.id), model.id.as_str()))
-            .filter(|(likeness, _)| *likeness > 0.85)
-            .collect();
-        close.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
-        let similar = close.into_iter().take(OFFERED).map(|(_, id)| id.to_owned()).collect();
+        let priced = self.models().filter(|model| model.is_priced());
+        let similar = alike(bare, priced.map(|model| model.id.as_str()), LIKE);
+        let similar = similar.into_iter().map(str::to_owned).collect();
         Unpriced { model: name.to_owned(), similar }
     }
 }

@@ -325,9 +325,5 @@ fn target(stage: &Stage, when: &When, gauge: &Gauge<'_>) -> u64 {
     if let Some((of, share)) = stage.target {
         return gauge.share(of, share);
     }
-    match when {
-        When::Above { of, share, and_over, .. } => gauge.share(*of, *share).max(*and_over),
-        When::AboveReserve { reserve } => gauge.window.saturating_sub(*reserve),
-        _ => gauge.budget,
-    }
+    when.threshold(gauge).unwrap_or(gauge.budget)
 }

@@ -99,6 +99,16 @@ impl WindowSpec {
         &self.label
     }
 
+    /// Tokens where there is no transcript, for a preset that is written for a
+    /// window of `written` tokens: a share is of that window, and `native` is it.
+    pub fn of_preset(&self, written: u64) -> u64 {
+        match self.kind {
+            Kind::Tokens(window) => window,
+            Kind::Share(share) => (written as f64 * share) as u64,
+            Kind::Native => written,
+        }
+    }
+
     /// Tokens for a transcript. A share is of the messages alone:
     /// `P + O + max(2000, floor(share × M))` with P the preamble, O the largest
     /// recorded output, M all messages (`semantics` 10). `native` is the native

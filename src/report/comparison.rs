@@ -2,12 +2,9 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::grid::{paragraph, push_line};
+use super::grid::{NARROWEST, paragraph, push_blocks, push_line};
 use super::{block, number, plain};
 use crate::model::{ComparedMeasure, ComparedRow, Comparison, Outranks, Standing};
-
-/// Narrower than this the cells would be cut beyond use.
-const NARROWEST: usize = 80;
 
 /// Heads of the columns.
 pub(super) const HEADS: [&str; 7] =
@@ -116,9 +113,21 @@ pub(super) fn notes(comparison: &Comparison) -> Vec<String> {
     notes
 }
 
+fn grid(out: &mut String, heads: &[String], body: &[Vec<String>], color: bool) {
+    let column = |at: usize| {
+        let each = body.iter().map(|cells| cells[at].width());
+        each.fold(heads[at].width(), usize::max)
+    };
+    let widths: Vec<usize> = (0..HEADS.len()).map(column).collect();
+    let right = [false, true, true, true, false, false, false];
+    push_line(out, &right, &widths, heads, color.then_some("1"));
+    for cells in body {
+        push_line(out, &right, &widths, cells, None);
+    }
+}
+
 /// Renders a comparison for a terminal of `width` columns.
 pub fn comparison_table(comparison: &Comparison, width: usize, color: bool) -> String {
-    let width = width.max(NARROWEST);
     let mut out = String::new();
     paragraph(&mut out, &format!("recap compare · {}", headline(comparison)), width, "");
     for row in &comparison.rows {
@@ -126,15 +135,10 @@ pub fn comparison_table(comparison: &Comparison, width: usize, color: bool) -> S
         paragraph(&mut out, &title(row), width, " ");
         let heads = HEADS.map(str::to_owned).to_vec();
         let body: Vec<Vec<String>> = row.measures.iter().map(cells).collect();
-        let column = |at: usize| {
-            let each = body.iter().map(|cells| cells[at].width());
-            each.fold(heads[at].width(), usize::max)
-        };
-        let widths: Vec<usize> = (0..HEADS.len()).map(column).collect();
-        let right = [false, true, true, true, false, false, false];
-        push_line(&mut out, &right, &widths, &heads, color.then_some("1"));
-        for cells in &body {
-            push_line(&mut out, &right, &widths, cells, None);
+        if width < NARROWEST {
+            push_blocks(&mut out, &heads, body.into_iter().map(|cells| (cells, None)), width);
+        } else {
+            grid(&mut out, &heads, &body, color);
         }
         if let Some(probes) = probes(row) {
             paragraph(&mut out, &probes, width, " ");

@@ -63,8 +63,51 @@ pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// A head of two lines in one: a word that is divided between them is whole.
+pub(super) fn joined(head: &[&str; 2]) -> String {
+    match (head[0].strip_suffix('-'), head[1]) {
+        (Some(begun), rest) => format!("{begun}{rest}"),
+        (None, "") => head[0].to_owned(),
+        (None, rest) => format!("{} {rest}", head[0]).trim_start().to_owned(),
+    }
+}
+
+/// Narrower than this the cells of a table would be cut beyond use: it is
+/// folded into blocks.
+pub(super) const NARROWEST: usize = 80;
+
+/// Columns that a figure has at least beside its label.
+const FIGURE: usize = 16;
+
+/// A table for a narrow terminal: a block for each row, with the first cell as
+/// its head and a line with label and figure for each other. A figure longer
+/// than its place goes on below it, between words.
+pub(super) fn push_blocks<'a>(
+    out: &mut String,
+    labels: &[String],
+    rows: impl IntoIterator<Item = (Vec<String>, Option<&'a str>)>,
+    width: usize,
+) {
+    let widest = labels.iter().skip(1).map(|label| label.width()).max().unwrap_or(0);
+    let beside = width.saturating_sub(2 + widest + GAP.len()).max(FIGURE);
+    for (cells, style) in rows {
+        let mut cells = cells.into_iter();
+        let right = [false];
+        let head = cells.next().unwrap_or_default();
+        push_line(out, &right, &[head.width()], &[head], style);
+        for (label, cell) in labels.iter().skip(1).zip(cells) {
+            let lines = wrapped(&cell, beside);
+            for (at, line) in lines.iter().enumerate() {
+                let label = if at == 0 { label.as_str() } else { "" };
+                let cells = [format!(" {label}"), line.clone()];
+                push_line(out, &[false; 2], &[1 + widest, line.width()], &cells, style);
+            }
+        }
+    }
+}
+
 pub(super) fn paragraph(out: &mut String, text: &str, width: usize, indent: &str) {
-    for line in wrapped(text, width - indent.len()) {
+    for line in wrapped(text, width.saturating_sub(indent.len())) {
         writeln!(out, "{indent}{line}").expect("a string takes everything");
     }
 }

@@ -40,6 +40,8 @@ mod validation;
 mod validation_csv;
 
 #[cfg(test)]
+mod narrow_tests;
+#[cfg(test)]
 mod testkit;
 
 pub use calibration::{calibration_csv, calibration_json, calibration_table, verdicts_csv};

@@ -3,7 +3,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::grid::{GAP, paragraph, push_line};
+use super::grid::{GAP, NARROWEST, paragraph, push_blocks, push_line};
 use super::{block, number, plain};
 use crate::model::{CallOutcome, CallRow, Seat};
 
@@ -161,16 +161,25 @@ pub(super) fn section(out: &mut String, calls: &[CallRow], width: usize, color: 
     let calls = block::counted(calls.len(), "call");
     paragraph(out, &format!("{calls} of models in this run, each request once:"), width, " ");
     let lines: Vec<[String; HEADS.len()]> = all.iter().map(Spent::cells).collect();
-    let widths = widths(&lines, width);
-    let right: Vec<bool> = (0..HEADS.len()).map(|at| at > 1).collect();
-    push_line(out, &right, &widths, &HEADS.map(str::to_owned), color.then_some("1"));
-    for cells in &lines {
-        push_line(out, &right, &widths, cells, None);
+    if width < NARROWEST {
+        let blocks = lines.into_iter().map(|cells| (cells.to_vec(), None));
+        push_blocks(out, &HEADS.map(str::to_owned), blocks, width);
+    } else {
+        grid(out, &lines, width, color);
     }
     for trouble in all.iter().filter_map(Spent::troubles) {
         paragraph(out, &format!("{trouble}."), width, " ");
     }
     out.push('\n');
+}
+
+fn grid(out: &mut String, lines: &[[String; HEADS.len()]], width: usize, color: bool) {
+    let widths = widths(lines, width);
+    let right: Vec<bool> = (0..HEADS.len()).map(|at| at > 1).collect();
+    push_line(out, &right, &widths, &HEADS.map(str::to_owned), color.then_some("1"));
+    for cells in lines {
+        push_line(out, &right, &widths, cells, None);
+    }
 }
 
 fn widths(lines: &[[String; HEADS.len()]], width: usize) -> Vec<usize> {

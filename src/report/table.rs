@@ -2,7 +2,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::grid::{GAP, paragraph, push_line, wrapped};
+use super::grid::{GAP, NARROWEST, paragraph, push_blocks, push_line, wrapped};
 use super::{block, html, number, panel, plain, spend, validation};
 use crate::model::{Family, Interval, Outranks, PresetRow, Report, Standing, Tested};
 
@@ -10,8 +10,6 @@ mod columns;
 
 pub(super) use columns::{Column, absent, columns};
 
-/// Narrower than this the cells would be cut beyond use.
-const NARROWEST: usize = 80;
 /// Most strategies of one outcome that are named.
 const NAMED: usize = 4;
 /// Columns of the last column at least, so that a verdict's words stay whole.
@@ -19,9 +17,9 @@ const VERDICT_WIDTH: usize = 14;
 
 /// Renders the comparison for a terminal of `width` columns: what was run, one
 /// table per data set, window and agent model, footnotes, sentences, how far
-/// the simulated bill is from the recorded one, and warnings.
+/// the simulated bill is from the recorded one, and warnings. Below 80 columns
+/// a table is folded into a block for each preset.
 pub fn table(report: &Report, width: usize, color: bool) -> String {
-    let width = width.max(NARROWEST);
     let mut out = String::new();
     let columns = columns(&report.primary);
     for block in block::blocks(report) {
@@ -131,12 +129,25 @@ fn against_recorded(rows: &[&PresetRow]) -> Option<String> {
     })
 }
 
+/// A block for each row, with every column that somebody fills.
+fn folded(out: &mut String, rows: &[&PresetRow], columns: &[&Column], width: usize, color: bool) {
+    let labels: Vec<String> = columns.iter().map(|column| column.label()).collect();
+    let blocks = rows.iter().map(|row| {
+        let cells = columns.iter().map(|column| (column.cell)(row)).collect();
+        (cells, style(row, color))
+    });
+    push_blocks(out, &labels, blocks, width);
+}
+
 fn rows(out: &mut String, rows: &[&PresetRow], columns: &[&Column], width: usize, color: bool) {
     // A column that nobody fills says nothing; one that cannot be left out stays.
     let filled = |column: &&&Column| {
         column.dispensable == 0 || rows.iter().any(|row| (column.cell)(row) != absent())
     };
     let mut columns: Vec<&Column> = columns.iter().filter(filled).copied().collect();
+    if width < NARROWEST {
+        return folded(out, rows, &columns, width, color);
+    }
     let cells = |columns: &[&Column]| -> Vec<Vec<String>> {
         rows.iter().map(|row| columns.iter().map(|c| (c.cell)(row)).collect()).collect()
     };

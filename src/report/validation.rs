@@ -3,7 +3,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::grid::{GAP, paragraph, push_line};
+use super::grid::{GAP, NARROWEST, joined, paragraph, push_blocks, push_line};
 use super::{block, number, plain};
 use crate::model::{BillErrors, Report, TranscriptFacts, Validation};
 
@@ -83,14 +83,11 @@ pub(super) fn section(out: &mut String, report: &Report, width: usize, color: bo
     }
     paragraph(out, &head, width, " ");
     let lines: Vec<Vec<String>> = checked.iter().take(MOST).map(Checked::cells).collect();
-    let widths = widths(&lines, width);
-    let right: Vec<bool> = (0..HEADS.len()).map(|at| at > 0).collect();
-    for line in 0..2 {
-        let cells: Vec<String> = HEADS.iter().map(|head| head[line].to_owned()).collect();
-        push_line(out, &right, &widths, &cells, color.then_some("1"));
-    }
-    for cells in &lines {
-        push_line(out, &right, &widths, cells, None);
+    if width < NARROWEST {
+        let labels: Vec<String> = HEADS.iter().map(joined).collect();
+        push_blocks(out, &labels, lines.into_iter().map(|cells| (cells, None)), width);
+    } else {
+        grid(out, &lines, width, color);
     }
     if checked.len() > MOST {
         paragraph(out, &format!("and {} more: validation.csv.", checked.len() - MOST), width, " ");
@@ -100,6 +97,18 @@ pub(super) fn section(out: &mut String, report: &Report, width: usize, color: bo
                 their first half, and behind a recorded compaction.";
     paragraph(out, note, width, " ");
     out.push('\n');
+}
+
+fn grid(out: &mut String, lines: &[Vec<String>], width: usize, color: bool) {
+    let widths = widths(lines, width);
+    let right: Vec<bool> = (0..HEADS.len()).map(|at| at > 0).collect();
+    for line in 0..2 {
+        let cells: Vec<String> = HEADS.iter().map(|head| head[line].to_owned()).collect();
+        push_line(out, &right, &widths, &cells, color.then_some("1"));
+    }
+    for cells in lines {
+        push_line(out, &right, &widths, cells, None);
+    }
 }
 
 fn widths(lines: &[Vec<String>], width: usize) -> Vec<usize> {

@@ -18,7 +18,7 @@ use crate::model::{
 };
 use crate::pricing::{Agent, Agents};
 use crate::probes::Cuts;
-use crate::replay::{NativeWindow, Plan, Replayed, Subject, WindowError, replay, validate};
+use crate::replay::{NativeWindow, Plan, Replayed, Subject, replay, validate};
 use crate::seats::answerer::Answerer;
 use crate::seats::embedder::Embedder;
 use crate::seats::judge::Judge;
@@ -96,13 +96,13 @@ pub struct Finished {
 /// Why a run could not go on.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// A window does not fit a transcript.
-    #[error("transcript `{transcript}`: {source}")]
-    Window {
-        /// The transcript.
-        transcript: String,
-        /// What is wrong.
-        source: WindowError,
+    /// No window fits any transcript.
+    #[error("no transcript fits its window:\n{reasons}")]
+    Windows {
+        /// Transcripts that were to be replayed.
+        transcripts: usize,
+        /// What each does not fit, a line each.
+        reasons: String,
     },
     /// The run folder cannot be written.
     #[error(transparent)]
@@ -112,16 +112,21 @@ pub enum RunError {
     Worker(String),
 }
 
-/// The cells of a subject, in the order of their keys.
-pub fn plan(spec: &RunSpec, seats: &Seats, subject: &Subject) -> Result<Vec<Plan>, RunError> {
-    let mut plans = Vec::new();
+/// The cells of a subject, in the order of their keys, and why it is set aside
+/// at windows that it does not fit.
+pub fn plan(spec: &RunSpec, seats: &Seats, subject: &Subject) -> (Vec<Plan>, Vec<String>) {
+    let (mut plans, mut set_aside) = (Vec::new(), Vec::new());
     let facts = &subject.facts;
     let agents: Arc<[Agent]> = spec.agents.of(facts.model.as_deref(), &facts.other_models).into();
     let native = NativeWindow::of(&subject.recording.transcript, &spec.agents).tokens;
     for window in spec.windows.of(&subject.facts.dataset) {
-        let tokens = window.tokens(&subject.recording.sizes, native).map_err(|source| {
-            RunError::Window { transcript: subject.facts.transcript.clone(), source }
-        })?;
+        let tokens = match window.tokens(&subject.recording.sizes, native) {
+            Ok(tokens) => tokens,
+            Err(why) => {
+                set_aside.push(format!("{}: {why}", subject.facts.transcript));
+                continue;
+            }
+        };
         for preset in &spec.presets {
             // Only a compactor's reply can differ from one time to the next.
             let replicates = if preset.uses_compactor() { spec.replicates } else { 1 };
@@ -146,7 +151,7 @@ pub fn plan(spec: &RunSpec, seats: &Seats, subject: &Subject) -> Result<Vec<Plan
         }
     }
     plans.sort_by(|a, b| a.key.cmp(&b.key));
-    Ok(plans)
+    (plans, set_aside)
 }
 
 /// Transcripts that were counted and mined, and the cells to run on them.
@@ -154,25 +159,42 @@ pub fn plan(spec: &RunSpec, seats: &Seats, subject: &Subject) -> Result<Vec<Plan
 pub struct Prepared {
     subjects: Vec<Arc<Subject>>,
     plans: Vec<(Arc<Subject>, Plan)>,
+    set_aside: Vec<String>,
+}
+
+impl Prepared {
+    /// Transcripts that do not fit a window and are not replayed at it, each
+    /// with the reason.
+    pub fn set_aside(&self) -> impl Iterator<Item = String> {
+        self.set_aside.iter().map(|why| format!("set aside: {why}"))
+    }
 }
 
 /// Counts, mines and plans, before anything is written.
 ///
 /// # Errors
-/// A window that leaves a transcript too little.
+/// Every window leaves every transcript too little.
 pub async fn prepare(
     spec: &RunSpec,
     transcripts: Vec<Sample>,
     seats: &Seats,
     counter: Arc<Counter>,
 ) -> Result<Prepared, RunError> {
-    let subjects = subjects(spec, transcripts, seats, counter).await?;
-    let mut plans = Vec::new();
-    for subject in &subjects {
-        let planned = plan(spec, seats, subject)?;
+    let mut subjects = subjects(spec, transcripts, seats, counter).await?;
+    let (mut plans, mut set_aside) = (Vec::new(), Vec::new());
+    let transcripts = subjects.len();
+    subjects.retain(|subject| {
+        let (planned, aside) = plan(spec, seats, subject);
+        let replayed = !planned.is_empty();
         plans.extend(planned.into_iter().map(|plan| (Arc::clone(subject), plan)));
+        set_aside.extend(aside);
+        replayed
+    });
+    if subjects.is_empty() && !set_aside.is_empty() {
+        let reasons = set_aside.join("\n");
+        return Err(RunError::Windows { transcripts, reasons });
     }
-    Ok(Prepared { subjects, plans })
+    Ok(Prepared { subjects, plans, set_aside })
 }
 
 /// Replays. Cells are appended to the folder as they end.
@@ -186,7 +208,7 @@ pub async fn run(
     folder: &mut Folder,
     observer: &dyn Observer,
 ) -> Result<Finished, RunError> {
-    let Prepared { subjects, plans } = prepared;
+    let Prepared { subjects, plans, .. } = prepared;
     let cuts = subjects.iter().map(|subject| subject.cuts.len()).sum();
     observer.event(&Event::Planned { transcripts: subjects.len(), cells: plans.len(), cuts });
     let mut texts = BTreeMap::new();

@@ -185,6 +185,18 @@ impl Gauge<'_> {
 }
 
 impl When {
+    /// The size in tokens above which it holds; `None` where it is not about
+    /// the size of the context.
+    pub fn threshold(&self, gauge: &Gauge<'_>) -> Option<u64> {
+        match self {
+            When::Above { of, share, and_over, .. } => {
+                Some(gauge.share(*of, *share).max(*and_over))
+            }
+            When::AboveReserve { reserve } => Some(gauge.window.saturating_sub(*reserve)),
+            _ => None,
+        }
+    }
+
     /// Whether the stage is due.
     pub fn holds(&self, gauge: &Gauge<'_>) -> bool {
         match self {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value as Json;
 
-use crate::desk::{Desk, fixture};
+use crate::desk::{Desk, fixture, session};
 
 const WORKFLOW: &str = ".github/workflows/recap.yml";
 
@@ -26,7 +26,12 @@ fn steps(workflow: &Json) -> Vec<(String, Json)> {
 fn what_it_writes_is_told_and_runs_at_once() {
     let desk = Desk::new();
     let ran = desk.good(&["init"]);
-    assert_eq!(ran.out, format!("wrote recap.toml\nwrote {WORKFLOW}\nnext: recap bench\n"));
+    let wrote = format!("wrote recap.toml\nwrote {WORKFLOW}\n");
+    assert!(
+        ran.out.starts_with(&wrote) && ran.out.ends_with("\nnext: recap bench\n"),
+        "{}",
+        ran.out
+    );
     let ran = desk.good(&["bench", "--out", "run"]);
     assert!(ran.err.contains("settings of recap.toml"), "{}", ran.err);
     assert!(ran.out.contains("quickstart · 6 sessions"), "{}", ran.out);
@@ -132,4 +137,90 @@ fn an_input_is_read_first_and_quoted_whatever_its_name() {
     let outside = fixture("pi.jsonl").display().to_string();
     let ran = desk.good(&["init", "--force", &outside]);
     assert!(ran.out.contains("lies outside this folder"), "{}", ran.out);
+}
+
+/// The rules of the settings that are on, and those that are not.
+fn rules(desk: &Desk) -> (Vec<String>, String) {
+    let text = desk.read("recap.toml");
+    let settings: toml::Table = text.parse().unwrap();
+    let on = settings["fail-on"].as_array().unwrap().iter().map(|rule| rule.as_str().unwrap());
+    (on.map(str::to_owned).collect(), text)
+}
+
+#[test]
+fn sessions_without_questions_are_judged_by_what_is_kept_at_cuts() {
+    let desk = Desk::new();
+    desk.good(&["init", &session()]);
+    let (on, text) = rules(&desk);
+    assert_eq!(on, ["kept_at_cut < 0.3"]);
+    assert!(text.contains("window = [\"25%\"]"), "{text}");
+    let hypothetical = "# \"cost_savings < 0\", # dearer than sending everything (hypothetical at";
+    assert!(text.contains(hypothetical), "{text}");
+    let ran = desk.recap(&["bench", "--quiet", "--out", "run"]);
+    assert!([0, 1].contains(&ran.code), "the gate has a verdict: {ran:?}");
+    assert!(desk.read("run/gate.json").contains("kept_at_cut"));
+}
+
+#[test]
+fn dollars_are_judged_only_where_somebody_was_billed() {
+    let desk = Desk::with_sessions();
+    // Usage, and a conversation that was never compacted.
+    desk.good(&["init", "pi.jsonl"]);
+    let (on, text) = rules(&desk);
+    assert_eq!(on, ["cost_savings < 0"]);
+    assert!(text.contains("window = [\"native\"]"), "{text}");
+    // Usage, and compactions: the whole conversation was never sent.
+    desk.good(&["init", "--force", "opencode.json"]);
+    let (on, text) = rules(&desk);
+    assert_eq!(on, Vec::<String>::new());
+    assert!(
+        text.contains("(hypothetical here: the agent compacted, so the whole was never billed)")
+    );
+    // No usage at all: nobody knows what was paid.
+    desk.good(&["init", "--force", "openai-chat.json"]);
+    assert_eq!(rules(&desk).0, Vec::<String>::new());
+    assert_eq!(desk.recap(&["bench", "--quiet", "--out", "run"]).code, 0, "no rule, no gate");
+    // Both at once: each data set keeps its own window.
+    desk.file("other/chat.json", desk.read("openai-chat.json"));
+    desk.good(&["init", "--force", "pi.jsonl", "other"]);
+    assert!(rules(&desk).1.contains("\n# window = [\"native\"]"));
+}
+
+#[test]
+fn recap_is_installed_from_a_repository_and_from_no_registry() {
+    let desk = Desk::new();
+    let ran = desk.good(&["init"]);
+    let install = |desk: &Desk| steps(&yaml(desk))[2].1.clone();
+    let step = install(&desk);
+    assert_eq!(step["env"]["SOURCE"], "${{ vars.RECAP_REPOSITORY }}");
+    let run = step["run"].as_str().unwrap();
+    assert!(run.starts_with("cargo install --locked --git \"${SOURCE:?"), "{run}");
+    assert!(run.ends_with("\" recap-bench") && !run.contains("recap-bench@"), "{run}");
+    assert!(ran.out.contains("note: recap is in no registry: give --source URL"), "{}", ran.out);
+    let ran = desk.good(&["init", "--force", "--source", "https://example.com/you/recap"]);
+    assert!(!ran.out.contains("note:"), "{}", ran.out);
+    let run = "cargo install --locked --git https://example.com/you/recap recap-bench";
+    assert_eq!(install(&desk)["run"], run);
+}
+
+#[test]
+fn the_gate_that_it_writes_has_a_verdict_on_recordings() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
+    for name in [
+        "codex-rollouts/agentcmd-rollout-2025-09-24T20-12-23.jsonl",
+        "claude-code-sessions/ae68c513-db90-451f-940d-804a1d3d0986.jsonl",
+    ] {
+        let recording = data.join(name);
+        if !recording.is_file() {
+            eprintln!("skipped: {} is not there", recording.display());
+            continue;
+        }
+        let desk = Desk::new();
+        desk.good(&["init", recording.to_str().unwrap()]);
+        let (on, text) = rules(&desk);
+        assert!(text.contains("window = [\"native\"]"), "{text}");
+        assert!(!on.is_empty(), "{name}: {text}");
+        let ran = desk.recap(&["bench", "--quiet", "--out", "run"]);
+        assert!([0, 1].contains(&ran.code), "{name}: {ran:?}");
+    }
 }

@@ -114,6 +114,57 @@ fn every_violation_is_named_with_file_and_line() {
 }
 
 #[test]
+fn a_folder_is_read_for_its_files_of_labelled_answers() {
+    let desk = Desk::new();
+    desk.file("good.jsonl", cases());
+    let alone = desk.good(&["judge", "calibrate", "good.jsonl", "--planted", "0", "--json"]);
+    desk.file("folder/more/good.txt", cases());
+    desk.file("folder/LICENSE", "MIT\n").file("folder/empty.jsonl", "");
+    desk.file("folder/table.tsv", "Question\tModel answer\tAcceptable?\tgpt-4\nq\ta\tYes\tYes\n");
+    let ran = desk.good(&["judge", "calibrate", "folder", "--planted", "0", "--json"]);
+    assert_eq!(ran.out.replace("folder/more/good.txt", "good.jsonl"), alone.out);
+    for (file, why) in [
+        ("LICENSE", "no known format of labelled answers"),
+        ("empty.jsonl", "the file is empty"),
+        ("table.tsv", "the table has no column `annotator1`: its verdicts are a program's"),
+    ] {
+        assert!(ran.err.contains(&format!("left out: folder/{file}: {why}")), "{}", ran.err);
+    }
+    let twice = desk.refused(&["judge", "calibrate", "folder", "folder/more/good.txt"]);
+    assert!(twice.contains("`folder/more/good.txt` is given twice"), "{twice}");
+    desk.file("folder/bad.jsonl", cases() + "{\"id\":\"x\"}\n");
+    let broken = desk.refused(&["judge", "calibrate", "folder"]);
+    assert!(broken.contains("folder/bad.jsonl:17"), "{broken}");
+    desk.file("none/LICENSE", "MIT\n");
+    let none = desk.refused(&["judge", "calibrate", "none"]);
+    assert!(
+        none.contains("no known format of labelled answers") && none.contains("none"),
+        "{none}"
+    );
+}
+
+#[test]
+fn the_folder_of_public_labels_is_read_as_its_files_are() {
+    let folder =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/judge-calibration");
+    if !folder.is_dir() {
+        eprintln!("skipped: {} is not there", folder.display());
+        return;
+    }
+    let whole = folder.to_str().unwrap().to_owned();
+    let more = ["--planted", "0", "--sample", "200", "--json"];
+    let ran = Desk::new().good(&[&["judge", "calibrate", &whole], &more[..]].concat());
+    let labelled = ["evouna_NQ_even.json", "evouna_TQ_even.json", "openqa_NQ301_human.tsv"];
+    let files = labelled.map(|name| format!("{whole}/{name}"));
+    let named: Vec<&str> = files.iter().map(String::as_str).collect();
+    let each = Desk::new().good(&[&["judge", "calibrate"], &named[..], &more].concat());
+    assert_eq!(ran.out, each.out);
+    for other in ["openqa_NQ301_gpt-4.tsv", "openqa_NQ301_BEM.tsv", "SOURCE.md"] {
+        assert!(ran.err.contains(&format!("left out: {whole}/{other}: ")), "{}", ran.err);
+    }
+}
+
+#[test]
 fn files_that_are_none_and_judges_that_are_none_are_refused() {
     let desk = Desk::new();
     desk.file("session.jsonl", "{\"type\":\"user\"}\n").file("empty.jsonl", "");

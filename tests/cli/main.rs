@@ -12,6 +12,7 @@ mod hostile;
 mod init;
 mod judge;
 mod llama;
+mod mistyped;
 mod models;
 mod plurals;
 mod presets;
@@ -21,5 +22,7 @@ mod report;
 mod seats;
 #[path = "../common/server.rs"]
 mod server;
+mod set_aside;
 mod show;
+mod terminal;
 mod tools;

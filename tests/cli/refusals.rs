@@ -93,7 +93,7 @@ fn a_folder_without_transcripts_is_refused() {
 #[test]
 fn an_unknown_strategy_is_refused_with_the_known_ones() {
     let error = Desk::new().refused(&["bench", "--strategy", "sliding-windows"]);
-    assert_says(&error, &["`sliding-windows`", "sliding-window,", "prune", "TOML"]);
+    assert_says(&error, &["`sliding-windows`", "did you mean `sliding-window`", "TOML"]);
 }
 
 #[test]

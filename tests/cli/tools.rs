@@ -83,6 +83,29 @@ fn strategies_show_gives_numbers_at_a_window_and_prompts() {
 }
 
 #[test]
+fn strategies_show_takes_a_window_as_bench_does() {
+    let desk = Desk::new();
+    let at = |window: &str| desk.good(&["strategies", "show", "prune", "--window", window]).out;
+    let plain = at("200000");
+    assert_eq!(at("200k"), plain);
+    assert_eq!(at("native"), plain, "prune is written for a window of 200,000");
+    assert_eq!(at("25%"), at("50k"));
+    assert!(at("25%").contains("at a window of 50000: "), "{}", at("25%"));
+    let shown =
+        |name: &str, window: &str| desk.good(&["strategies", "show", name, "--window", window]).out;
+    // Thresholds stand in tokens beside the shares.
+    assert!(
+        shown("fifo", "100k").contains("above 0.85 of window (85000 tokens)"),
+        "{}",
+        shown("fifo", "100k")
+    );
+    for bad in ["0", "-1", "200kk", "101%", "naitve", ""] {
+        let error = desk.refused(&["strategies", "show", "prune", &format!("--window={bad}")]);
+        assert!(error.contains("is no window") && error.contains("25%"), "{bad}: {error}");
+    }
+}
+
+#[test]
 fn every_built_in_strategy_shows_and_names_its_source() {
     let desk = Desk::new();
     for line in desk.good(&["strategies", "list"]).out.lines() {

@@ -202,13 +202,38 @@ fn a_folder_names_what_it_passes_over_and_reads_in_order() {
 }
 
 #[test]
-fn a_broken_transcript_in_a_folder_is_an_error_and_not_passed_over() {
+fn a_broken_transcript_in_a_folder_is_set_aside_with_its_reason() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("a.jsonl"), USER).unwrap();
     let broken = format!("{{\"type\":\n{USER}\n");
-    std::fs::write(folder.path().join("b.jsonl"), broken).unwrap();
+    std::fs::write(folder.path().join("b.jsonl"), &broken).unwrap();
     let error = load(folder.path(), &LoadOptions::default()).unwrap_err();
-    assert!(error.file.ends_with("b.jsonl"), "{error}");
+    assert!(matches!(error.problem, Problem::NoneReadable { .. }), "{error}");
+    assert!(error.to_string().contains("b.jsonl: line 1: broken JSON"), "{error}");
+
+    std::fs::write(folder.path().join("a.jsonl"), USER).unwrap();
+    let twice = r#"{"id":"t","messages":[{"role":"user","content":"hello"}]}"#;
+    std::fs::write(folder.path().join("c.jsonl"), format!("{twice}\n{twice}\n")).unwrap();
+    let dataset = load(folder.path(), &LoadOptions::default()).unwrap();
+    let ids: Vec<&str> = dataset.transcripts.iter().map(|t| t.id.as_str()).collect();
+    assert_eq!(ids, ["a"]);
+    let files: Vec<&str> = dataset.files.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(files, ["a.jsonl"]);
+    let told = |at: usize, what: &str| {
+        assert!(dataset.warnings[at].starts_with(what), "{:?}", dataset.warnings);
+    };
+    assert_eq!(dataset.warnings.len(), 2, "{:?}", dataset.warnings);
+    told(0, "set aside: b.jsonl: line 1: broken JSON: ");
+    told(1, "set aside: c.jsonl: second transcript with id `t`");
+}
+
+#[test]
+fn a_broken_native_data_set_is_an_error_as_a_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["dataset.toml", "probes.jsonl", "transcripts.jsonl"] {
+        std::fs::copy(fixtures().join("native").join(name), folder.path().join(name)).unwrap();
+    }
+    std::fs::write(folder.path().join("transcripts.jsonl"), "{\"id\":7}\n").unwrap();
+    let error = load(folder.path(), &LoadOptions::default()).unwrap_err();
     assert_eq!(error.line, Some(1), "{error}");
 }
 

@@ -26,9 +26,6 @@ pub struct Again {
     #[arg(required = true)]
     run: Option<PathBuf>,
 
-    #[command(flatten)]
-    seat: Seat,
-
     /// Folder of the new run; an earlier run in it is replaced [default: RUN-judged]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -36,6 +33,9 @@ pub struct Again {
     /// Print the summary as JSON, and nothing else, on standard output
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    seat: Seat,
 }
 
 pub(in crate::cli) fn run(arguments: &Again) -> Result<Exit, Failure> {

@@ -1,5 +1,6 @@
 //! `recap judge calibrate`.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use super::super::inputs::DEFAULT;
 use super::super::report::print;
 use super::super::wire;
 use super::{Counted, Seat, wait};
-use crate::dataset::{DatasetError, Labels, bundled, load_labels};
+use crate::dataset::{DatasetError, LabelFolder, Labels, bundled, load_label_folder, load_labels};
 use crate::measure::{Graded, agreement};
 use crate::model::{Judgement, LabelledCase, LabelledQuestion};
 use crate::report::{
@@ -27,12 +28,10 @@ const PRINTED: usize = 100;
 #[derive(Debug, Args)]
 pub struct Calibrate {
     /// Answers that people graded: JSON lines (datasets/labelled.schema.json), EVOUNA, or the human
-    /// table of OpenQA-eval; without any, answers are planted for the bundled quickstart
-    #[arg(value_name = "FILE")]
+    /// table of OpenQA-eval; of a folder every such file; without any, answers are planted for the
+    /// bundled quickstart
+    #[arg(value_name = "FILE|FOLDER")]
     files: Vec<PathBuf>,
-
-    #[command(flatten)]
-    seat: Seat,
 
     /// Grade at most so many of the labelled answers: of every group its share
     #[arg(long, value_name = "N")]
@@ -53,6 +52,9 @@ pub struct Calibrate {
     /// Print JSON in place of the table
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    seat: Seat,
 }
 
 pub(in crate::cli) fn run(arguments: &Calibrate) -> Result<Exit, Failure> {
@@ -102,24 +104,10 @@ struct Exam {
 
 fn exam(arguments: &Calibrate) -> Result<Exam, Failure> {
     let (mut cases, mut left_out) = (Vec::new(), Vec::new());
-    let mut errors = Vec::new();
-    for (at, file) in arguments.files.iter().enumerate() {
-        if arguments.files[..at].contains(file) {
-            return Err(Failure::usage(format!("`{}` is given twice", file.display()))
-                .help("give every file once, or its answers would count twice"));
-        }
-        match load_labels(file) {
-            Err(found) => errors.extend(found),
-            Ok(labels) => {
-                let name = file.display().to_string();
-                let Labels { cases: more, left_out: less } = labels;
-                cases.extend(more);
-                left_out.extend(less.into_iter().map(|(why, n)| (name.clone(), why, n)));
-            }
-        }
-    }
-    if !errors.is_empty() {
-        return Err(refusal(&errors));
+    for (file, Labels { cases: more, left_out: less }) in labelled(&arguments.files)? {
+        let name = file.display().to_string();
+        cases.extend(more);
+        left_out.extend(less.into_iter().map(|(why, n)| (name.clone(), why, n)));
     }
     let asked = if arguments.files.is_empty() { quickstart()? } else { questions(&cases) };
     let planted = plant(&asked, arguments.planted, arguments.seed);
@@ -128,6 +116,41 @@ fn exam(arguments: &Calibrate) -> Result<Exam, Failure> {
     }
     cases.extend(planted);
     Ok(Exam { cases, left_out })
+}
+
+/// The files of labelled answers, those of folders among them; the other files
+/// of a folder are named with the reason.
+fn labelled(inputs: &[PathBuf]) -> Result<Vec<(PathBuf, Labels)>, Failure> {
+    let (mut files, mut others, mut errors) = (Vec::new(), Vec::new(), Vec::new());
+    for input in inputs {
+        let read = if input.is_dir() {
+            load_label_folder(input)
+        } else {
+            let alone = |labels| vec![(input.clone(), labels)];
+            load_labels(input).map(|labels| LabelFolder { files: alone(labels), others: vec![] })
+        };
+        match read {
+            Err(found) => errors.extend(found),
+            Ok(folder) => {
+                files.extend(folder.files);
+                others.extend(folder.others);
+            }
+        }
+    }
+    if !errors.is_empty() {
+        return Err(refusal(&errors));
+    }
+    let mut seen = BTreeSet::new();
+    for (file, _) in &files {
+        if !seen.insert(file.canonicalize().unwrap_or_else(|_| file.clone())) {
+            return Err(Failure::usage(format!("`{}` is given twice", file.display()))
+                .help("give every file once, or its answers would count twice"));
+        }
+    }
+    for (file, why) in others {
+        wire::say(&format!("left out: {}: {why}", file.display()));
+    }
+    Ok(files)
 }
 
 /// All that is wrong with the files: of several violations a line for each.

@@ -14,7 +14,7 @@ use clap::{Args, Subcommand};
 use super::exchange::{Exchange, Line};
 use super::exit::{Exit, Failure};
 use super::seating::judges;
-use super::{models, wire};
+use super::{headings, models, wire};
 use crate::model::{Judgement, OFFLINE, Source};
 use crate::seats::judge::{Grading, Judge, Offline};
 use crate::text::counted;
@@ -104,14 +104,15 @@ impl Judge for Counted {
 struct Seat {
     /// Who judges: `offline`, or provider/model; two for a panel, and a third for what they
     /// disagree on
-    #[arg(long, value_name = "MODEL", default_values_t = [OFFLINE.to_owned()])]
+    #[arg(long, value_name = "MODEL", default_values_t = [OFFLINE.to_owned()],
+          help_heading = headings::SEATS)]
     judge: Vec<String>,
 
     #[command(flatten)]
     line: Line,
 
     /// Price list in litellm's field names to read instead of the bundled one
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = headings::BILL)]
     prices: Option<PathBuf>,
 }
 

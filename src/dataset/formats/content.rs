@@ -9,7 +9,22 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::Value as Json;
 
 use crate::dataset::check::Draft;
+use crate::dataset::source::Source;
 use crate::model::{Block, Message, Role, Transcript};
+
+/// Says so where more of a log lies on branches that the conversation left,
+/// counted as `reason`, than on the one that is read: perhaps the file was
+/// sorted, and the record that stands last in it was not the last one written.
+pub(super) fn warn_of_branches(source: &mut Source<'_>, draft: &Draft, reason: &str) {
+    let left = draft.transcript.left_out.get(reason).copied().unwrap_or(0);
+    let read = draft.transcript.messages.len() as u64;
+    if left > read {
+        source.warn(format!(
+            "{left} records lie on branches that the conversation left, {read} messages on the \
+             one that leads to the last record of the file, which is read"
+        ));
+    }
+}
 
 /// Content that may be written as plain text or as a list of parts.
 #[derive(Debug)]

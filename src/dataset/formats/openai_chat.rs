@@ -12,7 +12,7 @@ use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
 use crate::dataset::detect::Head;
 use crate::dataset::error::{DatasetError, Problem};
-use crate::dataset::source::{Source, from_json, parse};
+use crate::dataset::source::{HEAD, Source, from_json, parse};
 use crate::model::{Block, Message, Role, ToolDefinition, Usage};
 
 /// OpenAI chat messages.
@@ -82,7 +82,7 @@ impl Format for OpenAiChat {
 
 /// Whether the input is one JSON value rather than one a line.
 fn is_document(source: &mut Source<'_>) -> Result<bool, DatasetError> {
-    let head = Head::new(source.head()?);
+    let head = Head::new(source.head(HEAD)?);
     Ok(head.first_char() == Some('[') || head.spread)
 }
 

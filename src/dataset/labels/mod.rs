@@ -13,13 +13,13 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::error::{DatasetError, Problem};
 use super::probes::{ProbeFlaw, wording};
-use super::source::Source;
-use super::walk;
+use super::source::{HEAD, Source};
+use super::walk::{self, Found};
 use crate::model::{Expectation, LabelledCase, LabelledQuestion, ProbeKind};
 
 /// What a file of labelled answers holds.
@@ -54,22 +54,66 @@ pub fn load_labels(path: &Path) -> Result<Labels, Vec<DatasetError>> {
     let shown = path.display().to_string();
     let file = File::open(path).map_err(|e| vec![walk::unreadable(path, e)])?;
     let mut source = Source::new(&shown, &shown, Box::new(file));
-    let head = source.head().map_err(|e| vec![e])?;
+    let head = source.head(HEAD).map_err(|e| vec![e])?;
     let head = String::from_utf8_lossy(head);
     let head = head.trim_start_matches('\u{feff}').trim_start();
     if head.is_empty() {
         return Err(vec![source.error(None, Problem::Empty)]);
     }
     let Some(format) = LABEL_FORMATS.iter().find(|format| (format.sniff)(head)) else {
-        let names: Vec<&str> = LABEL_FORMATS.iter().map(|format| format.name).collect();
-        let known = names.join(", ");
-        return Err(vec![source.error(None, Problem::NoLabels { known })]);
+        return Err(vec![source.error(None, Problem::NoLabels { known: known() })]);
     };
     let mut reader = Reader::new(&shown);
     if let Err(error) = (format.read)(&mut source, &mut reader) {
         reader.problems.push(error);
     }
     if reader.problems.is_empty() { Ok(reader.labels) } else { Err(reader.problems) }
+}
+
+/// What a folder holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LabelFolder {
+    /// Its files of labelled answers, in the order of their paths.
+    pub files: Vec<(PathBuf, Labels)>,
+    /// The other files, each with the reason.
+    pub others: Vec<(PathBuf, String)>,
+}
+
+/// Reads every file of labelled answers in a folder and below it, each told by
+/// its content.
+///
+/// # Errors
+/// A folder without any; everything that is wrong with the files that are
+/// labelled answers.
+pub fn load_label_folder(root: &Path) -> Result<LabelFolder, Vec<DatasetError>> {
+    let (found, _) = walk::files(root).map_err(|e| vec![e])?;
+    let (mut folder, mut problems) = (LabelFolder::default(), Vec::new());
+    for Found { path, .. } in found {
+        match load_labels(&path) {
+            Ok(labels) => folder.files.push((path, labels)),
+            Err(errors) => match &errors[..] {
+                [error] if is_no_labels(&error.problem) => {
+                    folder.others.push((path, error.problem.to_string()));
+                }
+                _ => problems.extend(errors),
+            },
+        }
+    }
+    if folder.files.is_empty() && problems.is_empty() {
+        let problem = Problem::NoLabels { known: known() };
+        problems.push(DatasetError::whole(root.display().to_string(), problem));
+    }
+    if problems.is_empty() { Ok(folder) } else { Err(problems) }
+}
+
+/// Whether a file is something else than answers that people graded.
+fn is_no_labels(problem: &Problem) -> bool {
+    matches!(problem, Problem::NoLabels { .. } | Problem::ByProgram { .. } | Problem::Empty)
+}
+
+fn known() -> String {
+    let names: Vec<&str> = LABEL_FORMATS.iter().map(|format| format.name).collect();
+    names.join(", ")
 }
 
 /// Gathers what a format reads.

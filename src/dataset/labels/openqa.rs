@@ -39,11 +39,7 @@ fn read(source: &mut Source<'_>, reader: &mut Reader) -> Result<(), DatasetError
     let table = Table::new(source)?;
     let [question, answer, verdict] = table.columns([QUESTION, ANSWER, VERDICT])?;
     if table.column(ANNOTATOR).is_none() {
-        let message = format!(
-            "the table has no column `{ANNOTATOR}`, so its verdicts are a program's; give the \
-             table of the human ones"
-        );
-        return Err(table.error(1, Problem::Inconsistent(message)));
+        return Err(table.error(1, Problem::ByProgram { column: ANNOTATOR }));
     }
     let gold = gold_of(Path::new(&name))?;
     for (line, row) in table.rows() {

@@ -1,7 +1,7 @@
 //! The columns of the ranked table, on a terminal and in `report.md`.
 
 use crate::model::{Interval, PresetRow, Value};
-use crate::report::{block, number};
+use crate::report::{block, grid, number};
 
 /// The control that others are set against.
 const BASELINE: &str = "full";
@@ -13,6 +13,13 @@ pub(in crate::report) struct Column {
     /// Dropped first on a narrow terminal: the highest number.
     pub(in crate::report) dispensable: u8,
     pub(in crate::report) cell: fn(&PresetRow) -> String,
+}
+
+impl Column {
+    /// Its head in one line.
+    pub(in crate::report) fn label(&self) -> String {
+        grid::joined(&self.head)
+    }
 }
 
 const STRATEGY: Column =

@@ -1,6 +1,10 @@
 //! `--set`: keys of a preset that a run overrides.
 
+use std::collections::BTreeSet;
+
 use toml::{Table, Value};
+
+use crate::model::suggest;
 
 /// Keys that every preset may have, also where its file leaves them out.
 const OPTIONAL: [&str; 7] = [
@@ -33,6 +37,7 @@ pub(super) fn set(table: &mut Table, key: &str, value: &str) -> Result<(), Strin
     let mut stages: Vec<&mut Table> =
         stages.into_iter().flatten().filter_map(Value::as_table_mut).collect();
     let known: Vec<String> = stages.iter().flat_map(|t| t.keys().cloned()).collect();
+    let count = stages.len();
     let target = match stage {
         Some(at) => stages.get_mut(at),
         None => stages.iter_mut().find(|t| t.contains_key(key)),
@@ -42,7 +47,13 @@ pub(super) fn set(table: &mut Table, key: &str, value: &str) -> Result<(), Strin
             stage.insert(key.to_owned(), parsed);
             Ok(())
         }
-        None => Err(format!("no such key (its stages have: {})", known.join(", "))),
+        None if stage.is_some() => Err(format!("the preset has {count} stages")),
+        None => {
+            let own = table.keys().filter(|key| *key != "stage").map(String::as_str);
+            let known: BTreeSet<&str> =
+                own.chain(OPTIONAL).chain(known.iter().map(String::as_str)).collect();
+            Err(format!("no such key: {}", suggest(key, known)))
+        }
     }
 }
 
@@ -82,7 +93,7 @@ mod tests {
         };
         assert_eq!(prune("search").unwrap().recovery.map(|spec| spec.name), Some("search"));
         let refused = prune("grep").unwrap_err().to_string();
-        let known = "write \"search\" or \"zoea-search\" or \"sessions\"";
-        assert!(refused.ends_with(&format!("recovery: `grep` is no recovery channel; {known}")));
+        let known = "known are `search`, `zoea-search`, `sessions`";
+        assert!(refused.ends_with(&format!("recovery: `grep` is no recovery channel: {known}")));
     }
 }

@@ -9,6 +9,7 @@ use toml::{Table, Value};
 use super::overrides::set;
 use super::stage::{prompt_names, read_stage};
 use super::{AskedFrom, BREAKPOINTS, Breakpoint, Budget, Preset, PresetError, Stage};
+use crate::model::suggest;
 use crate::strategy::mechanisms::{COMMAND, named_files};
 use crate::strategy::recovery::{RECOVERIES, RecoverySpec};
 use crate::tokens::Estimator;
@@ -224,8 +225,8 @@ fn hash(canonical: &str, prompts: &Prompts, programs: &Programs) -> String {
 /// A channel by its name.
 fn channel(name: &str) -> Result<&'static RecoverySpec, String> {
     RECOVERIES.iter().copied().find(|spec| spec.name == name).ok_or_else(|| {
-        let known: Vec<&str> = RECOVERIES.iter().map(|spec| spec.name).collect();
-        format!("`{name}` is no recovery channel; write \"{}\"", known.join("\" or \""))
+        let like = suggest(name, RECOVERIES.iter().map(|spec| spec.name));
+        format!("`{name}` is no recovery channel: {like}")
     })
 }
 

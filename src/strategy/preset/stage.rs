@@ -5,6 +5,7 @@ use toml::{Table, Value};
 
 use super::Stage;
 use super::build::keyed;
+use crate::model::suggest;
 use crate::strategy::mechanisms::MECHANISMS;
 use crate::strategy::trigger::{At, Of, When};
 
@@ -34,8 +35,8 @@ struct WireTarget {
 pub(super) fn read_stage(mut table: Table) -> Result<Stage, String> {
     let name = take_string(&mut table, "mechanism")?;
     let mechanism = MECHANISMS.iter().find(|m| m.name == name).ok_or_else(|| {
-        let known: Vec<&str> = MECHANISMS.iter().map(|m| m.name).collect();
-        format!("mechanism `{name}` is not known (known: {})", known.join(", "))
+        let like = suggest(&name, MECHANISMS.iter().map(|m| m.name));
+        format!("mechanism `{name}` is not known: {like}")
     })?;
     let at =
         table.remove("at").ok_or("`at` is missing (open, append, user-turn, request, response)")?;

@@ -12,6 +12,9 @@ use crate::dataset::error::Problem;
 use crate::dataset::formats::content::{Content, result_message};
 use crate::model::{Block, Message, RecordedCompaction, Role};
 
+/// Why a record of the conversation is not in the transcript.
+pub(super) const ABANDONED: &str = "record on an abandoned branch";
+
 /// What goes wrong, with its line.
 type Fault = (u64, Problem);
 
@@ -345,7 +348,7 @@ impl<'a> Builder<'a> {
             let reason = match &self.records[at].body {
                 Body::Other(reason) => reason.as_str(),
                 _ if self.on_chain.contains(&at) => "empty record",
-                _ => "record on an abandoned branch",
+                _ => ABANDONED,
             };
             self.draft.leave_out(reason, 1);
         }

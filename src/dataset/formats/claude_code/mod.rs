@@ -15,6 +15,7 @@ use serde_json::Value as Json;
 use self::tree::Tree;
 use self::wire::Record;
 use super::Format;
+use super::content::warn_of_branches;
 use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
 use crate::dataset::detect::Head;
@@ -53,7 +54,12 @@ impl Format for ClaudeCode {
         options: &LoadOptions,
     ) -> Result<Vec<Draft>, DatasetError> {
         let (mut records, repeated) = read_records(source)?;
-        let tree = Tree::new(&records);
+        let mut tree = Tree::new(&records);
+        if tree.is_newest_first() {
+            records.reverse();
+            tree = Tree::new(&records);
+            source.warn("its newest record stands first; it was read from its end");
+        }
         warn_of_lost_parents(source, tree.lost_parents(&records));
         let (main, sidechains) = split(&records, &tree)
             .map_err(|problem| source.error(records.first().map(|r| r.line), problem))?;
@@ -78,6 +84,9 @@ impl Format for ClaudeCode {
             true => 0,
             false => sidechains.values().map(|m| m.len() as u64).sum(),
         };
+        for draft in &drafts {
+            warn_of_branches(source, draft, build::ABANDONED);
+        }
         if let Some(first) = drafts.first_mut() {
             first.leave_out("record written twice", repeated);
             first.leave_out("torn last line", source.torn());

@@ -2,6 +2,11 @@
 //!
 //! Rewinding forks it, and so does every response with parallel calls, whose
 //! lines and results become branches of which the path to the leaf holds one.
+//!
+//! Claude Code appends a record once it is complete, behind the one that it
+//! names as its parent: what was written last is the newest, whatever the
+//! clock of its `timestamp` showed. In 15 recordings of thirteen versions no record
+//! stands before its parent, and in nine of them timestamps run backwards.
 
 use rustc_hash::FxHashMap;
 
@@ -50,6 +55,14 @@ impl Tree {
         tree
     }
 
+    /// Whether more records stand before their parents than behind them: the
+    /// file was sorted with the newest record first.
+    pub(super) fn is_newest_first(&self) -> bool {
+        let links = self.parents.iter().enumerate().filter_map(|(at, up)| Some((at, (*up)?)));
+        let (before, behind): (Vec<_>, Vec<_>) = links.partition(|(at, parent)| at < parent);
+        before.len() > behind.len()
+    }
+
     /// Whether a record names a parent that is not in the file.
     pub(super) fn is_dangling(&self, at: usize) -> bool {
         self.dangling[at]
@@ -65,7 +78,7 @@ impl Tree {
     /// The path from a root to the newest leaf among `members`, in order.
     ///
     /// A leaf is a message without messages below it; the newest is the one
-    /// with the greatest timestamp, the later line on a tie.
+    /// that was written last. Timestamps say nothing of that.
     pub(super) fn main_chain(
         &self,
         records: &[Record],
@@ -79,11 +92,8 @@ impl Tree {
                 up = if records[parent].is_conversation() { None } else { self.parents[parent] };
             }
         }
-        let newest = members
-            .iter()
-            .copied()
-            .filter(|&at| records[at].is_conversation() && !above[at])
-            .max_by_key(|&at| (records[at].header.timestamp, at));
+        let leaves = members.iter().copied();
+        let newest = leaves.filter(|&at| records[at].is_conversation() && !above[at]).max();
         self.path_to(newest, records)
     }
 

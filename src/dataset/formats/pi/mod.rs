@@ -13,7 +13,9 @@ use self::wire::{
 };
 
 use super::Format;
-use super::content::{Content, Models, ResultText, home_of, project_of, result_message};
+use super::content::{
+    Content, Models, ResultText, home_of, project_of, result_message, warn_of_branches,
+};
 use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
 use crate::dataset::detect::Head;
@@ -63,12 +65,16 @@ impl Format for Pi {
             emitted.map_err(|problem| source.error(Some(line), problem))?;
         }
         let mut draft = reader.finish();
-        draft.leave_out("entry on an abandoned branch", off as u64);
+        draft.leave_out(ABANDONED, off as u64);
+        warn_of_branches(source, &draft, ABANDONED);
         draft.leave_out("torn last line", source.torn());
         let empty = draft.transcript.messages.is_empty();
         Ok(if empty { vec![] } else { vec![draft] })
     }
 }
+
+/// Why an entry is not in the transcript.
+const ABANDONED: &str = "entry on an abandoned branch";
 
 /// Positions of the conversation's entries: all of a list, or the path to the
 /// last entry of a tree. The session entry is a node of neither.

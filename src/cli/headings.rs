@@ -1,0 +1,138 @@
+//! The headings of `--help` under which options stand. A heading holds for all
+//! options behind it, so those of a struct that is flattened into another are
+//! given with the flattened field, and single options name theirs.
+
+/// What is compared.
+pub(super) const STRATEGIES: &str = "Strategies";
+/// How sessions are replayed.
+pub(super) const REPLAY: &str = "Replay";
+/// Who compacts, answers and grades.
+pub(super) const SEATS: &str = "Models in the seats";
+/// How models are called.
+pub(super) const CALLS: &str = "Calls of models";
+/// Whose prices bill the sessions.
+pub(super) const BILL: &str = "Bill";
+/// What is written.
+pub(super) const REPORT: &str = "Report";
+/// What may not be found in a run.
+pub(super) const GATE: &str = "Gate";
+/// What rows are tested against.
+pub(super) const COMPARISON: &str = "Comparison";
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use clap::{Command, CommandFactory};
+
+    use super::*;
+    use crate::cli::Cli;
+
+    /// Where options stand that name no heading.
+    const PLAIN: &str = "Options";
+
+    /// The options of a subcommand by the heading under which they stand.
+    fn options(command: &Command) -> BTreeMap<&str, Vec<&str>> {
+        let mut by_heading: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for option in command.get_arguments() {
+            let heading = option.get_help_heading().unwrap_or(PLAIN);
+            by_heading.entry(heading).or_default().push(option.get_id().as_str());
+        }
+        by_heading
+    }
+
+    const CALLED: &[&str] = &[
+        "cassette",
+        "record",
+        "replay",
+        "max_cost",
+        "concurrency",
+        "per_minute",
+        "attempts",
+        "timeout",
+        "redact",
+    ];
+    const RUN: &[(&str, &[&str])] = &[
+        (PLAIN, &["inputs", "config", "dry_run", "json", "quiet", "verbose", "help"]),
+        (STRATEGIES, &["strategy", "set"]),
+        (SEATS, &["compactor", "answerer", "judge", "embedder"]),
+        (CALLS, CALLED),
+        (
+            REPLAY,
+            &[
+                "window",
+                "no_scale",
+                "cuts",
+                "depth",
+                "replicates",
+                "seed",
+                "jobs",
+                "tokens",
+                "limit",
+                "sidechains",
+            ],
+        ),
+        (BILL, &["agent_model", "prices"]),
+        (REPORT, &["out", "format", "no_text"]),
+        (GATE, &["fail_on", "baseline", "undecided", "max_unscored"]),
+        (COMPARISON, &["comparator", "margin"]),
+    ];
+    const RENDER: &[(&str, &[&str])] = &[
+        (PLAIN, &["run", "config", "help"]),
+        (REPORT, &["format", "no_text"]),
+        (GATE, &["fail_on", "baseline", "undecided", "max_unscored"]),
+        (COMPARISON, &["comparator", "margin"]),
+    ];
+    const JUDGE: &[(&str, &[&str])] = &[
+        (PLAIN, &["run", "out", "json", "help"]),
+        (SEATS, &["judge"]),
+        (CALLS, CALLED),
+        (BILL, &["prices"]),
+    ];
+    const CALIBRATE: &[(&str, &[&str])] = &[
+        (PLAIN, &["files", "sample", "planted", "seed", "out", "json", "help"]),
+        (SEATS, &["judge"]),
+        (CALLS, CALLED),
+        (BILL, &["prices"]),
+    ];
+
+    #[track_caller]
+    fn check(path: &str, command: &Command) {
+        let expected: &[(&str, &[&str])] = match path {
+            "recap bench" | "recap replay" => RUN,
+            "recap report" => RENDER,
+            "recap judge" => JUDGE,
+            "recap judge calibrate" => CALIBRATE,
+            _ => {
+                let found = options(command);
+                let others: Vec<&&str> = found.keys().filter(|head| **head != PLAIN).collect();
+                assert!(others.is_empty(), "{path}: {found:?}");
+                return;
+            }
+        };
+        let sorted = |names: &[&'static str]| {
+            let mut names = names.to_vec();
+            names.sort_unstable();
+            names
+        };
+        let mut found = options(command);
+        found.values_mut().for_each(|names| names.sort_unstable());
+        let expected = expected.iter().map(|(head, names)| (*head, sorted(names))).collect();
+        assert_eq!(found, expected, "{path}");
+    }
+
+    #[test]
+    fn each_option_stands_under_its_heading_in_every_command() {
+        let mut root = Cli::command();
+        root.build();
+        let mut open = vec![("recap".to_owned(), &root)];
+        let mut commands = 0;
+        while let Some((path, command)) = open.pop() {
+            check(&path, command);
+            commands += 1;
+            let below = command.get_subcommands().filter(|c| c.get_name() != "help");
+            open.extend(below.map(|below| (format!("{path} {}", below.get_name()), below)));
+        }
+        assert!(commands > 15, "{commands}");
+    }
+}

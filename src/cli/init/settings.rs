@@ -1,0 +1,98 @@
+//! `recap.toml` for the sessions at hand: the window that fits them, and rules
+//! that a run on them can decide.
+
+use crate::cli::{inputs, wire};
+use crate::dataset::Dataset;
+use crate::model::Transcript;
+use crate::probes::{Cuts, places};
+use crate::tokens::{Counter, Sizes};
+
+const TEXT: &str = include_str!("recap.toml");
+
+/// Cuts and depths of a run that is not told otherwise, and the depth at which
+/// its rows are ranked.
+const CUTS: (Cuts, &[u32]) = (Cuts::Spread(5), &[1, DEEPEST]);
+const DEEPEST: u32 = 3;
+
+/// A rule of the gate, with what it forbids.
+struct Rule {
+    rule: &'static str,
+    forbids: &'static str,
+    /// Why it is left out; `None`: it is on.
+    off: Option<&'static str>,
+}
+
+/// The settings.
+pub(super) fn text(typed: &[String], datasets: &[Dataset]) -> String {
+    let default = [inputs::DEFAULT.to_owned()];
+    let names = if typed.is_empty() { &default[..] } else { typed };
+    let quoted = |name: &String| toml::Value::String(name.clone()).to_string();
+    let names: Vec<String> = names.iter().map(quoted).collect();
+    let rules: Vec<String> = rules(datasets).iter().map(Rule::line).collect();
+    TEXT.replace("@INPUTS@", &names.join(", "))
+        .replace("@WINDOW@", window(datasets))
+        .replace("@RULES@", &rules.join("\n"))
+}
+
+/// Recordings of agents are replayed at the limit of their model, chats
+/// without usage at a share of each; a run of both chooses for each data set.
+fn window(datasets: &[Dataset]) -> &'static str {
+    let recorded = datasets.iter().filter(|dataset| dataset.reports_usage()).count();
+    match recorded {
+        0 => "window = [\"25%\"]",
+        n if n == datasets.len() => "window = [\"native\"]",
+        _ => "# window = [\"native\"]",
+    }
+}
+
+/// What is kept is judged by the questions where there are some, else by what
+/// the agent itself used next. Dollars are judged where they were paid: at the
+/// model's own window, by agents that never had to compact.
+fn rules(datasets: &[Dataset]) -> Vec<Rule> {
+    let probed = datasets.iter().any(|dataset| !dataset.probes.is_empty());
+    let mut transcripts = datasets.iter().flat_map(|dataset| &dataset.transcripts);
+    let deepest = if probed { None } else { transcripts.clone().filter_map(deepest).max() };
+    let short = (!probed && deepest.is_none()).then_some("these sessions are too short for a cut");
+    let reported = datasets.iter().all(Dataset::reports_usage);
+    let hypothetical = if !reported {
+        Some("hypothetical at a share of the session: nobody would be billed for it")
+    } else if transcripts.any(|transcript| !transcript.compactions.is_empty()) {
+        Some("hypothetical here: the agent compacted, so the whole was never billed")
+    } else {
+        None
+    };
+    let (least, drop) = match (probed, deepest) {
+        (true, _) => ("continuity < 30", "continuity < baseline - 5"),
+        // Too short for more than a first compaction.
+        (false, Some(..DEEPEST)) => {
+            ("kept_at_cut_first < 0.3", "kept_at_cut_first < baseline - 0.05")
+        }
+        (false, _) => ("kept_at_cut < 0.3", "kept_at_cut < baseline - 0.05"),
+    };
+    let rule = |rule, forbids, off| Rule { rule, forbids, off };
+    vec![
+        rule(least, "too little of what is needed is left", short),
+        rule("cost_savings < 0", "dearer than sending everything", hypothetical),
+        rule(drop, "clearly less than in the baseline", Some("set the baseline below")),
+    ]
+}
+
+/// The greatest depth at which a compaction can be made to happen somewhere in
+/// a session; `None` where it is too short for any.
+fn deepest(transcript: &Transcript) -> Option<u32> {
+    let counter: std::sync::Arc<Counter> = wire::counter(None);
+    let sizes = Sizes::of(transcript, &counter);
+    let messages: Vec<u64> = sizes.messages.iter().map(|weight| weight.tokens).collect();
+    let places = places(transcript, &messages, CUTS.0, CUTS.1).ok()?;
+    places.iter().flat_map(|place| place.depths.iter().copied()).max()
+}
+
+impl Rule {
+    fn line(&self) -> String {
+        let Rule { rule, forbids, off } = self;
+        match off {
+            None => format!("    \"{rule}\", # {forbids}"),
+            Some(why) => format!("    # \"{rule}\", # {forbids} ({why})"),
+        }
+    }
+}

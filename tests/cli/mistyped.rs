@@ -1,0 +1,80 @@
+//! A name that is not known is answered with the one that was perhaps meant.
+
+use crate::desk::{Desk, session};
+
+#[test]
+fn a_mistyped_name_is_answered_with_the_one_that_was_meant() {
+    let desk = Desk::with_run(&["--strategy", "fifo", "--cuts", "none"]);
+    let copied = desk.good(&["bench", &session(), "--quiet", "--out", "b", "--strategy", "prune"]);
+    assert_eq!(copied.code, 0);
+    desk.file("mine.toml", desk_preset("fifa")).file("gone.toml", desk_preset("fifo"));
+    desk.file("settings.toml", "stratgy = [\"fifo\"]\n");
+    desk.file(
+        "order.toml",
+        "name = \"d\"\nversion = \"1\"\nlicence = \"MIT\"\norigin = \"own\"\ndescription = \"d\"\n[[session]]\nid = \"a\"\nkind = \"asistant\"\nseed = 1\ntokens = 9000\n",
+    );
+    let session = session();
+    for (arguments, meant) in [
+        (&["bench", "--strategy", "slidingwindow"][..], "`sliding-window`"),
+        (&["show", &session, "--strategy", "prunne"], "`prune`"),
+        (&["strategies", "show", "gencod"], "`gencode`"),
+        (&["strategies", "check", "mine.toml"], "`fifo`"),
+        (&["bench", "--set", "prune.protekt=1"], "`protect`"),
+        (&["bench", "--set", "lis.recovery=sesions"], "`sessions`"),
+        (&["bench", "quickstrat"], "`quickstart`"),
+        (&["datasets", "show", "quikstart"], "`quickstart`"),
+        (&["models", "show", "claude-opus-4-6x"], "claude-opus-4-6"),
+        (&["bench", "--answerer", "opnai/gpt-5.4"], "`openai`"),
+        (&["bench", "--answerer", "openai/m?temprature=0"], "`temperature`"),
+        (&["generate", "codingagent", "-o", "new"], "`coding-agent`"),
+        (&["generate", "order.toml", "-o", "new"], "`assistant`"),
+        (&["import", "claud-code", "x", "-o", "new"], "`claude-code`"),
+        (&["bench", "--format", "jsn"], "`json`"),
+        (&["bench", "--comparator", "fifi"], "`fifo`"),
+        (&["bench", "--config", "settings.toml"], "`strategy`"),
+        (
+            &["show", "quickstart", "--transcript", "parcel-servce", "--strategy", "fifo"],
+            "`parcel-service`",
+        ),
+        (&["report", "run", "--fail-on", "kept_at_cuts < 1"], "`kept_at_cut`"),
+        (&["report", "run", "--fail-on", "kept_at_cut@fifu < 1"], "`fifo`"),
+        (&["report", "run", "--fail-on", "recall[fct] < 1"], "`fact`"),
+        (&["report", "run", "--fail-on", "kept_at_cut at 26% < 1"], "`25%`"),
+        (
+            &["compare", "run", "b", "--preset", "fifa=prune"],
+            "A has no `fifa`: did you mean `fifo`?",
+        ),
+    ] {
+        let ran = desk.recap(arguments);
+        assert_eq!(ran.code, 2, "{arguments:?}: {ran:?}");
+        let told = ran.err.contains("did you mean") && ran.err.contains(meant);
+        assert!(told, "{arguments:?}: {}", ran.err);
+    }
+}
+
+#[test]
+fn a_model_that_bills_may_have_no_price_and_the_one_that_was_meant_is_told() {
+    let desk = Desk::with_sessions();
+    let model = ["--agent-model", "gpt-5.4-mimi", "--agent-model", "my-own-model"];
+    let run = ["replay", "pi.jsonl", "--quiet", "--out", "run", "--strategy", "full"];
+    let ran = desk.good(&[&run[..], &model].concat());
+    let told = ran.out.replace("\n ", " ");
+    assert!(told.contains("did you mean gpt-5.4-mini"), "{told}");
+    assert_eq!(told.matches("did you mean").count(), 1, "{told}");
+}
+
+#[test]
+fn a_list_of_names_stays_short() {
+    let ran = Desk::new().refused(&["bench", "--strategy", "xyzzy"]);
+    assert!(ran.contains("known are `anchored-summary`") && ran.contains(" more"), "{ran}");
+    assert!(ran.contains("`recap strategies list` names all"), "{ran}");
+    assert!(ran.lines().all(|line| line.len() < 400), "{ran}");
+}
+
+/// A preset of one stage.
+fn desk_preset(mechanism: &str) -> String {
+    format!(
+        "version = 1\nname = \"mine\"\nsummary = \"s\"\nsource = \"own\"\n\n[[stage]]\n\
+         mechanism = \"{mechanism}\"\nat = \"request\"\nwhen = {{ above = \"window\", share = 0.9 }}\n"
+    )
+}

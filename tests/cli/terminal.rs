@@ -1,0 +1,51 @@
+//! What a terminal shows, at the width that the terminal has.
+
+#![cfg(unix)]
+
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+use nix::pty::{Winsize, openpty};
+use unicode_width::UnicodeWidthStr;
+
+use crate::desk::{Desk, session};
+
+/// What the program writes to a terminal of that many columns.
+fn shown(desk: &Desk, columns: u16, arguments: &[&str]) -> String {
+    let size = Winsize { ws_row: 50, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    let terminal = openpty(Some(&size), None).unwrap();
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("recap"));
+    command.current_dir(desk.path(".")).args(arguments);
+    // Another terminal's width: what the terminal itself says holds.
+    command.env("COLUMNS", "132").env("NO_COLOR", "1");
+    command.stdin(Stdio::null()).stdout(terminal.slave).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    // The reader comes to an end when nobody holds the other side.
+    drop(command);
+    let (mut master, mut bytes) = (std::fs::File::from(terminal.master), Vec::new());
+    let mut part = [0; 4096];
+    while let Ok(n @ 1..) = master.read(&mut part) {
+        bytes.extend_from_slice(&part[..n]);
+    }
+    assert!(child.wait().unwrap().success());
+    String::from_utf8(bytes).unwrap().replace('\r', "")
+}
+
+#[test]
+fn the_table_takes_the_width_of_the_terminal_and_not_of_columns() {
+    let desk = Desk::new();
+    let run = ["bench", &session(), "--quiet", "--strategy", "prune", "--out", "run"];
+    desk.good(&run);
+    // Without a terminal there is no width: it is 100, whatever COLUMNS says.
+    let piped = desk.recap_with(&[("COLUMNS", "40")], &["report", "run"]).out;
+    let widest = |text: &str| text.lines().map(|line| line.width()).max().unwrap();
+    assert!((90..=100).contains(&widest(&piped)), "{piped}");
+    let wide = shown(&desk, 120, &["report", "run"]);
+    assert!((105..=120).contains(&widest(&wide)), "{wide}");
+    let narrow = shown(&desk, 64, &["report", "run"]);
+    assert!(widest(&narrow) <= 64, "{narrow}");
+    let block = narrow.split("\n prune\n").nth(1).expect("a block for the preset");
+    let labels: Vec<&str> = block.lines().take(3).map(|line| line.trim_start()).collect();
+    assert!(labels[0].starts_with("kept at cuts  "), "{narrow}");
+    assert!(labels.iter().all(|line| line.contains("  ")), "{narrow}");
+}
