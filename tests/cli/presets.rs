@@ -84,8 +84,8 @@ fn a_wrong_value_is_refused_with_file_key_and_what_is_allowed() {
     assert_says(&bad("\"request\"", "\"ever\""), &["stage 1: at: ", "`ever`", "`user-turn`"]);
     assert_says(&bad("\"always\"", "\"ever\""), &["stage 1", "when", "always, recorded"]);
     assert_says(
-        &bad("sliding-window", "slide"),
-        &["stage 1", "`slide`", "did you mean `sliding-window`"],
+        &bad("sliding-window", "sliding"),
+        &["stage 1", "`sliding`", "did you mean `sliding-window`"],
     );
     assert_says(&bad("version = 1", "version = 2"), &["mine.toml, version", "write 1"]);
     assert_says(&bad("summary", "sumary"), &["mine.toml, sumary", "`summary`"]);
