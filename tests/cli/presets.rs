@@ -83,7 +83,10 @@ fn a_wrong_value_is_refused_with_file_key_and_what_is_allowed() {
     assert_says(&bad("last = 3", ""), &["mine.toml, stage 1", "`last`"]);
     assert_says(&bad("\"request\"", "\"ever\""), &["stage 1: at: ", "`ever`", "`user-turn`"]);
     assert_says(&bad("\"always\"", "\"ever\""), &["stage 1", "when", "always, recorded"]);
-    assert_says(&bad("sliding-window", "slide"), &["stage 1", "`slide`", "snapshot-dedup"]);
+    assert_says(
+        &bad("sliding-window", "sliding"),
+        &["stage 1", "`sliding`", "did you mean `sliding-window`"],
+    );
     assert_says(&bad("version = 1", "version = 2"), &["mine.toml, version", "write 1"]);
     assert_says(&bad("summary", "sumary"), &["mine.toml, sumary", "`summary`"]);
     assert_says(&bad("name = \"mine\"", ""), &["mine.toml: missing field `name`"]);

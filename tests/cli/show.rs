@@ -74,7 +74,7 @@ fn one_of_several_transcripts_must_be_named() {
 #[test]
 fn an_unknown_strategy_is_refused() {
     let error = Desk::with_sessions().refused(&["show", "pi.jsonl", "--strategy", "nothing"]);
-    assert!(error.contains("`nothing`") && error.contains("prune"), "{error}");
+    assert!(error.contains("`nothing`") && error.contains("recap strategies list"), "{error}");
 }
 
 /// A session of the bundled data, cut at five places.
