@@ -8,8 +8,8 @@ mod seats;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{
-    Calibration, Cell, DOUBTFUL_EXAM, Manifest, NATIVE, PanelAgreement, Standing, TokensSource,
-    TranscriptFacts, VALID_WITHIN,
+    Cell, DOUBTFUL_EXAM, Manifest, NATIVE, PanelAgreement, Standing, TokensSource, TranscriptFacts,
+    VALID_WITHIN,
 };
 use crate::text::{counted, form_for};
 
@@ -94,44 +94,33 @@ fn counts(run: &Run<'_>) -> Vec<String> {
     }
     let scaled: Vec<_> =
         run.facts.iter().filter(|f| f.tokens_source == TokensSource::Calibrated).collect();
-    let mut exact: BTreeMap<&str, usize> = BTreeMap::new();
-    for facts in run.facts.iter().filter(|f| f.tokens_source == TokensSource::Exact) {
-        *exact.entry(why_exact(facts.calibration.as_ref())).or_default() += 1;
-    }
+    let exact = run.facts.iter().filter(|f| f.tokens_source == TokensSource::Exact);
+    let (asked, silent): (Vec<_>, Vec<_>) = exact.partition(|f| f.calibration.is_some());
     let mut text = format!(
-        "tokens of {} of {} are calibrated to the provider's usage",
+        "tokens of {} of {} are the provider's own count from request to request",
         scaled.len(),
         counted(run.facts.len(), "transcript")
     );
+    let exact = [(asked.len(), "as asked"), (silent.len(), "without usage")];
+    let exact = exact.iter().filter(|(n, _)| *n > 0).map(|(n, why)| format!("{n} {why}"));
+    let exact = exact.collect::<Vec<_>>().join(", ");
     if !exact.is_empty() {
-        let reasons = exact.iter().map(|(why, n)| format!("{n} {why}"));
-        let reasons = reasons.collect::<Vec<_>>().join(", ");
-        text += &format!("; counted by the vocabulary alone: {reasons}");
+        text += &format!("; counted by the vocabulary alone: {exact}");
     }
     let known = || scaled.iter().filter_map(|f| f.calibration.as_ref());
-    let unsure = known().filter(|c| !c.is_sure()).count();
-    if unsure > 0 {
-        text += &format!("; of the calibrated, {unsure} whose forward error is larger or unknown");
-    }
+    let ahead = known().filter_map(|c| c.forward).fold(0.0, f64::max);
     let behind = known().filter_map(|c| c.after_boundary).fold(0.0, f64::max);
-    if behind > 0.0 {
+    if ahead > 0.0 {
         text += &format!(
-            "; sizes of compressed contexts are modelled: behind recorded compactions they were \
-             off by up to {:.0} % in the median",
-            behind * 100.0
+            "; what strategies write is sized by one factor for the session, whose count was off by \
+             up to {:.0} % in the median ahead of what it was fitted to",
+            ahead * 100.0
         );
     }
-    vec![text]
-}
-
-fn why_exact(known: Option<&Calibration>) -> &'static str {
-    match known.map(|c| (c.is_sure(), c.forward)) {
-        None => "without usage",
-        Some((true, _)) => "as asked",
-        Some((false, None)) => "with too few requests before a compaction",
-        // As `Calibration::FORWARD_ERROR` sets it.
-        Some((false, Some(_))) => "whose forward error is above 3 %",
+    if behind > 0.0 {
+        text += &format!(", {:.0} % behind recorded compactions", behind * 100.0);
     }
+    vec![text]
 }
 
 fn failed_cells(run: &Run<'_>) -> Vec<String> {
@@ -350,34 +339,23 @@ mod tests {
     #[test]
     fn calibrated_and_exact_counts_are_told_apart_with_the_reasons() {
         let of = |id: &str| facts(id).requests(&[100]);
+        let mut behind = of("b").calibrated(1.2, Some(0.2)).build();
+        behind.calibration.as_mut().unwrap().after_boundary = Some(0.153);
         let all = vec![
             of("a").calibrated(1.2, Some(0.01)).build(),
-            of("b").calibrated(1.2, Some(0.2)).build(),
+            behind,
             of("c").reported(Some(0.01)).build(),
-            of("d").reported(Some(0.04)).build(),
-            of("e").reported(None).build(),
             of("f").build(),
             of("g").build(),
         ];
         says(
             &warned(all, Vec::new()),
-            "tokens of 2 of 7 transcripts are calibrated to the provider's usage; counted by the \
-             vocabulary alone: 1 as asked, 1 whose forward error is above 3 %, 1 with too few \
-             requests before a compaction, 2 without usage; of the calibrated, 1 whose forward \
-             error is larger or unknown",
+            "tokens of 2 of 5 transcripts are the provider's own count from request to request; \
+             counted by the vocabulary alone: 1 as asked, 2 without usage; what strategies write is \
+             sized by one factor for the session, whose count was off by up to 20 % in the median \
+             ahead of what it was fitted to, 15 % behind recorded compactions",
         );
-        silent(&warned(vec![of("f").build()], Vec::new()), "calibrated");
-    }
-
-    #[test]
-    fn the_largest_error_behind_a_boundary_is_named() {
-        let mut one = facts("s").requests(&[100]).calibrated(1.2, Some(0.01)).build();
-        one.calibration.as_mut().unwrap().after_boundary = Some(0.153);
-        says(
-            &warned(vec![one], Vec::new()),
-            "are calibrated to the provider's usage; sizes of compressed contexts are modelled: \
-             behind recorded compactions they were off by up to 15 % in the median",
-        );
+        silent(&warned(vec![of("f").build()], Vec::new()), "provider's own count");
     }
 
     #[test]

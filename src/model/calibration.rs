@@ -68,16 +68,6 @@ pub struct Calibration {
     pub after_boundary: Option<f64>,
 }
 
-impl Calibration {
-    /// Largest forward error at which counts are calibrated unasked (`measures` §0).
-    pub const FORWARD_ERROR: f64 = 0.03;
-
-    /// Whether the recording shows that its fit foretells the provider's count.
-    pub fn is_sure(&self) -> bool {
-        self.forward.is_some_and(|error| error <= Self::FORWARD_ERROR)
-    }
-}
-
 impl TranscriptFacts {
     /// Tokens of the run for one token of the exam, whose distances are exact
     /// counts, so that they depend on the transcript alone.

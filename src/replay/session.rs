@@ -49,6 +49,8 @@ pub struct Session<'a> {
     pub(super) stages: Vec<Running>,
     pub(super) shared: PresetState,
     pub(super) reported: Option<Reported>,
+    /// Messages before this one were part of what it counted.
+    pub(super) reported_through: MessageIndex,
     pub(super) random: Mutex<ChaCha8Rng>,
     pub(super) window: u64,
     pub(super) now: Timestamp,
@@ -123,6 +125,7 @@ impl<'a> Session<'a> {
             stages: stages.collect(),
             shared: PresetState::default(),
             reported: None,
+            reported_through: 0,
             random: Mutex::new(plan.random()),
             window: plan.window,
             now: subject.timeline.at(0),
@@ -285,6 +288,7 @@ impl<'a> Session<'a> {
             cache_break: step.broken,
         });
         self.reported = Some(Reported { input: weight.tokens, output });
+        self.reported_through = self.context.seen_count();
         Ok(())
     }
 

@@ -10,8 +10,8 @@ use cpu_time::ThreadTime;
 use crate::clock::{PROFILE, response_ms};
 use crate::model::{CompactionRow, LatencySource};
 use crate::strategy::{
-    At, Gauge, Host, Metered, ModelCall, Outcome, Stage, Strategy, StrategyError, Turn, When,
-    pairs_are_whole,
+    At, EntryId, Gauge, Host, Metered, ModelCall, Outcome, Stage, Strategy, StrategyError, Turn,
+    When, pairs_are_whole,
 };
 use crate::tokens::Weight;
 
@@ -71,7 +71,7 @@ impl<'a> Session<'a> {
     pub(super) async fn look_all(&mut self, at: At) -> Result<(), String> {
         let due: Vec<usize> =
             (0..self.stages.len()).filter(|&number| self.stages[number].stage.at == at).collect();
-        let before = self.context.weight();
+        let before = self.told();
         for &number in &due {
             self.context.begin_stage(number as u32);
         }
@@ -121,6 +121,7 @@ impl<'a> Session<'a> {
 
     pub(super) async fn run(&mut self, number: usize, gauge: &Gauge<'_>) -> Result<Ran, String> {
         let meter = Metered::new(self.compactor);
+        let told = self.told();
         let running = &mut self.stages[number];
         let host = Host {
             window: self.window,
@@ -156,15 +157,25 @@ impl<'a> Session<'a> {
         let row =
             CompactionRow { texts: texts.iter().map(|(hash, _)| hash.clone()).collect(), ..row };
         self.texts.extend(texts);
-        self.adjust_reported(before);
+        self.adjust_reported(told);
         self.reported = self.reported.filter(|_| !outcome.forgets_usage);
         Ok(Ran { outcome, row, calls, is_view })
     }
 
+    /// Size of what the last report counted, as far as it is sent still: messages
+    /// that came since are no part of it.
+    pub(super) fn told(&self) -> Weight {
+        let since = (self.reported_through..self.context.seen_count()).map(EntryId::message);
+        let sent = since.filter(|&id| self.context.contains(id) && !self.context.is_hidden(id));
+        let whole = self.context.weight();
+        sent.fold(whole, |left, id| left - self.context.weight_of(id))
+    }
+
     /// What a reported figure becomes after the context changed: reported −
-    /// removed + added, in the preset's own unit (`semantics` 13).
+    /// removed + added, in the preset's own unit (`semantics` 13). What the
+    /// report never counted is not taken from it. `before`: [`Session::told`] then.
     pub(super) fn adjust_reported(&mut self, before: Weight) {
-        let after = self.context.weight();
+        let after = self.told();
         let estimator = self.plan.preset.estimator;
         if let Some(reported) = &mut self.reported {
             let (removed, added) = (estimator.fallback(before), estimator.fallback(after));

@@ -2,12 +2,12 @@
 
 use super::sheet::{self, Field, Kind, Table};
 use super::{Format, Source};
-use crate::model::{Cell, Report};
+use crate::model::{Cell, Report, Standing};
 
 pub(super) const FORMAT: Format = Format {
     name: "csv",
     file: "references.csv",
-    about: "one row per reference and preset: kept, partial, bare or lost",
+    about: "one row per reference and preset: kept, partial, bare, lost or refused",
     render,
 };
 
@@ -37,6 +37,14 @@ fn cell_rows(report: &Report, cell: &Cell) -> Vec<Vec<Field>> {
         .filter_map(|outcome| {
             let reference = facts.exam.references.get(outcome.reference as usize)?;
             let last_seen = facts.messages.get(reference.last_seen as usize);
+            let sent = rows.requests.get(reference.request as usize);
+            // A provider refuses what is larger than its window: nothing is kept there.
+            let refused = cell.standing != Standing::Control && sent.is_some_and(|r| r.overflow);
+            let state = match outcome.state {
+                _ if refused => "refused",
+                state if state.is_kept() => "kept",
+                state => state.as_str(),
+            };
             let mut fields = sheet::row_key(&cell.key);
             fields.extend([
                 Field::Count(u64::from(reference.request)),
@@ -44,7 +52,7 @@ fn cell_rows(report: &Report, cell: &Cell) -> Vec<Vec<Field>> {
                 Field::text(reference.class.as_str()),
                 Field::maybe_text(last_seen.map(|m| m.id.as_str())),
                 Field::Count(reference.distance_tokens),
-                Field::text(if outcome.state.is_kept() { "kept" } else { outcome.state.as_str() }),
+                Field::text(state),
                 Field::Flag(reference.refetch.is_some()),
             ]);
             Some(fields)

@@ -116,6 +116,7 @@ impl Session<'_> {
             cache_break: false,
         });
         self.reported = Some(Reported { input: weight.tokens, output });
+        self.reported_through = self.context.seen_count();
     }
 
     /// Looks at every stage in order, each by its own trigger, and takes that of
@@ -134,7 +135,7 @@ impl Session<'_> {
             if self.stages[number].stage.at == At::Open {
                 continue;
             }
-            let before = self.context.weight();
+            let before = self.told();
             self.context.begin_stage(number as u32);
             self.adjust_reported(before);
             let mut gauge = self.gauge();
