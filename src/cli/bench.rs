@@ -214,12 +214,14 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
     let ran = runtime.block_on(async {
         let cells = run_cells(&spec, prepared, &seats, &mut folder, &progress);
         tokio::select! {
-            finished = cells => finished.map_err(Failure::from),
+            // Looked at first: the signal is caught from its first look on.
+            biased;
             _ = tokio::signal::ctrl_c() => Err(Failure::with_code(
                 Exit::Interrupted,
                 format!("interrupted; what finished is in {}", path.display()),
             )
             .help(format!("`recap report {}` renders it", path.display()))),
+            finished = cells => finished.map_err(Failure::from),
         }
     });
     // Cells that were cut off must not keep the program waiting, but for the

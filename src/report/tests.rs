@@ -425,9 +425,9 @@ fn the_simulated_bill_stands_against_the_recorded_one_worst_first() {
                                                    fitted  ahead  behind  starts
     session-1  −12.4 %  −12.4 %  −12.4 %  −12.4 %   0.4 %  2.1 %       –       2
     session-0   +1.0 %   +1.0 %   +1.0 %   +1.0 %   0.4 %  2.1 %       –       2
-    count: median error of a token count by one factor for the session, which
-    sizes what strategies write: on the requests it was fitted to, on those
-    ahead of a fit to their first half, and behind a recorded compaction.
+    count: median error of a token count by one factor for the session, which sizes
+    what strategies write: on the requests it was fitted to, on those ahead of a
+    fit to their first half, and behind a recorded compaction.
 
     self-check: 1 fine, 1 to look at (the simulated bill).
     ");

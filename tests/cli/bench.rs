@@ -69,12 +69,11 @@ fn bench_reads_each_foreign_format_directly() {
 
 #[test]
 fn tokens_are_counted_as_asked_and_the_manifest_says_how() {
-    // Six requests in two halves: too few to be sure of, so calibrated only if asked.
-    let unasked = "o200k, calibrated where the forward error is at most 3 %";
+    let measured = "o200k, the provider's count where it is reported";
     for (typed, told, source) in [
-        (&[][..], unasked, "exact"),
+        (&[][..], measured, "calibrated"),
         (&["--tokens", "exact"], "o200k", "exact"),
-        (&["--tokens", "calibrated"], "o200k, calibrated wherever there is usage", "calibrated"),
+        (&["--tokens", "calibrated"], measured, "calibrated"),
         (&["--tokens", "cl100k"], "cl100k", "exact"),
     ] {
         let desk = Desk::with_sessions();

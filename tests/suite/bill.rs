@@ -206,6 +206,28 @@ fn a_changed_model_reads_nothing_of_the_other_ones_cache_and_takes_its_own_price
 }
 
 #[test]
+fn the_head_breakpoint_stands_behind_what_harnesses_put_in_front() {
+    let usage = |read, write| Usage { cache_read: read, cache_write_5m: write, ..Usage::default() };
+    let seconds: Vec<i64> = (0..12).map(|n| 10 * n).collect();
+    let mut transcript = turns(&seconds);
+    // 1,000 hidden tokens, of which a restart at the third request leaves 600.
+    for (at, (read, write)) in [(1, (0, 1_010)), (3, (1_010, 20)), (5, (600, 450))] {
+        transcript.messages[at].usage = Some(usage(read, write));
+    }
+    let subject = subject(transcript);
+    assert_eq!(subject.facts.calibration.as_ref().unwrap().global, Some(600));
+    // A window of two messages begins anew at every request.
+    let billed = |plan: &str| {
+        let set = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let keys = [set("cache_breakpoints", plan), set("last", "2")];
+        let preset = builtin("sliding-window", &keys).unwrap().unwrap();
+        billed(&rows(&subject, preset, 100_000, &claude()))[5]
+    };
+    assert_eq!(billed("[\"preamble\"]").read, 600);
+    assert_eq!(billed("[\"head\"]").read, 1_000);
+}
+
+#[test]
 fn pruning_and_masking_set_no_breakpoint_that_the_plan_does_not_name() {
     let subject = subject(agent_session());
     for (name, sized) in [("prune", "protect"), ("observation-masking", "keep_responses")] {

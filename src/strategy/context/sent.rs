@@ -177,6 +177,7 @@ impl Sent {
                     places.extend(self.base.checked_sub(1));
                     places.extend(self.system.checked_sub(1));
                 }
+                Breakpoint::Head => places.extend(self.head.checked_sub(1)),
                 Breakpoint::Summary => {
                     let run = self.slots.iter().take_while(|(_, id)| id.index().is_none());
                     places.extend(Some(run.count()).filter(|&n| n > 0).map(|n| self.head + n - 1));

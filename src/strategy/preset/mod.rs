@@ -49,6 +49,9 @@ pub enum Budget {
 pub enum Breakpoint {
     /// Behind tools and system prompt, and behind the notes in it.
     Preamble,
+    /// Behind everything in front of the conversation: what harnesses put there
+    /// (memory files, reminders) as well.
+    Head,
     /// Behind the summaries at the head of the history.
     Summary,
     /// Behind the last entry whose tool output was considered for pruning.
@@ -65,6 +68,7 @@ impl Breakpoint {
     pub fn as_str(self) -> &'static str {
         match self {
             Breakpoint::Preamble => "preamble",
+            Breakpoint::Head => "head",
             Breakpoint::Summary => "summary",
             Breakpoint::PruneBoundary => "prune-boundary",
             Breakpoint::Previous => "previous",
