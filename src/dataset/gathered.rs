@@ -87,7 +87,12 @@ impl Gathered {
                 self.drafts.truncate(drafts);
                 self.warnings.truncate(warnings);
                 self.files.truncate(files);
-                self.set_aside.push(format!("{relative}: {}", error.reason()));
+                let name = |path: &str| path.rsplit(['/', '\\']).next().map(str::to_owned);
+                // The questions beside a conversation may be what is broken.
+                let other =
+                    name(&error.file).filter(|other| Some(other) != name(relative).as_ref());
+                let other = other.map_or_else(String::new, |other| format!("{other}: "));
+                self.set_aside.push(format!("{relative}: {other}{}", error.reason()));
                 true
             }
         }

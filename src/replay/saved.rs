@@ -10,6 +10,7 @@ use super::loss::Loss;
 use super::plan::Plan;
 use super::session::Session;
 use super::subject::Subject;
+use crate::model::MessageIndex;
 use crate::strategy::{Compactor, Context, PresetState, Saved};
 use crate::tokens::Reported;
 
@@ -22,6 +23,7 @@ pub struct SavedSession {
     shared: PresetState,
     stages: Vec<Json>,
     reported: Option<Reported>,
+    reported_through: MessageIndex,
     drawn: u64,
     in_flight: BTreeMap<usize, InFlight>,
 }
@@ -35,6 +37,7 @@ impl<'a> Session<'a> {
             shared: self.shared.clone(),
             stages: self.stages.iter().map(|s| s.mechanism.state()).collect(),
             reported: self.reported,
+            reported_through: self.reported_through,
             drawn: random.get_word_pos() as u64,
             in_flight: self.in_flight.clone(),
         }
@@ -51,6 +54,7 @@ impl<'a> Session<'a> {
         session.context = Context::restore(subject.recording.clone(), saved.context);
         session.shared = saved.shared;
         session.reported = saved.reported;
+        session.reported_through = saved.reported_through;
         session
             .random
             .get_mut()

@@ -22,9 +22,9 @@ const LAYERS: &[&[&str]] = &[
 
 /// Modules that reach only these, whatever their layer.
 const NARROW: &[(&str, &[&str])] = &[
-    ("measure", &["model", "pricing"]),
-    ("gate", &["model", "measure"]),
-    ("report", &["model", "pricing"]),
+    ("measure", &["model", "pricing", "text"]),
+    ("gate", &["model", "measure", "text"]),
+    ("report", &["model", "pricing", "text"]),
 ];
 
 /// Path of modules from the crate root.
