@@ -30,7 +30,8 @@ pub struct CompactionRow {
     pub mechanism: String,
     /// What set it off, as written in the preset.
     pub trigger: String,
-    /// Tokens of the context before.
+    /// Tokens of the context before. What a stage that hides (a window, `fifo`)
+    /// had hidden the last time is shown again by then, so this is all it hides from.
     pub tokens_before: u64,
     /// Tokens of the context after.
     pub tokens_after: u64,

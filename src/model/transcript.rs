@@ -174,8 +174,9 @@ impl Message {
         parts.collect::<Vec<_>>().join("\n")
     }
 
-    /// The text that a provider would be sent: text, canonical JSON of calls,
-    /// results; one part a line (`semantics` 7 and 9).
+    /// The text that a provider would be sent: text, calls as JSON without blanks
+    /// and with their keys in the recorded order, results; one part a line
+    /// (`semantics` 7 and 9).
     pub fn sent(&self) -> String {
         sent(&self.blocks)
     }

@@ -319,3 +319,26 @@ fn a_message_by_the_harness_is_no_request() {
     assert_eq!(rows(transcript, "", 1_000).requests.len(), 4);
     assert_eq!(small().messages[2].role, Role::Tool);
 }
+
+#[test]
+fn rule_9_calls_are_counted_with_their_keys_in_the_recorded_order() {
+    let arguments = serde_json::json!({"zone": 1, "area": {"y": 2, "x": 3}});
+    let call = Block::ToolCall { id: "c".into(), name: "map".into(), arguments };
+    let message = common::message(0, Role::Assistant, vec![call]);
+    let expected = r#"{"name":"map","arguments":{"zone":1,"area":{"y":2,"x":3}}}"#;
+    assert_eq!(message.sent(), expected);
+}
+
+#[test]
+fn what_a_stage_had_hidden_counts_in_the_size_before_it() {
+    let fifo = "[[stage]]\nmechanism = \"fifo\"\nat = \"request\"\n\
+                when = { above = \"window\", share = 1.0 }";
+    let rows = rows(small(), fifo, 160);
+    let subject = subject(small());
+    for row in &rows.compactions {
+        let request = &subject.facts.requests[row.request as usize];
+        assert_eq!(row.tokens_before, request.tokens_full, "{row:?}");
+        assert!(row.tokens_after < row.tokens_before, "{row:?}");
+    }
+    assert!(rows.compactions.len() > 1);
+}
