@@ -108,7 +108,7 @@ impl Account<'_> {
         output: u64,
         at: Timestamp,
     ) -> Result<f64, String> {
-        let tariff = self.tariffs.get_mut(usize::from(like.model));
+        let tariff = self.tariffs.get_mut(like.model as usize);
         let usd = tariff.and_then(|tariff| tariff.request_usd(prompt, output, at));
         usd.ok_or_else(|| unknown(self.bill.model_of(like)))
     }

@@ -6,7 +6,7 @@ use super::exams::Exams;
 use super::money::Terms;
 use crate::model::{
     Cell, CellRows, CompactionRow, ProbeKind, Reference, ReferenceState, Repeated, Source,
-    Standing, TranscriptFacts,
+    TranscriptFacts,
 };
 use crate::text::counted;
 
@@ -298,7 +298,7 @@ impl<'a> Sample<'a> {
 
     /// Whether the preset answers for an overflow at this request.
     fn refused(&self, request: u32) -> bool {
-        self.cell.standing != Standing::Control && self.rows.requests[request as usize].overflow
+        self.cell.refuses_request(request)
     }
 
     /// Whether nothing was replayed, and probes only were put to chosen messages.

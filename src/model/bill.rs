@@ -133,7 +133,7 @@ pub struct RequestBill {
     /// Whose prices hold: 0 is [`Bill::model`], others stand in
     /// [`Bill::other_models`], counted from 1.
     #[serde(default, skip_serializing_if = "super::cell::is_main")]
-    pub model: u16,
+    pub model: u32,
 }
 
 /// One call of the compactor's model.
@@ -199,7 +199,7 @@ impl Bill {
 
     /// The model whose prices hold for a request.
     pub fn model_of(&self, request: &RequestBill) -> &str {
-        self.models().nth(request.model.into()).unwrap_or(&self.model)
+        self.models().nth(request.model as usize).unwrap_or(&self.model)
     }
 
     /// The model whose prices hold for the calls of compactions.

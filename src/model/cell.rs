@@ -242,6 +242,13 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// Whether the provider would have refused a request, so that nothing is kept
+    /// at it. Controls do not answer for that.
+    pub fn refuses_request(&self, request: u32) -> bool {
+        let sent = self.rows().and_then(|rows| rows.requests.get(request as usize));
+        self.standing != Standing::Control && sent.is_some_and(|sent| sent.overflow)
+    }
+
     /// The rows of a cell that ran through.
     pub fn rows(&self) -> Option<&CellRows> {
         match &self.outcome {
@@ -315,11 +322,11 @@ pub struct RequestFacts {
     /// Who answered: 0 is [`TranscriptFacts::model`], others stand in
     /// [`TranscriptFacts::other_models`], counted from 1.
     #[serde(default, skip_serializing_if = "is_main")]
-    pub model: u16,
+    pub model: u32,
 }
 
 /// Whether it is the session's own model: nothing to write down.
-pub(super) fn is_main(model: &u16) -> bool {
+pub(super) fn is_main(model: &u32) -> bool {
     *model == 0
 }
 

@@ -43,8 +43,8 @@ pub struct Agent {
 
 impl Agent {
     /// Who pays for a request, by [`RequestFacts::model`](crate::model::RequestFacts::model).
-    pub fn of_request(&self, model: u16) -> &Agent {
-        let other = usize::from(model).checked_sub(1).and_then(|at| self.others.get(at));
+    pub fn of_request(&self, model: u32) -> &Agent {
+        let other = (model as usize).checked_sub(1).and_then(|at| self.others.get(at));
         other.unwrap_or(self)
     }
 }

@@ -224,7 +224,7 @@ impl Payer {
     fn send(&mut self, sent: &Sent, facts: &RequestFacts, ideal_read: u64) -> RequestBill {
         let (prompt, at) = (sent.prompt(), facts.at);
         let model = if self.caches.len() > 1 { facts.model } else { 0 };
-        let Caches { billed: cache, rules_only } = &mut self.caches[usize::from(model)];
+        let Caches { billed: cache, rules_only } = &mut self.caches[model as usize];
         match facts.exogenous {
             Some(Exogenous::Former { at }) => cache.forget_after(at),
             Some(Exogenous::Cold) => cache.reset(prompt, 0, at),

@@ -33,7 +33,7 @@ pub(super) fn mark(
     hidden: u64,
     global: Option<u64>,
 ) {
-    let models: BTreeSet<u16> = requests.iter().map(|request| request.model).collect();
+    let models: BTreeSet<u32> = requests.iter().map(|request| request.model).collect();
     for model in models {
         let own = |request: &RequestFacts| request.model == model;
         let mut of_model: Vec<RequestFacts> = requests.iter().filter(|r| own(r)).copied().collect();

@@ -193,7 +193,7 @@ fn requests(recording: &Recording, timeline: &Timeline) -> (Vec<RequestFacts>, V
             models.push(name.clone());
             models.len() - 1
         });
-        u16::try_from(at + 1).unwrap_or(0)
+        at as u32 + 1
     };
     let sizes = &recording.sizes;
     let changes = &recording.transcript.preamble_changes;

@@ -2,7 +2,7 @@
 
 use super::sheet::{self, Field, Kind, Table};
 use super::{Format, Source};
-use crate::model::{Cell, Report, Standing};
+use crate::model::{Cell, Report};
 
 pub(super) const FORMAT: Format = Format {
     name: "csv",
@@ -37,11 +37,8 @@ fn cell_rows(report: &Report, cell: &Cell) -> Vec<Vec<Field>> {
         .filter_map(|outcome| {
             let reference = facts.exam.references.get(outcome.reference as usize)?;
             let last_seen = facts.messages.get(reference.last_seen as usize);
-            let sent = rows.requests.get(reference.request as usize);
-            // A provider refuses what is larger than its window: nothing is kept there.
-            let refused = cell.standing != Standing::Control && sent.is_some_and(|r| r.overflow);
             let state = match outcome.state {
-                _ if refused => "refused",
+                _ if cell.refuses_request(reference.request) => "refused",
                 state if state.is_kept() => "kept",
                 state => state.as_str(),
             };

@@ -45,7 +45,7 @@ fn cell_rows(report: &Report, prices: &PriceList, cell: &Cell) -> Vec<Vec<Field>
     let (Some(rows), Some(facts)) = (cell.rows(), sheet::facts(report, &cell.key)) else {
         return Vec::new();
     };
-    let asked = asked_and_kept(rows, facts);
+    let asked = asked_and_kept(cell, rows, facts);
     let bills = sheet::bills(rows);
     let sent = rows.requests.iter().zip(&facts.requests).zip(asked).enumerate();
     let each = sent.flat_map(|(at, ((row, request), (references, kept)))| {
@@ -100,7 +100,7 @@ fn billed(
 }
 
 /// References asked at each request, and how many of them survive.
-fn asked_and_kept(rows: &CellRows, facts: &TranscriptFacts) -> Vec<(u64, u64)> {
+fn asked_and_kept(cell: &Cell, rows: &CellRows, facts: &TranscriptFacts) -> Vec<(u64, u64)> {
     let mut counts = vec![(0, 0); facts.requests.len()];
     for outcome in &rows.references {
         let Some(reference) = facts.exam.references.get(outcome.reference as usize) else {
@@ -108,7 +108,8 @@ fn asked_and_kept(rows: &CellRows, facts: &TranscriptFacts) -> Vec<(u64, u64)> {
         };
         if let Some(count) = counts.get_mut(reference.request as usize) {
             count.0 += 1;
-            count.1 += u64::from(outcome.state.is_kept());
+            let kept = outcome.state.is_kept() && !cell.refuses_request(reference.request);
+            count.1 += u64::from(kept);
         }
     }
     counts

@@ -282,6 +282,30 @@ fn csv_rows_carry_ids_states_and_empty_fields() {
 }
 
 #[test]
+fn nothing_is_kept_at_a_request_that_a_provider_refuses_but_for_controls() {
+    let mut report = small().report();
+    for cell in &mut report.cells {
+        if let CellOutcome::Done(rows) = &mut cell.outcome {
+            rows.references[0].state = crate::model::ReferenceState::Verbatim;
+            rows.requests[5].overflow = true;
+        }
+    }
+    let field = |name: &str, start: &str, at: usize| {
+        let text = file(&report, name);
+        let row = text.lines().find(|line| line.starts_with(start)).unwrap();
+        row.split(',').nth(at).unwrap().to_owned()
+    };
+    for (preset, state, kept) in [("full", "kept", "1"), ("prune", "refused", "0")] {
+        let start = format!("my-sessions,session-0,{preset},25%,0,5,");
+        assert_eq!(field("references.csv", &start, 10), state, "{preset}");
+        assert_eq!(
+            (field("requests.csv", &start, 15), field("requests.csv", &start, 16)),
+            ("1".into(), kept.into())
+        );
+    }
+}
+
+#[test]
 fn rows_are_sorted_by_key_whatever_the_order_of_the_cells() {
     let mut report = Kit::default().report();
     let rendered = |report: &Report| render(&Source { report, texts: None }, &[]);

@@ -197,7 +197,7 @@ fn a_changed_model_reads_nothing_of_the_other_ones_cache_and_takes_its_own_price
     // 10, 30 and 50 tokens: the second prompt is the other model's first, and
     // the third finds what the first left.
     assert_eq!(found, [(0, 0, 10, 0), (0, 0, 30, 0), (0, 10, 40, 0)]);
-    let models: Vec<u16> = rows.bills[0].requests.iter().map(|r| r.unwrap().model).collect();
+    let models: Vec<u32> = rows.bills[0].requests.iter().map(|r| r.unwrap().model).collect();
     assert_eq!(models, [0, 1, 0]);
     assert_eq!(rows.bills[0].models().collect::<Vec<_>>(), ["claude-round", "claude-dear"]);
     // A payer that was asked for takes every request.
@@ -236,13 +236,15 @@ fn pruning_and_masking_set_no_breakpoint_that_the_plan_does_not_name() {
             let small = if sized == "protect" { "2000" } else { "2" };
             let all = [set("cache_breakpoints", plan), set(sized, small)];
             let preset = builtin(name, &all).unwrap().unwrap();
-            billed(&rows(&subject, preset, 200_000, &claude()))
+            let rows = rows(&subject, preset, 40_000, &claude());
+            assert!(!rows.compactions.is_empty(), "{name} acts");
+            billed(&rows)
         };
         let none = with("[]");
         assert!(none.iter().all(|b| b.read == 0 && b.written() == 0), "{name}: {none:?}");
         let plain: u64 = with("[\"preamble\", \"newest\"]").iter().map(|b| b.read).sum();
         let marked = with("[\"preamble\", \"prune-boundary\", \"newest\"]");
-        assert!(marked.iter().map(|b| b.read).sum::<u64>() >= plain, "{name}");
+        assert!(marked.iter().map(|b| b.read).sum::<u64>() > plain, "{name}");
     }
 }
 

@@ -96,7 +96,7 @@ impl<'a> Account<'a> {
             steps.push(match billed {
                 Some(bill) => {
                     let prompt = cached(&bill.prompt);
-                    let prices = self.prices.get(usize::from(bill.model))?;
+                    let prices = self.prices.get(bill.model as usize)?;
                     prices.standard().request_usd(&prompt, request.output, request.at)?
                 }
                 None => 0.0,
@@ -124,7 +124,7 @@ impl<'a> Account<'a> {
         for (request, billed) in self.facts.requests.iter().zip(&self.bill.requests) {
             let Some(billed) = billed else { continue };
             let prompt = &billed.prompt.billed;
-            let prices = self.prices.get(usize::from(billed.model))?;
+            let prices = self.prices.get(billed.model as usize)?;
             prompt_parts(&mut parts, prices, (prompt, billed.rewritten), request)?;
             let tokens = prompt.prompt();
             let answer = prices.output_usd(tokens, request.output, request.at, Class::Standard)?;
