@@ -85,6 +85,24 @@ fn cold_starts_of_the_recording_are_in_the_bill_and_not_in_that_of_the_rules() {
 }
 
 #[test]
+fn the_bill_with_the_other_first_breakpoint_is_told_where_it_differs() {
+    let other = breaking("s").with_bill(|bill| {
+        let second = &mut bill.requests[1].as_mut().unwrap().prompt;
+        second.head_breakpoint = Some(prompt(0, 200, 200).billed);
+    });
+    let report = run(vec![two("s")], vec![full("s").build(), other.build()]);
+    // 1.7, and 0.08 + 1.0 + 0.2 thousandths.
+    close(row(&report, "x"), "cost_head_breakpoint_usd", 0.002_98);
+    close(row(&report, "x"), "cost_usd", 0.003_9);
+    close(row(&report, "full"), "cost_head_breakpoint_usd", 0.003_52);
+    let said = report.warnings.iter().find(|w| w.contains("first cache breakpoint")).unwrap();
+    let named = "would be: x at 25 % $0.0030 instead of $0.0039 (−23.6 %)";
+    assert!(said.contains(named), "{said}");
+    let alike = run(vec![two("s")], vec![full("s").build(), breaking("s").build()]);
+    assert!(!alike.warnings.iter().any(|w| w.contains("first cache breakpoint")));
+}
+
+#[test]
 fn a_request_that_was_not_billed_costs_nothing() {
     let aborted = full("s").with_bill(|bill| bill.requests[0] = None);
     let report = run(vec![two("s")], vec![aborted.build()]);

@@ -531,7 +531,7 @@ pub fn buckets(uncached: u64, read: u64, write: u64) -> Buckets {
 /// The same as a bill has it; an ideal cache would read what this one does.
 pub fn prompt(uncached: u64, read: u64, write: u64) -> PromptBill {
     let billed = buckets(uncached, read, write);
-    PromptBill { billed, rules_only: None, ideal_read: read }
+    PromptBill { billed, ideal_read: read, ..PromptBill::default() }
 }
 
 /// Judges `a`, `b` and `c` vote: `r`ight, `w`rong, `u`nscored. The majority of

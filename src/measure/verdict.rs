@@ -8,6 +8,8 @@ mod doubt;
 mod money;
 mod sure;
 
+pub(in crate::measure) use money::dollars;
+
 use std::collections::BTreeSet;
 
 use super::cluster::noun;

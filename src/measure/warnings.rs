@@ -26,6 +26,8 @@ struct Run<'a> {
     /// Rows over all transcripts, as the first agent model is billed: what is
     /// true of every payer is said once.
     rows: Vec<&'a Entry>,
+    /// The same, as every agent model is billed.
+    billed: Vec<&'a Entry>,
     facts: &'a [TranscriptFacts],
     cells: &'a [Cell],
     panel: Option<&'a PanelAgreement>,
@@ -40,11 +42,11 @@ pub fn collect(
     cells: &[Cell],
     panel: Option<&PanelAgreement>,
 ) -> Vec<String> {
-    let all = || table.iter().filter(|e| e.row.dataset == ALL);
-    let payer = all().next().map(|e| &e.row.agent_model);
-    let rows = all().filter(|e| Some(&e.row.agent_model) == payer).collect();
-    let run = Run { manifest, rows, facts, cells, panel };
-    let checks: [fn(&Run<'_>) -> Vec<String>; 29] = [
+    let billed: Vec<&Entry> = table.iter().filter(|e| e.row.dataset == ALL).collect();
+    let payer = billed.first().map(|e| &e.row.agent_model);
+    let rows = billed.iter().copied().filter(|e| Some(&e.row.agent_model) == payer).collect();
+    let run = Run { manifest, rows, billed, facts, cells, panel };
+    let checks: [fn(&Run<'_>) -> Vec<String>; 30] = [
         compactor::unranked_by_void_replies,
         compactor::void_replies,
         seats::uncalibrated,
@@ -67,6 +69,7 @@ pub fn collect(
         small_windows,
         exam_in_doubt,
         money::what_bills_assume,
+        money::first_breakpoint,
         money::default_model,
         money::unpriced,
         money::unbilled_summaries,

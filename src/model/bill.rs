@@ -92,6 +92,11 @@ pub struct PromptBill {
     /// By the provider's rules alone; `None` where that is the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules_only: Option<Buckets>,
+    /// As billed, but with the first breakpoint behind everything in front of
+    /// the conversation instead of behind tools and system prompt; `None` where
+    /// that is the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head_breakpoint: Option<Buckets>,
     /// Tokens that a cache would read that forgets nothing and charges nothing
     /// for writing.
     pub ideal_read: u64,
@@ -103,9 +108,15 @@ impl PromptBill {
         self.rules_only.unwrap_or(self.billed)
     }
 
+    /// With the first breakpoint behind everything in front of the conversation.
+    pub fn head_breakpoint(&self) -> Buckets {
+        self.head_breakpoint.unwrap_or(self.billed)
+    }
+
     /// The same, without what says nothing new.
     pub fn settled(mut self) -> Self {
         self.rules_only = self.rules_only.filter(|rules| *rules != self.billed);
+        self.head_breakpoint = self.head_breakpoint.filter(|head| *head != self.billed);
         self
     }
 

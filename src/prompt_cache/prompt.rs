@@ -90,9 +90,13 @@ impl Prompt {
         }
     }
 
-    /// Takes every breakpoint away.
-    pub fn unmark(&mut self) {
+    /// Sets breakpoints behind these blocks, and takes all others away.
+    ///
+    /// # Panics
+    /// If there is no such block.
+    pub fn mark_only(&mut self, blocks: &[usize], life: Life) {
         self.marks.clear();
+        blocks.iter().for_each(|&block| self.mark(block, life));
     }
 
     /// The breakpoints: behind which blocks, ascending, and for how long.

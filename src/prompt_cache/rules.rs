@@ -95,6 +95,18 @@ impl Rules {
         }
     }
 
+    /// Whether what is read depends on where requests set their breakpoints.
+    pub fn reads_at_breakpoints(self) -> bool {
+        match self {
+            Rules::Anthropic(_) | Rules::OpenAiMarked => true,
+            Rules::OpenAiSteps
+            | Rules::GeminiImplicit(_)
+            | Rules::GeminiExplicit(_)
+            | Rules::DeepSeek
+            | Rules::None => false,
+        }
+    }
+
     /// An empty cache under these rules.
     pub fn cache(self) -> Box<dyn PromptCache> {
         match self {

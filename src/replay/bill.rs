@@ -16,12 +16,17 @@ use crate::model::{
 };
 use crate::pricing::{Agent, ModelPrices};
 use crate::prompt_cache::{Ideal, Life, Prompt, PromptCache, Rules, Unit};
-use crate::strategy::{Breakpoint, Context, EntryId, Marks, ModelCall, Sent, Step};
+use crate::strategy::{Breakpoint, Context, EntryId, ModelCall, Sent, Step};
 
 /// Keeps the books of one cell.
 pub(super) struct Biller {
     sent: Sent,
     breakpoints: Vec<Breakpoint>,
+    /// The same with the first one behind everything in front of the
+    /// conversation; `None` where that is no other place.
+    elsewhere: Option<Vec<Breakpoint>>,
+    /// Where the last request would have had its breakpoints then.
+    places_elsewhere: Vec<usize>,
     life: Life,
     /// A cache that forgets nothing; `None`: nobody asks for it.
     ideal: Option<Ideal>,
@@ -50,6 +55,8 @@ struct Caches {
     billed: Box<dyn PromptCache>,
     /// Where the recording's cache fared otherwise than by the rules.
     rules_only: Option<Box<dyn PromptCache>>,
+    /// Where the first breakpoint may stand in another place.
+    head_breakpoint: Option<Box<dyn PromptCache>>,
 }
 
 impl Biller {
@@ -58,14 +65,21 @@ impl Biller {
     pub fn new(plan: &Plan, facts: &TranscriptFacts) -> Self {
         let (preset, compactor) = (&plan.preset, plan.compactor.as_deref());
         let eventful = facts.requests.iter().any(|r| r.exogenous.is_some());
+        let elsewhere = elsewhere(&preset.breakpoints, facts);
+        let other_place = elsewhere.is_some();
         let payer = |agent: &Agent| {
             let rules = |agent: &Agent| {
                 let prices = agent.prices.as_deref();
                 prices.map_or(Rules::None, |m| Rules::of(m, preset.explicit_cache))
             };
-            let caches = std::iter::once(agent).chain(&agent.others).map(|agent| Caches {
-                billed: rules(agent).cache(),
-                rules_only: eventful.then(|| rules(agent).cache()),
+            let caches = std::iter::once(agent).chain(&agent.others).map(|agent| {
+                let rules = rules(agent);
+                let moves = other_place && rules.reads_at_breakpoints();
+                Caches {
+                    billed: rules.cache(),
+                    rules_only: eventful.then(|| rules.cache()),
+                    head_breakpoint: moves.then(|| rules.cache()),
+                }
             });
             let caches = caches.collect();
             let rules = rules(agent);
@@ -90,6 +104,8 @@ impl Biller {
         Self {
             sent: Sent::new(facts.calibration.as_ref().and_then(|c| c.global)),
             breakpoints: preset.breakpoints.clone(),
+            elsewhere,
+            places_elsewhere: Vec::new(),
             life: life(&facts.requests),
             ideal: Some(Ideal::default()),
             payers: plan.agents.iter().map(payer).collect(),
@@ -99,11 +115,14 @@ impl Biller {
     }
 
     /// Leaves out what only the bill of a whole session is told with: caches by
-    /// the rules alone, and one that forgets nothing.
+    /// the rules alone, with another breakpoint, and one that forgets nothing.
     pub fn only_as_billed(&mut self) {
         self.ideal = None;
-        let caches = self.payers.iter_mut().flat_map(|payer| &mut payer.caches);
-        caches.for_each(|caches| caches.rules_only = None);
+        self.elsewhere = None;
+        for caches in self.payers.iter_mut().flat_map(|payer| &mut payer.caches) {
+            caches.rules_only = None;
+            caches.head_breakpoint = None;
+        }
     }
 
     /// Bills the next request of the session.
@@ -118,12 +137,14 @@ impl Biller {
             return Step::default();
         }
         self.sent.look(context);
-        let marks = Marks { pruned, life: self.life };
         let ideal_read = self.ideal_read(facts);
+        let moved = self.with_head_breakpoint(context, facts, pruned);
         let mut bills = Vec::with_capacity(self.payers.len());
-        for at in 0..self.payers.len() {
-            self.mark(context, at, marks);
-            bills.push(facts.billed.then(|| self.payers[at].send(&self.sent, facts, ideal_read)));
+        for (payer, moved) in self.payers.iter_mut().zip(moved) {
+            let fixed = [Breakpoint::Preamble];
+            let plan = if payer.explicit { &fixed } else { &self.breakpoints[..] };
+            self.sent.mark(&self.sent.places(context, plan, pruned), self.life);
+            bills.push(facts.billed.then(|| payer.send(&self.sent, facts, ideal_read, moved)));
         }
         let step = self.sent.step(facts.billed);
         for (payer, sent) in self.payers.iter_mut().zip(bills) {
@@ -132,18 +153,34 @@ impl Biller {
         step
     }
 
+    /// What each payer is billed for the request with the first breakpoint in
+    /// its other place, where it has one.
+    fn with_head_breakpoint(
+        &mut self,
+        context: &Context,
+        facts: &RequestFacts,
+        pruned: Option<EntryId>,
+    ) -> Vec<Option<Buckets>> {
+        let Some(plan) = self.elsewhere.as_ref().filter(|_| facts.billed) else {
+            return vec![None; self.payers.len()];
+        };
+        self.places_elsewhere = self.sent.places(context, plan, pruned);
+        self.sent.mark(&self.places_elsewhere, self.life);
+        let sent = &self.sent;
+        let bill = |payer: &mut Payer| {
+            let cache = payer.caches_of(facts).head_breakpoint.as_mut()?;
+            befall(cache.as_mut(), sent, facts);
+            Some(cache.request(sent.prompt(), facts.at))
+        };
+        self.payers.iter_mut().map(bill).collect()
+    }
+
     /// Passes over a request that is not sent.
     pub fn skip(&mut self) {
         for payer in &mut self.payers {
             payer.weather.push(Weather::NotBilled);
             payer.bill.requests.push(None);
         }
-    }
-
-    fn mark(&mut self, context: &Context, payer: usize, marks: Marks) {
-        let fixed = [Breakpoint::Preamble];
-        let plan = if self.payers[payer].explicit { &fixed } else { &self.breakpoints[..] };
-        self.sent.mark(context, plan, marks);
     }
 
     fn ideal_read(&mut self, facts: &RequestFacts) -> u64 {
@@ -171,9 +208,13 @@ impl Biller {
             prompt.push(!self.calls, rest, 1, Unit::Input);
             let ideal = self.ideal.as_mut();
             let ideal_read = ideal.map_or(0, |ideal| ideal.request(&prompt, at).read);
+            let mut moved = prompt.clone();
+            if live {
+                moved.mark_only(&self.places_elsewhere, self.life);
+            }
             let mut read = None;
             for payer in &mut self.payers {
-                let bill = payer.call(&prompt, ideal_read, at);
+                let bill = payer.call(&prompt, &moved, ideal_read, at);
                 read.get_or_insert(bill.billed.read);
                 let output = call.usage.output;
                 payer.bill.calls.push(CallBill { compaction, prompt: bill.settled(), output });
@@ -220,39 +261,57 @@ impl Biller {
 }
 
 impl Payer {
+    /// The caches of the model that a request goes to.
+    fn caches_of(&mut self, facts: &RequestFacts) -> &mut Caches {
+        let model = self.model_of(facts);
+        &mut self.caches[model as usize]
+    }
+
+    fn model_of(&self, facts: &RequestFacts) -> u32 {
+        if self.caches.len() > 1 { facts.model } else { 0 }
+    }
+
     /// Sends the prompt, after what befell the recording's cache.
-    fn send(&mut self, sent: &Sent, facts: &RequestFacts, ideal_read: u64) -> RequestBill {
+    /// `head_breakpoint`: what it is billed with that one.
+    fn send(
+        &mut self,
+        sent: &Sent,
+        facts: &RequestFacts,
+        ideal_read: u64,
+        head_breakpoint: Option<Buckets>,
+    ) -> RequestBill {
         let (prompt, at) = (sent.prompt(), facts.at);
-        let model = if self.caches.len() > 1 { facts.model } else { 0 };
-        let Caches { billed: cache, rules_only } = &mut self.caches[model as usize];
-        match facts.exogenous {
-            Some(Exogenous::Former { at }) => cache.forget_after(at),
-            Some(Exogenous::Cold) => cache.reset(prompt, 0, at),
-            Some(Exogenous::Restart) => cache.reset(prompt, sent.base(), at),
-            Some(Exogenous::Primed) => cache.reset(prompt, sent.head(), at),
-            Some(Exogenous::Renewed) => cache.renew(at),
-            None => {}
-        }
+        let model = self.model_of(facts);
+        let Caches { billed: cache, rules_only, .. } = self.caches_of(facts);
+        befall(cache.as_mut(), sent, facts);
         let reset = facts.exogenous.is_some_and(|e| e != Exogenous::Renewed);
         let warm = !reset && cache.is_warm(at);
         let billed = cache.request(prompt, at);
         assert_eq!(billed.prompt(), prompt.tokens(), "buckets sum to the prompt");
         let rules_only = rules_only.as_mut().map(|cache| cache.request(prompt, at));
         self.weather.push(if warm { Weather::Warm } else { Weather::Cold { read: billed.read } });
-        let prompt = PromptBill { billed, rules_only, ideal_read }.settled();
+        let prompt = PromptBill { billed, rules_only, head_breakpoint, ideal_read }.settled();
         RequestBill { prompt, rewritten: 0, model }
     }
 
-    /// Sends the prompt of a compaction.
-    fn call(&mut self, prompt: &Prompt, ideal_read: u64, at: Timestamp) -> PromptBill {
+    /// Sends the prompt of a compaction. `moved`: the same with the first
+    /// breakpoint in its other place.
+    fn call(
+        &mut self,
+        prompt: &Prompt,
+        moved: &Prompt,
+        ideal_read: u64,
+        at: Timestamp,
+    ) -> PromptBill {
         if self.bill.compactor.is_some() {
             let billed = Buckets { uncached: prompt.tokens(), ..Buckets::default() };
             return PromptBill { billed, ..PromptBill::default() };
         }
-        let Caches { billed, rules_only } = &mut self.caches[0];
+        let Caches { billed, rules_only, head_breakpoint } = &mut self.caches[0];
         PromptBill {
             billed: billed.request(prompt, at),
             rules_only: rules_only.as_mut().map(|cache| cache.request(prompt, at)),
+            head_breakpoint: head_breakpoint.as_mut().map(|cache| cache.request(moved, at)),
             ideal_read,
         }
     }
@@ -267,6 +326,33 @@ impl Payer {
         }
         self.bill.requests.push(Some(bill));
     }
+}
+
+/// Lets befall a cache what befell the recording's before a request.
+fn befall(cache: &mut dyn PromptCache, sent: &Sent, facts: &RequestFacts) {
+    let (prompt, at) = (sent.prompt(), facts.at);
+    match facts.exogenous {
+        Some(Exogenous::Former { at }) => cache.forget_after(at),
+        Some(Exogenous::Cold) => cache.reset(prompt, 0, at),
+        Some(Exogenous::Restart) => cache.reset(prompt, sent.base(), at),
+        Some(Exogenous::Primed) => cache.reset(prompt, sent.head(), at),
+        Some(Exogenous::Renewed) => cache.renew(at),
+        None => {}
+    }
+}
+
+/// The plan with the preamble's breakpoint behind everything in front of the
+/// conversation, where the recording hides more there than what outlives a
+/// restart; else both are one place.
+fn elsewhere(plan: &[Breakpoint], facts: &TranscriptFacts) -> Option<Vec<Breakpoint>> {
+    let global = facts.calibration.as_ref()?.global?;
+    let apart = global < facts.hidden_tokens;
+    let moves = apart && plan.contains(&Breakpoint::Preamble) && !plan.contains(&Breakpoint::Head);
+    let moved = |at: &Breakpoint| match at {
+        Breakpoint::Preamble => Breakpoint::Head,
+        other => *other,
+    };
+    moves.then(|| plan.iter().map(moved).collect())
 }
 
 /// How long the recorded agent asked its cache to live: for an hour, if that

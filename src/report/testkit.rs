@@ -486,7 +486,7 @@ fn bill(requests: &[RequestRow], compactions: &[CompactionRow]) -> Bill {
         let read = if compacted { 3_000 } else { before };
         before = row.tokens_sent;
         let billed = Buckets { read, write: before - read, ..Buckets::default() };
-        let prompt = PromptBill { billed, rules_only: None, ideal_read: read };
+        let prompt = PromptBill { billed, ideal_read: read, ..PromptBill::default() };
         Some(RequestBill { prompt, rewritten: 0, model: 0 })
     });
     let billed = billed.collect();

@@ -26,7 +26,7 @@ pub use compactor::{
     SessionState, Task, TaskMessage,
 };
 pub use context::{
-    Applied, Context, Entry, EntryId, Marks, Op, OpError, Place, Recording, Saved, Sent, Step,
+    Applied, Context, Entry, EntryId, Op, OpError, Place, Recording, Saved, Sent, Step,
 };
 pub use host::{
     Fallback, Host, Outcome, PastSession, PresetState, Record, StoredFile, Strategy, StrategyError,

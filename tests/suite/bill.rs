@@ -217,14 +217,52 @@ fn the_head_breakpoint_stands_behind_what_harnesses_put_in_front() {
     let subject = subject(transcript);
     assert_eq!(subject.facts.calibration.as_ref().unwrap().global, Some(600));
     // A window of two messages begins anew at every request.
-    let billed = |plan: &str| {
+    let told = |plan: &str, agent: &Agent| {
         let set = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         let keys = [set("cache_breakpoints", plan), set("last", "2")];
         let preset = builtin("sliding-window", &keys).unwrap().unwrap();
-        billed(&rows(&subject, preset, 100_000, &claude()))[5]
+        rows(&subject, preset, 100_000, agent)
     };
-    assert_eq!(billed("[\"preamble\"]").read, 600);
-    assert_eq!(billed("[\"head\"]").read, 1_000);
+    let [preamble, head] = ["[\"preamble\"]", "[\"head\"]"].map(|plan| told(plan, &claude()));
+    assert_eq!(billed(&preamble)[5].read, 600);
+    assert_eq!(billed(&head)[5].read, 1_000);
+    // The first bill tells what the other one would be; the other has one place only.
+    let other = |rows: &CellRows| -> Vec<Buckets> {
+        rows.bills[0].requests.iter().map(|r| r.unwrap().prompt.head_breakpoint()).collect()
+    };
+    assert_eq!(other(&preamble), billed(&head));
+    assert_eq!(other(&head), billed(&head));
+    // An automatic cache needs no breakpoint.
+    let automatic = told("[\"preamble\"]", &listed("gpt-5.4"));
+    assert_eq!(other(&automatic), billed(&automatic));
+}
+
+#[test]
+fn calls_of_compactions_are_told_with_the_head_breakpoint_as_well() {
+    let usage = |read, write| Usage { cache_read: read, cache_write_5m: write, ..Usage::default() };
+    let mut transcript = agent_session();
+    // Some 4,000 hidden tokens, of which a restart leaves 2,000.
+    transcript.preamble.system.clear();
+    for (at, (read, write)) in [(1, (0, 4_060)), (3, (4_060, 1_520)), (5, (2_000, 3_750))] {
+        transcript.messages[at].usage = Some(usage(read, write));
+    }
+    let subject = subject(transcript);
+    let (global, hidden) =
+        (subject.facts.calibration.as_ref().unwrap().global.unwrap(), subject.facts.hidden_tokens);
+    assert!(global < hidden, "{global} of {hidden}");
+    let told = |plan: &str| {
+        let keys = [("cache_breakpoints".to_owned(), plan.to_owned())];
+        let preset = builtin("claude-code", &keys).unwrap().unwrap();
+        rows(&subject, preset, 24_000, &claude())
+    };
+    let plans = ["[\"preamble\", \"newest\"]", "[\"head\", \"newest\"]"];
+    let [preamble, head] = plans.map(told);
+    assert!(!head.bills[0].calls.is_empty(), "it compacts");
+    let calls = |rows: &CellRows, of: fn(&recap::model::PromptBill) -> Buckets| -> Vec<Buckets> {
+        rows.bills[0].calls.iter().map(|call| of(&call.prompt)).collect()
+    };
+    let as_told = calls(&preamble, recap::model::PromptBill::head_breakpoint);
+    assert_eq!(as_told, calls(&head, |prompt| prompt.billed));
 }
 
 #[test]

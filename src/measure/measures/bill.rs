@@ -39,6 +39,13 @@ pub const TTL_ONLY: Spec = spec(
     |sample| session(sample, PromptBill::rules_only),
 );
 
+/// With the first breakpoint in the other place where agents may set it.
+pub const HEAD_BREAKPOINT: Spec = spec(
+    "cost_head_breakpoint_usd",
+    "the same bill with the preamble's cache breakpoint behind everything in front of the conversation",
+    |sample| session(sample, PromptBill::head_breakpoint),
+);
+
 /// With a cache that forgets nothing.
 pub const IDEAL: Spec = spec(
     "cost_ideal_cache_usd",

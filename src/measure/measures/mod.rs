@@ -134,6 +134,7 @@ pub static MEASURES: &[&Spec] = &[
     &prefill_saved::SPEC,
     &bill::COST,
     &bill::TTL_ONLY,
+    &bill::HEAD_BREAKPOINT,
     &bill::IDEAL,
     &bill::NO_CACHE,
     &bill::COMPACTIONS,

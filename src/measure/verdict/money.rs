@@ -90,7 +90,7 @@ fn refetched(row: &PresetRow, savings: f64) -> String {
 }
 
 /// Dollars in few digits.
-pub(super) fn dollars(x: f64) -> String {
+pub(in crate::measure) fn dollars(x: f64) -> String {
     match x {
         x if x >= 999.995 => format!("${}", grouped(x)),
         x if x >= 0.9995 || x == 0.0 => format!("${x:.2}"),

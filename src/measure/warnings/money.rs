@@ -3,10 +3,14 @@
 use std::collections::BTreeSet;
 
 use super::super::rows::RECORDED as REPEATED;
-use super::{Run, listed};
-use crate::model::{Bill, BillErrors, RECORDED, TranscriptFacts, Value};
+use super::super::verdict::dollars;
+use super::{Entry, Run, label, listed};
+use crate::model::{Bill, BillErrors, RECORDED, Standing, TranscriptFacts, Value};
 use crate::pricing::PriceList;
 use crate::text::{counted, form_for};
+
+/// Share of a bill from which on the place of the first breakpoint is told.
+const BREAKPOINT_MATTERS: f64 = 0.05;
 
 fn bills<'a>(run: &Run<'a>) -> impl Iterator<Item = &'a Bill> + use<'a> {
     run.cells.iter().filter_map(|cell| cell.rows()).flat_map(|rows| &rows.bills)
@@ -42,6 +46,44 @@ pub fn unbilled_summaries(run: &Run<'_>) -> Vec<String> {
          bill of {REPEATED}",
         counted(folds.len(), "summary"),
         form_for(unknown, "this call is", "these calls are")
+    )]
+}
+
+/// Bills that depend on where the agent sets its first cache breakpoint, which
+/// recordings do not show.
+pub fn first_breakpoint(run: &Run<'_>) -> Vec<String> {
+    let range = |entry: &&&Entry| {
+        let (own, head) =
+            (entry.row.number("cost_usd")?, entry.row.number("cost_head_breakpoint_usd")?);
+        let change = head / own - 1.0;
+        (change.abs() >= BREAKPOINT_MATTERS).then_some((change, own, head))
+    };
+    let rows = run.billed.iter().filter(|e| e.row.standing != Standing::Control);
+    let mut apart: Vec<_> = rows.filter_map(|e| Some((e, range(&e)?))).collect();
+    if apart.is_empty() {
+        return Vec::new();
+    }
+    apart.sort_by(|a, b| b.1.0.abs().total_cmp(&a.1.0.abs()));
+    let payers: BTreeSet<&str> = run.billed.iter().map(|e| e.row.agent_model.as_str()).collect();
+    let named = apart.iter().take(3).map(|(entry, (change, own, head))| {
+        let row = &entry.row;
+        let payer = match payers.len() {
+            1 => String::new(),
+            _ => format!(" as {}", row.agent_model),
+        };
+        let (window, change) = (label(&row.window), signed_percent(*change));
+        let (head, own) = (dollars(*head), dollars(*own));
+        format!("{} at {window}{payer} {head} instead of {own} ({change})", row.strategy)
+    });
+    let named = named.collect::<Vec<_>>().join(", ");
+    let more = match apart.len().saturating_sub(3) {
+        0 => String::new(),
+        more => format!(", and {more} more by at least {:.0} %", BREAKPOINT_MATTERS * 100.0),
+    };
+    vec![format!(
+        "recordings do not show where the agent sets its first cache breakpoint: bills take it \
+         behind tools and system prompt; behind everything in front of the conversation they \
+         would be: {named}{more} (cost_head_breakpoint_usd)"
     )]
 }
 

@@ -37,7 +37,7 @@ pub use fork::Applied;
 pub use op::{EntryId, Op, OpError, Place};
 pub use recording::Recording;
 pub use saved::Saved;
-pub use sent::{Marks, Sent, Step};
+pub use sent::{Sent, Step};
 
 use crate::model::MessageIndex;
 use crate::tokens::{Weight, WeightTree};

@@ -166,9 +166,14 @@ impl Sent {
         step
     }
 
-    /// Sets the breakpoints of a plan on the prompt.
-    pub fn mark(&mut self, context: &Context, plan: &[Breakpoint], at: Marks) {
-        self.prompt.unmark();
+    /// The blocks behind which a plan sets breakpoints. `pruned`: the last entry
+    /// whose tool output was considered for pruning.
+    pub fn places(
+        &self,
+        context: &Context,
+        plan: &[Breakpoint],
+        pruned: Option<EntryId>,
+    ) -> Vec<usize> {
         let newest = self.contents.len().checked_sub(1);
         let mut places: Vec<usize> = Vec::with_capacity(4);
         for breakpoint in plan {
@@ -183,15 +188,19 @@ impl Sent {
                     places.extend(Some(run.count()).filter(|&n| n > 0).map(|n| self.head + n - 1));
                 }
                 Breakpoint::PruneBoundary => {
-                    places.extend(at.pruned.and_then(|id| self.block_of(context, id)));
+                    places.extend(pruned.and_then(|id| self.block_of(context, id)));
                 }
                 Breakpoint::Previous => places.extend(self.newest.filter(|&at| at < self.intact)),
                 Breakpoint::Newest => places.extend(newest),
             }
         }
-        for block in places {
-            self.prompt.mark(block, at.life);
-        }
+        places
+    }
+
+    /// Sets breakpoints behind these blocks, and no others. `life`: how long
+    /// their entries live.
+    pub fn mark(&mut self, places: &[usize], life: Life) {
+        self.prompt.mark_only(places, life);
     }
 
     /// First slot whose block may have changed.
@@ -249,15 +258,6 @@ impl Sent {
         self.prompt.push(content, tokens, parts, unit);
         self.contents.push(content);
     }
-}
-
-/// What breakpoints depend on beside the context.
-#[derive(Clone, Copy, Debug)]
-pub struct Marks {
-    /// Last entry whose tool output was considered for pruning.
-    pub pruned: Option<EntryId>,
-    /// How long entries live.
-    pub life: Life,
 }
 
 fn hash(content: &impl Hash) -> u64 {
