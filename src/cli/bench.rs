@@ -7,19 +7,22 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::config;
+use super::exchange::Exchange;
 use super::exit::{Exit, Failure};
 use super::progress::{Progress, Verbosity};
 use super::report::print;
 use super::seating::Seating;
 use super::strategies::{self, Holds};
-use super::{dry_run, gating, headings, inputs, manifest, models, report, windows, wire};
+use super::work::{Stopped, Work};
+use super::{dry_run, gating, headings, inputs, manifest, models, out, report, windows, wire};
 use crate::dataset::Dataset;
 use crate::model::{Manifest, Probe, Report};
 use crate::pricing::Agents;
 use crate::probes::Cuts;
 use crate::report::format_names;
 use crate::run::{
-    Finished, Folder, RunSpec, Sample, cut_without_words, prepare, run as run_cells, without_words,
+    Finished, Folder, Loaded, REPLIES, RunSpec, Sample, cut_without_words, prepare,
+    run as run_cells, without_words,
 };
 use crate::strategy::Preset;
 use crate::text::counted;
@@ -104,9 +107,15 @@ pub struct Arguments {
     #[arg(long, help_heading = headings::REPLAY)]
     sidechains: bool,
 
-    /// Run folder; an earlier run in it is replaced [default: reports/TIME-NAME]
+    /// Run folder: a new or empty one, or that of an earlier run, which is replaced unless it is
+    /// resumed [default: reports/TIME-NAME]
     #[arg(long, value_name = "DIR", help_heading = headings::REPORT)]
     out: Option<PathBuf>,
+
+    /// Go on with the interrupted run in --out: what it finished, and every reply of a model that
+    /// had arrived, is taken over; without a run there one begins
+    #[arg(long, requires = "out", help_heading = headings::REPORT)]
+    resume: bool,
 
     /// Files to render: a list of names
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values = format_names(), help_heading = headings::REPORT)]
@@ -203,35 +212,67 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
     manifest.warnings.extend(exchange.iter().flat_map(|e| e.warnings.clone()));
     manifest.warnings.extend(unrepeated);
     manifest.warnings.extend(unhashed(&spec.presets));
-    let runtime = wire::runtime(spec.jobs.min(wire::cores()))?;
-    let prepared = runtime.block_on(prepare(&spec, samples, &seats, counter))?;
+    let mut work = Work::new(spec.jobs.min(wire::cores()))?;
+    let prepared = work.run(prepare(&spec, samples, &seats, counter))??;
     manifest.warnings.extend(prepared.set_aside());
-    let folder = Folder::create(&out(arguments, &manifest.title), &manifest)?;
-    let mut folder = if arguments.no_text { folder.without_words() } else { folder };
-    report::clear(&folder)?;
+    manifest.planned = prepared.planned();
+    manifest.no_text = arguments.no_text;
+    let (mut folder, manifest) = folder(arguments, manifest)?;
+    if let Some(exchange) = exchange.as_ref().filter(|_| !arguments.no_text) {
+        exchange.keep_replies(&folder.path().join(REPLIES))?;
+    }
     let progress = Progress::new(verbosity(arguments));
-    let path = folder.path().to_owned();
-    let ran = runtime.block_on(async {
-        let cells = run_cells(&spec, prepared, &seats, &mut folder, &progress);
-        tokio::select! {
-            // Looked at first: the signal is caught from its first look on.
-            biased;
-            _ = tokio::signal::ctrl_c() => Err(Failure::with_code(
-                Exit::Interrupted,
-                format!("interrupted; what finished is in {}", path.display()),
-            )
-            .help(format!("`recap report {}` renders it", path.display()))),
-            finished = cells => finished.map_err(Failure::from),
-        }
-    });
-    // Cells that were cut off must not keep the program waiting, but for the
-    // moment in which they end the programs that they started.
-    runtime.shutdown_timeout(std::time::Duration::from_secs(1));
+    let ran = work.run(run_cells(&spec, prepared, &seats, &mut folder, &progress));
+    // Cells that were cut off end the programs that they started.
+    drop(work);
     progress.finish();
-    let ran = ran?;
+    let finished = match ran {
+        Ok(finished) => finished?,
+        Err(Stopped(exit)) => return interrupted(arguments, &folder, exit),
+    };
+    // A cassette that cannot be written costs no result: it is told at the end.
+    let saved = exchange.as_ref().map_or(Ok(()), Exchange::save);
     // What no model could be asked was not measured: nothing is rendered then.
-    let models = exchange.map_or(Ok(Exit::Done), |exchange| exchange.close())?;
-    finish(arguments, &folder, (manifest, ran), &gate, models == Exit::Done)
+    let models = exchange.as_ref().map_or(Ok(Exit::Done), Exchange::ended)?;
+    let exit = finish(arguments, &folder, (manifest, finished), &gate, models == Exit::Done)?;
+    if models == Exit::Done {
+        folder.remove(REPLIES)?;
+    }
+    saved.map(|()| exit)
+}
+
+/// The folder of the run, new or gone on with, and the run's manifest.
+fn folder(arguments: &Arguments, manifest: Manifest) -> Result<(Folder, Manifest), Failure> {
+    let path = match &arguments.out {
+        Some(out) => out.clone(),
+        None => out::new(&manifest.title)?,
+    };
+    let (folder, manifest) = if arguments.resume {
+        let (folder, manifest) = Folder::resume(&path, manifest)?;
+        report::clear_rendered(&folder)?;
+        (folder, manifest)
+    } else {
+        let folder = Folder::create(&path, &manifest)?;
+        report::clear(&folder)?;
+        (folder, manifest)
+    };
+    Ok((if arguments.no_text { folder.without_words() } else { folder }, manifest))
+}
+
+/// Renders what finished before a signal came.
+fn interrupted(arguments: &Arguments, folder: &Folder, exit: Exit) -> Result<Exit, Failure> {
+    let path = folder.path().display();
+    let Loaded { manifest, transcripts, cells, cuts, calls, texts, .. } =
+        Loaded::read(folder.path())?;
+    if cells.is_empty() {
+        return Err(Failure::with_code(exit, "interrupted before anything finished"));
+    }
+    let measured = report::measured(manifest, transcripts, (cells, cuts), calls);
+    report::write(folder, &measured, (!arguments.no_text).then_some(&texts), &arguments.format)?;
+    show(arguments, &measured, folder)?;
+    wire::say(&format!("interrupted; what finished is in {path}"));
+    wire::say("help: the same command with --out and --resume finishes the run");
+    Ok(exit)
 }
 
 /// Why what the vendor's agent had cannot be shown, where it cannot.
@@ -284,9 +325,6 @@ fn finish(
     };
     let mut measured = report::measured(manifest, transcripts, (cells, cuts), calls);
     rules.apply(&mut measured)?;
-    if !arguments.no_text {
-        folder.write_texts(&texts)?;
-    }
     report::write(folder, &measured, (!arguments.no_text).then_some(&texts), &arguments.format)?;
     show(arguments, &measured, folder)?;
     let complete = rules.is_complete(&measured) && models_answered;
@@ -337,19 +375,6 @@ fn samples(datasets: &[Dataset], limit: Option<usize>) -> Result<Vec<Sample>, Fa
             .help("raise --limit, or give an input that holds a session"));
     }
     Ok(samples)
-}
-
-fn out(arguments: &Arguments, title: &str) -> PathBuf {
-    if let Some(out) = &arguments.out {
-        return out.clone();
-    }
-    let time = wire::now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
-    let safe = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' };
-    let name: String = title.chars().map(safe).take(60).collect();
-    let first = PathBuf::from("reports").join(format!("{time}-{name}"));
-    // Two runs within a second must not share a folder.
-    let later = (2..).map(|n| PathBuf::from("reports").join(format!("{time}-{name}-{n}")));
-    std::iter::once(first).chain(later).find(|p| !p.exists()).expect("numbers do not end")
 }
 
 fn verbosity(arguments: &Arguments) -> Verbosity {

@@ -57,7 +57,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let run_a = Run { name: &a.1.name, report: &a.0, by_transcript: &a.1.run };
     let run_b = Run { name: &b.1.name, report: &b.0, by_transcript: &b.1.run };
     let mut comparison = measure::compare(run_a, run_b, &pairs, &left_out);
-    comparison.notes.splice(0..0, notes);
+    let half = |(run, baseline): &(Report, Baseline)| {
+        Some(format!("{}: {}", baseline.name, run.missing.as_ref()?.sentence()))
+    };
+    let half: Vec<String> = [&a, &b].into_iter().filter_map(half).collect();
+    let is_whole = half.is_empty();
+    comparison.notes.splice(0..0, half.into_iter().chain(notes));
     if comparison.rows.is_empty() {
         return Err(Failure::with_code(Exit::Nothing, "the runs have no row in common").help(
             "run both with the same presets and windows, or pair presets with --preset A=B",
@@ -68,7 +73,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         Format::Md => comparison_md(&comparison),
         Format::Json => comparison_json(&comparison),
     })?;
-    Ok(Exit::Done)
+    Ok(if is_whole { Exit::Done } else { Exit::Incomplete })
 }
 
 /// A run, measured, and transcript by transcript.

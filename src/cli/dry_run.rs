@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use super::exit::Failure;
 use super::model_name::TYPICAL_THINKING;
 use super::seating::Seating;
+use super::work::Work;
 use super::{windows, wire};
 use crate::llm::{Foreseen, ForeseenCall};
 use crate::model::{Buckets, Seat};
@@ -37,11 +38,10 @@ pub(super) fn plan(
     }
     let foreseen = Arc::new(Foreseen::default());
     let (seats, exchange) = seating.rehearse(&counter, prices, &foreseen)?;
-    let runtime = wire::runtime(spec.jobs.min(wire::cores()))?;
-    runtime.block_on(async {
+    Work::new(spec.jobs.min(wire::cores()))?.run(async {
         let prepared = prepare(spec, samples, &seats, counter).await?;
         run(spec, prepared, &seats, &mut Folder::nowhere(), &()).await
-    })?;
+    })??;
     let recorded = if exchange.has_cassette() { " that are not on the cassette" } else { "" };
     let bill = Bill::of(&foreseen, prices, wire::now());
     Ok(cells + &bill.told(recorded))

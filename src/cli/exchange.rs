@@ -3,20 +3,22 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use jiff::Timestamp;
 
 use super::exit::{Exit, Failure};
 use super::model_name::{self, ModelName};
 use super::{headings, wire};
-use crate::llm::cassette::{CassetteError, Mode};
+use crate::llm::cassette::{Mode, Scrub};
 use crate::llm::{
     Budget, CallError, Calls, Cassette, Client, EitherWay, Endpoint, Foreseen, Halt, HaltCause,
-    Key, Limits, Live, LiveError, Llm, Lost, Model, Once, Options, Rehearsal, Scrubbed, Watched,
+    Key, Limits, Live, Llm, Lost, Model, Once, Options, Rehearsal, Scrubbed, Watched, call_usd,
 };
+use crate::model::Usage;
 use crate::pricing::PriceList;
 use crate::text::counted;
 use crate::tokens::Counter;
@@ -110,6 +112,8 @@ pub(super) struct Exchange {
     live: Vec<Arc<Live>>,
     models: BTreeMap<String, Arc<dyn Llm>>,
     lost: Arc<Lost>,
+    /// Takes the keys out of what is written.
+    scrub: Scrub,
     /// What is odd about the cassette.
     pub warnings: Vec<String>,
 }
@@ -128,12 +132,15 @@ impl Exchange {
                 keys.extend(model.endpoint(prices)?.key().cloned());
             }
         }
-        let (cassette, warnings) = line.cassette(keys)?;
+        let scrub: Scrub = Arc::new(move |text: &str| {
+            keys.iter().fold(text.to_owned(), |text, key| key.scrub(&text))
+        });
+        let (cassette, warnings) = line.cassette(&scrub)?;
         let reach = match line.is_replay() {
             true => Reach::Cassette,
             false => Reach::Provider(line.client(seed)?),
         };
-        Ok(Self { warnings, ..Self::new(line, prices, reach, cassette) })
+        Ok(Self { warnings, scrub, ..Self::new(line, prices, reach, cassette) })
     }
 
     /// Opens no line: what would be called is counted, and noted in `foreseen`.
@@ -162,6 +169,7 @@ impl Exchange {
             live: Vec::new(),
             models: BTreeMap::new(),
             lost: Arc::default(),
+            scrub: Arc::new(str::to_owned),
             warnings: Vec::new(),
         }
     }
@@ -228,7 +236,7 @@ impl Exchange {
         let prices = endpoint.prices().cloned();
         let scrubs = self.redact.map_or(!endpoint.is_local(), |redact| redact == Redact::Yes);
         let live = client.live(model, endpoint, self.limits);
-        let live = Arc::new(live.map_err(unusable)?);
+        let live = Arc::new(live?);
         self.live.push(Arc::clone(&live));
         let once = Once::live(live, prices, Arc::clone(&self.calls));
         Ok(if scrubs { Arc::new(Scrubbed::new(Arc::new(once))) } else { Arc::new(once) })
@@ -248,15 +256,40 @@ impl Exchange {
         }
     }
 
-    /// Closes the cassette, and says how the run ended as far as models go.
+    /// Keeps every reply in a file while the run goes on, where no cassette does:
+    /// a run that is resumed reads them from it, and what they cost counts.
     ///
     /// # Errors
-    /// If the cassette cannot be written; if a model could never be called, or
-    /// the cassette lacks a call: nothing was measured then.
-    pub fn close(&self) -> Result<Exit, Failure> {
-        if let Some(tape) = self.calls.cassette() {
-            tape.finish().map_err(cassette)?;
+    /// If the file cannot be written, or is none of replies.
+    pub fn keep_replies(&self, file: &Path) -> Result<(), Failure> {
+        let Reach::Provider(client) = &self.reach else { return Ok(()) };
+        if self.calls.cassette().is_some() {
+            return Ok(());
         }
+        let opened = Cassette::open(file, Mode::Record, Arc::clone(&self.scrub));
+        let (replies, _) = opened?;
+        let usd = |(model, usage, at): (String, Usage, Timestamp)| {
+            call_usd(self.prices.priced(&model)?, &usage, at)
+        };
+        client.count(replies.usage().into_iter().filter_map(usd).sum());
+        self.calls.keep_replies(replies);
+        Ok(())
+    }
+
+    /// Writes the cassette whole and sorted.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn save(&self) -> Result<(), Failure> {
+        self.calls.cassette().map_or(Ok(()), |tape| Ok(tape.finish()?))
+    }
+
+    /// Says how the run ended as far as models go.
+    ///
+    /// # Errors
+    /// If a model could never be called, or the cassette lacks a call: nothing
+    /// was measured then.
+    pub fn ended(&self) -> Result<Exit, Failure> {
         let lost = self.lost.first();
         if let Some((calls, error @ CallError::NotRecorded(_))) = &lost {
             let more = match calls {
@@ -281,9 +314,12 @@ impl Exchange {
             false => halts.into_iter().map(|halt| halt.reason).collect(),
         };
         wire::say(&format!("error: {calls} brought no reply: {}", reasons.join("; ")));
-        wire::say(match self.calls.cassette() {
-            Some(_) => "help: run it again: what is on the cassette costs nothing",
-            None => {
+        wire::say(match (self.calls.cassette(), self.calls.keeps_replies()) {
+            (Some(_), _) => "help: run it again: what is on the cassette costs nothing",
+            (None, true) => {
+                "help: the same command with --out and --resume asks only for what is missing"
+            }
+            (None, false) => {
                 "help: with --cassette FILE --record, a run that is made again pays only for \
                      what is missing"
             }
@@ -293,7 +329,7 @@ impl Exchange {
 }
 
 impl Line {
-    fn cassette(&self, keys: Vec<Key>) -> Result<(Option<Cassette>, Vec<String>), Failure> {
+    fn cassette(&self, scrub: &Scrub) -> Result<(Option<Cassette>, Vec<String>), Failure> {
         let Some(file) = &self.cassette else { return Ok((None, Vec::new())) };
         let mode = match (self.record, self.replay) {
             (true, _) => Mode::Record,
@@ -303,9 +339,7 @@ impl Line {
                     .help("--record adds calls to it, --replay reads every call from it"));
             }
         };
-        let scrub =
-            move |text: &str| keys.iter().fold(text.to_owned(), |text, key| key.scrub(&text));
-        let (tape, warnings) = Cassette::open(file, mode, Arc::new(scrub)).map_err(cassette)?;
+        let (tape, warnings) = Cassette::open(file, mode, Arc::clone(scrub))?;
         Ok((Some(tape), warnings))
     }
 
@@ -314,8 +348,7 @@ impl Line {
         let Some(file) = self.cassette.as_ref().filter(|file| file.exists()) else {
             return Ok(None);
         };
-        let (tape, _) =
-            Cassette::open(file, Mode::Replay, Arc::new(str::to_owned)).map_err(cassette)?;
+        let (tape, _) = Cassette::open(file, Mode::Replay, Arc::new(str::to_owned))?;
         Ok(Some(tape))
     }
 
@@ -346,23 +379,5 @@ impl Line {
             )),
             None => Ok(()),
         }
-    }
-}
-
-fn cassette(problem: CassetteError) -> Failure {
-    Failure::usage(problem.to_string()).help(problem.help())
-}
-
-/// A model that cannot be called as asked.
-fn unusable(problem: LiveError) -> Failure {
-    match problem {
-        LiveError::Unpriced(model) => Failure::usage(format!(
-            "`{model}` has no price, so that no cap on the cost can be held"
-        ))
-        .help(
-            "give it a price with --prices (0 for a server of your own), or leave out --max-cost",
-        ),
-        LiveError::Start(problem) => Failure::with_code(Exit::Incomplete, problem.to_string())
-            .help("check the certificates of this machine, or use an http: address on loopback"),
     }
 }

@@ -4,6 +4,8 @@ use std::fmt;
 
 use super::wire::harmless;
 use crate::dataset::{DatasetError, Problem};
+use crate::llm::LiveError;
+use crate::llm::cassette::CassetteError;
 use crate::run::{FolderError, RunError};
 use crate::strategy::PresetError;
 
@@ -20,8 +22,10 @@ pub enum Exit {
     Incomplete,
     /// Nothing was selected.
     Nothing,
-    /// Interrupted; what finished is kept.
+    /// Interrupted (SIGINT); what finished is kept.
     Interrupted,
+    /// Told to end (SIGTERM); what finished is kept.
+    Terminated,
 }
 
 impl Exit {
@@ -34,6 +38,7 @@ impl Exit {
             Exit::Incomplete => 3,
             Exit::Nothing => 4,
             Exit::Interrupted => 130,
+            Exit::Terminated => 143,
         }
     }
 }
@@ -119,8 +124,39 @@ impl From<FolderError> for Failure {
                 "give the folder of a run that `recap bench` wrote, and may write to"
             }
             FolderError::Instrument { .. } => "run `recap bench` again on the same data",
+            FolderError::Busy { .. } => "wait for its end, or give another --out",
+            FolderError::NoRun { .. } => {
+                "give --out a new folder, an empty one, or that of an earlier run"
+            }
+            FolderError::Unlike { .. } => {
+                "resume with the inputs and options of that run, or leave out --resume"
+            }
             FolderError::Line { .. } => "delete that line, or run `recap bench` again",
         };
         Failure::usage(error.to_string()).help(help)
+    }
+}
+
+impl From<CassetteError> for Failure {
+    fn from(problem: CassetteError) -> Self {
+        Failure::usage(problem.to_string()).help(problem.help())
+    }
+}
+
+impl From<LiveError> for Failure {
+    fn from(problem: LiveError) -> Self {
+        match problem {
+            LiveError::Unpriced(model) => Failure::usage(format!(
+                "`{model}` has no price, so that no cap on the cost can be held"
+            ))
+            .help(
+                "give it a price with --prices (0 for a server of your own), or leave out \
+                 --max-cost",
+            ),
+            LiveError::Start(problem) => Failure::with_code(Exit::Incomplete, problem.to_string())
+                .help(
+                    "check the certificates of this machine, or use an http: address on loopback",
+                ),
+        }
     }
 }

@@ -192,7 +192,9 @@ impl Rules {
     /// Whether every cell ran through and enough of the probes are graded.
     pub(super) fn is_complete(&self, measured: &Report) -> bool {
         let graded = report::mostly_graded(measured, self.max_unscored);
-        graded && measured.cells.iter().all(|cell| cell.rows().is_some())
+        graded
+            && measured.missing.is_none()
+            && measured.cells.iter().all(|cell| cell.rows().is_some())
     }
 }
 
@@ -203,6 +205,10 @@ fn read(path: &Path) -> Result<Baseline, Failure> {
     if path.is_dir() {
         let Loaded { manifest, transcripts, cells, cuts, calls, .. } = Loaded::read(path)?;
         let report = report::measured(manifest, transcripts, (cells, cuts), calls);
+        if let Some(missing) = &report.missing {
+            let what = format!("{}: {}", path.display(), missing.sentence());
+            return Err(Failure::usage(what).help("a baseline is a run that is whole"));
+        }
         return Ok(Baseline::of(name.into_owned(), &report));
     }
     let wrong = |problem: String| {

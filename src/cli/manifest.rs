@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::clock::PROFILE;
 use crate::dataset::Dataset;
-use crate::model::{INSTRUMENT, MARGIN, Manifest, OFFLINE, Prices, Provenance, Source};
+use crate::model::{INSTRUMENT, MARGIN, Manifest, OFFLINE, Planned, Prices, Provenance, Source};
 use crate::run::{RunSpec, Seats};
 use crate::strategy::Preset;
 use crate::tokens::Counter;
@@ -44,6 +44,8 @@ pub(super) fn of_run(spec: &RunSpec, datasets: &[Dataset], counter: &Counter) ->
         named: Vec::new(),
         comparator: None,
         margin: MARGIN,
+        no_text: false,
+        planned: Planned::default(),
         warnings: datasets.iter().flat_map(|d| d.warnings.clone()).collect(),
     }
 }

@@ -19,6 +19,7 @@ mod judge;
 mod manifest;
 mod model_name;
 mod models;
+mod out;
 mod probes;
 mod progress;
 mod report;
@@ -27,6 +28,7 @@ mod show;
 mod strategies;
 mod windows;
 mod wire;
+mod work;
 
 use bench::Ask;
 use clap::{Parser, Subcommand};

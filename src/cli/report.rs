@@ -13,7 +13,7 @@ use crate::gate::{self, Baseline};
 use crate::measure::measure;
 use crate::model::{CallRow, Cell, Cut, Manifest, Report, TranscriptFacts, suggest};
 use crate::report::{FORMATS, Source, Texts, format_names, render};
-use crate::run::{Folder, GATE, Loaded};
+use crate::run::{Folder, GATE, Loaded, REPLIES};
 
 /// Options of `recap report`.
 #[derive(Debug, Args)]
@@ -51,7 +51,7 @@ impl Texts for Stored<'_> {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     check_formats(&arguments.format)?;
-    let Loaded { mut manifest, transcripts, cells, cuts, calls, gate, texts } =
+    let Loaded { mut manifest, transcripts, cells, cuts, calls, gate, texts, .. } =
         Loaded::read(&arguments.run)?;
     if cells.is_empty() {
         return Err(Failure::with_code(Exit::Nothing, "the run has no finished cell")
@@ -61,7 +61,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let worded = !texts.is_empty() || asks_in_words(&transcripts);
     let mut measured = measured(manifest, transcripts, (cells, cuts), calls);
     match gate {
-        Some(gate) if rules.is_empty() => measured.gate = Some(gate),
+        // What was found when the run was whole says nothing of what is left.
+        Some(gate) if rules.is_empty() => {
+            measured.gate = Some(gate).filter(|_| measured.missing.is_none());
+        }
         _ => rules.apply(&mut measured)?,
     }
     let folder = Folder::open(&arguments.run)?;
@@ -69,8 +72,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let texts = (!arguments.no_text && worded).then_some(&texts);
     write(&folder, &measured, texts, &arguments.format)?;
     print(&table(&measured, &folder))?;
-    // Rendering a run again is done when it is rendered, whatever is in it.
-    if rules.is_empty() {
+    // Rendering a whole run again is done when it is rendered, whatever is in it.
+    if rules.is_empty() && measured.missing.is_none() {
         return Ok(Exit::Done);
     }
     let complete = rules.is_complete(&measured);
@@ -137,7 +140,10 @@ pub(super) fn write(
     if let Some(gate) = &measured.gate {
         folder.write_gate(gate)?;
     }
-    if names.contains(&"json") {
+    // Later runs must not be held against half a run.
+    if measured.missing.is_some() {
+        folder.remove(BASELINE)?;
+    } else if names.contains(&"json") {
         let baseline = Baseline::of(String::new(), measured);
         folder.write(BASELINE, &baseline.to_bytes())?;
     }
@@ -147,7 +153,13 @@ pub(super) fn write(
 /// Removes what an earlier run left in the folder: its page and its texts must
 /// not pass for those of this one, least of all where text is left out.
 pub(super) fn clear(folder: &Folder) -> Result<(), Failure> {
-    for name in FORMATS.iter().map(|f| f.file).chain(["texts.jsonl", GATE, BASELINE]) {
+    ["texts.jsonl", REPLIES].into_iter().try_for_each(|name| folder.remove(name))?;
+    clear_rendered(folder)
+}
+
+/// Removes what was made of the results that a run had so far.
+pub(super) fn clear_rendered(folder: &Folder) -> Result<(), Failure> {
+    for name in FORMATS.iter().map(|f| f.file).chain([GATE, BASELINE]) {
         folder.remove(name)?;
     }
     Ok(())

@@ -11,6 +11,7 @@ use clap::Args;
 
 use super::exit::{Exit, Failure};
 use super::report::print;
+use super::work::Work;
 use super::{inputs, strategies, windows, wire};
 use crate::model::{CellKey, LedgerState, NULL, Transcript, suggest};
 use crate::pricing::{Agents, PriceList};
@@ -107,9 +108,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let compactor = own.unwrap_or(seats.compactor);
     let mut session = Session::open(&subject, &plan, compactor.as_ref())
         .map_err(|e| Failure::with_code(Exit::Incomplete, e))?;
-    let runtime = wire::runtime(1)?;
-    runtime
-        .block_on(session.run_to_request(request))
+    Work::new(1)?
+        .run(session.run_to_request(request))?
         .map_err(|e| Failure::with_code(Exit::Incomplete, e))?;
     let mut text = header(&subject, &plan, request, session.context());
     if !arguments.diff {

@@ -11,6 +11,7 @@ use clap::{Args, Subcommand};
 use super::exit::{Exit, Failure};
 use super::report::print;
 use super::wire;
+use super::work::Work;
 use crate::dataset::bundled;
 use crate::model::{CellKey, suggest};
 use crate::replay::{Plan, Subject, UNKNOWN_LIMIT, WindowSpec};
@@ -230,13 +231,13 @@ fn check(name: &str) -> Result<String, Failure> {
         return Ok(text);
     }
     let dataset = bundled(TRIED_ON).expect("it ships with the program")?;
-    let (counter, runtime) = (wire::counter(None), wire::runtime(1)?);
+    let (counter, mut work) = (wire::counter(None), Work::new(1)?);
     let seats = wire::seats(&counter);
     let mut all = Vec::new();
     for transcript in dataset.transcripts.into_iter().step_by(PER_KIND) {
         let subject = Subject::new(&dataset.name, transcript, Arc::clone(&counter));
         let plan = tried(&preset, &subject)?;
-        let tried = runtime.block_on(try_out(&subject, &plan, seats.compactor.as_ref()));
+        let tried = work.run(try_out(&subject, &plan, seats.compactor.as_ref()))?;
         let id = &subject.facts.transcript;
         all.push(tried.map_err(|e| {
             Failure::with_code(Exit::Incomplete, format!("{}, tried on {id}: {e}", preset.name))

@@ -95,8 +95,8 @@ pub use scope::{Scope, fits};
 
 use crate::measure::{ALL, by_transcript};
 use crate::model::{
-    Answer, Cell, Check, CutRow, Finding, Gate, Manifest, OFFLINE, PresetRow, ProbeRow, Report,
-    RuleFindings, UndecidedPolicy,
+    Answer, Cell, Check, CutRow, Finding, Gate, Manifest, Missing, OFFLINE, PresetRow, ProbeRow,
+    Report, RuleFindings, UndecidedPolicy,
 };
 use crate::text::counted;
 
@@ -133,6 +133,9 @@ pub fn check(report: &Report, rules: &[Parsed], terms: &Terms<'_>) -> Result<Gat
         if checks.is_empty() {
             checks.push(nothing(&parsed.rule));
         }
+        if let Some(missing) = &report.missing {
+            checks.iter_mut().for_each(|check| undetermined(check, missing));
+        }
         RuleFindings { rule: parsed.text.clone(), checks }
     };
     Ok(Gate {
@@ -156,6 +159,12 @@ fn one(
         (_, Some(both)) => against::check(row, rule, both, doubt),
         (_, None) => Check { reason: "there is no baseline".to_owned(), ..nothing(rule) },
     }
+}
+
+/// Takes back what was found: half a run passes nothing and fails nothing.
+fn undetermined(check: &mut Check, missing: &Missing) {
+    check.finding = Finding::Missing;
+    check.reason = missing.sentence();
 }
 
 /// Refuses a baseline that the rules cannot be looked up in.

@@ -78,6 +78,12 @@ impl Budget {
         usd(self.ledger().spent)
     }
 
+    /// Counts what was spent before this program went on with a run.
+    pub fn count(&self, usd: f64) {
+        let mut ledger = self.ledger();
+        ledger.spent = ledger.spent.saturating_add(units(usd));
+    }
+
     /// Sets `worst` USD aside. Waits while that depends on how attempts under
     /// way end.
     pub(super) async fn reserve(self: &Arc<Self>, worst: f64) -> Result<Reserved, TooDear> {

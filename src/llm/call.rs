@@ -156,4 +156,8 @@ pub trait Llm: Send + Sync {
     /// If there is no reply; see [`CallError`]. A refusal, a filtered and a
     /// truncated reply are replies: [`Reply::finish`] tells.
     async fn call(&self, call: Call) -> Result<Answered, CallError>;
+
+    /// Asks nothing more from here on, calls that wait for their turn included:
+    /// for a reason outside of the model. Whoever asks nobody need not listen.
+    fn halt(&self, _reason: &str) {}
 }

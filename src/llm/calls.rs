@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use jiff::Timestamp;
 use tokio::sync::OnceCell;
@@ -19,7 +19,9 @@ pub(super) type Flight = OnceCell<Result<Answered, CallError>>;
 
 /// The calls of a run, shared by all that make them.
 pub struct Calls {
-    pub(super) cassette: Option<Cassette>,
+    cassette: Option<Cassette>,
+    /// What arrived in a run without a cassette.
+    replies: OnceLock<Cassette>,
     pub(super) now: Now,
     flights: Mutex<BTreeMap<String, Arc<Flight>>>,
     rows: Mutex<BTreeMap<String, CallRow>>,
@@ -29,12 +31,35 @@ impl Calls {
     /// The calls of a run that begins, recorded to or replayed from a cassette
     /// if there is one.
     pub fn new(cassette: Option<Cassette>, now: Now) -> Self {
-        Self { cassette, now, flights: Mutex::default(), rows: Mutex::default() }
+        let (flights, rows) = (Mutex::default(), Mutex::default());
+        Self { cassette, replies: OnceLock::new(), now, flights, rows }
     }
 
     /// The cassette of the run.
     pub fn cassette(&self) -> Option<&Cassette> {
         self.cassette.as_ref()
+    }
+
+    /// Keeps what arrives in a run without a cassette, so that nothing is paid
+    /// twice if the run is resumed. Once: a second file is not looked at.
+    pub fn keep_replies(&self, replies: Cassette) {
+        let _ = self.replies.set(replies);
+    }
+
+    /// Whether what arrives is kept for a run that is resumed.
+    pub fn keeps_replies(&self) -> bool {
+        self.replies.get().is_some()
+    }
+
+    /// Where calls are recorded, if they are.
+    pub(super) fn tape(&self) -> Option<&Cassette> {
+        self.cassette.as_ref().or_else(|| self.replies.get())
+    }
+
+    /// What the times of the calls are: those that a cassette serves may be of
+    /// another run, those of a resumed run are its own.
+    pub(super) fn source(&self) -> LatencySource {
+        self.cassette.as_ref().map_or(LatencySource::Live, |_| LatencySource::Recorded)
     }
 
     /// The distinct calls since the last time, by seat, model and key. A call
@@ -130,7 +155,7 @@ pub(super) fn row(
         outcome: ended,
         usage,
         reasoning: tokens.and_then(|tokens| tokens.reasoning),
-        usd: usage.and_then(|usage| usd(facts.prices?, &usage, facts.at)),
+        usd: usage.and_then(|usage| call_usd(facts.prices?, &usage, facts.at)),
         timing,
         source,
     })
@@ -148,7 +173,7 @@ fn ending(reply: &Reply) -> CallOutcome {
 
 /// The price of a call in USD at the standard rates; none if a rate is not
 /// known.
-fn usd(prices: &ModelPrices, usage: &Usage, at: Timestamp) -> Option<f64> {
+pub fn call_usd(prices: &ModelPrices, usage: &Usage, at: Timestamp) -> Option<f64> {
     let buckets = Buckets {
         uncached: usage.input,
         read: usage.cache_read,

@@ -30,6 +30,8 @@ pub enum HaltCause {
     Fault(FaultKind),
     /// The provider does not answer.
     Outage,
+    /// What it answers cannot be kept.
+    Unkept,
 }
 
 /// Passes calls until it is thrown.
@@ -83,6 +85,11 @@ impl Switch {
     /// A call learnt that none can succeed.
     pub(super) fn hopeless(&self, kind: FaultKind, reason: String) -> Halt {
         self.throw(&mut self.state(), HaltCause::Fault(kind), reason)
+    }
+
+    /// What is answered cannot be kept, and would have to be paid again.
+    pub(super) fn unkept(&self, reason: &str) {
+        self.throw(&mut self.state(), HaltCause::Unkept, reason.to_owned());
     }
 
     /// The first reason stays.

@@ -118,6 +118,11 @@ impl Client {
         })
     }
 
+    /// Counts what an interrupted run had spent before this one goes on with it.
+    pub fn count(&self, usd: f64) {
+        self.options.budget.count(usd);
+    }
+
     /// What the calls cost so far; see [`Budget::spent_usd`].
     pub fn spent_usd(&self) -> f64 {
         self.options.budget.spent_usd()
@@ -198,6 +203,10 @@ impl Llm for Live {
             Err(_) => {}
         }
         result
+    }
+
+    fn halt(&self, reason: &str) {
+        self.switch.unkept(reason);
     }
 }
 

@@ -30,7 +30,7 @@ mod scrubbed;
 
 pub use budget::Budget;
 pub use call::{Answered, Call, CallError, Llm, Model, Question, Settings};
-pub use calls::{Calls, Now};
+pub use calls::{Calls, Now, call_usd};
 pub use cassette::Cassette;
 pub use endpoint::{Endpoint, EndpointError};
 pub use error::{Fault, FaultKind, WireError};

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 
 use super::calls::{Calls, Facts, row};
 use super::cassette::{Mode, key};
-use super::{Answered, Call, CallError, Llm, Model};
+use super::{Answered, Call, CallError, Cassette, Llm, Model};
 use crate::model::LatencySource;
 use crate::pricing::ModelPrices;
 
@@ -42,25 +43,44 @@ impl Once {
     /// Whom to call; nobody in a replay.
     fn callee(&self) -> Option<&Arc<dyn Llm>> {
         let replays = |mode| mode == Mode::Replay;
-        let cassette = self.calls.cassette.as_ref();
-        self.inner.as_ref().filter(|_| !cassette.is_some_and(|tape| replays(tape.mode())))
+        let tape = self.calls.tape();
+        self.inner.as_ref().filter(|_| !tape.is_some_and(|tape| replays(tape.mode())))
     }
 
     async fn make(&self, key: &str, call: &Call) -> Result<Answered, CallError> {
-        let cassette = self.calls.cassette.as_ref();
-        let (outcome, at) = match (cassette.and_then(|tape| tape.get(key)), self.callee()) {
+        let tape = self.calls.tape();
+        let (outcome, at) = match (tape.and_then(|tape| tape.get(key)), self.callee()) {
             (Some(recorded), _) => (recorded.outcome, recorded.at),
             (None, Some(inner)) => {
+                // What cannot be kept would have to be paid again.
+                if let Some(why) = tape.and_then(Cassette::problem) {
+                    return Err(CallError::Halted(why));
+                }
                 let outcome = inner.call(call.clone()).await;
                 let at = (self.calls.now)();
-                match cassette {
-                    Some(tape) => (tape.record((key, &self.model, call), outcome, at), at),
-                    None => (outcome.map(|answered| Answered { recorded: false, ..answered }), at),
+                let Some(tape) = tape else { return self.noted(key, call, outcome, at) };
+                let outcome = tape.record((key, &self.model, call), outcome, at);
+                if let Some(why) = tape.problem() {
+                    inner.halt(&why);
                 }
+                (outcome, at)
             }
             (None, None) => return Err(lacks(self, key, call)),
         };
-        let source = cassette.map_or(LatencySource::Live, |_| LatencySource::Recorded);
+        self.noted(key, call, outcome, at)
+    }
+
+    /// Notes what came of a call.
+    fn noted(
+        &self,
+        key: &str,
+        call: &Call,
+        outcome: Result<Answered, CallError>,
+        at: Timestamp,
+    ) -> Result<Answered, CallError> {
+        let source = self.calls.source();
+        let recorded = source == LatencySource::Recorded;
+        let outcome = outcome.map(|answered| Answered { recorded, ..answered });
         let facts = Facts { key, model: &self.model, prices: self.prices.as_ref(), at, source };
         if let Some(row) = row(&facts, call, &outcome) {
             self.calls.note(row);
@@ -70,7 +90,7 @@ impl Once {
 }
 
 fn lacks(once: &Once, key: &str, call: &Call) -> CallError {
-    match &once.calls.cassette {
+    match once.calls.cassette() {
         Some(tape) => tape.lacks(key, &once.model, call),
         None => CallError::NotRecorded(format!("{} is not called, and there is none", once.model)),
     }

@@ -56,7 +56,11 @@ pub use spec::{Asked, Basis, Direction, Parts, Pool, Sample, Spec, Support, Supp
 pub use statistics::{Bounds, Clusters, Confidence, FEWEST_FOR_AN_INTERVAL, Weighted};
 pub use waiting::km_median;
 
-use crate::model::{Cell, Cut, Manifest, Report, Standing, TranscriptFacts, Variance};
+use std::collections::BTreeSet;
+
+use crate::model::{
+    Cell, Cut, Manifest, Missing, Report, Sentence, Standing, TranscriptFacts, Variance,
+};
 
 /// Measures a run.
 ///
@@ -69,6 +73,8 @@ pub fn measure(
     mut cells: Vec<Cell>,
     mut cuts: Vec<Cut>,
 ) -> Report {
+    let missing = manifest.planned.missing(&cells, &cuts);
+    cells.extend(missing_cells(&manifest, &transcripts, &cells));
     transcripts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
     cells.sort_by(|a, b| a.key.cmp(&b.key));
     cuts.sort_by(|a, b| a.key().cmp(&b.key()));
@@ -88,10 +94,17 @@ pub fn measure(
         family: family.as_ref(),
         panel: panel.as_ref(),
     });
+    // Of what is there nothing can be chosen while the rest is missing.
+    let verdict = match &missing {
+        Some(missing) => Some(Sentence(missing.sentence())),
+        None => verdict,
+    };
     let equal_size = equal_size::comparisons(&table, primary);
     let variance = variance_of(&table, primary);
     let recency = recency::curves(&transcripts, &cells, primary);
-    let warnings = warnings::collect(&manifest, &table, &transcripts, &cells, panel.as_ref());
+    let mut warnings: Vec<String> = missing.iter().map(Missing::sentence).collect();
+    let found = warnings::collect(&manifest, &table, &transcripts, &cells, panel.as_ref());
+    warnings.extend(found);
     let forgetting = forgetting::curves(&manifest.windows, &transcripts, &cells);
     let rows = table.into_iter().map(|entry| entry.row).collect();
     let primary = primary.to_owned();
@@ -107,6 +120,7 @@ pub fn measure(
         variance,
         gate: None,
         verdict,
+        missing,
         sentences,
         warnings,
         transcripts,
@@ -115,6 +129,15 @@ pub fn measure(
         calls: Vec::new(),
         panel,
     }
+}
+
+/// What an interrupted run lacks, as cells that failed, in the transcripts that
+/// it came to.
+fn missing_cells(manifest: &Manifest, facts: &[TranscriptFacts], cells: &[Cell]) -> Vec<Cell> {
+    let known: BTreeSet<(&str, &str)> =
+        facts.iter().map(|f| (f.dataset.as_str(), f.transcript.as_str())).collect();
+    let is_known = |cell: &Cell| known.contains(&(&cell.key.dataset, &cell.key.transcript));
+    manifest.planned.missing_cells(cells).into_iter().filter(is_known).collect()
 }
 
 /// Parts of the variance of every ranked row over all transcripts, told once:

@@ -501,6 +501,8 @@ pub fn manifest(windows: &[&str]) -> Manifest {
         named: Vec::new(),
         comparator: None,
         margin: crate::model::MARGIN,
+        no_text: false,
+        planned: crate::model::Planned::default(),
         warnings: Vec::new(),
     }
 }

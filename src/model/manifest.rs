@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::{Source, TimeProfile};
+use super::{Planned, Source, TimeProfile};
 
 /// Where an input came from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,6 +93,11 @@ pub struct Manifest {
     /// measure's range (`measures` §7).
     #[serde(default = "margin")]
     pub margin: f64,
+    /// Whether the sessions' words stay out of the run folder.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_text: bool,
+    /// The cells and cuts that the run is to bring.
+    pub planned: Planned,
     /// What reading the data had to leave out or doubted.
     pub warnings: Vec<String>,
 }

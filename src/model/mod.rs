@@ -18,6 +18,7 @@ mod judged;
 mod labelled;
 mod ledger;
 mod manifest;
+mod planned;
 mod probe;
 mod recorded;
 mod reference;
@@ -51,6 +52,7 @@ pub use judged::{
 pub use labelled::{Author, Due, HALF, Label, LabelledCase, LabelledQuestion, Outcome, Planted};
 pub use ledger::LedgerState;
 pub use manifest::{MARGIN, Manifest, OFFLINE, PANEL, Prices, Provenance};
+pub use planned::{Missing, Planned, PlannedPreset, PlannedTranscript};
 pub use probe::{Expectation, Probe, ProbeKind};
 pub use recorded::{Piece, RecordedCall, RecordedCompaction, RecordedTrigger};
 pub use reference::{Exam, IdentifierClass, Reference};

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CallRow, Cell, Cut, EqualSize, Family, Gate, Manifest, PanelAgreement, RecencyCurve, Standing,
-    TranscriptFacts, Variance,
+    CallRow, Cell, Cut, EqualSize, Family, Gate, Manifest, Missing, PanelAgreement, RecencyCurve,
+    Standing, TranscriptFacts, Variance,
 };
 
 /// Version of the instrument: mining rules, offline seats, judge prompts.
@@ -269,6 +269,9 @@ pub struct Report {
     /// what it keeps and costs, and how sure that is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Sentence>,
+    /// What an interrupted run lacks; absent where it is whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<Missing>,
     /// One or two sentences derived from the measures.
     pub sentences: Vec<Sentence>,
     /// Limits and doubts that a reader must know.

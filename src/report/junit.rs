@@ -14,7 +14,9 @@ use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
 use super::{Format, Source, block, number, plain};
-use crate::model::{Check, Finding, Gate, PresetRow, ProbeKind, Report, UndecidedPolicy, Value};
+use crate::model::{
+    Check, Finding, Gate, Missing, PresetRow, ProbeKind, Report, UndecidedPolicy, Value,
+};
 
 pub(super) const FORMAT: Format = Format {
     name: "junit",
@@ -48,13 +50,24 @@ struct Suite {
 
 fn render(source: &Source<'_>) -> Vec<u8> {
     let report = source.report;
-    let mut suites: Vec<Suite> = report.gate.iter().map(gate).collect();
+    let mut suites: Vec<Suite> = report.missing.iter().map(incomplete).collect();
+    suites.extend(report.gate.iter().map(gate));
     suites.extend(kinds(report));
     let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
     write(&mut writer, report, &suites).expect("writing to memory cannot fail");
     let mut bytes = writer.into_inner();
     bytes.push(b'\n');
     bytes
+}
+
+/// A case that says what an interrupted run lacks.
+fn incomplete(missing: &Missing) -> Suite {
+    let case = Case {
+        name: "every planned cell and cut is there".to_owned(),
+        outcome: Outcome::Error(plain::line(&missing.sentence())),
+        out: missing.named.iter().map(|name| plain::line(name)).collect::<Vec<_>>().join("\n"),
+    };
+    Suite { name: "run".to_owned(), cases: vec![case] }
 }
 
 /// One case for each rule on each row.

@@ -92,7 +92,10 @@ fn shorten(parts: &mut Vec<Part>) -> bool {
 fn state(report: &Report) -> String {
     let title = escaped::name(&report.title);
     let Some(gate) = &report.gate else {
-        return format!("**recap: measured, no gate was set** · {title}");
+        return match report.missing {
+            None => format!("**recap: measured, no gate was set** · {title}"),
+            Some(_) => format!("⚠️ **recap: no verdict, the run is incomplete** · {title}"),
+        };
     };
     let finding = gate.finding();
     let (sign, words) = match finding {

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::stakes::{self, Counts, Stakes};
 use super::{Format, Source, number};
 use crate::model::{
-    Forgetting, Gate, Interval, Manifest, PanelAgreement, PresetRow, Standing, Value,
+    Forgetting, Gate, Interval, Manifest, Missing, PanelAgreement, PresetRow, Standing, Value,
 };
 
 pub(super) const FORMAT: Format = Format {
@@ -45,6 +45,9 @@ struct Summary<'a> {
     verdict: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     gate: Option<&'a Gate>,
+    /// What an interrupted run lacks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing: Option<&'a Missing>,
     sentences: Vec<&'a str>,
     warnings: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -102,6 +105,7 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         variance: report.variance.iter().map(shown).collect(),
         verdict: report.verdict.as_ref().map(|verdict| verdict.0.as_str()),
         gate: report.gate.as_ref(),
+        missing: report.missing.as_ref(),
         sentences: report.sentences.iter().map(|s| s.0.as_str()).collect(),
         warnings: &report.warnings,
         panel: report.panel.as_ref(),

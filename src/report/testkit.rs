@@ -103,6 +103,7 @@ impl Kit {
             variance: Vec::new(),
             gate: None,
             verdict: None,
+            missing: None,
             sentences: vec![Sentence(
                 "sliding-window sends 79 % fewer tokens and keeps 21 % of what was needed."
                     .to_owned(),
@@ -178,6 +179,8 @@ impl Kit {
             named: Vec::new(),
             comparator: None,
             margin: crate::model::MARGIN,
+            no_text: false,
+            planned: crate::model::Planned::default(),
             warnings: Vec::new(),
         }
     }

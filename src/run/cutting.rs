@@ -9,6 +9,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::asking::Asking;
+use super::earlier::CutKey;
 use super::folder::Folder;
 use super::observer::{Event, Observer};
 use super::pool::{RunError, Seats, compactor};
@@ -33,6 +34,8 @@ pub(super) struct Cutting {
     pub asking: Arc<Asking>,
     plans: Vec<Plan>,
     asked: Vec<Vec<(u32, u32)>>,
+    /// Positions of the cuts that are not examined yet.
+    to_do: Vec<usize>,
 }
 
 /// The control that is examined first: what is paid without any compaction.
@@ -40,8 +43,19 @@ const BASELINE: &str = "full";
 
 impl Cutting {
     /// The presets of a subject's plans, each with its null where a model
-    /// writes text for it.
-    pub fn new(subject: &Arc<Subject>, asking: &Arc<Asking>, plans: &[Plan]) -> Self {
+    /// writes text for it. `done`: cuts that are examined already.
+    pub fn new(
+        subject: &Arc<Subject>,
+        asking: &Arc<Asking>,
+        plans: &[Plan],
+        done: &BTreeMap<CutKey, Cut>,
+    ) -> Self {
+        let facts = &subject.facts;
+        let is_done = |at: &usize| {
+            let place = &subject.cuts[*at].0;
+            let (dataset, transcript) = (facts.dataset.clone(), facts.transcript.clone());
+            done.contains_key(&(dataset, transcript, place.request, place.recorded.is_some()))
+        };
         let first = plans.first().map(|plan| plan.key.window.clone());
         let of_one = plans.iter().filter(|plan| Some(&plan.key.window) == first.as_ref());
         let examined = of_one.filter(|plan| plan.preset.asked_from == AskedFrom::Context);
@@ -51,12 +65,8 @@ impl Cutting {
             asking: Arc::clone(asking),
             plans: with_nulls.flatten().collect(),
             asked: asked(subject),
+            to_do: (0..subject.cuts.len()).filter(|at| !is_done(at)).collect(),
         }
-    }
-
-    /// How many cuts there are.
-    pub fn count(&self) -> usize {
-        self.subject.cuts.len()
     }
 
     /// Examines every preset at one cut.
@@ -156,7 +166,7 @@ fn sorted(mut numbers: Vec<u32>) -> Vec<u32> {
 
 /// The null of a plan: the same preset, with nothing in the place of what its
 /// model writes. It is made once, whatever the repetitions.
-fn null(plan: &Plan) -> Option<Plan> {
+pub(super) fn null(plan: &Plan) -> Option<Plan> {
     let preset = plan.preset.null().filter(|_| plan.key.replicate == 0)?;
     let key = CellKey { strategy: preset.name.clone(), ..plan.key.clone() };
     // Nobody pays for what nobody would send.
@@ -219,7 +229,7 @@ pub(super) async fn cut_all(
     let mut tasks = JoinSet::new();
     for cutting in cuttings {
         let cutting = Arc::new(cutting);
-        for at in 0..cutting.count() {
+        for &at in &cutting.to_do {
             let (gate, cutting, seats) = (Arc::clone(&gate), Arc::clone(&cutting), seats.clone());
             tasks.spawn(async move {
                 let _turn = gate.acquire_owned().await.expect("the gate is never closed");
@@ -230,6 +240,7 @@ pub(super) async fn cut_all(
     let (mut done, mut calls) = (CutUp::default(), Vec::new());
     while let Some(cut) = tasks.join_next().await {
         let (cut, texts) = cut.map_err(|e| RunError::Worker(e.to_string()))?;
+        folder.append_texts(&texts)?;
         folder.append_cut(&cut)?;
         observer.event(&Event::Cut { cut: &cut });
         done.texts.extend(texts);
@@ -240,6 +251,5 @@ pub(super) async fn cut_all(
             calls.extend(made);
         }
     }
-    done.cuts.sort_by(|a, b| a.key().cmp(&b.key()));
     Ok((done, calls))
 }

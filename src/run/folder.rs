@@ -1,12 +1,15 @@
 //! The run folder: plain files, appended cell by cell.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Write};
+use std::fs::{self, File, TryLockError};
+use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::earlier::{Earlier, unlike};
+use super::journal::{self, JOURNAL, Line, Text};
+use super::loaded::Loaded;
 use super::wordless;
 use crate::model::{CallRow, Cell, Cut, Gate, INSTRUMENT, Manifest, TranscriptFacts};
 
@@ -33,6 +36,26 @@ pub enum FolderError {
         /// Its version.
         instrument: u32,
     },
+    /// Another program writes to the folder.
+    #[error("{}: another run of recap is writing to this folder", path.display())]
+    Busy {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The folder holds something else than a run.
+    #[error("{}: this folder is not empty and holds no run of recap", path.display())]
+    NoRun {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The run to go on with was made of something else.
+    #[error("{}: this run was made of something else: {}", path.display(), differ.join("; "))]
+    Unlike {
+        /// The folder.
+        path: PathBuf,
+        /// What differs, each with both values where they are short.
+        differ: Vec<String>,
+    },
     /// A line is not what this program wrote.
     #[error("{}, line {line}: {problem}", path.display())]
     Line {
@@ -45,73 +68,104 @@ pub enum FolderError {
     },
 }
 
-/// One line of `cells.jsonl`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Line {
-    Transcript(Box<TranscriptFacts>),
-    Cell(Cell),
-    Cut(Cut),
-    Call(CallRow),
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Text {
-    hash: String,
-    text: String,
-}
-
 /// What the gate of a run found.
 pub const GATE: &str = "gate.json";
+pub(super) const MANIFEST: &str = "manifest.json";
+pub(super) const TEXTS: &str = "texts.jsonl";
+/// What models answered, while a run without a cassette goes on.
+pub const REPLIES: &str = "replies.jsonl";
+/// What may be there before a run has its manifest.
+const BEFORE_THE_MANIFEST: [&str; 2] = [JOURNAL, "manifest.json.partial"];
 
 /// A run folder that is being written.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
-    /// `None`: nothing is kept.
+    /// Held against other programs; `None`: nothing is kept.
     journal: Option<File>,
     /// Whether questions and answers stay out of the journal.
     wordless: bool,
+    /// What an interrupted run had finished.
+    earlier: Earlier,
 }
 
-/// Everything that a finished or interrupted run left.
-#[derive(Debug)]
-pub struct Loaded {
-    /// What the run was made of.
-    pub manifest: Manifest,
-    /// Facts of its transcripts.
-    pub transcripts: Vec<TranscriptFacts>,
-    /// Cells that ended.
-    pub cells: Vec<Cell>,
-    /// Cuts that were examined.
-    pub cuts: Vec<Cut>,
-    /// Calls of real models.
-    pub calls: Vec<CallRow>,
-    /// What its gate found, where it had one.
-    pub gate: Option<Gate>,
-    /// Texts by hash; empty where they were left out on purpose.
-    pub texts: BTreeMap<String, String>,
-}
-
-fn io(path: &Path) -> impl FnOnce(std::io::Error) -> FolderError + '_ {
+pub(super) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> FolderError + '_ {
     move |source| FolderError::Io { path: path.to_owned(), source }
 }
 
 impl Folder {
-    /// Makes the folder and starts the journal afresh.
+    /// Makes the folder and starts the journal afresh: an earlier run in it is
+    /// replaced.
+    ///
+    /// # Errors
+    /// If it holds something else than a run, if another program writes to it,
+    /// or if it cannot be written.
     pub fn create(path: &Path, manifest: &Manifest) -> Result<Self, FolderError> {
+        if !is_free(path)? {
+            return Err(FolderError::NoRun { path: path.to_owned() });
+        }
         fs::create_dir_all(path).map_err(io(path))?;
-        let journal_path = path.join("cells.jsonl");
-        let journal = File::create(&journal_path).map_err(io(&journal_path))?;
-        let folder = Self { path: path.to_owned(), journal: Some(journal), wordless: false };
+        let folder = Self::held(path)?;
+        // First, so that no result of an earlier run stands beside this manifest.
+        folder.empty_journal(0)?;
         folder.write_manifest(manifest)?;
         Ok(folder)
     }
 
+    /// Goes on with an interrupted run: what it finished is taken over. Where
+    /// there is none, one begins. Returns the manifest of the run.
+    ///
+    /// # Errors
+    /// As for [`Folder::create`]; if the run was made of something else.
+    pub fn resume(path: &Path, manifest: Manifest) -> Result<(Self, Manifest), FolderError> {
+        if !path.join(MANIFEST).exists() {
+            return Ok((Self::create(path, &manifest)?, manifest));
+        }
+        let mut folder = Self::held(path)?;
+        let there = Loaded::read(path)?;
+        let differ = unlike(&there.manifest, &manifest);
+        if !differ.is_empty() {
+            return Err(FolderError::Unlike { path: path.to_owned(), differ });
+        }
+        folder.empty_journal(there.whole)?;
+        let (earlier, manifest) = Earlier::of(there);
+        folder.earlier = earlier;
+        Ok((folder, manifest))
+    }
+
+    /// The folder with its journal, held against other programs until it is
+    /// dropped.
+    fn held(path: &Path) -> Result<Self, FolderError> {
+        let file = path.join(JOURNAL);
+        let mut options = File::options();
+        options.read(true).write(true).create(true).truncate(false);
+        let journal = options.open(&file).map_err(io(&file))?;
+        match journal.try_lock() {
+            Err(TryLockError::WouldBlock) => {
+                return Err(FolderError::Busy { path: path.to_owned() });
+            }
+            // A file system without locks does not keep anybody from a run.
+            Ok(()) | Err(TryLockError::Error(_)) => {}
+        }
+        let (path, earlier) = (path.to_owned(), Earlier::default());
+        Ok(Self { path, journal: Some(journal), wordless: false, earlier })
+    }
+
+    /// Keeps so many bytes of the journal, and goes on behind them.
+    fn empty_journal(&self, kept: u64) -> Result<(), FolderError> {
+        let Some(mut journal) = self.journal.as_ref() else { return Ok(()) };
+        let cut = journal.set_len(kept).and_then(|()| journal.seek(SeekFrom::Start(kept)));
+        cut.map(drop).map_err(io(&self.path.join(JOURNAL)))
+    }
+
+    /// What an interrupted run had finished, once.
+    pub(super) fn take_earlier(&mut self) -> Earlier {
+        std::mem::take(&mut self.earlier)
+    }
+
     /// Writes what the run was made of.
     pub fn write_manifest(&self, manifest: &Manifest) -> Result<(), FolderError> {
-        self.write_pretty("manifest.json", manifest)
+        self.write_pretty(MANIFEST, manifest)
     }
 
     /// Writes what the run's gate found, so that it is shown again.
@@ -126,7 +180,7 @@ impl Folder {
 
     /// A folder that keeps nothing, for a rehearsal.
     pub fn nowhere() -> Self {
-        Self { path: PathBuf::new(), journal: None, wordless: false }
+        Self { path: PathBuf::new(), journal: None, wordless: false, earlier: Earlier::default() }
     }
 
     /// Removes a file of an earlier run, if it is there.
@@ -139,11 +193,11 @@ impl Folder {
     }
 
     /// Opens a run that is there, to render it again.
+    ///
+    /// # Errors
+    /// If another program writes to it, or it cannot be written.
     pub fn open(path: &Path) -> Result<Self, FolderError> {
-        let journal_path = path.join("cells.jsonl");
-        let journal =
-            File::options().append(true).open(&journal_path).map_err(io(&journal_path))?;
-        Ok(Self { path: path.to_owned(), journal: Some(journal), wordless: false })
+        Self::held(path)
     }
 
     /// Keeps questions, expectations and answers out of the journal: all that is
@@ -179,6 +233,15 @@ impl Folder {
         calls.iter().try_for_each(|call| self.append(&Line::Call(call.clone())))
     }
 
+    /// Adds texts to the journal: the end of the run puts them in their own file.
+    pub fn append_texts(&mut self, texts: &BTreeMap<String, String>) -> Result<(), FolderError> {
+        let text = |(hash, text): (&String, &String)| {
+            Line::Text(Text { hash: hash.clone(), text: text.clone() })
+        };
+        let kept = texts.iter().filter(|_| !self.wordless);
+        kept.map(text).try_for_each(|line| self.append(&line))
+    }
+
     /// A line as this folder keeps it.
     fn line(&self, line: Line) -> Line {
         match line {
@@ -186,15 +249,13 @@ impl Folder {
             Line::Transcript(facts) => Line::Transcript(Box::new(wordless::facts(*facts))),
             Line::Cell(cell) => Line::Cell(wordless::cell(cell)),
             Line::Cut(cut) => Line::Cut(wordless::cut(cut)),
-            Line::Call(call) => Line::Call(call),
+            line @ (Line::Call(_) | Line::Text(_)) => line,
         }
     }
 
-    fn append(&mut self, line: &Line) -> Result<(), FolderError> {
-        let Some(journal) = &mut self.journal else { return Ok(()) };
-        let mut json = serde_json::to_string(line).expect("plain data serialises");
-        json.push('\n');
-        journal.write_all(json.as_bytes()).map_err(io(&self.path.join("cells.jsonl")))
+    fn append(&self, line: &Line) -> Result<(), FolderError> {
+        let Some(journal) = &self.journal else { return Ok(()) };
+        journal::append(journal, line).map_err(io(&self.path.join(JOURNAL)))
     }
 
     /// Rewrites the journal sorted, so that equal runs give equal files.
@@ -205,27 +266,40 @@ impl Folder {
         cuts: &[Cut],
         calls: &[CallRow],
     ) -> Result<(), FolderError> {
+        if self.journal.is_none() {
+            return Ok(());
+        }
         let mut sorted = Vec::new();
         let facts = transcripts.iter().cloned().map(|facts| Line::Transcript(Box::new(facts)));
         let cells = cells.iter().cloned().map(Line::Cell);
         let cuts = cuts.iter().cloned().map(Line::Cut);
         let calls = calls.iter().cloned().map(Line::Call);
         for line in facts.chain(cells).chain(cuts).chain(calls) {
-            serde_json::to_writer(&mut sorted, &self.line(line)).expect("plain data serialises");
-            sorted.push(b'\n');
+            sorted.extend(journal::written(&self.line(line)));
         }
-        self.write("cells.jsonl", &sorted)
+        // Held before it takes the journal's name: the folder is never free.
+        let partial = self.path.join(format!("{JOURNAL}.partial"));
+        let mut file = File::create(&partial).map_err(io(&partial))?;
+        let _ = file.try_lock();
+        file.write_all(&sorted).map_err(io(&partial))?;
+        let path = self.path.join(JOURNAL);
+        fs::rename(&partial, &path).map_err(io(&path))?;
+        self.journal = Some(file);
+        Ok(())
     }
 
-    /// Writes the texts, one a line, sorted by hash.
+    /// Writes the texts, one a line, sorted by hash; none where they stay out.
     pub fn write_texts(&self, texts: &BTreeMap<String, String>) -> Result<(), FolderError> {
+        if self.wordless {
+            return Ok(());
+        }
         let mut lines = Vec::new();
         for (hash, text) in texts {
             let line = Text { hash: hash.clone(), text: text.clone() };
             serde_json::to_writer(&mut lines, &line).expect("plain data serialises");
             lines.push(b'\n');
         }
-        self.write("texts.jsonl", &lines)
+        self.write(TEXTS, &lines)
     }
 
     /// Writes a file whole: under another name first, so that a crash leaves
@@ -241,84 +315,25 @@ impl Folder {
     }
 }
 
-impl Loaded {
-    /// Reads a run folder. A torn last line of the journal (a run that was
-    /// killed) is left out; what is before it counts.
-    pub fn read(path: &Path) -> Result<Self, FolderError> {
-        let file = path.join("manifest.json");
-        let manifest = fs::read_to_string(&file).map_err(io(&file))?;
-        same_instrument(&file, &manifest)?;
-        let manifest = parsed(file, &manifest)?;
-        let mut transcripts = Vec::new();
-        let (mut cells, mut cuts, mut calls) = (Vec::new(), Vec::new(), Vec::new());
-        read_lines(&path.join("cells.jsonl"), |line: Line| match line {
-            Line::Transcript(facts) => transcripts.push(*facts),
-            Line::Cell(cell) => cells.push(cell),
-            Line::Cut(cut) => cuts.push(cut),
-            Line::Call(call) => calls.push(call),
-        })?;
-        let file = path.join(GATE);
-        let gate = match file.exists() {
-            true => Some(fs::read_to_string(&file).map_err(io(&file))?),
-            false => None,
-        };
-        let gate = gate.map(|gate| parsed(file, &gate)).transpose()?;
-        let mut texts = BTreeMap::new();
-        let file = path.join("texts.jsonl");
-        if file.exists() {
-            read_lines(&file, |line: Text| {
-                texts.insert(line.hash, line.text);
-            })?;
-        }
-        Ok(Self { manifest, transcripts, cells, cuts, calls, gate, texts })
-    }
-}
-
-/// A file of JSON.
-fn parsed<T: for<'de> Deserialize<'de>>(path: PathBuf, text: &str) -> Result<T, FolderError> {
-    serde_json::from_str(text).map_err(|e| FolderError::Line {
-        path,
-        line: e.line(),
-        problem: e.to_string(),
-    })
-}
-
-/// Runs of another version of the instrument hold other rows, and their
-/// figures mean something else.
-fn same_instrument(file: &Path, manifest: &str) -> Result<(), FolderError> {
+/// Whether a run may take this folder: it is not there, empty, or a run's.
+fn is_free(path: &Path) -> Result<bool, FolderError> {
     #[derive(Deserialize)]
-    struct Version {
-        instrument: u32,
+    struct Run {
+        #[serde(rename = "instrument")]
+        _instrument: u32,
     }
-    match serde_json::from_str(manifest) {
-        Ok(Version { instrument }) if instrument != INSTRUMENT => {
-            Err(FolderError::Instrument { path: file.to_owned(), instrument })
-        }
-        // What is no manifest at all is told when it is read as one.
-        _ => Ok(()),
+    if !path.exists() {
+        return Ok(true);
     }
-}
-
-fn read_lines<T: for<'de> Deserialize<'de>>(
-    path: &Path,
-    mut each: impl FnMut(T),
-) -> Result<(), FolderError> {
-    let mut reader = BufReader::new(File::open(path).map_err(io(path))?);
-    // Bytes, since a line may be torn within a character.
-    let mut line = Vec::new();
-    for number in 1.. {
-        line.clear();
-        if reader.read_until(b'\n', &mut line).map_err(io(path))? == 0 {
-            break;
-        }
-        match serde_json::from_slice(&line) {
-            Ok(value) => each(value),
-            Err(_) if !line.ends_with(b"\n") => break,
-            Err(e) => {
-                let path = path.to_owned();
-                return Err(FolderError::Line { path, line: number, problem: e.to_string() });
-            }
+    let manifest = fs::read(path.join(MANIFEST)).ok();
+    if manifest.is_some_and(|bytes| serde_json::from_slice::<Run>(&bytes).is_ok()) {
+        return Ok(true);
+    }
+    for entry in fs::read_dir(path).map_err(io(path))? {
+        let name = entry.map_err(io(path))?.file_name();
+        if !BEFORE_THE_MANIFEST.iter().any(|known| name == *known) {
+            return Ok(false);
         }
     }
-    Ok(())
+    Ok(true)
 }

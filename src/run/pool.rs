@@ -11,6 +11,7 @@ use super::asking::Asking;
 use super::cutting::{CutUp, Cutting, cut_all, null_cells};
 use super::folder::{Folder, FolderError};
 use super::observer::{Event, Observer};
+use super::prepare::Prepared;
 use super::windows::Windows;
 use crate::llm::Calls;
 use crate::model::{
@@ -18,12 +19,11 @@ use crate::model::{
 };
 use crate::pricing::{Agent, Agents};
 use crate::probes::Cuts;
-use crate::replay::{NativeWindow, Plan, Replayed, Subject, replay, validate};
+use crate::replay::{Plan, Replayed, Subject, replay};
 use crate::seats::answerer::Answerer;
 use crate::seats::embedder::Embedder;
 use crate::seats::judge::Judge;
 use crate::strategy::{Compactor, Preset};
-use crate::tokens::Counter;
 
 /// What is to be compared.
 #[derive(Clone, Debug)]
@@ -112,91 +112,6 @@ pub enum RunError {
     Worker(String),
 }
 
-/// The cells of a subject, in the order of their keys, and why it is set aside
-/// at windows that it does not fit.
-pub fn plan(spec: &RunSpec, seats: &Seats, subject: &Subject) -> (Vec<Plan>, Vec<String>) {
-    let (mut plans, mut set_aside) = (Vec::new(), Vec::new());
-    let facts = &subject.facts;
-    let agents: Arc<[Agent]> = spec.agents.of(facts.model.as_deref(), &facts.other_models).into();
-    let native = NativeWindow::of(&subject.recording.transcript, &spec.agents).tokens;
-    for window in spec.windows.of(&subject.facts.dataset) {
-        let tokens = match window.tokens(&subject.recording.sizes, native) {
-            Ok(tokens) => tokens,
-            Err(why) => {
-                set_aside.push(format!("{}: {why}", subject.facts.transcript));
-                continue;
-            }
-        };
-        for preset in &spec.presets {
-            // Only a compactor's reply can differ from one time to the next.
-            let replicates = if preset.uses_compactor() { spec.replicates } else { 1 };
-            for replicate in 0..replicates {
-                plans.push(Plan {
-                    key: CellKey {
-                        dataset: subject.facts.dataset.clone(),
-                        transcript: subject.facts.transcript.clone(),
-                        strategy: preset.name.clone(),
-                        window: window.label().to_owned(),
-                        replicate,
-                    },
-                    preset: Arc::clone(preset),
-                    window: tokens,
-                    scaled: spec.scaled,
-                    seed: spec.seed,
-                    offline: seats.offline,
-                    agents: Arc::clone(&agents),
-                    compactor: spec.compactor.clone(),
-                });
-            }
-        }
-    }
-    plans.sort_by(|a, b| a.key.cmp(&b.key));
-    (plans, set_aside)
-}
-
-/// Transcripts that were counted and mined, and the cells to run on them.
-#[derive(Debug)]
-pub struct Prepared {
-    subjects: Vec<Arc<Subject>>,
-    plans: Vec<(Arc<Subject>, Plan)>,
-    set_aside: Vec<String>,
-}
-
-impl Prepared {
-    /// Transcripts that do not fit a window and are not replayed at it, each
-    /// with the reason.
-    pub fn set_aside(&self) -> impl Iterator<Item = String> {
-        self.set_aside.iter().map(|why| format!("set aside: {why}"))
-    }
-}
-
-/// Counts, mines and plans, before anything is written.
-///
-/// # Errors
-/// Every window leaves every transcript too little.
-pub async fn prepare(
-    spec: &RunSpec,
-    transcripts: Vec<Sample>,
-    seats: &Seats,
-    counter: Arc<Counter>,
-) -> Result<Prepared, RunError> {
-    let mut subjects = subjects(spec, transcripts, seats, counter).await?;
-    let (mut plans, mut set_aside) = (Vec::new(), Vec::new());
-    let transcripts = subjects.len();
-    subjects.retain(|subject| {
-        let (planned, aside) = plan(spec, seats, subject);
-        let replayed = !planned.is_empty();
-        plans.extend(planned.into_iter().map(|plan| (Arc::clone(subject), plan)));
-        set_aside.extend(aside);
-        replayed
-    });
-    if subjects.is_empty() && !set_aside.is_empty() {
-        let reasons = set_aside.join("\n");
-        return Err(RunError::Windows { transcripts, reasons });
-    }
-    Ok(Prepared { subjects, plans, set_aside })
-}
-
 /// Replays. Cells are appended to the folder as they end.
 ///
 /// # Errors
@@ -209,32 +124,50 @@ pub async fn run(
     observer: &dyn Observer,
 ) -> Result<Finished, RunError> {
     let Prepared { subjects, plans, .. } = prepared;
-    let cuts = subjects.iter().map(|subject| subject.cuts.len()).sum();
-    observer.event(&Event::Planned { transcripts: subjects.len(), cells: plans.len(), cuts });
-    let mut texts = BTreeMap::new();
+    let mut earlier = folder.take_earlier();
+    let to_do = plans.iter().filter(|(_, plan)| !earlier.cells.contains_key(&plan.key)).count();
+    let cuts = subjects.iter().map(|subject| subject.cuts.len()).sum::<usize>();
+    let cuts = cuts - earlier.cuts.len().min(cuts);
+    observer.event(&Event::Planned { transcripts: subjects.len(), cells: to_do, cuts });
+    let mut texts = std::mem::take(&mut earlier.texts);
     for subject in &subjects {
-        folder.append_transcript(&subject.facts)?;
+        let key = (subject.facts.dataset.clone(), subject.facts.transcript.clone());
+        if !earlier.transcripts.contains(&key) {
+            folder.append_transcript(&subject.facts)?;
+        }
         texts.extend(subject.texts.iter().map(|(k, v)| (k.clone(), v.clone())));
         let references = subject.facts.exam.references.len();
         observer.event(&Event::Prepared { transcript: &subject.facts.transcript, references });
     }
-    let groups = by_subject(plans, seats);
+    let mut groups = by_subject(plans, seats);
     let nulls = groups.iter().filter(|group| !group.subject.cuts.is_empty());
-    let nulls: Vec<Cell> = nulls.flat_map(|group| null_cells(&group.plans)).collect();
+    let nulls = nulls.flat_map(|group| null_cells(&group.plans));
+    let nulls: Vec<Cell> = nulls.filter(|cell| !earlier.cells.contains_key(&cell.key)).collect();
     nulls.iter().try_for_each(|cell| folder.append_cell(cell))?;
-    let cuttings = groups.iter().map(|g| Cutting::new(&g.subject, &g.asking, &g.plans)).collect();
+    let cuttings = groups
+        .iter()
+        .map(|g| Cutting::new(&g.subject, &g.asking, &g.plans, &earlier.cuts))
+        .collect();
+    for group in &mut groups {
+        group.plans.retain(|plan| !earlier.cells.contains_key(&plan.key));
+    }
     let Ran { mut cells, mut calls, texts: written } =
         replay_all(spec.jobs, groups, seats, folder, observer).await?;
     texts.extend(written);
-    let (CutUp { cuts, texts: written }, made) =
+    let (CutUp { mut cuts, texts: written }, made) =
         cut_all(spec.jobs, cuttings, seats, folder, observer).await?;
     texts.extend(written);
     calls.extend(made);
-    cells.extend(nulls);
+    calls = earlier.with_calls(calls);
+    cuts.extend(earlier.cuts.into_values());
+    cuts.sort_by(|a, b| a.key().cmp(&b.key()));
+    cells.extend(nulls.into_iter().chain(earlier.cells.into_values()));
     cells.sort_by(|a, b| a.key.cmp(&b.key));
     let mut facts: Vec<TranscriptFacts> = subjects.iter().map(|s| (*s.facts).clone()).collect();
     facts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
     calls.sort_by(|a, b| (a.seat, &a.model, &a.key).cmp(&(b.seat, &b.model, &b.key)));
+    // First the texts, which are in the journal until it is sorted.
+    folder.write_texts(&texts)?;
     folder.sort_journal(&facts, &cells, &cuts, &calls)?;
     Ok(Finished { transcripts: facts, cells, cuts, calls, texts })
 }
@@ -282,35 +215,6 @@ fn failed(
     Ok(Replayed { cell, texts: BTreeMap::new(), probed: Vec::new() })
 }
 
-async fn subjects(
-    spec: &RunSpec,
-    transcripts: Vec<Sample>,
-    seats: &Seats,
-    counter: Arc<Counter>,
-) -> Result<Vec<Arc<Subject>>, RunError> {
-    let gate = Arc::new(Semaphore::new(spec.jobs.max(1)));
-    let mut tasks = JoinSet::new();
-    for (at, sample) in transcripts.into_iter().enumerate() {
-        let (gate, counter) = (Arc::clone(&gate), Arc::clone(&counter));
-        let (agents, compactor) = (Arc::clone(&spec.agents), Arc::clone(&seats.compactor));
-        let (cuts, depths) = (spec.cuts, spec.depths.clone());
-        tasks.spawn(async move {
-            let _turn = gate.acquire_owned().await.expect("the gate is never closed");
-            let Sample { dataset, transcript, probes } = sample;
-            let cuts = (cuts, &depths[..]);
-            let subject = Subject::with_cuts(&dataset, transcript, counter, cuts);
-            let validation = validate(&subject, &agents, compactor.as_ref()).await;
-            (at, Arc::new(subject.with_validation(validation).with_probes(probes)))
-        });
-    }
-    let mut subjects = Vec::new();
-    while let Some(done) = tasks.join_next().await {
-        subjects.push(done.map_err(|e| RunError::Worker(e.to_string()))?);
-    }
-    subjects.sort_by_key(|(at, _)| *at);
-    Ok(subjects.into_iter().map(|(_, subject)| subject).collect())
-}
-
 async fn replay_all(
     jobs: usize,
     groups: Vec<Group>,
@@ -342,6 +246,7 @@ async fn replay_all(
             Ok((_, replayed)) => replayed,
             Err(panicked) => failed(&running, &panicked)?,
         };
+        folder.append_texts(&replayed.texts)?;
         folder.append_cell(&replayed.cell)?;
         let error = match &replayed.cell.outcome {
             CellOutcome::Failed { error } => Some(error.as_str()),

@@ -101,6 +101,8 @@ fn manifest() -> Manifest {
         named: Vec::new(),
         comparator: None,
         margin: recap::model::MARGIN,
+        no_text: false,
+        planned: recap::model::Planned::default(),
         warnings: Vec::new(),
     }
 }

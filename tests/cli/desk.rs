@@ -189,11 +189,42 @@ pub fn without(csv: &str, column: &str) -> Vec<Vec<String>> {
     rows.iter().map(keep).collect()
 }
 
-/// Takes every member `cpu_ms` out of a JSON value.
+/// Every file of both runs, processor time apart.
+#[track_caller]
+pub fn assert_same(desk: &Desk, a: &str, b: &str) {
+    assert_eq!(desk.list(a), desk.list(b));
+    for name in desk.list(a) {
+        let [a, b] = [a, b].map(|run| desk.read(&format!("{run}/{name}")));
+        if name.ends_with(".csv") {
+            assert_eq!(without_cpu(&a), without_cpu(&b), "{name}");
+        } else if name == "summary.json" || name == "cells.jsonl" {
+            let lines = |text: &str| {
+                let values = serde_json::Deserializer::from_str(text).into_iter();
+                let mut values: Vec<_> = values.map(Result::unwrap).collect();
+                values.iter_mut().for_each(drop_cpu);
+                values
+            };
+            assert_eq!(lines(&a), lines(&b), "{name}");
+        } else {
+            assert!(untimed(&a) == untimed(&b), "{name} differs");
+        }
+    }
+}
+
+/// A page without the lines that hold processor times, packed or not.
+fn untimed(page: &str) -> String {
+    let timed = |line: &&str| {
+        line.contains("id=\"measure-data\"") || line.starts_with("<td class=\"number timed\">")
+    };
+    page.split_inclusive('\n').filter(|line| !timed(line)).collect()
+}
+
+/// Takes processor times out of a JSON value, and checksums, which are over them.
 pub fn drop_cpu(value: &mut Json) {
     match value {
         Json::Object(members) => {
             members.shift_remove("cpu_ms");
+            members.shift_remove("sum");
             members.values_mut().for_each(drop_cpu);
         }
         Json::Array(items) => items.iter_mut().for_each(drop_cpu),

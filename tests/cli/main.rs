@@ -10,6 +10,7 @@ mod gate;
 mod gate_example;
 mod hostile;
 mod init;
+mod interrupted;
 mod judge;
 mod llama;
 mod mistyped;

@@ -92,8 +92,78 @@ fn a_run_that_was_killed_reports_the_cells_that_finished() {
     let kept = lines[..3].join("\n") + "\n" + &lines[3][..lines[3].len() / 2];
     desk.file("run/cells.jsonl", kept);
     std::fs::remove_file(desk.path("run/texts.jsonl")).unwrap();
-    desk.good(&["report", "run"]);
+    let ran = desk.recap(&["report", "run"]);
+    assert_eq!(ran.code, 3, "{ran:?}");
     assert_eq!(desk.read("run/requests.csv").lines().count(), 1 + 2 * 46);
+    // It is incomplete wherever one may look.
+    let said = "this run is incomplete: 2 of 4 cells are missing (full at 25% on \
+                invoice-export/invoice-export; id-list at 25% on invoice-export/invoice-export)";
+    for name in ["report.html", "report.md", "junit.xml", "summary.json"] {
+        assert!(desk.read(&format!("run/{name}")).contains(said), "{name}");
+    }
+    let out = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(out.contains(said), "{out}");
+    assert_eq!(desk.json("run/summary.json")["missing"]["cells"], 2);
+    assert!(!desk.path("run/baseline.json").exists(), "no later run is held against half a run");
+}
+
+#[test]
+fn no_gate_passes_or_fails_on_a_run_that_was_killed() {
+    let desk = Desk::with_run(&["--strategy", "fifo", "--cuts", "3"]);
+    // One rule that the whole run passes, one that it fails.
+    let rules = ["reference_recall@fifo < 0.01", "reference_recall@fifo < 0.99"];
+    let gated = |rule| desk.recap(&["report", "run", "--fail-on", rule]).code;
+    assert_eq!(rules.map(gated), [0, 1]);
+    let journal = desk.read("run/cells.jsonl");
+    let lines: Vec<&str> = journal.lines().collect();
+    let missing_cell = |line: &&&str| !line.contains("\"strategy\":\"id-list\",\"window\"");
+    let missing_cut = |line: &&&str| !line.starts_with("{\"cut\"");
+    for kept in [
+        lines.iter().filter(missing_cell).collect::<Vec<_>>(),
+        lines.iter().filter(missing_cut).collect(),
+    ] {
+        assert!(kept.len() < lines.len());
+        let kept: String = kept.iter().flat_map(|line| [**line, "\n"]).collect();
+        desk.file("run/cells.jsonl", kept);
+        assert_eq!(rules.map(gated), [3, 3]);
+        // Nor does what the gate had found before stand any longer.
+        let again = desk.recap(&["report", "run"]);
+        assert_eq!(again.code, 3);
+        assert!(!again.out.contains("gate: passed") && !again.out.contains("gate: failed"));
+        let against =
+            ["report", "run", "--fail-on", "tokens_sent > baseline * 1.1", "--baseline", "run"];
+        let refused = desk.refused(&against);
+        assert!(refused.contains("this run is incomplete"), "{refused}");
+    }
+}
+
+#[test]
+fn a_changed_figure_in_the_journal_is_noticed() {
+    let desk = Desk::with_run(&["--strategy", "fifo", "--cuts", "none"]);
+    let journal = desk.read("run/cells.jsonl");
+    let changed = journal.replacen("\"tokens_sent\":", "\"tokens_sent\":1", 1);
+    assert_ne!(changed, journal);
+    desk.file("run/cells.jsonl", changed);
+    let error = desk.refused(&["report", "run"]);
+    assert!(error.contains("it is not what its checksum says"), "{error}");
+}
+
+#[test]
+fn a_comparison_with_half_a_run_says_so() {
+    let desk = Desk::with_run(&["--strategy", "fifo", "--cuts", "none"]);
+    for name in ["cells.jsonl", "manifest.json"] {
+        desk.file(&format!("half/{name}"), desk.read(&format!("run/{name}")));
+    }
+    let journal = desk.read("run/cells.jsonl");
+    let kept: String = journal.lines().take(4).flat_map(|line| [line, "\n"]).collect();
+    desk.file("half/cells.jsonl", kept);
+    let ran = desk.recap(&["compare", "run", "half"]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert!(
+        ran.out.contains("half: this run is incomplete: 1 of 4 cells is missing"),
+        "{}",
+        ran.out
+    );
 }
 
 #[test]

@@ -187,7 +187,7 @@ impl Judge for Counting {
     }
 }
 
-fn manifest() -> Manifest {
+pub fn manifest() -> Manifest {
     Manifest {
         title: "small".into(),
         version: "0".into(),
@@ -212,6 +212,8 @@ fn manifest() -> Manifest {
         named: Vec::new(),
         comparator: None,
         margin: recap::model::MARGIN,
+        no_text: false,
+        planned: recap::model::Planned::default(),
         warnings: Vec::new(),
     }
 }

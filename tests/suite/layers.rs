@@ -155,7 +155,10 @@ fn only_the_http_client_and_a_preset_of_the_users_open_a_socket() {
 
 #[test]
 fn only_a_preset_of_the_users_starts_a_program() {
-    only_in(&["std::process", "tokio::process"], &["main.rs", "strategy/mechanisms/command/"]);
+    only_in(
+        &["std::process", "tokio::process"],
+        &["main.rs", "cli/work.rs", "strategy/mechanisms/command/"],
+    );
 }
 
 #[test]

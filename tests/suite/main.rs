@@ -43,6 +43,7 @@ mod reader_real;
 mod recorded;
 mod recorded_real;
 mod references;
+mod resume;
 mod samples;
 mod seed_arachne;
 mod seed_arachne_fifo;

@@ -44,12 +44,15 @@ pub(in crate::cli) fn run(arguments: &Again) -> Result<Exit, Failure> {
     check(&loaded)?;
     let out = out(path, arguments.out.as_deref())?;
     let (judge, exchange) = arguments.seat.fill(loaded.manifest.seed)?;
-    let Loaded { manifest, mut transcripts, mut cells, mut cuts, calls, texts, gate: _ } = loaded;
+    let Loaded { manifest, mut transcripts, mut cells, mut cuts, calls, texts, .. } = loaded;
     let at_once = arguments.seat.line.concurrency();
     let counted = Counted::new(Arc::clone(&judge), said(&cells));
     wait(judge_again(&transcripts, (&mut cells, &mut cuts), &counted, at_once))?;
     let (made, ended) = match &exchange {
-        Some(exchange) => (exchange.calls.take(), exchange.close()?),
+        Some(exchange) => {
+            exchange.save()?;
+            (exchange.calls.take(), exchange.ended()?)
+        }
         None => (Vec::new(), Exit::Done),
     };
     let manifest = judged(manifest, judge.as_ref());

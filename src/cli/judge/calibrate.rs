@@ -66,7 +66,10 @@ pub(in crate::cli) fn run(arguments: &Calibrate) -> Result<Exit, Failure> {
     }
     let judgements = graded(&judge, &cases, arguments.seat.line.concurrency())?;
     let (calls, ended) = match exchange {
-        Some(exchange) => (exchange.calls.take(), exchange.close()?),
+        Some(exchange) => {
+            exchange.save()?;
+            (exchange.calls.take(), exchange.ended()?)
+        }
         None => (Vec::new(), Exit::Done),
     };
     let report = agreement(&Graded {

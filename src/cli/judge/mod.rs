@@ -14,6 +14,7 @@ use clap::{Args, Subcommand};
 use super::exchange::{Exchange, Line};
 use super::exit::{Exit, Failure};
 use super::seating::judges;
+use super::work::Work;
 use super::{headings, models, wire};
 use crate::model::{Judgement, OFFLINE, Source};
 use crate::seats::judge::{Grading, Judge, Offline};
@@ -49,14 +50,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 /// Waits for a judge; what is interrupted is said to be.
 fn wait<T>(grading: impl Future<Output = T>) -> Result<T, Failure> {
-    wire::runtime(1)?.block_on(async {
-        tokio::select! {
-            graded = grading => Ok(graded),
-            _ = tokio::signal::ctrl_c() => {
-                Err(Failure::with_code(Exit::Interrupted, "interrupted; nothing was written")
-                    .help("with --cassette FILE --record, a second run pays only for the rest"))
-            }
-        }
+    let graded = Work::new(1)?.run(grading);
+    graded.map_err(|stopped| {
+        Failure::from(stopped)
+            .help("with --cassette FILE --record, a second run pays only for the rest")
     })
 }
 

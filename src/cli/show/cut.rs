@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use clap::Args;
 
 use super::super::exit::{Exit, Failure};
-use super::super::wire;
+use super::super::work::Work;
 use super::Arguments;
 use crate::model::{CutExam, FactAtStake, NULL, Reference, ReferenceState, Transcript};
 use crate::probes::{Cuts, Place};
@@ -75,7 +75,7 @@ pub(super) fn shown(
         seen.look((request, context), &part, facts, arguments.diff);
     };
     let examined = examine_and_look(&part, (&plan, depth), compactor.as_ref(), None, look);
-    let examined = wire::runtime(1)?.block_on(examined);
+    let examined = Work::new(1)?.run(examined)?;
     let exam = examined.map_err(|e| Failure::with_code(Exit::Incomplete, e))?.exam;
     let seen = seen.into_inner().expect("no look panics");
     let cut = part.cut(place, facts);

@@ -157,6 +157,11 @@ impl Line {
         format!("{} of {provider}/{model}, replicate {replicate}", seat.as_str())
     }
 
+    /// Who was asked, as `provider/model`.
+    pub fn model(&self) -> String {
+        format!("{}/{}", self.provider, self.model)
+    }
+
     /// What came of the call.
     pub fn recorded(self) -> Recorded {
         let outcome = match self.outcome {

@@ -37,7 +37,7 @@ impl Lines {
                 text => Line::read(text).map(Some),
             }) {
                 Ok(line) => line,
-                Err(_) if !raw.ends_with(b"\n") => {
+                Err(_) if !raw.ends_with(b"\n") && is_torn(raw, whole > 0) => {
                     warnings.push(torn(file, number));
                     break;
                 }
@@ -69,6 +69,23 @@ impl Lines {
         let whole = u64::try_from(whole).expect("a file's size is a u64");
         Ok(Self { lines, whole, ended, warnings })
     }
+}
+
+/// Whether bytes are the beginning of a line that was being written: as far as
+/// they go where other lines stand `before`, else all that every line begins
+/// with. What ends without a line's end otherwise is some other file, and stays
+/// as it is.
+fn is_torn(bytes: &[u8], before: bool) -> bool {
+    const KEY: &[u8] = br#"{"key":""#;
+    const DIGITS: usize = 64;
+    const NEXT: &[u8] = br#"","v":"#;
+    let (key, rest) = bytes.split_at(bytes.len().min(KEY.len()));
+    let (digits, rest) = rest.split_at(rest.len().min(DIGITS));
+    let next = &rest[..rest.len().min(NEXT.len())];
+    (before || next == NEXT)
+        && KEY.starts_with(key)
+        && digits.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        && NEXT.starts_with(next)
 }
 
 fn torn(file: &Path, number: usize) -> String {

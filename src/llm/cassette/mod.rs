@@ -17,6 +17,7 @@ use jiff::Timestamp;
 use thiserror::Error;
 
 use super::{Answered, Call, CallError, Model};
+use crate::model::Usage;
 
 mod key;
 mod line;
@@ -106,9 +107,9 @@ struct State {
     lines: BTreeMap<String, Box<str>>,
     /// Where new lines go; absent in a replay.
     journal: Option<File>,
-    /// Whether a line could not be appended: what follows would be glued to
-    /// its part. [`Cassette::finish`] tries again and tells.
-    failed: bool,
+    /// Why a line could not be appended: what follows would be glued to its
+    /// part. [`Cassette::finish`] tries again and tells.
+    failed: Option<io::Error>,
 }
 
 impl Cassette {
@@ -143,7 +144,7 @@ impl Cassette {
                 .and_then(|_| if ended { Ok(()) } else { journal.write_all(b"\n") })
                 .map_err(io("write", file))?;
         }
-        let state = Mutex::new(State { lines, journal, failed: false });
+        let state = Mutex::new(State { lines, journal, failed: None });
         Ok((Self { file: file.to_owned(), mode, scrub, state }, warnings))
     }
 
@@ -160,6 +161,30 @@ impl Cassette {
     /// Whether it holds none.
     pub fn is_empty(&self) -> bool {
         self.state().lines.is_empty()
+    }
+
+    /// Why it takes no further line, if so.
+    pub(in crate::llm) fn problem(&self) -> Option<String> {
+        let state = self.state();
+        let why = state.failed.as_ref()?;
+        Some(format!(
+            "{} takes no further reply ({why}): what cannot be kept is not asked for",
+            self.file.display()
+        ))
+    }
+
+    /// The usage of every reply, with its model (`provider/model`) and when it
+    /// was there.
+    pub fn usage(&self) -> Vec<(String, Usage, Timestamp)> {
+        let state = self.state();
+        let lines = state.lines.values();
+        let read = lines.map(|line| Line::read(line).expect("a line was read before it was kept"));
+        read.filter_map(|line| {
+            let model = line.model();
+            let Recorded { outcome, at } = line.recorded();
+            Some((model, outcome.ok()?.reply.usage.ok()?.usage, at))
+        })
+        .collect()
     }
 
     /// What came of a call, if it holds that.
@@ -182,8 +207,8 @@ impl Cassette {
         let text = line.written();
         let mut state = self.state();
         let State { journal, failed, .. } = &mut *state;
-        if let Some(journal) = journal.as_mut().filter(|_| !*failed) {
-            *failed = journal.write_all(format!("{text}\n").as_bytes()).is_err();
+        if let Some(journal) = journal.as_mut().filter(|_| failed.is_none()) {
+            *failed = journal.write_all(format!("{text}\n").as_bytes()).err();
         }
         let line = Line::read(&text).expect("what was written can be read");
         state.lines.insert(key.to_owned(), text.into());
@@ -223,7 +248,7 @@ impl Cassette {
         let mut journal = held(&self.file)?;
         journal.seek(SeekFrom::End(0)).map_err(io("write", &self.file))?;
         state.journal = Some(journal);
-        state.failed = false;
+        state.failed = None;
         Ok(())
     }
 

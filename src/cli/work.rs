@@ -1,0 +1,158 @@
+//! Asynchronous work that a signal ends.
+//!
+//! The first SIGINT or SIGTERM during work drops it, so that programs which it
+//! started end too; what is left to do, such as rendering what finished, goes
+//! on. Any signal outside of work, a second one included, ends recap at once.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::watch;
+
+use super::exit::{Exit, Failure};
+use super::wire;
+
+/// How long work that was dropped may hold up the program: as long as it takes
+/// to end what it started.
+const WIND_UP: Duration = Duration::from_secs(1);
+
+/// Runs asynchronous work.
+pub(super) struct Work {
+    /// Gone only while it is dropped.
+    runtime: Option<Runtime>,
+    signal: watch::Receiver<Option<Exit>>,
+    /// Whether a signal is to be told rather than to end the program.
+    under_way: Arc<AtomicBool>,
+}
+
+/// A signal came before the work was done: how the program is to end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stopped(pub Exit);
+
+impl From<Stopped> for Failure {
+    fn from(Stopped(exit): Stopped) -> Self {
+        Failure::with_code(exit, "interrupted; nothing was written")
+    }
+}
+
+impl Work {
+    /// Workers, and a thread that waits for signals from here on.
+    ///
+    /// # Errors
+    /// If the system gives no threads.
+    pub fn new(workers: usize) -> Result<Self, Failure> {
+        let runtime = wire::runtime(workers)?;
+        let under_way = Arc::new(AtomicBool::new(false));
+        let (tell, signal) = watch::channel(None);
+        let (ready, caught) = mpsc::channel();
+        let asked = Arc::clone(&under_way);
+        let thread = std::thread::Builder::new().name("recap-signals".to_owned());
+        let thread = thread.spawn(move || listen(&ready, &asked, &tell));
+        let listens = thread.and_then(|_| caught.recv().unwrap_or(Ok(())));
+        listens.map_err(|e| {
+            Failure::usage(format!("cannot wait for signals: {e}"))
+                .help("the system gave no thread; try again, or free some memory")
+        })?;
+        Ok(Self { runtime: Some(runtime), signal, under_way })
+    }
+
+    /// Runs a future to its end, or drops it at a signal.
+    ///
+    /// # Errors
+    /// The signal.
+    pub fn run<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Stopped> {
+        let runtime = self.runtime.as_ref().expect("it is there until it is dropped");
+        self.under_way.store(true, Ordering::SeqCst);
+        let signal = &mut self.signal;
+        let done = runtime.block_on(async {
+            tokio::select! {
+                biased;
+                // The sender lives as long as the program.
+                Ok(exit) = signal.wait_for(Option::is_some) => Err(Stopped(exit.unwrap_or(Exit::Interrupted))),
+                done = work => Ok(done),
+            }
+        });
+        self.under_way.store(false, Ordering::SeqCst);
+        done
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_timeout(WIND_UP);
+        }
+    }
+}
+
+/// Tells the first signal during work, and ends the program at any other.
+fn listen(
+    ready: &mpsc::Sender<std::io::Result<()>>,
+    under_way: &AtomicBool,
+    tell: &watch::Sender<Option<Exit>>,
+) {
+    let runtime = match Builder::new_current_thread().enable_io().build() {
+        Ok(runtime) => runtime,
+        Err(e) => return drop(ready.send(Err(e))),
+    };
+    runtime.block_on(async {
+        let mut signals = match Signals::caught() {
+            Ok(signals) => signals,
+            Err(e) => return drop(ready.send(Err(e))),
+        };
+        drop(ready.send(Ok(())));
+        loop {
+            let exit = signals.next().await;
+            if !under_way.swap(false, Ordering::SeqCst) {
+                std::process::exit(exit.number().into());
+            }
+            tell.send_replace(Some(exit));
+        }
+    });
+}
+
+/// The signals that end a program.
+#[cfg(unix)]
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn caught() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let interrupt = signal(SignalKind::interrupt())?;
+        Ok(Self { interrupt, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn next(&mut self) -> Exit {
+        tokio::select! {
+            _ = self.interrupt.recv() => Exit::Interrupted,
+            _ = self.terminate.recv() => Exit::Terminated,
+        }
+    }
+}
+
+/// The signal that ends a program where there is but one.
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn caught() -> std::io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn next(&mut self) -> Exit {
+        // Without a handler the system ends the program by itself.
+        match tokio::signal::ctrl_c().await {
+            Ok(()) => Exit::Interrupted,
+            Err(_) => std::future::pending().await,
+        }
+    }
+}

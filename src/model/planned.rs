@@ -1,0 +1,276 @@
+//! What a run is to bring, so that what an interrupted one lacks can be named.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Cell, CellKey, CellOutcome, Cut, Standing};
+
+/// Every cell and every cut of a run, written as what they are made of.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Planned {
+    /// Presets that are replayed at every window.
+    pub presets: Vec<PlannedPreset>,
+    /// Presets that are examined at cuts alone: they have one cell at each
+    /// window of a transcript that is cut.
+    pub at_cuts: Vec<String>,
+    /// The transcripts, in the order of their keys.
+    pub transcripts: Vec<PlannedTranscript>,
+}
+
+/// A preset of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedPreset {
+    /// Plain preset id.
+    pub name: String,
+    /// Whether its cells are ranked.
+    pub standing: Standing,
+    /// How often it is replayed, at least once.
+    pub replicates: u32,
+}
+
+/// A transcript of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedTranscript {
+    /// Name of its data set.
+    pub dataset: String,
+    /// Its id.
+    pub transcript: String,
+    /// Labels of the windows that it fits, in the order of the cells' keys.
+    pub windows: Vec<String>,
+    /// The first request behind each cut, and whether the recorded agent
+    /// compacted there.
+    pub cuts: Vec<(u32, bool)>,
+}
+
+/// What a run lacks of what was planned.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Missing {
+    /// Cells that are missing.
+    pub cells: usize,
+    /// Cells that were planned.
+    pub planned_cells: usize,
+    /// Cuts that are missing.
+    pub cuts: usize,
+    /// Cuts that were planned.
+    pub planned_cuts: usize,
+    /// The first hundred of what is missing, each in words.
+    pub named: Vec<String>,
+}
+
+/// How many of the missing are named, and how many of them in a sentence.
+const NAMED: usize = 100;
+const TOLD: usize = 3;
+
+impl Missing {
+    /// The same in a sentence.
+    pub fn sentence(&self) -> String {
+        let of = |missing: usize, planned: usize, what: &str| {
+            let plural = if planned == 1 { "" } else { "s" };
+            (missing > 0).then(|| format!("{missing} of {planned} {what}{plural}"))
+        };
+        let parts =
+            [of(self.cells, self.planned_cells, "cell"), of(self.cuts, self.planned_cuts, "cut")];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        let all = self.cells + self.cuts;
+        let mut named = self.named[..self.named.len().min(TOLD)].join("; ");
+        if all > TOLD {
+            named += &format!("; and {} more", all - TOLD);
+        }
+        let (parts, are) = (parts.join(" and "), if all == 1 { "is" } else { "are" });
+        format!(
+            "this run is incomplete: {parts} {are} missing ({named}). `recap bench` with the same \
+             options, --out and --resume finishes it"
+        )
+    }
+}
+
+impl Planned {
+    /// The key and the standing of every cell.
+    pub fn cells(&self) -> impl Iterator<Item = (CellKey, Standing)> {
+        let places = self.transcripts.iter().flat_map(|transcript| {
+            transcript.windows.iter().map(move |window| (transcript, window))
+        });
+        places.flat_map(|(transcript, window)| {
+            let replayed = self.presets.iter().flat_map(move |preset| {
+                (0..preset.replicates).map(move |replicate| {
+                    (transcript.key(&preset.name, window, replicate), preset.standing)
+                })
+            });
+            let nulls = self.at_cuts.iter().filter(|_| !transcript.cuts.is_empty());
+            let nulls = nulls.map(move |name| (transcript.key(name, window, 0), Standing::Control));
+            replayed.chain(nulls)
+        })
+    }
+
+    /// The cells that are missing, as cells that failed for that reason: their
+    /// rows are no more to be relied on than those of a cell that broke.
+    pub fn missing_cells(&self, cells: &[Cell]) -> Vec<Cell> {
+        let there: BTreeSet<&CellKey> = cells.iter().map(|cell| &cell.key).collect();
+        let missing = self.cells().filter(|(key, _)| !there.contains(key));
+        let error = "missing: the run ended before this cell did".to_owned();
+        let cell = |(key, standing)| {
+            let outcome = CellOutcome::Failed { error: error.clone() };
+            Cell { key, standing, outcome }
+        };
+        missing.map(cell).collect()
+    }
+
+    /// What is missing; `None`: nothing.
+    pub fn missing(&self, cells: &[Cell], cuts: &[Cut]) -> Option<Missing> {
+        let lost = self.missing_cells(cells);
+        let there: BTreeSet<_> = cuts.iter().map(Cut::key).collect();
+        let planned: Vec<_> =
+            self.transcripts.iter().flat_map(PlannedTranscript::cut_keys).collect();
+        let uncut: Vec<_> = planned.iter().filter(|key| !there.contains(key)).collect();
+        if lost.is_empty() && uncut.is_empty() {
+            return None;
+        }
+        let cell = |cell: &Cell| {
+            let CellKey { dataset, transcript, strategy, window, replicate } = &cell.key;
+            let repetition = match replicate {
+                0 => String::new(),
+                n => format!(", repetition {}", n + 1),
+            };
+            format!("{strategy} at {window} on {dataset}/{transcript}{repetition}")
+        };
+        let cut = |(dataset, transcript, request, _): &&(&str, &str, u32, bool)| {
+            format!("the cut before request {request} of {dataset}/{transcript}")
+        };
+        let named = lost.iter().map(cell).chain(uncut.iter().map(cut));
+        Some(Missing {
+            cells: lost.len(),
+            planned_cells: self.cells().count(),
+            cuts: uncut.len(),
+            planned_cuts: planned.len(),
+            named: named.take(NAMED).collect(),
+        })
+    }
+}
+
+impl PlannedTranscript {
+    fn key(&self, strategy: &str, window: &str, replicate: u32) -> CellKey {
+        CellKey {
+            dataset: self.dataset.clone(),
+            transcript: self.transcript.clone(),
+            strategy: strategy.to_owned(),
+            window: window.to_owned(),
+            replicate,
+        }
+    }
+
+    /// The keys of its cuts, as [`Cut::key`] has them.
+    fn cut_keys(&self) -> impl Iterator<Item = (&str, &str, u32, bool)> {
+        let of = |(request, recorded): &(u32, bool)| {
+            (self.dataset.as_str(), self.transcript.as_str(), *request, *recorded)
+        };
+        self.cuts.iter().map(of)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn planned() -> Planned {
+        let preset = |name: &str, standing, replicates| PlannedPreset {
+            name: name.to_owned(),
+            standing,
+            replicates,
+        };
+        let transcript = |name: &str, windows: &[&str], cuts: &[(u32, bool)]| PlannedTranscript {
+            dataset: "d".to_owned(),
+            transcript: name.to_owned(),
+            windows: windows.iter().map(|w| (*w).to_owned()).collect(),
+            cuts: cuts.to_vec(),
+        };
+        Planned {
+            presets: vec![
+                preset("full", Standing::Control, 1),
+                preset("continuation", Standing::StandIn, 2),
+            ],
+            at_cuts: vec!["null:continuation".to_owned()],
+            transcripts: vec![
+                transcript("s", &["25%", "8k"], &[(3, false), (7, true)]),
+                transcript("t", &["8k"], &[]),
+            ],
+        }
+    }
+
+    fn cell(key: CellKey) -> Cell {
+        let outcome = CellOutcome::Failed { error: "for a reason of its own".to_owned() };
+        Cell { key, standing: Standing::Ranked, outcome }
+    }
+
+    fn cut(request: u32, recorded: bool) -> Cut {
+        Cut {
+            dataset: "d".to_owned(),
+            transcript: "s".to_owned(),
+            request,
+            recorded,
+            requests: 1,
+            messages: 1,
+            tokens_before: 1,
+            preamble_tokens: 0,
+            facts: Vec::new(),
+            rows: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn every_preset_runs_at_every_window_and_nulls_where_there_are_cuts() {
+        let keys: Vec<String> = planned()
+            .cells()
+            .map(|(k, _)| format!("{} {} {} {}", k.transcript, k.window, k.strategy, k.replicate))
+            .collect();
+        assert_eq!(
+            keys,
+            [
+                "s 25% full 0",
+                "s 25% continuation 0",
+                "s 25% continuation 1",
+                "s 25% null:continuation 0",
+                "s 8k full 0",
+                "s 8k continuation 0",
+                "s 8k continuation 1",
+                "s 8k null:continuation 0",
+                "t 8k full 0",
+                "t 8k continuation 0",
+                "t 8k continuation 1",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_missing_is_counted_and_named() {
+        let planned = planned();
+        let mut cells: Vec<Cell> = planned.cells().map(|(key, _)| cell(key)).collect();
+        let mut cuts = vec![cut(3, false), cut(7, true)];
+        assert_eq!(planned.missing(&cells, &cuts), None, "a cell that failed is there");
+        cells.remove(10);
+        // Another cut at the same request is not the planned one.
+        cuts[1].recorded = false;
+        let missing = planned.missing(&cells, &cuts).unwrap();
+        assert_eq!((missing.cells, missing.planned_cells), (1, 11));
+        assert_eq!((missing.cuts, missing.planned_cuts), (1, 2));
+        assert_eq!(
+            missing.sentence(),
+            "this run is incomplete: 1 of 11 cells and 1 of 2 cuts are missing (continuation at \
+             8k on d/t, repetition 2; the cut before request 7 of d/s). `recap bench` with the \
+             same options, --out and --resume finishes it"
+        );
+        let none = planned.missing(&[], &cuts).unwrap();
+        assert!(none.sentence().contains("; and 9 more)"), "{}", none.sentence());
+    }
+
+    #[test]
+    fn a_missing_cell_counts_as_one_that_failed() {
+        let missing = planned().missing_cells(&[]);
+        assert_eq!(missing.len(), 11);
+        assert_eq!(missing[1].standing, Standing::StandIn);
+        assert!(missing.iter().all(|cell| cell.rows().is_none()));
+    }
+}

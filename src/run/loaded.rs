@@ -1,0 +1,118 @@
+//! Reads what a run left in its folder.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::earlier::cut_key;
+use super::folder::{FolderError, GATE, MANIFEST, TEXTS, io};
+use super::journal::{self, JOURNAL, Line, Text};
+use crate::model::{CallRow, Cell, Cut, Gate, INSTRUMENT, Manifest, TranscriptFacts};
+
+/// Everything that a finished or interrupted run left.
+#[derive(Debug)]
+pub struct Loaded {
+    /// What the run was made of.
+    pub manifest: Manifest,
+    /// Facts of its transcripts.
+    pub transcripts: Vec<TranscriptFacts>,
+    /// Cells that ended.
+    pub cells: Vec<Cell>,
+    /// Cuts that were examined.
+    pub cuts: Vec<Cut>,
+    /// Calls of real models.
+    pub calls: Vec<CallRow>,
+    /// What its gate found, where it had one.
+    pub gate: Option<Gate>,
+    /// Texts by hash; empty where they were left out on purpose.
+    pub texts: BTreeMap<String, String>,
+    /// Bytes of the journal that are whole lines.
+    pub whole: u64,
+}
+
+impl Loaded {
+    /// Reads a run folder. A torn last line of the journal (a run that was
+    /// killed) is left out; what is before it counts. Of a cell that ended twice
+    /// the last one does.
+    ///
+    /// # Errors
+    /// If a file is missing or is not what a run wrote, or another version of
+    /// the instrument wrote it.
+    pub fn read(path: &Path) -> Result<Self, FolderError> {
+        let file = path.join(MANIFEST);
+        let manifest = fs::read_to_string(&file).map_err(io(&file))?;
+        same_instrument(&file, &manifest)?;
+        let manifest = parsed(file, &manifest)?;
+        let (mut transcripts, mut calls, mut texts) = (Vec::new(), Vec::new(), BTreeMap::new());
+        let (mut cells, mut cuts) = (BTreeMap::new(), BTreeMap::new());
+        let whole = journal::read(&path.join(JOURNAL), |line| match line {
+            Line::Transcript(facts) => transcripts.push(*facts),
+            Line::Cell(cell) => drop(cells.insert(cell.key.clone(), cell)),
+            Line::Cut(cut) => drop(cuts.insert(cut_key(&cut), cut)),
+            Line::Call(call) => calls.push(call),
+            Line::Text(Text { hash, text }) => drop(texts.insert(hash, text)),
+        })?;
+        let file = path.join(GATE);
+        let gate = match file.exists() {
+            true => Some(fs::read_to_string(&file).map_err(io(&file))?),
+            false => None,
+        };
+        let gate = gate.map(|gate| parsed(file, &gate)).transpose()?;
+        let file = path.join(TEXTS);
+        if file.exists() {
+            read_texts(&file, &mut texts)?;
+        }
+        let (cells, cuts) = (cells.into_values().collect(), cuts.into_values().collect());
+        Ok(Self { manifest, transcripts, cells, cuts, calls, gate, texts, whole })
+    }
+}
+
+/// A file of JSON.
+fn parsed<T: for<'de> Deserialize<'de>>(path: PathBuf, text: &str) -> Result<T, FolderError> {
+    serde_json::from_str(text).map_err(|e| FolderError::Line {
+        path,
+        line: e.line(),
+        problem: e.to_string(),
+    })
+}
+
+/// Runs of another version of the instrument hold other rows, and their
+/// figures mean something else.
+fn same_instrument(file: &Path, manifest: &str) -> Result<(), FolderError> {
+    #[derive(Deserialize)]
+    struct Version {
+        instrument: u32,
+    }
+    match serde_json::from_str(manifest) {
+        Ok(Version { instrument }) if instrument != INSTRUMENT => {
+            Err(FolderError::Instrument { path: file.to_owned(), instrument })
+        }
+        // What is no manifest at all is told when it is read as one.
+        _ => Ok(()),
+    }
+}
+
+/// Reads `texts.jsonl`; a torn last line is left out.
+fn read_texts(path: &Path, texts: &mut BTreeMap<String, String>) -> Result<(), FolderError> {
+    let mut reader = BufReader::new(File::open(path).map_err(io(path))?);
+    // Bytes, since a line may be torn within a character.
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        if reader.read_until(b'\n', &mut line).map_err(io(path))? == 0 {
+            break;
+        }
+        match serde_json::from_slice(&line) {
+            Ok(Text { hash, text }) => drop(texts.insert(hash, text)),
+            Err(_) if !line.ends_with(b"\n") => break,
+            Err(e) => {
+                let path = path.to_owned();
+                return Err(FolderError::Line { path, line: number, problem: e.to_string() });
+            }
+        }
+    }
+    Ok(())
+}

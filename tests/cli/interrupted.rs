@@ -1,0 +1,267 @@
+//! Runs that a signal, a full disk or a kill ends, and what is left of them.
+#![cfg(unix)]
+
+use std::collections::BTreeMap;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use crate::desk::{Desk, assert_same, session};
+use crate::server::{Act, Received, Server};
+
+/// Starts the program; nobody reads what it says.
+fn start(desk: &Desk, variables: &[(&str, &str)], arguments: &[&str]) -> Child {
+    Command::new(assert_cmd::cargo::cargo_bin!("recap"))
+        .args(arguments)
+        .current_dir(desk.path("."))
+        .envs(variables.iter().copied())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+fn signal(name: &str, process: u32) {
+    assert!(Command::new("kill").args([name, &process.to_string()]).status().unwrap().success());
+}
+
+/// Waits for something, at most for minutes.
+fn until(what: &str, holds: impl Fn() -> bool) {
+    for _ in 0..30_000 {
+        if holds() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("it never came to this: {what}");
+}
+
+/// Cells and cuts that stand in the journal of `run`.
+fn ended(desk: &Desk) -> usize {
+    let journal = std::fs::read_to_string(desk.path("run/cells.jsonl")).unwrap_or_default();
+    let whole = |line: &&str| line.ends_with("\"}") && !line.starts_with("{\"transcript\"");
+    journal.lines().filter(whole).count()
+}
+
+const MANY: [&str; 8] =
+    ["bench", "--strategy", "all", "--window", "20%", "--window", "30%", "--jobs=1"];
+
+#[test]
+fn a_signal_leaves_a_report_of_what_finished_and_the_run_can_be_resumed() {
+    let desk = Desk::new();
+    let session = session();
+    let run = |out| [&MANY[..], &[session.as_str(), "--cuts=2", "--out", out]].concat();
+    for (name, code) in [("-INT", 130), ("-TERM", 143)] {
+        let _ = std::fs::remove_dir_all(desk.path("run"));
+        let mut started = start(&desk, &[], &run("run"));
+        until("a cell ended", || ended(&desk) > 0);
+        signal(name, started.id());
+        assert_eq!(started.wait().unwrap().code(), Some(code));
+        assert!(desk.read("run/report.html").contains("this run is incomplete: "));
+        assert!(!desk.path("run/gate.json").exists());
+        let gated = desk.recap(&["report", "run", "--fail-on", "overflows > 1000000"]);
+        assert_eq!(gated.code, 3, "{gated:?}");
+    }
+    let begun = ended(&desk);
+    desk.good(&[&run("run")[..], &["--resume", "--quiet"]].concat());
+    desk.good(&[&run("whole")[..], &["--quiet"]].concat());
+    assert!(begun < ended(&desk));
+    assert_same(&desk, "run", "whole");
+}
+
+#[test]
+fn a_second_signal_ends_the_program_at_once() {
+    let desk = Desk::new();
+    let mut started = start(&desk, &[], &[&MANY[..], &["--out", "run"]].concat());
+    until("a cell ended", || ended(&desk) > 0);
+    signal("-TERM", started.id());
+    // Until it is gone, whatever it does then: at most once it is noticed.
+    until("it ends", || {
+        let _ = Command::new("kill").args(["-INT", &started.id().to_string()]).output();
+        std::thread::sleep(Duration::from_millis(50));
+        matches!(Command::new("ps").args(["-o", "stat=", "-p", &started.id().to_string()]).output(),
+                 Ok(out) if String::from_utf8_lossy(&out.stdout).trim().starts_with('Z'))
+    });
+    let code = started.wait().unwrap().code();
+    assert!(matches!(code, Some(130 | 143)), "{code:?}");
+}
+
+#[test]
+fn a_full_disk_stops_the_run_and_the_rest_is_done_when_there_is_room() {
+    let desk = Desk::new();
+    let session = session();
+    let options = [&MANY[..], &[session.as_str(), "--cuts=none", "--quiet", "--out"]].concat();
+    desk.good(&[&options[..], &["whole"]].concat());
+    // No file may grow beyond so many blocks of 512 bytes, as on a full disk.
+    let program = assert_cmd::cargo::cargo_bin!("recap");
+    let script = "trap '' XFSZ; ulimit -f 600; exec \"$0\" \"$@\"";
+    let full = Command::new("sh")
+        .args(["-c", script])
+        .arg(program)
+        .args(&options)
+        .arg("run")
+        .current_dir(desk.path("."))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&full.stderr);
+    assert_eq!(full.status.code(), Some(2), "{said}");
+    assert!(said.contains("run/cells.jsonl") && said.contains("File too large"), "{said}");
+    let (begun, all) = (ended(&desk), desk.read("whole/cells.jsonl").lines().count() - 1);
+    assert!(0 < begun && begun < all, "{begun} of {all}");
+    desk.good(&[&options[..], &["run", "--resume"]].concat());
+    assert_same(&desk, "run", "whole");
+}
+
+#[test]
+fn what_is_no_run_is_never_replaced_and_another_run_never_resumed() {
+    let desk = Desk::new();
+    let session = session();
+    desk.file("notes/todo.txt", "buy milk");
+    let run = ["bench", session.as_str(), "--strategy", "fifo", "--cuts=none", "--quiet", "--out"];
+    for resume in [&[][..], &["--resume"]] {
+        let refused = desk.refused(&[&run[..], &["notes"], resume].concat());
+        assert!(refused.contains("notes: this folder is not empty and holds no run"), "{refused}");
+    }
+    assert_eq!(desk.list("notes"), ["todo.txt"]);
+    // Nothing to resume: the run begins. All there: nothing is left to do.
+    desk.good(&[&run[..], &["run", "--resume"]].concat());
+    let before = desk.read("run/cells.jsonl");
+    desk.good(&[&run[..], &["run", "--resume"]].concat());
+    assert_eq!(desk.read("run/cells.jsonl"), before, "not even processor times change");
+    let other = desk.refused(&[&run[..], &["run", "--resume", "--seed", "2"]].concat());
+    assert!(other.contains("seed (1 there, 2 here)"), "{other}");
+    let manifest = desk.read("run/manifest.json");
+    desk.file("run/manifest.json", manifest.replacen("\"instrument\": ", "\"instrument\": 1", 1));
+    let version = desk.refused(&[&run[..], &["run", "--resume"]].concat());
+    assert!(version.contains("this run was made by version 1"), "{version}");
+    assert_eq!(desk.read("run/cells.jsonl"), before);
+}
+
+/// Answers each question with a word of its own.
+fn told(request: &Received) -> Act {
+    let number = request.text().bytes().map(u32::from).sum::<u32>();
+    Act::chat(&format!("The word is w{number}. It was said before, and it holds until now."))
+}
+
+#[test]
+fn no_reply_that_had_arrived_is_asked_for_again() {
+    for cassette in [&[][..], &["--cassette", "tape.jsonl", "--record"]] {
+        let desk = Desk::new();
+        let process = Arc::new(AtomicU32::new(0));
+        let (killed, asked) = (Arc::clone(&process), Arc::new(AtomicU32::new(0)));
+        let count = Arc::clone(&asked);
+        let server = Server::start(move |request| {
+            // The eighth request ends the program that made it, before it is answered.
+            if count.fetch_add(1, Ordering::SeqCst) == 7 {
+                signal("-KILL", killed.swap(0, Ordering::SeqCst));
+            }
+            told(request)
+        });
+        let base = server.base();
+        let variables = [("OPENAI_BASE_URL", base.as_str()), ("OPENAI_API_KEY", "sk-test")];
+        let session = session();
+        let common = ["bench", &session, "--strategy", "continuation", "--strategy", "codex"];
+        let models = ["--compactor", "openai/m", "--cuts=2", "--window", "25%", "--concurrency=1"];
+        let options =
+            [&common[..], &models, cassette, &["--replicates=2", "--out", "run"]].concat();
+        let mut started = start(&desk, &variables, &options);
+        process.store(started.id(), Ordering::SeqCst);
+        assert_eq!(started.wait().unwrap().code(), None, "it was killed");
+        let resumed = desk.recap_with(&variables, &[&options[..], &["--resume"]].concat());
+        assert_eq!(resumed.code, 0, "{resumed:?}");
+        let mut times: BTreeMap<String, usize> = BTreeMap::new();
+        for request in server.log() {
+            *times.entry(request.body.to_string()).or_default() += 1;
+        }
+        // Repetitions put the same request to the model: as often as the run has calls of it.
+        let calls = desk.csv("run/calls.csv");
+        assert_eq!(times.values().sum::<usize>(), calls.len() + 1, "one was lost on its way");
+        assert!(calls.len() > 8);
+        let source = if cassette.is_empty() { "live" } else { "recorded" };
+        assert!(calls.iter().all(|call| call["latency_source"] == source));
+        assert!(!desk.path("run/replies.jsonl").exists(), "a whole run needs it no more");
+    }
+}
+
+#[test]
+fn a_program_that_was_started_ends_with_the_run() {
+    let desk = Desk::new();
+    desk.file(
+        "mine.py",
+        "import os, time\nopen('pid', 'w').write(str(os.getpid()))\ntime.sleep(600)\n",
+    );
+    let stage = "[[stage]]\nmechanism = \"command\"\ncommand = [\"python3\", \"mine.py\"]\n";
+    let preset = format!(
+        "version = 1\nname = \"mine\"\nsummary = \"Sleeps.\"\nsource = \"a test\"\n\n{stage}\
+         at = \"request\"\nwhen = \"always\"\n"
+    );
+    desk.file("mine.toml", preset);
+    let session = session();
+    let commands: [&[&str]; 3] = [
+        &["bench", &session, "--strategy", "mine.toml", "--out", "run"],
+        &["show", &session, "--strategy", "mine.toml"],
+        &["strategies", "check", "mine.toml"],
+    ];
+    for command in commands {
+        let _ = std::fs::remove_file(desk.path("pid"));
+        let mut started = start(&desk, &[], command);
+        let pid = || std::fs::read_to_string(desk.path("pid")).unwrap_or_default();
+        until("the program was started", || !pid().is_empty());
+        signal("-TERM", started.id());
+        assert_eq!(started.wait().unwrap().code(), Some(143), "{command:?}");
+        let state = Command::new("ps").args(["-o", "stat=", "-p", &pid()]).output().unwrap().stdout;
+        let state = String::from_utf8(state).unwrap();
+        assert!(state.trim().is_empty() || state.trim().starts_with('Z'), "{command:?}: {state}");
+    }
+}
+
+#[test]
+fn what_is_no_cassette_stays_as_it_is() {
+    let desk = Desk::new();
+    let session = session();
+    let variables = [("OPENAI_BASE_URL", "http://127.0.0.1:9/v1"), ("OPENAI_API_KEY", "sk-test")];
+    for content in ["{\"name\": \"mine\"}", "{", "notes", "{\"key\":\"not hex"] {
+        desk.file("mine.json", content);
+        let record = ["bench", &session, "--compactor", "openai/m", "--cassette", "mine.json"];
+        let ran = desk.recap_with(&variables, &[&record[..], &["--record"]].concat());
+        assert_eq!(ran.code, 2, "{ran:?}");
+        assert!(ran.err.contains("mine.json:1"), "{}", ran.err);
+        assert_eq!(desk.read("mine.json"), content);
+    }
+}
+
+#[test]
+fn where_no_reply_can_be_kept_no_further_one_is_paid_for() {
+    let desk = Desk::new();
+    let server = Server::start(told);
+    let session = session();
+    // The cassette is as large as a file may get but for 100 bytes; the others are small.
+    desk.file("tape.jsonl", "\n".repeat(8_192 * 512 - 100));
+    let run = |limit: &str| {
+        let script = format!("trap '' XFSZ; ulimit -f {limit}; exec \"$0\" \"$@\"");
+        let ran = Command::new("sh")
+            .args(["-c", &script])
+            .arg(assert_cmd::cargo::cargo_bin!("recap"))
+            .args(["bench", &session, "--strategy", "continuation", "--compactor", "openai/m"])
+            .args(["--cuts=none", "--concurrency=1", "--cassette", "tape.jsonl", "--record"])
+            .args(["--quiet", "--out", "run"])
+            .env("OPENAI_BASE_URL", server.base())
+            .env("OPENAI_API_KEY", "sk-test")
+            .current_dir(desk.path("."))
+            .output()
+            .unwrap();
+        (ran.status.code(), String::from_utf8(ran.stderr).unwrap())
+    };
+    let (code, said) = run("8192");
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("tape.jsonl takes no further reply (File too large"), "{said}");
+    // The next one may be on its way by the time it is known.
+    assert!(server.requests() <= 2, "{}", server.requests());
+    // What is there is written, and with room the rest is asked for.
+    assert!(desk.read("run/report.html").contains("continuation"));
+    let (code, said) = run("unlimited");
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(server.requests(), desk.csv("run/calls.csv").len());
+    assert!(server.requests() > 5, "{}", server.requests());
+}

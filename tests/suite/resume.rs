@@ -1,0 +1,217 @@
+//! A run that is stopped anywhere and resumed leaves what an uninterrupted one
+//! leaves, and does nothing twice.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use recap::dataset::{LoadOptions, load};
+use recap::model::{CellKey, CellOutcome, CutOutcome, Manifest, Planned};
+use recap::pricing::{Agents, PriceList};
+use recap::run::{
+    Event, Finished, Folder, FolderError, Loaded, Observer, Prepared, RunSpec, Sample, Seats,
+    Windows, prepare, run,
+};
+use recap::seats::{answerer, compactor, judge};
+use recap::strategy::builtin;
+use recap::tokens::{Counter, Encoding};
+use tokio::sync::Notify;
+
+use crate::asking::manifest;
+
+/// Stops a run at an event, by its number, and notes what ended.
+#[derive(Default)]
+struct Stop {
+    at: Option<usize>,
+    seen: Mutex<(usize, BTreeSet<CellKey>, usize)>,
+    reached: Notify,
+}
+
+impl Observer for Stop {
+    fn event(&self, event: &Event<'_>) {
+        let mut seen = self.seen.lock().unwrap();
+        seen.0 += 1;
+        match event {
+            Event::Cell { key, .. } => assert!(seen.1.insert((*key).clone()), "{key:?} twice"),
+            Event::Cut { .. } => seen.2 += 1,
+            _ => {}
+        }
+        if Some(seen.0) == self.at {
+            self.reached.notify_one();
+        }
+    }
+}
+
+fn spec() -> RunSpec {
+    let presets = ["full", "fifo", "continuation"];
+    RunSpec {
+        presets: presets
+            .iter()
+            .map(|name| Arc::new(builtin(name, &[]).unwrap().unwrap()))
+            .collect(),
+        windows: Windows::Same(vec!["25%".parse().unwrap(), "40%".parse().unwrap()]),
+        cuts: "2".parse().unwrap(),
+        depths: vec![1],
+        replicates: 1,
+        seed: 1,
+        scaled: true,
+        jobs: 2,
+        agents: Arc::new(Agents::new(Arc::new(PriceList::bundled()), Vec::new())),
+        compactor: None,
+    }
+}
+
+fn seats(counter: &Arc<Counter>) -> Seats {
+    Seats {
+        compactor: Arc::new(compactor::Offline::new(Arc::clone(counter))),
+        offline: true,
+        answerer: Arc::new(answerer::Offline::new(Arc::clone(counter))),
+        judge: Arc::new(judge::Offline),
+        embedder: None,
+        calls: None,
+    }
+}
+
+/// One session of 46 requests, ready to be replayed.
+async fn prepared(counter: &Arc<Counter>) -> Prepared {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/invoice-export");
+    let dataset = load(&folder, &LoadOptions::default()).unwrap();
+    let samples = dataset.transcripts.into_iter().map(|transcript| Sample {
+        dataset: dataset.name.clone(),
+        transcript,
+        probes: Vec::new(),
+    });
+    prepare(&spec(), samples.collect(), &seats(counter), Arc::clone(counter)).await.unwrap()
+}
+
+fn planned(prepared: &Prepared) -> Manifest {
+    let (answerer, judge) = ("offline".to_owned(), "offline".to_owned());
+    Manifest { planned: prepared.planned(), answerer, judge, ..manifest() }
+}
+
+type Ready = (Prepared, Arc<Counter>);
+
+async fn ready() -> Ready {
+    let counter = Arc::new(Counter::new(Encoding::O200k));
+    (prepared(&counter).await, counter)
+}
+
+/// Goes on with the run in a folder, up to an event; `None`: it was stopped.
+async fn go_on(path: &Path, ready: &Ready, stop: &Stop) -> Option<Finished> {
+    let (prepared, counter) = ready.clone();
+    let (mut folder, _) = Folder::resume(path, planned(&prepared)).unwrap();
+    let (spec, seats) = (spec(), seats(&counter));
+    tokio::select! {
+        biased;
+        () = stop.reached.notified() => None,
+        ran = run(&spec, prepared, &seats, &mut folder, stop) => Some(ran.unwrap()),
+    }
+}
+
+/// What lies in a folder, processor times apart.
+fn left(path: &Path) -> impl PartialEq + use<> {
+    let mut there = Loaded::read(path).unwrap();
+    for cell in &mut there.cells {
+        if let CellOutcome::Done(rows) = &mut cell.outcome {
+            rows.cpu_ms = 0.0;
+            rows.compactions.iter_mut().for_each(|row| row.cpu_ms = 0.0);
+        }
+    }
+    for row in there.cuts.iter_mut().flat_map(|cut| &mut cut.rows) {
+        if let CutOutcome::Done(exam) = &mut row.outcome {
+            exam.cpu_ms = 0.0;
+        }
+    }
+    let Loaded { manifest, transcripts, cells, cuts, calls, texts, .. } = there;
+    (manifest, transcripts, cells, cuts, calls, texts)
+}
+
+/// A generator of numbers from a seed.
+fn chance(state: &mut u64, below: usize) -> usize {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    ((*state >> 33) as usize) % below
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_is_stopped_at_a_hundred_points_resumes_to_the_same_files() {
+    let desk = tempfile::tempdir().unwrap();
+    let ready = ready().await;
+    let whole = desk.path().join("whole");
+    let all = Stop::default();
+    go_on(&whole, &ready, &all).await.expect("nothing stops it");
+    let expected = left(&whole);
+    let (events, cells, cuts) = {
+        let seen = all.seen.lock().unwrap();
+        (seen.0, seen.1.clone(), seen.2)
+    };
+    assert!(cells.len() == 6 && cuts == 2, "{cells:?} {cuts}");
+    let mut state = 17;
+    for point in 0..100 {
+        let path = desk.path().join(format!("{point}"));
+        let stop = Stop { at: Some(1 + chance(&mut state, events)), ..Stop::default() };
+        go_on(&path, &ready, &stop).await;
+        // Killed in the middle of a line, somewhere.
+        let journal = path.join("cells.jsonl");
+        let bytes = std::fs::read(&journal).unwrap();
+        let kept = bytes.len() - chance(&mut state, 1 + bytes.len() / 2);
+        std::fs::write(&journal, &bytes[..kept]).unwrap();
+        let there = Loaded::read(&path).unwrap();
+        let ended: BTreeSet<CellKey> = there.cells.iter().map(|cell| cell.key.clone()).collect();
+        let again = Stop::default();
+        go_on(&path, &ready, &again).await.expect("nothing stops it");
+        assert!(left(&path) == expected, "point {point}");
+        assert_eq!(
+            std::fs::read(path.join("texts.jsonl")).unwrap(),
+            std::fs::read(whole.join("texts.jsonl")).unwrap()
+        );
+        let seen = again.seen.lock().unwrap();
+        assert!(seen.1.is_disjoint(&ended), "point {point}: a finished cell ran again");
+        assert_eq!(seen.1.len() + ended.intersection(&cells).count(), cells.len());
+        assert_eq!(seen.2 + there.cuts.len(), cuts, "point {point}: cuts");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_planned_is_what_a_run_brings() {
+    let desk = tempfile::tempdir().unwrap();
+    let path = desk.path().join("run");
+    let finished = go_on(&path, &ready().await, &Stop::default()).await.unwrap();
+    let planned: Planned = Loaded::read(&path).unwrap().manifest.planned;
+    let keys: BTreeSet<CellKey> = planned.cells().map(|(key, _)| key).collect();
+    let there: BTreeSet<CellKey> = finished.cells.iter().map(|cell| cell.key.clone()).collect();
+    assert_eq!(keys, there);
+    assert_eq!(planned.cells().count(), there.len(), "none is planned twice");
+    let standing = planned.cells().all(|(key, standing)| {
+        finished.cells.iter().any(|cell| cell.key == key && cell.standing == standing)
+    });
+    assert!(standing);
+    assert_eq!(planned.missing(&finished.cells, &finished.cuts), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_is_one_run_s_and_no_other_s() {
+    let desk = tempfile::tempdir().unwrap();
+    let plan = planned(&ready().await.0);
+    let path = desk.path().join("run");
+    let folder = Folder::create(&path, &plan).unwrap();
+    let busy = |opened: Result<Folder, FolderError>| {
+        assert!(matches!(opened, Err(FolderError::Busy { .. })), "{opened:?}");
+    };
+    busy(Folder::create(&path, &plan));
+    busy(Folder::open(&path));
+    busy(Folder::resume(&path, plan.clone()).map(|(folder, _)| folder));
+    drop(folder);
+    let other = Manifest { seed: 2, version: "9.9".into(), ..plan.clone() };
+    let error = Folder::resume(&path, other).unwrap_err().to_string();
+    assert!(error.contains("seed (1 there, 2 here)"), "{error}");
+    assert!(error.contains("version (\"0\" there, \"9.9\" here)"), "{error}");
+    // What somebody else put somewhere stays there.
+    let foreign = desk.path().join("photos");
+    std::fs::create_dir(&foreign).unwrap();
+    std::fs::write(foreign.join("cells.jsonl"), "mine").unwrap();
+    std::fs::write(foreign.join("cat.jpg"), "a cat").unwrap();
+    for opened in [Folder::create(&foreign, &plan), Folder::resume(&foreign, plan).map(|r| r.0)] {
+        assert!(matches!(opened, Err(FolderError::NoRun { .. })), "{opened:?}");
+    }
+    assert_eq!(std::fs::read_to_string(foreign.join("cells.jsonl")).unwrap(), "mine");
+}
