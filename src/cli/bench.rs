@@ -230,6 +230,9 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
         Ok(finished) => finished?,
         Err(Stopped(exit)) => return interrupted(arguments, &folder, exit),
     };
+    if let Some(exchange) = &exchange {
+        exchange.tell_cap(finished.calls.iter().filter_map(|call| call.usd).sum());
+    }
     // A cassette that cannot be written costs no result: it is told at the end.
     let saved = exchange.as_ref().map_or(Ok(()), Exchange::save);
     // What no model could be asked was not measured: nothing is rendered then.

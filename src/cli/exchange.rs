@@ -284,6 +284,20 @@ impl Exchange {
         self.calls.cassette().map_or(Ok(()), |tape| Ok(tape.finish()?))
     }
 
+    /// Says what the cap counts where that is more than the calls are known to
+    /// have cost, in USD.
+    pub fn tell_cap(&self, known_usd: f64) {
+        let Reach::Provider(client) = &self.reach else { return };
+        let counted = client.spent_usd();
+        if client.is_capped() && counted > known_usd + 1e-4 {
+            wire::say(&format!(
+                "note: --max-cost counts ${counted:.4}, the calls are known to have cost \
+                 ${known_usd:.4}: a call whose usage is not known counts as the most that it could \
+                 cost"
+            ));
+        }
+    }
+
     /// Says how the run ended as far as models go.
     ///
     /// # Errors

@@ -19,9 +19,13 @@ pub(super) use reqwest::Url;
 use super::Endpoint;
 use crate::text::first_cause;
 
-/// Longest body of a response that is read, in bytes: a hundred times the
-/// longest reply of any model.
-const LARGEST_BODY: usize = 32 << 20;
+/// Bytes of a response that are read in any case, and for each token that the
+/// reply may have: its text takes some four, its thinking as many, and JSON may
+/// spell each as six.
+const SMALLEST_BOUND: usize = 1 << 20;
+const BYTES_PER_TOKEN: u64 = 64;
+/// Bytes that are read of a response without a bound in tokens: vectors of texts.
+const WITHOUT_BOUND: usize = 32 << 20;
 
 /// How long an idle connection is kept. Servers close theirs after 60 s or
 /// more (nginx, Node behind it); one that closes earlier is noticed.
@@ -45,6 +49,8 @@ pub(super) struct Outgoing {
     headers: HeaderMap,
     body: Vec<u8>,
     route: Route,
+    /// Bytes of the response that are read at most.
+    largest: usize,
 }
 
 impl Outgoing {
@@ -68,12 +74,24 @@ impl Outgoing {
             headers.insert(HeaderName::from_static(name), value);
         }
         let url = endpoint.url(request);
-        Self { route: Route::of(endpoint), url, headers, body }
+        let largest = largest_body(request.max_tokens);
+        Self { route: Route::of(endpoint), url, headers, body, largest }
     }
 
     /// The body: tells this request from others.
     pub(super) fn body(&self) -> &[u8] {
         &self.body
+    }
+}
+
+/// Bytes of a response that are read, where the reply may have so many tokens.
+fn largest_body(max_tokens: u64) -> usize {
+    match max_tokens {
+        0 => WITHOUT_BOUND,
+        most => {
+            let bytes = usize::try_from(most.saturating_mul(BYTES_PER_TOKEN)).unwrap_or(usize::MAX);
+            bytes.saturating_add(SMALLEST_BOUND).min(WITHOUT_BOUND)
+        }
     }
 }
 
@@ -109,7 +127,7 @@ pub(super) struct Response {
     pub(super) date: Option<String>,
     /// Origin of `location`: the rest of it may hold what must not be shown.
     pub(super) redirects_to: Option<String>,
-    /// The body, or its first [`LARGEST_BODY`] bytes.
+    /// The body, or its first bytes up to the bound.
     pub(super) body: Vec<u8>,
     /// Whether there was more of it.
     pub(super) too_long: bool,
@@ -236,7 +254,7 @@ async fn exchange(
 ) -> Result<Response, String> {
     let asked = Instant::now();
     let mark = Arc::clone(&written);
-    let body = outgoing.body;
+    let (body, largest) = (outgoing.body, outgoing.largest);
     // The client asks for the body when it has a connection and has put the
     // head on it: finding or making a connection is no latency of the model.
     let body = stream::once(async move {
@@ -254,8 +272,8 @@ async fn exchange(
     let mut too_long = false;
     while let Some(chunk) = response.chunk().await.map_err(|why| told(&why))? {
         body.extend_from_slice(&chunk);
-        if body.len() > LARGEST_BODY {
-            body.truncate(LARGEST_BODY);
+        if body.len() > largest {
+            body.truncate(largest);
             too_long = true;
             break;
         }
@@ -313,6 +331,13 @@ mod tests {
             http.client(Route::Local).unwrap();
         }
         assert_eq!(http.clients.lock().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn the_bound_of_a_response_follows_that_of_the_reply() {
+        assert_eq!(largest_body(1), (1 << 20) + 64);
+        assert_eq!(largest_body(8_192), (1 << 20) + (1 << 19));
+        assert_eq!([0, u64::MAX].map(largest_body), [32 << 20; 2]);
     }
 
     #[test]

@@ -118,6 +118,11 @@ impl Client {
         })
     }
 
+    /// Whether there is a cap on what may be spent.
+    pub fn is_capped(&self) -> bool {
+        self.options.budget.is_capped()
+    }
+
     /// Counts what an interrupted run had spent before this one goes on with it.
     pub fn count(&self, usd: f64) {
         self.options.budget.count(usd);
@@ -283,6 +288,13 @@ impl Live {
         let limit = options.attempt.min(under.left());
         let came =
             Came::of(http.send(outgoing.clone(), limit).await, &self.endpoint, options.clock);
+        let came = match came {
+            Came::Reply(reply, taken) => {
+                let bytes = outgoing.body().len();
+                Came::Reply(reply.doubted(bytes, call.request.max_tokens), taken)
+            }
+            other => other,
+        };
         reserved.settle(match &came {
             Came::Reply(reply, _) => self.endpoint.usd(reply, at).unwrap_or(worst),
             // It was paid for, or may have been.

@@ -56,3 +56,56 @@ pub struct Reply {
     /// version of the one asked for.
     pub model: Option<String>,
 }
+
+/// Tokens that a provider may add to a prompt by itself, for tools and schemas:
+/// a few hundred where it is told, with room for those that tell nothing.
+const ADDED: u64 = 4_096;
+/// Tokens of thinking that a server may count beyond the bound of a reply.
+const THOUGHT: u64 = 65_536;
+
+impl Reply {
+    /// Refuses usage that no model can have had for a request of so many bytes
+    /// and a reply of at most so many tokens: a token takes a byte at least.
+    pub(super) fn doubted(mut self, bytes: usize, max_tokens: u64) -> Self {
+        let Ok(Tokens { usage, .. }) = &self.usage else { return self };
+        let (prompt, most_prompt) = (usage.prompt(), ADDED.saturating_add(bytes as u64));
+        let (output, most) = (usage.output, max_tokens.saturating_mul(2).saturating_add(THOUGHT));
+        let why = if prompt > most_prompt {
+            format!("{prompt} tokens of a request of {bytes} bytes")
+        } else if output > most {
+            format!("{output} tokens of a reply that may have {max_tokens}")
+        } else {
+            return self;
+        };
+        self.usage = Err(NoUsage::Contradictory(why));
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn doubted(usage: Usage) -> Result<Tokens, NoUsage> {
+        let usage = Ok(Tokens { usage, reasoning: None });
+        let reply = Reply { text: String::new(), finish: Finish::Done, usage, model: None };
+        reply.doubted(2_000, 500).usage
+    }
+
+    #[test]
+    fn usage_that_cannot_be_true_is_refused_with_the_reason() {
+        // 2,000 bytes and 4,096 tokens of the provider's; twice 500 and 65,536.
+        let most = Usage { input: 96, cache_read: 6_000, output: 66_536, ..Usage::default() };
+        assert!(doubted(most).is_ok());
+        let why = |usage| doubted(usage).unwrap_err().to_string();
+        assert_eq!(
+            why(Usage { input: 97, ..most }),
+            "the provider's usage cannot be right: 6097 tokens of a request of 2000 bytes"
+        );
+        assert_eq!(
+            why(Usage { output: 66_537, ..most }),
+            "the provider's usage cannot be right: 66537 tokens of a reply that may have 500"
+        );
+        assert!(doubted(Usage { cache_write_1h: u64::MAX, ..most }).is_err());
+    }
+}

@@ -430,3 +430,54 @@ async fn a_call_ends_when_its_time_is_up_whatever_attempts_are_left() {
     let CallError::Unavailable { why, .. } = error else { panic!("{error}") };
     assert!(why.contains("503") && why.contains("later"), "{why}");
 }
+
+#[tokio::test]
+async fn usage_that_cannot_be_true_is_not_billed_and_the_cap_counts_the_worst() {
+    let mut body = chat("fine", "stop");
+    body["usage"] =
+        json!({"prompt_tokens": 50_000, "completion_tokens": 5, "total_tokens": 50_005});
+    let server = Server::playing(vec![Act::json(200, &body)]);
+    let client = Client::new(capped(1.0)).unwrap();
+    let endpoint = endpoint(&server.base(), Some(prices()));
+    let live = client.live(model(), endpoint, Limits::default()).unwrap();
+    let reply = ask(&live, "hello").await.unwrap().reply;
+    let why = reply.usage.unwrap_err().to_string();
+    assert!(why.contains("50000 tokens of a request of"), "{why}");
+    assert_eq!(reply.text, "fine");
+    // 50 tokens of output at 20 USD per million and a short prompt, not 50,000 at 4.
+    assert!((0.001..0.01).contains(&client.spent_usd()), "{}", client.spent_usd());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_twenty_thousand_calls_at_a_faulty_server_every_one_is_accounted_for() {
+    const CALLS: usize = 20_000;
+    // Of a hundred requests 5 are refused, 2 fail, 1 is reset and 1 is never answered.
+    let server = Server::start(|request| match request.number % 100 {
+        0 | 20 | 40 | 60 | 80 => Act::fault(429, "", "slow down"),
+        10 | 50 => Act::fault(500, "", "it broke"),
+        30 => Act::Reset,
+        70 => Act::Hang,
+        _ => Act::chat(&request.text()),
+    });
+    let mut options = options();
+    options.attempt = Duration::from_secs(2);
+    options.patience.attempts = 8;
+    let client = Client::new(options).unwrap();
+    let limits = Limits { concurrency: 64, per_minute: None };
+    let live = client.live(model(), endpoint(&server.base(), None), limits).unwrap();
+    let (mut attempts, mut answered) = (0, 0);
+    for (call, result) in all_at_once(&live, CALLS).await.into_iter().enumerate() {
+        match result {
+            Ok(Answered { reply, timing, .. }) => {
+                assert_eq!(reply.text, call.to_string(), "no call gets another one's reply");
+                answered += 1;
+                attempts += timing.attempts as usize;
+            }
+            Err(CallError::Unavailable { attempts: made, .. }) => attempts += made as usize,
+            Err(other) => panic!("{call}: {other}"),
+        }
+    }
+    assert!(answered > CALLS - 5, "{answered}");
+    assert_eq!(attempts, server.requests());
+    assert!(attempts > CALLS + CALLS / 12, "{attempts}");
+}

@@ -5,7 +5,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::model::Role;
+use crate::model::{MOST_TOKENS, Role};
 use crate::strategy::context::Place;
 
 /// The version of the protocol.
@@ -215,9 +215,16 @@ fn aside(mut rest: Json) -> Result<Aside, String> {
     nothing_else(rest)?;
     let aside: Aside = parse(Json::Object(known), "")?;
     let odd = |call: &Usage| call.latency_ms.is_some_and(|ms| ms < 0.0);
-    match aside.usage.iter().any(odd) {
-        true => Err("usage: a latency below 0".to_owned()),
-        false => Ok(aside),
+    let beyond = |call: &Usage| call.input.max(call.output) > MOST_TOKENS;
+    if aside.usage.iter().any(odd) {
+        return Err("usage: a latency below 0".to_owned());
+    }
+    match aside.usage.iter().find(|call| beyond(call)) {
+        Some(call) => Err(format!(
+            "usage: no model takes {} tokens in a call (at most {MOST_TOKENS})",
+            call.input.max(call.output)
+        )),
+        None => Ok(aside),
     }
 }
 
@@ -259,6 +266,12 @@ mod tests {
         assert_eq!(problem(wrong), expected);
         let wrong = r#"{"type":"operations","operations":[{"note":{"key":1}}]}"#;
         assert!(problem(wrong).contains("operations[0].note.key: invalid type: integer"));
+        let wrong = r#"{"type":"context","messages":[],"usage":[{"input":9223372036854775808,"output":2}]}"#;
+        assert_eq!(
+            problem(wrong),
+            "its answer `context`: usage: no model takes 9223372036854775808 tokens in a call (at \
+             most 10000000)"
+        );
         let wrong =
             r#"{"type":"context","messages":[],"usage":[{"input":1,"output":2,"latency_ms":-3}]}"#;
         assert_eq!(problem(wrong), "its answer `context`: usage: a latency below 0");
