@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::wordless;
+use super::Conceal;
 use crate::model::{CallRow, Cell, Cut, Gate, INSTRUMENT, Manifest, TranscriptFacts};
 
 /// What went wrong with a run folder, and where.
@@ -71,8 +72,8 @@ pub struct Folder {
     path: PathBuf,
     /// `None`: nothing is kept.
     journal: Option<File>,
-    /// Whether questions and answers stay out of the journal.
-    wordless: bool,
+    /// What takes words out of everything that is kept, if that is asked for.
+    conceal: Option<Arc<Conceal>>,
 }
 
 /// Everything that a finished or interrupted run left.
@@ -104,7 +105,7 @@ impl Folder {
         fs::create_dir_all(path).map_err(io(path))?;
         let journal_path = path.join("cells.jsonl");
         let journal = File::create(&journal_path).map_err(io(&journal_path))?;
-        let folder = Self { path: path.to_owned(), journal: Some(journal), wordless: false };
+        let folder = Self { path: path.to_owned(), journal: Some(journal), conceal: None };
         folder.write_manifest(manifest)?;
         Ok(folder)
     }
@@ -126,7 +127,7 @@ impl Folder {
 
     /// A folder that keeps nothing, for a rehearsal.
     pub fn nowhere() -> Self {
-        Self { path: PathBuf::new(), journal: None, wordless: false }
+        Self { path: PathBuf::new(), journal: None, conceal: None }
     }
 
     /// Removes a file of an earlier run, if it is there.
@@ -143,14 +144,13 @@ impl Folder {
         let journal_path = path.join("cells.jsonl");
         let journal =
             File::options().append(true).open(&journal_path).map_err(io(&journal_path))?;
-        Ok(Self { path: path.to_owned(), journal: Some(journal), wordless: false })
+        Ok(Self { path: path.to_owned(), journal: Some(journal), conceal: None })
     }
 
-    /// Keeps questions, expectations and answers out of the journal: all that is
-    /// appended from here on is stripped of them.
+    /// Keeps what must not be shared out of the journal, from here on.
     #[must_use]
-    pub fn without_words(mut self) -> Self {
-        self.wordless = true;
+    pub fn concealing(mut self, conceal: Option<Arc<Conceal>>) -> Self {
+        self.conceal = conceal;
         self
     }
 
@@ -181,11 +181,11 @@ impl Folder {
 
     /// A line as this folder keeps it.
     fn line(&self, line: Line) -> Line {
+        let Some(conceal) = &self.conceal else { return line };
         match line {
-            line if !self.wordless => line,
-            Line::Transcript(facts) => Line::Transcript(Box::new(wordless::facts(*facts))),
-            Line::Cell(cell) => Line::Cell(wordless::cell(cell)),
-            Line::Cut(cut) => Line::Cut(wordless::cut(cut)),
+            Line::Transcript(facts) => Line::Transcript(Box::new(conceal.facts(*facts))),
+            Line::Cell(cell) => Line::Cell(conceal.cell(cell)),
+            Line::Cut(cut) => Line::Cut(conceal.cut(cut)),
             Line::Call(call) => Line::Call(call),
         }
     }

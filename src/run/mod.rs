@@ -7,6 +7,7 @@ mod again;
 mod answerable;
 mod asking;
 mod calibrate;
+mod conceal;
 mod conduct;
 mod cutting;
 mod folder;
@@ -17,9 +18,9 @@ mod wordless;
 
 pub use again::judge_again;
 pub use calibrate::{grade, questions, sample};
+pub use conceal::Conceal;
 pub use conduct::{Conduct, try_out};
 pub use folder::{Folder, FolderError, GATE, Loaded};
 pub use observer::{Event, Observer};
 pub use pool::{Finished, Prepared, RunError, RunSpec, Sample, Seats, plan, prepare, run};
 pub use windows::Windows;
-pub use wordless::{cell as without_words, cut as cut_without_words};
