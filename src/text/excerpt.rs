@@ -40,7 +40,7 @@ fn brief_line(line: &str) -> String {
             return beginning(&format!("{}{value}{}", &line[..=start], &line[end..]), LINE).into();
         }
     }
-    let most = |at: usize| if at % 2 == 0 { SAID } else { QUOTED };
+    let most = |at: usize| if at.is_multiple_of(2) { SAID } else { QUOTED };
     let parts = line.split('`').enumerate();
     let parts: Vec<Cow<'_, str>> = parts.map(|(at, part)| beginning(part, most(at))).collect();
     beginning(&parts.join("`"), LINE).into()
