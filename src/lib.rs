@@ -4,6 +4,8 @@
 //! The modules stand in the order in which data flows; each imports only from
 //! those above it, which `tests/suite/layers.rs` holds. Blank lines keep it so.
 
+#![forbid(unsafe_code)]
+
 /// Vocabulary: plain data.
 pub mod model;
 

@@ -1,5 +1,7 @@
 //! The binary: parse, dispatch, print the error chain, exit.
 
+#![forbid(unsafe_code)]
+
 use std::io::Write;
 use std::process::ExitCode;
 

@@ -10,19 +10,17 @@ use super::config;
 use super::exchange::Exchange;
 use super::exit::{Exit, Failure};
 use super::progress::{Progress, Verbosity};
-use super::report::print;
 use super::seating::Seating;
 use super::strategies::{self, Holds};
 use super::work::{Stopped, Work};
 use super::{dry_run, gating, headings, inputs, manifest, models, out, report, windows, wire};
-use crate::dataset::Dataset;
+use crate::dataset::{Dataset, LoadOptions};
 use crate::model::{Manifest, Probe, Report};
 use crate::pricing::Agents;
 use crate::probes::Cuts;
 use crate::report::format_names;
 use crate::run::{
-    Finished, Folder, Loaded, REPLIES, RunSpec, Sample, cut_without_words, prepare,
-    run as run_cells, without_words,
+    Conceal, Finished, Folder, Loaded, REPLIES, RunSpec, Sample, prepare, run as run_cells,
 };
 use crate::strategy::Preset;
 use crate::text::counted;
@@ -107,6 +105,9 @@ pub struct Arguments {
     #[arg(long, help_heading = headings::REPLAY)]
     sidechains: bool,
 
+    #[command(flatten, next_help_heading = headings::REPLAY)]
+    reading: inputs::Reading,
+
     /// Run folder: a new or empty one, or that of an earlier run, which is replaced unless it is
     /// resumed [default: reports/TIME-NAME]
     #[arg(long, value_name = "DIR", help_heading = headings::REPORT)]
@@ -121,9 +122,9 @@ pub struct Arguments {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values = format_names(), help_heading = headings::REPORT)]
     format: Vec<String>,
 
-    /// Leave the sessions' messages, and what was asked, expected and answered, out of the page
-    /// and the run folder: these fields of probes.csv are empty; the identifiers in references.csv
-    /// and cells.jsonl stay
+    /// Leave the sessions' words out of the page and the run folder: messages, and what was asked,
+    /// expected and answered, are absent; identifiers that were looked for are named by their class
+    /// and a hash (path-3f2a91c0), and so are secrets, addresses, paths and users wherever they stand
     #[arg(long, help_heading = headings::REPORT)]
     no_text: bool,
 
@@ -167,9 +168,13 @@ pub(super) enum Ask {
 pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
     report::check_formats(&arguments.format)?;
     let typed = windows::typed(&arguments.window)?;
-    let mut datasets = inputs::load(&arguments.inputs, arguments.sidechains)?;
+    let mut datasets = inputs::load(&arguments.inputs, &arguments.reading())?;
     if ask == Ask::Nothing {
         datasets.iter_mut().for_each(|dataset| dataset.probes.clear());
+    }
+    let conceal = arguments.no_text.then(|| Arc::new(Conceal::datasets(&datasets)));
+    if let Some(conceal) = &conceal {
+        datasets.iter_mut().for_each(|dataset| conceal.dataset(dataset));
     }
     let samples = samples(&datasets, arguments.limit)?;
     let windows = windows::of_run(typed, &datasets);
@@ -204,7 +209,7 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
     made_of.warnings.extend(windows::warnings(&spec.windows, &samples, &spec.agents));
     let gate = arguments.gating.before(&mut made_of, &samples)?;
     if arguments.dry_run {
-        print(&dry_run::plan(&spec, samples, (&arguments.seating, &prices), counter)?)?;
+        wire::print(&dry_run::plan(&spec, samples, (&arguments.seating, &prices), counter)?)?;
         return Ok(Exit::Done);
     }
     let (seats, exchange) = arguments.seating.fill(&counter, &prices, spec.seed)?;
@@ -217,7 +222,11 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
     manifest.warnings.extend(prepared.set_aside());
     manifest.planned = prepared.planned();
     manifest.no_text = arguments.no_text;
-    let (mut folder, manifest) = folder(arguments, manifest)?;
+    if let Some(conceal) = &conceal {
+        manifest = conceal.manifest(&manifest);
+    }
+    let (folder, manifest) = folder(arguments, manifest)?;
+    let mut folder = folder.concealing(conceal);
     if let Some(exchange) = exchange.as_ref().filter(|_| !arguments.no_text) {
         exchange.keep_replies(&folder.path().join(REPLIES))?;
     }
@@ -250,16 +259,14 @@ fn folder(arguments: &Arguments, manifest: Manifest) -> Result<(Folder, Manifest
         Some(out) => out.clone(),
         None => out::new(&manifest.title)?,
     };
-    let (folder, manifest) = if arguments.resume {
+    if arguments.resume {
         let (folder, manifest) = Folder::resume(&path, manifest)?;
         report::clear_rendered(&folder)?;
-        (folder, manifest)
-    } else {
-        let folder = Folder::create(&path, &manifest)?;
-        report::clear(&folder)?;
-        (folder, manifest)
-    };
-    Ok((if arguments.no_text { folder.without_words() } else { folder }, manifest))
+        return Ok((folder, manifest));
+    }
+    let folder = Folder::create(&path, &manifest)?;
+    report::clear(&folder)?;
+    Ok((folder, manifest))
 }
 
 /// Renders what finished before a signal came.
@@ -305,6 +312,10 @@ impl Arguments {
         self.replicates.unwrap_or(if self.seating.has_compactor() { 3 } else { 1 })
     }
 
+    fn reading(&self) -> LoadOptions {
+        LoadOptions { sidechains: self.sidechains, ..self.reading.options() }
+    }
+
     /// Cells that wait for a model take no core.
     fn jobs(&self) -> usize {
         let waiting = self.seating.has_models().then(|| self.seating.line.concurrency());
@@ -320,12 +331,6 @@ fn finish(
     models_answered: bool,
 ) -> Result<Exit, Failure> {
     let Finished { transcripts, cells, cuts, calls, texts } = finished;
-    let cells =
-        if arguments.no_text { cells.into_iter().map(without_words).collect() } else { cells };
-    let cuts = match arguments.no_text {
-        true => cuts.into_iter().map(cut_without_words).collect(),
-        false => cuts,
-    };
     let mut measured = report::measured(manifest, transcripts, (cells, cuts), calls);
     rules.apply(&mut measured)?;
     report::write(folder, &measured, (!arguments.no_text).then_some(&texts), &arguments.format)?;
@@ -335,12 +340,7 @@ fn finish(
 }
 
 fn show(arguments: &Arguments, measured: &Report, folder: &Folder) -> Result<(), Failure> {
-    let text = if arguments.json {
-        report::summary_json(measured)
-    } else {
-        report::table(measured, folder)
-    };
-    print(&text)
+    report::show(measured, folder, arguments.json)
 }
 
 /// Each word once, in the order typed.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::exit::{Exit, Failure};
-use super::report::{measured, print};
+use super::report::measured;
 use super::wire;
 use crate::gate::{self, Baseline, Head};
 use crate::measure::{self, MEASURES, Run, Unit, depth_of};
@@ -68,11 +68,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             "run both with the same presets and windows, or pair presets with --preset A=B",
         ));
     }
-    print(&match arguments.format {
-        Format::Table => comparison_table(&comparison, wire::width(), wire::color()),
-        Format::Md => comparison_md(&comparison),
-        Format::Json => comparison_json(&comparison),
-    })?;
+    match arguments.format {
+        Format::Table => {
+            wire::print_table(&comparison_table(&comparison, wire::width(), wire::color()))?
+        }
+        Format::Md => wire::print(&comparison_md(&comparison))?,
+        Format::Json => wire::print_exact(&comparison_json(&comparison))?,
+    }
     Ok(if is_whole { Exit::Done } else { Exit::Incomplete })
 }
 

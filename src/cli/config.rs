@@ -5,10 +5,11 @@
 //! typed, and then parsed with it. So an option needs no word here to be known
 //! in all three places.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::error::ErrorKind;
+use clap::error::{ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches};
 use toml::{Table, Value};
@@ -17,6 +18,7 @@ use super::Cli;
 use super::exit::Failure;
 use super::wire;
 use crate::model::suggest;
+use crate::text::{excerpt, harmless};
 
 /// The file that is read where it lies in the working directory.
 pub(super) const FILE: &str = "recap.toml";
@@ -75,14 +77,35 @@ pub(super) fn parse(typed: Vec<OsString>) -> Result<Cli, Failure> {
             said.completed(&wire::variable, file.as_ref())?
         }
     };
-    let matches = root.get_matches_from(line);
+    let matches = root.try_get_matches_from(line).map_err(refuse)?;
     if let (Some(name), Some((_, own))) = (used, matches.subcommand()) {
         let silent = |id: &str| matches!(own.try_get_one::<bool>(id), Ok(Some(true)));
         if !silent("quiet") && !silent("json") {
             wire::say(&format!("settings of {name}"));
         }
     }
-    Ok(Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
+    Cli::from_arg_matches(&matches).map_err(refuse)
+}
+
+/// What clap refuses ends the program as clap would; not where it quotes what a
+/// terminal would obey or what is too long to read, such as a stranger's file name.
+fn refuse(error: clap::Error) -> Failure {
+    let told = error.to_string();
+    let plain = told == harmless(&told) && quotes(&error).next().is_none();
+    if plain || !error.use_stderr() {
+        error.exit();
+    }
+    Failure::usage(said_by(&error)).help("`recap COMMAND --help` says what it takes")
+}
+
+/// What clap quotes of what was typed and is too long, with its excerpt.
+fn quotes(error: &clap::Error) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
+    error.context().filter_map(|(_, value)| match value {
+        ContextValue::String(value) => {
+            Some((value.as_str(), excerpt(value))).filter(|(value, short)| value != short)
+        }
+        _ => None,
+    })
 }
 
 fn root() -> Command {
@@ -344,9 +367,12 @@ fn refused(from: &str, problem: &str) -> Failure {
     Failure::usage(format!("{from}: {problem}"))
 }
 
-/// What clap has to say, on one line.
+/// What clap has to say, on one line, with long values cut short.
 fn said_by(error: &clap::Error) -> String {
-    let text = error.to_string();
+    let mut text = error.to_string();
+    for (value, short) in quotes(error) {
+        text = text.replace(value, &short);
+    }
     let told = text.split("\n\n").next().unwrap_or(&text);
     let told: Vec<&str> = told.trim_start_matches("error: ").lines().map(str::trim).collect();
     told.join(" ")

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 
 use super::exit::{Exit, Failure};
-use super::report::print;
+use super::wire;
 use crate::dataset::{Dataset, bundled, bundled_names};
 use crate::model::suggest;
 use crate::text::counted;
@@ -34,7 +34,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         }
         Some(Action::Show { name }) => describe(&find(name)?),
     };
-    print(&text)?;
+    wire::print(&text)?;
     Ok(Exit::Done)
 }
 

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use super::wire::harmless;
 use crate::dataset::{DatasetError, Problem};
 use crate::llm::LiveError;
 use crate::llm::cassette::CassetteError;
 use crate::run::{FolderError, RunError};
 use crate::strategy::PresetError;
+use crate::text::{brief, harmless};
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,9 +76,9 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "error: {}", harmless(&self.message))?;
+        writeln!(f, "error: {}", harmless(&brief(&self.message)))?;
         match &self.help {
-            Some(help) => writeln!(f, "help: {}", harmless(help)),
+            Some(help) => writeln!(f, "help: {}", harmless(&brief(help))),
             None => Ok(()),
         }
     }

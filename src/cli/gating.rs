@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::exit::{Exit, Failure};
-use super::{headings, report, wire};
+use super::{headings, report};
 use crate::gate::{self, Baseline, MAX_UNSCORED, Parsed, RuleError, Scope, Terms};
 use crate::model::{Finding, Gate, Manifest, Report, TranscriptFacts, UndecidedPolicy, suggest};
 use crate::run::{Loaded, Sample};
-use crate::text::counted;
+use crate::text::{counted, harmless};
 
 /// What may not be found in a run.
 #[derive(Debug, Args)]
@@ -255,7 +255,7 @@ pub(super) fn told(gate: &Gate) -> String {
             let _ = writeln!(text, "  {finding:9} {} · {place}: {}", rule.rule, check.reason);
         }
     }
-    wire::harmless(&text)
+    harmless(&text).into_owned()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::exit::{Exit, Failure};
-use super::report::print;
+use super::wire;
 use crate::dataset::{Dataset, write_native};
 use crate::generate::{GenerateError, KINDS, Recipe, RecipeError, RecipeSession, kind};
 use crate::model::suggest;
@@ -48,7 +48,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     refuse_a_full_folder(&arguments.out)?;
     let dataset = recipe.dataset().map_err(failure)?;
     write_native(&dataset, &arguments.out)?;
-    print(&summary(&dataset, &arguments.out))?;
+    wire::print(&summary(&dataset, &arguments.out))?;
     Ok(Exit::Done)
 }
 

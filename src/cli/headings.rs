@@ -70,6 +70,7 @@ mod tests {
                 "tokens",
                 "limit",
                 "sidechains",
+                "max_unpacked",
             ],
         ),
         (BILL, &["agent_model", "prices"]),

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::exit::{Exit, Failure};
-use super::report::print;
-use super::wire;
+use super::{inputs, wire};
 use crate::dataset::{Dataset, FORMATS, LoadOptions, load, write_native};
 use crate::model::suggest;
 use crate::text::counted;
@@ -30,11 +29,15 @@ pub struct Arguments {
     /// Make every sidechain (subagent) a transcript of its own
     #[arg(long)]
     sidechains: bool,
+
+    #[command(flatten)]
+    reading: inputs::Reading,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let only = only(&arguments.format)?;
-    let options = LoadOptions { sidechains: arguments.sidechains, only };
+    let sidechains = arguments.sidechains;
+    let options = LoadOptions { sidechains, only, ..arguments.reading.options() };
     let mut whole = Dataset { name: name(&arguments.out), ..Dataset::default() };
     for file in &arguments.files {
         let loaded = load(file, &options)?;
@@ -54,7 +57,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         }
     }
     let transcripts = counted(whole.transcripts.len(), "transcript");
-    print(&format!("{transcripts} in {}\n", arguments.out.display()))?;
+    wire::print(&format!("{transcripts} in {}\n", arguments.out.display()))?;
     Ok(Exit::Done)
 }
 

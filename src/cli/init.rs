@@ -7,7 +7,7 @@ use std::path::{Component, Path};
 use clap::Args;
 
 use super::exit::{Exit, Failure};
-use super::report::print;
+use super::wire;
 use super::{config, inputs};
 
 /// Where GitHub looks for workflows.
@@ -42,6 +42,9 @@ pub struct Arguments {
     /// Overwrite files that are there
     #[arg(long)]
     force: bool,
+
+    #[command(flatten)]
+    reading: inputs::Reading,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
@@ -49,7 +52,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         return Err(Failure::usage("standard input cannot be read again in CI")
             .help("give a file or folder of the repository"));
     }
-    let datasets = inputs::load(&arguments.inputs, false)?;
+    let datasets = inputs::load(&arguments.inputs, &arguments.reading.options())?;
     let files = [
         (config::FILE, settings::text(&arguments.inputs, &datasets)),
         (WORKFLOW, workflow(arguments)?),
@@ -72,7 +75,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         ));
     }
     told.push_str("next: recap bench\n");
-    print(&super::wire::for_reader(told))?;
+    wire::print(&told)?;
     Ok(Exit::Done)
 }
 

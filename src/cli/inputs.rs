@@ -1,7 +1,8 @@
 //! What INPUT means: a bundled data set, a file, a folder, or standard input.
 
-use std::io::Read;
 use std::path::Path;
+
+use clap::Args;
 
 use super::exit::{Exit, Failure};
 use crate::dataset::{self, Dataset, DatasetError, LoadOptions, Problem};
@@ -10,18 +11,45 @@ use crate::model::alike;
 /// The data set that runs when no INPUT is given.
 pub(super) const DEFAULT: &str = "quickstart";
 
+/// How inputs are read.
+#[derive(Clone, Copy, Debug, Args)]
+pub(super) struct Reading {
+    /// Bytes to which each input that is packed with gzip may unpack (500M, 2G) [default: 1G, and
+    /// 50 times its packed size where that is over 8M]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub max_unpacked: Option<u64>,
+}
+
+impl Reading {
+    /// The same for the reader of data sets.
+    pub fn options(self) -> LoadOptions {
+        LoadOptions { max_unpacked: self.max_unpacked, ..LoadOptions::default() }
+    }
+}
+
+/// Bytes as typed: a number, of kibi-, mebi- or gibibytes with K, M or G.
+fn size(typed: &str) -> Result<u64, String> {
+    let (number, shift) = match typed.char_indices().next_back() {
+        Some((at, 'k' | 'K')) => (&typed[..at], 10),
+        Some((at, 'm' | 'M')) => (&typed[..at], 20),
+        Some((at, 'g' | 'G')) => (&typed[..at], 30),
+        _ => (typed, 0),
+    };
+    let bytes = number.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift));
+    bytes.ok_or_else(|| "a size is expected, such as 500M or 2G".to_owned())
+}
+
 /// Loads every input. Several files of one folder are sessions of one data
 /// set, named after the folder: `recap bench ~/sessions/*.jsonl` is one table.
 /// Of several files one that is broken is set aside, as in a folder.
-pub(super) fn load(inputs: &[String], sidechains: bool) -> Result<Vec<Dataset>, Failure> {
-    let options = LoadOptions { sidechains, only: None };
+pub(super) fn load(inputs: &[String], options: &LoadOptions) -> Result<Vec<Dataset>, Failure> {
     if inputs.is_empty() {
-        return Ok(vec![one(DEFAULT, &options)?]);
+        return Ok(vec![one(DEFAULT, options)?]);
     }
     let mut datasets: Vec<Dataset> = Vec::new();
     let mut set_aside = Vec::new();
     for input in inputs {
-        let mut loaded = match one(input, &options) {
+        let mut loaded = match one(input, options) {
             Err(error) if inputs.len() > 1 && Path::new(input).is_file() => {
                 set_aside.push(format!("{input}: {}", error.reason()));
                 continue;
@@ -79,12 +107,7 @@ fn mistyped(input: &str, error: DatasetError) -> Failure {
 
 fn one(input: &str, options: &LoadOptions) -> Result<Dataset, DatasetError> {
     if input == "-" {
-        let mut bytes = Vec::new();
-        std::io::stdin().read_to_end(&mut bytes).map_err(|source| {
-            let problem = Problem::Io { action: "read", source };
-            DatasetError { file: "standard input".to_owned(), line: None, problem }
-        })?;
-        return dataset::load_reader("stdin", &bytes, options);
+        return dataset::load_reader("stdin", std::io::stdin().lock(), options);
     }
     // What stands on disk wins over a bundled name.
     if !Path::new(input).exists()

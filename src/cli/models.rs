@@ -6,7 +6,6 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
 use super::exit::{Exit, Failure};
-use super::report::print;
 use super::wire;
 use crate::pricing::{Class, ModelPrices, Moment, PriceList, Rates, Unpriced};
 use crate::prompt_cache::Rules;
@@ -48,7 +47,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         return Err(Failure::with_code(Exit::Nothing, "no model has these words in its name")
             .help("use fewer words; `recap models list` prints every name"));
     }
-    print(&wire::for_reader(text))?;
+    wire::print(&text)?;
     Ok(Exit::Done)
 }
 

@@ -5,9 +5,8 @@ use std::path::Path;
 use clap::{Args, Subcommand};
 
 use super::exit::{Exit, Failure};
-use super::report::print;
-use super::wire;
-use crate::dataset::{KindCoverage, LoadOptions, ProbeAudit, audit_probes, bundled};
+use super::{inputs, wire};
+use crate::dataset::{KindCoverage, ProbeAudit, audit_probes, bundled};
 use crate::text::counted;
 
 /// Options of `recap probes`.
@@ -30,12 +29,15 @@ enum Action {
     Check {
         /// A data set with questions: a bundled or native data set, LoCoMo, BEAM
         input: String,
+
+        #[command(flatten)]
+        reading: inputs::Reading,
     },
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let Action::Check { input } = &arguments.action;
-    let audit = audit(input)?;
+    let Action::Check { input, reading } = &arguments.action;
+    let audit = audit(input, *reading)?;
     for warning in &audit.warnings {
         wire::say(&format!("warning: {warning}"));
     }
@@ -43,18 +45,18 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         return Err(Failure::with_code(Exit::Nothing, format!("{input} has no probes"))
             .help("a native data set keeps them in probes.jsonl: datasets/probe.schema.json"));
     }
-    print(&wire::harmless(&shown(&audit)))?;
+    wire::print(&shown(&audit))?;
     Ok(if audit.violations.is_empty() { Exit::Done } else { Exit::Usage })
 }
 
-fn audit(input: &str) -> Result<ProbeAudit, Failure> {
+fn audit(input: &str, reading: inputs::Reading) -> Result<ProbeAudit, Failure> {
     // What stands on disk wins over a bundled name.
     if !Path::new(input).exists()
         && let Some(bundled) = bundled(input)
     {
         return Ok(ProbeAudit::of(&bundled?));
     }
-    Ok(audit_probes(Path::new(input), &LoadOptions::default())?)
+    Ok(audit_probes(Path::new(input), &reading.options())?)
 }
 
 fn shown(audit: &ProbeAudit) -> String {

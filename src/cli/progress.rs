@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::wire;
 use crate::model::{CallOutcome, CallRow};
 use crate::run::{Event, Observer};
-use crate::text::counted;
+use crate::text::{brief, counted, harmless};
 
 /// How much is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl Progress {
 
     fn line(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.println(wire::harmless(text)),
+            Some(bar) => bar.println(harmless(&brief(text))),
             None => wire::say(text),
         }
     }

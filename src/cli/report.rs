@@ -1,7 +1,6 @@
 //! `recap report RUN`, and writing the files of a run.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -29,8 +28,8 @@ pub struct Arguments {
           help_heading = headings::REPORT)]
     format: Vec<String>,
 
-    /// Keep the sessions' text, and what was asked, expected and answered, out of the page and
-    /// probes.csv
+    /// Keep the sessions' words out of the files that are rendered, as in `recap bench --no-text`;
+    /// what the run kept stays in cells.jsonl, texts.jsonl and manifest.json
     #[arg(long, help_heading = headings::REPORT)]
     no_text: bool,
 
@@ -51,14 +50,17 @@ impl Texts for Stored<'_> {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     check_formats(&arguments.format)?;
-    let Loaded { mut manifest, transcripts, cells, cuts, calls, gate, texts, .. } =
-        Loaded::read(&arguments.run)?;
-    if cells.is_empty() {
+    let mut run = Loaded::read(&arguments.run)?;
+    if run.cells.is_empty() {
         return Err(Failure::with_code(Exit::Nothing, "the run has no finished cell")
             .help("run `recap bench` again"));
     }
-    let rules = arguments.gating.of_run(&mut manifest, &transcripts)?;
-    let worded = !texts.is_empty() || asks_in_words(&transcripts);
+    let rules = arguments.gating.of_run(&mut run.manifest, &run.transcripts)?;
+    let worded = !run.texts.is_empty() || asks_in_words(&run.transcripts);
+    let folder = Folder::open(&arguments.run)?;
+    folder.write_manifest(&run.manifest)?;
+    let run = if arguments.no_text && worded { run.concealed() } else { run };
+    let Loaded { manifest, transcripts, cells, cuts, calls, gate, texts, .. } = run;
     let mut measured = measured(manifest, transcripts, (cells, cuts), calls);
     match gate {
         // What was found when the run was whole says nothing of what is left.
@@ -67,11 +69,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         }
         _ => rules.apply(&mut measured)?,
     }
-    let folder = Folder::open(&arguments.run)?;
-    folder.write_manifest(&measured.manifest)?;
     let texts = (!arguments.no_text && worded).then_some(&texts);
     write(&folder, &measured, texts, &arguments.format)?;
-    print(&table(&measured, &folder))?;
+    show(&measured, &folder, false)?;
     // Rendering a whole run again is done when it is rendered, whatever is in it.
     if rules.is_empty() && measured.missing.is_none() {
         return Ok(Exit::Done);
@@ -165,28 +165,26 @@ pub(super) fn clear_rendered(folder: &Folder) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Prints the table, or for `--json` the summary.
+pub(super) fn show(measured: &Report, folder: &Folder, json: bool) -> Result<(), Failure> {
+    match json {
+        true => wire::print_exact(&summary_json(measured)),
+        false => wire::print_table(&table(measured, folder)),
+    }
+}
+
 /// The table, and as last line where the report is.
-pub(super) fn table(measured: &Report, folder: &Folder) -> String {
+fn table(measured: &Report, folder: &Folder) -> String {
     let page = folder.path().join("report.html");
     let last = if page.exists() { page } else { folder.path().to_owned() };
     let table = crate::report::table(measured, wire::width(), wire::color());
     let gate = measured.gate.as_ref().map(gating::told).unwrap_or_default();
-    format!("{table}{gate}\nreport: {}\n", wire::harmless(&last.display().to_string()))
+    format!("{table}{gate}\nreport: {}\n", last.display())
 }
 
 /// The summary, for `--json`.
-pub(super) fn summary_json(measured: &Report) -> String {
+fn summary_json(measured: &Report) -> String {
     let source = Source { report: measured, texts: None };
     let files = render(&source, &["json"]);
     files.into_iter().map(|f| String::from_utf8_lossy(&f.bytes).into_owned()).collect()
-}
-
-/// Prints; a reader that went away (a closed pipe) is no error.
-pub(super) fn print(text: &str) -> Result<(), Failure> {
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failure::usage(format!("standard output: {e}")).help("check where the output goes"))
-        }
-        _ => Ok(()),
-    }
 }

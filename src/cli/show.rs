@@ -10,7 +10,6 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::exit::{Exit, Failure};
-use super::report::print;
 use super::work::Work;
 use super::{inputs, strategies, windows, wire};
 use crate::model::{CellKey, LedgerState, NULL, Transcript, suggest};
@@ -58,6 +57,9 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
+    #[command(flatten)]
+    reading: inputs::Reading,
+
     /// Print only what differs from the whole conversation
     #[arg(long)]
     diff: bool,
@@ -78,7 +80,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         ))
         .help("show another strategy; `recap bench` lists its answers in probes.csv"));
     }
-    let mut datasets = inputs::load(std::slice::from_ref(&arguments.session), false)?;
+    let mut datasets =
+        inputs::load(std::slice::from_ref(&arguments.session), &arguments.reading.options())?;
     let windows = windows::of_run(Vec::from_iter(typed), &datasets);
     let dataset = datasets.remove(0);
     let window =
@@ -88,7 +91,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let seats = wire::seats(&counter);
     if arguments.cutting.cut.is_some() {
         let text = cut::shown(arguments, &dataset.name, transcript, (preset, seats), counter)?;
-        print(&wire::for_reader(text))?;
+        wire::print_exact(&text)?;
         return Ok(Exit::Done);
     }
     let subject = Subject::new(&dataset.name, transcript, counter);
@@ -119,7 +122,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if let Some(folder) = &arguments.files {
         kept(&mut text, folder, &session.stored(), &plan.preset.name)?;
     }
-    print(&wire::for_reader(text))?;
+    wire::print_exact(&text)?;
     Ok(Exit::Done)
 }
 

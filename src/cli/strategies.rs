@@ -9,7 +9,6 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 
 use super::exit::{Exit, Failure};
-use super::report::print;
 use super::wire;
 use super::work::Work;
 use crate::dataset::bundled;
@@ -218,7 +217,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         Some(Action::Show { name, window }) => show::show(name, window.as_deref())?,
         Some(Action::Check { name }) => check(name)?,
     };
-    print(&text)?;
+    wire::print(&text)?;
     Ok(Exit::Done)
 }
 

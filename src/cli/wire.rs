@@ -10,8 +10,10 @@ use jiff::Timestamp;
 use super::exit::Failure;
 use crate::llm::Now;
 use crate::replay::{WindowError, WindowSpec};
+use crate::report::STYLES;
 use crate::run::Seats;
 use crate::seats::{answerer, compactor, judge};
+use crate::text::{brief, harmless};
 use crate::tokens::{Calibrate, Counter, Encoding};
 
 /// Columns assumed where the output is no terminal.
@@ -104,18 +106,47 @@ pub(super) fn runtime(jobs: usize) -> Result<tokio::runtime::Runtime, Failure> {
 
 /// A line on standard error; a reader that went away is no reason to stop.
 pub(super) fn say(line: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{}", harmless(line));
+    let _ = writeln!(std::io::stderr().lock(), "{}", harmless(&brief(line)));
 }
 
-/// Text from recordings and file names, such that it cannot drive a terminal.
-pub(super) fn harmless(text: &str) -> String {
-    let control = |c: char| c.is_control() && c != '\n' && c != '\t';
-    text.chars().map(|c| if control(c) { '\u{FFFD}' } else { c }).collect()
+/// Prints text for people; whatever strangers wrote in it is harmless.
+pub(super) fn print(text: &str) -> Result<(), Failure> {
+    put(&harmless(text))
 }
 
-/// Exact where a program reads, harmless where a terminal shows it.
-pub(super) fn for_reader(text: String) -> String {
-    if std::io::stdout().is_terminal() { harmless(&text) } else { text }
+/// The same for a table that is made of harmless cells: where the terminal takes
+/// colour, the styles of its rows stay.
+pub(super) fn print_table(text: &str) -> Result<(), Failure> {
+    if color() { put(&styled(text)) } else { print(text) }
+}
+
+/// Prints text that programs read: exact for them, harmless on a terminal.
+pub(super) fn print_exact(text: &str) -> Result<(), Failure> {
+    if std::io::stdout().is_terminal() { print(text) } else { put(text) }
+}
+
+/// Harmless text in which the styles of tables stay.
+fn styled(text: &str) -> String {
+    let mut parts = text.split('\u{1b}');
+    let mut shown = harmless(parts.next().unwrap_or_default()).into_owned();
+    for part in parts {
+        let style = STYLES.iter().find_map(|style| part.strip_prefix(style).map(|_| style.len()));
+        shown.push(if style.is_some() { '\u{1b}' } else { '\u{FFFD}' });
+        let (style, rest) = part.split_at(style.unwrap_or(0));
+        shown.push_str(style);
+        shown.push_str(&harmless(rest));
+    }
+    shown
+}
+
+/// A reader that went away (a closed pipe) is no error.
+fn put(text: &str) -> Result<(), Failure> {
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::usage(format!("standard output: {e}")).help("check where the output goes"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether standard output takes colour.
@@ -140,8 +171,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn control_characters_lose_their_power_and_lines_stay() {
-        assert_eq!(harmless("a\u{1b}[31m\r\n\tb\u{9b}"), "a\u{FFFD}[31m\u{FFFD}\n\tb\u{FFFD}");
+    fn only_the_styles_of_tables_reach_a_terminal() {
+        let own = "\u{1b}[1mhead\u{1b}[0m\n\u{1b}[33mwarning:\u{1b}[0m x";
+        assert_eq!(styled(own), own);
+        for escape in
+            ["\u{1b}[8mx", "\u{1b}[2J", "\u{1b}[1;1H", "\u{1b}]0;t\u{7}", "\u{1b}", "\u{9b}1m"]
+        {
+            assert!(!styled(escape).contains(['\u{1b}', '\u{9b}', '\u{7}']), "{escape:?}");
+        }
+        assert_eq!(styled("a\u{1b}[1m\u{1b}[8mb"), "a\u{1b}[1m\u{FFFD}[8mb");
     }
 
     #[test]

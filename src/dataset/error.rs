@@ -8,6 +8,8 @@ use std::fmt;
 use thiserror::Error;
 
 use super::probes::ProbeFlaw;
+use super::unpack::TooMuch;
+use crate::text::{brief, excerpt};
 
 /// A problem in one input, with its place.
 #[derive(Debug, Error)]
@@ -87,6 +89,9 @@ pub enum Problem {
         /// Offset within the line, from 0.
         byte: usize,
     },
+    /// A packed input that holds too much.
+    #[error("{0}")]
+    Unpacked(TooMuch),
     /// A line longer than the limit.
     #[error("line longer than {limit} bytes")]
     LineTooLong {
@@ -100,13 +105,13 @@ pub enum Problem {
         limit: u64,
     },
     /// Broken JSON.
-    #[error("broken JSON: {message}")]
+    #[error("broken JSON: {}", brief(.message))]
     Syntax {
         /// What the parser said.
         message: String,
     },
     /// JSON of another shape.
-    #[error("wrong shape at `{at}`: {message}")]
+    #[error("wrong shape at `{}`: {}", excerpt(.at), brief(.message))]
     Shape {
         /// Path of the value within the record.
         at: String,
@@ -114,43 +119,43 @@ pub enum Problem {
         message: String,
     },
     /// A role that is none.
-    #[error("unknown role `{role}`")]
+    #[error("unknown role `{}`", excerpt(.role))]
     UnknownRole {
         /// The role as recorded.
         role: String,
     },
     /// A result whose call is not there.
-    #[error("tool result for `{call}`, but no call before it has that id")]
+    #[error("tool result for `{}`, but no call before it has that id", excerpt(.call))]
     ResultWithoutCall {
         /// The id that it names.
         call: String,
     },
     /// Two results for one call.
-    #[error("second tool result for call `{call}`")]
+    #[error("second tool result for call `{}`", excerpt(.call))]
     RepeatedResult {
         /// The call's id.
         call: String,
     },
     /// Two calls of one id.
-    #[error("second tool call with id `{call}`")]
+    #[error("second tool call with id `{}`", excerpt(.call))]
     RepeatedCall {
         /// The call's id.
         call: String,
     },
     /// Two messages of one id.
-    #[error("second message with id `{id}`")]
+    #[error("second message with id `{}`", excerpt(.id))]
     RepeatedMessage {
         /// The message's id.
         id: String,
     },
     /// Two transcripts of one id.
-    #[error("second transcript with id `{id}`")]
+    #[error("second transcript with id `{}`", excerpt(.id))]
     RepeatedTranscript {
         /// The transcript's id.
         id: String,
     },
     /// A probe that cannot be asked or graded, or that is no good question.
-    #[error("probe `{id}` {flaw}")]
+    #[error("probe `{}` {flaw}", excerpt(.id))]
     Probe {
         /// The probe's id.
         id: String,
@@ -158,7 +163,7 @@ pub enum Problem {
         flaw: ProbeFlaw,
     },
     /// A labelled answer that cannot be graded.
-    #[error("case `{id}` {flaw}")]
+    #[error("case `{}` {flaw}", excerpt(.id))]
     Case {
         /// Its id.
         id: String,
@@ -184,7 +189,7 @@ pub enum Problem {
         file: String,
     },
     /// A record that does not hold together in itself.
-    #[error("{0}")]
+    #[error("{}", brief(.0))]
     Inconsistent(String),
     /// Something stands where the data set would be written.
     #[error("there is a data set already")]
@@ -215,6 +220,10 @@ impl DatasetError {
                 "a file of sidechain records alone is read with sidechains switched on"
             }
             Problem::NotUtf8 { .. } => "convert the file to UTF-8, or record the session again",
+            Problem::Unpacked(_) => {
+                "a recording packs 5 to 20 times; if you trust this one, allow it with --max-unpacked \
+                 SIZE, or unpack it yourself"
+            }
             Problem::LineTooLong { .. } => {
                 "split or drop that record: no provider takes a message of that size"
             }

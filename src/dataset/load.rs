@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use super::check::{Draft, check};
@@ -37,17 +38,19 @@ pub(super) fn gather(input: &Path, options: &LoadOptions) -> Result<Loaded, Data
     if metadata.is_dir() { load_folder(input, options) } else { load_file(input, options) }
 }
 
-/// Reads one transcript file from memory: standard input, an archive.
+/// Reads one transcript file from a stream or from memory: standard input, an
+/// archive.
 ///
 /// # Errors
 /// As [`load`] for a file.
 pub fn load_reader(
     name: &str,
-    bytes: &[u8],
+    bytes: impl Read,
     options: &LoadOptions,
 ) -> Result<Dataset, DatasetError> {
     let stem = stem_of(name);
-    let mut source = Source::new(name, stem, Box::new(bytes));
+    let source = Source::new(name, stem, Box::new(bytes));
+    let mut source = source.allowing(options.max_unpacked);
     single(&mut source, options).and_then(|(_, drafts)| {
         let mut gathered = Gathered::default();
         gathered.add(name, drafts, source, None)?;
@@ -94,7 +97,8 @@ fn load_file(input: &Path, options: &LoadOptions) -> Result<Loaded, DatasetError
     let name =
         input.file_name().map_or_else(|| shown.clone(), |n| n.to_string_lossy().into_owned());
     let file = File::open(input).map_err(|e| walk::unreadable(input, e))?;
-    let mut source = Source::new(&shown, stem_of(&name), Box::new(file));
+    let source = Source::new(&shown, stem_of(&name), Box::new(file));
+    let mut source = source.allowing(options.max_unpacked);
     let (format, mut drafts) = single(&mut source, options)?;
     let mut gathered = Gathered::default();
     let mut asked_in = None;
@@ -102,7 +106,7 @@ fn load_file(input: &Path, options: &LoadOptions) -> Result<Loaded, DatasetError
         let path = input.with_file_name(name);
         if asked_in.is_none() && path.is_file() {
             let found = Found { relative: (*name).to_owned(), path };
-            asked_in = Some(gathered.beside(&found, format, &mut drafts)?);
+            asked_in = Some(gathered.beside(&found, format, &mut drafts, options)?);
         }
     }
     gathered.add(&name, drafts, source, asked_in)?;
@@ -164,8 +168,8 @@ fn load_folder(root: &Path, options: &LoadOptions) -> Result<Loaded, DatasetErro
     let mut others = Vec::new();
     for file in &found {
         let read = match file.relative.as_str() {
-            CARD_FILE if card => gathered.card(file)?,
-            PROBES_FILE if native => gathered.probes(file)?,
+            CARD_FILE if card => gathered.card(file, options)?,
+            PROBES_FILE if native => gathered.probes(file, options)?,
             TRANSCRIPTS_FILE if native => gathered.file(file, &[], options, Some(&Native))?,
             _ => gathered.or_set_aside(&file.relative, |gathered| {
                 gathered.file(file, &found, options, None)
@@ -198,11 +202,12 @@ fn load_folder(root: &Path, options: &LoadOptions) -> Result<Loaded, DatasetErro
     gathered.into_loaded(&name)
 }
 
-fn open(file: &Found) -> Result<Source<'static>, DatasetError> {
+fn open(file: &Found, options: &LoadOptions) -> Result<Source<'static>, DatasetError> {
     let open = File::open(&file.path).map_err(|e| walk::unreadable(&file.path, e))?;
     let shown = file.path.display().to_string();
     let base = file.relative.rsplit('/').next().unwrap_or(&file.relative);
-    Ok(Source::new(&shown, stem_of(base), Box::new(open)))
+    let source = Source::new(&shown, stem_of(base), Box::new(open));
+    Ok(source.allowing(options.max_unpacked))
 }
 
 /// File name without its last extension; that of a packed file is the one before `.gz`.
@@ -223,7 +228,7 @@ impl Gathered {
         options: &LoadOptions,
         format: Option<&'static dyn Format>,
     ) -> Result<bool, DatasetError> {
-        let mut source = open(file)?;
+        let mut source = open(file, options)?;
         let format = match format {
             Some(format) => format,
             None => match look(&mut source, options.only)? {
@@ -245,15 +250,15 @@ impl Gathered {
             source.warn(NO_MESSAGE);
         }
         let asked_in = match format.probes_files().iter().find_map(beside) {
-            Some(found) => Some(self.beside(found, format, &mut drafts)?),
+            Some(found) => Some(self.beside(found, format, &mut drafts, options)?),
             None => None,
         };
         self.add(&file.relative, drafts, source, asked_in)?;
         Ok(true)
     }
 
-    fn card(&mut self, file: &Found) -> Result<bool, DatasetError> {
-        let mut source = open(file)?;
+    fn card(&mut self, file: &Found, options: &LoadOptions) -> Result<bool, DatasetError> {
+        let mut source = open(file, options)?;
         let text = source.text()?;
         let card = read_card(&text).map_err(|(line, problem)| source.error(line, problem))?;
         self.card = Some(card);
@@ -262,8 +267,8 @@ impl Gathered {
     }
 
     /// Reads the probes of a native data set.
-    fn probes(&mut self, file: &Found) -> Result<bool, DatasetError> {
-        let mut source = open(file)?;
+    fn probes(&mut self, file: &Found, options: &LoadOptions) -> Result<bool, DatasetError> {
+        let mut source = open(file, options)?;
         self.probes = probes::read(&mut source, &mut self.problems)?;
         self.add(&file.relative, Vec::new(), source, None)?;
         Ok(true)
@@ -276,8 +281,9 @@ impl Gathered {
         file: &Found,
         format: &dyn Format,
         drafts: &mut [Draft],
+        options: &LoadOptions,
     ) -> Result<String, DatasetError> {
-        let mut source = open(file)?;
+        let mut source = open(file, options)?;
         format.read_probes(&mut source, drafts)?;
         let shown = source.name().to_owned();
         self.add(&file.relative, Vec::new(), source, None)?;

@@ -15,6 +15,7 @@ mod load;
 mod native;
 mod probes;
 mod source;
+mod unpack;
 mod usage;
 mod walk;
 
@@ -28,6 +29,7 @@ pub use load::{load, load_reader};
 pub use native::{CARD_FILE, PROBES_FILE, TRANSCRIPTS_FILE, write_native};
 pub use probes::{KindCoverage, ProbeAudit, ProbeFlaw, audit_probes};
 pub use source::{MAX_DOCUMENT, MAX_LINE, Source};
+pub use unpack::TooMuch;
 
 use crate::model::{Probe, Transcript};
 
@@ -40,6 +42,9 @@ pub struct LoadOptions {
     pub sidechains: bool,
     /// Read this format alone, by name; otherwise it is detected.
     pub only: Option<&'static str>,
+    /// Bytes to which each packed input may unpack; otherwise as many as a
+    /// recording of its packed size plausibly has.
+    pub max_unpacked: Option<u64>,
 }
 
 /// Transcripts that are benched together.

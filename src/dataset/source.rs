@@ -6,10 +6,10 @@
 use std::io::{BufRead, BufReader, Chain, Cursor, Read};
 use std::path::Path;
 
-use flate2::bufread::MultiGzDecoder;
 use serde::de::DeserializeOwned;
 
 use super::error::{DatasetError, Problem};
+use super::unpack::{Counting, TooMuch, Unpacking};
 
 /// Longest line that is read, in bytes: far above any provider's request
 /// limit (32 MB), so a longer one is no recording.
@@ -26,6 +26,12 @@ struct Hashing<'a> {
     hasher: blake3::Hasher,
 }
 
+impl Counting for Hashing<'_> {
+    fn count(&self) -> u64 {
+        self.hasher.count()
+    }
+}
+
 impl Read for Hashing<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let n = self.inner.read(buffer)?;
@@ -40,9 +46,10 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// The bytes of an input, unpacked where they are gzip; the hash stays that
 /// of the bytes as they are stored.
 enum Input<'a> {
-    Unread(BufReader<Hashing<'a>>),
+    /// With the bytes that it may unpack to, where that was asked for.
+    Unread(BufReader<Hashing<'a>>, Option<u64>),
     Plain(BufReader<Hashing<'a>>),
-    Gzip(Box<MultiGzDecoder<BufReader<Hashing<'a>>>>),
+    Gzip(Box<Unpacking<Hashing<'a>>>),
     /// While it is being looked at; also after that look failed.
     Failed,
 }
@@ -51,10 +58,10 @@ impl Input<'_> {
     /// Tells gzip by its first bytes.
     fn open(self) -> std::io::Result<Self> {
         match self {
-            Input::Unread(mut stored) => {
+            Input::Unread(mut stored, allowed) => {
                 let gzip = stored.fill_buf()?.starts_with(&GZIP);
                 Ok(if gzip {
-                    Input::Gzip(Box::new(MultiGzDecoder::new(stored)))
+                    Input::Gzip(Box::new(Unpacking::new(stored, allowed)))
                 } else {
                     Input::Plain(stored)
                 })
@@ -65,8 +72,8 @@ impl Input<'_> {
 
     fn hash(&self) -> blake3::Hash {
         match self {
-            Input::Unread(stored) | Input::Plain(stored) => stored.get_ref().hasher.finalize(),
-            Input::Gzip(decoder) => decoder.get_ref().get_ref().hasher.finalize(),
+            Input::Unread(stored, _) | Input::Plain(stored) => stored.get_ref().hasher.finalize(),
+            Input::Gzip(decoder) => decoder.stored().hasher.finalize(),
             Input::Failed => blake3::Hasher::new().finalize(),
         }
     }
@@ -74,13 +81,13 @@ impl Input<'_> {
 
 impl Read for Input<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        if let Input::Unread(_) = self {
+        if let Input::Unread(..) = self {
             *self = std::mem::replace(self, Input::Failed).open()?;
         }
         match self {
             Input::Plain(stored) => stored.read(buffer),
             Input::Gzip(decoder) => decoder.read(buffer),
-            Input::Unread(_) | Input::Failed => Err(std::io::Error::other("could not be opened")),
+            Input::Unread(..) | Input::Failed => Err(std::io::Error::other("could not be opened")),
         }
     }
 }
@@ -102,7 +109,7 @@ impl<'a> Source<'a> {
     /// transcripts without an id of their own take.
     pub(crate) fn new(name: &str, stem: &str, inner: Box<dyn Read + 'a>) -> Self {
         let inner = Hashing { inner, hasher: blake3::Hasher::new() };
-        let inner = Input::Unread(BufReader::with_capacity(HEAD, inner));
+        let inner = Input::Unread(BufReader::with_capacity(HEAD, inner), None);
         Source {
             name: name.to_owned(),
             stem: stem.to_owned(),
@@ -112,6 +119,15 @@ impl<'a> Source<'a> {
             torn: 0,
             warnings: Vec::new(),
         }
+    }
+
+    /// Lets it unpack to so many bytes, whatever they are packed in. Nothing may
+    /// have been read yet.
+    pub(crate) fn allowing(mut self, bytes: Option<u64>) -> Self {
+        if let (_, Input::Unread(_, allowed)) = self.reader.get_mut().get_mut() {
+            *allowed = bytes;
+        }
+        self
     }
 
     /// What errors call the input: its path, or the name of the stream.
@@ -152,7 +168,11 @@ impl<'a> Source<'a> {
 
     fn io(&self, source: std::io::Error) -> DatasetError {
         let action = "read";
-        self.error(None, Problem::Io { action, source })
+        let problem = match TooMuch::of(&source) {
+            Some(too_much) => Problem::Unpacked(too_much),
+            None => Problem::Io { action, source },
+        };
+        self.error(None, problem)
     }
 
     /// The first bytes, at most so many, which stay to be read. Nothing may
@@ -235,19 +255,43 @@ impl<'a> Source<'a> {
 
     /// The rest of the input as text.
     pub(crate) fn text(&mut self) -> Result<String, DatasetError> {
-        let mut bytes = Vec::new();
-        let read = (&mut self.reader).take(MAX_DOCUMENT + 1).read_to_end(&mut bytes);
-        read.map_err(|e| self.io(e))?;
-        if bytes.len() as u64 > MAX_DOCUMENT {
-            let limit = MAX_DOCUMENT;
-            return Err(self.error(None, Problem::DocumentTooLong { limit }));
-        }
+        let bytes = self.rest()?;
         String::from_utf8(bytes).map_err(|e| {
             let valid = &e.as_bytes()[..e.utf8_error().valid_up_to()];
             let line = 1 + memchr::memchr_iter(b'\n', valid).count() as u64;
             let byte = valid.len() - memchr::memrchr(b'\n', valid).map_or(0, |at| at + 1);
             self.error(Some(line), Problem::NotUtf8 { byte })
         })
+    }
+
+    /// The rest of the input. Of a long run of blanks only the line feeds are
+    /// kept, for the numbers of the lines behind it, and none at the end.
+    fn rest(&mut self) -> Result<Vec<u8>, DatasetError> {
+        let (mut bytes, mut lines) = (Vec::new(), 0);
+        loop {
+            let part = match self.reader.fill_buf() {
+                Ok(part) => part,
+                Err(error) => return Err(self.io(error)),
+            };
+            let read = part.len();
+            if part.is_empty() {
+                return Ok(bytes);
+            }
+            let held = (bytes.len() + lines + read) as u64;
+            // No string of JSON holds a line feed: these blanks say nothing.
+            let ended = memchr::memchr_iter(b'\n', part).count();
+            if ended > 0 && part.iter().all(u8::is_ascii_whitespace) {
+                lines += ended;
+            } else if held > MAX_DOCUMENT {
+                let limit = MAX_DOCUMENT;
+                return Err(self.error(None, Problem::DocumentTooLong { limit }));
+            } else {
+                bytes.resize(bytes.len() + lines, b'\n');
+                bytes.extend_from_slice(part);
+                lines = 0;
+            }
+            self.reader.consume(read);
+        }
     }
 
     /// The rest of the input as one JSON document.
@@ -305,5 +349,40 @@ fn problem_of(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem 
         Problem::Shape { at, message }
     } else {
         Problem::Syntax { message }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many blank lines behind a text.
+    fn before_blanks(text: &'static str, lines: u64) -> Source<'static> {
+        let blanks = std::io::repeat(b'\n').take(lines);
+        Source::new("x", "x", Box::new(text.as_bytes().chain(blanks)))
+    }
+
+    #[test]
+    fn blank_lines_take_no_memory() {
+        let mut document = before_blanks("[1,\n2]", 64 << 20);
+        let bytes = document.rest().unwrap();
+        assert!(bytes.starts_with(b"[1,\n2]") && bytes.len() <= HEAD, "{}", bytes.len());
+        assert!(bytes.capacity() <= 2 * HEAD, "{}", bytes.capacity());
+        let mut log = before_blanks("{}\n", 16 << 20);
+        assert_eq!(log.next_line().unwrap(), Some((1, "{}\n")));
+        assert_eq!(log.next_line().unwrap(), None);
+        assert!(log.buffer.capacity() <= HEAD, "{}", log.buffer.capacity());
+    }
+
+    #[test]
+    fn a_long_run_of_blanks_keeps_strings_and_the_numbers_of_lines() {
+        let spaces = " ".repeat(3 * HEAD);
+        let text = format!("[\"{spaces}\",{}\n", "\n".repeat(3 * HEAD));
+        let mut source = Source::new("x", "x", Box::new(text.as_bytes()));
+        assert!(source.text().unwrap().starts_with(&format!("[\"{spaces}\",")));
+        let broken = format!("{text}x");
+        let mut source = Source::new("x", "x", Box::new(broken.as_bytes()));
+        let error = source.document::<serde_json::Value>().unwrap_err();
+        assert_eq!(error.line, Some(3 * HEAD as u64 + 2), "{error}");
     }
 }

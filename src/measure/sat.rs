@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Expectation, TranscriptFacts};
+use crate::model::{Expectation, Fingerprint, TranscriptFacts};
 
 /// A transcript, such that another run can tell whether it is the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,50 +33,15 @@ pub fn sat(facts: &TranscriptFacts) -> Sat {
         dataset: facts.dataset.clone(),
         transcript: facts.transcript.clone(),
         cluster: facts.cluster.clone(),
-        session: session(facts),
+        session: facts.fingerprint(),
         probes: probes(facts),
         words: words(facts),
         tokens: format!("{} {:.6}", facts.tokens_source.as_str(), facts.factor()),
     }
 }
 
-/// Hash of parts, none of which can run into the next.
-struct Hash(blake3::Hasher);
-
-/// Characters of a hash: enough to tell two sessions apart.
-const HASH: usize = 16;
-
-impl Hash {
-    fn new() -> Self {
-        Hash(blake3::Hasher::new())
-    }
-
-    fn add(&mut self, part: &str) {
-        self.0.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
-    }
-
-    fn short(&self) -> String {
-        self.0.finalize().to_hex()[..HASH].to_owned()
-    }
-}
-
-fn session(facts: &TranscriptFacts) -> String {
-    let mut hash = Hash::new();
-    for message in &facts.messages {
-        [message.id.as_str(), message.role.as_str(), &message.text]
-            .into_iter()
-            .for_each(|part| hash.add(part));
-    }
-    facts.requests.iter().for_each(|request| hash.add(&request.message.to_string()));
-    for reference in &facts.exam.references {
-        hash.add(&reference.request.to_string());
-        hash.add(&reference.text);
-    }
-    hash.short()
-}
-
 fn probes(facts: &TranscriptFacts) -> String {
-    let mut hash = Hash::new();
+    let mut hash = Fingerprint::default();
     for asked in &facts.probes {
         let probe = &asked.probe;
         hash.add(&probe.id);
@@ -89,7 +54,7 @@ fn probes(facts: &TranscriptFacts) -> String {
 }
 
 fn words(facts: &TranscriptFacts) -> Option<String> {
-    let mut hash = Hash::new();
+    let mut hash = Fingerprint::default();
     let mut told = false;
     for probe in facts.probes.iter().map(|asked| &asked.probe) {
         told |= !probe.question.is_empty();

@@ -47,6 +47,7 @@ pub fn facts(id: &str) -> FactsBuilder {
         calibration: None,
         validation: None,
         no_cut: None,
+        as_recorded: None,
         clock_modelled: false,
         sidechains: Vec::new(),
         left_out: Vec::new(),

@@ -368,6 +368,9 @@ pub struct TranscriptFacts {
     /// Why the run cuts it nowhere, where it does not (`cuts` §1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_cut: Option<String>,
+    /// Its fingerprint before names were taken out of it (`--no-text`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_recorded: Option<String>,
     /// Whether some time of the simulated clock is modelled.
     pub clock_modelled: bool,
     /// Requests of sidechains (subagents), each on its own prefix, with the

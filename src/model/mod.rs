@@ -13,6 +13,7 @@ mod compaction;
 mod compared;
 mod comparison;
 mod cut;
+mod fingerprint;
 mod gate;
 mod judged;
 mod labelled;
@@ -45,6 +46,7 @@ pub use compared::{
 };
 pub use comparison::{ComparedMeasure, ComparedProbes, ComparedRow, Comparison};
 pub use cut::{Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake, NULL};
+pub use fingerprint::Fingerprint;
 pub use gate::{Check, Finding, Gate, RuleFindings, UndecidedPolicy};
 pub use judged::{
     JudgePart, JudgeReport, JudgeRow, PanelAgreement, TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Trust,

@@ -2,6 +2,8 @@
 
 /// Least likeness (Jaro-Winkler) of a name that is suggested out of few.
 const LIKE: f64 = 0.75;
+/// Characters that are looked at of a name that is not known.
+const LONGEST: usize = 100;
 /// Names suggested at most.
 const SUGGESTED: usize = 3;
 /// Names listed at most where none is like the one that is not known.
@@ -10,7 +12,8 @@ const LISTED: usize = 12;
 /// Known names whose likeness to one that is not known is at least so much, the
 /// most alike first.
 pub fn alike<'a>(name: &str, known: impl IntoIterator<Item = &'a str>, least: f64) -> Vec<&'a str> {
-    let lower = name.to_lowercase();
+    // No name is as long; comparing takes time with the product of both lengths.
+    let lower = name.chars().take(LONGEST).collect::<String>().to_lowercase();
     let likeness = |other: &str| strsim::jaro_winkler(&other.to_lowercase(), &lower);
     let known = known.into_iter().map(|name| (likeness(name), name));
     let mut like: Vec<(f64, &str)> = known.filter(|(likeness, _)| *likeness >= least).collect();

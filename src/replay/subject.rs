@@ -86,6 +86,7 @@ impl Subject {
         let hidden = recording.sizes.hidden_tokens;
         exogenous::mark(&mut requests, &transcript.compactions, hidden, global);
         let facts = TranscriptFacts {
+            as_recorded: None,
             dataset: dataset.to_owned(),
             transcript: transcript.id.clone(),
             cluster: transcript.project.clone(),

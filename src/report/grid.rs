@@ -7,6 +7,10 @@ use unicode_width::UnicodeWidthStr;
 /// Between two columns.
 pub(super) const GAP: &str = "  ";
 
+/// Escapes behind which a line or a word is set apart, without their ESC; no
+/// other one reaches a terminal.
+pub const STYLES: [&str; 4] = ["[0m", "[1m", "[2m", "[33m"];
+
 /// One line of cells, each in its width and, where `right` says so, against
 /// its right edge.
 pub(super) fn push_line(

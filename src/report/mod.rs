@@ -49,6 +49,7 @@ pub use calls_csv::calls_csv;
 pub use comparison::comparison_table;
 pub use comparison_json::comparison_json;
 pub use comparison_md::comparison_md;
+pub use grid::STYLES;
 pub use spend::calls_table;
 pub use table::table;
 

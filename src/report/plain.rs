@@ -4,22 +4,18 @@
 //! leaves: control characters, terminal escapes and characters that turn the
 //! reading direction around.
 
+use crate::text::is_command;
+
 /// One line: control characters and line breaks become spaces, direction
 /// overrides a replacement character.
 pub(super) fn line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { harmless(c) }).collect()
+    text.chars().map(|c| if c.is_control() { ' ' } else { shown(c) }).collect()
 }
 
 /// Several lines: line feeds and tabs stay.
 pub(super) fn lines(text: &str) -> String {
-    text.chars()
-        .filter(|&c| c != '\r')
-        .map(|c| match c {
-            '\n' | '\t' => c,
-            c if c.is_control() => '\u{FFFD}',
-            c => harmless(c),
-        })
-        .collect()
+    let kept = text.chars().filter(|&c| c != '\r');
+    kept.map(|c| if matches!(c, '\n' | '\t') { c } else { shown(c) }).collect()
 }
 
 /// The first `limit` characters, and an ellipsis where there are more.
@@ -57,19 +53,9 @@ pub(super) fn content(text: &str, bytes: usize) -> String {
     out
 }
 
-/// Direction marks, embeddings, overrides and isolates (Unicode annex 9), line
-/// and paragraph separators, and the two noncharacters that HTML forbids.
-fn harmless(c: char) -> char {
-    match c {
-        '\u{061C}'
-        | '\u{200E}'
-        | '\u{200F}'
-        | '\u{2028}'..='\u{202E}'
-        | '\u{2066}'..='\u{2069}'
-        | '\u{FFFE}'
-        | '\u{FFFF}' => '\u{FFFD}',
-        c => c,
-    }
+/// A character as it may be shown: what changes others becomes U+FFFD.
+fn shown(c: char) -> char {
+    if is_command(c) { '\u{FFFD}' } else { c }
 }
 
 #[cfg(test)]

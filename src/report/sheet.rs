@@ -9,6 +9,7 @@ use polars::prelude::{Column, DataFrame, NamedFrom, Series};
 
 use super::number;
 use crate::model::{Bill, Cell, CellKey, CellRows, RECORDED, Report, TranscriptFacts};
+use crate::text::tame;
 
 /// Columns that stand first in every table of rows (`interface`, Run folder).
 pub(super) const ROW_KEY: [(&str, Kind); 5] = [
@@ -68,11 +69,13 @@ impl Field {
     }
 }
 
-/// Text as a spreadsheet may see it.
+/// Text as a spreadsheet, or a terminal that prints the file, may see it: what
+/// they would obey is shown; line feeds and tabs stay, in quotes.
 fn defused(text: &str) -> Cow<'_, str> {
-    match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-        true => Cow::Owned(format!("'{text}")),
-        false => Cow::Borrowed(text),
+    let armed = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    match tame(text) {
+        tamed if armed => Cow::Owned(format!("'{tamed}")),
+        tamed => tamed,
     }
 }
 
@@ -266,8 +269,16 @@ mod tests {
         assert_eq!(
             csv(&rows),
             "a,b\r\n'=1+1,-0.5\r\n'+x,-0.5\r\n'-x,-0.5\r\n'@x,-0.5\r\n'\tx,-0.5\r\n\
-             \"'\rx\",-0.5\r\nx=1,-0.5\r\n"
+             '\u{FFFD}x,-0.5\r\nx=1,-0.5\r\n"
         );
+    }
+
+    #[test]
+    fn nothing_that_a_terminal_obeys_is_left_and_lines_are() {
+        let rows =
+            vec![vec![Field::text("a\u{1b}[2J\u{8}\u{202E}b\r\nc\td 👩\u{200D}💻"), Field::Empty]];
+        let shown = "\"a\u{FFFD}[2J\u{FFFD}\u{FFFD}b\nc\td 👩\u{200D}💻\"";
+        assert_eq!(csv(&rows), format!("a,b\r\n{shown},\r\n"));
     }
 
     #[test]

@@ -236,6 +236,7 @@ impl Kit {
             calibration: None,
             validation: None,
             no_cut: None,
+            as_recorded: None,
             clock_modelled: false,
             sidechains: Vec::new(),
             left_out: Vec::new(),

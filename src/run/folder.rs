@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::Conceal;
 use super::earlier::{Earlier, unlike};
 use super::journal::{self, JOURNAL, Line, Text};
 use super::loaded::Loaded;
-use super::wordless;
 use crate::model::{CallRow, Cell, Cut, Gate, INSTRUMENT, Manifest, TranscriptFacts};
 
 /// What went wrong with a run folder, and where.
@@ -83,8 +84,8 @@ pub struct Folder {
     path: PathBuf,
     /// Held against other programs; `None`: nothing is kept.
     journal: Option<File>,
-    /// Whether questions and answers stay out of the journal.
-    wordless: bool,
+    /// What takes words out of everything that is kept, if that is asked for.
+    conceal: Option<Arc<Conceal>>,
     /// What an interrupted run had finished.
     earlier: Earlier,
 }
@@ -148,7 +149,7 @@ impl Folder {
             Ok(()) | Err(TryLockError::Error(_)) => {}
         }
         let (path, earlier) = (path.to_owned(), Earlier::default());
-        Ok(Self { path, journal: Some(journal), wordless: false, earlier })
+        Ok(Self { path, journal: Some(journal), conceal: None, earlier })
     }
 
     /// Keeps so many bytes of the journal, and goes on behind them.
@@ -180,7 +181,7 @@ impl Folder {
 
     /// A folder that keeps nothing, for a rehearsal.
     pub fn nowhere() -> Self {
-        Self { path: PathBuf::new(), journal: None, wordless: false, earlier: Earlier::default() }
+        Self { path: PathBuf::new(), journal: None, conceal: None, earlier: Earlier::default() }
     }
 
     /// Removes a file of an earlier run, if it is there.
@@ -200,11 +201,10 @@ impl Folder {
         Self::held(path)
     }
 
-    /// Keeps questions, expectations and answers out of the journal: all that is
-    /// appended from here on is stripped of them.
+    /// Keeps what must not be shared out of the journal, from here on.
     #[must_use]
-    pub fn without_words(mut self) -> Self {
-        self.wordless = true;
+    pub fn concealing(mut self, conceal: Option<Arc<Conceal>>) -> Self {
+        self.conceal = conceal;
         self
     }
 
@@ -238,19 +238,35 @@ impl Folder {
         let text = |(hash, text): (&String, &String)| {
             Line::Text(Text { hash: hash.clone(), text: text.clone() })
         };
-        let kept = texts.iter().filter(|_| !self.wordless);
+        let kept = texts.iter().filter(|_| self.conceal.is_none());
         kept.map(text).try_for_each(|line| self.append(&line))
     }
 
     /// A line as this folder keeps it.
     fn line(&self, line: Line) -> Line {
+        let Some(conceal) = &self.conceal else { return line };
         match line {
-            line if !self.wordless => line,
-            Line::Transcript(facts) => Line::Transcript(Box::new(wordless::facts(*facts))),
-            Line::Cell(cell) => Line::Cell(wordless::cell(cell)),
-            Line::Cut(cut) => Line::Cut(wordless::cut(cut)),
+            Line::Transcript(facts) => Line::Transcript(Box::new(conceal.facts(*facts))),
+            Line::Cell(cell) => Line::Cell(conceal.cell(cell)),
+            Line::Cut(cut) => Line::Cut(conceal.cut(cut)),
             line @ (Line::Call(_) | Line::Text(_)) => line,
         }
+    }
+
+    /// What of this run's own results is kept: all of it, or what may be shared.
+    /// What an interrupted run left is that already.
+    pub(super) fn shared(
+        &self,
+        facts: Vec<TranscriptFacts>,
+        cells: Vec<Cell>,
+        cuts: Vec<Cut>,
+    ) -> (Vec<TranscriptFacts>, Vec<Cell>, Vec<Cut>) {
+        let Some(conceal) = &self.conceal else { return (facts, cells, cuts) };
+        (
+            facts.into_iter().map(|one| conceal.facts(one)).collect(),
+            cells.into_iter().map(|one| conceal.cell(one)).collect(),
+            cuts.into_iter().map(|one| conceal.cut(one)).collect(),
+        )
     }
 
     fn append(&self, line: &Line) -> Result<(), FolderError> {
@@ -258,7 +274,8 @@ impl Folder {
         journal::append(journal, line).map_err(io(&self.path.join(JOURNAL)))
     }
 
-    /// Rewrites the journal sorted, so that equal runs give equal files.
+    /// Rewrites the journal sorted, so that equal runs give equal files. What is
+    /// handed over is kept as it is: [`Folder::shared`] says what may be.
     pub fn sort_journal(
         &mut self,
         transcripts: &[TranscriptFacts],
@@ -275,7 +292,7 @@ impl Folder {
         let cuts = cuts.iter().cloned().map(Line::Cut);
         let calls = calls.iter().cloned().map(Line::Call);
         for line in facts.chain(cells).chain(cuts).chain(calls) {
-            sorted.extend(journal::written(&self.line(line)));
+            sorted.extend(journal::written(&line));
         }
         // Held before it takes the journal's name: the folder is never free.
         let partial = self.path.join(format!("{JOURNAL}.partial"));
@@ -290,7 +307,7 @@ impl Folder {
 
     /// Writes the texts, one a line, sorted by hash; none where they stay out.
     pub fn write_texts(&self, texts: &BTreeMap<String, String>) -> Result<(), FolderError> {
-        if self.wordless {
+        if self.conceal.is_some() {
             return Ok(());
         }
         let mut lines = Vec::new();

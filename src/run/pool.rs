@@ -154,16 +154,18 @@ pub async fn run(
     let Ran { mut cells, mut calls, texts: written } =
         replay_all(spec.jobs, groups, seats, folder, observer).await?;
     texts.extend(written);
-    let (CutUp { mut cuts, texts: written }, made) =
+    let (CutUp { cuts, texts: written }, made) =
         cut_all(spec.jobs, cuttings, seats, folder, observer).await?;
     texts.extend(written);
     calls.extend(made);
     calls = earlier.with_calls(calls);
+    cells.extend(nulls);
+    let facts = subjects.iter().map(|s| (*s.facts).clone()).collect();
+    let (mut facts, mut cells, mut cuts) = folder.shared(facts, cells, cuts);
     cuts.extend(earlier.cuts.into_values());
     cuts.sort_by(|a, b| a.key().cmp(&b.key()));
-    cells.extend(nulls.into_iter().chain(earlier.cells.into_values()));
+    cells.extend(earlier.cells.into_values());
     cells.sort_by(|a, b| a.key.cmp(&b.key));
-    let mut facts: Vec<TranscriptFacts> = subjects.iter().map(|s| (*s.facts).clone()).collect();
     facts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
     calls.sort_by(|a, b| (a.seat, &a.model, &a.key).cmp(&(b.seat, &b.model, &b.key)));
     // First the texts, which are in the journal until it is sorted.

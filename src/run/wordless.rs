@@ -8,7 +8,7 @@ use crate::strategy::ITS_WORDS;
 
 /// Facts without questions, expected and stale values. Which kind of answer is
 /// expected stays.
-pub fn facts(mut facts: TranscriptFacts) -> TranscriptFacts {
+pub(super) fn facts(mut facts: TranscriptFacts) -> TranscriptFacts {
     for asked in &mut facts.probes {
         let probe = &mut asked.probe;
         probe.question.clear();
@@ -37,7 +37,7 @@ fn in_our_words(why: &mut String) {
 }
 
 /// A cell without answers and without the judges' sentences, which quote them.
-pub fn cell(mut cell: Cell) -> Cell {
+pub(super) fn cell(mut cell: Cell) -> Cell {
     if let CellOutcome::Failed { error } = &mut cell.outcome {
         in_our_words(error);
     }
@@ -53,7 +53,7 @@ pub fn cell(mut cell: Cell) -> Cell {
 }
 
 /// A cut without answers and without the judges' sentences.
-pub fn cut(mut cut: Cut) -> Cut {
+pub(super) fn cut(mut cut: Cut) -> Cut {
     for row in &mut cut.rows {
         match &mut row.outcome {
             CutOutcome::Failed { error } => in_our_words(error),

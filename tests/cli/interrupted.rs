@@ -265,3 +265,24 @@ fn where_no_reply_can_be_kept_no_further_one_is_paid_for() {
     assert_eq!(server.requests(), desk.csv("run/calls.csv").len());
     assert!(server.requests() > 5, "{}", server.requests());
 }
+
+#[test]
+fn a_run_without_text_is_resumed_to_the_same_files() {
+    let desk = Desk::new();
+    let session = session();
+    let run = ["bench", session.as_str(), "--strategy", "fifo", "--strategy", "continuation"];
+    let run = [&run[..], &["--cuts=2", "--no-text", "--quiet", "--out"]].concat();
+    desk.good(&[&run[..], &["whole"]].concat());
+    let journal = desk.read("whole/cells.jsonl");
+    let lines = journal.lines().count();
+    for kept in [2, lines - 1] {
+        desk.file("run/manifest.json", desk.read("whole/manifest.json"));
+        let kept: String = journal.lines().take(kept).flat_map(|line| [line, "\n"]).collect();
+        desk.file("run/cells.jsonl", kept);
+        desk.good(&[&run[..], &["run", "--resume"]].concat());
+        assert_same(&desk, "run", "whole");
+    }
+    let mut worded = [&run[..], &["run", "--resume"]].concat();
+    worded.retain(|word| *word != "--no-text");
+    assert!(desk.refused(&worded).contains("no_text"), "a run is one or the other");
+}

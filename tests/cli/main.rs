@@ -24,6 +24,8 @@ mod seats;
 #[path = "../common/server.rs"]
 mod server;
 mod set_aside;
+mod shared;
 mod show;
+mod shown;
 mod terminal;
 mod tools;

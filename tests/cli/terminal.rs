@@ -49,3 +49,18 @@ fn the_table_takes_the_width_of_the_terminal_and_not_of_columns() {
     assert!(labels[0].starts_with("kept at cuts  "), "{narrow}");
     assert!(labels.iter().all(|line| line.contains("  ")), "{narrow}");
 }
+
+#[test]
+fn a_recording_is_exact_for_a_program_and_harmless_on_a_terminal() {
+    let desk = Desk::new();
+    let text = "a\u{1b}[2Jb\u{8}\u{202e}c\u{200b}d";
+    let session = serde_json::json!([
+        {"role": "user", "content": text},
+        {"role": "assistant", "content": "ok"},
+    ]);
+    desk.file("s.json", session.to_string());
+    let show = ["show", "s.json", "--strategy", "full", "--window", "8k"];
+    assert!(desk.good(&show).out.contains(text));
+    let told = shown(&desk, 100, &show);
+    assert!(told.contains("a\u{fffd}[2Jb\u{fffd}\u{fffd}c\u{fffd}d"), "{told:?}");
+}

@@ -240,8 +240,8 @@ fn sidechains_become_transcripts_on_request_and_lose_no_result() {
     assert_eq!(billed.len(), 161);
     assert_eq!(billed.iter().map(|r| r.usage.prompt()).sum::<u64>(), 3_618_290);
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data").join(path);
-    let all =
-        load(&path, &LoadOptions { sidechains: true, only: None }).expect("the main chain loads");
+    let all = load(&path, &LoadOptions { sidechains: true, ..LoadOptions::default() })
+        .expect("the main chain loads");
     assert_eq!(all.transcripts.len(), 6);
     assert!(all.transcripts.iter().all(|t| t.sidechains.is_empty()));
     assert_eq!(all.transcripts.iter().map(results).sum::<usize>(), 167);

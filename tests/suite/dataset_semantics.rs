@@ -279,7 +279,7 @@ fn rule_3_sidechains_are_left_out_or_transcripts_of_their_own() {
     ];
     assert_eq!(read(&records).left_out["sidechain record"], 3);
     let lines: Vec<String> = records.iter().map(Json::to_string).collect();
-    let options = LoadOptions { sidechains: true, only: None };
+    let options = LoadOptions { sidechains: true, ..LoadOptions::default() };
     let dataset = load_reader("log.jsonl", lines.join("\n").as_bytes(), &options).unwrap();
     let found: Vec<(&str, usize)> =
         dataset.transcripts.iter().map(|t| (t.id.as_str(), t.messages.len())).collect();

@@ -28,6 +28,7 @@ mod dataset_order;
 mod dataset_probes;
 mod dataset_real;
 mod dataset_semantics;
+mod dataset_unpacked;
 mod external;
 mod external_http;
 mod judge_real;

@@ -8,12 +8,9 @@ use clap::Args;
 
 use super::super::exit::{Exit, Failure};
 use super::super::report;
-use super::super::report::print;
 use super::{Counted, Seat, wait};
 use crate::gate::MAX_UNSCORED;
-use crate::model::{
-    Answer, CallRow, Cell, Manifest, Report, Seat as Asker, Source, TranscriptFacts,
-};
+use crate::model::{Answer, CallRow, Cell, Manifest, Seat as Asker, Source, TranscriptFacts};
 use crate::report::format_names;
 use crate::run::{Folder, Loaded, judge_again};
 use crate::seats::judge::Judge;
@@ -67,15 +64,11 @@ pub(in crate::cli) fn run(arguments: &Again) -> Result<Exit, Failure> {
     let measured = report::measured(manifest, transcripts, (cells, cuts), calls);
     let formats: Vec<String> = format_names().into_iter().map(str::to_owned).collect();
     report::write(&folder, &measured, Some(&texts), &formats)?;
-    print(&shown(&measured, &folder, arguments.json))?;
+    report::show(&measured, &folder, arguments.json)?;
     Ok(match report::mostly_graded(&measured, MAX_UNSCORED) {
         true => ended,
         false => Exit::Incomplete,
     })
-}
-
-fn shown(measured: &Report, folder: &Folder, json: bool) -> String {
-    if json { report::summary_json(measured) } else { report::table(measured, folder) }
 }
 
 /// Whether there is something to grade.

@@ -9,7 +9,6 @@ use clap::Args;
 
 use super::super::exit::{Exit, Failure};
 use super::super::inputs::DEFAULT;
-use super::super::report::print;
 use super::super::wire;
 use super::{Counted, Seat, wait};
 use crate::dataset::{DatasetError, LabelFolder, Labels, bundled, load_label_folder, load_labels};
@@ -89,13 +88,13 @@ pub(in crate::cli) fn run(arguments: &Calibrate) -> Result<Exit, Failure> {
         }
         write(folder, &files)?;
     }
-    let text = if arguments.json {
-        calibration_json(&report)
+    if arguments.json {
+        wire::print_exact(&calibration_json(&report))?;
     } else {
         let (width, color) = (wire::width(), wire::color());
-        calibration_table(&report, width, color) + &calls_table(&calls, width, color)
-    };
-    print(&text)?;
+        let table = calibration_table(&report, width, color);
+        wire::print_table(&(table + &calls_table(&calls, width, color)))?;
+    }
     Ok(ended)
 }
 

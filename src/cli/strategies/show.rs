@@ -1,5 +1,6 @@
 //! `recap strategies show`.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::super::exit::Failure;
@@ -7,6 +8,7 @@ use super::super::wire;
 use super::load;
 use crate::replay::UNKNOWN_LIMIT;
 use crate::strategy::{Gauge, Preset};
+use crate::text::one_line;
 
 /// What a preset lets itself use of a window.
 fn budgets(preset: &Preset, window: u64) -> String {
@@ -54,10 +56,42 @@ fn stages(text: &mut String, preset: &Preset, window: u64) -> Result<(), Failure
         for (key, value) in effective.iter().filter(|(key, _)| told(key)) {
             let written = stage.parameters.get(key).filter(|written| *written != value);
             let written = written.map_or_else(String::new, |w| format!("  (written: {w})"));
-            let _ = writeln!(text, "  {key} = {value}{written}");
+            let _ = writeln!(text, "{}", one_line(&format!("  {key} = {value}{written}")));
         }
     }
     Ok(())
+}
+
+/// What the preset runs and whom it writes to. It stands last, where no text of
+/// the preset's own can push it off the screen or go on behind it.
+fn reached(text: &mut String, preset: &Preset) {
+    for (folder, command) in preset.commands() {
+        let words: Vec<Cow<'_, str>> = command.iter().map(|word| typed(word)).collect();
+        let _ = writeln!(
+            text,
+            "\nruns `{}` in {} with your rights: run it only if you trust it",
+            words.join(" "),
+            one_line(&folder.display().to_string())
+        );
+    }
+    for server in preset.servers() {
+        let _ = writeln!(
+            text,
+            "\nsends the conversation to {}: run it only if you trust it; the hash of the preset \
+             does not cover what it does",
+            one_line(&server)
+        );
+    }
+}
+
+/// A word of a command, in quotes and with escapes where it is not plain: what
+/// is not seen is told, and where a word ends.
+fn typed(word: &str) -> Cow<'_, str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => Cow::Borrowed(word),
+        false => Cow::Owned(format!("{word:?}")),
+    }
 }
 
 /// The preset with its numbers at a window, and its prompts.
@@ -66,7 +100,9 @@ pub(super) fn show(name: &str, window: Option<&str>) -> Result<String, Failure> 
     let written = preset.native_window.unwrap_or(UNKNOWN_LIMIT);
     let window = window.map(wire::window).transpose()?;
     let window = window.map_or(written, |window| window.of_preset(written));
-    let mut text = format!("{}\n{}\nsource: {}\n", preset.name, preset.summary, preset.source);
+    let [name, summary, source] =
+        [&preset.name, &preset.summary, &preset.source].map(|t| one_line(t));
+    let mut text = format!("{name}\n{summary}\nsource: {source}\n");
     let _ = writeln!(text, "hash: {}  estimator: {}", preset.hash, preset.estimator.as_str());
     let breakpoints: Vec<&str> = preset.breakpoints.iter().map(|b| b.as_str()).collect();
     let _ = writeln!(text, "cache breakpoints: {}", breakpoints.join(", "));
@@ -78,21 +114,6 @@ pub(super) fn show(name: &str, window: Option<&str>) -> Result<String, Failure> 
     }
     text.push_str(&budgets(&preset, window));
     stages(&mut text, &preset, window)?;
-    for (folder, command) in preset.commands() {
-        let _ = writeln!(
-            text,
-            "\nruns `{}` in {} with your rights: run it only if you trust it",
-            command.join(" "),
-            folder.display()
-        );
-    }
-    for server in preset.servers() {
-        let _ = writeln!(
-            text,
-            "\nsends the conversation to {server}: run it only if you trust it; the hash of the \
-             preset does not cover what it does"
-        );
-    }
     if let Some(native) = preset.native_window.filter(|n| *n != window) {
         let _ = writeln!(
             text,
@@ -101,7 +122,8 @@ pub(super) fn show(name: &str, window: Option<&str>) -> Result<String, Failure> 
         );
     }
     for (name, prompt) in preset.prompts() {
-        let _ = writeln!(text, "\n--- {name}\n{}", prompt.trim_end());
+        let _ = writeln!(text, "\n--- {}\n{}", one_line(name), prompt.trim_end());
     }
+    reached(&mut text, &preset);
     Ok(text)
 }

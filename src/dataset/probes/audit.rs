@@ -13,7 +13,7 @@ use crate::dataset::error::DatasetError;
 use crate::dataset::load::gather;
 use crate::dataset::{Dataset, LoadOptions};
 use crate::model::{Probe, ProbeKind, Transcript};
-use crate::text::Normal;
+use crate::text::{Normal, excerpt};
 
 /// What the check of a data set's probes found.
 #[derive(Debug)]
@@ -188,6 +188,6 @@ fn given_away(probe: &Probe) -> Option<ProbeFlaw> {
 }
 
 fn not_in_evidence(probe: &Probe) -> ProbeFlaw {
-    let quoted = probe.expect.alternatives().iter().map(|value| format!("`{value}`"));
+    let quoted = probe.expect.alternatives().iter().map(|value| format!("`{}`", excerpt(value)));
     ProbeFlaw::NotInEvidence { expected: quoted.collect::<Vec<_>>().join(" or ") }
 }

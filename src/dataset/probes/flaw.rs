@@ -2,11 +2,13 @@
 
 use thiserror::Error;
 
+use crate::text::excerpt;
+
 /// What is wrong with a probe.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ProbeFlaw {
     /// The data set has no such transcript.
-    #[error("asks transcript `{transcript}`, which the data set does not have")]
+    #[error("asks transcript `{}`, which the data set does not have", excerpt(.transcript))]
     UnknownTranscript {
         /// The id that it names.
         transcript: String,
@@ -20,14 +22,14 @@ pub enum ProbeFlaw {
         messages: usize,
     },
     /// Evidence that is no message of its transcript.
-    #[error("names evidence `{message}`, which is no message of its transcript")]
+    #[error("names evidence `{}`, which is no message of its transcript", excerpt(.message))]
     UnknownEvidence {
         /// The id that it names.
         message: String,
     },
     /// Evidence that stands behind the question.
     #[error(
-        "names evidence `{message}` (position {position}) but is asked after message {asked_at}"
+        "names evidence `{}` (position {position}) but is asked after message {asked_at}", excerpt(.message)
     )]
     EvidenceAfter {
         /// The message's id.
@@ -38,7 +40,7 @@ pub enum ProbeFlaw {
         asked_at: u32,
     },
     /// One message is named twice.
-    #[error("names evidence `{message}` twice")]
+    #[error("names evidence `{}` twice", excerpt(.message))]
     RepeatedEvidence {
         /// The message's id.
         message: String,
@@ -59,13 +61,13 @@ pub enum ProbeFlaw {
         kind: &'static str,
     },
     /// A value is right and wrong.
-    #[error("takes `{value}` for right and for stale")]
+    #[error("takes `{}` for right and for stale", excerpt(.value))]
     StaleIsRight {
         /// The value.
         value: String,
     },
     /// The same question is put to the same transcript at the same point.
-    #[error("asks what probe `{first}` asks at the same point")]
+    #[error("asks what probe `{}` asks at the same point", excerpt(.first))]
     RepeatedQuestion {
         /// Id of the other probe.
         first: String,
@@ -77,7 +79,7 @@ pub enum ProbeFlaw {
         expected: String,
     },
     /// The question says the answer.
-    #[error("gives its answer `{answer}` away in the question")]
+    #[error("gives its answer `{}` away in the question", excerpt(.answer))]
     GivenAway {
         /// The alternative.
         answer: String,

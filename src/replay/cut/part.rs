@@ -82,6 +82,7 @@ impl Part {
             sidechains: Vec::new(),
             left_out: Vec::new(),
             no_cut: None,
+            as_recorded: None,
         };
         let subject = Subject {
             timeline: Arc::new(whole.timeline.part(messages.iter().copied())),

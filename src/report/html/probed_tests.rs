@@ -12,6 +12,7 @@ use crate::model::{
 use crate::report::packed::unpacked;
 use crate::report::testkit::{Echo, Kit, panel};
 use crate::report::{Texts, probes_csv};
+use crate::text::tame;
 
 /// Words of the recording.
 const TEXTS: Echo = Echo(BTreeMap::new());
@@ -345,7 +346,7 @@ fn no_word_of_a_question_or_an_answer_becomes_markup() {
 }
 
 #[test]
-fn hostile_words_come_out_of_probes_csv_as_they_went_in() {
+fn hostile_words_break_no_row_of_probes_csv_and_come_out_tame() {
     let report = hostile();
     let source = Source { report: &report, texts: Some(&TEXTS) };
     let csv = (probes_csv::FORMAT.render)(&source);
@@ -354,7 +355,8 @@ fn hostile_words_come_out_of_probes_csv_as_they_went_in() {
     assert_eq!(rows.len(), 18, "no word breaks a row");
     for row in rows {
         for (column, name) in [("question", "question"), ("answer", "answer"), ("probe", "'=id")] {
-            assert_eq!(row[column], format!("{name}</script>{HOSTILE}"));
+            assert_eq!(row[column], tame(&format!("{name}</script>{HOSTILE}")));
+            assert!(!row[column].contains(['\0', '\u{1b}', '\u{202E}']), "{column}");
         }
     }
 }

@@ -12,6 +12,7 @@ use super::{AskedFrom, BREAKPOINTS, Breakpoint, Budget, Preset, PresetError, Sta
 use crate::model::suggest;
 use crate::strategy::mechanisms::{COMMAND, named_files};
 use crate::strategy::recovery::{RECOVERIES, RecoverySpec};
+use crate::text::excerpt;
 use crate::tokens::Estimator;
 
 #[derive(Deserialize)]
@@ -149,6 +150,7 @@ impl Preset {
 
 /// The error at a key of a file, or at the file.
 fn refused(file: &str, key: &str, problem: String) -> PresetError {
+    let key = excerpt(key);
     let place = if key.is_empty() { file.to_owned() } else { format!("{file}, {key}") };
     PresetError { place, problem }
 }

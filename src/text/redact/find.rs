@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::commands::told;
 use super::tokens::{private_keys, tokens};
 use super::values::assigned;
 
@@ -47,6 +48,7 @@ pub(super) fn found(text: &str) -> Vec<Found> {
     url_passwords(text, &mut spans);
     tokens(text, &mut spans);
     authorizations(text, &mut spans);
+    told(text, &mut spans);
     assigned(text, &mut spans);
     let secrets = spans.into_iter().map(Found::secret);
     let mut all: Vec<Found> = secrets.collect();
@@ -117,20 +119,30 @@ const FILES: &[&str] = &[
     "tgz", "toml", "ts", "tsx", "txt", "webp", "xml", "yaml", "yml",
 ];
 
-/// Addresses (the common part of RFC 5322 §3.4.1).
+/// Addresses (the common part of RFC 5322 §3.4.1), in any script (RFC 6531).
 fn emails(text: &str, spans: &mut Vec<Found>) {
     static EMAIL: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(
-            r"([A-Za-z0-9][A-Za-z0-9._%+-]*)@([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,24})",
-        )
+        Regex::new(concat!(
+            r"([\p{L}\p{N}][\p{L}\p{M}\p{N}._%+-]*)",
+            r"@((?:[\p{L}\p{M}\p{N}-]+\.)+(?:xn--[A-Za-z0-9-]{2,59}|[A-Za-z]{2,24}|\p{L}{2,24}))",
+        ))
         .expect("it is valid")
     });
     for hit in EMAIL.captures_iter(text) {
-        let (whole, local, domain) = (hit.get(0).expect("the whole"), &hit[1], &hit[2]);
-        if is_address(local, domain, &text[whole.end()..]) {
-            spans.push(Found { range: whole.range(), kind: Kind::Email });
+        let (whole, domain) = (hit.get(0).expect("the whole"), &hit[2]);
+        let start = local_start(&hit[1]);
+        if is_address(&hit[1][start..], domain, &text[whole.end()..]) {
+            spans.push(Found { range: whole.start() + start..whole.end(), kind: Kind::Email });
         }
     }
+}
+
+/// Where the part before the `@` begins: scripts that set no spaces run on
+/// before a name in Latin letters.
+fn local_start(local: &str) -> usize {
+    let spaceless = |c: char| matches!(c, '\u{0E00}'..='\u{0EFF}' | '\u{1000}'..='\u{109F}' | '\u{2E80}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7AF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}');
+    let tail = local.char_indices().rev().find(|(_, c)| spaceless(*c));
+    tail.map(|(at, c)| at + c.len_utf8()).filter(|at| *at < local.len()).unwrap_or(0)
 }
 
 /// Whether it is an address, and no remote of git, package with its version,

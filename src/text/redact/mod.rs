@@ -8,11 +8,13 @@
 //! again changes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use regex::Regex;
 
+mod commands;
 mod find;
 #[cfg(test)]
 mod tests;
@@ -56,9 +58,9 @@ pub struct Redaction {
 /// belong together: one numbering serves them all.
 ///
 /// What is found: PEM blocks of private keys; tokens by their issuers' prefixes;
-/// JSON web tokens; credentials of an `Authorization` header or a URL; values
-/// assigned to a name that says it is a secret, unless they are code; e-mail
-/// addresses. A secret of eight characters or more is then taken out wherever
+/// JSON web tokens; credentials of an `Authorization` header or a URL, of cookies,
+/// commands, netrc files and sentences; values assigned to a name that says it is
+/// a secret, unless they are code; e-mail addresses. A secret of eight characters or more is then taken out wherever
 /// else it stands.
 pub fn redact(texts: &[&str]) -> Redaction {
     let mut texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
@@ -74,6 +76,20 @@ pub fn redact(texts: &[&str]) -> Redaction {
         }
     }
     Redaction { texts, originals: numbers.originals }
+}
+
+/// The secrets and e-mail addresses of texts that belong together, each once.
+pub fn values_of(texts: &[&str]) -> BTreeSet<String> {
+    let values_of = |text: &&str| {
+        found(text).into_iter().map(|span| text[span.range].to_owned()).collect::<Vec<_>>()
+    };
+    texts.iter().flat_map(values_of).collect()
+}
+
+/// Where secrets and e-mail addresses stand in a text, in bytes, in order and
+/// disjoint.
+pub fn ranges(text: &str) -> Vec<Range<usize>> {
+    found(text).into_iter().map(|span| span.range).collect()
 }
 
 /// Adds the places where a secret stands that was found elsewhere.

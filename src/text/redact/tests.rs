@@ -46,6 +46,21 @@ fn tokens_are_found_by_their_issuers_prefixes() {
         ("r8_", 37),
         ("lin_api_", 40),
         ("hooks.slack.com/services/", 44),
+        ("discord.com/api/webhooks/123456789012345678/", 68),
+        ("dp.pt.", 43),
+        ("dp.st.prd.", 43),
+        ("ntn_", 46),
+        ("figd_", 40),
+        ("ATATT3xFf", 180),
+        ("sq0atp-", 22),
+        ("hvs.", 90),
+        ("dckr_pat_", 27),
+        ("glsa_", 41),
+        ("pscale_pw_", 40),
+        ("nfp_", 40),
+        ("pplx-", 48),
+        ("tvly-dev-", 32),
+        ("1//0", 60),
     ] {
         let token = token(prefix, length);
         for text in [token.clone(), format!("It is {token}."), format!("x=\"{token}\"")] {
@@ -57,6 +72,15 @@ fn tokens_are_found_by_their_issuers_prefixes() {
         ["AKIA", "IOSFODNN7EXAMPLE"].concat(),
         format!("sk-or-v1-{hex}"),
         format!("dop_v1_{hex}"),
+        format!("123456789:AA{}", token("", 33)),
+        format!("M{}.{}.{}", token("", 25), token("", 6), token("", 38)),
+        format!("pul-{}", &hex[..40]),
+        format!("shpat_{}", &hex[..32]),
+        format!("rubygems_{}", &hex[..48]),
+        format!("key-{}", &hex[..32]),
+        format!("{}-us12", &hex[..32]),
+        format!("pat{}.{hex}", token("", 14)),
+        format!("{}.atlasv1.{}", token("", 14), token("", 67)),
         format!("SG.{}.{}", token("", 22), token("", 43)),
         format!("eyJ{}.eyJ{}.{}", token("", 17), token("", 30), token("", 43)),
     ] {
@@ -79,6 +103,9 @@ fn what_only_looks_like_a_token_is_left() {
         "ghp_",
         "the ghp_ and sk- prefixes",
         "ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+        "xoxb-your-slack-token",
+        "12345678:AArdvark",
+        "Notes.on-this.and-that-and-some-more-of-it-all",
         "hf_hub_download(repo_id)",
         "npm_config_registry",
     ] {
@@ -174,6 +201,68 @@ fn values_assigned_to_secret_names_are_found() {
 }
 
 #[test]
+fn passwords_of_commands_files_and_sentences_are_found() {
+    for (text, redacted) in [
+        ("DB_PASS=hunter2", "DB_PASS=<SECRET_1>"),
+        ("SMTP_PASS=swordfish", "SMTP_PASS=<SECRET_1>"),
+        ("POSTGRES_PASSWORD=swordfish\n", "POSTGRES_PASSWORD=<SECRET_1>\n"),
+        ("db_pass: hunter2", "db_pass: <SECRET_1>"),
+        ("curl -u ada:hunter2 https://x.org", "curl -u ada:<SECRET_1> https://x.org"),
+        (
+            "curl -s --user 'ada:swordfish' https://x.org",
+            "curl -s --user 'ada:<SECRET_1>' https://x.org",
+        ),
+        ("http -a ada:hunter2 GET x.org", "http -a ada:<SECRET_1> GET x.org"),
+        ("mysql -h db -u root -pSwordfish1 shop", "mysql -h db -u root -p<SECRET_1> shop"),
+        ("mysqldump -uroot -p'swordfish' shop", "mysqldump -uroot -p'<SECRET_1>' shop"),
+        ("sshpass -p swordfish ssh ada@host", "sshpass -p <SECRET_1> ssh ada@host"),
+        ("redis-cli -h host -a swordfish ping", "redis-cli -h host -a <SECRET_1> ping"),
+        (
+            "machine api.x.org login ada password swordfish",
+            "machine api.x.org login ada password <SECRET_1>",
+        ),
+        (
+            "machine x.org\n  login ada\n  password hunter2\n",
+            "machine x.org\n  login ada\n  password <SECRET_1>\n",
+        ),
+        ("The password is hunter2.", "The password is <SECRET_1>."),
+        ("password is: \"swordfish\"", "password is: \"<SECRET_1>\""),
+        ("his passcode was 482913, he said", "his passcode was <SECRET_1>, he said"),
+        ("Cookie: theme=dark; session=a1b2c3d4e5", "Cookie: theme=dark; session=<SECRET_1>"),
+        (
+            "Set-Cookie: connect.sid=s%3Aj3kd93kd; Path=/; HttpOnly",
+            "Set-Cookie: connect.sid=<SECRET_1>; Path=/; HttpOnly",
+        ),
+        (r#"{"cookie": "sessionid=38afes7a8"}"#, r#"{"cookie": "sessionid=<SECRET_1>"}"#),
+        (
+            "curl --cookie 'auth_token=9f8e7d6c' x.org",
+            "curl --cookie 'auth_token=<SECRET_1>' x.org",
+        ),
+    ] {
+        assert_eq!(once(text), redacted);
+    }
+    for text in [
+        "first_pass = 12345678, by_pass=true",
+        "PASS=1 FAIL=2, TEST_PASS=true",
+        "curl -u $USER:$PASS https://x.org",
+        "curl -u user:password https://x.org",
+        "curl https://x.org:8080/a -o out",
+        "mysql -h db -P 3306 -p shop",
+        "mysql -u root -p$MYSQL_PWD shop",
+        "mkdir -pv a/b",
+        "machine learning login form, password field",
+        "The password is required and was stored as sha256-hashed text.",
+        "password is 8-character, password is null, the password is `undefined`",
+        "the password is in vault/db/prod1",
+        "Set-Cookie: theme=dark; Path=/; Max-Age=31536000",
+        "document.cookie = `session=${id}`",
+        "a cookie with 24 biscuits",
+    ] {
+        assert_eq!(once(text), text);
+    }
+}
+
+#[test]
 fn code_about_secrets_is_left() {
     for text in [
         "password = get_password()",
@@ -217,6 +306,11 @@ fn addresses_are_found() {
         ("Jane <jane@example.com>", "Jane <<EMAIL_1>>"),
         ("mailto:jane@sub.example.org?subject=x", "mailto:<EMAIL_1>?subject=x"),
         ("用户jane@163.com。", "用户<EMAIL_1>。"),
+        ("jörg.müller@bücher.example schrieb", "<EMAIL_1> schrieb"),
+        ("Пишите: иван@почта.рф", "Пишите: <EMAIL_1>"),
+        ("邮箱 用户@例子.公司", "邮箱 <EMAIL_1>"),
+        ("δοκιμή@παράδειγμα.ελ, x", "<EMAIL_1>, x"),
+        ("ada@xn--bcher-kva.xn--p1ai", "<EMAIL_1>"),
     ] {
         assert_eq!(once(text), redacted);
     }
@@ -301,6 +395,12 @@ fn hostile_texts_take_linear_time() {
         "eyJ".repeat(unit),
         "eyJaaaaaaaa.".repeat(unit / 2),
         "Bearer ".repeat(unit),
+        "curl ".repeat(unit),
+        "mysql -p ".repeat(unit),
+        "machine a login ".repeat(unit / 3),
+        "password is ".repeat(unit / 2),
+        "cookie: a=".repeat(unit / 2),
+        "é@é.".repeat(unit),
         "x".repeat(unit * 5),
         "\"".repeat(unit * 5),
         (0..unit / 5).map(|n| format!("password=p{n}x{n} ")).collect(),
@@ -324,6 +424,11 @@ fn hostile() -> impl Strategy<Value = String> {
         Just("://u:".to_owned()),
         Just("@x.org".to_owned()),
         Just("Authorization: Bearer ".to_owned()),
+        Just("curl -u ada:".to_owned()),
+        Just("Cookie: session=".to_owned()),
+        Just("machine x login y password ".to_owned()),
+        Just("password is ".to_owned()),
+        Just("DB_PASS=".to_owned()),
         Just("-----BEGIN PRIVATE KEY-----".to_owned()),
         Just("-----END PRIVATE KEY-----".to_owned()),
         Just("<SECRET_1>".to_owned()),

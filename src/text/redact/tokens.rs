@@ -46,6 +46,43 @@ const FORMS: &[&str] = &[
     r"dapi[a-f0-9]{32}",
     r"lin_api_[A-Za-z0-9]{40,}",
     r"AGE-SECRET-KEY-1[0-9A-Z]{58}",
+    // Discord: bots, webhooks. Telegram: bots. Doppler.
+    r"[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}",
+    r"discord(?:app)?\.com/api/webhooks/[0-9]{15,22}/[A-Za-z0-9_-]{60,}",
+    r"[0-9]{8,10}:AA[A-Za-z0-9_-]{33}",
+    r"dp\.(?:pt|st|sa|ct|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,44}",
+    // Notion, Figma, Airtable, Atlassian, Postman, Shopify, Square.
+    r"ntn_[A-Za-z0-9]{40,}",
+    r"figd_[A-Za-z0-9_-]{40,}",
+    r"pat[A-Za-z0-9]{14}\.[a-f0-9]{64}",
+    r"AT(?:ATT3|CTT3|BB)[A-Za-z0-9_=-]{28,}",
+    r"PMAK-[a-f0-9]{24}-[a-f0-9]{34}",
+    r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}",
+    r"sq0(?:atp|csp)-[A-Za-z0-9_-]{22,}",
+    // Vault, Terraform, Pulumi, Docker Hub, RubyGems, NuGet, Fly.
+    r"hv[bs]\.[A-Za-z0-9_-]{24,}",
+    r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{60,}",
+    r"pul-[a-f0-9]{40}",
+    r"dckr_(?:pat|oat)_[A-Za-z0-9_-]{24,}",
+    r"rubygems_[a-f0-9]{48}",
+    r"oy2[a-z0-9]{43}",
+    r"fm[12][ar]?_[A-Za-z0-9+/=_-]{100,}",
+    // Grafana, New Relic, Sentry, Supabase, PlanetScale, Netlify.
+    r"gl(?:sa|c)_[A-Za-z0-9+/=_]{32,}",
+    r"NRAK-[A-Z0-9]{27}",
+    r"sntr(?:ys|yu)_[A-Za-z0-9+/=_]{60,}",
+    r"sb(?:p_[a-f0-9]{40}|_secret_[A-Za-z0-9_-]{20,})",
+    r"pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.-]{32,}",
+    r"nfp_[A-Za-z0-9]{36,}",
+    // Mailgun, Mailchimp, Twilio.
+    r"key-[a-f0-9]{32}",
+    r"[a-f0-9]{32}-us[0-9]{1,2}",
+    r"SK[a-f0-9]{32}",
+    // Perplexity, Tavily, LangSmith, Google's refresh tokens.
+    r"pplx-[A-Za-z0-9]{40,}",
+    r"tvly-(?:dev-|prod-)?[A-Za-z0-9]{30,}",
+    r"lsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}",
+    r"1//0[A-Za-z0-9_-]{40,}",
     // JSON web tokens (RFC 7519): two objects and a signature, which may be empty.
     r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
 ];
@@ -66,6 +103,10 @@ pub(super) fn tokens(text: &str, spans: &mut Vec<Range<usize>>) {
 /// Whether a token has at least five different characters behind its prefix:
 /// `ghp_xxxx…` is an example's.
 fn varied(token: &str) -> bool {
+    // `xoxb-your-slack-token` is one too.
+    if token.contains("your") {
+        return false;
+    }
     let tail = &token.as_bytes()[token.len().saturating_sub(16)..];
     let mut seen: Vec<u8> = tail.to_vec();
     seen.sort_unstable();

@@ -14,7 +14,8 @@ const LONGEST: usize = 512;
 static NAME: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i)(?:",
-        r"(password|passwd|passphrase|passwort|pwd)",
+        r"(password|passwd|passphrase|passwort|pwd|(?-i:[A-Z0-9]_PASS)",
+        r"|(?:db|user|smtp|imap|mail|mysql|pg|postgres|redis|ftp|ssh|admin|root|auth|login|proxy)_?pass)",
         r"|secret|token|credentials?",
         r"|(?:api|access|secret|private|signing|encryption|auth|account|master|license|service)",
         r"[_-]?key",
@@ -88,6 +89,9 @@ struct Value<'a> {
     quoted: bool,
     /// Whether it stands right behind `=`, as in shells and URLs.
     tight: bool,
+    /// Whether it is all that a variable of the environment is set to, so that
+    /// a word is no variable's name.
+    set: bool,
 }
 
 /// Finds values that are assigned to such names.
@@ -109,11 +113,21 @@ pub(super) fn assigned(text: &str, spans: &mut Vec<Range<usize>>) {
             password: hit.get(1).is_some(),
             quoted: quote.is_some(),
             tight: text[..start].ends_with('='),
+            set: is_set(text, whole, start, &range),
         };
         if value.is_secret() {
             spans.push(range);
         }
     }
+}
+
+/// Whether a value is what a shell or a file of settings sets a variable to:
+/// `NAME=value` with a name in capitals and nothing else behind it.
+fn is_set(text: &str, name: usize, start: usize, value: &Range<usize>) -> bool {
+    let name = &text[name..start];
+    let capitals = name.ends_with('=') && !name.bytes().any(|byte| byte.is_ascii_lowercase());
+    let rest = &text[value.end..];
+    capitals && !name.contains(' ') && (rest.is_empty() || rest.starts_with([' ', '\n', '\r']))
 }
 
 /// Whether a name belongs to a flag of a command (`--api-key`).
@@ -166,7 +180,7 @@ fn length(value: &str, rest: &str, quote: Option<&str>) -> Option<usize> {
 impl Value<'_> {
     fn is_secret(&self) -> bool {
         let shortest = if self.password { 4 } else { 8 };
-        if self.text.len() < shortest || self.is_reference() || self.is_filler() {
+        if self.text.len() < shortest || is_stand_in(self.text) {
             return false;
         }
         let digits = self.text.bytes().filter(u8::is_ascii_digit).count();
@@ -179,48 +193,11 @@ impl Value<'_> {
                 !words || (letters >= 8 && letters == self.text.len() && !self.is_title())
             }
             (true, false) if letters == 0 => digits >= 4,
+            (true, false) if self.set && letters == self.text.len() => letters >= 6,
             (true, false) => !words && !self.is_name(),
             (false, true) => letters > 0 && digits > 0 && !self.is_name() || self.is_random(),
             (false, false) => letters > 0 && digits > 0 && !self.is_name() && self.is_random(),
         }
-    }
-
-    /// Whether it says where the value is, and is none itself: a variable, a
-    /// template, a path, an address.
-    fn is_reference(&self) -> bool {
-        let text = self.text;
-        let template = text
-            .starts_with(['$', '{', '%', '<', '*', '@', '&', '#', '!', '-', '(', '['])
-            || text.contains("${")
-            || text.contains("{{")
-            || text.contains("$(")
-            || text.contains("://")
-            || text.contains("...");
-        // The secret keys of AWS are 40 characters of base64, which has slashes.
-        let path = text.starts_with(['/', '~', '.'])
-            && (text.len() != 40 || text.contains(['.', '_', '-']));
-        let dotted = text.split('.').count() > 1
-            && text.split('.').all(|part| {
-                part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-                    && part.len() <= 24
-                    && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-            });
-        template || path || dotted
-    }
-
-    /// Whether it stands for a value that is not there.
-    fn is_filler(&self) -> bool {
-        let lower = self.text.to_ascii_lowercase();
-        let stem = lower.trim_end_matches(|c: char| c.is_ascii_digit());
-        let first = lower.chars().next();
-        WORDS.contains(&stem)
-            || lower.chars().all(|c| Some(c) == first)
-            || lower.starts_with("your")
-            || lower.contains("xxxx")
-            || lower.contains("****")
-            || lower.contains("redacted")
-            || lower.contains("placeholder")
-            || TYPE.is_match(self.text)
     }
 
     /// Whether it is a name as programs have: words joined by `_`, `-`, `:` or
@@ -256,8 +233,50 @@ impl Value<'_> {
     }
 }
 
+/// Whether a value only stands for one: it says where the value is, or that
+/// there is none.
+pub(super) fn is_stand_in(text: &str) -> bool {
+    is_reference(text) || is_filler(text)
+}
+
+/// Whether it says where the value is, and is none itself: a variable, a
+/// template, a path, an address.
+fn is_reference(text: &str) -> bool {
+    let template = text.starts_with(['$', '{', '%', '<', '*', '@', '&', '#', '!', '-', '(', '['])
+        || text.contains("${")
+        || text.contains("{{")
+        || text.contains("$(")
+        || text.contains("://")
+        || text.contains("...");
+    // The secret keys of AWS are 40 characters of base64, which has slashes.
+    let path =
+        text.starts_with(['/', '~', '.']) && (text.len() != 40 || text.contains(['.', '_', '-']));
+    let dotted = text.split('.').count() > 1
+        && text.split('.').all(|part| {
+            part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+                && part.len() <= 24
+                && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+        });
+    template || path || dotted
+}
+
+/// Whether it stands for a value that is not there.
+fn is_filler(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let stem = lower.trim_end_matches(|c: char| c.is_ascii_digit());
+    let first = lower.chars().next();
+    WORDS.contains(&stem)
+        || lower.chars().all(|c| Some(c) == first)
+        || lower.starts_with("your")
+        || lower.contains("xxxx")
+        || lower.contains("****")
+        || lower.contains("redacted")
+        || lower.contains("placeholder")
+        || TYPE.is_match(text)
+}
+
 /// How often a large letter stands behind a small one.
-fn humps(text: &str) -> usize {
+pub(super) fn humps(text: &str) -> usize {
     let bytes = text.as_bytes();
     bytes.windows(2).filter(|w| w[0].is_ascii_lowercase() && w[1].is_ascii_uppercase()).count()
 }

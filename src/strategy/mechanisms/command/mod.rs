@@ -30,6 +30,7 @@ use crate::strategy::context::{Context, EntryId};
 use crate::strategy::host::{Host, Outcome, PresetState, Strategy, StrategyError, restored};
 use crate::strategy::metered::ModelCall;
 use crate::strategy::preset::{Build, MechanismSpec};
+use crate::text::is_command;
 use apply::Change;
 use parameters::{LONGEST_WAIT, Parameters, ServerParameters, Timeouts};
 pub(crate) use parameters::{named_files, told_address};
@@ -271,9 +272,9 @@ fn named(call: &Call) -> ShownCall<'_> {
     ShownCall { id: &call.id, tool: &call.tool, arguments: None }
 }
 
-/// What a program wrote, such that it cannot drive a terminal.
+/// What a program wrote, on one line, such that it cannot drive a terminal.
 fn harmless(text: &str) -> String {
-    text.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    text.trim().chars().map(|c| if is_command(c) { ' ' } else { c }).collect()
 }
 
 /// The beginning of what a program wrote.

@@ -1,0 +1,374 @@
+//! Names that a shared run has in the place of those that tell something.
+//!
+//! Identifiers are words of the sessions: each becomes its class and a hash,
+//! whatever it says, so that no secret stands there that nobody knew for one.
+//! Of everything else, secrets, addresses, paths and the names of users become
+//! such names.
+//!
+//! Invariant: equal texts have equal names in runs over the same sessions. The
+//! hashes are keyed by what the sessions say: without them nobody can try out
+//! which word is behind a name.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use regex::Regex;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
+
+use super::{Loaded, wordless};
+use crate::dataset::Dataset;
+use crate::model::{Cell, Cut, Gate, Manifest, Transcript, TranscriptFacts};
+use crate::text::redact;
+
+/// Characters of a hash: enough to tell the identifiers of a session apart.
+const HASH: usize = 8;
+
+/// Shortest secret that is looked for within other words.
+const SHORTEST: usize = 8;
+
+/// Names of users that say nobody's name, and may well be words.
+const ANYONE: &[&str] = &[
+    "admin",
+    "agent",
+    "app",
+    "build",
+    "codespace",
+    "dev",
+    "developer",
+    "ec2-user",
+    "git",
+    "guest",
+    "home",
+    "node",
+    "root",
+    "runner",
+    "shared",
+    "test",
+    "tester",
+    "tool",
+    "ubuntu",
+    "user",
+    "username",
+    "users",
+    "vagrant",
+    "work",
+    "workspace",
+    "you",
+    "yourname",
+];
+
+/// Where the names of whom something belongs to may stand whole.
+const NAMED: &[&str] = &[
+    "dataset",
+    "transcript",
+    "cluster",
+    "title",
+    "warnings",
+    "notices",
+    "error",
+    "fallback",
+    "no_cut",
+    "id",
+    "tool",
+    "evidence",
+    "left_out",
+    "name",
+    "named",
+    "strategy",
+    "at_cuts",
+    "comparator",
+];
+
+/// Takes out of a run what must not be shared.
+#[derive(Debug)]
+pub struct Conceal {
+    key: [u8; 32],
+    /// Secrets and addresses of the sessions.
+    secrets: BTreeSet<String>,
+    within: Option<AhoCorasick>,
+    users: Option<AhoCorasick>,
+}
+
+impl Conceal {
+    /// For runs over these data sets.
+    pub fn datasets(datasets: &[Dataset]) -> Self {
+        let transcripts = datasets.iter().flat_map(|dataset| &dataset.transcripts);
+        Self::texts(&transcripts.flat_map(texts).collect::<Vec<String>>())
+    }
+
+    /// For a run whose sessions say this.
+    pub fn texts(texts: &[String]) -> Self {
+        let mut hasher = blake3::Hasher::new_derive_key("recap 2026 names of a shared run");
+        texts.iter().for_each(|text| {
+            hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
+        });
+        let all: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let secrets = redact::values_of(&all);
+        let long = |value: &&String| {
+            value.len() >= SHORTEST && value.bytes().any(|byte| byte.is_ascii_digit())
+        };
+        Self {
+            key: *hasher.finalize().as_bytes(),
+            within: searching(secrets.iter().filter(long)),
+            users: searching(&users(&all)),
+            secrets,
+        }
+    }
+
+    /// The names and paths of a data set, before anything is made of it.
+    pub fn dataset(&self, dataset: &mut Dataset) {
+        dataset.name = self.named(&dataset.name);
+        dataset.warnings.iter_mut().for_each(|warning| *warning = self.said(warning));
+        dataset.files.iter_mut().for_each(|(name, _)| *name = self.file(name));
+        dataset
+            .probes
+            .iter_mut()
+            .for_each(|probe| probe.transcript = self.named(&probe.transcript));
+        for transcript in &mut dataset.transcripts {
+            transcript.id = self.named(&transcript.id);
+            transcript.project = transcript.project.as_deref().map(|name| self.named(name));
+        }
+    }
+
+    /// What a run was made of.
+    #[must_use]
+    pub fn manifest(&self, manifest: &Manifest) -> Manifest {
+        let mut manifest: Manifest = self.walked(manifest);
+        manifest.warnings.iter_mut().for_each(|warning| *warning = self.said(warning));
+        manifest
+    }
+
+    /// What a gate found.
+    #[must_use]
+    pub fn gate(&self, gate: &Gate) -> Gate {
+        self.walked(gate)
+    }
+
+    /// Facts of a transcript, without questions and what is expected.
+    #[must_use]
+    pub fn facts(&self, facts: TranscriptFacts) -> TranscriptFacts {
+        let fingerprint = facts.fingerprint();
+        let mut facts: TranscriptFacts = self.walked(&wordless::facts(facts));
+        for reference in &mut facts.exam.references {
+            reference.text = self.alias(reference.class.as_str(), &reference.text);
+        }
+        facts.as_recorded = Some(fingerprint);
+        facts
+    }
+
+    /// A cell, without answers and what judges say of them.
+    #[must_use]
+    pub fn cell(&self, cell: Cell) -> Cell {
+        self.walked(&wordless::cell(cell))
+    }
+
+    /// A cut, the same.
+    #[must_use]
+    pub fn cut(&self, cut: Cut) -> Cut {
+        let mut cut: Cut = self.walked(&wordless::cut(cut));
+        for fact in &mut cut.facts {
+            fact.text = self.alias(fact.class.as_str(), &fact.text);
+        }
+        cut
+    }
+
+    /// The same with every text in it concealed, whatever fields it has.
+    fn walked<T: Serialize + DeserializeOwned>(&self, value: &T) -> T {
+        let mut json = serde_json::to_value(value).expect("plain data serialises");
+        self.walk(&mut json, "");
+        serde_json::from_value(json).expect("only words were changed")
+    }
+
+    fn walk(&self, json: &mut Json, field: &str) {
+        match json {
+            Json::String(text) if NAMED.contains(&field) => *text = self.named(text),
+            Json::String(text) => *text = self.told(text),
+            Json::Array(items) => items.iter_mut().for_each(|item| self.walk(item, field)),
+            Json::Object(members) => {
+                members.iter_mut().for_each(|(name, member)| self.walk(member, name));
+            }
+            _ => {}
+        }
+    }
+
+    /// A sentence of ours: also the files that it speaks of.
+    fn said(&self, text: &str) -> String {
+        static FILE: LazyLock<Regex> = LazyLock::new(|| {
+            Regex::new(r"[\w.@+-]+(?:/[\w.@+-]+)+\.[A-Za-z][A-Za-z0-9]{0,9}\b")
+                .expect("it is valid")
+        });
+        let text = self.named(text);
+        FILE.replace_all(&text, |hit: &regex::Captures<'_>| self.alias("path", &hit[0]))
+            .into_owned()
+    }
+
+    /// The name of a file below an input: its folders are paths too.
+    fn file(&self, name: &str) -> String {
+        if name.contains(['/', '\\']) { self.alias("path", name) } else { self.named(name) }
+    }
+
+    /// A name: also the users that it names.
+    fn named(&self, text: &str) -> String {
+        let told = self.told(text);
+        let Some(users) = &self.users else { return told };
+        let bounded = |range: &Range<usize>| {
+            let inside = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+            !inside(told[..range.start].chars().next_back())
+                && !inside(told[range.end..].chars().next())
+        };
+        let found = users.find_iter(&told).map(|hit| hit.range()).filter(bounded);
+        self.replaced(&told, found.map(|range| (range, "user")).collect())
+    }
+
+    /// A text without its paths, secrets and addresses.
+    fn told(&self, text: &str) -> String {
+        if self.secrets.contains(text) {
+            return self.alias("secret", text);
+        }
+        let mut spans: Vec<(Range<usize>, &str)> = Vec::new();
+        let mut add = |range: Range<usize>, what| {
+            if spans.iter().all(|(other, _)| other.end <= range.start || range.end <= other.start) {
+                spans.push((range, what));
+            }
+        };
+        for hit in PATH.captures_iter(text) {
+            add(hit.get(1).expect("the group is not optional").range(), "path");
+        }
+        for range in redact::ranges(text) {
+            add(range, "secret");
+        }
+        for hit in self.within.iter().flat_map(|within| within.find_iter(text)) {
+            add(hit.range(), "secret");
+        }
+        spans.sort_by_key(|(range, _)| range.start);
+        self.replaced(text, spans)
+    }
+
+    fn replaced(&self, text: &str, spans: Vec<(Range<usize>, &str)>) -> String {
+        let mut replaced = String::with_capacity(text.len());
+        let mut done = 0;
+        for (range, what) in spans {
+            replaced.push_str(&text[done..range.start]);
+            replaced.push_str(&self.alias(what, &text[range.clone()]));
+            done = range.end;
+        }
+        replaced.push_str(&text[done..]);
+        replaced
+    }
+
+    /// A name for a text: what it is, and a hash.
+    fn alias(&self, what: &str, text: &str) -> String {
+        let hash = blake3::keyed_hash(&self.key, text.as_bytes()).to_hex();
+        format!("{what}-{}", &hash[..HASH])
+    }
+}
+
+impl Loaded {
+    /// What may be shared of it. Where the sessions' texts are gone, secrets are
+    /// known by their form alone.
+    #[must_use]
+    pub fn concealed(self) -> Self {
+        let conceal = Conceal::texts(&self.texts.values().cloned().collect::<Vec<String>>());
+        Self {
+            manifest: conceal.manifest(&self.manifest),
+            transcripts: self.transcripts.into_iter().map(|one| conceal.facts(one)).collect(),
+            cells: self.cells.into_iter().map(|one| conceal.cell(one)).collect(),
+            cuts: self.cuts.into_iter().map(|one| conceal.cut(one)).collect(),
+            calls: self.calls,
+            gate: self.gate.map(|gate| conceal.gate(&gate)),
+            texts: BTreeMap::new(),
+            whole: self.whole,
+        }
+    }
+}
+
+/// Absolute paths, those in a home folder, and the URLs of files: of Unix and
+/// of Windows, behind what a word may stand behind.
+static PATH: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r#"(?:^|[\s"'`(\[{<=:,;|])"#,
+        r"((?:file://)?/[\w.@~+-]+(?:/[\w.@~+-]*)+",
+        r"|~[\w.-]*/[\w.@~+/-]*",
+        r"|(?:[A-Za-z]:[\\/]|\\\\[\w.-]+\\)[\w.@~+\\/-]+)",
+    ))
+    .expect("it is valid")
+});
+
+fn searching<'a>(words: impl IntoIterator<Item = &'a String>) -> Option<AhoCorasick> {
+    let words: Vec<&String> = words.into_iter().collect();
+    let some = (!words.is_empty()).then_some(words)?;
+    AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(some).ok()
+}
+
+/// Whose home folders texts speak of.
+fn users(texts: &[&str]) -> BTreeSet<String> {
+    static HOME: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?:/home/|/Users/|\\Users\\|\bUsers/)([A-Za-z0-9][\w.-]{2,31})")
+            .expect("it is valid")
+    });
+    let hits = texts.iter().flat_map(|text| HOME.captures_iter(text));
+    let names = hits.map(|hit| hit[1].trim_end_matches('.').to_owned());
+    names.filter(|name| !ANYONE.contains(&name.to_lowercase().as_str())).collect()
+}
+
+/// Everything that a transcript says.
+fn texts(transcript: &Transcript) -> Vec<String> {
+    let mut texts = vec![transcript.preamble.sent()];
+    for message in &transcript.messages {
+        texts.extend([message.sent(), message.reasoning()]);
+    }
+    texts.extend(transcript.preamble_changes.iter().flat_map(|change| change.system.clone()));
+    texts.extend(transcript.compactions.iter().filter_map(|made| made.summary.clone()));
+    texts.extend(transcript.metadata.iter().cloned());
+    texts.extend(transcript.project.clone());
+    texts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn conceal(texts: &[&str]) -> Conceal {
+        Conceal::texts(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn paths_secrets_addresses_and_users_get_names() {
+        let conceal = conceal(&["cwd /home/ada/acme, password=s3cr3t-value, mail ada@x.org"]);
+        for (text, kind, secret) in [
+            ("/home/ada/acme/src/main.rs", "path-", "acme"),
+            ("cannot read ~/notes/a.md", "path-", "notes"),
+            (r"in C:\Users\ada\x", "path-", "ada"),
+            ("file:///srv/data/x", "path-", "srv"),
+            ("said s3cr3t-value again", "secret-", "s3cr3t"),
+            ("s3cr3t-value", "secret-", "s3cr3t"),
+            ("to ada@x.org", "secret-", "ada@"),
+            ("-home-ada-acme", "user-", "ada"),
+        ] {
+            let named = conceal.named(text);
+            assert!(named.contains(kind) && !named.contains(secret), "{text}: {named}");
+            assert_eq!(conceal.named(&named), named);
+        }
+        let file = conceal.said("acme/deep/log.jsonl: no transcript of openai/gpt-5.4 at 1/2");
+        assert!(
+            file.starts_with("path-") && file.ends_with(": no transcript of openai/gpt-5.4 at 1/2")
+        );
+        for text in
+            ["sliding-window", "25%", "user", "https://x.org/a/b", "a/b", "2026-01-01T00:00:00Z"]
+        {
+            assert_eq!(conceal.named(text), text);
+        }
+    }
+
+    #[test]
+    fn names_are_the_same_over_the_same_sessions_and_tell_nothing_without_them() {
+        let (one, again, other) = (conceal(&["a"]), conceal(&["a"]), conceal(&["b"]));
+        assert_eq!(one.alias("path", "src/main.rs"), again.alias("path", "src/main.rs"));
+        assert_ne!(one.alias("path", "src/main.rs"), other.alias("path", "src/main.rs"));
+        assert_ne!(one.alias("path", "src/main.rs"), one.alias("path", "src/lib.rs"));
+    }
+}

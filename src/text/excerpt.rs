@@ -1,0 +1,96 @@
+//! Values that an error quotes, cut short: enough to find them again.
+
+use std::borrow::Cow;
+
+/// Characters of a value that an error quotes at most.
+const QUOTED: usize = 200;
+
+/// Characters of a message between two quotations: more are part of a value that
+/// has backticks of its own.
+const SAID: usize = 400;
+
+/// Characters of a line at most, whatever it quotes.
+const LINE: usize = 1_200;
+
+/// What a parser says behind a value that it quotes.
+const BEHIND: [&str; 2] = ["\", expected ", "`, expected "];
+
+/// The beginning of a value, with an ellipsis where there is more.
+pub fn excerpt(value: &str) -> Cow<'_, str> {
+    beginning(value, QUOTED)
+}
+
+/// A message, line by line, with every value that it quotes cut short: between
+/// backticks, as this program quotes, and where a parser does.
+pub fn brief(message: &str) -> Cow<'_, str> {
+    if message.len() <= QUOTED {
+        return Cow::Borrowed(message);
+    }
+    let lines: Vec<String> = message.split('\n').map(brief_line).collect();
+    Cow::Owned(lines.join("\n"))
+}
+
+fn brief_line(line: &str) -> String {
+    for behind in BEHIND {
+        let (quote, end) = (&behind[..1], line.rfind(behind));
+        if let (Some(start), Some(end)) = (line.find(quote), end)
+            && start < end
+        {
+            let value = excerpt(&line[start + 1..end]);
+            return beginning(&format!("{}{value}{}", &line[..=start], &line[end..]), LINE).into();
+        }
+    }
+    let most = |at: usize| if at.is_multiple_of(2) { SAID } else { QUOTED };
+    let parts = line.split('`').enumerate();
+    let parts: Vec<Cow<'_, str>> = parts.map(|(at, part)| beginning(part, most(at))).collect();
+    beginning(&parts.join("`"), LINE).into()
+}
+
+fn beginning(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => Cow::Borrowed(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_excerpt_counts_characters_and_says_where_there_was_more() {
+        assert_eq!(excerpt(&"é".repeat(200)), "é".repeat(200));
+        assert_eq!(excerpt(&"é".repeat(100_000)), "é".repeat(200) + "…");
+    }
+
+    #[test]
+    fn what_a_message_quotes_is_cut_and_what_it_says_is_not() {
+        let (long, short) = ("x".repeat(5_000), "x".repeat(200) + "…");
+        for (told, quoted) in [
+            (format!("strategy `{long}` is not known"), format!("strategy `{short}` is not known")),
+            (
+                format!("invalid type: string \"{long}\", expected u64"),
+                format!("invalid type: string \"{short}\", expected u64"),
+            ),
+            (
+                format!("unknown field `{long}`, expected `a` or `b`"),
+                format!("unknown field `{short}`, expected `a` or `b`"),
+            ),
+            (format!("one\n`{long}`\nthree"), format!("one\n`{short}`\nthree")),
+        ] {
+            assert_eq!(brief(&told), quoted);
+        }
+        let list: Vec<String> = (0..100).map(|n| format!("`name-{n}`")).collect();
+        let list = format!("known are {}", list.join(", "));
+        assert!(list.len() > 1_000 && list.chars().count() <= LINE, "{}", list.len());
+        assert_eq!(brief(&list), list);
+    }
+
+    #[test]
+    fn no_quote_within_a_value_lets_it_run_on() {
+        for value in ["`".repeat(9_000), "a`".repeat(9_000), "a\", expected ".repeat(900)] {
+            let told = brief(&format!("unknown role `{value}`")).chars().count();
+            assert!(told <= LINE + 1, "{told}");
+        }
+    }
+}

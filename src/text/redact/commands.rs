@@ -1,0 +1,137 @@
+//! Secrets that a command's, a file's or a sentence's own way of writing gives
+//! away.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::values::{humps, is_stand_in};
+
+/// Finds passwords of commands, of netrc files and of sentences, and cookies.
+pub(super) fn told(text: &str, spans: &mut Vec<Range<usize>>) {
+    arguments(text, spans);
+    netrc(text, spans);
+    sentences(text, spans);
+    cookies(text, spans);
+}
+
+/// Passwords among the arguments of commands that take them so: `-u name:…` of
+/// curl and HTTPie, `-p…` of MySQL's clients, `-p …` of sshpass, `-a …` of
+/// redis-cli.
+fn arguments(text: &str, spans: &mut Vec<Range<usize>>) {
+    static COMMAND: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(concat!(
+            r#"\b(?:curl\b[^\n|;&]{0,200}?\s(?:-u|--user)|https?\b[^\n|;&]{0,200}?\s(?:-a|--auth))"#,
+            r#"[ =]?["']?[^\s:"'/=$]{1,64}:([^\s"'`\\@|;&<>]{3,})"#,
+            r#"|\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump)\b[^\n|;&]{0,200}?"#,
+            r#"\s-p["']?([^\s"'`\\|;&<>]{3,})"#,
+            r#"|\bsshpass\s+-p\s*["']?([^\s"'`\\|;&<>]{3,})"#,
+            r#"|\bredis-cli\b[^\n|;&]{0,200}?\s-a\s+["']?([^\s"'`\\|;&<>]{3,})"#,
+        ))
+        .expect("it is valid")
+    });
+    for hit in COMMAND.captures_iter(text) {
+        let value = (1..=4).find_map(|group| hit.get(group)).expect("one of the four");
+        if stands_alone(text, &value.range()) {
+            spans.push(value.range());
+        }
+    }
+}
+
+/// `machine … login … password …` (curl and ftp, `.netrc`), on one line or more.
+fn netrc(text: &str, spans: &mut Vec<Range<usize>>) {
+    static ENTRY: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(concat!(
+            r"\b(?:machine(?:\s|\\n){1,4}(?:localhost|[A-Za-z0-9-]+\.[A-Za-z0-9.-]+)|default)(?:\s|\\n){1,8}",
+            r"login(?:\s|\\n){1,4}[^\s\\]{1,128}(?:\s|\\n){1,8}",
+            r#"password(?:\s|\\n){1,4}([^\s\\"'`<>]{3,})"#,
+        ))
+        .expect("it is valid")
+    });
+    for hit in ENTRY.captures_iter(text) {
+        let value = hit.get(1).expect("the group is not optional");
+        if stands_alone(text, &value.range()) {
+            spans.push(value.range());
+        }
+    }
+}
+
+/// Passwords in prose: "the password is hunter2". A word alone, out of quotes,
+/// says something about the password and is none.
+fn sentences(text: &str, spans: &mut Vec<Range<usize>>) {
+    static SAID: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(concat!(
+            r"(?i)\b(?:password|passwd|passphrase|passcode|passwort)\s+",
+            r#"(?:is|was|ist|lautet)(?:\s+now)?:?\s+(["'`“„«]?)([^\s"'`“”„«»<>()\[\]{},;\\]{4,128})(["'`“”»]?)"#,
+        ))
+        .expect("it is valid")
+    });
+    for hit in SAID.captures_iter(text) {
+        let value = hit.get(2).expect("the group is not optional");
+        let bare = value.as_str().trim_end_matches(['.', ':', '!', '?', '*']);
+        let quoted = !hit[1].is_empty() && !hit[3].is_empty();
+        let chosen = if quoted { is_chosen_in_quotes(bare) } else { is_chosen(bare) };
+        let range = value.start()..value.start() + bare.len();
+        if chosen && stands_alone(text, &range) {
+            spans.push(range);
+        }
+    }
+}
+
+/// Whether a value is one, and neither stands for one that is not there nor
+/// goes on in a placeholder.
+fn stands_alone(text: &str, value: &Range<usize>) -> bool {
+    !is_stand_in(&text[value.clone()]) && !text[value.end..].starts_with('<')
+}
+
+/// Whether people chose it and did not write it as a word: letters and digits
+/// or signs, and neither a number with a unit nor a compound.
+fn is_chosen(word: &str) -> bool {
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
+    let signs = word.bytes().any(|byte| b"!@#$%^&*+=~?".contains(&byte));
+    let begins = word.starts_with(|c: char| c.is_ascii_alphabetic());
+    let compound = word.contains(['-', '/', '.', ':', '_']) && !signs;
+    letters >= 2 && begins && !compound && word.len() >= 6 && (digits > 0 || signs)
+        || letters == 0 && digits == word.len() && digits >= 6
+}
+
+/// The same in quotes, where a word may be one too.
+fn is_chosen_in_quotes(word: &str) -> bool {
+    let letters = word.bytes().all(|byte| byte.is_ascii_alphabetic());
+    is_chosen(word) || word.len() >= 8 && (!letters || humps(word) == 0 && !is_capital(word))
+}
+
+fn is_capital(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_uppercase())
+}
+
+/// Names of cookies that hold what a session is known by.
+const SESSIONS: [&str; 9] =
+    ["sess", "sid", "auth", "token", "jwt", "csrf", "xsrf", "login", "remember"];
+
+/// Cookies of sessions (RFC 6265 §4): in the headers `Cookie` and `Set-Cookie`,
+/// also as an argument or a value of JSON.
+fn cookies(text: &str, spans: &mut Vec<Range<usize>>) {
+    static HEADER: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r#"(?i)(?:\bset-)?\bcookie[\\"'`]{0,3}(?:\s?[:=]\s?|,\s?|\s)[\\"'`]{0,3}([^\n"'`\\]{4,4096})"#)
+            .expect("it is valid")
+    });
+    static PAIR: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"([A-Za-z0-9!#$%&*+.^_|~-]{1,64})=([^\s;,=<>(){}]{6,})").expect("it is valid")
+    });
+    for header in HEADER.captures_iter(text) {
+        let all = header.get(1).expect("the group is not optional");
+        for pair in PAIR.captures_iter(all.as_str()) {
+            let (name, value) = (pair[1].to_ascii_lowercase(), pair.get(2).expect("as above"));
+            let known = SESSIONS.iter().any(|part| name.contains(part));
+            let value_is = value.as_str();
+            let made = value_is.bytes().any(|byte| byte.is_ascii_digit()) || humps(value_is) > 1;
+            let range = all.start() + value.start()..all.start() + value.end();
+            if known && made && stands_alone(text, &range) {
+                spans.push(range);
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! `--no-text`: what is shared tells no secret, no path and nobody's name.
+
+use serde_json::json;
+
+use crate::desk::Desk;
+
+/// Letters and digits as tokens have them.
+fn random(length: usize) -> String {
+    "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0z".chars().cycle().take(length).collect()
+}
+
+/// What a session must not tell, each with the words in which it is first said.
+fn planted() -> Vec<(String, String)> {
+    let token = |prefix: &str, length: usize| format!("{prefix}{}", random(length));
+    let told = |text: &str, value: String| (text.replace("{}", &value), value);
+    vec![
+        told("the key is {}", token("ghp_", 36)),
+        told("we have {}", token("sk-proj-", 60)),
+        told("use {}", ["AKIA", "IOSFODNN7EXAMPL2"].concat()),
+        told("bot {}", format!("123456789:AA{}", random(33))),
+        told("doppler {}", token("dp.pt.", 43)),
+        told("hook {}", token("hooks.slack.com/services/", 44)),
+        told("DB_PASS={}", "tiger-9x7-lily".into()),
+        told("export API_KEY='{}'", "a1b2c3d4e5f6a7".into()),
+        told("curl -u ada:{} https://x.org", "rosebud77lane".into()),
+        told("mysql -uroot -p{} shop", "Gr4nite_hall9".into()),
+        told("machine x.org login ada password {}", "qu4rtz-mill-3".into()),
+        told("the password is {}", "w1llow!brook5".into()),
+        told("Cookie: session={}", "5f2e9c1ab7d340".into()),
+        told("postgres://app:{}@db.internal:5432/x", "c0pper-pine-22".into()),
+        told("Authorization: Bearer {}", "9d8c7b6a5f4e3d2c1b0a".into()),
+        // Nobody can know these for secrets by what they look like.
+        told("remember {}", "horse_battery_staple_9931".into()),
+        told("remember {}", "violet_harbour_4412".into()),
+        told("write to {}", "ada.lovelace@analytical.example".into()),
+        told("write to {}", "jörg@bücher.example".into()),
+        told("it lies in {}", "/home/adalove/acme-rocket/src/fuel.rs".into()),
+        told("it lies in {}", "/Users/adalove/acme-rocket/keys/prod.pem".into()),
+        told("it lies in {}", "/srv/acme-rocket/releases/41/boot.cfg".into()),
+        told("it lies in {}", "acme_rocket/telemetry/uplink_7.py".into()),
+        told("it lies in {}", "~/acme-rocket/notes_14.md".into()),
+        told(r"it lies in {}", r"C:\Users\adalove\rocket\run_3.bat".into()),
+        told("see {}", "https://git.acme-rocket.example/fuel/issues/88213".into()),
+    ]
+}
+
+/// Writes a data set of one session in which the agent uses each of them long
+/// after it was told, and whose own names tell who worked where.
+fn data(desk: &Desk) {
+    let planted = planted();
+    let filler = "We look at the plan and go on with the work at hand. ".repeat(40);
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let mut messages = Vec::new();
+    for turn in 0..planted.len() * 2 {
+        let told = planted.get(turn).map_or("go on", |(told, _)| told.as_str());
+        let used = turn.checked_sub(planted.len()).map(|at| planted[at].1.clone());
+        let call = json!({"type": "tool_call", "id": format!("c{turn}"), "name": "run",
+            "arguments": {"with": used.unwrap_or_else(|| "nothing".into())}});
+        let result = json!({"type": "tool_result", "call": format!("c{turn}"), "text": filler});
+        for (role, blocks) in [
+            ("user", vec![text(told)]),
+            ("assistant", vec![text("on it"), call]),
+            ("tool", vec![result]),
+            ("assistant", vec![text("done")]),
+        ] {
+            let id = format!("{turn}-{}", messages.len());
+            messages.push(json!({"id": id, "role": role, "blocks": blocks}));
+        }
+    }
+    let session = json!({"id": "-home-adalove-acme", "project": "/home/adalove/acme-rocket",
+        "messages": messages});
+    desk.file(
+        "-home-adalove-acme/dataset.toml",
+        "name = \"-home-adalove-acme\"\nversion = \"1\"\n",
+    );
+    desk.file("-home-adalove-acme/transcripts.jsonl", format!("{session}\n"));
+}
+
+/// What of it stands in a run folder, by what was planted.
+fn left(desk: &Desk, run: &str) -> Vec<String> {
+    let files: Vec<String> =
+        desk.list(run).iter().map(|name| desk.read(&format!("{run}/{name}"))).collect();
+    let escaped = |value: &str| serde_json::to_string(value).unwrap().trim_matches('"').to_owned();
+    let mut values: Vec<String> = planted().into_iter().map(|(_, value)| value).collect();
+    values.push("adalove".into());
+    values.retain(|v| files.iter().any(|file| file.contains(v) || file.contains(&escaped(v))));
+    values
+}
+
+#[test]
+fn what_is_shared_tells_no_secret_no_path_and_no_name() {
+    let desk = Desk::new();
+    data(&desk);
+    let bench = ["bench", "./-home-adalove-acme", "--window", "8k", "--strategy", "prune"];
+    desk.good(&[&bench[..], &["--out", "worded"]].concat());
+    std::fs::remove_file(desk.path("worded/texts.jsonl")).unwrap();
+    let told = left(&desk, "worded");
+    assert!(told.len() >= 16, "the session shows too little: {told:?}");
+    let ran = desk.good(&[&bench[..], &["--no-text", "--out", "run"]].concat());
+    assert_eq!(left(&desk, "run"), [""; 0]);
+    assert!(!ran.out.contains("adalove"), "{}", ran.out);
+    let (bare, worded) = (desk.csv("run/references.csv"), desk.csv("worded/references.csv"));
+    assert!(bare.len() == worded.len() && bare.len() >= 16);
+    for (bare, worded) in bare.iter().zip(&worded) {
+        let (class, hash) = bare["reference"].rsplit_once('-').unwrap();
+        assert_eq!(class, bare["class"]);
+        assert!(hash.len() == 8 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()), "{hash}");
+        assert_eq!((&bare["state"], &bare["request"]), (&worded["state"], &worded["request"]));
+    }
+    // A run knows itself again, with its words or without.
+    let same = desk.json("run/baseline.json")["transcripts"][0]["session"].clone();
+    assert_eq!(same, desk.json("worded/baseline.json")["transcripts"][0]["session"]);
+}
+
+#[test]
+fn a_run_is_rendered_for_sharing_afterwards() {
+    let desk = Desk::new();
+    data(&desk);
+    let bench = ["bench", "./-home-adalove-acme", "--window", "8k", "--strategy", "prune"];
+    desk.good(&[&bench[..], &["--out", "run"]].concat());
+    desk.good(&["report", "run", "--no-text"]);
+    // What the run kept for itself stays.
+    for name in ["cells.jsonl", "texts.jsonl", "manifest.json"] {
+        std::fs::remove_file(desk.path(&format!("run/{name}"))).unwrap();
+    }
+    assert_eq!(left(&desk, "run"), [""; 0]);
+}

@@ -1,0 +1,78 @@
+//! A packed input may unpack so far and no further, whatever is in it.
+
+use std::io::{Read, Write};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use recap::dataset::{Dataset, DatasetError, LoadOptions, Problem, TooMuch, load_reader};
+
+const MIB: u64 = 1 << 20;
+
+/// A pack of a text and what is read behind it.
+fn packed(text: &str, more: impl Read) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    std::io::copy(&mut text.as_bytes().chain(more), &mut encoder).unwrap();
+    encoder.flush().unwrap();
+    encoder.finish().unwrap()
+}
+
+fn read(bytes: &[u8], max_unpacked: Option<u64>) -> Result<Dataset, DatasetError> {
+    let options = LoadOptions { max_unpacked, ..LoadOptions::default() };
+    load_reader("log.json.gz", bytes, &options)
+}
+
+/// A chat of two messages, in the middle of which blanks may stand.
+const HEAD: &str = "[{\"role\":\"user\",\"content\":\"a\"},\n";
+const TAIL: &str = "{\"role\":\"assistant\",\"content\":\"b\"}]";
+
+/// The same, written out as some programs do, with a value that says nothing.
+fn pretty(lines: usize) -> String {
+    let nothing = "    [\n    ],\n".repeat(lines);
+    format!("{HEAD}{{\"role\": \"assistant\", \"content\": \"b\", \"x\": [\n{nothing}    []]}}]")
+}
+
+fn repeated(byte: u8, mebibytes: u64) -> impl Read {
+    std::io::repeat(byte).take(mebibytes * MIB)
+}
+
+#[test]
+fn a_small_pack_that_unpacks_a_thousandfold_is_refused() {
+    let blanks = |n| packed(HEAD, repeated(b'\n', n).chain(TAIL.as_bytes()));
+    for (name, bytes) in [
+        ("zeros", packed("", repeated(0, 24))),
+        (
+            "blank lines behind a log",
+            packed(&format!("{{\"messages\":{}{TAIL}}}\n", HEAD.trim()), repeated(b'\n', 24)),
+        ),
+        ("blank lines in a document", blanks(24)),
+        ("a line without an end", packed("{\"a\":\"", repeated(b'x', 24))),
+        ("a document that is written out", packed(&pretty(1_000_000), std::io::empty())),
+    ] {
+        assert!(bytes.len() < 100_000, "{name}: {}", bytes.len());
+        let error = read(&bytes, None).expect_err(name);
+        let Problem::Unpacked(TooMuch::Ratio { packed, unpacked }) = error.problem else {
+            panic!("{name}: {error}");
+        };
+        assert!(packed <= bytes.len() as u64 && unpacked == 8 * MIB, "{name}: {error}");
+        assert!(error.help().contains("--max-unpacked"), "{name}");
+    }
+}
+
+#[test]
+fn what_is_allowed_is_read_and_no_more() {
+    let blanks = packed(HEAD, repeated(b'\n', 24).chain(TAIL.as_bytes()));
+    let dataset = read(&blanks, Some(25 * MIB)).unwrap();
+    assert_eq!(dataset.transcripts[0].messages.len(), 2);
+    let error = read(&blanks, Some(20 * MIB)).unwrap_err();
+    assert!(matches!(error.problem, Problem::Unpacked(TooMuch::Bytes(n)) if n == 20 * MIB));
+    // A pack that is not small for what is in it needs no word.
+    for text in [pretty(1_000), pretty(400_000)] {
+        assert_eq!(read(&packed(&text, std::io::empty()), None).unwrap().transcripts.len(), 1);
+    }
+}
+
+#[test]
+fn blank_lines_alone_are_no_recording_however_many_are_packed() {
+    let error = read(&packed("", repeated(b'\n', 24)), None).unwrap_err();
+    assert!(matches!(error.problem, Problem::Empty), "{error}");
+}
