@@ -77,12 +77,19 @@ pub struct Context {
     shrunk: BTreeMap<MessageIndex, u64>,
     next_shrink: usize,
     stage: u32,
-    /// First slot that changed since the prompt was last brought up to date.
-    stale_from: usize,
+    stale: Stale,
     /// Grows whenever the preamble or a note changes.
     preamble_changes: u64,
     /// What was done since this was forked off; a context that is sent keeps none.
     log: Option<Vec<Applied>>,
+}
+
+/// What changed since the prompt was last brought up to date.
+#[derive(Clone, Debug, Default)]
+struct Stale {
+    slots: Vec<usize>,
+    /// Entries have other slots now.
+    all: bool,
 }
 
 impl Context {
@@ -115,7 +122,7 @@ impl Context {
             shrunk: BTreeMap::new(),
             next_shrink: 0,
             stage: 0,
-            stale_from: 0,
+            stale: Stale::default(),
             preamble_changes: 0,
             log: None,
         }
