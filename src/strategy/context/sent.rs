@@ -12,6 +12,7 @@ use std::hash::{Hash, Hasher};
 use rustc_hash::{FxHashSet, FxHasher};
 
 use super::Context;
+use super::entry::Note;
 use super::ledger::Fate;
 use super::op::EntryId;
 use crate::model::{Block, MessageIndex, Role};
@@ -45,9 +46,29 @@ pub struct Sent {
 struct Seen {
     /// Revision of the preamble; `None` before the first look.
     preamble: Option<u64>,
-    system: usize,
+    /// Tokens of the system prompt, and how many changes of it there were.
+    system: (u64, usize),
+    notes: SeenNotes,
     before: MessageIndex,
     named: Named,
+}
+
+/// The notes there were, and the last text that any of them got.
+#[derive(Clone, Copy, Debug, Default)]
+struct SeenNotes {
+    count: usize,
+    revision: u32,
+}
+
+impl SeenNotes {
+    /// How many notes came since, where they stand behind all others and
+    /// nothing else has changed.
+    fn added(self, context: &Context) -> Option<usize> {
+        let texts = context.note_keys.range(self.revision + 1..).count();
+        let behind = context.notes.values().rev().take(texts);
+        let all_new = behind.into_iter().all(|note| note.revision > self.revision);
+        (context.notes.len() == self.count + texts && all_new).then_some(texts)
+    }
 }
 
 /// Entries that are hidden, and shown, by name.
@@ -154,12 +175,13 @@ impl Sent {
             self.prompt.body_mut().push(piece);
         }
         self.intact = self.last.common(&self.prompt);
-        self.foreign |= self.seen.preamble.is_some() && self.seen.system != context.next_preamble;
+        self.foreign |= self.seen.preamble.is_some() && self.seen.system.1 != context.next_preamble;
         self.seen = Seen {
             preamble: Some(context.preamble_changes),
-            system: context.next_preamble,
+            system: (context.preamble.tokens, context.next_preamble),
             before,
             named,
+            ..self.seen
         };
     }
 
@@ -281,30 +303,62 @@ impl Sent {
         Some(blocks).filter(|&n| n > 0).map(|n| self.head() + n - 1)
     }
 
+    /// Brings the preamble up to date: the notes that were added, or all of it.
+    fn look_at_head(&mut self, context: &Context) {
+        let system = (context.preamble.tokens, context.next_preamble);
+        let added = self.seen.notes.added(context);
+        match added.filter(|_| self.seen.preamble.is_some() && self.seen.system == system) {
+            Some(added) => self.add_notes(context, added),
+            None => self.set_head_anew(context),
+        }
+        let notes = context.notes.len();
+        self.system = self.prompt.head().before(BASE + notes);
+        self.seen.notes = SeenNotes { count: notes, revision: context.revisions };
+    }
+
+    /// Puts the newest notes between the others and what stands behind them.
+    fn add_notes(&mut self, context: &Context, added: usize) {
+        let mut head = self.prompt.head().clone();
+        let notes = context.notes.len();
+        let rest = head.at(BASE + notes - added);
+        let new = context.notes.iter().rev().take(added).rev().map(note_piece);
+        let pieces = new.chain([rest]).collect::<Vec<_>>();
+        for (place, piece) in (BASE + notes - added..).zip(pieces) {
+            self.moved.note(head.at(place), piece);
+            if place < head.places() { head.set(place, piece) } else { head.push(piece) }
+        }
+        self.prompt.set_head(head);
+    }
+
     /// Tools and system prompt, the hidden part that outlives a restart, the
     /// notes, and the rest of the hidden part, which harnesses put in front of
     /// the conversation.
-    fn look_at_head(&mut self, context: &Context) {
-        let mut head = Blocks::default();
-        let mut push = |content: u64, tokens: u64| {
-            if tokens > 0 {
-                head.push(Some(Piece { content, tokens, parts: 1, unit: Unit::Preamble }));
-            }
-            head.places()
-        };
-        push(hash(&(0u8, context.next_preamble)), context.preamble.tokens);
+    fn set_head_anew(&mut self, context: &Context) {
         let hidden = context.recording().sizes.hidden_tokens;
         let global = self.global.map_or(hidden, |global| global.min(hidden));
-        self.base = push(hash(&1u8), global);
-        self.system = self.base;
-        for (key, note) in &context.notes {
-            self.system = push(hash(&(2u8, key, &note.text)), note.weight.tokens);
-        }
-        push(hash(&3u8), hidden - global);
+        let system = preamble(hash(&(0u8, context.next_preamble)), context.preamble.tokens);
+        let mut head = Blocks::default();
+        let base = [system, preamble(hash(&1u8), global)];
+        let notes = context.notes.iter().map(note_piece);
+        let rest = preamble(hash(&3u8), hidden - global);
+        base.into_iter().chain(notes).chain([rest]).for_each(|piece| head.push(piece));
+        self.base = head.before(BASE);
         self.prompt.head().pieces(0).for_each(|old| self.moved.note(Some(old), None));
         head.pieces(0).for_each(|new| self.moved.note(None, Some(new)));
         self.prompt.set_head(head);
     }
+}
+
+/// Places of the preamble in front of the notes.
+const BASE: usize = 2;
+
+/// A block of the preamble, where there is anything in it.
+fn preamble(content: u64, tokens: u64) -> Option<Piece> {
+    (tokens > 0).then_some(Piece { content, tokens, parts: 1, unit: Unit::Preamble })
+}
+
+fn note_piece((key, note): (&String, &Note)) -> Option<Piece> {
+    preamble(hash(&(2u8, key, &note.text)), note.weight.tokens)
 }
 
 fn hash(content: &impl Hash) -> u64 {
