@@ -9,7 +9,7 @@
 //! One file each: the vocabulary ([`op`], [`entry`]), what every context of a
 //! transcript shares ([`recording`]), what changes a context ([`change`],
 //! [`fold`], [`recall`], [`fork`]), what asks it ([`view`], [`weigh`], [`ledger`]), and saving
-//! ([`saved`]), and being sent ([`sent`]).
+//! ([`saved`]), and being sent ([`sent`], [`piece`]).
 
 mod change;
 mod entry;
@@ -17,6 +17,7 @@ mod fold;
 mod fork;
 mod ledger;
 mod op;
+mod piece;
 mod recall;
 mod recording;
 mod saved;
