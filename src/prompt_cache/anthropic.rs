@@ -22,12 +22,17 @@ const BREAKPOINTS: usize = 4;
 /// Blocks that a breakpoint looks at, its own included.
 const LOOKBACK: u32 = 20;
 
+/// Entries that are not worth a look at which of them live.
+const FEW: usize = 64;
+
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Anthropic {
     minimum: u64,
     /// The entries by the hash of their prefix.
     entries: FxHashMap<u64, Entry>,
+    /// Entries that were left when those that had died were last dropped.
+    alive: usize,
     /// The last breakpoint of the last request that had one.
     newest: Option<u64>,
 }
@@ -48,21 +53,31 @@ impl Entry {
 impl Anthropic {
     /// An empty cache of a model that caches prefixes of at least so many tokens.
     pub fn new(minimum: u64) -> Self {
-        Self { minimum, entries: FxHashMap::default(), newest: None }
+        Self { minimum, entries: FxHashMap::default(), alive: 0, newest: None }
     }
 
     /// The longest living entry that a breakpoint finds, as a number of blocks.
     fn found(&self, prompt: &Prompt, breakpoint: usize, at: Timestamp) -> Option<usize> {
-        let blocks = &prompt.blocks()[..=breakpoint];
-        let reach = blocks[breakpoint].parts.saturating_sub(LOOKBACK);
-        let mut seen = (0..=breakpoint).rev().take_while(|&block| blocks[block].parts > reach);
-        seen.find_map(|block| {
-            self.entries.get(&blocks[block].prefix)?.lives(at).then_some(block + 1)
+        let reach = prompt.block(breakpoint)?.parts.saturating_sub(LOOKBACK);
+        let blocks = (0..=breakpoint).rev().map_while(|at| Some((at, prompt.block(at)?)));
+        let mut seen = blocks.take_while(|(_, block)| block.parts > reach);
+        seen.find_map(|(number, block)| {
+            self.entries.get(&block.prefix)?.lives(at).then_some(number + 1)
         })
     }
 
+    /// Drops what is no longer alive, once as much has come as was there: nothing
+    /// but a renewal of the newest entry brings one back to life.
+    fn forget(&mut self, at: Timestamp) {
+        if self.entries.len() > 2 * self.alive + FEW {
+            let newest = self.newest;
+            self.entries.retain(|prefix, entry| entry.lives(at) || Some(*prefix) == newest);
+            self.alive = self.entries.len();
+        }
+    }
+
     fn keep(&mut self, prompt: &Prompt, block: usize, at: Timestamp, life: Life) {
-        let prefix = prompt.blocks()[block].prefix;
+        let prefix = prompt.prefix(block + 1);
         let entry = self.entries.entry(prefix).or_insert(Entry { first: at, used: at, life });
         // A read renews an entry; it never shortens its life.
         (entry.used, entry.life) = (at, entry.life.max(life));
@@ -71,27 +86,27 @@ impl Anthropic {
 
 impl PromptCache for Anthropic {
     fn request(&mut self, prompt: &Prompt, at: Timestamp) -> Buckets {
-        let blocks = prompt.blocks();
         // From the last to the first; what is too short is not cached.
         let marks = prompt.marks().iter().rev().take(BREAKPOINTS).copied();
         let marks: Vec<(usize, Life)> =
-            marks.filter(|(block, _)| blocks[*block].end >= self.minimum).collect();
+            marks.filter(|(block, _)| prompt.end(block + 1) >= self.minimum).collect();
         let found: Vec<usize> =
             marks.iter().filter_map(|(block, _)| self.found(prompt, *block, at)).collect();
         for block in &found {
-            let life = self.entries[&blocks[block - 1].prefix].life;
+            let life = self.entries[&prompt.prefix(*block)].life;
             self.keep(prompt, block - 1, at, life);
         }
         let read = prompt.end(found.iter().copied().max().unwrap_or(0));
         let last = |wanted: fn(Life) -> bool| {
             let mark = marks.iter().find(|(_, life)| wanted(*life));
-            mark.map_or(0, |(block, _)| blocks[*block].end)
+            mark.map_or(0, |(block, _)| prompt.end(block + 1))
         };
         let hour = last(|life| life == Life::Hour).max(read);
         let written = last(|_| true).max(hour);
         if let Some((block, _)) = marks.first() {
-            self.newest = Some(blocks[*block].prefix);
+            self.newest = Some(prompt.prefix(block + 1));
         }
+        self.forget(at);
         for (block, life) in marks {
             self.keep(prompt, block, at, life);
         }

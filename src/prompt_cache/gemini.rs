@@ -81,21 +81,21 @@ impl GeminiExplicit {
 
 impl PromptCache for GeminiExplicit {
     fn request(&mut self, prompt: &Prompt, at: Timestamp) -> Buckets {
-        let blocks = prompt.blocks();
         let marked = prompt.marks().last().map(|(block, _)| *block);
-        let marked = marked.filter(|&block| blocks[block].end >= self.minimum);
+        let marked = marked.filter(|&block| prompt.end(block + 1) >= self.minimum);
         let fits = |content: &Content| {
             at < content.expires
-                && blocks.get(content.block).is_some_and(|block| block.prefix == content.prefix)
+                && content.block < prompt.len()
+                && prompt.prefix(content.block + 1) == content.prefix
         };
         let tokens = prompt.tokens();
         match (self.content.filter(fits), marked) {
             (Some(content), _) => {
-                let read = blocks[content.block].end;
+                let read = prompt.end(content.block + 1);
                 Buckets::up_to(tokens, read, read, read)
             }
             (None, Some(block)) => {
-                let (prefix, size) = (blocks[block].prefix, blocks[block].end);
+                let (prefix, size) = (prompt.prefix(block + 1), prompt.end(block + 1));
                 self.content = Some(Content {
                     prefix,
                     block,

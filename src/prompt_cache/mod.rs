@@ -6,10 +6,12 @@
 //! publishes no rule, the assumption is.
 //!
 //! Invariant: the buckets of a request are disjoint and sum to its tokens.
-//! Work per request does not grow with the history: prompts carry a hash for
-//! each of their prefixes, and only what changed is looked at.
+//! Work per request does not grow with the history: prompts know the hash of
+//! each of their prefixes, share with their copies what did not change, and
+//! only what changed is looked at.
 
 mod anthropic;
+mod blocks;
 mod deepseek;
 mod gemini;
 mod ideal;
@@ -19,6 +21,7 @@ mod prompt;
 mod rules;
 
 pub use anthropic::Anthropic;
+pub(crate) use blocks::{Blocks, Piece};
 pub use deepseek::DeepSeek;
 pub use gemini::{GeminiExplicit, GeminiImplicit};
 pub use ideal::Ideal;

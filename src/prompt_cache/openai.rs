@@ -41,7 +41,7 @@ impl PromptCache for OpenAiSteps {
     fn request(&mut self, prompt: &Prompt, at: Timestamp) -> Buckets {
         let blocks = self.0.known(prompt, at, Some(IDLE));
         let mut known = prompt.end(blocks);
-        let answer = prompt.blocks().get(blocks).filter(|block| block.unit == Unit::Output);
+        let answer = prompt.block(blocks).filter(|block| block.unit == Unit::Output);
         if let Some(answer) = answer.filter(|_| self.0.ends_newest(blocks)) {
             known = answer.end.saturating_sub(ANSWERS_END).max(known);
         }
@@ -97,9 +97,9 @@ impl OpenAiMarked {
     /// Positions of the blocks behind which entries are written, last first:
     /// the newest input, and the latest explicit marks.
     fn breakpoints(prompt: &Prompt) -> Vec<usize> {
-        let blocks = prompt.blocks();
-        let eligible = |block: &usize| blocks[*block].end >= MINIMUM;
-        let implicit = blocks.iter().rposition(|block| block.unit != Unit::Output);
+        let eligible = |block: &usize| prompt.end(block + 1) >= MINIMUM;
+        let is_input = |block: &usize| prompt.block(*block).is_some_and(|b| b.unit != Unit::Output);
+        let implicit = (0..prompt.len()).rev().find(is_input);
         let explicit = prompt.marks().iter().rev().map(|(block, _)| *block);
         let explicit = explicit.filter(|at| Some(*at) != implicit).take(EXPLICIT);
         let mut all: Vec<usize> = implicit.into_iter().chain(explicit).filter(eligible).collect();
@@ -108,7 +108,7 @@ impl OpenAiMarked {
     }
 
     fn keep(&mut self, prompt: &Prompt, block: usize, at: Timestamp) {
-        let prefix = prompt.blocks()[block].prefix;
+        let prefix = prompt.prefix(block + 1);
         let known = self.entries.iter().position(|entry| entry.prefix == prefix);
         let known = known.and_then(|place| self.entries.remove(place));
         let first = known.map_or(at, |entry| entry.first);
@@ -121,15 +121,16 @@ impl OpenAiMarked {
 
 impl PromptCache for OpenAiMarked {
     fn request(&mut self, prompt: &Prompt, at: Timestamp) -> Buckets {
-        let blocks = prompt.blocks();
+        let length = prompt.len();
         let fits = |entry: &&Entry| {
             at.duration_since(entry.used) <= LIFE
-                && blocks.get(entry.block).is_some_and(|block| block.prefix == entry.prefix)
+                && entry.block < length
+                && prompt.prefix(entry.block + 1) == entry.prefix
         };
         let found = self.entries.iter().filter(fits).map(|entry| entry.block).max();
-        let read = found.map_or(0, |block| blocks[block].end);
+        let read = found.map_or(0, |block| prompt.end(block + 1));
         let breakpoints = Self::breakpoints(prompt);
-        let written = breakpoints.first().map_or(0, |&block| blocks[block].end).max(read);
+        let written = breakpoints.first().map_or(0, |&block| prompt.end(block + 1)).max(read);
         for block in breakpoints.into_iter().rev().chain(found) {
             self.keep(prompt, block, at);
         }

@@ -1,24 +1,72 @@
 //! Every prefix that a session sent, with the time of its last use: what an
 //! automatic cache may hold.
+//!
+//! Prefixes are not kept one by one. Those of the newest prompt are known by
+//! the prompt itself, and each earlier one is a branch: it has a prefix in
+//! common with what was sent after it, and turns off there. Prompts share what
+//! did not change, so that a branch costs what was changed at its turn.
 
 use jiff::{SignedDuration, Timestamp};
 use rustc_hash::FxHashMap;
 
-use super::prompt::{Block, Prompt};
+use super::prompt::Prompt;
 
-/// Prefixes by their hash. The newest prompt is kept apart: whatever it shares
-/// with the next one was last used when it was sent, so that a growing prompt
-/// costs only its new blocks.
+/// Turns behind which a branch is forgotten: no prompt comes back to what was
+/// left so many changes ago, and no recording at hand has as many requests.
+pub(super) const KEPT: u64 = 4_096;
+
+/// See the module.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Prefixes {
-    newest: Vec<Block>,
+    newest: Prompt,
     /// When each of its prefixes was first sent.
-    first: Vec<Timestamp>,
+    first: Firsts,
     newest_at: Option<Timestamp>,
-    /// First and last use of the prefixes that are not part of the newest prompt.
-    left: FxHashMap<u64, (Timestamp, Timestamp)>,
+    /// Prompts that the newest one turned off from, or that one before it did,
+    /// by their first prefix that is on no other branch.
+    left: FxHashMap<u64, Branch>,
+    /// Branches that were ever left.
+    turns: u64,
     /// What the next request finds of all this.
     found: Found,
+}
+
+/// What an earlier prompt has behind the place where a later one turned off.
+#[derive(Clone, Debug)]
+struct Branch {
+    prompt: Prompt,
+    first: Firsts,
+    /// Last use of all its prefixes.
+    used: Timestamp,
+    /// Which turn left it.
+    turn: u64,
+}
+
+/// When the prefixes of a prompt were first sent: up to so many blocks, at the
+/// same time. Longer ones came later.
+#[derive(Clone, Debug, Default)]
+struct Firsts(Vec<(usize, Timestamp)>);
+
+impl Firsts {
+    /// Keeps those of up to so many blocks; returns the others.
+    fn split_off(&mut self, blocks: usize) -> Self {
+        let kept = self.0.partition_point(|(to, _)| *to <= blocks);
+        let rest = self.0.split_off(kept);
+        let before = self.0.last().map_or(0, |(to, _)| *to);
+        if let Some((_, at)) = rest.first()
+            && before < blocks
+        {
+            self.0.push((blocks, *at));
+        }
+        Self(rest)
+    }
+
+    /// How many leading blocks of up to `most` were first sent when this holds,
+    /// which it does up to some time.
+    fn leading(&self, most: usize, holds: impl Fn(Timestamp) -> bool) -> usize {
+        let sent = self.0.partition_point(|(_, first)| holds(*first));
+        sent.checked_sub(1).map_or(0, |last| self.0[last].0).min(most)
+    }
 }
 
 /// What a request finds. Another machine may answer the one after it, so that
@@ -46,21 +94,21 @@ impl Prefixes {
             Found::SentBy(at) => first <= at,
             _ => true,
         };
-        let blocks = prompt.blocks();
-        let shared = self.shared(blocks);
-        if shared > 0 && !self.newest_at.is_some_and(lives) {
+        let mut to = self.newest.common(prompt);
+        if to > 0 && !self.newest_at.is_some_and(lives) {
             // Older prefixes were used earlier still.
             return 0;
         }
-        let newest = self.first[..shared].iter().take_while(|first| there(**first)).count();
-        if newest < shared {
-            return newest;
+        let mut known = self.first.leading(to, there);
+        while known == to
+            && to < prompt.len()
+            && let Some(branch) = self.left.get(&prompt.prefix(to + 1))
+            && lives(branch.used)
+        {
+            to = branch.prompt.common(prompt);
+            known = branch.first.leading(to, there).max(known);
         }
-        let known = |block: &Block| {
-            let left = self.left.get(&block.prefix);
-            left.is_some_and(|(first, used)| lives(*used) && there(*first))
-        };
-        shared + blocks[shared..].iter().take_while(|block| known(block)).count()
+        known
     }
 
     /// Whether a request reads all of the newest prompt, and so may read on
@@ -71,19 +119,39 @@ impl Prefixes {
 
     /// Takes note of a prompt that is sent now.
     pub fn send(&mut self, prompt: &Prompt, at: Timestamp) {
-        let blocks = prompt.blocks();
-        let shared = self.shared(blocks);
+        let mut to = self.newest.common(prompt);
+        let gone = self.first.split_off(to);
         if let Some(used) = self.newest_at {
-            let gone = self.newest.drain(shared..).zip(self.first.drain(shared..));
-            self.left.extend(gone.map(|(block, first)| (block.prefix, (first, used))));
+            let newest = std::mem::take(&mut self.newest);
+            self.turns += 1;
+            self.leave(to, Branch { prompt: newest, first: gone, used, turn: self.turns });
         }
-        for block in &blocks[shared..] {
-            let known = self.left.remove(&block.prefix);
-            self.newest.push(*block);
-            self.first.push(known.map_or(at, |(first, _)| first));
+        // What comes back is part of the newest prompt again.
+        while to < prompt.len()
+            && let Some(mut branch) = self.left.remove(&prompt.prefix(to + 1))
+        {
+            to = branch.prompt.common(prompt);
+            let rest = branch.first.split_off(to);
+            self.first.0.append(&mut branch.first.0);
+            self.leave(to, Branch { first: rest, ..branch });
         }
+        if to < prompt.len() {
+            self.first.0.push((prompt.len(), at));
+        }
+        self.newest = prompt.clone();
         self.newest_at = Some(at);
         self.found = Found::All;
+    }
+
+    /// Keeps what a branch has behind so many blocks, if it goes on there.
+    fn leave(&mut self, blocks: usize, branch: Branch) {
+        if blocks < branch.prompt.len() {
+            self.left.insert(branch.prompt.prefix(blocks + 1), branch);
+        }
+        if self.left.len() as u64 > 2 * KEPT {
+            let turns = self.turns;
+            self.left.retain(|_, branch| branch.turn + KEPT > turns);
+        }
     }
 
     /// Whether the newest prompt was used within `life`.
@@ -107,30 +175,15 @@ impl Prefixes {
     pub fn renew(&mut self, at: Timestamp) {
         self.newest_at = Some(at);
     }
-
-    /// Leading blocks that the newest prompt has as well. Hashes are of whole
-    /// prefixes, so they agree up to one point and nowhere behind it.
-    fn shared(&self, blocks: &[Block]) -> usize {
-        let most = self.newest.len().min(blocks.len());
-        // Mostly the prompt has only grown.
-        if most > 0 && self.newest[most - 1].prefix == blocks[most - 1].prefix {
-            return most;
-        }
-        let (mut low, mut high) = (0, most);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.newest[middle].prefix == blocks[middle].prefix {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        low
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::super::Unit;
     use super::super::testkit::{minutes, prompt};
     use super::*;
 
@@ -161,5 +214,104 @@ mod tests {
         sent.send(&prompt("abc"), minutes(0));
         sent.send(&prompt("x"), minutes(1));
         assert_eq!(sent.known(&prompt("abz"), minutes(1_000_000), None), 2);
+    }
+
+    /// What [`Prefixes`] is: every prefix, one by one, each with its first and
+    /// its last use.
+    #[derive(Default)]
+    struct Plain {
+        sent: BTreeMap<Vec<u8>, (Timestamp, Timestamp)>,
+        newest: Vec<u8>,
+    }
+
+    impl Plain {
+        fn prefixes(letters: &[u8]) -> impl Iterator<Item = &[u8]> {
+            (1..=letters.len()).map(|length| &letters[..length])
+        }
+
+        fn known(&self, letters: &[u8], at: Timestamp, by: Timestamp) -> usize {
+            let lives = |(first, used): &(Timestamp, Timestamp)| {
+                *first <= by && HALF_AN_HOUR.is_none_or(|life| at.duration_since(*used) <= life)
+            };
+            let known = |prefix: &&[u8]| self.sent.get(*prefix).is_some_and(lives);
+            Self::prefixes(letters).take_while(known).count()
+        }
+
+        fn send(&mut self, letters: &[u8], at: Timestamp) {
+            for prefix in Self::prefixes(letters) {
+                self.sent.entry(prefix.to_vec()).or_insert((at, at)).1 = at;
+            }
+            self.newest = letters.to_vec();
+        }
+
+        fn renew(&mut self, at: Timestamp) {
+            for prefix in Self::prefixes(&self.newest) {
+                self.sent.insert(prefix.to_vec(), (self.sent[prefix].0, at));
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn branches_know_what_a_list_of_all_prefixes_knows(
+            requests in prop::collection::vec(("[ab]{1,7}", 0i64..25, 0u8..8), 1..60),
+        ) {
+            let (mut sent, mut plain, mut now) = (Prefixes::default(), Plain::default(), 0);
+            for (letters, pause, event) in requests {
+                now += pause;
+                let at = minutes(now);
+                if event == 0 && !plain.newest.is_empty() {
+                    sent.renew(at);
+                    plain.renew(at);
+                }
+                // The next request meets a cache that is an hour behind.
+                let by = if event == 1 { minutes(now - 60) } else { at };
+                if event == 1 {
+                    sent.forget_after(by);
+                }
+                let known = sent.known(&prompt(&letters), at, HALF_AN_HOUR);
+                prop_assert_eq!(known, plain.known(letters.as_bytes(), at, by));
+                sent.send(&prompt(&letters), at);
+                plain.send(letters.as_bytes(), at);
+            }
+        }
+    }
+
+    /// A window of this many blocks that moves by one with every request.
+    fn slide(sent: &mut Prefixes, requests: usize, window: usize) {
+        let mut moving = Prompt::default();
+        for request in 0..requests {
+            moving.push(request as u64, 10, 1, Unit::Input);
+            if let Some(out) = request.checked_sub(window) {
+                moving.body_mut().set(out, None);
+            }
+            sent.send(&moving, minutes(0));
+        }
+    }
+
+    #[test]
+    fn what_a_window_leaves_grows_with_the_requests_and_not_with_its_length() {
+        for window in [10, 100, 1_000] {
+            let mut sent = Prefixes::default();
+            slide(&mut sent, 2_000, window);
+            assert_eq!(sent.left.len(), 2_000 - window, "one branch a turn");
+            assert!(sent.first.0.len() <= 2);
+        }
+    }
+
+    #[test]
+    fn branches_that_were_left_long_ago_are_forgotten() {
+        let mut sent = Prefixes::default();
+        slide(&mut sent, 5 * KEPT as usize, 3);
+        assert!(sent.left.len() as u64 <= 2 * KEPT, "{}", sent.left.len());
+        let window = |first: u64| {
+            let mut prompt = Prompt::default();
+            (first..first + 3).for_each(|block| prompt.push(block, 10, 1, Unit::Input));
+            prompt
+        };
+        let known = |first| sent.known(&window(first), minutes(0), None);
+        assert_eq!((known(0), known(4 * KEPT + 10), known(5 * KEPT - 3)), (0, 3, 3));
     }
 }

@@ -1,10 +1,9 @@
 //! A prompt as a cache sees it: blocks, each with the hash of everything up to
 //! its end.
 
-use std::hash::Hasher;
-
 use jiff::SignedDuration;
-use rustc_hash::FxHasher;
+
+use super::blocks::{Blocks, Piece, Sum};
 
 /// How long an entry lives after it was last used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -49,10 +48,13 @@ pub struct Block {
     pub unit: Unit,
 }
 
-/// The blocks of one request, in the order in which they are sent.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The blocks of one request, in the order in which they are sent. A copy
+/// costs nothing, and asking for a block is logarithmic in their number.
+#[derive(Clone, Debug, Default)]
 pub struct Prompt {
-    blocks: Vec<Block>,
+    /// What stands in front of the conversation.
+    head: Blocks,
+    body: Blocks,
     /// Breakpoints: behind which blocks, ascending.
     marks: Vec<(usize, Life)>,
 }
@@ -61,21 +63,33 @@ impl Prompt {
     /// Adds a block of so many content blocks in the provider's sense.
     /// `content` is a hash of its bytes and its role.
     pub fn push(&mut self, content: u64, tokens: u64, parts: u32, unit: Unit) {
-        let last = self.blocks.last();
-        let (before, start, count) = last.map_or((0, 0, 0), |b| (b.prefix, b.end, b.parts));
-        let mut hasher = FxHasher::default();
-        hasher.write_u64(before);
-        hasher.write_u64(content);
-        // One bit tells an empty prefix from one that hashes to zero.
-        let prefix = hasher.finish() | 1;
-        let (end, parts) = (start + tokens, count + parts);
-        self.blocks.push(Block { prefix, end, parts, unit });
+        self.body.push(Some(Piece { content, tokens, parts, unit }));
     }
 
-    /// Takes out every block from a position on.
-    pub fn truncate(&mut self, blocks: usize) {
-        self.blocks.truncate(blocks);
-        self.marks.retain(|(block, _)| *block < blocks);
+    /// The blocks in front of the conversation.
+    pub(crate) fn head(&self) -> &Blocks {
+        &self.head
+    }
+
+    /// The blocks of the conversation.
+    pub(crate) fn body(&self) -> &Blocks {
+        &self.body
+    }
+
+    /// Number of blocks of the conversation.
+    pub(crate) fn body_len(&self) -> usize {
+        self.body.sum().blocks
+    }
+
+    /// Replaces the blocks in front of the conversation.
+    pub(crate) fn set_head(&mut self, head: Blocks) {
+        self.head = head;
+    }
+
+    /// The blocks of the conversation, to change them. No breakpoint may stand
+    /// behind one that goes.
+    pub(crate) fn body_mut(&mut self) -> &mut Blocks {
+        &mut self.body
     }
 
     /// Sets a breakpoint behind a block, by its position.
@@ -83,7 +97,7 @@ impl Prompt {
     /// # Panics
     /// If there is no such block.
     pub fn mark(&mut self, block: usize, life: Life) {
-        assert!(block < self.blocks.len(), "a breakpoint stands behind a block");
+        assert!(block < self.len(), "a breakpoint stands behind a block");
         match self.marks.binary_search_by_key(&block, |(at, _)| *at) {
             Ok(at) => self.marks[at].1 = life,
             Err(at) => self.marks.insert(at, (block, life)),
@@ -104,19 +118,70 @@ impl Prompt {
         &self.marks
     }
 
-    /// The blocks.
-    pub fn blocks(&self) -> &[Block] {
-        &self.blocks
+    /// Number of blocks.
+    pub fn len(&self) -> usize {
+        self.head.sum().blocks + self.body.sum().blocks
+    }
+
+    /// Whether it has no block.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The first so many blocks together, and the one behind them.
+    fn leading(&self, blocks: usize) -> (Sum, Option<Piece>) {
+        let head = self.head.sum();
+        match blocks.checked_sub(head.blocks) {
+            None => self.head.leading(blocks),
+            Some(more) => {
+                let (body, next) = self.body.leading(more);
+                (head.then(body), next)
+            }
+        }
+    }
+
+    /// A block, by its position.
+    pub fn block(&self, at: usize) -> Option<Block> {
+        let (before, piece) = self.leading(at);
+        let Piece { unit, .. } = piece?;
+        let all = before.then(Sum::of(&piece?));
+        Some(Block { prefix: all.digest(), end: all.tokens, parts: all.parts, unit })
+    }
+
+    /// All blocks, at the cost of reading every one.
+    pub fn blocks(&self) -> Vec<Block> {
+        (0..self.len()).filter_map(|at| self.block(at)).collect()
+    }
+
+    /// Hash of the first so many blocks.
+    pub fn prefix(&self, blocks: usize) -> u64 {
+        self.leading(blocks).0.digest()
     }
 
     /// Tokens of the whole prompt.
     pub fn tokens(&self) -> u64 {
-        self.blocks.last().map_or(0, |last| last.end)
+        self.head.sum().tokens + self.body.sum().tokens
     }
 
     /// Tokens of the first so many blocks.
     pub fn end(&self, blocks: usize) -> u64 {
-        blocks.checked_sub(1).map_or(0, |last| self.blocks[last].end)
+        self.leading(blocks).0.tokens
+    }
+
+    /// Leading blocks that another prompt has as well.
+    pub fn common(&self, other: &Prompt) -> usize {
+        let most = self.len().min(other.len());
+        let same = |blocks: usize| self.prefix(blocks) == other.prefix(blocks);
+        // Mostly a prompt has only grown.
+        if same(most) {
+            return most;
+        }
+        let (mut low, mut high) = (0, most);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if same(middle) { low = middle } else { high = middle }
+        }
+        low
     }
 }
 
@@ -133,16 +198,27 @@ mod tests {
 
     #[test]
     fn a_prefix_has_one_hash_and_another_prefix_another() {
-        let hash = |contents: &[u64]| prompt(contents).blocks().last().unwrap().prefix;
+        let hash = |contents: &[u64]| prompt(contents).prefix(contents.len());
         assert_eq!(hash(&[1, 2]), hash(&[1, 2]));
         assert_ne!(hash(&[1, 2]), hash(&[2, 1]));
         assert_ne!(hash(&[1, 2]), hash(&[2]));
         assert_ne!(hash(&[0]), hash(&[0, 0]));
-        let mut cut = prompt(&[1, 2, 3]);
-        cut.truncate(1);
-        cut.push(9, 10, 1, Unit::Input);
-        assert_eq!(cut, prompt(&[1, 9]));
-        assert_eq!((cut.tokens(), cut.end(0), cut.end(1)), (20, 0, 10));
+        let last = prompt(&[1, 2]).block(1).unwrap();
+        assert_eq!((last.prefix, last.end, last.parts), (hash(&[1, 2]), 20, 2));
+        assert_eq!(prompt(&[1, 2]).block(2), None);
+        let whole = prompt(&[1, 9]);
+        assert_eq!((whole.tokens(), whole.end(0), whole.end(1)), (20, 0, 10));
+    }
+
+    #[test]
+    fn two_prompts_share_what_both_begin_with() {
+        let long: Vec<u64> = (0..100).collect();
+        for same in 0..100 {
+            let mut other = long.clone();
+            other[same] = 1_000;
+            assert_eq!(prompt(&long).common(&prompt(&other)), same);
+            assert_eq!(prompt(&long[..same]).common(&prompt(&long)), same);
+        }
     }
 
     #[test]

@@ -37,6 +37,7 @@ mod llm_cassette;
 mod llm_faults;
 mod mechanisms;
 mod parquet;
+mod preset_numbers;
 mod presets;
 mod quickstart;
 mod reader_agent;

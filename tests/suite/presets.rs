@@ -113,7 +113,7 @@ fn every_mechanism_and_every_preset_is_documented_and_no_other() {
 fn parameters_without_sense_are_refused_with_their_stage() {
     for (preset, key, value, says) in [
         ("sliding-window", "last", "0", "`last` must be at least 1"),
-        ("sliding-window", "last", "-3", "u32"),
+        ("sliding-window", "last", "-3", "last: -3 is not between 0 and 1000000000"),
         ("snapshot-dedup", "tools", "[]", "name a tool or write \"auto\""),
         ("snapshot-dedup", "tools", "some", "write \"auto\" or a list"),
         ("snapshot-dedup", "tools", "[1]", "must list names"),

@@ -237,8 +237,11 @@ pub(super) fn continuation(
 ) -> Option<String> {
     let frame: u64 = headings.iter().map(|h| counter.count(&format!("## {h}\n\n"))).sum();
     let mut pool = Pool::new(read(messages), messages.len(), counter);
-    if frame * 2 > max_tokens && !pool.units.is_empty() {
-        return bullets(pool, max_tokens, counter);
+    if frame * 2 > max_tokens && (frame > max_tokens || !pool.units.is_empty()) {
+        // Where nothing was said that a summary is made of, the newest words stand
+        // for it: a reply that fails is asked for again at every message.
+        let newest = pool.units.last().map_or_else(|| newest(messages), |unit| unit.text.clone());
+        return bullets(pool, &newest, max_tokens, counter);
     }
     let spare = max_tokens.checked_sub(frame)?;
     let mut parts: Vec<Vec<usize>> = vec![Vec::new(); headings.len()];
@@ -271,9 +274,15 @@ pub(super) fn continuation(
     }
 }
 
+/// The first line of the newest message that has one.
+fn newest(messages: &[TaskMessage]) -> String {
+    let mut lines = messages.iter().rev().flat_map(|message| message.text.lines());
+    lines.find(|line| !line.trim().is_empty()).unwrap_or_default().to_owned()
+}
+
 /// The best of a conversation without headings; where no sentence fits, the
 /// beginning of the newest.
-fn bullets(mut pool: Pool<'_>, max_tokens: u64, counter: &Counter) -> Option<String> {
+fn bullets(mut pool: Pool<'_>, newest: &str, max_tokens: u64, counter: &Counter) -> Option<String> {
     let (taken, _) = pool.take(max_tokens, |_| true);
     let mut lines: Vec<String> =
         taken.iter().map(|&at| format!("- {}", pool.units[at].text)).collect();
@@ -283,7 +292,7 @@ fn bullets(mut pool: Pool<'_>, max_tokens: u64, counter: &Counter) -> Option<Str
     if !lines.is_empty() {
         return Some(lines.join("\n"));
     }
-    let words: Vec<&str> = pool.units.last()?.text.split_whitespace().collect();
+    let words: Vec<&str> = newest.split_whitespace().collect();
     let beginnings = (1..=words.len()).rev().map(|count| format!("- {}", words[..count].join(" ")));
     beginnings.into_iter().find(|line| counter.count(line) <= max_tokens)
 }

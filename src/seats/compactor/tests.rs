@@ -433,3 +433,19 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_conversation_of_the_shortest_words_is_summarised_within_a_bound_below_the_headings() {
+    let messages: Vec<TaskMessage> = (0..40)
+        .map(|at| message([Role::User, Role::Assistant][at % 2], ["ok", "no"][at % 2]))
+        .collect();
+    let headings: Vec<String> = HEADINGS.iter().map(|heading| (*heading).to_owned()).collect();
+    let task = Task::Continuation {
+        prompt: "Go on.".to_owned(),
+        messages,
+        headings,
+        live: None,
+        max_tokens: 15,
+    };
+    assert_eq!(run(&task).unwrap().produced, Produced::Continuation("- no".to_owned()));
+}

@@ -96,7 +96,7 @@ impl Context {
         edit.text = sent(&blocks);
         edit.weight = Weight::of_text(source.role.as_str(), &edit.text, &self.recording.counter);
         let position = self.positions[&EntryId(message)];
-        self.stale_from = self.stale_from.min(position);
+        self.stale.slots.push(position);
         self.weights.change(position, old, edit.weight);
         self.total = self.total + edit.weight - old;
         self.edits.insert(message, edit);
@@ -112,7 +112,7 @@ impl Context {
         *self.shrunk.entry(shrink.message).or_default() += shrink.tokens;
         let new = self.weight_of(id);
         if let Some(&position) = self.positions.get(&id) {
-            self.stale_from = self.stale_from.min(position);
+            self.stale.slots.push(position);
             self.weights.change(position, old, new);
             self.total = self.total + new - old;
             self.changes += 1;
@@ -134,7 +134,7 @@ impl Context {
             };
             let new = Weight { tokens: share, ..old };
             self.synthetic[ordinal].weight = new;
-            self.stale_from = self.stale_from.min(slot);
+            self.stale.slots.push(slot);
             self.weights.change(slot, old, new);
             self.total = self.total + new - old;
         }
@@ -148,7 +148,7 @@ impl Context {
             self.settle(id, None);
             let weight = self.weight_of(id);
             if let Some(slot) = self.positions.remove(&id) {
-                self.stale_from = self.stale_from.min(slot);
+                self.stale.slots.push(slot);
                 self.weights.change(slot, weight, Weight::default());
                 self.total -= weight;
             }

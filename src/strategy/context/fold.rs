@@ -134,11 +134,9 @@ impl Context {
     ) {
         let positions = std::mem::take(&mut self.positions);
         let leaves = |id: &EntryId| gone.contains(id) || !positions.contains_key(id);
-        let first = self.order.iter().position(leaves).unwrap_or(self.order.len());
-        self.stale_from = self.stale_from.min(first);
+        self.stale.all = true;
         self.order.retain(|id| !leaves(id));
         if let Some((at, new)) = insert {
-            self.stale_from = self.stale_from.min(at);
             self.order.splice(at..at, new.iter().copied());
         }
         self.positions = self.order.iter().enumerate().map(|(at, &id)| (id, at)).collect();

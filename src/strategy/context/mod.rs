@@ -9,7 +9,7 @@
 //! One file each: the vocabulary ([`op`], [`entry`]), what every context of a
 //! transcript shares ([`recording`]), what changes a context ([`change`],
 //! [`fold`], [`recall`], [`fork`]), what asks it ([`view`], [`weigh`], [`ledger`]), and saving
-//! ([`saved`]), and being sent ([`sent`]).
+//! ([`saved`]), and being sent ([`sent`], [`piece`]).
 
 mod change;
 mod entry;
@@ -17,6 +17,7 @@ mod fold;
 mod fork;
 mod ledger;
 mod op;
+mod piece;
 mod recall;
 mod recording;
 mod saved;
@@ -77,12 +78,19 @@ pub struct Context {
     shrunk: BTreeMap<MessageIndex, u64>,
     next_shrink: usize,
     stage: u32,
-    /// First slot that changed since the prompt was last brought up to date.
-    stale_from: usize,
+    stale: Stale,
     /// Grows whenever the preamble or a note changes.
     preamble_changes: u64,
     /// What was done since this was forked off; a context that is sent keeps none.
     log: Option<Vec<Applied>>,
+}
+
+/// What changed since the prompt was last brought up to date.
+#[derive(Clone, Debug, Default)]
+struct Stale {
+    slots: Vec<usize>,
+    /// Entries have other slots now.
+    all: bool,
 }
 
 impl Context {
@@ -115,7 +123,7 @@ impl Context {
             shrunk: BTreeMap::new(),
             next_shrink: 0,
             stage: 0,
-            stale_from: 0,
+            stale: Stale::default(),
             preamble_changes: 0,
             log: None,
         }

@@ -62,7 +62,6 @@ impl Context {
         self.positions = order.iter().map(|&id| (id, 0)).collect();
         self.order = order;
         self.rebuild(&BTreeSet::new(), None);
-        self.stale_from = 0;
     }
 }
 

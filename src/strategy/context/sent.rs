@@ -2,46 +2,41 @@
 //! by request.
 //!
 //! Only what changed since the last time is looked at: a context remembers the
-//! first slot that is stale. So a growing conversation costs its new messages,
-//! and a moving window what is visible of it.
+//! slots that are stale, and each slot is a place of the prompt. So a growing
+//! conversation costs its new messages, and a moving window what leaves it and
+//! what comes to it.
 
 use std::collections::BTreeSet;
-use std::hash::{Hash, Hasher};
 
-use rustc_hash::{FxHashSet, FxHasher};
+use rustc_hash::FxHashSet;
 
 use super::Context;
-use super::ledger::Fate;
+use super::entry::Note;
 use super::op::EntryId;
-use crate::model::{Block, MessageIndex, Role};
-use crate::prompt_cache::{Life, Prompt, Unit};
+use super::piece::hash;
+use crate::model::MessageIndex;
+use crate::prompt_cache::{Blocks, Life, Piece, Prompt, Unit};
 use crate::strategy::preset::Breakpoint;
 
 /// The prompt of one context.
 #[derive(Clone, Debug)]
 pub struct Sent {
     prompt: Prompt,
-    /// Hash of each block's own content.
-    contents: Vec<u64>,
-    /// Slot and entry of each block behind the preamble.
-    slots: Vec<(usize, EntryId)>,
     /// Tokens of the hidden preamble that outlive a restart; `None`: all.
     global: Option<u64>,
     /// Blocks of the preamble that outlive a restart: tools and system prompt.
     base: usize,
     /// Blocks of tools, system prompt and notes.
     system: usize,
-    /// Blocks of the whole preamble.
-    head: usize,
     /// State of the context when it was last looked at.
     seen: Seen,
-    /// Blocks of the last request, and how many of them still lead.
-    last: usize,
+    /// The prompt of the last request, and how many of its blocks still lead.
+    last: Prompt,
     intact: usize,
     /// Whether the recorded system prompt changed since the last request.
     foreign: bool,
-    /// Content of the last request that does not stand in its place any more.
-    dropped: FxHashSet<u64>,
+    /// What changed since the last request.
+    moved: Moved,
     /// Where the newest breakpoint of the last request stood.
     newest: Option<usize>,
 }
@@ -50,14 +45,68 @@ pub struct Sent {
 struct Seen {
     /// Revision of the preamble; `None` before the first look.
     preamble: Option<u64>,
-    system: usize,
-    slots: usize,
+    /// Tokens of the system prompt, and how many changes of it there were.
+    system: (u64, usize),
+    notes: SeenNotes,
     before: MessageIndex,
     named: Named,
 }
 
+/// The notes there were, and the last text that any of them got.
+#[derive(Clone, Copy, Debug, Default)]
+struct SeenNotes {
+    count: usize,
+    revision: u32,
+}
+
+impl SeenNotes {
+    /// How many notes came since, where they stand behind all others and
+    /// nothing else has changed.
+    fn added(self, context: &Context) -> Option<usize> {
+        let texts = context.note_keys.range(self.revision + 1..).count();
+        let behind = context.notes.values().rev().take(texts);
+        let all_new = behind.into_iter().all(|note| note.revision > self.revision);
+        (context.notes.len() == self.count + texts && all_new).then_some(texts)
+    }
+}
+
 /// Entries that are hidden, and shown, by name.
 type Named = (BTreeSet<EntryId>, BTreeSet<EntryId>);
+
+/// What came to stand in a prompt, and the contents that went from it.
+#[derive(Clone, Debug, Default)]
+struct Moved {
+    came: Vec<Piece>,
+    went: FxHashSet<u64>,
+    /// Whether blocks were set anew all over, so that one must look which came.
+    all_over: bool,
+}
+
+impl Moved {
+    fn note(&mut self, old: Option<Piece>, new: Option<Piece>) {
+        self.went.extend(old.map(|piece| piece.content));
+        self.came.extend(new);
+    }
+
+    /// Tokens of what stands in a prompt and stood nowhere in the last one.
+    fn new_tokens(&self, last: &Prompt, now: &Prompt, intact: usize) -> u64 {
+        if self.all_over {
+            let went: FxHashSet<u64> = behind(last, intact).map(|piece| piece.content).collect();
+            return new_among(behind(now, intact), &went);
+        }
+        new_among(self.came.iter().copied(), &self.went)
+    }
+}
+
+fn new_among(pieces: impl Iterator<Item = Piece>, known: &FxHashSet<u64>) -> u64 {
+    pieces.filter(|piece| !known.contains(&piece.content)).map(|piece| piece.tokens).sum()
+}
+
+/// The blocks of a prompt from one on.
+fn behind(prompt: &Prompt, from: usize) -> impl Iterator<Item = Piece> + '_ {
+    let in_body = from.saturating_sub(prompt.len() - prompt.body_len());
+    prompt.head().pieces(from).chain(prompt.body().pieces(in_body))
+}
 
 /// How a request's prompt follows from the one before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,17 +126,14 @@ impl Sent {
     pub fn new(global: Option<u64>) -> Self {
         Self {
             prompt: Prompt::default(),
-            contents: Vec::new(),
-            slots: Vec::new(),
             global,
             base: 0,
             system: 0,
-            head: 0,
             seen: Seen::default(),
-            last: 0,
+            last: Prompt::default(),
             intact: 0,
             foreign: false,
-            dropped: FxHashSet::default(),
+            moved: Moved::default(),
             newest: None,
         }
     }
@@ -105,63 +151,54 @@ impl Sent {
     /// Blocks of the whole preamble, with what harnesses put in front of the
     /// conversation.
     pub fn head(&self) -> usize {
-        self.head
+        self.prompt.len() - self.prompt.body_len()
     }
 
     /// Brings the prompt up to date.
     pub fn look(&mut self, context: &mut Context) {
         let before = context.hidden_before();
         let named = (context.hidden_by_name(), context.shown_by_name());
-        let slot = self.first_stale(context, before, &named);
-        let fresh_head = self.seen.preamble != Some(context.preamble_changes);
-        let from = if fresh_head { 0 } else { self.head + self.blocks_before(slot) };
-        let old = self.contents.split_off(from);
-        self.prompt.truncate(from);
-        self.slots.truncate(from.saturating_sub(self.head));
-        if fresh_head {
-            self.push_head(context);
+        if self.seen.preamble != Some(context.preamble_changes) {
+            self.look_at_head(context);
         }
-        let next = if fresh_head { 0 } else { slot };
-        for (slot, id) in context.visible_from(next) {
-            let (content, parts, unit) = context.content(id);
-            self.push(content, context.weight_of(id).tokens, parts, unit);
-            self.slots.push((slot, id));
+        let stale = std::mem::take(&mut context.stale);
+        if self.seen.preamble.is_none() || stale.all {
+            self.set_anew(context);
+        } else {
+            let hidden = self.newly_hidden(context, before, &named);
+            stale.slots.into_iter().chain(hidden).for_each(|slot| self.look_at(context, slot));
         }
-        let same = self.contents[from..].iter().zip(&old).take_while(|(new, old)| new == old);
-        let same = from + same.count();
-        if same < self.intact {
-            self.dropped.extend(&old[same - from..self.intact - from]);
-            self.intact = same;
+        for slot in self.prompt.body().places()..context.order.len() {
+            let piece = context.piece(slot);
+            self.moved.note(None, piece);
+            self.prompt.body_mut().push(piece);
         }
-        self.foreign |= self.seen.preamble.is_some() && self.seen.system != context.next_preamble;
+        self.intact = self.last.common(&self.prompt);
+        self.foreign |= self.seen.preamble.is_some() && self.seen.system.1 != context.next_preamble;
         self.seen = Seen {
             preamble: Some(context.preamble_changes),
-            system: context.next_preamble,
-            slots: context.order.len(),
+            system: (context.preamble.tokens, context.next_preamble),
             before,
             named,
+            ..self.seen
         };
     }
 
     /// Goes on to the next request. `billed`: whether this one was sent to the
     /// end, so that its breakpoints stand.
     pub fn step(&mut self, billed: bool) -> Step {
-        let from = if self.dropped.is_empty() { self.contents.len() } else { self.intact };
-        let again = (from..self.contents.len())
-            .filter(|&at| self.dropped.contains(&self.contents[at]))
-            .map(|at| self.prompt.end(at + 1) - self.prompt.end(at));
-        let common_prefix = self.prompt.end(self.intact);
+        let new = self.moved.new_tokens(&self.last, &self.prompt, self.intact);
         let step = Step {
-            common_prefix,
-            broken: self.intact < self.last && !self.foreign,
-            carried: common_prefix + again.sum::<u64>(),
+            common_prefix: self.prompt.end(self.intact),
+            broken: self.intact < self.last.len() && !self.foreign,
+            carried: self.prompt.tokens() - new,
         };
-        self.last = self.contents.len();
-        self.intact = self.last;
+        self.last = self.prompt.clone();
+        self.intact = self.last.len();
         self.foreign = false;
-        self.dropped.clear();
+        self.moved = Moved::default();
         if billed {
-            self.newest = self.last.checked_sub(1);
+            self.newest = self.intact.checked_sub(1);
         }
         step
     }
@@ -174,7 +211,7 @@ impl Sent {
         plan: &[Breakpoint],
         pruned: Option<EntryId>,
     ) -> Vec<usize> {
-        let newest = self.contents.len().checked_sub(1);
+        let newest = self.prompt.len().checked_sub(1);
         let mut places: Vec<usize> = Vec::with_capacity(4);
         for breakpoint in plan {
             match breakpoint {
@@ -182,10 +219,10 @@ impl Sent {
                     places.extend(self.base.checked_sub(1));
                     places.extend(self.system.checked_sub(1));
                 }
-                Breakpoint::Head => places.extend(self.head.checked_sub(1)),
+                Breakpoint::Head => places.extend(self.head().checked_sub(1)),
                 Breakpoint::Summary => {
-                    let run = self.slots.iter().take_while(|(_, id)| id.index().is_none());
-                    places.extend(Some(run.count()).filter(|&n| n > 0).map(|n| self.head + n - 1));
+                    let run = self.leading_synthetic(context);
+                    places.extend(Some(run).filter(|&n| n > 0).map(|n| self.head() + n - 1));
                 }
                 Breakpoint::PruneBoundary => {
                     places.extend(pruned.and_then(|id| self.block_of(context, id)));
@@ -203,107 +240,122 @@ impl Sent {
         self.prompt.mark_only(places, life);
     }
 
-    /// First slot whose block may have changed.
-    fn first_stale(&self, context: &mut Context, before: MessageIndex, named: &Named) -> usize {
-        let mut slot = std::mem::replace(&mut context.stale_from, usize::MAX);
-        if before != self.seen.before {
-            let first = before.min(self.seen.before);
-            slot = slot.min(context.position_of_first_from(first));
+    /// Brings a slot up to date.
+    fn look_at(&mut self, context: &Context, slot: usize) {
+        let body = self.prompt.body_mut();
+        if slot >= body.places() {
+            return;
         }
-        if *named != self.seen.named {
-            let hidden = named.0.symmetric_difference(&self.seen.named.0);
-            let shown = named.1.symmetric_difference(&self.seen.named.1);
-            let slots = hidden.chain(shown).filter_map(|id| context.positions.get(id).copied());
-            slot = slot.min(slots.min().unwrap_or(usize::MAX));
+        let (old, new) = (body.at(slot), context.piece(slot));
+        if old != new {
+            body.set(slot, new);
+            self.moved.note(old, new);
+            // What strategies write may say the same in two places.
+            self.moved.all_over |= context.order[slot].index().is_none();
         }
-        slot.min(self.seen.slots)
     }
 
-    /// Blocks behind the preamble that stand before a slot.
-    fn blocks_before(&self, slot: usize) -> usize {
-        self.slots.partition_point(|(at, _)| *at < slot)
+    /// Slots of entries that came to be hidden or shown.
+    fn newly_hidden(
+        &self,
+        context: &Context,
+        before: MessageIndex,
+        named: &Named,
+    ) -> impl Iterator<Item = usize> + use<> {
+        let slot = |message| match message {
+            0 => 0,
+            message => context.position_of_first_from(message),
+        };
+        let seen = &self.seen;
+        let by_place = match before == seen.before {
+            true => 0..0,
+            false => slot(before.min(seen.before))..slot(before.max(seen.before)),
+        };
+        let mut by_name = Vec::new();
+        if *named != seen.named {
+            let hidden = named.0.symmetric_difference(&seen.named.0);
+            let shown = named.1.symmetric_difference(&seen.named.1);
+            let slots = hidden.chain(shown).filter_map(|id| context.positions.get(id).copied());
+            by_name.extend(slots);
+        }
+        by_place.chain(by_name)
+    }
+
+    /// Every slot, as if for the first time.
+    fn set_anew(&mut self, context: &Context) {
+        let mut body = Blocks::default();
+        (0..context.order.len()).for_each(|slot| body.push(context.piece(slot)));
+        *self.prompt.body_mut() = body;
+        self.moved.all_over = true;
+    }
+
+    /// How many blocks in front of the recorded messages strategies wrote.
+    fn leading_synthetic(&self, context: &Context) -> usize {
+        let slots = (0..).map_while(|block| self.prompt.body().place_of(block));
+        slots.take_while(|&slot| context.order[slot].index().is_none()).count()
     }
 
     /// The block of an entry, or the last one before it.
     fn block_of(&self, context: &Context, id: EntryId) -> Option<usize> {
         let slot = *context.positions.get(&id)?;
-        Some(self.blocks_before(slot + 1)).filter(|&n| n > 0).map(|n| self.head + n - 1)
+        let blocks = self.prompt.body().before(slot + 1);
+        Some(blocks).filter(|&n| n > 0).map(|n| self.head() + n - 1)
+    }
+
+    /// Brings the preamble up to date: the notes that were added, or all of it.
+    fn look_at_head(&mut self, context: &Context) {
+        let system = (context.preamble.tokens, context.next_preamble);
+        let added = self.seen.notes.added(context);
+        match added.filter(|_| self.seen.preamble.is_some() && self.seen.system == system) {
+            Some(added) => self.add_notes(context, added),
+            None => self.set_head_anew(context),
+        }
+        let notes = context.notes.len();
+        self.system = self.prompt.head().before(BASE + notes);
+        self.seen.notes = SeenNotes { count: notes, revision: context.revisions };
+    }
+
+    /// Puts the newest notes between the others and what stands behind them.
+    fn add_notes(&mut self, context: &Context, added: usize) {
+        let mut head = self.prompt.head().clone();
+        let notes = context.notes.len();
+        let rest = head.at(BASE + notes - added);
+        let new = context.notes.iter().rev().take(added).rev().map(note_piece);
+        let pieces = new.chain([rest]).collect::<Vec<_>>();
+        for (place, piece) in (BASE + notes - added..).zip(pieces) {
+            self.moved.note(head.at(place), piece);
+            if place < head.places() { head.set(place, piece) } else { head.push(piece) }
+        }
+        self.prompt.set_head(head);
     }
 
     /// Tools and system prompt, the hidden part that outlives a restart, the
     /// notes, and the rest of the hidden part, which harnesses put in front of
     /// the conversation.
-    fn push_head(&mut self, context: &Context) {
-        let system = hash(&(0u8, context.next_preamble));
-        self.push_some(system, context.preamble.tokens);
+    fn set_head_anew(&mut self, context: &Context) {
         let hidden = context.recording().sizes.hidden_tokens;
         let global = self.global.map_or(hidden, |global| global.min(hidden));
-        self.push_some(hash(&1u8), global);
-        self.base = self.contents.len();
-        for (key, note) in &context.notes {
-            self.push_some(hash(&(2u8, key, &note.text)), note.weight.tokens);
-        }
-        self.system = self.contents.len();
-        self.push_some(hash(&3u8), hidden - global);
-        self.head = self.contents.len();
-    }
-
-    fn push_some(&mut self, content: u64, tokens: u64) {
-        if tokens > 0 {
-            self.push(content, tokens, 1, Unit::Preamble);
-        }
-    }
-
-    fn push(&mut self, content: u64, tokens: u64, parts: u32, unit: Unit) {
-        self.prompt.push(content, tokens, parts, unit);
-        self.contents.push(content);
+        let system = preamble(hash(&(0u8, context.next_preamble)), context.preamble.tokens);
+        let mut head = Blocks::default();
+        let base = [system, preamble(hash(&1u8), global)];
+        let notes = context.notes.iter().map(note_piece);
+        let rest = preamble(hash(&3u8), hidden - global);
+        base.into_iter().chain(notes).chain([rest]).for_each(|piece| head.push(piece));
+        self.base = head.before(BASE);
+        self.prompt.head().pieces(0).for_each(|old| self.moved.note(Some(old), None));
+        head.pieces(0).for_each(|new| self.moved.note(None, Some(new)));
+        self.prompt.set_head(head);
     }
 }
 
-fn hash(content: &impl Hash) -> u64 {
-    let mut hasher = FxHasher::default();
-    content.hash(&mut hasher);
-    hasher.finish()
+/// Places of the preamble in front of the notes.
+const BASE: usize = 2;
+
+/// A block of the preamble, where there is anything in it.
+fn preamble(content: u64, tokens: u64) -> Option<Piece> {
+    (tokens > 0).then_some(Piece { content, tokens, parts: 1, unit: Unit::Preamble })
 }
 
-impl Context {
-    /// Visible entries from a slot on, with their slots.
-    fn visible_from(&self, slot: usize) -> impl Iterator<Item = (usize, EntryId)> + '_ {
-        let cut = self.cut();
-        let in_front = self.in_front(cut).into_iter().filter(move |(at, _)| *at >= slot);
-        let first = slot.max(cut).min(self.order.len());
-        let behind = (first..).zip(self.order[first..].iter().copied());
-        let all = in_front.chain(behind);
-        all.filter(|(_, id)| self.is_stored(*id) && !self.is_hidden(*id))
-    }
-
-    /// Whether an entry that has a slot is still stored in it.
-    fn is_stored(&self, id: EntryId) -> bool {
-        match id.index() {
-            Some(message) => self.fates[message as usize] == Fate::Live,
-            None => self.positions.contains_key(&id),
-        }
-    }
-
-    /// Hash of what an entry is sent as, its content blocks, and whose they are.
-    fn content(&self, id: EntryId) -> (u64, u32, Unit) {
-        let unit = |role| if role == Role::Assistant { Unit::Output } else { Unit::Input };
-        if let Some(ordinal) = id.ordinal() {
-            let entry = &self.synthetic[ordinal];
-            return (hash(&(4u8, entry.role.as_str(), &entry.text)), 1, unit(entry.role));
-        }
-        let message = &self.recording.transcript.messages[id.0 as usize];
-        let sendable = message.blocks.iter().filter(|b| !matches!(b, Block::Reasoning { .. }));
-        let parts = sendable.count();
-        match self.edits.get(&id.0) {
-            None => {
-                let lost = self.shrunk.get(&id.0);
-                (hash(&(5u8, id.0, lost)), parts.max(1) as u32, unit(message.role))
-            }
-            Some(edit) => {
-                let parts = parts.saturating_sub(edit.removed_blocks.len()).max(1);
-                (hash(&(6u8, id.0, &edit.text)), parts as u32, unit(message.role))
-            }
-        }
-    }
+fn note_piece((key, note): (&String, &Note)) -> Option<Piece> {
+    preamble(hash(&(2u8, key, &note.text)), note.weight.tokens)
 }

@@ -131,7 +131,8 @@ impl Strategy for ByMessage {
                 && context.contains(EntryId::message(*index))
                 && !kept.contains(index)
         };
-        let also = (before..context.seen_count()).filter(leaves).map(EntryId::message).collect();
+        let behind = groups.results_behind(context, before).into_iter();
+        let also = behind.filter(leaves).map(EntryId::message).collect();
         let except = kept.iter().copied().map(EntryId::message).collect();
         context.apply(Op::Hide { before, except, also })?;
         self.groups = Some(groups);
@@ -169,13 +170,15 @@ fn group(context: &Context, index: MessageIndex) -> MessageIndex {
 /// what was appended is added, and only an edit or a fold makes it be read anew.
 struct Groups {
     weights: WeightTree,
+    /// For each call the last message that answers it or one before it.
+    furthest: Vec<MessageIndex>,
     /// State of the context that this holds for.
     changes: u64,
 }
 
 impl Groups {
     fn new(context: &Context) -> Self {
-        Self { weights: WeightTree::default(), changes: context.changes() }
+        Self { weights: WeightTree::default(), furthest: Vec::new(), changes: context.changes() }
     }
 
     /// Takes in what was appended since the last look.
@@ -186,7 +189,20 @@ impl Groups {
                 let at = group(context, index) as usize;
                 self.weights.change(at, Weight::default(), weight(context, index));
             }
+            for call in context.recording().calls_in(index) {
+                let before = self.furthest.last().copied().unwrap_or(0);
+                self.furthest.push(before.max(call.result.unwrap_or(0)));
+            }
         }
+    }
+
+    /// Results from a cut on whose call stands before it.
+    fn results_behind(&self, context: &Context, cut: MessageIndex) -> Vec<MessageIndex> {
+        let calls = &context.recording().calls;
+        let before = calls.partition_point(|call| call.message < cut);
+        let reaching = (0..before).rev().take_while(|&call| self.furthest[call] >= cut);
+        let results = reaching.filter_map(|call| calls[call].result);
+        results.filter(|&result| result >= cut && result < context.seen_count()).collect()
     }
 
     /// Size of the groups that go by a cut before a message.

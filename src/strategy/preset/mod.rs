@@ -3,12 +3,13 @@
 //! Invariant: a preset is data. Its content hash (file, prompts, programs, overrides)
 //! goes into the manifest, so two rows of one name are never mixed up.
 //!
-//! One file each: reading the file ([`read`], [`stage`]), overriding its keys
-//! ([`overrides`]), making mechanisms of it ([`build`]), and the presets that
+//! One file each: reading the file ([`read`], [`stage`], [`numbers`]), overriding
+//! its keys ([`overrides`]), making mechanisms of it ([`build`]), and the presets that
 //! ship with the program ([`builtin`](mod@builtin)).
 
 mod build;
 mod builtin;
+mod numbers;
 mod overrides;
 mod read;
 mod stage;

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::{Table, Value};
 
+use super::numbers;
 use super::overrides::set;
 use super::stage::{prompt_names, read_stage};
 use super::{AskedFrom, BREAKPOINTS, Breakpoint, Budget, Preset, PresetError, Stage};
@@ -78,6 +79,9 @@ impl Preset {
             .map_err(|e: toml::de::Error| at(&line_of(text, &e), e.message().to_owned()))?;
         for (key, value) in overrides {
             set(&mut table, key, value).map_err(|problem| at(key, problem))?;
+        }
+        for (key, value) in table.iter().filter(|(key, _)| *key != "stage") {
+            numbers::check(key, value).map_err(|problem| at(key, problem))?;
         }
         let canonical = table.to_string();
         let wire: Wire = serde_path_to_error::deserialize(Value::Table(table)).map_err(|e| {
@@ -168,6 +172,9 @@ fn stages(
     let mut stages = Vec::new();
     for (number, table) in tables.into_iter().enumerate() {
         let at = |problem| refused(file, &format!("stage {}", number + 1), problem);
+        for (key, value) in &table {
+            numbers::check(key, value).map_err(at)?;
+        }
         let stage = read_stage(table).map_err(at)?;
         for name in prompt_names(&stage.parameters) {
             let text =

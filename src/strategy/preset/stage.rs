@@ -47,7 +47,12 @@ pub(super) fn read_stage(mut table: Table) -> Result<Stage, String> {
         Some(value) => Some(keyed::<WireTarget>(value).map_err(|e| format!("target: {e}"))?),
         None => None,
     };
-    let target = target.map(|t| (t.of, t.share));
+    let target = target.map(|t: WireTarget| (t.of, t.share));
+    if let Some((_, share)) = target
+        && !(share > 0.0 && share <= 1.0)
+    {
+        return Err(format!("target: share {share} is not above 0 and at most 1"));
+    }
     if let (Some((of, share)), When::Above { of: trigger, share: above, .. }) = (target, &when)
         && of == *trigger
         && share > *above

@@ -1,0 +1,350 @@
+//! The blocks of a conversation, so that a prompt that changed in one place
+//! costs that place alone.
+//!
+//! A balanced tree over places, each with a block or none. A copy shares its
+//! nodes with what it was copied from, and a node knows the hash of its blocks
+//! in their order: two prompts are compared without being read.
+
+use std::sync::Arc;
+
+use super::prompt::Unit;
+
+/// A block by itself, wherever it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Hash of its bytes and its role.
+    pub content: u64,
+    /// Its tokens.
+    pub tokens: u64,
+    /// Its content blocks, as a provider counts them.
+    pub parts: u32,
+    /// What it is part of.
+    pub unit: Unit,
+}
+
+/// Blocks that follow one another, taken together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sum {
+    pub blocks: usize,
+    pub parts: u32,
+    pub tokens: u64,
+    /// A polynomial in [`BASE`] with the blocks as its coefficients: the only
+    /// kind of hash that tells a row from the hashes of its two halves.
+    hash: u64,
+    /// [`BASE`] to the power of the number of blocks.
+    shift: u64,
+}
+
+/// A prime, so that no two rows of blocks agree but by chance.
+const PRIME: u64 = (1 << 61) - 1;
+/// Any number without a pattern.
+const BASE: u64 = 0x0bf5_8476_d1ce_4e5b;
+
+impl Sum {
+    pub const EMPTY: Self = Self { blocks: 0, parts: 0, tokens: 0, hash: 0, shift: 1 };
+
+    pub fn of(piece: &Piece) -> Self {
+        let (tokens, parts) = (piece.tokens, piece.parts);
+        Self { blocks: 1, parts, tokens, hash: spread(piece.content) % PRIME, shift: BASE }
+    }
+
+    /// This and what stands behind it.
+    pub fn then(self, next: Self) -> Self {
+        Self {
+            blocks: self.blocks + next.blocks,
+            parts: self.parts + next.parts,
+            tokens: self.tokens + next.tokens,
+            hash: (times(self.hash, next.shift) + next.hash) % PRIME,
+            shift: times(self.shift, next.shift),
+        }
+    }
+
+    /// Hash of the row; every bit of it depends on every block.
+    pub fn digest(self) -> u64 {
+        spread(self.hash ^ (self.blocks as u64).rotate_left(32))
+    }
+}
+
+/// A product modulo [`PRIME`], of numbers below it.
+fn times(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    ((product as u64 & PRIME) + (product >> 61) as u64) % PRIME
+}
+
+/// Another number for every number, with all bits mixed (SplitMix64).
+fn spread(number: u64) -> u64 {
+    let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+/// Places of a leaf: fewer cost more nodes, more cost longer sums.
+const LEAF: usize = 16;
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Blocks {
+    root: Half,
+    /// Levels above the leaves.
+    height: u32,
+    places: usize,
+}
+
+type Half = Option<Arc<Node>>;
+
+#[derive(Clone, Debug)]
+struct Node {
+    sum: Sum,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Leaf(Vec<Option<Piece>>),
+    Fork([Half; 2]),
+}
+
+impl Blocks {
+    /// Places, with and without a block.
+    pub fn places(&self) -> usize {
+        self.places
+    }
+
+    /// All blocks together.
+    pub(super) fn sum(&self) -> Sum {
+        sum(&self.root)
+    }
+
+    /// Adds a place at the end.
+    pub fn push(&mut self, piece: Option<Piece>) {
+        if self.places == LEAF << self.height {
+            let all = self.root.take();
+            self.root = Some(Arc::new(Node::new(Kind::Fork([all, None]))));
+            self.height += 1;
+        }
+        put(&mut self.root, self.height, self.places, piece);
+        self.places += 1;
+    }
+
+    /// Replaces what stands at a place.
+    ///
+    /// # Panics
+    /// If there is no such place.
+    pub fn set(&mut self, place: usize, piece: Option<Piece>) {
+        assert!(place < self.places, "a block is replaced where there is a place for one");
+        put(&mut self.root, self.height, place, piece);
+    }
+
+    /// What stands at a place; `None` as well where there is no such place.
+    pub fn at(&self, place: usize) -> Option<Piece> {
+        let (mut node, mut place, mut height) = (self.root.as_ref()?, place, self.height);
+        loop {
+            match &node.kind {
+                Kind::Leaf(pieces) => return pieces.get(place).copied().flatten(),
+                Kind::Fork(halves) => {
+                    height -= 1;
+                    let half = LEAF << height;
+                    node = halves.get(place / half)?.as_ref()?;
+                    place %= half;
+                }
+            }
+        }
+    }
+
+    /// How many blocks stand before a place.
+    pub fn before(&self, place: usize) -> usize {
+        let (mut node, mut place, mut height) = (self.root.as_ref(), place, self.height);
+        let mut blocks = 0;
+        while let Some(tree) = node {
+            match &tree.kind {
+                Kind::Leaf(pieces) => {
+                    return blocks + pieces.iter().take(place).flatten().count();
+                }
+                Kind::Fork([first, second]) => {
+                    height -= 1;
+                    let half = LEAF << height;
+                    node = first.as_ref();
+                    if place >= half {
+                        blocks += sum(first).blocks;
+                        node = second.as_ref();
+                        place -= half;
+                    }
+                }
+            }
+        }
+        blocks
+    }
+
+    /// The first so many blocks together, and the one behind them.
+    pub(super) fn leading(&self, blocks: usize) -> (Sum, Option<Piece>) {
+        let (mut node, mut all) = (self.root.as_ref(), Sum::EMPTY);
+        while let Some(tree) = node {
+            match &tree.kind {
+                Kind::Leaf(pieces) => {
+                    let mut pieces = pieces.iter().flatten();
+                    let left = blocks - all.blocks;
+                    all = pieces.by_ref().take(left).fold(all, |all, p| all.then(Sum::of(p)));
+                    return (all, pieces.next().copied());
+                }
+                Kind::Fork([first, second]) => {
+                    let whole = sum(first);
+                    let goes_on = all.blocks + whole.blocks <= blocks;
+                    node = if goes_on { second.as_ref() } else { first.as_ref() };
+                    all = if goes_on { all.then(whole) } else { all };
+                }
+            }
+        }
+        (all, None)
+    }
+
+    /// The place of a block, by its number from 0.
+    pub fn place_of(&self, block: usize) -> Option<usize> {
+        let (mut node, mut left, mut height) = (self.root.as_ref()?, block, self.height);
+        let mut start = 0;
+        loop {
+            match &node.kind {
+                Kind::Leaf(pieces) => {
+                    let mut there = (start..).zip(pieces).filter(|(_, piece)| piece.is_some());
+                    return there.nth(left).map(|(place, _)| place);
+                }
+                Kind::Fork([first, second]) => {
+                    height -= 1;
+                    let whole = sum(first).blocks;
+                    if left < whole {
+                        node = first.as_ref()?;
+                    } else {
+                        (node, left) = (second.as_ref()?, left - whole);
+                        start += LEAF << height;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Every block from one on, in order.
+    pub fn pieces(&self, from: usize) -> impl Iterator<Item = Piece> + '_ {
+        let first = self.place_of(from).unwrap_or(self.places);
+        (first..self.places).filter_map(|place| self.at(place))
+    }
+}
+
+impl Node {
+    fn new(kind: Kind) -> Self {
+        let sum = match &kind {
+            Kind::Leaf(pieces) => {
+                pieces.iter().flatten().fold(Sum::EMPTY, |all, piece| all.then(Sum::of(piece)))
+            }
+            Kind::Fork([first, second]) => sum(first).then(sum(second)),
+        };
+        Self { sum, kind }
+    }
+
+    fn empty(height: u32) -> Self {
+        let leaf = || Kind::Leaf(Vec::with_capacity(LEAF));
+        Self::new(if height == 0 { leaf() } else { Kind::Fork([None, None]) })
+    }
+}
+
+fn sum(half: &Half) -> Sum {
+    half.as_ref().map_or(Sum::EMPTY, |node| node.sum)
+}
+
+/// Puts a block to a place below a node, or to the first one that is free.
+/// Nodes that a copy holds as well are left as they are.
+fn put(half: &mut Half, height: u32, place: usize, piece: Option<Piece>) {
+    let node = Arc::make_mut(half.get_or_insert_with(|| Arc::new(Node::empty(height))));
+    match &mut node.kind {
+        Kind::Leaf(pieces) => match pieces.get_mut(place) {
+            Some(known) => *known = piece,
+            None => pieces.push(piece),
+        },
+        Kind::Fork(halves) => {
+            let width = LEAF << (height - 1);
+            put(&mut halves[place / width], height - 1, place % width, piece);
+        }
+    }
+    let kind = std::mem::replace(&mut node.kind, Kind::Fork([None, None]));
+    *node = Node::new(kind);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn piece(content: u64) -> Piece {
+        let unit = Unit::Input;
+        Piece { content, tokens: content % 7 + 1, parts: content as u32 % 3 + 1, unit }
+    }
+
+    fn row(pieces: impl IntoIterator<Item = Option<u64>>) -> Blocks {
+        let mut blocks = Blocks::default();
+        pieces.into_iter().for_each(|content| blocks.push(content.map(piece)));
+        blocks
+    }
+
+    /// The same, read one by one.
+    fn by_hand(pieces: &[Option<u64>]) -> Sum {
+        let there = pieces.iter().flatten();
+        there.fold(Sum::EMPTY, |all, &content| all.then(Sum::of(&piece(content))))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_row_that_changed_is_the_row_that_was_built_so(
+            mut places in prop::collection::vec(prop::option::of(0u64..9), 1..90),
+            changes in prop::collection::vec((any::<usize>(), prop::option::of(0u64..9)), 0..40),
+        ) {
+            let mut blocks = row(places.iter().copied());
+            for (place, content) in changes {
+                let place = place % places.len();
+                let (copy, before) = (blocks.clone(), by_hand(&places));
+                blocks.set(place, content.map(piece));
+                places[place] = content;
+                prop_assert_eq!(copy.sum(), before, "a copy stays as it was");
+            }
+            prop_assert_eq!(blocks.sum(), by_hand(&places));
+            let mut blocks_before = 0;
+            for (place, content) in places.iter().enumerate() {
+                prop_assert_eq!(blocks.at(place), content.map(piece));
+                prop_assert_eq!(blocks.before(place), blocks_before);
+                if let Some(content) = content {
+                    let (leading, next) = blocks.leading(blocks_before);
+                    prop_assert_eq!(leading, by_hand(&places[..place]));
+                    prop_assert_eq!(next, Some(piece(*content)));
+                    prop_assert_eq!(blocks.place_of(blocks_before), Some(place));
+                    blocks_before += 1;
+                }
+            }
+            let there: Vec<Piece> = places.iter().flatten().map(|&c| piece(c)).collect();
+            prop_assert_eq!(blocks.pieces(0).collect::<Vec<_>>(), there);
+            prop_assert_eq!(blocks.place_of(blocks_before), None);
+        }
+    }
+
+    #[test]
+    fn places_without_a_block_leave_no_trace_in_the_hash() {
+        let gaps = row([None, Some(1), None, Some(2)]);
+        assert_eq!(gaps.sum(), row([Some(1), Some(2)]).sum());
+        assert_ne!(gaps.sum(), row([Some(2), Some(1)]).sum());
+        assert_ne!(row([Some(0)]).sum().digest(), row([Some(0), Some(0)]).sum().digest());
+    }
+
+    #[test]
+    fn a_digest_uses_all_bits() {
+        let digests = || (0..4_096).map(|content| row([Some(content)]).sum().digest());
+        for bit in 0..64 {
+            let set = digests().filter(|digest| digest >> bit & 1 == 1).count();
+            assert!((1_850..2_250).contains(&set), "bit {bit} is set {set} times in 4,096");
+        }
+        // As many of them share the lowest 16 bits as chance has it.
+        let mut low: Vec<u64> = digests().map(|digest| digest & 0xffff).collect();
+        low.sort_unstable();
+        low.dedup();
+        assert!(low.len() > 3_900, "{} of 4,096", low.len());
+    }
+}
