@@ -275,7 +275,7 @@ impl Folder {
     }
 
     /// Rewrites the journal sorted, so that equal runs give equal files. What is
-    /// handed over is kept as it is: [`Folder::shared`] says what may be.
+    /// handed over is kept as it is: what must not be shared is out of it already.
     pub fn sort_journal(
         &mut self,
         transcripts: &[TranscriptFacts],
