@@ -74,7 +74,7 @@ mod tests {
             ],
         ),
         (BILL, &["agent_model", "prices"]),
-        (REPORT, &["out", "format", "no_text"]),
+        (REPORT, &["out", "resume", "format", "no_text"]),
         (GATE, &["fail_on", "baseline", "undecided", "max_unscored"]),
         (COMPARISON, &["comparator", "margin"]),
     ];

@@ -186,5 +186,5 @@ fn table(measured: &Report, folder: &Folder) -> String {
 fn summary_json(measured: &Report) -> String {
     let source = Source { report: measured, texts: None };
     let files = render(&source, &["json"]);
-    files.into_iter().map(|f| String::from_utf8_lossy(&f.bytes).into_owned()).collect()
+    files.map(|f| String::from_utf8_lossy(&f.bytes).into_owned()).collect()
 }

@@ -123,13 +123,13 @@ pub fn format_names() -> Vec<&'static str> {
 
 /// Renders the named formats ([`format_names`]); all of them where none is
 /// named. A name that is unknown renders nothing: the command line checks names
-/// against [`FORMATS`] first.
-pub fn render(source: &Source<'_>, names: &[&str]) -> Vec<Rendered> {
+/// against [`FORMATS`] first. One is rendered when it is asked for, so that no
+/// two have to be held.
+pub fn render<'a>(source: &'a Source<'_>, names: &'a [&str]) -> impl Iterator<Item = Rendered> {
     FORMATS
         .iter()
         .filter(|format| names.is_empty() || names.contains(&format.name))
         .map(|format| Rendered { name: format.file, bytes: (format.render)(source) })
-        .collect()
 }
 
 #[cfg(test)]

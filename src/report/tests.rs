@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 
 fn file(report: &Report, name: &str) -> String {
     let source = Source { report, texts: None };
-    let rendered = render(&source, &[]).into_iter().find(|r| r.name == name).unwrap();
+    let rendered = render(&source, &[]).find(|r| r.name == name).unwrap();
     String::from_utf8(rendered.bytes).unwrap()
 }
 
@@ -308,7 +308,8 @@ fn nothing_is_kept_at_a_request_that_a_provider_refuses_but_for_controls() {
 #[test]
 fn rows_are_sorted_by_key_whatever_the_order_of_the_cells() {
     let mut report = Kit::default().report();
-    let rendered = |report: &Report| render(&Source { report, texts: None }, &[]);
+    let rendered =
+        |report: &Report| render(&Source { report, texts: None }, &[]).collect::<Vec<_>>();
     let sorted = rendered(&report);
     assert_eq!(sorted.len(), FORMATS.len());
     report.cells.reverse();

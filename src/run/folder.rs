@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -286,19 +286,21 @@ impl Folder {
         if self.journal.is_none() {
             return Ok(());
         }
-        let mut sorted = Vec::new();
         let facts = transcripts.iter().cloned().map(|facts| Line::Transcript(Box::new(facts)));
         let cells = cells.iter().cloned().map(Line::Cell);
         let cuts = cuts.iter().cloned().map(Line::Cut);
         let calls = calls.iter().cloned().map(Line::Call);
-        for line in facts.chain(cells).chain(cuts).chain(calls) {
-            sorted.extend(journal::written(&line));
-        }
         // Held before it takes the journal's name: the folder is never free.
         let partial = self.path.join(format!("{JOURNAL}.partial"));
-        let mut file = File::create(&partial).map_err(io(&partial))?;
+        let file = File::create(&partial).map_err(io(&partial))?;
         let _ = file.try_lock();
-        file.write_all(&sorted).map_err(io(&partial))?;
+        let mut out = BufWriter::new(&file);
+        let mut lines = facts.chain(cells).chain(cuts).chain(calls);
+        lines
+            .try_for_each(|line| out.write_all(&journal::written(&line)))
+            .and_then(|()| out.flush())
+            .map_err(io(&partial))?;
+        drop(out);
         let path = self.path.join(JOURNAL);
         fs::rename(&partial, &path).map_err(io(&path))?;
         self.journal = Some(file);
@@ -310,24 +312,34 @@ impl Folder {
         if self.conceal.is_some() {
             return Ok(());
         }
-        let mut lines = Vec::new();
-        for (hash, text) in texts {
-            let line = Text { hash: hash.clone(), text: text.clone() };
-            serde_json::to_writer(&mut lines, &line).expect("plain data serialises");
-            lines.push(b'\n');
-        }
-        self.write(TEXTS, &lines)
+        self.write_with(TEXTS, |out| {
+            texts.iter().try_for_each(|(hash, text)| {
+                let line = Text { hash: hash.clone(), text: text.clone() };
+                serde_json::to_writer(&mut *out, &line)?;
+                out.write_all(b"\n")
+            })
+        })
     }
 
     /// Writes a file whole: under another name first, so that a crash leaves
     /// the old one or the new one.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), FolderError> {
+        self.write_with(name, |out| out.write_all(bytes))
+    }
+
+    /// The same, piece by piece.
+    fn write_with(
+        &self,
+        name: &str,
+        write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
+    ) -> Result<(), FolderError> {
         if self.journal.is_none() {
             return Ok(());
         }
         let path = self.path.join(name);
         let partial = self.path.join(format!("{name}.partial"));
-        fs::write(&partial, bytes).map_err(io(&partial))?;
+        let mut out = BufWriter::new(File::create(&partial).map_err(io(&partial))?);
+        write(&mut out).and_then(|()| out.flush()).map_err(io(&partial))?;
         fs::rename(&partial, &path).map_err(io(&path))
     }
 }
