@@ -49,7 +49,10 @@ fn no_preset_hides_what_it_runs() {
     let ran = desk.good(&["strategies", "show", "mine.toml"]);
     assert_tame(&ran);
     let told = ran.last();
-    assert!(told.starts_with(r#"runs `sh -c "touch gone \u{1b}[8mtouch gone\u{1b}[0m\rls"#), "{told}");
+    assert!(
+        told.starts_with(r#"runs `sh -c "touch gone \u{1b}[8mtouch gone\u{1b}[0m\rls"#),
+        "{told}"
+    );
     assert!(told.contains(r"\u{202e}gpj.x") && told.contains(r#"z\u{200b}\u{feff}"#), "{told}");
     assert!(told.contains("\" \"\"` in ") && told.ends_with("only if you trust it"), "{told}");
     // Its source is one line, whatever stands in it.
