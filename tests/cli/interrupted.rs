@@ -23,6 +23,7 @@ fn start(desk: &Desk, variables: &[(&str, &str)], arguments: &[&str]) -> Child {
 }
 
 fn signal(name: &str, process: u32) {
+    assert_ne!(process, 0, "0 would be every process of the tests");
     assert!(Command::new("kill").args([name, &process.to_string()]).status().unwrap().success());
 }
 
