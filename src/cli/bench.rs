@@ -204,6 +204,8 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
     };
     let counter = wire::counter(arguments.tokens);
     let mut made_of = manifest::of_run(&spec, &datasets, &counter);
+    // Every session is among the samples by now.
+    drop(datasets);
     made_of.named = arguments.selection.named(&spec.presets);
     made_of.warnings.extend(models::mistyped(&prices, &arguments.agent_model));
     made_of.warnings.extend(windows::warnings(&spec.windows, &samples, &spec.agents));
@@ -220,7 +222,7 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
     let mut work = Work::new(spec.jobs.min(wire::cores()))?;
     let prepared = work.run(prepare(&spec, samples, &seats, counter))??;
     manifest.warnings.extend(prepared.set_aside());
-    manifest.planned = prepared.planned();
+    manifest.planned = prepared.planned().clone();
     manifest.no_text = arguments.no_text;
     if let Some(conceal) = &conceal {
         manifest = conceal.manifest(&manifest);

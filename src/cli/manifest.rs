@@ -1,5 +1,6 @@
 //! What a run is made of, as its manifest keeps it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::clock::PROFILE;
@@ -86,8 +87,11 @@ fn priced(spec: &RunSpec, datasets: &[Dataset]) -> Prices {
         agents.of(recorded, &[]).into_iter().chain([agents.recorded(recorded)]).chain(aside)
     });
     let payers = payers.chain(spec.compactor.as_deref().cloned());
-    let models =
-        payers.filter_map(|agent| Some((agent.model.clone(), list.entry(&agent.model)?.clone())));
+    let payers: BTreeSet<String> = payers.map(|agent| agent.model).collect();
+    let models = payers.into_iter().filter_map(|model| {
+        let entry = list.entry(&model)?.clone();
+        Some((model, entry))
+    });
     Prices {
         name: list.name.clone(),
         date: list.date.clone(),

@@ -11,7 +11,7 @@ use super::{gating, headings, wire};
 use crate::gate::{self, Baseline};
 use crate::measure::measure;
 use crate::model::{CallRow, Cell, Cut, Manifest, Report, TranscriptFacts, suggest};
-use crate::report::{FORMATS, Source, Texts, format_names, render};
+use crate::report::{self, FORMATS, Source, Texts, format_names};
 use crate::run::{Folder, GATE, Loaded, REPLIES};
 
 /// Options of `recap report`.
@@ -134,8 +134,8 @@ pub(super) fn write(
     let stored = texts.map(Stored);
     let source = Source { report: measured, texts: stored.as_ref().map(|s| s as &dyn Texts) };
     let names: Vec<&str> = formats.iter().map(String::as_str).collect();
-    for file in render(&source, &names) {
-        folder.write(file.name, &file.bytes)?;
+    for format in report::formats(&names) {
+        folder.write_with(format.file, |out| (format.render)(&source, out))?;
     }
     if let Some(gate) = &measured.gate {
         folder.write_gate(gate)?;
@@ -185,6 +185,6 @@ fn table(measured: &Report, folder: &Folder) -> String {
 /// The summary, for `--json`.
 fn summary_json(measured: &Report) -> String {
     let source = Source { report: measured, texts: None };
-    let files = render(&source, &["json"]);
-    files.map(|f| String::from_utf8_lossy(&f.bytes).into_owned()).collect()
+    let files = report::formats(&["json"]).map(|format| format.bytes(&source));
+    files.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect()
 }

@@ -69,6 +69,9 @@ impl Gathered {
     pub(super) fn keep(&mut self, relative: &str, draft: Draft, shown: &str) {
         let Draft { mut transcript, probes, .. } = draft;
         usage::settle(&mut transcript);
+        // Readers do not know how much is to come, and many sessions are held.
+        transcript.messages.iter_mut().for_each(|message| message.blocks.shrink_to_fit());
+        transcript.messages.shrink_to_fit();
         let (file, asked_in) = (relative.to_owned(), shown.to_owned());
         self.drafts.push(Kept { file, transcript, probes, asked_in });
     }

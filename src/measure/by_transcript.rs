@@ -10,10 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::aggregate::Observation;
+use super::aggregate::{by_row, nearest_rank};
 use super::cluster::owner;
 use super::exams::Exams;
-use super::gather::{Figures, Gathered, gather};
+use super::gather::{Figures, Gathered, Scene, contributions};
 use super::measures::{MEASURES, RESAMPLED, depth_of};
 use super::money::{AS_BILLED, Terms};
 use super::payers::Payers;
@@ -83,21 +83,46 @@ pub fn by_transcript(report: &Report) -> ByTranscript {
     let (facts, cells) = (&report.transcripts, &report.cells);
     let payers = Payers::of(&report.manifest, cells);
     let exams = Exams::of(&report.cuts, &report.manifest);
-    let (gathered, observations) = gather(facts, cells, &payers, &exams, &report.manifest);
-    let mut observed: Observed<'_> = BTreeMap::new();
-    observations.iter().for_each(|o| observed.entry((o.row, o.unit)).or_default().push(o));
+    let scene = Scene::new(facts, cells, (&payers, &exams), &report.manifest);
+    let (gathered, observed) = scene.gather();
     let known = known(report);
+    let mut figures: Vec<Figured> = gathered.iter().map(|_| Figured::new()).collect();
+    // No two runs share a processor's time.
+    for spec in MEASURES.iter().filter(|spec| spec.id != "cpu_ms") {
+        let contributions = contributions(spec, &observed);
+        let unknown: BTreeSet<u32> =
+            contributions.iter().filter(|c| c.is_unknown()).map(|c| c.row).collect();
+        let by_row = by_row(contributions);
+        for (code, row) in gathered.iter().enumerate().filter(|(_, row)| row.key.dataset != ALL) {
+            let printed = known.get(&place(row)).is_some_and(|known| known.contains(spec.id));
+            if printed && !unknown.contains(&(code as u32)) {
+                let units = by_row.get(&(code as u32));
+                let of = |unit: usize| figure(spec.pool, units?.get(&(unit as u32))?);
+                let each = units_of(facts, row).map(of);
+                figures[code].insert(spec.id.to_owned(), each.collect());
+            }
+        }
+    }
     let extra = Extra::new(report, &exams);
-    let rows = (0u32..).zip(&gathered).filter(|(_, row)| row.key.dataset != ALL);
-    let rows = rows.map(|(code, row)| {
-        let place = (row.key.dataset, row.key.strategy, row.key.window);
-        unit_row(facts, (code, row), &observed, known.get(&place), &extra)
-    });
+    let rows = gathered.iter().zip(figures).filter(|(row, _)| row.key.dataset != ALL);
+    let rows = rows.map(|(row, figures)| unit_row(facts, row, figures, &extra));
     ByTranscript { rows: rows.collect(), transcripts: facts.iter().map(sat).collect() }
 }
 
-/// Observations by row and transcript.
-type Observed<'a> = BTreeMap<(u32, u32), Vec<&'a Observation>>;
+/// By measure one figure for each transcript of a row's data set.
+type Figured = BTreeMap<String, Vec<Option<Figure>>>;
+
+fn place<'a>(row: &Gathered<'a>) -> Place<'a> {
+    (row.key.dataset, row.key.strategy, row.key.window)
+}
+
+/// The transcripts of a row's data set, by their position.
+fn units_of<'f>(
+    facts: &'f [TranscriptFacts],
+    row: &'f Gathered<'_>,
+) -> impl Iterator<Item = usize> + 'f {
+    (0..facts.len()).filter(|unit| facts[*unit].dataset == row.key.dataset)
+}
 
 type Place<'a> = (&'a str, &'a str, &'a str);
 
@@ -118,26 +143,11 @@ fn known(report: &Report) -> BTreeMap<Place<'_>, BTreeSet<&str>> {
 
 fn unit_row(
     facts: &[TranscriptFacts],
-    (code, row): (u32, &Gathered<'_>),
-    observed: &Observed<'_>,
-    known: Option<&BTreeSet<&str>>,
+    row: &Gathered<'_>,
+    figures: Figured,
     extra: &Extra<'_>,
 ) -> UnitRow {
-    let mine = |unit: &usize| facts[*unit].dataset == row.key.dataset;
-    let units: Vec<usize> = (0..facts.len()).filter(mine).collect();
-    let mut figures = BTreeMap::new();
-    for (at, spec) in MEASURES.iter().enumerate() {
-        let printed = known.is_some_and(|known| known.contains(spec.id));
-        // No two runs share a processor's time.
-        if !printed || spec.id == "cpu_ms" || row.unknown.contains_key(spec.id) {
-            continue;
-        }
-        let each = units.iter().map(|unit| {
-            let replicates = observed.get(&(code, *unit as u32)).into_iter().flatten();
-            figure(spec.pool, replicates.map(|one| &one.parts[at]))
-        });
-        figures.insert(spec.id.to_owned(), each.collect());
-    }
+    let units: Vec<usize> = units_of(facts, row).collect();
     let few = clusters(units.iter().map(|unit| &facts[*unit])) < FEWEST_FOR_AN_INTERVAL;
     let mut series = match row.standing == Standing::Control {
         true => BTreeMap::new(),
@@ -195,7 +205,7 @@ fn clusters<'a>(facts: impl Iterator<Item = &'a TranscriptFacts>) -> usize {
 }
 
 /// The figure of one transcript, its replicates put together.
-fn figure<'a>(pool: Pool, parts: impl Iterator<Item = &'a Parts>) -> Option<Figure> {
+fn figure(pool: Pool, parts: &[Parts]) -> Option<Figure> {
     let (mut ones, mut tos, mut many) = (Vec::new(), Vec::new(), Vec::new());
     let mut waits = Vec::new();
     for part in parts {
@@ -215,10 +225,7 @@ fn figure<'a>(pool: Pool, parts: impl Iterator<Item = &'a Parts>) -> Option<Figu
         Pool::Mean | Pool::Sum => mean(ones),
         Pool::Max => ones.into_iter().reduce(f64::max),
         Pool::Median => (!many.is_empty()).then(|| quantile(&many, 0.5)),
-        Pool::Percentile(percent) => {
-            let rank = (many.len() * usize::from(percent)).div_ceil(100).max(1);
-            many.get(rank - 1).copied()
-        }
+        Pool::Percentile(percent) => nearest_rank(&many, percent),
         Pool::WaitMedian => km_median(&waits),
         Pool::RatioOfSums | Pool::AtCuts => {
             let (of, to) = (mean(ones)?, mean(tos)?);

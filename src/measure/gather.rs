@@ -1,6 +1,7 @@
 //! Sorts cells into the rows that they belong to, measured one by one.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use crate::model::{
     Cell, CellOutcome, CellRows, LatencySource, Manifest, ProbeKind, Repeated, Source, Standing,
@@ -8,14 +9,13 @@ use crate::model::{
 };
 use crate::text::counted;
 
-use super::aggregate::Observation;
 use super::exams::Exams;
-use super::measures::{MEASURES, RESAMPLED};
+use super::measures::RESAMPLED;
 use super::money::{self, Terms};
 use super::payers::Payers;
 use super::probed::kinds_by_dataset;
 use super::rows::{ALL, BASELINE, RECORDED};
-use super::spec::{Basis, Parts, Sample};
+use super::spec::{Basis, Parts, Sample, Spec};
 use super::variance::Judged;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,13 +32,9 @@ pub struct Gathered<'a> {
     /// Transcripts with a cell that ran through.
     pub units: BTreeSet<usize>,
     /// The series of each of [`RESAMPLED`], by transcript, one per replicate.
-    pub series: BTreeMap<usize, Vec<Series>>,
+    pub series: BTreeMap<usize, Vec<Rc<Series>>>,
     /// What a panel's judges made of its answers.
     pub judged: Judged,
-    /// First reason met for each measure without a figure.
-    pub reasons: BTreeMap<&'static str, &'static str>,
-    /// First reason met for each measure of which some cell's figure is unknown.
-    pub unknown: BTreeMap<&'static str, String>,
     /// How the times of its compactions came about.
     pub latencies: BTreeSet<LatencySource>,
     pub failed: Vec<String>,
@@ -50,48 +46,50 @@ pub struct Gathered<'a> {
     pub key: RowKey<'a>,
 }
 
-/// Sorts cells into rows: for each payer one for the data set, one for all.
-pub fn gather<'a>(
-    facts: &[TranscriptFacts],
-    cells: &'a [Cell],
-    payers: &Payers<'a>,
-    exams: &'a Exams<'a>,
-    manifest: &Manifest,
-) -> (Vec<Gathered<'a>>, Vec<Observation>) {
-    let units: BTreeMap<(&str, &str), usize> = (facts.iter().enumerate())
-        .map(|(at, f)| ((f.dataset.as_str(), f.transcript.as_str()), at))
-        .collect();
-    let keys = |cell: &'a Cell| keys(cell, payers);
-    let keyed: BTreeSet<RowKey<'a>> = cells.iter().flat_map(keys).map(|(_, key)| key).collect();
-    let codes: BTreeMap<RowKey<'a>, usize> =
-        keyed.iter().enumerate().map(|(code, key)| (key.clone(), code)).collect();
-    let mut rows: Vec<Gathered<'a>> = keyed.into_iter().map(Gathered::new).collect();
-    let mut observations = Vec::new();
-    let terms = Terms::of(manifest);
-    let scene = Scene::new(facts, cells, (payers, exams), &terms, manifest.answered_by());
-    for cell in cells {
-        let unit = units.get(&(cell.key.dataset.as_str(), cell.key.transcript.as_str())).copied();
-        let taken = match unit {
-            Some(unit) => scene.taken(unit, &facts[unit], cell),
-            None => Err("its transcript is not among the facts of the run".to_owned()),
-        };
-        for (payer, key) in keys(cell) {
-            let code = codes[&key];
-            rows[code].standing = cell.standing;
-            match &taken {
-                Ok(taken) => {
-                    rows[code].take(taken, payer, scene.repeated(cell));
-                    rows[code].failed.extend(exams.failures(cell));
-                    let replies = exams.replies(cell);
-                    replies.for_each(|reply| rows[code].replies.add(reply, scene.repeated(cell)));
-                    observations.push(taken.observation(code, payer));
-                }
-                Err(error) => rows[code].failed.push(failure(cell, error)),
-            }
+/// A cell that ran through, as one or more of its payers see it: nothing but
+/// references, so that every cell of a run can be held.
+pub struct Observed<'a> {
+    unit: usize,
+    /// By payer: the cell as that payer sees it, and the rows that it belongs to.
+    payers: Vec<(Sample<'a>, [u32; 2])>,
+}
+
+/// What one cell contributes to a measure of one row.
+pub struct Contribution {
+    /// The row.
+    pub row: u32,
+    /// The transcript, so that replicates are averaged before transcripts are.
+    pub unit: u32,
+    /// What it contributes.
+    pub parts: Parts,
+}
+
+impl Contribution {
+    /// Whether there is a figure and nobody knows it.
+    pub fn is_unknown(&self) -> bool {
+        matches!(self.parts, Parts::Unknown(_))
+    }
+}
+
+/// What the cells contribute to one measure, in the order of the cells. One
+/// measure is looked at after the other: all of them at once are many times as
+/// large as the cells.
+pub fn contributions(spec: &Spec, observed: &[Observed<'_>]) -> Vec<Contribution> {
+    let mut found = Vec::new();
+    for Observed { unit, payers } in observed {
+        // The bill differs from payer to payer, all else is the same.
+        let first = spec.of(&payers[0].0);
+        for (at, (sample, rows)) in payers.iter().enumerate() {
+            let parts = match spec.basis {
+                Basis::Bill if at > 0 => spec.of(sample),
+                _ => first.clone(),
+            };
+            let unit = *unit as u32;
+            found.push(Contribution { row: rows[0], unit, parts: parts.clone() });
+            found.push(Contribution { row: rows[1], unit, parts });
         }
     }
-    rows.iter_mut().for_each(Gathered::settle);
-    (rows, observations)
+    found
 }
 
 /// One figure per request or probe; `None` where there is none.
@@ -100,49 +98,6 @@ pub type Figures = Vec<Option<f64>>;
 /// One list of figures for each of [`RESAMPLED`].
 pub type Series = [Figures; RESAMPLED.len()];
 
-/// A cell that ran through, measured.
-struct Taken<'a> {
-    unit: usize,
-    cell: &'a Cell,
-    series: Series,
-    /// By payer.
-    parts: Vec<Vec<Parts>>,
-}
-
-impl<'a> Taken<'a> {
-    /// Measures a cell as its payers see it: the bill for each, all else once.
-    fn new(unit: usize, samples: &[Sample<'a>]) -> Self {
-        let first = &samples[0];
-        let series = RESAMPLED.each_ref().map(|resampled| (resampled.series)(first));
-        let shared: Vec<Parts> = MEASURES.iter().map(|spec| spec.of(first)).collect();
-        let others = samples[1..].iter().map(|sample| {
-            let billed = MEASURES.iter().zip(&shared).map(|(spec, part)| match spec.basis {
-                Basis::Bill => spec.of(sample),
-                _ => part.clone(),
-            });
-            billed.collect()
-        });
-        let others: Vec<Vec<Parts>> = others.collect();
-        Taken { unit, cell: first.cell, series, parts: [vec![shared], others].concat() }
-    }
-
-    fn observation(&self, row: usize, payer: usize) -> Observation {
-        Observation { row: row as u32, unit: self.unit as u32, parts: self.parts[payer].clone() }
-    }
-}
-
-/// The rows of a cell, each with the position of its payer.
-fn keys<'a>(cell: &'a Cell, payers: &Payers<'a>) -> Vec<(usize, RowKey<'a>)> {
-    let row = |dataset, payer| RowKey {
-        dataset,
-        window: &cell.key.window,
-        payer,
-        strategy: &cell.key.strategy,
-    };
-    let each = payers.names().iter().enumerate();
-    each.flat_map(|(at, payer)| [&*cell.key.dataset, ALL].map(|d| (at, row(d, *payer)))).collect()
-}
-
 fn failure(cell: &Cell, error: &str) -> String {
     format!("{} (replicate {}): {error}", cell.key.transcript, cell.key.replicate)
 }
@@ -150,42 +105,97 @@ fn failure(cell: &Cell, error: &str) -> String {
 /// Cells of one control, by data set, transcript and window.
 type Beside<'a> = BTreeMap<(&'a str, &'a str, &'a str), &'a Cell>;
 
-/// What cells are looked at beside.
-struct Scene<'a> {
+/// The cells of a run, and what each is looked at beside.
+pub struct Scene<'a> {
+    facts: &'a [TranscriptFacts],
+    cells: &'a [Cell],
     full: Beside<'a>,
     recorded: Beside<'a>,
     kinds: BTreeMap<String, BTreeSet<ProbeKind>>,
     /// By strategy and window.
     repeated: BTreeMap<(&'a str, &'a str), Repeated>,
-    payers: &'a [&'a str],
-    terms: &'a Terms,
+    payers: &'a Payers<'a>,
+    terms: Terms,
     /// How answers were found.
     answered_by: Source,
     exams: &'a Exams<'a>,
 }
 
 impl<'a> Scene<'a> {
-    fn new(
-        facts: &[TranscriptFacts],
+    /// Transcripts and cells come sorted.
+    pub fn new(
+        facts: &'a [TranscriptFacts],
         cells: &'a [Cell],
-        (payers, exams): (&'a Payers<'_>, &'a Exams<'a>),
-        terms: &'a Terms,
-        answered_by: Source,
+        (payers, exams): (&'a Payers<'a>, &'a Exams<'a>),
+        manifest: &Manifest,
     ) -> Self {
         let beside = |strategy: &str| -> Beside<'a> {
             let those = cells.iter().filter(|c| c.key.strategy == strategy && c.rows().is_some());
             those.map(|cell| (place(cell), cell)).collect()
         };
         Scene {
+            facts,
+            cells,
             full: beside(BASELINE),
             recorded: beside(RECORDED),
             kinds: kinds_by_dataset(facts),
             repeated: repeated(cells, exams.cuts()),
-            payers: payers.names(),
-            terms,
-            answered_by,
+            payers,
+            terms: Terms::of(manifest),
+            answered_by: manifest.answered_by(),
             exams,
         }
+    }
+
+    /// Sorts the cells into rows: for each payer one for the data set, one for
+    /// all.
+    pub fn gather(&self) -> (Vec<Gathered<'_>>, Vec<Observed<'_>>) {
+        let units: BTreeMap<(&str, &str), usize> = (self.facts.iter().enumerate())
+            .map(|(at, f)| ((f.dataset.as_str(), f.transcript.as_str()), at))
+            .collect();
+        let keyed: BTreeSet<RowKey<'_>> = self.cells.iter().flat_map(|c| self.keys(c)).collect();
+        let mut rows: Vec<Gathered<'_>> = keyed.into_iter().map(Gathered::new).collect();
+        let mut observed = Vec::new();
+        for cell in self.cells {
+            let at =
+                |key: RowKey<'_>| rows.binary_search_by(|row| row.key.cmp(&key)).expect("keyed");
+            let codes: Vec<usize> = self.keys(cell).map(at).collect();
+            let unit = units.get(&(cell.key.dataset.as_str(), cell.key.transcript.as_str()));
+            let samples = match unit {
+                Some(unit) => {
+                    self.samples(&self.facts[*unit], cell).map(|samples| (*unit, samples))
+                }
+                None => Err("its transcript is not among the facts of the run".to_owned()),
+            };
+            let (unit, samples) = match samples {
+                Ok(samples) => samples,
+                Err(error) => {
+                    let failure = failure(cell, &error);
+                    codes.iter().for_each(|code| rows[*code].fail(cell, failure.clone()));
+                    continue;
+                }
+            };
+            let series = Rc::new(RESAMPLED.each_ref().map(|of| (of.series)(&samples[0])));
+            for code in &codes {
+                rows[*code].take(unit, &samples[0], Rc::clone(&series));
+            }
+            let pairs = codes.chunks(2).map(|pair| [pair[0] as u32, pair[1] as u32]);
+            observed.push(Observed { unit, payers: samples.into_iter().zip(pairs).collect() });
+        }
+        rows.iter_mut().for_each(Gathered::settle);
+        (rows, observed)
+    }
+
+    /// The rows of a cell: for each payer that of the data set and that of all.
+    fn keys<'c>(&'c self, cell: &'c Cell) -> impl Iterator<Item = RowKey<'c>> {
+        let row = |dataset, payer| RowKey {
+            dataset,
+            window: &cell.key.window,
+            payer,
+            strategy: &cell.key.strategy,
+        };
+        let payers = self.payers.names().iter();
+        payers.flat_map(move |payer| [&*cell.key.dataset, ALL].map(|dataset| row(dataset, *payer)))
     }
 
     /// What the compactor repeated under the preset of a cell, at its window.
@@ -193,18 +203,18 @@ impl<'a> Scene<'a> {
         &self.repeated[&(cell.key.strategy.as_str(), cell.key.window.as_str())]
     }
 
-    /// The cell with its facts, if it ran through and fits them, measured for
-    /// each payer.
-    fn taken<'s>(
+    /// The cell with its facts, if it ran through and fits them, as each payer
+    /// sees it.
+    fn samples<'s>(
         &'s self,
-        unit: usize,
         facts: &'s TranscriptFacts,
         cell: &'s Cell,
-    ) -> Result<Taken<'s>, String> {
+    ) -> Result<Vec<Sample<'s>>, String> {
         let rows = match &cell.outcome {
             CellOutcome::Done(rows) => rows,
             CellOutcome::Failed { error } => return Err(error.clone()),
         };
+        fits(facts, rows)?;
         let sample = |payer: &&'s str| Sample {
             facts,
             cell,
@@ -212,15 +222,13 @@ impl<'a> Scene<'a> {
             full: beside(&self.full, facts, cell),
             recorded: beside(&self.recorded, facts, cell),
             payer,
-            terms: self.terms,
+            terms: &self.terms,
             kinds: &self.kinds[&facts.dataset],
             answered_by: self.answered_by,
             exams: self.exams,
             repeated: self.repeated(cell),
         };
-        fits(facts, rows)?;
-        let samples: Vec<Sample<'s>> = self.payers.iter().map(sample).collect();
-        Ok(Taken::new(unit, &samples))
+        Ok(self.payers.names().iter().map(sample).collect())
     }
 }
 
@@ -282,8 +290,6 @@ impl<'a> Gathered<'a> {
             units: BTreeSet::new(),
             series: BTreeMap::new(),
             judged: Judged::default(),
-            reasons: BTreeMap::new(),
-            unknown: BTreeMap::new(),
             latencies: BTreeSet::new(),
             failed: Vec::new(),
             windows: Vec::new(),
@@ -300,27 +306,24 @@ impl<'a> Gathered<'a> {
         }
     }
 
-    fn take(&mut self, taken: &Taken<'_>, payer: usize, repeated: &Repeated) {
-        let Some(rows) = taken.cell.rows() else { return };
-        self.units.insert(taken.unit);
-        self.series.entry(taken.unit).or_default().push(taken.series.clone());
+    fn fail(&mut self, cell: &Cell, failure: String) {
+        self.standing = cell.standing;
+        self.failed.push(failure);
+    }
+
+    fn take(&mut self, unit: usize, sample: &Sample<'_>, series: Rc<Series>) {
+        let Sample { rows, exams, cell, .. } = sample;
+        self.standing = cell.standing;
+        self.units.insert(unit);
+        self.series.entry(unit).or_default().push(series);
         rows.probes.iter().for_each(|probe| self.judged.add(probe));
         self.windows.push(rows.window);
         let replies = rows.compactions.iter().flat_map(|compaction| &compaction.replies);
-        replies.for_each(|reply| self.replies.add(reply, repeated));
+        let replies = replies.chain(exams.replies(cell));
+        replies.for_each(|reply| self.replies.add(reply, sample.repeated));
         self.acted |= !rows.compactions.is_empty() || !rows.loss.is_empty();
         let session = rows.compactions.iter().filter(|compaction| !compaction.at_end);
         self.latencies.extend(session.filter_map(|compaction| compaction.latency_source));
-        for (spec, part) in MEASURES.iter().zip(&taken.parts[payer]) {
-            match part {
-                Parts::Absent(reason) => {
-                    self.reasons.entry(spec.id).or_insert(reason);
-                }
-                Parts::Unknown(reason) => {
-                    self.unknown.entry(spec.id).or_insert_with(|| reason.clone());
-                }
-                Parts::One(_) | Parts::Fraction { .. } | Parts::Many(_) | Parts::Waits(_) => {}
-            }
-        }
+        self.failed.extend(exams.failures(cell));
     }
 }

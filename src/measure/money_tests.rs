@@ -74,7 +74,7 @@ fn a_session_is_billed_by_bucket_and_against_full() {
 fn cold_starts_of_the_recording_are_in_the_bill_and_not_in_that_of_the_rules() {
     let cold = full("s").with_bill(|bill| {
         let second = &mut bill.requests[1].as_mut().unwrap().prompt;
-        second.rules_only = Some(second.billed);
+        second.rules_only = Some(Box::new(second.billed));
         second.billed = prompt(0, 0, 600).billed;
     });
     let report = run(vec![two("s")], vec![cold.build()]);
@@ -88,7 +88,7 @@ fn cold_starts_of_the_recording_are_in_the_bill_and_not_in_that_of_the_rules() {
 fn the_bill_with_the_other_first_breakpoint_is_told_where_it_differs() {
     let other = breaking("s").with_bill(|bill| {
         let second = &mut bill.requests[1].as_mut().unwrap().prompt;
-        second.head_breakpoint = Some(prompt(0, 200, 200).billed);
+        second.head_breakpoint = Some(Box::new(prompt(0, 200, 200).billed));
     });
     let report = run(vec![two("s")], vec![full("s").build(), other.build()]);
     // 1.7, and 0.08 + 1.0 + 0.2 thousandths.

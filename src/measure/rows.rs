@@ -3,6 +3,7 @@
 mod probes;
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use crate::model::{
     AgainstFull, Cell, Interval, Manifest, PresetRow, Standing, TranscriptFacts, Value,
@@ -10,11 +11,11 @@ use crate::model::{
 };
 
 use super::against_full::{Difference, Terms, judge};
-use super::aggregate::{Pooled, pool};
+use super::aggregate::{ByUnit, Pooled, pool};
 use super::bootstrap::blocks;
 use super::cluster::{Owner, clusters, owner, paired, weighed};
 use super::exams::{Depth, Exams};
-use super::gather::{Figures, Gathered, RowKey, Series, gather};
+use super::gather::{Figures, Gathered, RowKey, Scene, Series};
 use super::measures::{MEASURES, RESAMPLED};
 use super::payers::Payers;
 use super::pooling::{FactsInOrder, these_sessions};
@@ -78,9 +79,10 @@ pub fn table<'a>(
     manifest: &'a Manifest,
 ) -> Vec<Entry> {
     let payers = Payers::of(manifest, cells);
-    let (gathered, observations) = gather(facts, cells, &payers, exams, manifest);
+    let scene = Scene::new(facts, cells, (&payers, exams), manifest);
+    let (gathered, observed) = scene.gather();
     let owners: Vec<Option<Owner<'_>>> = facts.iter().map(owner).collect();
-    let pooled = pool(&observations, &owners);
+    let pooled = pool(&observed, &owners);
     let primary = primary(facts, exams);
     let named = |row: &Gathered<'_>, strategy: &'static str| {
         let key = RowKey { strategy, ..row.key.clone() };
@@ -130,9 +132,10 @@ impl Builder<'_> {
             }
         }
         let measured = known(&values, self.primary);
-        let scores = if measured { self.each(self.code, self.primary) } else { BTreeMap::new() };
+        let scores =
+            if measured { self.each(self.code, self.primary).clone() } else { ByUnit::new() };
         let weights =
-            if measured { self.facts_each(self.code, self.primary) } else { BTreeMap::new() };
+            if measured { self.facts_each(self.code, self.primary).clone() } else { ByUnit::new() };
         let difference = if measured { self.difference(&scores) } else { None };
         self.counts(&scores, &mut values);
         if probed {
@@ -171,8 +174,8 @@ impl Builder<'_> {
         let Some(at) = RESAMPLED.iter().position(|resampled| resampled.id == self.primary) else {
             return 0;
         };
-        let of = |series: &Vec<Series>| {
-            let known = |series: &Series| series[at].iter().flatten().count();
+        let of = |series: &Vec<Rc<Series>>| {
+            let known = |series: &Rc<Series>| series[at].iter().flatten().count();
             series.iter().map(known).max().unwrap_or(0)
         };
         scores.keys().filter_map(|unit| self.row.series.get(unit)).map(of).sum()
@@ -183,11 +186,11 @@ impl Builder<'_> {
         if self.row.units.is_empty() {
             return Value::Absent("every cell failed".into());
         }
-        if let Some(reason) = self.row.unknown.get(spec.id) {
-            return Value::Absent(reason.clone());
+        if let Some(reason) = self.pooled.unknown(self.code as u32, spec.id) {
+            return Value::Absent(reason.to_owned());
         }
         let Some(figure) = self.pooled.row(self.code as u32, spec.id) else {
-            let reason = self.row.reasons.get(spec.id).copied();
+            let reason = self.pooled.reason(self.code as u32, spec.id);
             return Value::Absent(reason.unwrap_or("nothing to measure").into());
         };
         let Basis::References(of) = spec.basis else { return Value::Known(figure) };
@@ -200,15 +203,13 @@ impl Builder<'_> {
     }
 
     /// A measure of each transcript of a row, replicates averaged.
-    fn each(&self, code: usize, id: &str) -> BTreeMap<usize, f64> {
-        let of = |unit: usize| self.pooled.unit(code as u32, unit as u32, id);
-        (0..self.facts.len()).filter_map(|unit| Some((unit, of(unit)?))).collect()
+    fn each(&self, code: usize, id: &'static str) -> &ByUnit {
+        self.pooled.units(code as u32, id)
     }
 
     /// The facts at stake that they rest on, where they are weighed by them.
-    fn facts_each(&self, code: usize, id: &str) -> BTreeMap<usize, f64> {
-        let of = |unit: usize| self.pooled.facts(code as u32, unit as u32, id);
-        (0..self.facts.len()).filter_map(|unit| Some((unit, of(unit)?))).collect()
+    fn facts_each(&self, code: usize, id: &'static str) -> &ByUnit {
+        self.pooled.facts(code as u32, id)
     }
 
     fn clusters(&self, values: &BTreeMap<usize, f64>) -> Clusters {
@@ -216,8 +217,8 @@ impl Builder<'_> {
     }
 
     /// The clusters of a measure, as it is pooled.
-    fn clusters_of(&self, id: &str, values: &BTreeMap<usize, f64>) -> Clusters {
-        weighed(self.facts, values, &self.facts_each(self.code, id))
+    fn clusters_of(&self, id: &'static str, values: &BTreeMap<usize, f64>) -> Clusters {
+        weighed(self.facts, values, self.facts_each(self.code, id))
     }
 
     /// What the number of clusters allows (`measures` §7), for one of
@@ -225,7 +226,7 @@ impl Builder<'_> {
     fn interval(&self, at: usize) -> Option<Interval> {
         let resampled = &RESAMPLED[at];
         let each = self.each(self.code, resampled.id);
-        let clusters = self.clusters_of(resampled.id, &each);
+        let clusters = self.clusters_of(resampled.id, each);
         let at_cuts = !self.facts_each(self.code, resampled.id).is_empty();
         let within = |bounds: Bounds| bounds.within(resampled.least, resampled.most);
         match clusters.n() {
@@ -289,7 +290,7 @@ impl Builder<'_> {
             return None;
         }
         let baseline = self.each(self.baseline?, self.primary);
-        let pairs = paired(scores, &baseline);
+        let pairs = paired(scores, baseline);
         let (most, seed) = (self.unit(), self.manifest.seed);
         let terms = Terms { margin: self.manifest.margin * most, most, seed };
         judge(&self.clusters_of(self.primary, &pairs), terms)
@@ -331,7 +332,7 @@ impl Builder<'_> {
             values.insert("depth".into(), Value::Known(f64::from(depth)));
         }
         let kept = self.each(self.code, "kept_at_cut");
-        let share = self.clusters_of("kept_at_cut", &kept).largest_share();
+        let share = self.clusters_of("kept_at_cut", kept).largest_share();
         values.insert(
             "largest_share".into(),
             match share.filter(|_| !kept.is_empty()) {

@@ -84,19 +84,22 @@ impl From<&Usage> for Buckets {
 }
 
 /// One prompt under each of the caches that a bill is made for (`measures` §2).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+///
+/// What differs rarely is kept elsewhere: a run of many sessions holds one of
+/// these for each request of each strategy.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PromptBill {
     /// As billed: the provider's rules, and what befell the recording's cache.
     pub billed: Buckets,
     /// By the provider's rules alone; `None` where that is the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rules_only: Option<Buckets>,
+    pub rules_only: Option<Box<Buckets>>,
     /// As billed, but with the first breakpoint behind everything in front of
     /// the conversation instead of behind tools and system prompt; `None` where
     /// that is the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub head_breakpoint: Option<Buckets>,
+    pub head_breakpoint: Option<Box<Buckets>>,
     /// Tokens that a cache would read that forgets nothing and charges nothing
     /// for writing.
     pub ideal_read: u64,
@@ -105,18 +108,18 @@ pub struct PromptBill {
 impl PromptBill {
     /// By the provider's rules, without what befell the recording's cache.
     pub fn rules_only(&self) -> Buckets {
-        self.rules_only.unwrap_or(self.billed)
+        self.rules_only.as_deref().copied().unwrap_or(self.billed)
     }
 
     /// With the first breakpoint behind everything in front of the conversation.
     pub fn head_breakpoint(&self) -> Buckets {
-        self.head_breakpoint.unwrap_or(self.billed)
+        self.head_breakpoint.as_deref().copied().unwrap_or(self.billed)
     }
 
     /// The same, without what says nothing new.
     pub fn settled(mut self) -> Self {
-        self.rules_only = self.rules_only.filter(|rules| *rules != self.billed);
-        self.head_breakpoint = self.head_breakpoint.filter(|head| *head != self.billed);
+        self.rules_only = self.rules_only.filter(|rules| **rules != self.billed);
+        self.head_breakpoint = self.head_breakpoint.filter(|head| **head != self.billed);
         self
     }
 
@@ -133,7 +136,7 @@ impl PromptBill {
 }
 
 /// One request of the session.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequestBill {
     /// Its prompt.
@@ -148,7 +151,7 @@ pub struct RequestBill {
 }
 
 /// One call of the compactor's model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallBill {
     /// Position of its compaction among the cell's.

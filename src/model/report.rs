@@ -276,7 +276,7 @@ pub struct Report {
     pub sentences: Vec<Sentence>,
     /// Limits and doubts that a reader must know.
     pub warnings: Vec<String>,
-    /// Facts of every transcript.
+    /// Facts of every transcript, sorted by data set and id.
     pub transcripts: Vec<TranscriptFacts>,
     /// Every cell, sorted by key.
     pub cells: Vec<Cell>,
@@ -290,4 +290,23 @@ pub struct Report {
     /// How far the judges of a panel agree; absent for a single judge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub panel: Option<PanelAgreement>,
+}
+
+impl Report {
+    /// The facts of a transcript.
+    pub fn facts_of(&self, dataset: &str, transcript: &str) -> Option<&TranscriptFacts> {
+        let key = |facts: &TranscriptFacts| {
+            (&*facts.dataset, &*facts.transcript).cmp(&(dataset, transcript))
+        };
+        self.transcripts.binary_search_by(key).ok().map(|at| &self.transcripts[at])
+    }
+
+    /// The cells of a transcript.
+    pub fn cells_of(&self, dataset: &str, transcript: &str) -> &[Cell] {
+        let key =
+            |cell: &Cell| (&*cell.key.dataset, &*cell.key.transcript).cmp(&(dataset, transcript));
+        let from = self.cells.partition_point(|cell| key(cell).is_lt());
+        let cells = self.cells[from..].partition_point(|cell| key(cell).is_eq());
+        &self.cells[from..from + cells]
+    }
 }

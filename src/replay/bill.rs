@@ -160,7 +160,7 @@ impl Biller {
         context: &Context,
         facts: &RequestFacts,
         pruned: Option<EntryId>,
-    ) -> Vec<Option<Buckets>> {
+    ) -> Vec<Option<Box<Buckets>>> {
         let Some(plan) = self.elsewhere.as_ref().filter(|_| facts.billed) else {
             return vec![None; self.payers.len()];
         };
@@ -170,7 +170,7 @@ impl Biller {
         let bill = |payer: &mut Payer| {
             let cache = payer.caches_of(facts).head_breakpoint.as_mut()?;
             befall(cache.as_mut(), sent, facts);
-            Some(cache.request(sent.prompt(), facts.at))
+            Some(Box::new(cache.request(sent.prompt(), facts.at)))
         };
         self.payers.iter_mut().map(bill).collect()
     }
@@ -278,7 +278,7 @@ impl Payer {
         sent: &Sent,
         facts: &RequestFacts,
         ideal_read: u64,
-        head_breakpoint: Option<Buckets>,
+        head_breakpoint: Option<Box<Buckets>>,
     ) -> RequestBill {
         let (prompt, at) = (sent.prompt(), facts.at);
         let model = self.model_of(facts);
@@ -288,7 +288,7 @@ impl Payer {
         let warm = !reset && cache.is_warm(at);
         let billed = cache.request(prompt, at);
         assert_eq!(billed.prompt(), prompt.tokens(), "buckets sum to the prompt");
-        let rules_only = rules_only.as_mut().map(|cache| cache.request(prompt, at));
+        let rules_only = rules_only.as_mut().map(|cache| Box::new(cache.request(prompt, at)));
         self.weather.push(if warm { Weather::Warm } else { Weather::Cold { read: billed.read } });
         let prompt = PromptBill { billed, rules_only, head_breakpoint, ideal_read }.settled();
         RequestBill { prompt, rewritten: 0, model }
@@ -310,8 +310,10 @@ impl Payer {
         let Caches { billed, rules_only, head_breakpoint } = &mut self.caches[0];
         PromptBill {
             billed: billed.request(prompt, at),
-            rules_only: rules_only.as_mut().map(|cache| cache.request(prompt, at)),
-            head_breakpoint: head_breakpoint.as_mut().map(|cache| cache.request(moved, at)),
+            rules_only: rules_only.as_mut().map(|cache| Box::new(cache.request(prompt, at))),
+            head_breakpoint: head_breakpoint
+                .as_mut()
+                .map(|cache| Box::new(cache.request(moved, at))),
             ideal_read,
         }
     }

@@ -364,6 +364,8 @@ impl<'a> Session<'a> {
         let places: BTreeMap<u32, u32> =
             self.compactions.iter().zip(0..).map(|((number, _), at)| (*number, at)).collect();
         self.probed.sort_by_key(|probed| probed.probe);
+        // A run of many sessions holds these for each strategy.
+        self.requests.shrink_to_fit();
         let rows = CellRows {
             window: self.window,
             preamble_added: self.preamble_added,

@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json, json};
 use unicode_width::UnicodeWidthStr;
 
 use super::grid::{GAP, paragraph, push_line};
-use super::sheet::{Field, Kind, Table};
+use super::sheet::{self, Field, Kind};
 use super::{number, plain};
 use crate::model::{
     Author, Expectation, JudgePart, JudgeReport, JudgeRow, Judgement, Label, LabelledCase,
@@ -246,7 +246,7 @@ fn fields(report: &JudgeReport, row: &JudgeRow) -> Vec<Field> {
 /// `calibration.csv`: one row per file and group or planted kind; rows without
 /// a file are over all of them.
 pub fn calibration_csv(report: &JudgeReport) -> Vec<u8> {
-    Table::new(COLUMNS, report.rows.iter().map(|row| fields(report, row))).csv()
+    sheet::csv_bytes(COLUMNS, report.rows.iter().map(|row| fields(report, row)))
 }
 
 /// The same figures as one JSON document.
@@ -334,7 +334,7 @@ pub fn verdicts_csv(cases: &[LabelledCase], judgements: &[Judgement]) -> Vec<u8>
             Field::text(&judgement.rationale),
         ]
     });
-    Table::new(VERDICT_COLUMNS, rows).csv()
+    sheet::csv_bytes(VERDICT_COLUMNS, rows)
 }
 
 #[cfg(test)]

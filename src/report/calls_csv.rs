@@ -1,15 +1,15 @@
 //! `calls.csv`: every call of a real model, what it took and what it cost. The
 //! harness's own waiting stands apart from the model's latency.
 
-use super::sheet::{Field, Kind, Table};
-use super::{Format, Source};
+use super::Format;
+use super::sheet::{self, Field, Kind};
 use crate::model::CallRow;
 
 pub(super) const FORMAT: Format = Format {
     name: "csv",
     file: "calls.csv",
     about: "one row per call of a real model: tokens by bucket, price, latency, waiting, attempts",
-    render,
+    render: |source, out| out.write_all(&calls_csv(&source.report.calls)),
 };
 
 const COLUMNS: [(&str, Kind); 17] = [
@@ -32,13 +32,9 @@ const COLUMNS: [(&str, Kind); 17] = [
     ("latency_source", Kind::Text),
 ];
 
-fn render(source: &Source<'_>) -> Vec<u8> {
-    calls_csv(&source.report.calls)
-}
-
 /// A row for each call.
 pub fn calls_csv(calls: &[CallRow]) -> Vec<u8> {
-    Table::new(COLUMNS, calls.iter().map(fields)).csv()
+    sheet::csv_bytes(COLUMNS, calls.iter().map(fields))
 }
 
 fn fields(call: &CallRow) -> Vec<Field> {

@@ -1,7 +1,9 @@
 //! `compactions.csv`: every compaction, what set it off, what it took away and
 //! what it cost each agent model.
 
-use super::sheet::{self, Field, Kind, Table};
+use std::io::{Result, Write};
+
+use super::sheet::{self, Field, Kind};
 use super::{Format, Source};
 use crate::model::{
     Bill, BreakEven, Cell, CompactionRow, Repeated, TranscriptFacts, VoidReplies, repeated,
@@ -44,14 +46,14 @@ const COLUMNS: [(&str, Kind); 26] = [
     ("void_reasons", Kind::Text),
 ];
 
-fn render(source: &Source<'_>) -> Vec<u8> {
+fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
     let header = sheet::ROW_KEY.into_iter().chain(COLUMNS);
     let prices = PriceList::from(&source.report.manifest.prices);
     let repeated = repeated(&source.report.cells, &source.report.cuts);
     let mut rows = Vec::new();
-    for cell in sheet::cells(source.report) {
+    for cell in &source.report.cells {
         let Some(measured) = cell.rows() else { continue };
-        let facts = sheet::facts(source.report, &cell.key);
+        let facts = source.report.facts_of(&cell.key.dataset, &cell.key.transcript);
         let bills = sheet::bills(measured);
         let repeated = &repeated[&(cell.key.strategy.as_str(), cell.key.window.as_str())];
         for (at, row) in (0u32..).zip(&measured.compactions) {
@@ -61,7 +63,7 @@ fn render(source: &Source<'_>) -> Vec<u8> {
             }
         }
     }
-    Table::new(header, rows).csv()
+    sheet::csv(header, rows, out)
 }
 
 /// What one agent model is billed for a compaction.

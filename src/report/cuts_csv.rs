@@ -1,7 +1,9 @@
 //! `cuts.csv`: every preset at every cut: what it kept of what was at stake,
 //! how large it is behind the cut, and what that costs.
 
-use super::sheet::{self, Field, Kind, Table};
+use std::io::{Result, Write};
+
+use super::sheet::{self, Field, Kind};
 use super::{Format, Source};
 use crate::model::{
     Cut, CutBill, CutExam, CutRow, RECORDED, ReferenceState, Repeated, Report, VoidReplies,
@@ -52,7 +54,7 @@ const COLUMNS: [(&str, Kind); 24] = [
     ("void", Kind::Count),
 ];
 
-fn render(source: &Source<'_>) -> Vec<u8> {
+fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
     let header = KEY.into_iter().chain(COLUMNS);
     let report = source.report;
     let repeated = repeated(&report.cells, &report.cuts);
@@ -65,7 +67,7 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         let void = row.exam().map(|exam| void(exam, of(&row.strategy)));
         fields(report, cut, row, void.unwrap_or(0))
     });
-    Table::new(header, each).csv()
+    sheet::csv(header, each, out)
 }
 
 /// Every preset at every cut, in the order of the keys.
@@ -177,10 +179,8 @@ fn payer<'a>(report: &'a Report, cut: &Cut, bill: &'a CutBill) -> &'a str {
     if bill.billed_as != RECORDED {
         return &bill.billed_as;
     }
-    let of_session = |cell: &&crate::model::Cell| {
-        cell.key.dataset == cut.dataset && cell.key.transcript == cut.transcript
-    };
-    let bills = report.cells.iter().filter(of_session).filter_map(|cell| cell.rows());
+    let cells = report.cells_of(&cut.dataset, &cut.transcript).iter();
+    let bills = cells.filter_map(|cell| cell.rows());
     let mut bills = bills.flat_map(|rows| &rows.bills);
     bills.find(|other| other.billed_as == bill.billed_as).map_or(RECORDED, sheet::agent_model)
 }

@@ -1,8 +1,10 @@
 //! `facts.csv`: everything that was at stake at a cut, and what became of it
 //! under each preset.
 
+use std::io::{Result, Write};
+
 use super::cuts_csv;
-use super::sheet::{Field, Kind, Table};
+use super::sheet::{self, Field, Kind};
 use super::{Format, Source};
 use crate::model::{Cut, CutRow, Report};
 
@@ -23,19 +25,16 @@ const COLUMNS: [(&str, Kind); 7] = [
     ("over_window", Kind::Flag),
 ];
 
-fn render(source: &Source<'_>) -> Vec<u8> {
+fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
     let header = cuts_csv::KEY.into_iter().chain(COLUMNS);
     let each = cuts_csv::rows(source.report);
     let rows = each.flat_map(|(cut, row)| fact_rows(source.report, cut, row));
-    Table::new(header, rows).csv()
+    sheet::csv(header, rows, out)
 }
 
 fn fact_rows(report: &Report, cut: &Cut, row: &CutRow) -> Vec<Vec<Field>> {
     let Some(exam) = row.exam() else { return Vec::new() };
-    let facts = report
-        .transcripts
-        .iter()
-        .find(|facts| facts.dataset == cut.dataset && facts.transcript == cut.transcript);
+    let facts = report.facts_of(&cut.dataset, &cut.transcript);
     let numbered = (0u32..).zip(cut.facts.iter().zip(&exam.states));
     let each = numbered.map(|(number, (fact, state))| {
         let message = facts.and_then(|facts| facts.messages.get(fact.last_seen as usize));

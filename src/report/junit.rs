@@ -22,7 +22,7 @@ pub(super) const FORMAT: Format = Format {
     name: "junit",
     file: "junit.xml",
     about: "the gate's rules and the kinds of probes as test cases, for CI",
-    render,
+    render: |source, out| out.write_all(&render(source)),
 };
 
 /// What came of a case, with the reason.

@@ -17,7 +17,7 @@ pub(super) const FORMAT: Format = Format {
     name: "md",
     file: "report.md",
     about: "the gate, the verdict and the ranking in a page, for pull requests and job summaries",
-    render,
+    render: |source, out| out.write_all(&render(source)),
 };
 
 /// Bytes to aim at: a few screens.

@@ -5,6 +5,8 @@
 //! file, prints, or reads a clock, so the same rows give the same bytes; writing
 //! them is the command line's work.
 
+use std::io::{Result, Write};
+
 use crate::model::Report;
 
 mod block;
@@ -78,17 +80,17 @@ pub struct Format {
     pub file: &'static str,
     /// What it holds, in a line.
     pub about: &'static str,
-    /// Renders it.
-    pub render: fn(&Source<'_>) -> Vec<u8>,
+    /// Renders it, piece by piece where it is large.
+    pub render: fn(&Source<'_>, &mut dyn Write) -> Result<()>,
 }
 
-/// One finished file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rendered {
-    /// File name in the run folder.
-    pub name: &'static str,
-    /// Its content.
-    pub bytes: Vec<u8>,
+impl Format {
+    /// The file in memory.
+    pub fn bytes(&self, source: &Source<'_>) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        (self.render)(source, &mut bytes).expect("memory takes every write");
+        bytes
+    }
 }
 
 /// Every file that a run leaves for its readers, in the order of writing.
@@ -121,15 +123,11 @@ pub fn format_names() -> Vec<&'static str> {
     names
 }
 
-/// Renders the named formats ([`format_names`]); all of them where none is
-/// named. A name that is unknown renders nothing: the command line checks names
-/// against [`FORMATS`] first. One is rendered when it is asked for, so that no
-/// two have to be held.
-pub fn render<'a>(source: &'a Source<'_>, names: &'a [&str]) -> impl Iterator<Item = Rendered> {
-    FORMATS
-        .iter()
-        .filter(|format| names.is_empty() || names.contains(&format.name))
-        .map(|format| Rendered { name: format.file, bytes: (format.render)(source) })
+/// The named formats ([`format_names`]); all of them where none is named. A
+/// name that is unknown names nothing: the command line checks names against
+/// [`FORMATS`] first.
+pub fn formats(names: &[&str]) -> impl Iterator<Item = &'static Format> {
+    FORMATS.iter().filter(|format| names.is_empty() || names.contains(&format.name))
 }
 
 #[cfg(test)]

@@ -2,11 +2,13 @@
 //! answered, before and after, and where its evidence went. Without text
 //! (`--no-text`) these words are empty fields.
 
-use super::sheet::{self, Field, Kind, Table};
+use std::io::{Result, Write};
+
+use super::sheet::{self, Field, Kind};
 use super::{Format, Source};
 use crate::model::{
-    Agreement, Answer, Cell, Expectation, Judgement, ProbeFacts, ProbeRow, RIGHT, Report, Verdict,
-    Vote,
+    Agreement, Answer, Cell, CellKey, Expectation, Judgement, ProbeFacts, ProbeRow, RIGHT, Report,
+    Verdict, Vote,
 };
 
 pub(super) const FORMAT: Format = Format {
@@ -44,20 +46,25 @@ const COLUMNS: [(&str, Kind); 22] = [
 /// The control that answers before compression.
 pub(super) const BEFORE: &str = "full";
 
-fn render(source: &Source<'_>) -> Vec<u8> {
-    rows(source).csv()
+fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
+    let (header, rows) = rows(source);
+    sheet::csv(header, rows, out)
 }
 
 /// A row for each probe, preset, window and replicate.
-pub(super) fn rows(source: &Source<'_>) -> Table {
+pub(super) fn rows<'a>(
+    source: &'a Source<'_>,
+) -> (impl Iterator<Item = (&'static str, Kind)>, impl Iterator<Item = Vec<Field>> + 'a) {
     let header = sheet::ROW_KEY.into_iter().chain(COLUMNS);
-    let rows = sheet::cells(source.report).into_iter().flat_map(|cell| cell_rows(source, cell));
-    Table::new(header, rows)
+    let rows = source.report.cells.iter().flat_map(|cell| cell_rows(source, cell));
+    (header, rows)
 }
 
 fn cell_rows(source: &Source<'_>, cell: &Cell) -> Vec<Vec<Field>> {
     let report = source.report;
-    let (Some(rows), Some(facts)) = (cell.rows(), sheet::facts(report, &cell.key)) else {
+    let (Some(rows), Some(facts)) =
+        (cell.rows(), report.facts_of(&cell.key.dataset, &cell.key.transcript))
+    else {
         return Vec::new();
     };
     let before = uncompressed(report, cell);
@@ -72,13 +79,9 @@ fn cell_rows(source: &Source<'_>, cell: &Cell) -> Vec<Vec<Field>> {
 
 /// The cell that was asked before compression.
 pub(super) fn uncompressed<'a>(report: &'a Report, cell: &Cell) -> Option<&'a Cell> {
-    let key = &cell.key;
-    report.cells.iter().find(|other| {
-        other.key.strategy == BEFORE
-            && other.key.transcript == key.transcript
-            && other.key.dataset == key.dataset
-            && other.key.window == key.window
-    })
+    let CellKey { dataset, transcript, window, .. } = &cell.key;
+    let mut cells = report.cells_of(dataset, transcript).iter();
+    cells.find(|other| other.key.strategy == BEFORE && other.key.window == *window)
 }
 
 fn probe_fields(

@@ -1,6 +1,8 @@
 //! `references.csv`: every reference of the exam and what became of it.
 
-use super::sheet::{self, Field, Kind, Table};
+use std::io::{Result, Write};
+
+use super::sheet::{self, Field, Kind};
 use super::{Format, Source};
 use crate::model::{Cell, Report};
 
@@ -21,15 +23,16 @@ const COLUMNS: [(&str, Kind); 7] = [
     ("refetchable", Kind::Flag),
 ];
 
-fn render(source: &Source<'_>) -> Vec<u8> {
+fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
     let header = sheet::ROW_KEY.into_iter().chain(COLUMNS);
-    let rows =
-        sheet::cells(source.report).into_iter().flat_map(|cell| cell_rows(source.report, cell));
-    Table::new(header, rows).csv()
+    let rows = source.report.cells.iter().flat_map(|cell| cell_rows(source.report, cell));
+    sheet::csv(header, rows, out)
 }
 
 fn cell_rows(report: &Report, cell: &Cell) -> Vec<Vec<Field>> {
-    let (Some(rows), Some(facts)) = (cell.rows(), sheet::facts(report, &cell.key)) else {
+    let (Some(rows), Some(facts)) =
+        (cell.rows(), report.facts_of(&cell.key.dataset, &cell.key.transcript))
+    else {
         return Vec::new();
     };
     rows.references

@@ -1,7 +1,9 @@
 //! `requests.csv`: every request as every preset would have sent it, as each
 //! agent model would be billed.
 
-use super::sheet::{self, Field, Kind, Table};
+use std::io::{Result, Write};
+
+use super::sheet::{self, Field, Kind};
 use super::{Format, Source};
 use crate::model::{Bill, Cell, CellRows, Report, RequestFacts, TranscriptFacts};
 use crate::pricing::PriceList;
@@ -33,16 +35,18 @@ const COLUMNS: [(&str, Kind); 16] = [
     ("agent_model", Kind::Text),
 ];
 
-fn render(source: &Source<'_>) -> Vec<u8> {
+fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
     let header = sheet::ROW_KEY.into_iter().chain(COLUMNS);
     let prices = PriceList::from(&source.report.manifest.prices);
-    let cells = sheet::cells(source.report).into_iter();
+    let cells = source.report.cells.iter();
     let rows = cells.flat_map(|cell| cell_rows(source.report, &prices, cell));
-    Table::new(header, rows).csv()
+    sheet::csv(header, rows, out)
 }
 
 fn cell_rows(report: &Report, prices: &PriceList, cell: &Cell) -> Vec<Vec<Field>> {
-    let (Some(rows), Some(facts)) = (cell.rows(), sheet::facts(report, &cell.key)) else {
+    let (Some(rows), Some(facts)) =
+        (cell.rows(), report.facts_of(&cell.key.dataset, &cell.key.transcript))
+    else {
         return Vec::new();
     };
     let asked = asked_and_kept(cell, rows, facts);

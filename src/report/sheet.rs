@@ -3,12 +3,13 @@
 //! spreadsheet would run as a formula, and as Parquet.
 
 use std::borrow::Cow;
+use std::io::{Result, Write};
 
 use csv::{QuoteStyle, Terminator, WriterBuilder};
 use polars::prelude::{Column, DataFrame, NamedFrom, Series};
 
 use super::number;
-use crate::model::{Bill, Cell, CellKey, CellRows, RECORDED, Report, TranscriptFacts};
+use crate::model::{Bill, CellKey, CellRows, RECORDED};
 use crate::text::tame;
 
 /// Columns that stand first in every table of rows (`interface`, Run folder).
@@ -90,18 +91,6 @@ pub(super) fn row_key(key: &CellKey) -> Vec<Field> {
     ]
 }
 
-/// Every cell in the order of its key, however the report holds them.
-pub(super) fn cells(report: &Report) -> Vec<&Cell> {
-    let mut cells: Vec<&Cell> = report.cells.iter().collect();
-    cells.sort_by(|a, b| a.key.cmp(&b.key));
-    cells
-}
-
-/// Facts of a cell's transcript.
-pub(super) fn facts<'a>(report: &'a Report, key: &CellKey) -> Option<&'a TranscriptFacts> {
-    report.transcripts.iter().find(|t| t.transcript == key.transcript && t.dataset == key.dataset)
-}
-
 /// Who is billed, as rows of one cell say it: a model's name as asked for, or
 /// where each session is billed as the model that it names that model.
 pub(super) fn agent_model(bill: &Bill) -> &str {
@@ -114,6 +103,43 @@ pub(super) fn bills(rows: &CellRows) -> Vec<Option<&Bill>> {
     let mut bills: Vec<&Bill> = rows.bills.iter().collect();
     bills.sort_by_key(|bill| agent_model(bill));
     if bills.is_empty() { vec![None] } else { bills.into_iter().map(Some).collect() }
+}
+
+/// Rows of a file that are held at a time.
+const CHUNK: usize = 4_096;
+
+/// Writes a table as CSV, some rows at a time: the tables of a large run are
+/// larger than the run.
+///
+/// # Errors
+/// What the writer says.
+pub(super) fn csv<N: Into<String>>(
+    header: impl IntoIterator<Item = (N, Kind)>,
+    rows: impl IntoIterator<Item = Vec<Field>>,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let header: Vec<(String, Kind)> =
+        header.into_iter().map(|(name, kind)| (name.into(), kind)).collect();
+    let mut writer = WriterBuilder::new()
+        .quote_style(QuoteStyle::Necessary)
+        .terminator(Terminator::CRLF)
+        .from_writer(out);
+    writer.write_record(header.iter().map(|(name, _)| name))?;
+    let mut rows = rows.into_iter().peekable();
+    while rows.peek().is_some() {
+        Table::new(header.clone(), rows.by_ref().take(CHUNK)).write(&mut writer)?;
+    }
+    writer.flush()
+}
+
+/// The same in memory.
+pub(super) fn csv_bytes<N: Into<String>>(
+    header: impl IntoIterator<Item = (N, Kind)>,
+    rows: impl IntoIterator<Item = Vec<Field>>,
+) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    csv(header, rows, &mut bytes).expect("memory takes every write");
+    bytes
 }
 
 /// A table.
@@ -191,24 +217,17 @@ impl Table {
         Table { kinds, frame }
     }
 
-    /// The table as CSV.
-    pub(super) fn csv(&self) -> Vec<u8> {
-        let mut writer = WriterBuilder::new()
-            .quote_style(QuoteStyle::Necessary)
-            .terminator(Terminator::CRLF)
-            .from_writer(Vec::new());
-        let names = self.frame.get_column_names();
-        writer.write_record(names.iter().map(|name| name.as_str())).expect("memory takes it");
+    /// Adds its rows to a CSV file.
+    fn write(&self, writer: &mut csv::Writer<&mut dyn Write>) -> csv::Result<()> {
         let columns = self.frame.columns().iter().zip(&self.kinds);
         let mut columns: Vec<_> = columns.map(|(column, kind)| printed(column, *kind)).collect();
         for _ in 0..self.frame.height() {
             for column in &mut columns {
-                let field = column.next().unwrap_or_default();
-                writer.write_field(field.as_bytes()).expect("memory takes every write");
+                writer.write_field(column.next().unwrap_or_default().as_bytes())?;
             }
-            writer.write_record(None::<&[u8]>).expect("rows are as long as the header");
+            writer.write_record(None::<&[u8]>)?;
         }
-        writer.into_inner().expect("memory takes every write")
+        Ok(())
     }
 
     /// The table as Parquet, compressed, with the columns' own types. Text is as
@@ -252,14 +271,14 @@ fn printed(column: &Column, kind: Kind) -> Box<dyn Iterator<Item = Cow<'_, str>>
 mod tests {
     use super::*;
 
-    fn csv(rows: &[Vec<Field>]) -> String {
+    fn written(rows: &[Vec<Field>]) -> String {
         let kind = |field: &Field| match field {
             Field::Text(_) => Kind::Text,
             Field::Flag(_) => Kind::Flag,
             _ => Kind::Number,
         };
         let header = ["a", "b"].into_iter().zip(rows[0].iter().map(kind));
-        String::from_utf8(Table::new(header, rows.to_vec()).csv()).unwrap()
+        String::from_utf8(csv_bytes(header, rows.to_vec())).unwrap()
     }
 
     #[test]
@@ -267,7 +286,7 @@ mod tests {
         let rows = ["=1+1", "+x", "-x", "@x", "\tx", "\rx", "x=1"]
             .map(|t| vec![Field::text(t), Field::Number(-0.5)]);
         assert_eq!(
-            csv(&rows),
+            written(&rows),
             "a,b\r\n'=1+1,-0.5\r\n'+x,-0.5\r\n'-x,-0.5\r\n'@x,-0.5\r\n'\tx,-0.5\r\n\
              '\u{FFFD}x,-0.5\r\nx=1,-0.5\r\n"
         );
@@ -278,17 +297,20 @@ mod tests {
         let rows =
             vec![vec![Field::text("a\u{1b}[2J\u{8}\u{202E}b\r\nc\td 👩\u{200D}💻"), Field::Empty]];
         let shown = "\"a\u{FFFD}[2J\u{FFFD}\u{FFFD}b\nc\td 👩\u{200D}💻\"";
-        assert_eq!(csv(&rows), format!("a,b\r\n{shown},\r\n"));
+        assert_eq!(written(&rows), format!("a,b\r\n{shown},\r\n"));
     }
 
     #[test]
     fn commas_quotes_and_line_breaks_are_quoted_as_rfc_4180_says() {
         let rows = vec![vec![Field::text("a,\"b\"\nc"), Field::Empty]];
-        assert_eq!(csv(&rows), "a,b\r\n\"a,\"\"b\"\"\nc\",\r\n");
+        assert_eq!(written(&rows), "a,b\r\n\"a,\"\"b\"\"\nc\",\r\n");
     }
 
     #[test]
     fn a_number_that_is_not_finite_is_an_empty_field() {
-        assert_eq!(csv(&[vec![Field::Number(f64::NAN), Field::Flag(true)]]), "a,b\r\n,true\r\n");
+        assert_eq!(
+            written(&[vec![Field::Number(f64::NAN), Field::Flag(true)]]),
+            "a,b\r\n,true\r\n"
+        );
     }
 }

@@ -1,9 +1,10 @@
 //! `summary.csv`: one row per data set, strategy, window and agent model, with every measure.
 
 use std::collections::BTreeSet;
+use std::io::{Result, Write};
 
 use super::number;
-use super::sheet::{Field, Kind, Table};
+use super::sheet::{self, Field, Kind};
 use super::{Format, Source};
 use crate::model::{PresetRow, Report, Standing, Value};
 
@@ -155,7 +156,7 @@ const ADDED: [&str; 35] = [
     "continuity_at_cut_first",
 ];
 
-fn render(source: &Source<'_>) -> Vec<u8> {
+fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
     let report = source.report;
     let columns: Vec<(String, Kind)> = columns(report)
         .into_iter()
@@ -177,7 +178,7 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         fields
     });
     let key = KEY.into_iter().map(|name| (name.to_owned(), Kind::Text));
-    Table::new(key.chain(columns.iter().cloned()), fields).csv()
+    sheet::csv(key.chain(columns.iter().cloned()), fields, out)
 }
 
 /// What a column holds. Measures are numbers or, throughout, words.

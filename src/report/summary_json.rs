@@ -16,7 +16,7 @@ pub(super) const FORMAT: Format = Format {
     name: "json",
     file: "summary.json",
     about: "the comparison with intervals, reasons of absence and the manifest",
-    render,
+    render: |source, out| out.write_all(&render(source)),
 };
 
 /// Version of this file's layout; fields are only ever added under one version.

@@ -2,7 +2,9 @@
 //! row `recorded` is billed for the same requests. Reads alone validate nothing: a rule
 //! with reads within 3 % was 10–22 % off in dollars (`measures` §2).
 
-use super::sheet::{Field, Kind, Table};
+use std::io::{Result, Write};
+
+use super::sheet::{self, Field, Kind};
 use super::{Format, Source};
 use crate::model::{BillErrors, Buckets, TranscriptFacts, Validation};
 
@@ -42,11 +44,10 @@ fn header() -> Vec<(String, Kind)> {
     header
 }
 
-fn render(source: &Source<'_>) -> Vec<u8> {
-    let mut sessions: Vec<&TranscriptFacts> = source.report.transcripts.iter().collect();
-    sessions.sort_by_key(|facts| (&facts.dataset, &facts.transcript));
-    let rows = sessions.into_iter().filter_map(|f| Some(fields(f, f.validation.as_ref()?)));
-    Table::new(header(), rows).csv()
+fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
+    let sessions = source.report.transcripts.iter();
+    let rows = sessions.filter_map(|f| Some(fields(f, f.validation.as_ref()?)));
+    sheet::csv(header(), rows, out)
 }
 
 fn fields(facts: &TranscriptFacts, validation: &Validation) -> Vec<Field> {

@@ -2,17 +2,15 @@
 //! share its part of the transcript, which is dropped behind them.
 
 use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
 
 use super::asking::Asking;
 use super::earlier::CutKey;
-use super::folder::Folder;
-use super::observer::{Event, Observer};
-use super::pool::{RunError, Seats, compactor};
+use super::pool::{Seats, compactor};
 use crate::model::{
     Cell, CellKey, CellOutcome, CellRows, Cut, CutOutcome, CutRow, NULL, ProbeFacts, Standing,
 };
@@ -20,18 +18,11 @@ use crate::replay::{Baseline, Examined, Part, Plan, Subject, examine};
 use crate::seats::compactor::Null;
 use crate::strategy::{AskedFrom, builtin};
 
-/// What the cuts of a run left.
-#[derive(Default)]
-pub(super) struct CutUp {
-    pub cuts: Vec<Cut>,
-    pub texts: BTreeMap<String, String>,
-}
-
 /// Every cut of a subject, with the plans of one of its windows: a cut has a
 /// window of its own.
 pub(super) struct Cutting {
-    pub subject: Arc<Subject>,
-    pub asking: Arc<Asking>,
+    subject: Arc<Subject>,
+    asking: Arc<Asking>,
     plans: Vec<Plan>,
     asked: Vec<Vec<(u32, u32)>>,
     /// Positions of the cuts that are not examined yet.
@@ -217,39 +208,15 @@ fn stands(probe: &ProbeFacts, place: &crate::probes::Place) -> bool {
         && evidence.iter().all(|&message| message < place.from && place.holds(message))
 }
 
-/// Examines every preset at every cut, so many cuts at a time.
-pub(super) async fn cut_all(
-    jobs: usize,
-    cuttings: Vec<Cutting>,
-    seats: &Seats,
-    folder: &mut Folder,
-    observer: &dyn Observer,
-) -> Result<(CutUp, Vec<crate::model::CallRow>), RunError> {
-    let gate = Arc::new(Semaphore::new(jobs.max(1)));
-    let mut tasks = JoinSet::new();
-    for cutting in cuttings {
-        let cutting = Arc::new(cutting);
-        for &at in &cutting.to_do {
-            let (gate, cutting, seats) = (Arc::clone(&gate), Arc::clone(&cutting), seats.clone());
-            tasks.spawn(async move {
-                let _turn = gate.acquire_owned().await.expect("the gate is never closed");
-                cutting.cut(at, &seats).await
-            });
-        }
-    }
-    let (mut done, mut calls) = (CutUp::default(), Vec::new());
-    while let Some(cut) = tasks.join_next().await {
-        let (cut, texts) = cut.map_err(|e| RunError::Worker(e.to_string()))?;
-        folder.append_texts(&texts)?;
-        folder.append_cut(&cut)?;
-        observer.event(&Event::Cut { cut: &cut });
-        done.texts.extend(texts);
-        done.cuts.push(cut);
-        if let Some(made) = seats.calls.as_ref().map(|calls| calls.take()) {
-            folder.append_calls(&made)?;
-            observer.event(&Event::Calls(&made));
-            calls.extend(made);
-        }
-    }
-    Ok((done, calls))
+/// Every preset at one cut, with the texts that came up.
+pub(super) type CutTask = Pin<Box<dyn Future<Output = (Cut, BTreeMap<String, String>)> + Send>>;
+
+/// The cuts that are not examined yet.
+pub(super) fn cuts(cutting: Cutting, seats: &Seats) -> Vec<CutTask> {
+    let cutting = Arc::new(cutting);
+    let task = |at: &usize| -> CutTask {
+        let (at, cutting, seats) = (*at, Arc::clone(&cutting), seats.clone());
+        Box::pin(async move { cutting.cut(at, &seats).await })
+    };
+    cutting.to_do.iter().map(task).collect()
 }

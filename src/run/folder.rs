@@ -328,7 +328,10 @@ impl Folder {
     }
 
     /// The same, piece by piece.
-    fn write_with(
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn write_with(
         &self,
         name: &str,
         write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,

@@ -7,6 +7,7 @@ mod again;
 mod answerable;
 mod asking;
 mod calibrate;
+mod columns;
 mod conceal;
 mod conduct;
 mod cutting;
@@ -17,6 +18,7 @@ mod loaded;
 mod observer;
 mod pool;
 mod prepare;
+mod side_by_side;
 mod windows;
 mod wordless;
 

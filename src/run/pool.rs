@@ -1,17 +1,19 @@
 //! Plans the cells and runs them side by side.
 
 use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
-use tokio::sync::Semaphore;
-use tokio::task::{Id, JoinError, JoinSet};
+use tokio::task::JoinError;
 
 use super::asking::Asking;
-use super::cutting::{CutUp, Cutting, cut_all, null_cells};
+use super::cutting::{self, CutTask, Cutting, null_cells};
+use super::earlier::Earlier;
 use super::folder::{Folder, FolderError};
 use super::observer::{Event, Observer};
-use super::prepare::Prepared;
+use super::prepare::{Prepared, plan};
+use super::side_by_side::side_by_side;
 use super::windows::Windows;
 use crate::llm::Calls;
 use crate::model::{
@@ -19,7 +21,7 @@ use crate::model::{
 };
 use crate::pricing::{Agent, Agents};
 use crate::probes::Cuts;
-use crate::replay::{Plan, Replayed, Subject, replay};
+use crate::replay::{Replayed, Subject, replay};
 use crate::seats::answerer::Answerer;
 use crate::seats::embedder::Embedder;
 use crate::seats::judge::Judge;
@@ -112,7 +114,9 @@ pub enum RunError {
     Worker(String),
 }
 
-/// Replays. Cells are appended to the folder as they end.
+/// Replays. Cells are appended to the folder as they end. A transcript is
+/// forgotten, but for what measuring needs of it, once its cells and its cuts
+/// have ended.
 ///
 /// # Errors
 /// A run folder that cannot be written.
@@ -123,45 +127,20 @@ pub async fn run(
     folder: &mut Folder,
     observer: &dyn Observer,
 ) -> Result<Finished, RunError> {
-    let Prepared { subjects, plans, .. } = prepared;
+    let subjects = prepared.subjects;
     let mut earlier = folder.take_earlier();
-    let to_do = plans.iter().filter(|(_, plan)| !earlier.cells.contains_key(&plan.key)).count();
-    let cuts = subjects.iter().map(|subject| subject.cuts.len()).sum::<usize>();
-    let cuts = cuts - earlier.cuts.len().min(cuts);
-    observer.event(&Event::Planned { transcripts: subjects.len(), cells: to_do, cuts });
-    let mut texts = std::mem::take(&mut earlier.texts);
-    for subject in &subjects {
-        let key = (subject.facts.dataset.clone(), subject.facts.transcript.clone());
-        if !earlier.transcripts.contains(&key) {
-            folder.append_transcript(&subject.facts)?;
-        }
-        texts.extend(subject.texts.iter().map(|(k, v)| (k.clone(), v.clone())));
-        let references = subject.facts.exam.references.len();
-        observer.event(&Event::Prepared { transcript: &subject.facts.transcript, references });
-    }
-    let mut groups = by_subject(plans, seats);
-    let nulls = groups.iter().filter(|group| !group.subject.cuts.is_empty());
-    let nulls = nulls.flat_map(|group| null_cells(&group.plans));
-    let nulls: Vec<Cell> = nulls.filter(|cell| !earlier.cells.contains_key(&cell.key)).collect();
-    nulls.iter().try_for_each(|cell| folder.append_cell(cell))?;
-    let cuttings = groups
-        .iter()
-        .map(|g| Cutting::new(&g.subject, &g.asking, &g.plans, &earlier.cuts))
-        .collect();
-    for group in &mut groups {
-        group.plans.retain(|plan| !earlier.cells.contains_key(&plan.key));
-    }
-    let Ran { mut cells, mut calls, texts: written } =
-        replay_all(spec.jobs, groups, seats, folder, observer).await?;
-    texts.extend(written);
-    let (CutUp { cuts, texts: written }, made) =
-        cut_all(spec.jobs, cuttings, seats, folder, observer).await?;
-    texts.extend(written);
-    calls.extend(made);
-    calls = earlier.with_calls(calls);
-    cells.extend(nulls);
-    let facts = subjects.iter().map(|s| (*s.facts).clone()).collect();
-    let (mut facts, mut cells, mut cuts) = folder.shared(facts, cells, cuts);
+    begin(spec, seats, &subjects, &earlier, folder, observer)?;
+    let facts: Vec<_> = subjects.iter().map(|subject| Arc::clone(&subject.facts)).collect();
+    let recorded: Vec<_> = subjects.iter().map(|subject| Arc::clone(&subject.texts)).collect();
+    let mut ran = Ran { texts: std::mem::take(&mut earlier.texts), ..Ran::default() };
+    let tasks = subjects.into_iter().flat_map(|subject| tasks(spec, seats, subject, &earlier));
+    side_by_side(spec.jobs, tasks, |cell, done| ran.keep(cell, done, seats, folder, observer))
+        .await?;
+    let Ran { mut cells, mut cuts, calls, mut texts } = ran;
+    let mut calls = earlier.with_calls(calls);
+    texts.extend(recorded.into_iter().flat_map(Arc::unwrap_or_clone));
+    let mut facts: Vec<_> = facts.into_iter().map(Arc::unwrap_or_clone).collect();
+    (facts, cells, cuts) = folder.shared(facts, cells, cuts);
     cuts.extend(earlier.cuts.into_values());
     cuts.sort_by(|a, b| a.key().cmp(&b.key()));
     cells.extend(earlier.cells.into_values());
@@ -174,97 +153,163 @@ pub async fn run(
     Ok(Finished { transcripts: facts, cells, cuts, calls, texts })
 }
 
-/// The plans of one subject, and whoever asks its probes.
-struct Group {
-    subject: Arc<Subject>,
-    asking: Arc<Asking>,
-    plans: Vec<Plan>,
-}
-
-/// The plans of a subject stand together.
-fn by_subject(plans: Vec<(Arc<Subject>, Plan)>, seats: &Seats) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
-    for (subject, plan) in plans {
-        match groups.last_mut() {
-            Some(group) if Arc::ptr_eq(&group.subject, &subject) => group.plans.push(plan),
-            _ => groups.push(Group {
-                asking: Arc::new(Asking::new(Arc::clone(&subject), seats.clone())),
-                subject,
-                plans: vec![plan],
-            }),
+/// Says what there is to do, and writes the facts of the transcripts down.
+fn begin(
+    spec: &RunSpec,
+    seats: &Seats,
+    subjects: &[Arc<Subject>],
+    earlier: &Earlier,
+    folder: &mut Folder,
+    observer: &dyn Observer,
+) -> Result<(), FolderError> {
+    let to_do = |subject: &Arc<Subject>| {
+        let plans = plan(spec, seats, subject).0.into_iter();
+        plans.filter(|plan| !earlier.cells.contains_key(&plan.key)).count()
+    };
+    let cuts = subjects.iter().map(|subject| subject.cuts.len()).sum::<usize>();
+    observer.event(&Event::Planned {
+        transcripts: subjects.len(),
+        cells: subjects.iter().map(to_do).sum(),
+        cuts: cuts - earlier.cuts.len().min(cuts),
+    });
+    for subject in subjects {
+        let key = (subject.facts.dataset.clone(), subject.facts.transcript.clone());
+        if !earlier.transcripts.contains(&key) {
+            folder.append_transcript(&subject.facts)?;
         }
+        let references = subject.facts.exam.references.len();
+        observer.event(&Event::Prepared { transcript: &subject.facts.transcript, references });
     }
-    groups
+    Ok(())
 }
 
-/// What the cells left, in the order in which they ended.
+/// What a task left.
+enum Done {
+    /// The cell of a null, which sends nothing.
+    Null(Box<Cell>),
+    Cell(Box<Replayed>),
+    Cut(Box<Cut>, BTreeMap<String, String>),
+}
+
+/// A cell, or all of a cut.
+type Task = Pin<Box<dyn Future<Output = Done> + Send>>;
+
+/// The cell of a task, where it is one.
+type Planned = Option<(CellKey, Standing)>;
+
+/// What is left to do of a transcript: its cells, then its cuts.
+fn tasks(
+    spec: &RunSpec,
+    seats: &Seats,
+    subject: Arc<Subject>,
+    earlier: &Earlier,
+) -> Vec<(Planned, Task)> {
+    let mut tasks: Vec<(Planned, Task)> = Vec::new();
+    let asking = Arc::new(Asking::new(Arc::clone(&subject), seats.clone()));
+    let (plans, _) = plan(spec, seats, &subject);
+    let mut cuts = Vec::new();
+    if !subject.cuts.is_empty() {
+        for cell in null_cells(&plans) {
+            if !earlier.cells.contains_key(&cell.key) {
+                tasks.push((None, Box::pin(async { Done::Null(Box::new(cell)) })));
+            }
+        }
+        cuts = cutting::cuts(Cutting::new(&subject, &asking, &plans, &earlier.cuts), seats);
+    }
+    for plan in plans.into_iter().filter(|plan| !earlier.cells.contains_key(&plan.key)) {
+        let planned = (plan.key.clone(), plan.standing());
+        let compactor = compactor(seats, &subject, plan.key.replicate);
+        let (subject, asking) = (Arc::clone(&subject), Arc::clone(&asking));
+        let task = async move {
+            let mut replayed = replay(&subject, &plan, compactor.as_ref()).await;
+            asking.ask(&mut replayed, plan.preset.recovery).await;
+            Done::Cell(Box::new(replayed))
+        };
+        tasks.push((Some(planned), Box::pin(task)));
+    }
+    let cut = |cut: CutTask| -> (Planned, Task) {
+        (
+            None,
+            Box::pin(async {
+                let (cut, texts) = cut.await;
+                Done::Cut(Box::new(cut), texts)
+            }),
+        )
+    };
+    tasks.extend(cuts.into_iter().map(cut));
+    tasks
+}
+
+/// What the tasks left, in the order in which they ended.
 #[derive(Default)]
 struct Ran {
     cells: Vec<Cell>,
+    cuts: Vec<Cut>,
     calls: Vec<CallRow>,
     texts: BTreeMap<String, String>,
 }
 
-/// A cell whose strategy panicked: an error of its own, not of the run.
-fn failed(
-    running: &FxHashMap<Id, (CellKey, Standing)>,
-    panicked: &JoinError,
-) -> Result<Replayed, RunError> {
-    let (key, standing) = (running.get(&panicked.id()).cloned())
-        .ok_or_else(|| RunError::Worker(panicked.to_string()))?;
-    let outcome = CellOutcome::Failed { error: format!("strategy bug: {panicked}") };
-    let cell = Cell { key, standing, outcome };
-    Ok(Replayed { cell, texts: BTreeMap::new(), probed: Vec::new() })
-}
-
-async fn replay_all(
-    jobs: usize,
-    groups: Vec<Group>,
-    seats: &Seats,
-    folder: &mut Folder,
-    observer: &dyn Observer,
-) -> Result<Ran, RunError> {
-    let gate = Arc::new(Semaphore::new(jobs.max(1)));
-    let mut tasks: JoinSet<Replayed> = JoinSet::new();
-    let mut running: FxHashMap<Id, (CellKey, Standing)> = FxHashMap::default();
-    let plans = groups.into_iter().flat_map(|Group { subject, asking, plans }| {
-        plans.into_iter().map(move |plan| (Arc::clone(&subject), Arc::clone(&asking), plan))
-    });
-    for (subject, asking, plan) in plans {
-        let planned = (plan.key.clone(), plan.standing());
-        let gate = Arc::clone(&gate);
-        let compactor = compactor(seats, &subject, plan.key.replicate);
-        let task = tasks.spawn(async move {
-            let _turn = gate.acquire_owned().await.expect("the gate is never closed");
-            let mut replayed = replay(&subject, &plan, compactor.as_ref()).await;
-            asking.ask(&mut replayed, plan.preset.recovery).await;
-            replayed
-        });
-        running.insert(task.id(), planned);
-    }
-    let mut ran = Ran::default();
-    while let Some(done) = tasks.join_next_with_id().await {
-        let replayed = match done {
-            Ok((_, replayed)) => replayed,
-            Err(panicked) => failed(&running, &panicked)?,
-        };
-        folder.append_texts(&replayed.texts)?;
-        folder.append_cell(&replayed.cell)?;
-        let error = match &replayed.cell.outcome {
-            CellOutcome::Failed { error } => Some(error.as_str()),
-            CellOutcome::Done(_) => None,
-        };
-        observer.event(&Event::Cell { key: &replayed.cell.key, error });
-        ran.texts.extend(replayed.texts);
-        ran.cells.push(replayed.cell);
+impl Ran {
+    /// Writes down what ended.
+    fn keep(
+        &mut self,
+        planned: Planned,
+        done: Result<Done, JoinError>,
+        seats: &Seats,
+        folder: &mut Folder,
+        observer: &dyn Observer,
+    ) -> Result<(), RunError> {
+        match done {
+            Ok(Done::Null(cell)) => {
+                folder.append_cell(&cell)?;
+                self.cells.push(*cell);
+            }
+            Ok(Done::Cell(replayed)) => self.keep_cell(*replayed, folder, observer)?,
+            Ok(Done::Cut(cut, texts)) => {
+                folder.append_texts(&texts)?;
+                folder.append_cut(&cut)?;
+                observer.event(&Event::Cut { cut: &cut });
+                self.texts.extend(texts);
+                self.cuts.push(*cut);
+            }
+            Err(panicked) => {
+                let planned = planned.ok_or_else(|| RunError::Worker(panicked.to_string()))?;
+                self.keep_cell(failed(planned, &panicked), folder, observer)?;
+            }
+        }
         if let Some(calls) = &seats.calls {
             let made = calls.take();
             folder.append_calls(&made)?;
             observer.event(&Event::Calls(&made));
-            ran.calls.extend(made);
+            self.calls.extend(made);
         }
+        Ok(())
     }
-    Ok(ran)
+
+    fn keep_cell(
+        &mut self,
+        Replayed { cell, texts, .. }: Replayed,
+        folder: &mut Folder,
+        observer: &dyn Observer,
+    ) -> Result<(), FolderError> {
+        folder.append_texts(&texts)?;
+        folder.append_cell(&cell)?;
+        let error = match &cell.outcome {
+            CellOutcome::Failed { error } => Some(error.as_str()),
+            CellOutcome::Done(_) => None,
+        };
+        observer.event(&Event::Cell { key: &cell.key, error });
+        self.texts.extend(texts);
+        self.cells.push(cell);
+        Ok(())
+    }
+}
+
+/// A cell whose strategy panicked: an error of its own, not of the run.
+fn failed((key, standing): (CellKey, Standing), panicked: &JoinError) -> Replayed {
+    let outcome = CellOutcome::Failed { error: format!("strategy bug: {panicked}") };
+    let cell = Cell { key, standing, outcome };
+    Replayed { cell, texts: BTreeMap::new(), probed: Vec::new() }
 }
 
 /// Who compacts in a cell: the offline stand-in counts as its transcript does,

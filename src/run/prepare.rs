@@ -3,11 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
-
 use super::cutting::null;
 use super::pool::{RunError, RunSpec, Sample, Seats};
+use super::side_by_side::side_by_side;
 use crate::model::{CellKey, Planned, PlannedPreset, PlannedTranscript};
 use crate::pricing::Agent;
 use crate::probes::Place;
@@ -60,7 +58,7 @@ pub fn plan(spec: &RunSpec, seats: &Seats, subject: &Subject) -> (Vec<Plan>, Vec
 #[derive(Clone, Debug)]
 pub struct Prepared {
     pub(super) subjects: Vec<Arc<Subject>>,
-    pub(super) plans: Vec<(Arc<Subject>, Plan)>,
+    planned: Planned,
     set_aside: Vec<String>,
 }
 
@@ -72,41 +70,52 @@ impl Prepared {
     }
 
     /// Every cell and every cut that the run is to bring.
-    pub fn planned(&self) -> Planned {
-        let mut presets: BTreeMap<&str, PlannedPreset> = BTreeMap::new();
-        let mut windows: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
-        for (_, plan) in &self.plans {
-            let CellKey { dataset, transcript, strategy, window, replicate } = &plan.key;
-            let preset = presets.entry(strategy).or_insert_with(|| PlannedPreset {
-                name: strategy.clone(),
-                standing: plan.standing(),
-                replicates: 1,
-            });
+    pub fn planned(&self) -> &Planned {
+        &self.planned
+    }
+}
+
+/// What the plans of the transcripts amount to.
+#[derive(Default)]
+struct Summed {
+    presets: BTreeMap<String, PlannedPreset>,
+    at_cuts: BTreeSet<String>,
+    transcripts: Vec<PlannedTranscript>,
+}
+
+impl Summed {
+    fn add(&mut self, subject: &Subject, plans: &[Plan]) {
+        let mut windows: Vec<String> = Vec::new();
+        for plan in plans {
+            let CellKey { strategy, window, replicate, .. } = &plan.key;
+            if !self.presets.contains_key(strategy) {
+                let (name, standing) = (strategy.clone(), plan.standing());
+                let preset = PlannedPreset { name, standing, replicates: 1 };
+                self.presets.insert(strategy.clone(), preset);
+                self.at_cuts.extend(null(plan).map(|null| null.key.strategy));
+            }
+            let preset = self.presets.get_mut(strategy).expect("it is there by now");
             preset.replicates = preset.replicates.max(replicate + 1);
-            let windows = windows.entry((dataset, transcript)).or_default();
             if !windows.contains(window) {
                 windows.push(window.clone());
             }
         }
-        let plans = self.plans.iter().map(|(_, plan)| plan);
-        let at_cuts: BTreeSet<String> =
-            plans.filter_map(null).map(|plan| plan.key.strategy).collect();
-        let transcript = |subject: &Arc<Subject>| {
-            let (dataset, transcript) = (&subject.facts.dataset, &subject.facts.transcript);
-            let cut = |(place, _): &(Place, _)| (place.request, place.recorded.is_some());
-            PlannedTranscript {
-                windows: windows.get(&(dataset, transcript)).cloned().unwrap_or_default(),
-                dataset: dataset.clone(),
-                transcript: transcript.clone(),
-                cuts: subject.cuts.iter().map(cut).collect(),
-            }
-        };
-        let mut transcripts: Vec<_> = self.subjects.iter().map(transcript).collect();
-        transcripts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
+        let cut = |(place, _): &(Place, _)| (place.request, place.recorded.is_some());
+        self.transcripts.push(PlannedTranscript {
+            windows,
+            dataset: subject.facts.dataset.clone(),
+            transcript: subject.facts.transcript.clone(),
+            cuts: subject.cuts.iter().map(cut).collect(),
+        });
+    }
+
+    fn planned(mut self) -> Planned {
+        let key = |one: &PlannedTranscript| (one.dataset.clone(), one.transcript.clone());
+        self.transcripts.sort_by_cached_key(key);
         Planned {
-            presets: presets.into_values().collect(),
-            at_cuts: at_cuts.into_iter().collect(),
-            transcripts,
+            presets: self.presets.into_values().collect(),
+            at_cuts: self.at_cuts.into_iter().collect(),
+            transcripts: self.transcripts,
         }
     }
 }
@@ -122,20 +131,21 @@ pub async fn prepare(
     counter: Arc<Counter>,
 ) -> Result<Prepared, RunError> {
     let mut subjects = subjects(spec, transcripts, seats, counter).await?;
-    let (mut plans, mut set_aside) = (Vec::new(), Vec::new());
+    let (mut summed, mut set_aside) = (Summed::default(), Vec::new());
     let transcripts = subjects.len();
     subjects.retain(|subject| {
-        let (planned, aside) = plan(spec, seats, subject);
-        let replayed = !planned.is_empty();
-        plans.extend(planned.into_iter().map(|plan| (Arc::clone(subject), plan)));
+        let (plans, aside) = plan(spec, seats, subject);
         set_aside.extend(aside);
-        replayed
+        if !plans.is_empty() {
+            summed.add(subject, &plans);
+        }
+        !plans.is_empty()
     });
     if subjects.is_empty() && !set_aside.is_empty() {
         let reasons = set_aside.join("\n");
         return Err(RunError::Windows { transcripts, reasons });
     }
-    Ok(Prepared { subjects, plans, set_aside })
+    Ok(Prepared { subjects, planned: summed.planned(), set_aside })
 }
 
 async fn subjects(
@@ -144,25 +154,24 @@ async fn subjects(
     seats: &Seats,
     counter: Arc<Counter>,
 ) -> Result<Vec<Arc<Subject>>, RunError> {
-    let gate = Arc::new(Semaphore::new(spec.jobs.max(1)));
-    let mut tasks = JoinSet::new();
-    for (at, sample) in transcripts.into_iter().enumerate() {
-        let (gate, counter) = (Arc::clone(&gate), Arc::clone(&counter));
+    let task = |Sample { dataset, transcript, probes }| {
+        let counter = Arc::clone(&counter);
         let (agents, compactor) = (Arc::clone(&spec.agents), Arc::clone(&seats.compactor));
         let (cuts, depths) = (spec.cuts, spec.depths.clone());
-        tasks.spawn(async move {
-            let _turn = gate.acquire_owned().await.expect("the gate is never closed");
-            let Sample { dataset, transcript, probes } = sample;
-            let cuts = (cuts, &depths[..]);
-            let subject = Subject::with_cuts(&dataset, transcript, counter, cuts);
+        async move {
+            let subject = Subject::with_cuts(&dataset, transcript, counter, (cuts, &depths));
             let validation = validate(&subject, &agents, compactor.as_ref()).await;
-            (at, Arc::new(subject.with_validation(validation).with_probes(probes)))
-        });
-    }
+            subject.with_validation(validation).with_probes(probes)
+        }
+    };
     let mut subjects = Vec::new();
-    while let Some(done) = tasks.join_next().await {
-        subjects.push(done.map_err(|e| RunError::Worker(e.to_string()))?);
-    }
+    let tasks = transcripts.into_iter().map(task).enumerate();
+    side_by_side(spec.jobs, tasks, |at, subject| {
+        let subject = subject.map_err(|panicked| RunError::Worker(panicked.to_string()))?;
+        subjects.push((at, Arc::new(subject)));
+        Ok(())
+    })
+    .await?;
     subjects.sort_by_key(|(at, _)| *at);
     Ok(subjects.into_iter().map(|(_, subject)| subject).collect())
 }

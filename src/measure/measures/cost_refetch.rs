@@ -36,11 +36,11 @@ fn cost(sample: &Sample<'_>) -> Result<f64, String> {
         *fetched.entry(request).or_default() += tokens;
     }
     for (request, tokens) in fetched {
-        let Some(billed) = account.bill.requests[request as usize] else { continue };
+        let Some(billed) = &account.bill.requests[request as usize] else { continue };
         let read = billed.prompt.billed.prompt();
         let prompt = Buckets { read, write: tokens, ..Buckets::default() };
         usd +=
-            account.price(&billed, &prompt, ASKING, sample.facts.requests[request as usize].at)?;
+            account.price(billed, &prompt, ASKING, sample.facts.requests[request as usize].at)?;
     }
     Ok(usd)
 }

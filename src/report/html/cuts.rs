@@ -8,6 +8,8 @@ use crate::model::{Cut, FactAtStake, ReferenceState, Report, Standing};
 use crate::report::stakes::{self, Breakdown, By, Counts, DepthCount, Stakes};
 use crate::report::{Source, block, number, plain};
 
+/// Sessions that are named for each reason why they were not cut.
+const LISTED: usize = 50;
 /// Facts that are shown as examples, and characters of each.
 const EXAMPLES: usize = 8;
 const EXAMPLE: usize = 80;
@@ -255,6 +257,11 @@ pub(super) fn uncut(report: &Report) -> Vec<(String, Vec<String>)> {
         }
     }
     reasons.sort_by_key(|(_, names)| std::cmp::Reverse(names.len()));
+    for (_, names) in &mut reasons {
+        let more = names.len().saturating_sub(LISTED);
+        names.truncate(LISTED);
+        names.extend((more > 0).then(|| format!("and {more} more")));
+    }
     reasons
 }
 

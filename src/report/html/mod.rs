@@ -51,7 +51,7 @@ pub(super) const FORMAT: Format = Format {
     name: "html",
     file: "report.html",
     about: "the comparison for people: one page, no network, no script needed",
-    render,
+    render: |source, out| out.write_all(&render(source)),
 };
 
 pub(super) use checks::{doubts, self_check};

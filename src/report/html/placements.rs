@@ -4,7 +4,7 @@
 //! tools. Where both were run, their bills stand side by side.
 
 use super::bills::{AS_BILLED, Account, payer};
-use crate::model::{Buckets, Report, TranscriptFacts};
+use crate::model::{Buckets, Cell, Report, TranscriptFacts};
 use crate::pricing::PriceList;
 use crate::report::{block, number};
 
@@ -70,14 +70,10 @@ pub(super) fn placements(report: &Report, prices: &PriceList) -> Vec<Placements>
 
 fn at_window(report: &Report, prices: &PriceList, window: &str) -> Option<Placements> {
     let account = |facts: &TranscriptFacts, strategy: &str| {
-        let cell = report.cells.iter().position(|cell| {
-            let key = &cell.key;
-            (key.dataset.as_str(), key.transcript.as_str(), key.replicate)
-                == (&facts.dataset, &facts.transcript, 0)
-                && key.strategy == strategy
-                && key.window == window
-        });
-        cell.map(|at| &report.cells[at])
+        let mut cells = report.cells_of(&facts.dataset, &facts.transcript).iter();
+        cells.find(|Cell { key, .. }| {
+            (&*key.strategy, &*key.window, key.replicate) == (strategy, window, 0)
+        })
     };
     let (mut history, mut system) = (Sum::default(), Sum::default());
     let mut sessions = 0;

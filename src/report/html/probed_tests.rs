@@ -208,7 +208,7 @@ fn the_list_of_questions_says_what_probes_csv_says() {
         }
     }
     let source = Source { report: &report, texts: Some(&TEXTS) };
-    let csv = (probes_csv::FORMAT.render)(&source);
+    let csv = probes_csv::FORMAT.bytes(&source);
     let mut csv = csv::Reader::from_reader(&csv[..]);
     let csv: Vec<BTreeMap<String, String>> = csv.deserialize().map(Result::unwrap).collect();
     let data = data(&page(&report, Some(&TEXTS)));
@@ -349,7 +349,7 @@ fn no_word_of_a_question_or_an_answer_becomes_markup() {
 fn hostile_words_break_no_row_of_probes_csv_and_come_out_tame() {
     let report = hostile();
     let source = Source { report: &report, texts: Some(&TEXTS) };
-    let csv = (probes_csv::FORMAT.render)(&source);
+    let csv = probes_csv::FORMAT.bytes(&source);
     let mut csv = csv::Reader::from_reader(&csv[..]);
     let rows: Vec<BTreeMap<String, String>> = csv.deserialize().map(Result::unwrap).collect();
     assert_eq!(rows.len(), 18, "no word breaks a row");
@@ -509,7 +509,7 @@ fn votes_stand_in_probes_csv_without_a_word_of_theirs() {
     rows(cell).unwrap().probes[0].judgement.votes =
         vec![vote("=openai/a", Verdict::Correct), vote("offline", silent)];
     for texts in [Some(&TEXTS as &dyn Texts), None] {
-        let csv = (probes_csv::FORMAT.render)(&Source { report: &report, texts });
+        let csv = probes_csv::FORMAT.bytes(&Source { report: &report, texts });
         let mut csv = csv::Reader::from_reader(&csv[..]);
         let rows: Vec<BTreeMap<String, String>> = csv.deserialize().map(Result::unwrap).collect();
         let votes: Vec<&str> = rows

@@ -42,5 +42,12 @@ fn price_list(prices: &Prices) -> String {
 
 /// Names and hashes.
 pub(super) fn provenance(all: &[Provenance]) -> Vec<(String, String)> {
-    all.iter().map(|p| (plain::line(&p.name), plain::line(&p.hash))).collect()
+    let listed = all.iter().take(LISTED);
+    let listed = listed.map(|p| (plain::line(&p.name), plain::line(&p.hash)));
+    let more = all.len().saturating_sub(LISTED);
+    let rest = (more > 0).then(|| (format!("and {more} more"), "manifest.json".to_owned()));
+    listed.chain(rest).collect()
 }
+
+/// Names that the page lists of each kind.
+const LISTED: usize = 200;
