@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 fn main() {
     println!("cargo::rerun-if-changed=strategies");
-    println!("cargo::rerun-if-changed=datasets");
+    // A new data set is seen when it is told of there: the whole folder holds a package, too, whose
+    // sources change nothing here.
+    println!("cargo::rerun-if-changed=datasets/README.md");
     let root = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo"));
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("set by cargo"));
     let mut code = String::new();
@@ -38,6 +40,7 @@ fn datasets(folder: &Path) -> String {
     let mut code = String::from("static BUNDLED: &[(&str, &str, &str, &str)] = &[\n");
     for folder in folders {
         let name = folder.file_name().and_then(|s| s.to_str()).expect("folder names are ASCII");
+        println!("cargo::rerun-if-changed=datasets/{name}");
         let file = |file: &str| embedded(&format!("datasets/{name}/{file}"));
         let (card, transcripts) = (file("dataset.toml"), file("transcripts.jsonl"));
         let probes = if folder.join("probes.jsonl").is_file() {

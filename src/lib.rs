@@ -36,9 +36,6 @@ pub mod strategy;
 /// What a transcript asks by itself.
 pub mod probes;
 
-/// Synthetic sessions with questions, written from a seed.
-pub mod generate;
-
 /// Who answers: the offline models of the seats.
 pub mod seats;
 

@@ -10,7 +10,6 @@ mod dry_run;
 mod exchange;
 mod exit;
 mod gating;
-mod generate;
 mod headings;
 mod import;
 mod init;
@@ -34,6 +33,7 @@ use bench::Ask;
 use clap::{Parser, Subcommand};
 
 pub use exit::{Exit, Failure};
+pub use wire::print;
 
 /// Measures what an LLM agent's context compression loses, what it saves and
 /// what it costs, on recorded sessions.
@@ -56,8 +56,6 @@ enum Command {
     Compare(compare::Arguments),
     /// Convert foreign logs into a native data set
     Import(import::Arguments),
-    /// Write synthetic sessions with questions, from a seed
-    Generate(generate::Arguments),
     /// Print the exact context of one request or behind a cut, and what differs from the whole
     /// conversation
     Show(show::Arguments),
@@ -90,7 +88,6 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Report(arguments) => report::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Import(arguments) => import::run(&arguments),
-        Command::Generate(arguments) => generate::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
         Command::Strategies(arguments) => strategies::run(&arguments),
         Command::Probes(arguments) => probes::run(&arguments),

@@ -110,7 +110,10 @@ pub(super) fn say(line: &str) {
 }
 
 /// Prints text for people; whatever strangers wrote in it is harmless.
-pub(super) fn print(text: &str) -> Result<(), Failure> {
+///
+/// # Errors
+/// Standard output takes no text. A reader that went away is none.
+pub fn print(text: &str) -> Result<(), Failure> {
     put(&harmless(text))
 }
 

@@ -8,6 +8,8 @@ mod desk;
 mod determinism;
 mod gate;
 mod gate_example;
+#[path = "../common/hiding.rs"]
+mod hiding;
 mod hostile;
 mod init;
 mod interrupted;

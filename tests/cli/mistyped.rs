@@ -9,10 +9,6 @@ fn a_mistyped_name_is_answered_with_the_one_that_was_meant() {
     assert_eq!(copied.code, 0);
     desk.file("mine.toml", desk_preset("fifa")).file("gone.toml", desk_preset("fifo"));
     desk.file("settings.toml", "stratgy = [\"fifo\"]\n");
-    desk.file(
-        "order.toml",
-        "name = \"d\"\nversion = \"1\"\nlicence = \"MIT\"\norigin = \"own\"\ndescription = \"d\"\n[[session]]\nid = \"a\"\nkind = \"asistant\"\nseed = 1\ntokens = 9000\n",
-    );
     let session = session();
     for (arguments, meant) in [
         (&["bench", "--strategy", "slidingwindow"][..], "`sliding-window`"),
@@ -26,8 +22,6 @@ fn a_mistyped_name_is_answered_with_the_one_that_was_meant() {
         (&["models", "show", "claude-opus-4-6x"], "claude-opus-4-6"),
         (&["bench", "--answerer", "opnai/gpt-5.4"], "`openai`"),
         (&["bench", "--answerer", "openai/m?temprature=0"], "`temperature`"),
-        (&["generate", "codingagent", "-o", "new"], "`coding-agent`"),
-        (&["generate", "order.toml", "-o", "new"], "`assistant`"),
         (&["import", "claud-code", "x", "-o", "new"], "`claude-code`"),
         (&["bench", "--format", "jsn"], "`json`"),
         (&["bench", "--comparator", "fifi"], "`fifo`"),

@@ -2,18 +2,7 @@
 //! and errors quote it briefly.
 
 use crate::desk::{Desk, Ran};
-
-/// An escape that conceals, a line that is written over, backspaces, overrides
-/// of the direction, isolates, and characters of no width.
-const HIDING: &str = "\u{1b}[8mtouch gone\u{1b}[0m\rls\u{8}\u{8}\u{202e}gpj.x\u{202c}\u{2066}y\u{2069}z\u{200b}\u{feff}\u{9b}2J\u{e0041}";
-
-/// Whether a terminal would obey or hide it.
-fn is_obeyed(c: char) -> bool {
-    let hidden = ['\u{202a}'..='\u{202e}', '\u{2066}'..='\u{2069}', '\u{200b}'..='\u{200f}'];
-    c.is_control() && !matches!(c, '\n' | '\t')
-        || hidden.iter().any(|range| range.contains(&c))
-        || matches!(c, '\u{feff}' | '\u{e0041}')
-}
+use crate::hiding::{HIDING, is_obeyed};
 
 #[track_caller]
 fn assert_tame(ran: &Ran) {
@@ -166,7 +155,6 @@ fn no_name_of_a_file_is_obeyed() {
         &["report", &name[2..]],
         &["strategies", "show", &name[2..]],
         &["datasets", "show", &name[2..]],
-        &["generate", &name[2..], "-o", "out"],
         &[&name[2..]],
     ] {
         let ran = desk.recap(command);
@@ -230,7 +218,6 @@ fn an_error_quotes_at_most_two_hundred_characters_of_a_value() {
         &["datasets", "show", typed],
         &["models", "show", typed],
         &["import", typed, "pi.jsonl", "-o", "out"],
-        &["generate", typed, "-o", "out"],
         &[typed],
     ] {
         let ran = desk.recap(command);

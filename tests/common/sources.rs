@@ -1,5 +1,6 @@
-//! The library's own source files, as tests of layers and of style read them.
+//! A package's own source files, as tests of layers and of style read them.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -45,6 +46,46 @@ pub fn sources() -> Vec<Source> {
             tests.iter().any(|module| source.path.with_extension("").starts_with(module));
     }
     found
+}
+
+/// Files with more lines than that, their tests aside.
+pub fn longer_than(longest: usize) -> Vec<String> {
+    sources()
+        .iter()
+        .map(|source| (source.path.display(), source.lines_outside_tests().len()))
+        .filter(|(_, lines)| *lines > longest)
+        .map(|(path, lines)| format!("{path}: {lines} lines; split it"))
+        .collect()
+}
+
+/// Where `unwrap` stands outside tests.
+pub fn unwraps() -> Vec<String> {
+    sources()
+        .iter()
+        .flat_map(|source| {
+            let lines = source.lines_outside_tests().into_iter();
+            let unwraps = lines.filter(|(_, line)| line.contains(".unwrap()"));
+            let path = source.path.display();
+            unwraps.map(move |(at, _)| format!("{path}:{at}: `expect` states the invariant"))
+        })
+        .collect()
+}
+
+/// A word that only some files may use outside their tests.
+pub fn only_in(words: &[&str], allowed: &[&str]) {
+    let mut problems = String::new();
+    for source in sources() {
+        let shown = source.path.display().to_string();
+        if allowed.iter().any(|place| shown.starts_with(place)) {
+            continue;
+        }
+        for (number, line) in source.lines_outside_tests() {
+            if let Some(word) = words.iter().find(|w| line.contains(**w)) {
+                let _ = writeln!(problems, "{shown}:{number}: {word}");
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{problems}");
 }
 
 /// Paths, without an ending, of the modules in files of their own that a file

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use crate::sources::{Source, code, sources};
+use crate::sources::{Source, code, only_in, sources};
 
 /// The layers in order; modules of one layer may not import each other.
 const LAYERS: &[&[&str]] = &[
@@ -11,7 +11,7 @@ const LAYERS: &[&[&str]] = &[
     &["text", "tokens", "clock", "pricing"],
     &["prompt_cache", "llm", "dataset"],
     &["strategy"],
-    &["probes", "seats", "generate"],
+    &["probes", "seats"],
     &["replay"],
     &["run"],
     &["measure"],
@@ -111,23 +111,6 @@ fn every_module_imports_only_from_layers_before_it() {
                         line.trim()
                     );
                 }
-            }
-        }
-    }
-    assert!(problems.is_empty(), "{problems}");
-}
-
-/// A word that only some files may use outside their tests.
-fn only_in(words: &[&str], allowed: &[&str]) {
-    let mut problems = String::new();
-    for source in sources() {
-        let shown = source.path.display().to_string();
-        if allowed.iter().any(|place| shown.starts_with(place)) {
-            continue;
-        }
-        for (number, line) in source.lines_outside_tests() {
-            if let Some(word) = words.iter().find(|w| line.contains(**w)) {
-                let _ = writeln!(problems, "{shown}:{number}: {word}");
             }
         }
     }

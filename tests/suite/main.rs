@@ -3,6 +3,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/reading.rs"]
+mod reading;
 #[path = "../common/server.rs"]
 mod server;
 #[path = "../common/sources.rs"]
@@ -39,7 +41,6 @@ mod mechanisms;
 mod parquet;
 mod preset_numbers;
 mod presets;
-mod quickstart;
 mod reader_agent;
 mod reader_real;
 mod recorded;

@@ -3,33 +3,17 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::sources::{code, outside_tests, sources, test_modules};
-
-/// Lines that a file may have, its tests aside.
-const LONGEST: usize = 400;
+use crate::sources::{code, longer_than, outside_tests, sources, test_modules, unwraps};
 
 #[test]
 fn no_file_has_more_than_400_lines_outside_its_tests() {
-    let long: Vec<String> = sources()
-        .iter()
-        .map(|source| (source.path.display(), source.lines_outside_tests().len()))
-        .filter(|(_, lines)| *lines > LONGEST)
-        .map(|(path, lines)| format!("{path}: {lines} lines; split it"))
-        .collect();
+    let long = longer_than(400);
     assert!(long.is_empty(), "{}", long.join("\n"));
 }
 
 #[test]
 fn no_unwrap_stands_outside_tests() {
-    let found: Vec<String> = sources()
-        .iter()
-        .flat_map(|source| {
-            let lines = source.lines_outside_tests().into_iter();
-            let unwraps = lines.filter(|(_, line)| line.contains(".unwrap()"));
-            let path = source.path.display();
-            unwraps.map(move |(at, _)| format!("{path}:{at}: `expect` states the invariant"))
-        })
-        .collect();
+    let found = unwraps();
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 

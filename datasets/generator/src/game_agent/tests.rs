@@ -1,0 +1,181 @@
+//! What the world of a session keeps, read back from its messages.
+
+use std::collections::BTreeMap;
+
+use recap::model::{Block, Probe, ProbeKind, Role, Transcript};
+use serde_json::Value as Json;
+
+use super::*;
+use crate::generate;
+
+fn written(seed: u64, tokens: u64) -> (Transcript, Vec<Probe>) {
+    generate(&KIND, seed, tokens, "g").unwrap_or_else(|e| panic!("{seed}, {tokens}: {e}"))
+}
+
+/// Tool, arguments and result of every call, in order.
+fn calls(transcript: &Transcript) -> Vec<(String, Json, Json)> {
+    let mut results: BTreeMap<String, Json> = BTreeMap::new();
+    for block in transcript.messages.iter().flat_map(|m| &m.blocks) {
+        if let Block::ToolResult { call, text, .. } = block {
+            let parsed: Json = serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"));
+            results.insert(call.clone(), parsed);
+        }
+    }
+    let blocks = transcript.messages.iter().flat_map(|m| &m.blocks);
+    let calls = blocks.filter_map(|block| match block {
+        Block::ToolCall { id, name, arguments } => {
+            Some((name.clone(), arguments.clone(), results[id].clone()))
+        }
+        _ => None,
+    });
+    calls.collect()
+}
+
+fn number(json: &Json, key: &str) -> Option<i64> {
+    json.get(key).and_then(Json::as_i64)
+}
+
+#[test]
+fn credits_add_up_from_one_result_to_the_next() {
+    for seed in 0..6 {
+        let (transcript, _) = written(seed, 40_000);
+        let mut before: Option<i64> = None;
+        for (tool, _, result) in calls(&transcript) {
+            let Some(credits) = number(&result, "credits") else { continue };
+            let change = match tool.as_str() {
+                "buy" => -number(&result, "sum").unwrap(),
+                "sell" => number(&result, "sum").unwrap(),
+                "repair" | "refuel" => -number(&result, "cost").unwrap(),
+                "dock" | "place_order" => -number(&result, "fee").unwrap(),
+                "get_account" => 0,
+                _ => panic!("{tool} shows a balance"),
+            };
+            if let Some(before) = before {
+                assert_eq!(before + change, credits, "seed {seed}: {tool} {result}");
+            }
+            before = Some(credits);
+        }
+        assert!(before.is_some());
+    }
+}
+
+#[test]
+fn a_quoted_price_is_the_price_that_is_paid() {
+    let mut deals = 0;
+    for seed in 0..6 {
+        let (transcript, _) = written(seed, 40_000);
+        let mut board: BTreeMap<String, (i64, i64)> = BTreeMap::new();
+        for (tool, call, result) in calls(&transcript) {
+            if tool == "get_market" && result.get("board").is_some() {
+                let rows = result["board"].as_array().unwrap();
+                let row = |row: &Json| {
+                    let item = row["item"].as_str().unwrap().to_owned();
+                    (item, (number(row, "ask").unwrap(), number(row, "bid").unwrap()))
+                };
+                board = rows.iter().map(row).collect();
+            }
+            if tool == "buy" || tool == "sell" {
+                let (ask, bid) = board[call["item"].as_str().unwrap()];
+                let price = number(&result, "unit_price").unwrap();
+                assert_eq!(price, if tool == "buy" { ask } else { bid }, "seed {seed}: {result}");
+                assert_eq!(
+                    price * number(&call, "units").unwrap(),
+                    number(&result, "sum").unwrap()
+                );
+                deals += 1;
+            }
+        }
+    }
+    assert!(deals > 30, "{deals}");
+}
+
+#[test]
+fn the_hold_never_overflows_and_the_tank_never_runs_dry() {
+    for seed in 0..6 {
+        let (transcript, _) = written(seed, 60_000);
+        let mut capacity = i64::MAX;
+        let mut hold: BTreeMap<String, i64> = BTreeMap::new();
+        for (tool, _, result) in calls(&transcript) {
+            capacity = number(&result, "hold_capacity").unwrap_or(capacity);
+            if let Some(used) = number(&result, "hold_used") {
+                assert!((0..=capacity).contains(&used), "seed {seed}: {tool} {result}");
+            }
+            if let Some(fuel) = number(&result, "fuel") {
+                assert!(fuel >= 0, "seed {seed}: {tool} {result}");
+            }
+            let Some(item) = result.get("item").and_then(Json::as_str) else { continue };
+            let Some(after) = number(&result, "in_hold") else { continue };
+            let units = number(&result, "units").unwrap();
+            let change = if tool == "sell" { -units } else { units };
+            if let Some(before) = hold.insert(item.to_owned(), after) {
+                assert_eq!(before + change, after, "seed {seed}: {tool} {result}");
+            }
+        }
+        assert!(capacity < i64::MAX);
+    }
+}
+
+#[test]
+fn the_snapshot_tools_of_zoea_nova_are_called_more_than_once() {
+    let tools =
+        ["get_ship", "get_system", "get_poi", "get_nearby", "get_cargo", "zoea_swarm_status"];
+    let (transcript, _) = written(3, 60_000);
+    let calls = calls(&transcript);
+    for tool in tools {
+        let times = calls.iter().filter(|(name, ..)| name == tool).count();
+        assert!(times >= 2, "{tool}: {times}");
+    }
+}
+
+#[test]
+fn the_reserve_is_never_touched_and_red_sectors_only_once_that_is_allowed() {
+    for seed in 0..8 {
+        let (transcript, _) = written(seed, 40_000);
+        for (tool, call, _) in calls(&transcript) {
+            if tool == "sell" || tool == "buy" {
+                assert_ne!(call["item"], world::RESERVE);
+            }
+        }
+        let said: Vec<(bool, String)> =
+            transcript.messages.iter().map(|m| (m.role == Role::User, m.sent())).collect();
+        let lifted = said.iter().position(|(user, text)| {
+            *user && ["order is lifted", "I take back", "is over."].iter().any(|w| text.contains(w))
+        });
+        let red: Vec<String> = calls(&transcript)
+            .iter()
+            .filter(|(tool, ..)| tool == "get_system")
+            .flat_map(|(_, _, result)| result["lanes"].as_array().unwrap().clone())
+            .filter(|lane| lane["sector"] == "red")
+            .map(|lane| format!("\"to\":{}", lane["station"]))
+            .collect();
+        for (_, text) in &said[..lifted.unwrap_or(said.len())] {
+            let jumps = text.contains("\"name\":\"jump\"");
+            assert!(!jumps || !red.iter().any(|to| text.contains(to)), "seed {seed}: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_session_asks_in_many_kinds_and_mostly_what_can_be_graded() {
+    for (seed, tokens) in [(1, 15_000), (2, 30_000), (3, 60_000), (4, 200_000)] {
+        let (_, probes) = written(seed, tokens);
+        let count = |kind| probes.iter().filter(|p| p.kind == kind).count();
+        assert!(probes.len() >= 30, "{tokens}: {}", probes.len());
+        for kind in [
+            ProbeKind::Fact,
+            ProbeKind::Update,
+            ProbeKind::Snapshot,
+            ProbeKind::Constraint,
+            ProbeKind::Preference,
+            ProbeKind::SharedConcept,
+            ProbeKind::Tone,
+            ProbeKind::Artifact,
+            ProbeKind::Abstain,
+        ] {
+            assert!(count(kind) > 0, "{tokens}: no {kind:?}");
+        }
+        let judged = probes.iter().filter(|p| p.expect.alternatives().is_empty()).count();
+        let judged = judged - count(ProbeKind::Abstain);
+        assert!(judged * 100 <= probes.len() * 16, "{tokens}: {judged} of {}", probes.len());
+    }
+}

@@ -1,0 +1,190 @@
+//! What every kind keeps, whatever the seed and the size.
+
+use std::collections::BTreeSet;
+
+use recap::dataset::LoadOptions;
+use recap::model::{Block, Expectation, ProbeKind, Role};
+use recap::tokens::{Counter, Encoding};
+
+use super::near::{FEWEST_NEAR_MISSES, same_shape};
+use super::*;
+
+/// Small, middle and large sizes of a kind.
+fn sizes(kind: &Kind) -> [u64; 3] {
+    let (least, most) = (*kind.tokens.start(), *kind.tokens.end());
+    [least, 30_000.clamp(least, most), 60_000.clamp(least, most)]
+}
+
+fn written(kind: &Kind, seed: u64, tokens: u64) -> (Transcript, Vec<Probe>) {
+    generate(kind, seed, tokens, "s").unwrap_or_else(|e| {
+        panic!("{} --seed {seed} --tokens {tokens}: {e}", kind.name);
+    })
+}
+
+/// Each session of 20 seeds and 3 sizes of every kind.
+fn each(mut check: impl FnMut(&Kind, u64, &Transcript, &[Probe])) {
+    for kind in KINDS {
+        for tokens in sizes(kind) {
+            for seed in 0..20 {
+                let (transcript, probes) = written(kind, seed, tokens);
+                check(kind, tokens, &transcript, &probes);
+            }
+        }
+    }
+}
+
+#[test]
+fn names_are_unique_and_in_kebab_case() {
+    let names: BTreeSet<&str> = KINDS.iter().map(|kind| kind.name).collect();
+    assert_eq!(names.len(), KINDS.len());
+    for name in names {
+        assert!(name.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{name}");
+        assert!(kind(name).is_some());
+    }
+}
+
+#[test]
+fn one_seed_gives_one_session_and_another_seed_another() {
+    for kind in KINDS {
+        let tokens = sizes(kind)[1];
+        assert_eq!(written(kind, 7, tokens), written(kind, 7, tokens));
+        let said = |seed| {
+            let (transcript, _) = written(kind, seed, tokens);
+            let users = transcript.messages.into_iter().filter(|m| m.role == Role::User);
+            users.map(|m| m.sent()).collect::<Vec<_>>()
+        };
+        let (seven, eight) = (said(7), said(8));
+        let shared = seven.iter().filter(|text| eight.contains(text)).count();
+        assert!(shared * 10 <= seven.len(), "{}: {shared} messages in common", kind.name);
+    }
+}
+
+#[test]
+fn sizes_out_of_range_are_refused() {
+    for kind in KINDS {
+        for tokens in [0, kind.tokens.start() - 1, kind.tokens.end() + 1, u64::MAX] {
+            let error = generate(kind, 1, tokens, "s").unwrap_err();
+            assert!(matches!(error, GenerateError::Size { .. }), "{error}");
+        }
+    }
+}
+
+/// 20 seeds × 3 sizes; one test, since writing them is what takes the time.
+#[test]
+fn every_session_of_every_kind_keeps_what_a_session_must_keep() {
+    each(|kind, tokens, transcript, probes| {
+        let counter = Counter::new(Encoding::O200k);
+        let written: u64 = transcript.messages.iter().map(|m| counter.count(&m.sent())).sum();
+        let said = format!("{} of {tokens} tokens", kind.name);
+        assert!(written.abs_diff(tokens) * 10 <= tokens, "{said}: {written}");
+        assert!(probes.len() >= 30, "{said}: {} probes", probes.len());
+        times_ascend(transcript);
+        calls_have_results(transcript);
+        probes_hold(transcript, probes);
+        kinds_are_spread(&said, probes);
+    });
+}
+
+fn times_ascend(transcript: &Transcript) {
+    let times: Vec<_> = transcript.messages.iter().map(|m| m.at.unwrap()).collect();
+    assert!(times.windows(2).all(|pair| pair[0] <= pair[1]));
+    let ids: BTreeSet<&str> = transcript.messages.iter().map(|m| m.id.as_str()).collect();
+    assert_eq!(ids.len(), transcript.messages.len());
+}
+
+fn calls_have_results(transcript: &Transcript) {
+    let calls = transcript.calls();
+    let mut waiting = calls.len();
+    for call in &calls {
+        let result = call.result.expect("every call has a result");
+        assert!(result > call.message);
+        let between = &transcript.messages[call.message as usize + 1..=result as usize];
+        assert!(between.iter().all(|m| m.role == Role::Tool));
+        waiting -= 1;
+    }
+    assert_eq!(waiting, 0);
+    let tools: BTreeSet<&str> =
+        transcript.preamble.tools.iter().map(|tool| tool.name.as_str()).collect();
+    for call in &calls {
+        assert!(tools.contains(call.tool.as_str()), "{} is not defined", call.tool);
+    }
+    let results = transcript.messages.iter().flat_map(|m| &m.blocks);
+    let results = results.filter(|b| matches!(b, Block::ToolResult { .. })).count();
+    assert_eq!(results, calls.len());
+}
+
+fn probes_hold(transcript: &Transcript, probes: &[Probe]) {
+    let texts: Vec<String> = transcript.messages.iter().map(|m| m.sent()).collect();
+    let position = |id: &str| transcript.messages.iter().position(|m| m.id == id).unwrap();
+    for probe in probes {
+        let places: Vec<usize> = probe.evidence.iter().map(|id| position(id)).collect();
+        assert!(places.iter().all(|at| *at <= probe.asked_at as usize), "{probe:?}");
+        let newest = places.iter().max().copied().unwrap_or(0);
+        for stale in &probe.stale {
+            assert!(texts[..=newest].iter().any(|text| text.contains(stale)), "{probe:?}");
+        }
+        match &probe.expect {
+            Expectation::AnyOf(values) => {
+                let mut near = same_shape(&values[0], values, texts.iter().map(String::as_str));
+                near.extend(probe.stale.iter().map(String::as_str));
+                // Words have near misses that only their kind knows.
+                let is_word = !values[0].contains(|c: char| c.is_ascii_digit());
+                assert!(is_word || near.len() >= FEWEST_NEAR_MISSES, "{probe:?}: {near:?}");
+                assert!(!places.is_empty());
+            }
+            Expectation::Rubric(_) => assert!(!places.is_empty()),
+            Expectation::Unanswerable => assert!(places.is_empty()),
+        }
+    }
+}
+
+fn kinds_are_spread(said: &str, probes: &[Probe]) {
+    let kinds: BTreeSet<ProbeKind> = probes.iter().map(|probe| probe.kind).collect();
+    assert!(kinds.len() >= 8, "{said}: {kinds:?}");
+    let rubrics = probes.iter().filter(|p| matches!(p.expect, Expectation::Rubric(_))).count();
+    assert!(rubrics * 100 <= probes.len() * 16, "{said}: {rubrics} of {} rubrics", probes.len());
+}
+
+#[test]
+fn a_written_data_set_reads_back_as_it_was() {
+    for kind in KINDS {
+        let recipe = Recipe {
+            name: "two".into(),
+            version: None,
+            licence: None,
+            origin: None,
+            description: None,
+            sessions: (1..=2)
+                .map(|seed| RecipeSession {
+                    id: format!("{}-{seed}", kind.name),
+                    kind: kind.name.into(),
+                    seed,
+                    tokens: *kind.tokens.start(),
+                })
+                .collect(),
+        };
+        let dataset = recipe.dataset().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        recap::dataset::write_native(&dataset, folder.path()).unwrap();
+        let read = recap::dataset::load(folder.path(), &LoadOptions::default()).unwrap();
+        assert_eq!(read.warnings, Vec::<String>::new());
+        assert_eq!(read.transcripts, dataset.transcripts);
+        assert_eq!(read.probes, dataset.probes);
+    }
+}
+
+#[test]
+fn recipes_say_what_is_wrong_with_them() {
+    let order = "[[session]]\nid = \"a\"\nkind = \"coding-agent\"\nseed = 1\ntokens = 20000\n";
+    for (text, expected) in [
+        ("name = 1".to_owned(), "not a recipe"),
+        ("name = \"n\"\nsession = []\n".to_owned(), "no session"),
+        (format!("name = \"n\"\n{}", order.replace("coding-agent", "opera")), "kind `opera`"),
+        (format!("name = \"n\"\n{order}{order}"), "two sessions have the id `a`"),
+        (format!("name = \"n\"\n{}", order.replace("20000", "20")), "not 20"),
+        (format!("name = \"n\"\ntenor = 1\n{order}"), "not a recipe"),
+    ] {
+        let error = Recipe::read(&text).and_then(|recipe| recipe.dataset()).unwrap_err();
+        assert!(error.to_string().contains(expected), "{text}: {error}");
+    }
+}

@@ -1,0 +1,13 @@
+//! The tests of the generator: what it writes, and its command line.
+
+#[path = "../../../../tests/common/hiding.rs"]
+mod hiding;
+#[path = "../../../../tests/common/reading.rs"]
+mod reading;
+#[path = "../../../../tests/common/sources.rs"]
+mod sources;
+
+mod cli;
+mod dates;
+mod quickstart;
+mod style;

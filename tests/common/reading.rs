@@ -1,0 +1,72 @@
+//! What the offline reader is right about, as the strict offline judge has it:
+//! every question of a data set, asked of all that was said so far and of the
+//! messages around the evidence alone.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use recap::dataset::Dataset;
+use recap::model::{Probe, ProbeKind, Role, Transcript, Verdict};
+use recap::seats::answerer::{Answerer, Offline, Passage, Shown};
+use recap::seats::judge::{Grading, Offline as Judge};
+use recap::tokens::Counter;
+
+/// Messages on either side of the evidence.
+const AROUND: usize = 2;
+
+fn shown(transcript: &Transcript, probe: &Probe, full: bool) -> Shown {
+    let until = transcript.messages.len().min(probe.asked_at as usize + 1);
+    let place = |id: &String| transcript.messages.iter().position(|m| m.id == *id);
+    let evidence: Vec<usize> = probe.evidence.iter().filter_map(place).collect();
+    let near = |at: usize| evidence.iter().any(|place| at.abs_diff(*place) <= AROUND);
+    let preamble =
+        Passage { role: Role::System, at: None, text: transcript.preamble.sent().into() };
+    let messages = transcript.messages[..until].iter().enumerate();
+    let kept = messages.filter(|(at, _)| full || near(*at)).map(|(_, m)| m);
+    let passage =
+        |m: &recap::model::Message| Passage { role: m.role, at: m.at, text: m.sent().into() };
+    let now = transcript.messages[..until].iter().rev().find_map(|m| m.at);
+    Shown { passages: [preamble].into_iter().chain(kept.map(passage)).collect(), now }
+}
+
+/// How questions of a kind were answered.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Row {
+    /// Questions.
+    pub n: f64,
+    /// The sum of their scores.
+    pub score: f64,
+    /// How many got no answer.
+    pub silent: f64,
+}
+
+/// By what was shown (all, or the evidence alone), whether they were held out, and kind.
+pub type Rows = BTreeMap<(bool, bool, ProbeKind), Row>;
+
+/// Puts every question of a data set to the offline reader, both ways.
+pub fn measured(dataset: &Dataset) -> Rows {
+    let reader = Offline::new(Arc::new(Counter::default()));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let mut rows = Rows::new();
+    for (number, probe) in dataset.probes.iter().enumerate() {
+        let transcript = dataset.transcripts.iter().find(|t| t.id == probe.transcript).unwrap();
+        for full in [true, false] {
+            let shown = shown(transcript, probe, full);
+            let answers = runtime.block_on(reader.answer(&shown, &[&probe.question]));
+            let answer = answers.into_iter().next().unwrap().unwrap();
+            let judged = Judge.judge(&Grading {
+                question: &probe.question,
+                kind: probe.kind,
+                expect: &probe.expect,
+                stale: &probe.stale,
+                answer: &answer,
+            });
+            let Some(score) = judged.score else { continue };
+            let row = rows.entry((full, number % 2 == 1, probe.kind)).or_default();
+            row.n += 1.0;
+            row.score += score;
+            row.silent += f64::from(u8::from(judged.verdict == Verdict::Abstained));
+        }
+    }
+    rows
+}
