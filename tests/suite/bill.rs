@@ -52,7 +52,7 @@ fn named(name: &str) -> Preset {
 }
 
 fn billed(rows: &CellRows) -> Vec<Buckets> {
-    rows.bills[0].requests.iter().map(|r| r.unwrap().prompt.billed).collect()
+    rows.bills[0].requests.iter().map(|r| r.as_ref().unwrap().prompt.billed).collect()
 }
 
 /// Uncached, read, and written for five minutes and for an hour.
@@ -98,7 +98,7 @@ fn a_growing_conversation_reads_what_it_wrote_the_last_time() {
     assert!(rows.requests.iter().all(|r| !r.cache_break));
     assert_eq!(rows.requests[2].common_prefix, 30);
     let ideal: Vec<u64> =
-        rows.bills[0].requests.iter().map(|r| r.unwrap().prompt.ideal_read).collect();
+        rows.bills[0].requests.iter().map(|r| r.as_ref().unwrap().prompt.ideal_read).collect();
     assert_eq!(ideal, [0, 10, 30]);
     // 10·1.25 + (1 + 25) + (3 + 25) for prompts, three times 50 for outputs.
     let expected = (12.5 + 26.0 + 28.0 + 150.0) * 1e-6;
@@ -113,7 +113,7 @@ fn a_lunch_break_shows_in_the_bill() {
     let found: Vec<_> = billed(&rows).iter().map(parts).collect();
     assert_eq!(found[2], (0, 0, 50, 0), "everything is written again");
     // The idle cache forgets nothing; OpenAI's older one forgets as well.
-    assert_eq!(rows.bills[0].requests[2].unwrap().prompt.ideal_read, 30);
+    assert_eq!(rows.bills[0].requests[2].as_ref().unwrap().prompt.ideal_read, 30);
 }
 
 #[test]
@@ -142,10 +142,13 @@ fn a_recorded_cold_start_is_replayed_for_every_preset_and_not_by_the_rules_alone
     assert_eq!(events, [None, None, Some(Exogenous::Cold), None]);
     for name in ["full", "sliding-window"] {
         let rows = rows(&subject, named(name), 1_000, &claude());
-        let third = rows.bills[0].requests[2].unwrap().prompt;
+        let third = &rows.bills[0].requests[2].as_ref().unwrap().prompt;
         assert_eq!(parts(&third.billed), (0, 0, 50, 0), "{name}");
         assert_eq!(parts(&third.rules_only()), (0, 30, 20, 0), "{name}");
-        assert_eq!(parts(&rows.bills[0].requests[3].unwrap().prompt.billed), (0, 50, 20, 0));
+        assert_eq!(
+            parts(&rows.bills[0].requests[3].as_ref().unwrap().prompt.billed),
+            (0, 50, 20, 0)
+        );
     }
 }
 
@@ -156,7 +159,7 @@ fn an_aborted_request_is_not_billed() {
     let rows = rows(&subject(transcript), named("full"), 1_000, &claude());
     let requests = &rows.bills[0].requests;
     assert_eq!(requests[1], None);
-    assert_eq!(parts(&requests[2].unwrap().prompt.billed), (0, 10, 40, 0));
+    assert_eq!(parts(&requests[2].as_ref().unwrap().prompt.billed), (0, 10, 40, 0));
 }
 
 #[test]
@@ -197,7 +200,8 @@ fn a_changed_model_reads_nothing_of_the_other_ones_cache_and_takes_its_own_price
     // 10, 30 and 50 tokens: the second prompt is the other model's first, and
     // the third finds what the first left.
     assert_eq!(found, [(0, 0, 10, 0), (0, 0, 30, 0), (0, 10, 40, 0)]);
-    let models: Vec<u32> = rows.bills[0].requests.iter().map(|r| r.unwrap().model).collect();
+    let models: Vec<u32> =
+        rows.bills[0].requests.iter().map(|r| r.as_ref().unwrap().model).collect();
     assert_eq!(models, [0, 1, 0]);
     assert_eq!(rows.bills[0].models().collect::<Vec<_>>(), ["claude-round", "claude-dear"]);
     // A payer that was asked for takes every request.
@@ -228,7 +232,11 @@ fn the_head_breakpoint_stands_behind_what_harnesses_put_in_front() {
     assert_eq!(billed(&head)[5].read, 1_000);
     // The first bill tells what the other one would be; the other has one place only.
     let other = |rows: &CellRows| -> Vec<Buckets> {
-        rows.bills[0].requests.iter().map(|r| r.unwrap().prompt.head_breakpoint()).collect()
+        rows.bills[0]
+            .requests
+            .iter()
+            .map(|r| r.as_ref().unwrap().prompt.head_breakpoint())
+            .collect()
     };
     assert_eq!(other(&preamble), billed(&head));
     assert_eq!(other(&head), billed(&head));

@@ -86,7 +86,7 @@ async fn prepared(counter: &Arc<Counter>) -> Prepared {
 
 fn planned(prepared: &Prepared) -> Manifest {
     let (answerer, judge) = ("offline".to_owned(), "offline".to_owned());
-    Manifest { planned: prepared.planned(), answerer, judge, ..manifest() }
+    Manifest { planned: prepared.planned().clone(), answerer, judge, ..manifest() }
 }
 
 type Ready = (Prepared, Arc<Counter>);

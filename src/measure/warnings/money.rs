@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::super::rows::RECORDED as REPEATED;
 use super::super::verdict::dollars;
 use super::{Entry, Run, label, listed};
-use crate::model::{Bill, BillErrors, RECORDED, Standing, TranscriptFacts, Value};
+use crate::model::{Bill, BillErrors, Cell, RECORDED, Standing, TranscriptFacts, Value};
 use crate::pricing::PriceList;
 use crate::text::{counted, form_for};
 
@@ -109,13 +109,12 @@ pub fn default_model(run: &Run<'_>) -> Vec<String> {
     };
     let strangers: Vec<&TranscriptFacts> = run.facts.iter().filter(|f| stranger(f)).collect();
     let of = |bill: &&Bill| bill.billed_as == RECORDED;
-    let own = |facts: &&&TranscriptFacts| {
-        run.cells.iter().any(|c| {
-            (&c.key.dataset, &c.key.transcript) == (&facts.dataset, &facts.transcript)
-                && c.rows().is_some_and(|rows| rows.bills.iter().any(|bill| of(&bill)))
-        })
-    };
-    let billed: Vec<&&TranscriptFacts> = strangers.iter().filter(own).collect();
+    let is_own = |c: &&Cell| c.rows().is_some_and(|rows| rows.bills.iter().any(|bill| of(&bill)));
+    let place = |c: &Cell| (c.key.dataset.clone(), c.key.transcript.clone());
+    let own: BTreeSet<(String, String)> = run.cells.iter().filter(is_own).map(place).collect();
+    let billed: Vec<&&TranscriptFacts> = (strangers.iter())
+        .filter(|facts| own.contains(&(facts.dataset.clone(), facts.transcript.clone())))
+        .collect();
     if billed.is_empty() {
         return Vec::new();
     }
