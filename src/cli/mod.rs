@@ -33,6 +33,8 @@ mod work;
 use bench::Ask;
 use clap::{Parser, Subcommand};
 
+#[doc(hidden)]
+pub use config::bench_with;
 pub use exit::{Exit, Failure};
 
 /// Measures what an LLM agent's context compression loses, what it saves and

@@ -63,7 +63,7 @@ fn a_response_of_very_many_calls_is_read_in_linear_time() {
 
 #[test]
 fn sidechains_whose_parents_stand_behind_them_are_read_in_linear_time() {
-    let (n, half) = (40_000, 19_000);
+    let (n, half) = (100_000, 49_000);
     let side = json!({"isSidechain": true, "message": {"role": "user", "content": "x"}});
     // More stand behind their parents than before them: the file is not turned.
     let parent = |at| if at < half { Some(at + 1) } else { (at > half).then(|| at - 1) };
@@ -75,7 +75,7 @@ fn sidechains_whose_parents_stand_behind_them_are_read_in_linear_time() {
 
 #[test]
 fn very_many_sidechains_of_a_long_session_are_read_in_linear_time() {
-    let n = 10_000;
+    let n = 30_000;
     let side = json!({"isSidechain": true, "message": {"role": "user", "content": "x"}});
     let main = (0..n).map(|at: usize| claude(at, at.checked_sub(1), "user", &said()));
     let sides = (n..2 * n).map(|at| claude(at, Some(n - 1), "user", &side));
@@ -113,7 +113,7 @@ fn codex_said(text: &str) -> Json {
 
 #[test]
 fn very_many_compactions_of_codex_are_read_in_linear_time() {
-    let n = 12_000;
+    let n = 20_000;
     let compacted = codex("compacted", &json!({"message": "", "replacement_history": []}));
     let said = (0..n).map(|_| codex_said("x"));
     let dataset = read(&lines(said.chain((0..n).map(|_| compacted.clone()))));
@@ -134,7 +134,7 @@ fn compactions_of_codex_keep_no_more_than_can_be_held() {
 
 #[test]
 fn compactions_of_pi_that_keep_what_is_not_there_are_read_in_linear_time() {
-    let n = 20_000;
+    let n = 40_000;
     let session = json!({"type": "session", "id": "s", "cwd": "/x"});
     // All but the last of these are on a branch that was left.
     let entry = |at: usize| json!({"type": "message", "id": format!("e{at}"), "message": {"role": "user", "content": "x"}});
@@ -150,7 +150,7 @@ fn compactions_of_pi_that_keep_what_is_not_there_are_read_in_linear_time() {
 
 #[test]
 fn summaries_of_opencode_without_any_count_are_read_in_linear_time() {
-    let n = 20_000;
+    let n = 60_000;
     let message = |at: usize, summary: bool| {
         json!({"info": {"id": format!("m{at}"), "role": "assistant", "summary": summary,
             "finish": "stop"}, "parts": [{"type": "text", "text": "x"}]})
@@ -163,7 +163,7 @@ fn summaries_of_opencode_without_any_count_are_read_in_linear_time() {
 
 #[test]
 fn evidence_of_very_many_turns_is_found_in_linear_time() {
-    let n = 40_000;
+    let n = 80_000;
     let ids: Vec<String> = (0..n).map(|at| format!("D1:{at}")).collect();
     let turn = |id: &String| json!({"speaker": "A", "dia_id": id, "text": "x"});
     let turns: Vec<Json> = ids.iter().map(turn).collect();
