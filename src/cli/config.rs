@@ -108,6 +108,23 @@ fn quotes(error: &clap::Error) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
     })
 }
 
+/// What a settings file makes of `recap bench` as a command line. Nothing is
+/// run and no file is opened: for tests of the reader.
+///
+/// # Errors
+/// What is wrong with the file.
+#[doc(hidden)]
+pub fn bench_with(text: &str) -> Result<Vec<OsString>, Failure> {
+    let root = root();
+    let typed = ["recap", KEYS_OF].map(OsString::from);
+    let said = Said::in_line(&root, &typed).expect("settings speak to this subcommand");
+    let file = File { name: FILE.to_owned(), text: text.to_owned() };
+    let line = said.completed(&|_| None, Some(&file))?;
+    let read = root.try_get_matches_from(&line).and_then(|found| Cli::from_arg_matches(&found));
+    read.map_err(|error| Failure::usage(said_by(&error)))?;
+    Ok(line)
+}
+
 fn root() -> Command {
     let mut root = Cli::command();
     root.build();

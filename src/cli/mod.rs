@@ -32,6 +32,8 @@ mod work;
 use bench::Ask;
 use clap::{Parser, Subcommand};
 
+#[doc(hidden)]
+pub use config::bench_with;
 pub use exit::{Exit, Failure};
 pub use wire::print;
 

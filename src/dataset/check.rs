@@ -2,9 +2,21 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::model::{Block, Message, Piece, Probe, Role, Transcript};
+use crate::model::{Block, Message, Piece, Probe, RecordedCompaction, Role, Transcript};
 
 use super::error::Problem;
+
+/// Messages and texts that the compactions of a transcript may keep together.
+/// Each may keep all messages before it, so that a file of a few megabytes
+/// could take any amount of memory; a session of 10,000 messages may be
+/// compacted 400 times.
+const MOST_KEPT: usize = 4_000_000;
+
+/// Bytes of texts that they may put together in the place of messages.
+const MOST_KEPT_BYTES: usize = 256 << 20;
+
+/// Positions of messages by their ids.
+pub(crate) type Places = FxHashMap<String, usize>;
 
 /// A transcript on its way in, with the line of each message.
 #[derive(Debug, Default)]
@@ -18,9 +30,42 @@ pub struct Draft {
     /// and their `transcript` is empty: both are completed once the
     /// transcript's own id is final.
     pub probes: Vec<Probe>,
+    /// What its compactions keep so far: messages and texts, and bytes of these.
+    pub(crate) kept: (usize, usize),
 }
 
 impl Draft {
+    /// Counts what a compaction keeps.
+    ///
+    /// # Errors
+    /// More than all compactions of a transcript may keep together.
+    pub(crate) fn keep(&mut self, pieces: usize, bytes: usize) -> Result<(), Problem> {
+        let (all, text) = &mut self.kept;
+        *all = all.saturating_add(pieces);
+        *text = text.saturating_add(bytes);
+        if *all > MOST_KEPT || *text > MOST_KEPT_BYTES {
+            return Err(Problem::Inconsistent(format!(
+                "its compactions keep more than {MOST_KEPT} messages or {MOST_KEPT_BYTES} bytes \
+                 of text together"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Appends a compaction.
+    ///
+    /// # Errors
+    /// As [`Draft::keep`].
+    pub(crate) fn compact(&mut self, compaction: RecordedCompaction) -> Result<(), Problem> {
+        let bytes = compaction.pieces.iter().map(|piece| match piece {
+            Piece::Text { text, .. } => text.len(),
+            Piece::Message(_) => 0,
+        });
+        self.keep(compaction.pieces.len(), bytes.sum())?;
+        self.transcript.compactions.push(compaction);
+        Ok(())
+    }
+
     /// Appends a message that stands at `line`.
     pub fn push(&mut self, message: Message, line: impl Into<Option<u64>>) {
         self.transcript.messages.push(message);
@@ -40,6 +85,15 @@ impl Draft {
                 }
             }
         }
+    }
+
+    /// Where each message stands, by its id; of several of one id, the first.
+    pub(crate) fn places(&self) -> Places {
+        let mut places = Places::default();
+        for (at, message) in self.transcript.messages.iter().enumerate() {
+            places.entry(message.id.clone()).or_insert(at);
+        }
+        places
     }
 
     /// Index that the next message will have.

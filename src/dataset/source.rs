@@ -18,8 +18,12 @@ pub const MAX_LINE: u64 = 64 << 20;
 /// Longest single JSON document that is read, in bytes.
 pub const MAX_DOCUMENT: u64 = 512 << 20;
 
-/// Bytes read at a time, and looked at first to tell the format.
+/// Bytes looked at first to tell the format.
 pub(crate) const HEAD: usize = 1 << 20;
+
+/// Bytes read at a time. Each input has two buffers that are cleared before they
+/// are read into: a folder may have very many small files.
+const BUFFER: usize = 64 << 10;
 
 struct Hashing<'a> {
     inner: Box<dyn Read + 'a>,
@@ -109,11 +113,11 @@ impl<'a> Source<'a> {
     /// transcripts without an id of their own take.
     pub(crate) fn new(name: &str, stem: &str, inner: Box<dyn Read + 'a>) -> Self {
         let inner = Hashing { inner, hasher: blake3::Hasher::new() };
-        let inner = Input::Unread(BufReader::with_capacity(HEAD, inner), None);
+        let inner = Input::Unread(BufReader::with_capacity(BUFFER, inner), None);
         Source {
             name: name.to_owned(),
             stem: stem.to_owned(),
-            reader: BufReader::with_capacity(HEAD, Cursor::new(Vec::new()).chain(inner)),
+            reader: BufReader::with_capacity(BUFFER, Cursor::new(Vec::new()).chain(inner)),
             line: 0,
             buffer: Vec::new(),
             torn: 0,

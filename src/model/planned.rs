@@ -89,6 +89,22 @@ impl Missing {
 }
 
 impl Planned {
+    /// How many cells there are.
+    pub fn len(&self) -> u64 {
+        let replayed = self.presets.iter().map(|preset| u64::from(preset.replicates));
+        let replayed = replayed.fold(0, u64::saturating_add);
+        let of = |transcript: &PlannedTranscript| {
+            let nulls = if transcript.cuts.is_empty() { 0 } else { self.at_cuts.len() as u64 };
+            (transcript.windows.len() as u64).saturating_mul(replayed.saturating_add(nulls))
+        };
+        self.transcripts.iter().map(of).fold(0, u64::saturating_add)
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The key and the standing of every cell.
     pub fn cells(&self) -> impl Iterator<Item = (CellKey, Standing)> {
         let places = self.transcripts.iter().flat_map(|transcript| {

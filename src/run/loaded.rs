@@ -45,7 +45,8 @@ impl Loaded {
         let file = path.join(MANIFEST);
         let manifest = fs::read_to_string(&file).map_err(io(&file))?;
         same_instrument(&file, &manifest)?;
-        let manifest = parsed(file, &manifest)?;
+        let manifest = parsed(file.clone(), &manifest)?;
+        can_be_planned(&file, &manifest)?;
         let (mut transcripts, mut calls, mut texts) = (Vec::new(), Vec::new(), BTreeMap::new());
         let (mut cells, mut cuts) = (BTreeMap::new(), BTreeMap::new());
         let whole = journal::read(&path.join(JOURNAL), |line| match line {
@@ -68,6 +69,19 @@ impl Loaded {
         let (cells, cuts) = (cells.into_values().collect(), cuts.into_values().collect());
         Ok(Self { manifest, transcripts, cells, cuts, calls, gate, texts, whole })
     }
+}
+
+/// Cells that a run may have planned. Those that are missing are written out one
+/// by one, and a manifest of a few lines could plan any number of them.
+const MOST_CELLS: u64 = 2_000_000;
+
+/// Refuses a plan that nobody could have begun.
+fn can_be_planned(file: &Path, manifest: &Manifest) -> Result<(), FolderError> {
+    if manifest.planned.len() <= MOST_CELLS {
+        return Ok(());
+    }
+    let problem = format!("it plans more than {MOST_CELLS} cells");
+    Err(FolderError::Line { path: file.to_owned(), line: 1, problem })
 }
 
 /// A file of JSON.

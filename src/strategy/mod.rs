@@ -31,6 +31,8 @@ pub use context::{
 pub use host::{
     Fallback, Host, Outcome, PastSession, PresetState, Record, StoredFile, Strategy, StrategyError,
 };
+#[doc(hidden)]
+pub use mechanisms::take_answer;
 pub use mechanisms::{
     ArchiveError, CompressionStats, Content, GencodeSession, GencodeSummary, ITS_WORDS, MECHANISMS,
     Metadata, Part, SessionMessage, ToolUsage, read_archive,

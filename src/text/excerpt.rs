@@ -12,6 +12,10 @@ const SAID: usize = 400;
 /// Characters of a line at most, whatever it quotes.
 const LINE: usize = 1_200;
 
+/// Lines of a message at most: more than any list of violations has, and a value
+/// may hold any number of line feeds.
+const LINES: usize = 120;
+
 /// What a parser says behind a value that it quotes.
 const BEHIND: [&str; 2] = ["\", expected ", "`, expected "];
 
@@ -21,12 +25,17 @@ pub fn excerpt(value: &str) -> Cow<'_, str> {
 }
 
 /// A message, line by line, with every value that it quotes cut short: between
-/// backticks, as this program quotes, and where a parser does.
+/// backticks, as this program quotes, and where a parser does. Of very many lines
+/// the first ones are left.
 pub fn brief(message: &str) -> Cow<'_, str> {
     if message.len() <= QUOTED {
         return Cow::Borrowed(message);
     }
-    let lines: Vec<String> = message.split('\n').map(brief_line).collect();
+    let mut lines: Vec<String> = message.split('\n').take(LINES).map(brief_line).collect();
+    let more = message.split('\n').count() - lines.len();
+    if more > 0 {
+        lines.push(format!("… and {more} more lines"));
+    }
     Cow::Owned(lines.join("\n"))
 }
 
@@ -83,6 +92,16 @@ mod tests {
         let list: Vec<String> = (0..100).map(|n| format!("`name-{n}`")).collect();
         let list = format!("known are {}", list.join(", "));
         assert!(list.len() > 1_000 && list.chars().count() <= LINE, "{}", list.len());
+        assert_eq!(brief(&list), list);
+    }
+
+    #[test]
+    fn line_feeds_within_a_value_do_not_let_it_run_on() {
+        let told = format!("unknown role `{}`", "x\n".repeat(100_000));
+        let told = brief(&told);
+        assert_eq!(told.lines().count(), LINES + 1);
+        assert!(told.ends_with("\n… and 99881 more lines"), "{told}");
+        let list = "x\n".repeat(LINES - 1) + &"x".repeat(QUOTED);
         assert_eq!(brief(&list), list);
     }
 

@@ -181,11 +181,24 @@ async fn what_is_planned_is_what_a_run_brings() {
     let there: BTreeSet<CellKey> = finished.cells.iter().map(|cell| cell.key.clone()).collect();
     assert_eq!(keys, there);
     assert_eq!(planned.cells().count(), there.len(), "none is planned twice");
+    assert_eq!(planned.len(), there.len() as u64);
     let standing = planned.cells().all(|(key, standing)| {
         finished.cells.iter().any(|cell| cell.key == key && cell.standing == standing)
     });
     assert!(standing);
     assert_eq!(planned.missing(&finished.cells, &finished.cuts), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_of_billions_of_cells_is_refused() {
+    let desk = tempfile::tempdir().unwrap();
+    let path = desk.path().join("run");
+    go_on(&path, &ready().await, &Stop::default()).await.unwrap();
+    let mut manifest = Loaded::read(&path).unwrap().manifest;
+    manifest.planned.presets[0].replicates = u32::MAX;
+    Folder::open(&path).unwrap().write_manifest(&manifest).unwrap();
+    let error = Loaded::read(&path).unwrap_err().to_string();
+    assert!(error.ends_with("it plans more than 2000000 cells"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

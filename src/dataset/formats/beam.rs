@@ -17,7 +17,7 @@ use serde_json::{Map, Value as Json};
 
 use super::Format;
 use crate::dataset::LoadOptions;
-use crate::dataset::check::Draft;
+use crate::dataset::check::{Draft, Places};
 use crate::dataset::detect::Head;
 use crate::dataset::error::{DatasetError, Problem};
 use crate::dataset::source::{Source, from_json};
@@ -76,8 +76,9 @@ impl Format for Beam {
         let Some(draft) = drafts.first_mut() else {
             return Ok(());
         };
+        let places = draft.places();
         for (kind, questions) in types {
-            let read = probes(&kind, questions, draft);
+            let read = probes(&kind, questions, &places, draft);
             read.map_err(|problem| source.error(None, problem))?;
         }
         Ok(())
@@ -162,7 +163,7 @@ fn kind_of(name: &str) -> Option<ProbeKind> {
     })
 }
 
-fn probes(name: &str, questions: Json, draft: &mut Draft) -> Result<(), Problem> {
+fn probes(name: &str, questions: Json, places: &Places, draft: &mut Draft) -> Result<(), Problem> {
     let kind = kind_of(name).ok_or_else(|| Problem::Shape {
         at: name.to_owned(),
         message: "not one of the ten question types".to_owned(),
@@ -172,7 +173,7 @@ fn probes(name: &str, questions: Json, draft: &mut Draft) -> Result<(), Problem>
         other => other,
     })?;
     for (n, question) in questions.into_iter().enumerate() {
-        let evidence = evidence(&question.source_chat_ids, draft);
+        let evidence = evidence(&question.source_chat_ids, places, draft);
         draft.probes.push(Probe {
             id: format!("{name}-{}", n + 1),
             transcript: String::new(),
@@ -213,7 +214,7 @@ fn nugget_of(text: &str) -> String {
 
 /// Messages that are named, in the order of the chat: a list of ids, or lists
 /// and single ids by name. What names no message is counted.
-fn evidence(named: &Json, draft: &mut Draft) -> Vec<String> {
+fn evidence(named: &Json, places: &Places, draft: &mut Draft) -> Vec<String> {
     let mut open = vec![named];
     let mut found = BTreeSet::new();
     let mut unknown = 0;
@@ -224,8 +225,8 @@ fn evidence(named: &Json, draft: &mut Draft) -> Vec<String> {
             Json::Object(members) => open.extend(members.values()),
             id => {
                 let id = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
-                match draft.transcript.messages.iter().position(|m| m.id == id) {
-                    Some(at) => {
+                match places.get(&id) {
+                    Some(&at) => {
                         found.insert(at);
                     }
                     None => unknown += 1,

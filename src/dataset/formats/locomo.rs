@@ -17,7 +17,7 @@ use serde_json::{Map, Value as Json};
 
 use super::Format;
 use crate::dataset::LoadOptions;
-use crate::dataset::check::Draft;
+use crate::dataset::check::{Draft, Places};
 use crate::dataset::detect::Head;
 use crate::dataset::error::{DatasetError, Problem};
 use crate::dataset::source::{Source, from_json};
@@ -118,8 +118,9 @@ fn draft(id: String, sample: Sample) -> Result<Draft, Problem> {
     let annotations = annotations.into_iter().flatten().count() as u64;
     draft.leave_out("annotation beside the conversation", annotations);
     if !draft.transcript.messages.is_empty() {
+        let places = draft.places();
         for (n, question) in sample.qa.into_iter().enumerate() {
-            let probe = probe(n, question, &mut draft)?;
+            let probe = probe(n, question, &places, &mut draft)?;
             draft.probes.push(probe);
         }
     }
@@ -204,7 +205,12 @@ fn message(turn: Turn, role: Role, at: Option<Timestamp>, draft: &mut Draft) -> 
     Message { id: turn.dia_id, role, at, blocks, usage: None, synthetic: false, broadcast: false }
 }
 
-fn probe(n: usize, question: Question, draft: &mut Draft) -> Result<Probe, Problem> {
+fn probe(
+    n: usize,
+    question: Question,
+    places: &Places,
+    draft: &mut Draft,
+) -> Result<Probe, Problem> {
     let answer = value(question.answer, n, "answer")?;
     let wrong = value(question.adversarial_answer, n, "adversarial_answer")?;
     let kind = match (question.category, &answer) {
@@ -219,7 +225,7 @@ fn probe(n: usize, question: Question, draft: &mut Draft) -> Result<Probe, Probl
             return Err(Problem::Inconsistent(format!("question {n} has category {other}")));
         }
     };
-    let evidence = evidence(&question.evidence, draft);
+    let evidence = evidence(&question.evidence, places, draft);
     Ok(Probe {
         // Position in the list: published audits number the questions so.
         id: format!("qa{n}"),
@@ -248,20 +254,20 @@ fn value(value: Json, n: usize, key: &str) -> Result<Option<String>, Problem> {
 
 /// Turns that are named, in the order of the conversation. Some entries hold
 /// several (`D8:6; D9:17`); what names no turn is counted.
-fn evidence(named: &[String], draft: &mut Draft) -> Vec<String> {
+fn evidence(named: &[String], places: &Places, draft: &mut Draft) -> Vec<String> {
     let separator = |c: char| c.is_whitespace() || c == ';' || c == ',';
     let names = named.iter().flat_map(|entry| entry.split(separator)).filter(|n| !n.is_empty());
-    let messages = &draft.transcript.messages;
     let mut found = BTreeSet::new();
     let mut unknown = 0;
     for name in names {
-        match messages.iter().position(|m| m.id == name) {
-            Some(at) => {
+        match places.get(name) {
+            Some(&at) => {
                 found.insert(at);
             }
             None => unknown += 1,
         }
     }
+    let messages = &draft.transcript.messages;
     let ids = found.into_iter().map(|at| messages[at].id.clone()).collect();
     draft.leave_out("evidence that names no turn", unknown);
     ids

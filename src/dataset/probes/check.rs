@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Placed, ProbeFlaw};
 use crate::dataset::error::DatasetError;
@@ -66,10 +66,14 @@ pub(crate) fn wording(
     if unanswerable != (kind == ProbeKind::Abstain) {
         flaws.push(ProbeFlaw::KindMismatch { kind: kind.as_str() });
     }
-    let same = |a: &str, b: &str| a == b || Normal::new(a).same(&Normal::new(b));
-    let right = expect.alternatives();
-    let stale = stale.iter().filter(|stale| right.iter().any(|right| same(right, stale)));
-    flaws.extend(stale.map(|value| ProbeFlaw::StaleIsRight { value: value.clone() }));
+    if !stale.is_empty() {
+        let right: FxHashSet<&str> = expect.alternatives().iter().map(String::as_str).collect();
+        let meant: FxHashSet<Normal> = right.iter().map(|value| Normal::new(value)).collect();
+        let is_meant = |value: &Normal| !value.is_empty() && meant.contains(value);
+        let is_right = |value: &str| right.contains(value) || is_meant(&Normal::new(value));
+        let stale = stale.iter().filter(|value| is_right(value));
+        flaws.extend(stale.map(|value| ProbeFlaw::StaleIsRight { value: value.clone() }));
+    }
     flaws
 }
 

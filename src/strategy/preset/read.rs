@@ -1,6 +1,8 @@
 //! Reading a preset and the prompts that it names.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -147,9 +149,31 @@ impl Preset {
         // Programs run there, from wherever this is called.
         let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
         Self::parse_in(Some(&folder), &file, &text, overrides, &|name| {
-            std::fs::read_to_string(folder.join(name)).ok()
+            prompt_text(&folder.join(name)).ok()
         })
     }
+}
+
+/// Longest prompt that is read, in bytes: far above what any model takes.
+const LONGEST_PROMPT: u64 = 16 << 20;
+
+/// A file that a preset names. A device or a pipe, which may never end, is none.
+fn plain_file(path: &Path) -> std::io::Result<File> {
+    if std::fs::metadata(path)?.is_file() {
+        File::open(path)
+    } else {
+        Err(std::io::Error::other("it is no plain file"))
+    }
+}
+
+/// The text of a prompt file.
+fn prompt_text(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    let read = plain_file(path)?.take(LONGEST_PROMPT + 1).read_to_string(&mut text)?;
+    if read as u64 > LONGEST_PROMPT {
+        return Err(std::io::Error::other("it is too long"));
+    }
+    Ok(text)
 }
 
 /// The error at a key of a file, or at the file.
@@ -214,7 +238,7 @@ fn programs(file: &str, folder: Option<&Path>, stages: &[Stage]) -> Result<Progr
 /// Hash of a file, which may be large.
 fn content_hash(path: &Path) -> std::io::Result<blake3::Hash> {
     let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(std::fs::File::open(path)?)?;
+    hasher.update_reader(plain_file(path)?)?;
     Ok(hasher.finalize())
 }
 
@@ -248,5 +272,34 @@ fn budget(value: Option<&Value>) -> Result<Budget, String> {
         Some(other) => Err(format!(
             "`{other}` is no budget; write \"window\", \"usable\" or a share such as 0.85"
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(stage: &str) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("mine.toml");
+        let head = "version = 1\nname = \"mine\"\nsummary = \"x\"\nsource = \"x\"\n\n[[stage]]\n\
+                    at = \"request\"\nwhen = \"always\"\n";
+        std::fs::write(&file, format!("{head}{stage}")).unwrap();
+        let long = File::create(folder.path().join("long.md")).unwrap();
+        // Takes no room on most file systems.
+        long.set_len(LONGEST_PROMPT + 1).unwrap();
+        Preset::load(&file, &[]).unwrap_err().to_string()
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_file_without_an_end_is_not_read() {
+        let command = "mechanism = \"command\"\ncommand = [\"true\"]\nfiles = [\"/dev/zero\"]\n";
+        let told = refused(command);
+        assert!(told.ends_with("`/dev/zero` cannot be read: it is no plain file"), "{told}");
+        for name in ["/dev/zero", "long.md"] {
+            let told = refused(&format!("mechanism = \"summary\"\nprompt = \"{name}\"\n"));
+            assert!(told.ends_with(&format!("prompt `{name}` cannot be read")), "{told}");
+        }
     }
 }

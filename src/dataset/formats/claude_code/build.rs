@@ -25,14 +25,16 @@ struct Placed {
     id: String,
 }
 
-/// Builds one transcript out of the records at `members`.
+/// Builds one transcript out of the records at `members`; those of a sidechain
+/// have a `root`.
 pub(super) fn build(
     records: &mut [Record],
     tree: &Tree,
     members: &[usize],
+    root: Option<usize>,
 ) -> Result<Draft, Fault> {
     let chain = tree
-        .main_chain(records, members)
+        .main_chain(records, members, root)
         .map_err(|problem| (members.first().map_or(1, |&m| records[m].line), problem))?;
     // A sidechain may hang from the main chain; only its own records count.
     let own: FxHashSet<usize> = members.iter().copied().collect();
@@ -156,8 +158,8 @@ impl<'a> Builder<'a> {
             }
             Body::User(_) => self.emit_user(at),
             Body::Compaction(_) | Body::MicroCompaction(_) => {
-                self.emit_compaction(at);
-                Ok(())
+                let line = record.line;
+                self.emit_compaction(at).map_err(|problem| (line, problem))
             }
             Body::Other(_) => Ok(()),
         }
@@ -171,6 +173,7 @@ impl<'a> Builder<'a> {
         let mut message = self.message(at, Role::Assistant, Vec::new());
         message.synthetic = is_synthetic(&self.records[at]);
         let mut calls: Vec<String> = Vec::new();
+        let mut known: FxHashSet<String> = FxHashSet::default();
         for line in lines {
             self.used.insert(line, index);
             let record = &mut self.records[line];
@@ -184,7 +187,7 @@ impl<'a> Builder<'a> {
             let blocks = parts::blocks(content, &mut self.draft);
             for block in blocks.map_err(|problem| (record.line, problem))? {
                 if let Block::ToolCall { id, .. } = &block {
-                    if calls.contains(id) {
+                    if !known.insert(id.clone()) {
                         self.draft.leave_out("repeated tool call", 1);
                         continue;
                     }
@@ -263,7 +266,7 @@ impl<'a> Builder<'a> {
 
     /// Notes a compaction; the messages go on. Nothing was kept unless the
     /// record says so (`semantics` 6).
-    fn emit_compaction(&mut self, at: usize) {
+    fn emit_compaction(&mut self, at: usize) -> Result<(), Problem> {
         let after = self.draft.next_index();
         let record = &self.records[at];
         let mut compaction = RecordedCompaction {
@@ -278,6 +281,7 @@ impl<'a> Builder<'a> {
                 compaction.tokens_before = metadata.pre_tokens;
                 let own = record.header.uuid.as_deref();
                 let kept = Kept::of(metadata, own, after, |uuid| self.index_of(uuid));
+                self.draft.keep(kept.len(), 0)?;
                 compaction.kept_from = kept.tail_from(after);
                 self.kept = Some(kept);
             }
@@ -289,10 +293,11 @@ impl<'a> Builder<'a> {
                 compaction.tokens_before = metadata.pre_tokens;
                 compaction.cleared = metadata.compacted_tool_ids.clone();
             }
-            _ => return,
+            _ => return Ok(()),
         }
         self.used.insert(at, after);
         self.draft.transcript.compactions.push(compaction);
+        Ok(())
     }
 
     fn index_of(&self, uuid: &str) -> Option<u32> {

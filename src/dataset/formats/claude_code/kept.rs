@@ -44,6 +44,11 @@ impl Kept {
         Kept { messages, summary_behind: anchor.is_some() && anchor == own }
     }
 
+    /// How many messages there are.
+    pub(super) fn len(&self) -> usize {
+        self.messages.len()
+    }
+
     /// First message from which on everything was kept, behind the summary.
     pub(super) fn tail_from(&self, after: u32) -> u32 {
         let mut from = after;

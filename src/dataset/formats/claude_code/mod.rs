@@ -65,8 +65,8 @@ impl Format for ClaudeCode {
             .map_err(|problem| source.error(records.first().map(|r| r.line), problem))?;
         let stem = source.stem().to_owned();
         let mut drafts = Vec::new();
-        let mut one = |id: String, members: &[usize]| {
-            let built = build::build(&mut records, &tree, members);
+        let mut one = |id: String, members: &[usize], root: Option<usize>| {
+            let built = build::build(&mut records, &tree, members, root);
             let mut draft = built.map_err(|(line, problem)| source.error(Some(line), problem))?;
             draft.transcript.id = id;
             if !draft.transcript.messages.is_empty() {
@@ -74,10 +74,10 @@ impl Format for ClaudeCode {
             }
             Ok::<(), DatasetError>(())
         };
-        one(stem.clone(), &main)?;
+        one(stem.clone(), &main, None)?;
         if options.sidechains {
-            for (n, members) in sidechains.values().enumerate() {
-                one(format!("{stem}{SIDECHAIN}{}", n + 1), members)?;
+            for (n, (&root, members)) in sidechains.iter().enumerate() {
+                one(format!("{stem}{SIDECHAIN}{}", n + 1), members, Some(root))?;
             }
         }
         let skipped = match options.sidechains {
@@ -143,8 +143,7 @@ fn split(records: &[Record], tree: &Tree) -> Result<Split, Problem> {
     let mut roots = FxHashMap::default();
     for (at, record) in records.iter().enumerate() {
         if record.is_sidechain() {
-            let root = tree.sidechain_root(records, at, &roots)?;
-            roots.insert(at, root);
+            let root = tree.sidechain_root(records, at, &mut roots)?;
             sidechains.entry(root).or_default().push(at);
         } else {
             main.push(at);

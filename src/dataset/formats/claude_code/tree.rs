@@ -8,7 +8,7 @@
 //! clock of its `timestamp` showed. In 15 recordings of thirteen versions no record
 //! stands before its parent, and in nine of them timestamps run backwards.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::wire::{Body, Record};
 use crate::dataset::error::Problem;
@@ -75,7 +75,9 @@ impl Tree {
         lost.filter(|(r, dangling)| **dangling && !boundary(r)).count()
     }
 
-    /// The path from a root to the newest leaf among `members`, in order.
+    /// The path from a root to the newest leaf among `members`, in order. That
+    /// of a sidechain begins with its own `root`: what stands above is not looked
+    /// at again for each of them.
     ///
     /// A leaf is a message without messages below it; the newest is the one
     /// that was written last. Timestamps say nothing of that.
@@ -83,21 +85,27 @@ impl Tree {
         &self,
         records: &[Record],
         members: &[usize],
+        root: Option<usize>,
     ) -> Result<Vec<usize>, Problem> {
-        let mut above = vec![false; records.len()];
+        let up_from = |at: usize| self.parents[at].filter(|_| Some(at) != root);
+        let mut above = FxHashSet::default();
         for &at in members.iter().filter(|&&m| records[m].is_conversation()) {
-            let mut up = self.parents[at];
-            while let Some(parent) = up.filter(|&p| !above[p]) {
-                above[parent] = true;
-                up = if records[parent].is_conversation() { None } else { self.parents[parent] };
+            let mut up = up_from(at);
+            while let Some(parent) = up.filter(|&p| above.insert(p)) {
+                up = if records[parent].is_conversation() { None } else { up_from(parent) };
             }
         }
         let leaves = members.iter().copied();
-        let newest = leaves.filter(|&at| records[at].is_conversation() && !above[at]).max();
-        self.path_to(newest, records)
+        let newest = leaves.filter(|at| records[*at].is_conversation() && !above.contains(at));
+        self.path_to(newest.max(), root, records)
     }
 
-    fn path_to(&self, leaf: Option<usize>, records: &[Record]) -> Result<Vec<usize>, Problem> {
+    fn path_to(
+        &self,
+        leaf: Option<usize>,
+        root: Option<usize>,
+        records: &[Record],
+    ) -> Result<Vec<usize>, Problem> {
         let mut path = Vec::new();
         let mut up = leaf;
         while let Some(at) = up {
@@ -105,30 +113,36 @@ impl Tree {
                 return Err(cycle());
             }
             path.push(at);
-            up = self.parents[at];
+            up = self.parents[at].filter(|_| Some(at) != root);
         }
         path.reverse();
         Ok(path)
     }
 
-    /// The outermost sidechain record above (or at) a sidechain record, given
-    /// the roots that are known.
+    /// The outermost sidechain record above (or at) a sidechain record. `known`
+    /// holds the roots that were found, and takes those of the records between.
     pub(super) fn sidechain_root(
         &self,
         records: &[Record],
         from: usize,
-        known: &FxHashMap<usize, usize>,
+        known: &mut FxHashMap<usize, usize>,
     ) -> Result<usize, Problem> {
+        // Parents mostly stand before their children, so one step is enough.
+        let mut way = vec![from];
         let mut at = from;
-        for _ in 0..records.len() {
-            match self.parents[at].filter(|&p| records[p].is_sidechain()) {
-                // Parents stand before their children, so one step is enough.
-                Some(parent) if known.contains_key(&parent) => return Ok(known[&parent]),
-                Some(parent) => at = parent,
-                None => return Ok(at),
+        let root = loop {
+            if let Some(&root) = known.get(&at) {
+                break root;
             }
-        }
-        Err(cycle())
+            match self.parents[at].filter(|&p| records[p].is_sidechain()) {
+                Some(_) if way.len() > records.len() => return Err(cycle()),
+                Some(parent) => at = parent,
+                None => break at,
+            }
+            way.push(at);
+        };
+        known.extend(way.into_iter().map(|at| (at, root)));
+        Ok(root)
     }
 }
 

@@ -6,12 +6,13 @@
 //! (openai/codex, `codex-rs/core/src/codex/compact.rs`, `build_compacted_history`).
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Reader;
 use super::wire::{Compacted, Kept, texts};
+use crate::dataset::error::Problem;
 use crate::model::{Block, Message, Piece, RecordedCompaction, RecordedTrigger, Role};
 
 /// How a summary begins that Codex sends as a message of its own
@@ -39,9 +40,60 @@ const USER_TOKENS: usize = 20_000;
 const HARNESS: [&str; 3] =
     ["<user_instructions>", "<environment_context>", "# AGENTS.md instructions"];
 
+/// What compactions look up among the messages before them. It grows with
+/// these: looking through all of them at every compaction would take the square
+/// of their number.
+#[derive(Default)]
+pub(super) struct Said {
+    /// Messages that were looked at, and entries of the system prompt.
+    seen: (usize, usize),
+    /// Messages at the start that the harness wrote.
+    start: usize,
+    /// Messages of the user.
+    users: Vec<u32>,
+    /// Their texts, with a blank line between two.
+    by_users: String,
+    /// Messages that can be kept by themselves, by what was sent.
+    alone: FxHashMap<(Role, String), Vec<u32>>,
+    system: FxHashSet<String>,
+}
+
+impl Said {
+    /// Looks at what is new.
+    fn hear(&mut self, messages: &[Message], system: &[String]) {
+        for (index, message) in (0u32..).zip(messages).skip(self.seen.0) {
+            let harness = is_harness(message);
+            if self.start == index as usize && (harness || message.role == Role::System) {
+                self.start += 1;
+            }
+            if message.role == Role::User && !harness {
+                if !self.users.is_empty() {
+                    self.by_users.push_str("\n\n");
+                }
+                self.users.push(index);
+                self.by_users.push_str(&message.sent());
+            }
+            if is_alone(message) {
+                self.alone.entry((message.role, message.sent())).or_default().push(index);
+            }
+        }
+        self.system.extend(system.iter().skip(self.seen.1).cloned());
+        self.seen = (messages.len(), system.len());
+    }
+}
+
 impl Reader {
     /// Notes a compaction.
-    pub(super) fn compaction(&mut self, at: Option<Timestamp>, compacted: Compacted) {
+    ///
+    /// # Errors
+    /// Compactions that together keep more than can be held.
+    pub(super) fn compaction(
+        &mut self,
+        at: Option<Timestamp>,
+        compacted: Compacted,
+    ) -> Result<(), Problem> {
+        let transcript = &self.draft.transcript;
+        self.said.hear(&transcript.messages, &transcript.preamble.system);
         let after = self.draft.next_index();
         let summary = compacted.message;
         let encrypted = |history: &Vec<Kept>| history.iter().any(|item| item.kind == "compaction");
@@ -53,14 +105,14 @@ impl Reader {
         let mut pieces = match compacted.replacement_history {
             Some(history) => self.listed(history),
             None if summary.is_empty() => Vec::new(),
-            None => by_rule(&self.draft.transcript.messages, &summary),
+            None => by_rule(&self.said, &self.draft.transcript.messages, &summary),
         };
         let mut kept_from = after;
         while kept_from > 0 && pieces.last() == Some(&Piece::Message(kept_from - 1)) {
             pieces.pop();
             kept_from -= 1;
         }
-        self.draft.transcript.compactions.push(RecordedCompaction {
+        self.draft.compact(RecordedCompaction {
             after,
             kept_from,
             // A redacted file may say something of an empty message.
@@ -71,18 +123,13 @@ impl Reader {
             tokens_before: self.prompt,
             at,
             ..RecordedCompaction::default()
-        });
+        })
     }
 
     /// The new context as the record lists it: messages that stood in the old
     /// one, the newest where several say the same, and texts that did not.
     /// Instructions of the preamble stay there.
     fn listed(&mut self, history: Vec<Kept>) -> Vec<Piece> {
-        let transcript = &self.draft.transcript;
-        let mut known: BTreeMap<(Role, String), Vec<u32>> = BTreeMap::new();
-        for (index, message) in (0..).zip(&transcript.messages).filter(|(_, m)| is_alone(m)) {
-            known.entry((message.role, message.sent())).or_default().push(index);
-        }
         let mut pieces = Vec::with_capacity(history.len());
         let mut before = u32::MAX;
         let mut others = 0;
@@ -97,16 +144,13 @@ impl Reader {
                 continue;
             }
             let text = texts(item.content).join("\n");
-            if role == Role::System && transcript.preamble.system.contains(&text) {
+            if role == Role::System && self.said.system.contains(&text) {
                 continue;
             }
             let key = (role, text);
-            let places = known.get_mut(&key);
-            let place = places.and_then(|places| {
-                while places.last().is_some_and(|&last| last >= before) {
-                    places.pop();
-                }
-                places.pop()
+            let place = self.said.alone.get(&key).and_then(|places| {
+                let behind = places.partition_point(|&place| place < before);
+                places[..behind].last().copied()
             });
             before = place.unwrap_or(before);
             let (role, text) = key;
@@ -124,28 +168,27 @@ fn is_alone(message: &Message) -> bool {
     !message.blocks.iter().any(apart)
 }
 
+/// Whether the harness wrote a message in the user's name.
+fn is_harness(message: &Message) -> bool {
+    let said = message.said().trim_start();
+    message.role == Role::User && HARNESS.iter().any(|start| said.starts_with(start))
+}
+
 /// The new context where only the summary is recorded: what the harness said
 /// at the start, the user's newest messages, and the summary.
-fn by_rule(messages: &[Message], summary: &str) -> Vec<Piece> {
-    let is_harness = |m: &Message| {
-        let said = m.said().trim_start();
-        m.role == Role::User && HARNESS.iter().any(|start| said.starts_with(start))
-    };
-    let start = messages.iter().take_while(|m| is_harness(m) || m.role == Role::System).count();
-    let mut pieces: Vec<Piece> = (0..start as u32).map(Piece::Message).collect();
-    let users = (0u32..).zip(messages).filter(|(_, m)| m.role == Role::User && !is_harness(m));
-    let users: Vec<(u32, String)> = users.map(|(index, m)| (index, m.sent())).collect();
+fn by_rule(heard: &Said, messages: &[Message], summary: &str) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = (0..heard.start as u32).map(Piece::Message).collect();
     if !summary.starts_with(SUMMARY_PREFIX) {
-        let said: Vec<&str> = users.iter().map(|(_, text)| text.as_str()).collect();
-        let said = said.join("\n\n");
-        let said = if said.is_empty() { "(none)".into() } else { cut(&said, USER_TOKENS) };
+        let said = heard.by_users.as_str();
+        let said = if said.is_empty() { "(none)".into() } else { cut(said, USER_TOKENS) };
         let text = format!("{}{said}{}{summary}", BRIDGE[0], BRIDGE[1]);
         pieces.push(Piece::Text { role: Role::User, text });
         return pieces;
     }
     let mut left = USER_TOKENS;
     let mut newest = Vec::new();
-    for (index, text) in users.into_iter().rev() {
+    for &index in heard.users.iter().rev() {
+        let text = messages[index as usize].sent();
         let tokens = text.len().div_ceil(4);
         if tokens > left {
             let text = cut(&text, left).into_owned();

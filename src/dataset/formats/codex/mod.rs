@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 
+use self::compacted::Said;
 use self::wire::{Body, Counts, Item, Output, Part, Record, Session, Turn};
 use super::Format;
 use super::content::{Content, Models, arguments, home_of, project_of, result_message};
@@ -88,6 +89,8 @@ struct Reader {
     calls: FxHashMap<String, usize>,
     /// Compactions whose summary cannot be read.
     encrypted: u64,
+    /// What compactions look up among the messages.
+    said: Said,
 }
 
 impl Reader {
@@ -106,6 +109,7 @@ impl Reader {
             prompt: None,
             calls: FxHashMap::default(),
             encrypted: 0,
+            said: Said::default(),
         }
     }
 
@@ -125,7 +129,7 @@ impl Reader {
             Body::Aborted => self.open = None,
             Body::Compacted(compacted) => {
                 self.close();
-                self.compaction(at, compacted);
+                return self.compaction(at, compacted);
             }
             Body::Other(reason) => self.draft.leave_out(reason, 1),
         }

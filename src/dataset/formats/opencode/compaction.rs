@@ -79,8 +79,8 @@ impl Reader {
         let kept_from = tail.and_then(|id| self.index_of.get(id)).copied().unwrap_or(after);
         let question = asked.as_ref().map(|_| (Role::User, QUESTION.to_owned()));
         let pieces = question.into_iter().chain([(Role::Assistant, text.clone())]);
-        let before = self.last_prompt();
-        self.draft.transcript.compactions.push(RecordedCompaction {
+        let before = self.last_prompt;
+        self.draft.compact(RecordedCompaction {
             after,
             kept_from,
             summary: Some(text),
@@ -90,13 +90,7 @@ impl Reader {
             call,
             at: info.time.completed.or(info.time.created),
             ..RecordedCompaction::default()
-        });
-        Ok(())
-    }
-
-    fn last_prompt(&self) -> Option<u64> {
-        let messages = self.draft.transcript.messages.iter().rev();
-        messages.filter_map(|message| message.usage).map(|usage| usage.prompt()).find(|&p| p > 0)
+        })
     }
 
     /// Pruned outputs become compactions that clear results, where the first
@@ -121,18 +115,23 @@ impl Reader {
             .zip(messages)
             .filter_map(|(index, message)| Some((message.tool_result()?.0, index)))
             .collect();
+        // The prompt that was reported last, by how many messages there are.
+        let reported = messages.iter().scan(None, |last, message| {
+            *last = message.usage.map(|usage| usage.prompt()).or(*last);
+            Some(*last)
+        });
+        let reported: Vec<Option<u64>> = std::iter::once(None).chain(reported).collect();
         let mut compactions = std::mem::take(&mut self.draft.transcript.compactions);
         for (after, at, mut cleared) in by_place {
             cleared.sort_by_key(|call| results.get(call.as_str()).copied());
             // Nothing can be cleared before it was there.
             let there = cleared.iter().filter_map(|call| results.get(call.as_str())).max();
             let after = there.map_or(after, |&last| after.max(last + 1));
-            let known = messages[..after as usize].iter().rev().filter_map(|m| m.usage);
             compactions.push(RecordedCompaction {
                 after,
                 cleared,
                 trigger: RecordedTrigger::Auto,
-                tokens_before: known.map(|usage| usage.prompt()).next(),
+                tokens_before: reported[after as usize],
                 at: Some(at),
                 ..RecordedCompaction::default()
             });

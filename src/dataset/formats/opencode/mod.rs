@@ -94,6 +94,8 @@ struct Reader {
     pruned: BTreeMap<Timestamp, Vec<String>>,
     /// When each message began.
     begun: Vec<Option<Timestamp>>,
+    /// The last prompt that was reported and is not empty, in tokens.
+    last_prompt: Option<u64>,
 }
 
 impl Reader {
@@ -109,6 +111,7 @@ impl Reader {
             asked: FxHashMap::default(),
             pruned: BTreeMap::new(),
             begun: Vec::new(),
+            last_prompt: None,
         }
     }
 
@@ -149,6 +152,8 @@ impl Reader {
 
     fn push(&mut self, message: Message, begun: Option<Timestamp>) {
         self.begun.push(begun);
+        let prompt = message.usage.map(|usage| usage.prompt()).filter(|&prompt| prompt > 0);
+        self.last_prompt = prompt.or(self.last_prompt);
         self.draft.push(message, None);
     }
 

@@ -3,7 +3,7 @@
 
 mod wire;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
@@ -131,7 +131,7 @@ struct Reader {
     metadata: BTreeSet<String>,
     /// Index of the first message at or after each entry, by its position in
     /// the file: `firstKeptEntryIndex` counts the session entry as 0.
-    index_at: FxHashMap<usize, u32>,
+    index_at: BTreeMap<usize, u32>,
     by_id: FxHashMap<String, usize>,
 }
 
@@ -143,7 +143,7 @@ impl Reader {
             draft,
             models: Models::default(),
             metadata: BTreeSet::new(),
-            index_at: FxHashMap::default(),
+            index_at: BTreeMap::new(),
             by_id: FxHashMap::default(),
         }
     }
@@ -279,7 +279,7 @@ impl Reader {
             }
             // The entry itself may lie on a branch that was left.
             Some(first) => {
-                (first..=at).find_map(|e| self.index_at.get(&e).copied()).unwrap_or(after)
+                self.index_at.range(first..=at).next().map_or(after, |(_, &index)| index)
             }
         };
         let (open, close) = COMPACTION_SUMMARY;

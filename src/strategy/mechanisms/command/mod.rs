@@ -26,7 +26,7 @@ use toml::Table;
 
 use crate::model::{Block, Call};
 use crate::strategy::compactor::CallUsage;
-use crate::strategy::context::{Context, EntryId};
+use crate::strategy::context::{Context, EntryId, Recording};
 use crate::strategy::host::{Host, Outcome, PresetState, Strategy, StrategyError, restored};
 use crate::strategy::metered::ModelCall;
 use crate::strategy::preset::{Build, MechanismSpec};
@@ -284,6 +284,26 @@ fn excerpt(text: &str) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }
+}
+
+/// Takes over what a program answers to `compact`, with all messages of a
+/// recording in the context. No program is started: for tests of the reader.
+///
+/// # Errors
+/// What is wrong with the answer.
+#[doc(hidden)]
+pub fn take_answer(recording: Recording, line: &str) -> Result<(), String> {
+    let mut context = Context::new(recording);
+    for _ in 0..context.recording().transcript.messages.len() {
+        context.append();
+    }
+    let base: Vec<EntryId> = context.visible().collect();
+    let change = match protocol::read(line)? {
+        Answer::Context(pieces, _) => Change::Context(pieces),
+        Answer::Operations(operations, _) => Change::Operations(operations),
+        Answer::Ready => return Err("it must answer `compact`".to_owned()),
+    };
+    apply::apply(&mut context, &base, change)
 }
 
 #[async_trait]

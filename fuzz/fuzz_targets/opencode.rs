@@ -1,0 +1,5 @@
+//! Exports of OpenCode.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| recap_fuzz::import(Some("opencode"), input));

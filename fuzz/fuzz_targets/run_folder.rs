@@ -1,0 +1,96 @@
+//! What a run left in its folder: manifest, journal, texts, what the gate found
+//! and the baseline; and the report that is made of it.
+
+#![no_main]
+
+use std::collections::BTreeMap;
+
+use libfuzzer_sys::fuzz_target;
+use recap::gate::{self, Baseline};
+use recap::measure::measure;
+use recap::report::{Source, Texts, render};
+use recap::run::{Folder, Loaded};
+use recap_fuzz::{files, home, put, text, told, told_text};
+
+struct Stored<'a>(&'a BTreeMap<String, String>);
+
+impl Texts for Stored<'_> {
+    fn get(&self, hash: &str) -> Option<&str> {
+        self.0.get(hash).map(String::as_str)
+    }
+}
+
+/// The journal with the checksum that each line needs: else no input would get
+/// behind it. A line that begins with `!` stays as it is without that.
+fn summed(journal: &[u8]) -> Vec<u8> {
+    let mut summed = Vec::new();
+    for line in journal.split_inclusive(|byte| *byte == b'\n') {
+        let content = line.strip_suffix(b"\n").unwrap_or(line);
+        let open = content.strip_suffix(b"}");
+        match (content.strip_prefix(b"!"), open) {
+            (Some(raw), _) => summed.extend_from_slice(raw),
+            (None, Some(open)) => {
+                let sum = blake3::hash(open).to_hex();
+                summed.extend_from_slice(open);
+                summed.extend_from_slice(format!(",\"sum\":\"{}\"}}", &sum[..16]).as_bytes());
+            }
+            (None, None) => summed.extend_from_slice(content),
+        }
+        summed.extend_from_slice(&line[content.len()..]);
+    }
+    summed
+}
+
+fn baseline(bytes: &[u8]) {
+    let Some(text) = text(bytes).filter(|text| !text.is_empty()) else { return };
+    match Baseline::parse("baseline.json".to_owned(), text) {
+        Ok(baseline) => same_again(&baseline),
+        Err(problem) => told_text(&problem),
+    }
+}
+
+fn same_again(baseline: &Baseline) {
+    let bytes = baseline.to_bytes();
+    let text = std::str::from_utf8(&bytes).expect("a baseline is text");
+    let again = Baseline::parse(baseline.name.clone(), text).expect("what was written can be read");
+    assert_eq!(again.to_bytes(), bytes);
+    assert_eq!(gate::unlike(&again, baseline), [""; 0]);
+}
+
+fuzz_target!(|input: &[u8]| {
+    let [manifest, journal, texts, found, other] = files(input);
+    baseline(other);
+    let home = home();
+    put(&home.join("manifest.json"), manifest);
+    put(&home.join("cells.jsonl"), &summed(journal));
+    if !texts.is_empty() {
+        put(&home.join("texts.jsonl"), texts);
+    }
+    if !found.is_empty() {
+        put(&home.join("gate.json"), found);
+    }
+    let run = match Loaded::read(home) {
+        Ok(run) => run,
+        Err(error) => return told(error),
+    };
+    let manifest = run.manifest.clone();
+    if let Err(error) = Folder::resume(home, manifest) {
+        panic!("a run goes on with itself: {error}");
+    }
+    let run = if input.len().is_multiple_of(2) { run } else { run.concealed() };
+    if run.cells.is_empty() {
+        return;
+    }
+    let Loaded { manifest, transcripts, cells, cuts, calls, gate, texts, .. } = run;
+    let title = manifest.title.clone();
+    let mut report = measure(manifest, title, transcripts, cells, cuts);
+    report.calls = calls;
+    report.gate = gate;
+    for texts in [None, Some(&Stored(&texts) as &dyn Texts)] {
+        for file in render(&Source { report: &report, texts }, &[]) {
+            assert!(std::str::from_utf8(&file.bytes).is_ok(), "{} is text", file.name);
+        }
+    }
+    recap::report::table(&report, 80, false);
+    same_again(&Baseline::of(String::new(), &report));
+});

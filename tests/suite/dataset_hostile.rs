@@ -1,0 +1,202 @@
+//! Recordings that a stranger wrote to use up time or memory. Each is a few
+//! megabytes, in which something is looked up that often that time or memory in
+//! the square of it would be noticed: minutes in an unoptimised build.
+
+use std::fmt::Write as _;
+use std::time::Instant;
+
+use recap::dataset::{Dataset, DatasetError, LoadOptions, load, load_reader};
+use serde_json::{Value as Json, json};
+
+/// Reads a recording, within the time that what is linear needs at most.
+fn try_read(recording: &str, sidechains: bool) -> Result<Dataset, DatasetError> {
+    let started = Instant::now();
+    let options = LoadOptions { sidechains, ..LoadOptions::default() };
+    let read = load_reader("hostile", recording.as_bytes(), &options);
+    let took = started.elapsed().as_secs();
+    assert!(took < 30, "{took} s for {} bytes", recording.len());
+    read
+}
+
+fn read(recording: &str) -> Dataset {
+    try_read(recording, false).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// That what its compactions keep together is refused.
+#[track_caller]
+fn keeps_too_much(recording: &str) {
+    let error = try_read(recording, false).expect_err("it takes any amount of memory");
+    assert!(error.to_string().contains("its compactions keep more than"), "{error}");
+}
+
+fn lines(records: impl Iterator<Item = Json>) -> String {
+    records.fold(String::new(), |mut text, record| {
+        writeln!(text, "{record}").expect("a string takes every text");
+        text
+    })
+}
+
+/// A record of Claude Code.
+fn claude(number: usize, parent: Option<usize>, kind: &str, more: &Json) -> Json {
+    let parent = parent.map(|parent| format!("u{parent}"));
+    let mut record =
+        json!({"type": kind, "uuid": format!("u{number}"), "parentUuid": parent, "sessionId": "s"});
+    for (key, value) in more.as_object().unwrap() {
+        record[key] = value.clone();
+    }
+    record
+}
+
+fn said() -> Json {
+    json!({"message": {"role": "user", "content": "x"}})
+}
+
+#[test]
+fn a_response_of_very_many_calls_is_read_in_linear_time() {
+    let call = |n| json!({"type": "tool_use", "id": format!("c{n}"), "name": "r", "input": {}});
+    let calls: Vec<Json> = (0..80_000).map(call).collect();
+    let response = json!({"message": {"role": "assistant", "id": "m", "content": calls}});
+    let records = [claude(0, None, "user", &said()), claude(1, Some(0), "assistant", &response)];
+    let dataset = read(&lines(records.into_iter()));
+    assert_eq!(dataset.transcripts[0].messages[1].blocks.len(), 80_000);
+}
+
+#[test]
+fn sidechains_whose_parents_stand_behind_them_are_read_in_linear_time() {
+    let (n, half) = (100_000, 49_000);
+    let side = json!({"isSidechain": true, "message": {"role": "user", "content": "x"}});
+    // More stand behind their parents than before them: the file is not turned.
+    let parent = |at| if at < half { Some(at + 1) } else { (at > half).then(|| at - 1) };
+    let records = (0..n).map(|at| claude(at, parent(at), "user", &side));
+    let records = records.chain([claude(n, None, "user", &said())]);
+    let dataset = try_read(&lines(records), true).unwrap();
+    assert_eq!(dataset.transcripts.len(), 2);
+}
+
+#[test]
+fn very_many_sidechains_of_a_long_session_are_read_in_linear_time() {
+    let n = 30_000;
+    let side = json!({"isSidechain": true, "message": {"role": "user", "content": "x"}});
+    let main = (0..n).map(|at: usize| claude(at, at.checked_sub(1), "user", &said()));
+    let sides = (n..2 * n).map(|at| claude(at, Some(n - 1), "user", &side));
+    let dataset = try_read(&lines(main.chain(sides)), true).unwrap();
+    assert_eq!(dataset.transcripts.len(), n + 1);
+}
+
+#[test]
+fn sidechains_in_a_circle_are_refused() {
+    let side = json!({"isSidechain": true, "message": {"role": "user", "content": "x"}});
+    let records = (0..3_usize).map(|at| claude(at, Some((at + 1) % 3), "user", &side));
+    let error = try_read(&lines(records), true).unwrap_err().to_string();
+    assert!(error.contains("circle"), "{error}");
+}
+
+#[test]
+fn compactions_of_claude_code_keep_no_more_than_can_be_held() {
+    let n = 3_000;
+    let boundary = json!({"subtype": "compact_boundary",
+        "compactMetadata": {"trigger": "auto", "preservedSegment": {"headUuid": "u0"}}});
+    let messages = (0..n).map(|at: usize| claude(at, at.checked_sub(1), "user", &said()));
+    let boundaries = (n..2 * n).map(|at| claude(at, Some(at - 1), "system", &boundary));
+    let last = claude(2 * n, Some(2 * n - 1), "user", &said());
+    keeps_too_much(&lines(messages.chain(boundaries).chain([last])));
+}
+
+fn codex(kind: &str, payload: &Json) -> Json {
+    json!({"timestamp": "2026-01-05T09:00:00Z", "type": kind, "payload": payload})
+}
+
+fn codex_said(text: &str) -> Json {
+    let content = json!([{"type": "input_text", "text": text}]);
+    codex("response_item", &json!({"type": "message", "role": "user", "content": content}))
+}
+
+#[test]
+fn very_many_compactions_of_codex_are_read_in_linear_time() {
+    let n = 20_000;
+    let compacted = codex("compacted", &json!({"message": "", "replacement_history": []}));
+    let said = (0..n).map(|_| codex_said("x"));
+    let dataset = read(&lines(said.chain((0..n).map(|_| compacted.clone()))));
+    assert_eq!(dataset.transcripts[0].compactions.len(), n);
+}
+
+#[test]
+fn compactions_of_codex_keep_no_more_than_can_be_held() {
+    let prefix = "Another language model started to solve this problem";
+    let compacted = codex("compacted", &json!({"message": prefix}));
+    let harness = (0..3_000).map(|_| codex_said("<user_instructions>"));
+    keeps_too_much(&lines(harness.chain((0..3_000).map(|_| compacted.clone()))));
+    // Here each puts 80,000 bytes of what the user said into its text.
+    let compacted = codex("compacted", &json!({"message": "short"}));
+    let long = codex_said(&"x".repeat(100_000));
+    keeps_too_much(&lines([long].into_iter().chain((0..4_000).map(|_| compacted.clone()))));
+}
+
+#[test]
+fn compactions_of_pi_that_keep_what_is_not_there_are_read_in_linear_time() {
+    let n = 40_000;
+    let session = json!({"type": "session", "id": "s", "cwd": "/x"});
+    // All but the last of these are on a branch that was left.
+    let entry = |at: usize| json!({"type": "message", "id": format!("e{at}"), "message": {"role": "user", "content": "x"}});
+    let compaction = |at: usize| {
+        let parent = if at == n { format!("e{}", n - 1) } else { format!("e{}", at - 1) };
+        json!({"type": "compaction", "id": format!("e{at}"), "parentId": parent, "summary": "s",
+            "firstKeptEntryIndex": 1})
+    };
+    let entries = (0..n).map(entry).chain((n..2 * n).map(compaction));
+    let dataset = read(&lines([session].into_iter().chain(entries)));
+    assert_eq!(dataset.transcripts[0].compactions.len(), n);
+}
+
+#[test]
+fn summaries_of_opencode_without_any_count_are_read_in_linear_time() {
+    let n = 60_000;
+    let message = |at: usize, summary: bool| {
+        json!({"info": {"id": format!("m{at}"), "role": "assistant", "summary": summary,
+            "finish": "stop"}, "parts": [{"type": "text", "text": "x"}]})
+    };
+    let messages: Vec<Json> = (0..2 * n).map(|at| message(at, at >= n)).collect();
+    let export = json!({"info": {"id": "ses_1"}, "messages": messages});
+    let dataset = read(&export.to_string());
+    assert_eq!(dataset.transcripts[0].compactions.len(), n);
+}
+
+#[test]
+fn evidence_of_very_many_turns_is_found_in_linear_time() {
+    let n = 80_000;
+    let ids: Vec<String> = (0..n).map(|at| format!("D1:{at}")).collect();
+    let turn = |id: &String| json!({"speaker": "A", "dia_id": id, "text": "x"});
+    let turns: Vec<Json> = ids.iter().map(turn).collect();
+    let question = json!({"question": "q", "answer": "x", "category": 4, "evidence": ids});
+    let conversation = json!({"speaker_a": "A", "speaker_b": "B", "session_1": turns});
+    let sample = json!([{"conversation": conversation, "qa": [question]}]);
+    assert_eq!(read(&sample.to_string()).probes[0].evidence.len(), n);
+
+    let turn = |at: usize| json!({"role": "user", "id": at, "content": "x"});
+    let chat = json!([{"turns": [(0..n).map(turn).collect::<Vec<Json>>()]}]);
+    let numbers: Vec<usize> = (0..n).collect();
+    let question = json!({"question": "q", "answer": "x", "source_chat_ids": numbers});
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("chat.json"), chat.to_string()).unwrap();
+    let asked = json!({"information_extraction": [question]}).to_string();
+    std::fs::write(folder.path().join("probing_questions.json"), asked).unwrap();
+    let started = Instant::now();
+    let dataset = load(folder.path(), &LoadOptions::default()).unwrap();
+    assert!(started.elapsed().as_secs() < 30);
+    assert_eq!(dataset.probes[0].evidence.len(), n);
+}
+
+#[test]
+fn very_many_stale_values_are_checked_in_linear_time() {
+    let n = 5_000;
+    let values = |word: &str| (0..n).map(|at| format!("{word} {at}")).collect::<Vec<String>>();
+    let asked = json!({"id": "1", "question": "q", "expect": {"any_of": values("right")},
+        "stale": values("wrong"), "answer": "right 1", "label": true});
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("labels.jsonl");
+    std::fs::write(&file, asked.to_string()).unwrap();
+    let started = Instant::now();
+    let labels = recap::dataset::load_labels(&file).unwrap();
+    assert!(started.elapsed().as_secs() < 30);
+    assert_eq!(labels.cases[0].asked.stale.len(), n);
+}
