@@ -1,6 +1,7 @@
 //! What every transcript must keep, whatever format it came from.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde_json::Value as Json;
 
 use crate::model::{Block, Message, Piece, Probe, RecordedCompaction, Role, Transcript};
 
@@ -14,6 +15,10 @@ const MOST_KEPT: usize = 4_000_000;
 
 /// Bytes of texts that they may put together in the place of messages.
 const MOST_KEPT_BYTES: usize = 256 << 20;
+
+/// Levels to which the arguments of a call may be nested. JSON is read to 127, a
+/// data set writes five around them, and what was written must be read again.
+const MOST_NESTED: usize = 100;
 
 /// Positions of messages by their ids.
 pub(crate) type Places = FxHashMap<String, usize>;
@@ -67,9 +72,20 @@ impl Draft {
     }
 
     /// Appends a message that stands at `line`.
-    pub fn push(&mut self, message: Message, line: impl Into<Option<u64>>) {
+    pub fn push(&mut self, mut message: Message, line: impl Into<Option<u64>>) {
+        message.blocks.iter_mut().for_each(|block| self.flatten(block));
         self.transcript.messages.push(message);
         self.lines.push(line.into());
+    }
+
+    /// Makes text of arguments that are nested too deeply.
+    pub(crate) fn flatten(&mut self, block: &mut Block) {
+        if let Block::ToolCall { arguments, .. } = block
+            && is_nested(arguments, MOST_NESTED)
+        {
+            *arguments = Json::String(arguments.to_string());
+            self.leave_out("structure of arguments that are nested too deeply", 1);
+        }
     }
 
     /// Moves leading messages of role system into the preamble (`semantics` 5).
@@ -106,6 +122,16 @@ impl Draft {
         if count > 0 {
             *self.transcript.left_out.entry(reason.into()).or_default() += count;
         }
+    }
+}
+
+/// Whether a value has more levels than so many.
+fn is_nested(value: &Json, levels: usize) -> bool {
+    let below = levels.checked_sub(1);
+    match value {
+        Json::Array(items) => below.is_none_or(|n| items.iter().any(|item| is_nested(item, n))),
+        Json::Object(fields) => below.is_none_or(|n| fields.values().any(|one| is_nested(one, n))),
+        _ => false,
     }
 }
 

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use recap::dataset::{Dataset, DatasetError, LoadOptions, load, load_reader};
+use recap::dataset::{Dataset, DatasetError, LoadOptions, load, load_reader, write_native};
 use serde_json::{Value as Json, json};
 
 /// Reads a recording, within the time that what is linear needs at most.
@@ -152,8 +152,8 @@ fn compactions_of_pi_that_keep_what_is_not_there_are_read_in_linear_time() {
 fn summaries_of_opencode_without_any_count_are_read_in_linear_time() {
     let n = 60_000;
     let message = |at: usize, summary: bool| {
-        json!({"info": {"id": format!("m{at}"), "role": "assistant", "summary": summary,
-            "finish": "stop"}, "parts": [{"type": "text", "text": "x"}]})
+        json!({"info": {"id": format!("m{at}"), "sessionID": "ses_1", "role": "assistant",
+            "summary": summary, "finish": "stop"}, "parts": [{"type": "text", "text": "x"}]})
     };
     let messages: Vec<Json> = (0..2 * n).map(|at| message(at, at >= n)).collect();
     let export = json!({"info": {"id": "ses_1"}, "messages": messages});
@@ -184,6 +184,38 @@ fn evidence_of_very_many_turns_is_found_in_linear_time() {
     let dataset = load(folder.path(), &LoadOptions::default()).unwrap();
     assert!(started.elapsed().as_secs() < 30);
     assert_eq!(dataset.probes[0].evidence.len(), n);
+}
+
+#[test]
+fn arguments_that_are_nested_deeply_can_be_written_and_read_again() {
+    for levels in [100, 101, 121, 122, 123, 124, 126, 127] {
+        let nested = "[".repeat(levels) + &"]".repeat(levels);
+        let call =
+            json!({"id": "c", "type": "function", "function": {"name": "r", "arguments": nested}});
+        let chat = json!([{"role": "user", "content": "x"},
+            {"role": "assistant", "content": "y", "tool_calls": [call]}]);
+        let message = json!({"role": "assistant", "id": "m", "content": [
+            {"type": "tool_use", "id": "c", "name": "r", "input": "NESTED"}]});
+        let response = json!({"message": message});
+        let records =
+            [claude(0, None, "user", &said()), claude(1, Some(0), "assistant", &response)];
+        let log = lines(records.into_iter()).replace("\"NESTED\"", &nested);
+        let item =
+            json!({"type": "function_call", "name": "r", "arguments": nested, "call_id": "c"});
+        let rollout = lines([codex_said("x"), codex("response_item", &item)].into_iter());
+        for recording in [chat.to_string(), log, rollout] {
+            // The log itself is nested four levels deeper.
+            let Ok(dataset) = try_read(&recording, false) else { continue };
+            let folder = tempfile::tempdir().unwrap();
+            write_native(&dataset, &folder.path().join("set")).unwrap();
+            let again = load(&folder.path().join("set"), &LoadOptions::default());
+            let again = again.unwrap_or_else(|error| panic!("{levels} levels: {error}"));
+            assert_eq!(again.transcripts, dataset.transcripts);
+            let reason = "structure of arguments that are nested too deeply";
+            let left = dataset.transcripts[0].left_out.get(reason);
+            assert_eq!(left.is_some(), levels > 100, "{levels}");
+        }
+    }
 }
 
 #[test]

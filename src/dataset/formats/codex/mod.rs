@@ -200,7 +200,8 @@ impl Reader {
     }
 
     /// Adds to the response that is open, or opens one.
-    fn respond(&mut self, line: u64, at: Option<Timestamp>, block: Block) {
+    fn respond(&mut self, line: u64, at: Option<Timestamp>, mut block: Block) {
+        self.draft.flatten(&mut block);
         if self.open.as_ref().is_some_and(|open| open.answered && !open.counted_first) {
             self.open = None;
         }
