@@ -8,8 +8,8 @@ mod seats;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{
-    Cell, DOUBTFUL_EXAM, Manifest, NATIVE, PanelAgreement, Standing, TokensSource, TranscriptFacts,
-    VALID_WITHIN,
+    Cell, Manifest, NATIVE, PanelAgreement, SMALLEST_NATIVE, Standing, TokensSource,
+    TranscriptFacts, VALID_WITHIN, is_exam_doubtful,
 };
 use crate::text::{counted, form_for};
 
@@ -17,9 +17,6 @@ use super::rows::{ALL, BASELINE, Entry};
 use super::sentences::label;
 use super::spec::Support;
 
-/// Smallest context limit that agents of the field run with. Below it, single
-/// tool results loom larger than they ever did for the recorded agent.
-const NATIVE_WINDOW: u64 = 128_000;
 /// What every part of the report may rest a warning on.
 struct Run<'a> {
     manifest: &'a Manifest,
@@ -259,7 +256,7 @@ fn small_windows(run: &Run<'_>) -> Vec<String> {
         .iter()
         .filter(|c| c.key.window != NATIVE)
         .filter(|c| {
-            c.key.window.ends_with('%') || c.rows().is_some_and(|r| r.window < NATIVE_WINDOW)
+            c.key.window.ends_with('%') || c.rows().is_some_and(|r| r.window < SMALLEST_NATIVE)
         })
         .map(|c| label(&c.key.window))
         .collect();
@@ -276,7 +273,7 @@ fn small_windows(run: &Run<'_>) -> Vec<String> {
 /// The instrument's own error, where a recording shows it (`measures` §4).
 fn exam_in_doubt(run: &Run<'_>) -> Vec<String> {
     let full = run.rows.iter().find(|e| e.row.strategy == BASELINE).or(run.rows.first());
-    let share = full.and_then(|e| e.row.number("did_without")).filter(|s| *s >= DOUBTFUL_EXAM);
+    let share = full.and_then(|e| e.row.number("did_without")).filter(|s| is_exam_doubtful(*s));
     share
         .map(|share| {
             format!(

@@ -12,6 +12,11 @@ use super::{
 /// Label of the window that is each recorded model's own context limit.
 pub const NATIVE: &str = "native";
 
+/// Smallest context limit that agents of the field run with, in tokens
+/// (`semantics` 10). Below it, single tool results loom larger than they ever did
+/// for the recorded agent.
+pub const SMALLEST_NATIVE: u64 = 128_000;
+
 /// One transcript × preset × window × replicate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -37,8 +37,8 @@ pub use calibration::{BillErrors, Calibration, Exogenous, Fit, TokensSource, Val
 pub use call::{CallOutcome, CallRow, Seat, Timing};
 pub use cell::{
     Cell, CellKey, CellOutcome, CellRows, LatencySource, LossRow, MessageFacts, NATIVE, Quantiles,
-    ReferenceOutcome, ReferenceState, RequestFacts, RequestRow, Standing, TimeProfile,
-    TranscriptFacts,
+    ReferenceOutcome, ReferenceState, RequestFacts, RequestRow, SMALLEST_NATIVE, Standing,
+    TimeProfile, TranscriptFacts,
 };
 pub use compaction::{CompactionRow, is_of_size};
 pub use compared::{
@@ -60,8 +60,8 @@ pub use recorded::{Piece, RecordedCall, RecordedCompaction, RecordedTrigger};
 pub use reference::{Exam, IdentifierClass, Reference};
 pub use reply::{ReplyFacts, Void};
 pub use report::{
-    Absent, AgainstFull, AgeBin, AgeUnit, DOUBTFUL_EXAM, Forgetting, INSTRUMENT, Interval,
-    PresetRow, Report, SPREAD, Sentence, UNRANKED, VALID_WITHIN, VOID_WITHIN, Value,
+    Absent, AgainstFull, AgeBin, AgeUnit, Forgetting, INSTRUMENT, Interval, PresetRow, Report,
+    SPREAD, Sentence, UNRANKED, VALID_WITHIN, VOID_WITHIN, Value, is_exam_doubtful,
 };
 pub use suggest::{alike, suggest};
 pub use transcript::{

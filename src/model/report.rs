@@ -13,9 +13,11 @@ use super::{
 /// Reports of different versions are never compared.
 pub const INSTRUMENT: u32 = 6;
 
-/// Share of references that the recorded agent did without from which the exam
-/// itself is in doubt.
-pub const DOUBTFUL_EXAM: f64 = 0.1;
+/// Whether so many references are ones that the recorded agent did without that
+/// the exam itself is in doubt: a tenth, or more.
+pub fn is_exam_doubtful(did_without: f64) -> bool {
+    did_without >= 0.1
+}
 
 /// Share of void replies of the compactor up to which a row is ranked: beyond it,
 /// what the row keeps is what its fallback keeps (`cuts` §5).

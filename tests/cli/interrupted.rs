@@ -95,10 +95,11 @@ fn a_full_disk_stops_the_run_and_the_rest_is_done_when_there_is_room() {
     let options = [&MANY[..], &[session.as_str(), "--cuts=none", "--quiet", "--out"]].concat();
     desk.good(&[&options[..], &["whole"]].concat());
     // No file may grow beyond so many blocks of 512 bytes, as on a full disk.
+    let blocks = desk.read("whole/cells.jsonl").len() / 2 / 512;
     let program = assert_cmd::cargo::cargo_bin!("recap");
-    let script = "trap '' XFSZ; ulimit -f 600; exec \"$0\" \"$@\"";
+    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
     let full = Command::new("sh")
-        .args(["-c", script])
+        .args(["-c", &script])
         .arg(program)
         .args(&options)
         .arg("run")

@@ -4,14 +4,14 @@
 use super::Scene;
 use crate::measure::rows::{BASELINE, FLOOR};
 use crate::measure::sentences::{label, percent};
-use crate::model::{DOUBTFUL_EXAM, NATIVE, PresetRow, SPREAD, Source, VALID_WITHIN};
+use crate::model::{
+    NATIVE, PresetRow, SMALLEST_NATIVE, SPREAD, Source, VALID_WITHIN, is_exam_doubtful,
+};
 
 /// Share of ungraded answers that puts a figure in doubt (`semantics` 41).
 const UNSCORED: f64 = 0.05;
 /// Share of the best score that a bare list of names may reach.
 const GAMED: f64 = 0.8;
-/// Smallest context limit that agents of the field run with.
-const NATIVE_WINDOW: f64 = 128_000.0;
 
 /// Looks for a reason to doubt: how much it weighs, and what to say.
 type Doubt = fn(&Scene<'_>, &PresetRow) -> Option<(f64, String)>;
@@ -37,7 +37,7 @@ impl Scene<'_> {
 
     fn small(&self, row: &PresetRow) -> Option<String> {
         let entry = self.rows.iter().find(|e| std::ptr::eq(&e.row, row))?;
-        let small = entry.window_tokens > 0.0 && entry.window_tokens < NATIVE_WINDOW;
+        let small = entry.window_tokens > 0.0 && entry.window_tokens < SMALLEST_NATIVE as f64;
         (small && row.window != NATIVE).then(|| {
             format!(
                 "a window of {} does not predict the native one, for single tool results do not \
@@ -73,7 +73,7 @@ fn no_room(scene: &Scene<'_>, row: &PresetRow) -> Option<(f64, String)> {
 }
 
 fn done_without(scene: &Scene<'_>, row: &PresetRow) -> Option<(f64, String)> {
-    let share = row.number("did_without").filter(|share| *share >= DOUBTFUL_EXAM)?;
+    let share = row.number("did_without").filter(|share| is_exam_doubtful(*share))?;
     (scene.run.primary == "reference_recall").then(|| {
         let text = format!(
             "after its own compactions the recorded agent did without {} of what this exam would \

@@ -8,7 +8,7 @@ mod seats;
 use std::collections::BTreeMap;
 
 use crate::model::{
-    Cell, DOUBTFUL_EXAM, PresetRow, Report, SPREAD, Standing, VALID_WITHIN, Value, Verdict,
+    Cell, PresetRow, Report, SPREAD, Standing, VALID_WITHIN, Value, Verdict, is_exam_doubtful,
 };
 use crate::report::{block, number, plain};
 
@@ -135,10 +135,10 @@ fn did_without(run: &Run<'_>) -> Check {
         found: vec![found],
         means: "the instrument’s own error: facts that the recorded agent used again after its own \
                 compaction had removed them, so that “used later” did not mean “needed from the \
-                context”; doubtful above 10 %",
+                context”; doubtful from 10 % on",
         state: match share {
             None => State::Absent,
-            Some(share) if share > DOUBTFUL_EXAM => State::Look,
+            Some(share) if is_exam_doubtful(share) => State::Look,
             Some(_) => State::Fine,
         },
     }

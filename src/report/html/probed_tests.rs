@@ -397,6 +397,19 @@ fn the_panel_flags_a_reader_that_differs_from_itself() {
     assert!(!found[1].starts_with('!'));
 }
 
+/// The report warns of the same share (`measure::warnings`): the panel must not
+/// call it fine.
+#[test]
+fn the_panel_doubts_the_exam_from_a_tenth_on() {
+    let mut report = probed();
+    for (share, state) in [(0.0999, "✓ fine"), (0.1, "! look")] {
+        for row in &mut report.rows {
+            row.values.insert("did_without".to_owned(), Value::Known(share));
+        }
+        assert_eq!(check(&report, "needed, and done without").0, state, "{share}");
+    }
+}
+
 #[test]
 fn the_panel_says_what_can_be_guessed_and_where_that_leaves_too_little() {
     let name = "what can be guessed";
