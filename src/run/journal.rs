@@ -3,7 +3,7 @@
 //! Each line ends with a checksum of what stands before it, so that a line that
 //! was edited, or glued to half of another one, is never taken for a result. A
 //! line is written whole and in one go: a run that is killed leaves at most the
-//! last one torn. Arrays of alike rows are written by column ([`super::columns`]).
+//! last one torn.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -11,7 +11,6 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::columns::{pack, unpack};
 use super::folder::{FolderError, io};
 use crate::model::{CallRow, Cell, Cut, TranscriptFacts};
 
@@ -47,8 +46,7 @@ const END: &str = "\"}";
 
 /// A line as it stands in the file, its end included.
 pub(super) fn written(line: &Line) -> Vec<u8> {
-    let line = serde_json::to_value(line).expect("plain data serialises");
-    let mut bytes = serde_json::to_vec(&pack(line)).expect("a value is JSON");
+    let mut bytes = serde_json::to_vec(line).expect("plain data serialises");
     bytes.pop();
     let sum = sum(&bytes);
     bytes.extend_from_slice(SUM.as_bytes());
@@ -76,9 +74,7 @@ fn parsed(line: &[u8]) -> Result<Line, String> {
     }
     let mut whole = content.to_vec();
     whole.push(b'}');
-    let line = serde_json::from_slice(&whole).map_err(|e| e.to_string())?;
-    let line = unpack(line).map_err(|e| e.to_string())?;
-    serde_path_to_error::deserialize(line).map_err(|e| e.to_string())
+    serde_json::from_slice(&whole).map_err(|e| e.to_string())
 }
 
 /// Hands over every line, and tells how many bytes they take. A last line

@@ -7,7 +7,6 @@ mod again;
 mod answerable;
 mod asking;
 mod calibrate;
-mod columns;
 mod conceal;
 mod conduct;
 mod cutting;

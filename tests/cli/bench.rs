@@ -84,7 +84,7 @@ fn tokens_are_counted_as_asked_and_the_manifest_says_how() {
         let facts: Json = serde_json::from_str(journal.lines().next().unwrap()).unwrap();
         assert_eq!(facts["transcript"]["tokens_source"], source, "{typed:?}");
         // What usage tells stands there however tokens are counted.
-        assert_eq!(facts["transcript"]["calibration"]["fits"]["from"][0], 0, "{typed:?}");
+        assert_eq!(facts["transcript"]["calibration"]["fits"][0]["from"], 0, "{typed:?}");
     }
 }
 
