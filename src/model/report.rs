@@ -13,8 +13,8 @@ use super::{
 /// Reports of different versions are never compared.
 pub const INSTRUMENT: u32 = 6;
 
-/// Whether so many references are ones that the recorded agent did without that
-/// the exam itself is in doubt: a tenth, or more.
+/// Whether the exam itself is in doubt: the recorded agent did without this share
+/// of the references that it would ask for, and that is a tenth or more.
 pub fn is_exam_doubtful(did_without: f64) -> bool {
     did_without >= 0.1
 }

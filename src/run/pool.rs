@@ -195,7 +195,7 @@ enum Done {
 type Task = Pin<Box<dyn Future<Output = Done> + Send>>;
 
 /// The cell of a task, where it is one.
-type Planned = Option<(CellKey, Standing)>;
+type CellOfTask = Option<(CellKey, Standing)>;
 
 /// What is left to do of a transcript: its cells, then its cuts.
 fn tasks(
@@ -203,8 +203,8 @@ fn tasks(
     seats: &Seats,
     subject: Arc<Subject>,
     earlier: &Earlier,
-) -> Vec<(Planned, Task)> {
-    let mut tasks: Vec<(Planned, Task)> = Vec::new();
+) -> Vec<(CellOfTask, Task)> {
+    let mut tasks: Vec<(CellOfTask, Task)> = Vec::new();
     let asking = Arc::new(Asking::new(Arc::clone(&subject), seats.clone()));
     let (plans, _) = plan(spec, seats, &subject);
     let mut cuts = Vec::new();
@@ -227,7 +227,7 @@ fn tasks(
         };
         tasks.push((Some(planned), Box::pin(task)));
     }
-    let cut = |cut: CutTask| -> (Planned, Task) {
+    let cut = |cut: CutTask| -> (CellOfTask, Task) {
         (
             None,
             Box::pin(async {
@@ -253,7 +253,7 @@ impl Ran {
     /// Writes down what ended.
     fn keep(
         &mut self,
-        planned: Planned,
+        planned: CellOfTask,
         done: Result<Done, JoinError>,
         seats: &Seats,
         folder: &mut Folder,
