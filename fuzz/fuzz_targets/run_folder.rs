@@ -44,17 +44,18 @@ fn summed(journal: &[u8]) -> Vec<u8> {
 fn baseline(bytes: &[u8]) {
     let Some(text) = text(bytes).filter(|text| !text.is_empty()) else { return };
     match Baseline::parse("baseline.json".to_owned(), text) {
-        Ok(baseline) => same_again(&baseline),
+        Ok(_) => {}
         Err(problem) => told_text(&problem),
     }
 }
 
-fn same_again(baseline: &Baseline) {
-    let bytes = baseline.to_bytes();
+/// That the baseline of a run is read as it was written.
+fn same_again(report: &Report) {
+    let mut bytes = Vec::new();
+    gate::write_baseline(report, &mut bytes).expect("memory takes every write");
     let text = std::str::from_utf8(&bytes).expect("a baseline is text");
-    let again = Baseline::parse(baseline.name.clone(), text).expect("what was written can be read");
-    assert_eq!(again.to_bytes(), bytes);
-    assert_eq!(gate::unlike(&again, baseline), [""; 0]);
+    let again = Baseline::parse(String::new(), text).expect("what was written can be read");
+    assert_eq!(again, Baseline::of(String::new(), report));
 }
 
 fuzz_target!(|input: &[u8]| {
@@ -92,5 +93,5 @@ fuzz_target!(|input: &[u8]| {
         }
     }
     recap::report::table(&report, 80, false);
-    same_again(&Baseline::of(String::new(), &report));
+    same_again(&report);
 });

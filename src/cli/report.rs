@@ -8,7 +8,7 @@ use clap::Args;
 use super::config;
 use super::exit::{Exit, Failure};
 use super::{gating, headings, wire};
-use crate::gate::{self, Baseline};
+use crate::gate;
 use crate::measure::measure;
 use crate::model::{CallRow, Cell, Cut, Manifest, Report, TranscriptFacts, suggest};
 use crate::report::{self, FORMATS, Source, Texts, format_names};
@@ -144,8 +144,7 @@ pub(super) fn write(
     if measured.missing.is_some() {
         folder.remove(BASELINE)?;
     } else if names.contains(&"json") {
-        let baseline = Baseline::of(String::new(), measured);
-        folder.write(BASELINE, &baseline.to_bytes())?;
+        folder.write_with(BASELINE, |out| gate::write_baseline(measured, out))?;
     }
     Ok(())
 }

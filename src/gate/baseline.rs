@@ -4,12 +4,15 @@
 //! and hashes by which a run on other data is told from one on the same.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
 use super::measures::{self, Known};
 use super::rule::Rule;
-use crate::measure::{ALL, ByTranscript, Depth, Sat, Side, UnitRow, by_transcript};
+use crate::measure::{
+    ALL, ByTranscript, Depth, Sat, Side, UnitRow, by_transcript, each_unit_row, sat,
+};
 use crate::model::{INSTRUMENT, Manifest, Report};
 
 /// Version of the layout.
@@ -153,24 +156,32 @@ impl Baseline {
             None => Ok(Baseline { name, head, run: ByTranscript { transcripts, rows } }),
         }
     }
-
-    /// The file: a line for each transcript and each row, so that a diff reads
-    /// well.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let transcripts: Vec<String> = self.run.transcripts.iter().map(line).collect();
-        let rows: Vec<String> = self.run.rows.iter().map(line).collect();
-        format!(
-            "{{\n\"baseline\": {},\n\"transcripts\": [\n{}\n],\n\"rows\": [\n{}\n]\n}}\n",
-            line(&self.head),
-            transcripts.join(",\n"),
-            rows.join(",\n"),
-        )
-        .into_bytes()
-    }
 }
 
-fn line(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("plain data serialises")
+/// Writes the baseline of a run: a line for each transcript and each row, so that
+/// a diff reads well.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn write_baseline(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(b"{\n\"baseline\": ")?;
+    serde_json::to_writer(&mut *out, &Head::of(&report.manifest))?;
+    out.write_all(b",\n\"transcripts\": [")?;
+    let mut between = "\n";
+    for facts in &report.transcripts {
+        line(out, &mut between, &sat(facts))?;
+    }
+    out.write_all(b"\n],\n\"rows\": [")?;
+    let mut between = "\n";
+    each_unit_row(report, |row| line(out, &mut between, &row))?;
+    out.write_all(b"\n]\n}\n")
+}
+
+/// Adds a line to a list.
+fn line(out: &mut dyn Write, between: &mut &str, value: &impl Serialize) -> io::Result<()> {
+    out.write_all(between.as_bytes())?;
+    *between = ",\n";
+    Ok(serde_json::to_writer(out, value)?)
 }
 
 /// What a rule compares with the baseline.

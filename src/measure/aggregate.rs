@@ -80,10 +80,10 @@ pub fn pool(observed: &[Observed<'_>], owners: &Owners<'_>) -> Pooled {
 }
 
 /// What the replicates of each transcript contribute to one row.
-pub type Row = BTreeMap<u32, Vec<Parts>>;
+type Row = BTreeMap<u32, Vec<Parts>>;
 
 /// Contributions by row and transcript, those without a figure left out.
-pub fn by_row(contributions: Vec<Contribution>) -> BTreeMap<u32, Row> {
+fn by_row(contributions: Vec<Contribution>) -> BTreeMap<u32, Row> {
     let mut rows: BTreeMap<u32, Row> = BTreeMap::new();
     for Contribution { row, unit, parts } in contributions {
         if !matches!(parts, Parts::Absent(_) | Parts::Unknown(_)) {

@@ -7,13 +7,14 @@
 //! looked at within these very sessions.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 
 use serde::{Deserialize, Serialize};
 
-use super::aggregate::{by_row, nearest_rank};
+use super::aggregate::nearest_rank;
 use super::cluster::owner;
 use super::exams::Exams;
-use super::gather::{Figures, Gathered, Scene, contributions};
+use super::gather::{Figures, Gathered, Observed, Scene};
 use super::measures::{MEASURES, RESAMPLED, depth_of};
 use super::money::{AS_BILLED, Terms};
 use super::payers::Payers;
@@ -80,37 +81,75 @@ const SERIES_DIGITS: usize = 6;
 
 /// Takes a measured run apart.
 pub fn by_transcript(report: &Report) -> ByTranscript {
+    let mut rows = Vec::new();
+    let taken: Result<(), Infallible> = each_unit_row(report, |row| {
+        rows.push(row);
+        Ok(())
+    });
+    let Ok(()) = taken;
+    ByTranscript { rows, transcripts: report.transcripts.iter().map(sat).collect() }
+}
+
+/// Hands over the rows of a run one after the other: all of them at once are
+/// large where there are many sessions.
+///
+/// # Errors
+/// The first that `take` returns.
+pub fn each_unit_row<E>(
+    report: &Report,
+    mut take: impl FnMut(UnitRow) -> Result<(), E>,
+) -> Result<(), E> {
     let (facts, cells) = (&report.transcripts, &report.cells);
     let payers = Payers::of(&report.manifest, cells);
     let exams = Exams::of(&report.cuts, &report.manifest);
     let scene = Scene::new(facts, cells, (&payers, &exams), &report.manifest);
     let (gathered, observed) = scene.gather();
-    let known = known(report);
-    let mut figures: Vec<Figured> = gathered.iter().map(|_| Figured::new()).collect();
-    // No two runs share a processor's time.
-    for spec in MEASURES.iter().filter(|spec| spec.id != "cpu_ms") {
-        let contributions = contributions(spec, &observed);
-        let unknown: BTreeSet<u32> =
-            contributions.iter().filter(|c| c.is_unknown()).map(|c| c.row).collect();
-        let by_row = by_row(contributions);
-        for (code, row) in gathered.iter().enumerate().filter(|(_, row)| row.key.dataset != ALL) {
-            let printed = known.get(&place(row)).is_some_and(|known| known.contains(spec.id));
-            if printed && !unknown.contains(&(code as u32)) {
-                let units = by_row.get(&(code as u32));
-                let of = |unit: usize| figure(spec.pool, units?.get(&(unit as u32))?);
-                let each = units_of(facts, row).map(of);
-                figures[code].insert(spec.id.to_owned(), each.collect());
-            }
-        }
+    let mut samples: Vec<Samples<'_>> = gathered.iter().map(|_| Vec::new()).collect();
+    for (row, unit, sample) in observed.iter().flat_map(Observed::samples) {
+        samples[row].push((unit, sample));
     }
+    let known = known(report);
     let extra = Extra::new(report, &exams);
-    let rows = gathered.iter().zip(figures).filter(|(row, _)| row.key.dataset != ALL);
-    let rows = rows.map(|(row, figures)| unit_row(facts, row, figures, &extra));
-    ByTranscript { rows: rows.collect(), transcripts: facts.iter().map(sat).collect() }
+    for (row, samples) in gathered.iter().zip(&samples).filter(|(row, _)| row.key.dataset != ALL) {
+        let figures = match known.get(&place(row)) {
+            Some(known) => figures(facts, row, samples, known),
+            None => BTreeMap::new(),
+        };
+        take(unit_row(facts, row, figures, &extra))?;
+    }
+    Ok(())
 }
+
+/// The cells of a row as its payer sees them, each with the position of its
+/// transcript.
+type Samples<'a> = Vec<(usize, &'a Sample<'a>)>;
 
 /// By measure one figure for each transcript of a row's data set.
 type Figured = BTreeMap<String, Vec<Option<Figure>>>;
+
+/// The figures of a row, of the measures that have one in a table.
+fn figures(
+    facts: &[TranscriptFacts],
+    row: &Gathered<'_>,
+    samples: &Samples<'_>,
+    known: &BTreeSet<&str>,
+) -> Figured {
+    // No two runs share a processor's time.
+    let specs = MEASURES.iter().filter(|spec| spec.id != "cpu_ms" && known.contains(spec.id));
+    let figures = specs.filter_map(|spec| {
+        let mut units: BTreeMap<usize, Vec<Parts>> = BTreeMap::new();
+        for (unit, sample) in samples {
+            match spec.of(sample) {
+                Parts::Absent(_) => {}
+                Parts::Unknown(_) => return None,
+                parts => units.entry(*unit).or_default().push(parts),
+            }
+        }
+        let of = |unit: usize| figure(spec.pool, units.get(&unit)?);
+        Some((spec.id.to_owned(), units_of(facts, row).map(of).collect()))
+    });
+    figures.collect()
+}
 
 fn place<'a>(row: &Gathered<'a>) -> Place<'a> {
     (row.key.dataset, row.key.strategy, row.key.window)

@@ -54,6 +54,13 @@ pub struct Observed<'a> {
     payers: Vec<(Sample<'a>, [u32; 2])>,
 }
 
+impl<'a> Observed<'a> {
+    /// By payer the row of the data set, the transcript's position, and the cell.
+    pub fn samples(&'a self) -> impl Iterator<Item = (usize, usize, &'a Sample<'a>)> {
+        self.payers.iter().map(|(sample, rows)| (rows[0] as usize, self.unit, sample))
+    }
+}
+
 /// What one cell contributes to a measure of one row.
 pub struct Contribution {
     /// The row.
@@ -62,13 +69,6 @@ pub struct Contribution {
     pub unit: u32,
     /// What it contributes.
     pub parts: Parts,
-}
-
-impl Contribution {
-    /// Whether there is a figure and nobody knows it.
-    pub fn is_unknown(&self) -> bool {
-        matches!(self.parts, Parts::Unknown(_))
-    }
 }
 
 /// What the cells contribute to one measure, in the order of the cells. One

@@ -43,14 +43,14 @@ mod waiting;
 mod warnings;
 
 pub use agreement::{Graded, agreement};
-pub use by_transcript::{ByTranscript, Figure, UnitRow, by_transcript};
+pub use by_transcript::{ByTranscript, Figure, UnitRow, by_transcript, each_unit_row};
 pub use comparison::{Run, compare};
 pub use exams::Depth;
 pub use measures::{MEASURES, depth_of};
 pub use paired::{Difference, Side, Spread, Unpaired, paired};
 pub use pooling::{FactsInOrder, PooledUnit, pooled, these_sessions};
 pub use rows::ALL;
-pub use sat::Sat;
+pub use sat::{Sat, sat};
 pub use sign_flip::{holm, sign_flip};
 pub use spec::{Asked, Basis, Direction, Parts, Pool, Sample, Spec, Support, SupportOf, Unit};
 pub use statistics::{Bounds, Clusters, Confidence, FEWEST_FOR_AN_INTERVAL, Weighted};

@@ -3,6 +3,8 @@
 //! Invariant: an unknown price leaves the whole bill unknown. Nothing here
 //! takes it for 0, and nothing leaves it out of a sum.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use super::spec::{Parts, Sample};
@@ -158,7 +160,8 @@ const NO_BILL: &str = "the run has no bill";
 
 /// A cell's bill under one payer.
 pub fn bill_of<'a>(rows: &'a CellRows, payer: &str) -> Result<&'a Bill, String> {
-    rows.bills.iter().find(|bill| bill.billed_as == payer).ok_or_else(|| NO_BILL.to_owned())
+    let bill = rows.bills.iter().find(|bill| bill.billed_as == payer);
+    bill.map(Arc::as_ref).ok_or_else(|| NO_BILL.to_owned())
 }
 
 /// Whether a bill fits the rows beside it: a run folder is a file that somebody

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use jiff::Timestamp;
 
@@ -234,7 +234,7 @@ pub fn cell(id: &str, strategy: &str) -> CellBuilder {
         rows: CellRows {
             window: 10_000,
             preamble_added: 0,
-            requests: Vec::new(),
+            requests: Arc::default(),
             compactions: Vec::new(),
             references: Vec::new(),
             snapshots: Vec::new(),
@@ -282,7 +282,7 @@ impl CellBuilder {
 
     /// Tokens sent at each request, in a context of two messages.
     pub fn sent(mut self, tokens: &[u64]) -> Self {
-        self.rows.requests.extend(tokens.iter().map(|tokens| RequestRow {
+        Arc::make_mut(&mut self.rows.requests).extend(tokens.iter().map(|tokens| RequestRow {
             tokens_sent: *tokens,
             estimated: None,
             messages: 2,
@@ -295,14 +295,14 @@ impl CellBuilder {
     }
 
     pub fn estimates(mut self, estimates: &[Option<u64>]) -> Self {
-        for (row, estimate) in self.rows.requests.iter_mut().zip(estimates) {
+        for (row, estimate) in Arc::make_mut(&mut self.rows.requests).iter_mut().zip(estimates) {
             row.estimated = *estimate;
         }
         self
     }
 
     pub fn overflow(mut self, request: usize) -> Self {
-        self.rows.requests[request].overflow = true;
+        Arc::make_mut(&mut self.rows.requests)[request].overflow = true;
         self
     }
 
@@ -440,7 +440,7 @@ impl CellBuilder {
         let billed = |&(uncached, read, write): &(u64, u64, u64)| {
             Some(RequestBill { prompt: prompt(uncached, read, write), rewritten: 0, model: 0 })
         };
-        self.rows.bills.push(Bill {
+        self.rows.bills.push(Arc::new(Bill {
             billed_as: payer.into(),
             model: model.into(),
             rules: "test".into(),
@@ -449,19 +449,19 @@ impl CellBuilder {
             requests: requests.iter().map(billed).collect(),
             calls: Vec::new(),
             break_even: Vec::new(),
-        });
+        }));
         self
     }
 
     /// Changes the last bill.
     pub fn with_bill(mut self, change: impl FnOnce(&mut Bill)) -> Self {
-        change(self.rows.bills.last_mut().unwrap());
+        change(Arc::make_mut(self.rows.bills.last_mut().unwrap()));
         self
     }
 
     /// Breaks the prompt cache at a request.
     pub fn breaks(mut self, request: usize) -> Self {
-        self.rows.requests[request].cache_break = true;
+        Arc::make_mut(&mut self.rows.requests)[request].cache_break = true;
         self
     }
 

@@ -1,6 +1,8 @@
 //! What one replay leaves behind: rows that can be measured, judged and
 //! reported again without the data set.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -172,6 +174,10 @@ pub struct LossRow {
     pub state: LedgerState,
 }
 
+fn is_empty(requests: &Arc<Vec<RequestRow>>) -> bool {
+    requests.is_empty()
+}
+
 /// Everything one cell measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -180,8 +186,9 @@ pub struct CellRows {
     pub window: u64,
     /// Tokens of the preamble that the preset itself adds (awareness, guidance) at the start.
     pub preamble_added: u64,
-    /// One row per request, in order.
-    pub requests: Vec<RequestRow>,
+    /// One row per request, in order. Cells that sent the same share them.
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub requests: Arc<Vec<RequestRow>>,
     /// Compactions, in order.
     pub compactions: Vec<CompactionRow>,
     /// One row per reference of the exam, in its order.
@@ -197,8 +204,10 @@ pub struct CellRows {
     pub cpu_ms: f64,
     /// Lines that the strategy would have shown to its user.
     pub notices: Vec<String>,
-    /// What the session is billed for, one for each agent model of the run.
-    pub bills: Vec<Bill>,
+    /// What the session is billed for, one for each agent model of the run. Cells
+    /// that are billed the same share them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bills: Vec<Arc<Bill>>,
 }
 
 impl CellRows {
@@ -208,7 +217,7 @@ impl CellRows {
         CellRows {
             window,
             preamble_added: 0,
-            requests: Vec::new(),
+            requests: Arc::default(),
             compactions: Vec::new(),
             references: Vec::new(),
             snapshots: Vec::new(),
@@ -218,6 +227,24 @@ impl CellRows {
             notices: Vec::new(),
             bills: Vec::new(),
         }
+    }
+
+    /// Gives back the memory that was reserved while the rows were collected.
+    pub fn shrink_to_fit(&mut self) {
+        if let Some(requests) = Arc::get_mut(&mut self.requests) {
+            requests.shrink_to_fit();
+        }
+        for bill in self.bills.iter_mut().filter_map(Arc::get_mut) {
+            bill.calls.shrink_to_fit();
+            bill.break_even.shrink_to_fit();
+        }
+        self.compactions.shrink_to_fit();
+        self.references.shrink_to_fit();
+        self.snapshots.shrink_to_fit();
+        self.probes.shrink_to_fit();
+        self.loss.shrink_to_fit();
+        self.notices.shrink_to_fit();
+        self.bills.shrink_to_fit();
     }
 }
 

@@ -237,7 +237,11 @@ impl Biller {
     /// The bills, once the session is over.
     /// `places` says where each compaction stands among those of the cell, by
     /// its number.
-    pub fn into_bills(self, facts: &TranscriptFacts, places: &BTreeMap<u32, u32>) -> Vec<Bill> {
+    pub fn into_bills(
+        self,
+        facts: &TranscriptFacts,
+        places: &BTreeMap<u32, u32>,
+    ) -> Vec<Arc<Bill>> {
         let Self { payers, compacted, life, .. } = self;
         let finish = |payer: Payer| {
             let mut bill = payer.bill;
@@ -254,7 +258,7 @@ impl Biller {
             for even in &mut bill.break_even {
                 even.compaction = places[&even.compaction];
             }
-            bill
+            Arc::new(bill)
         };
         payers.into_iter().map(finish).collect()
     }

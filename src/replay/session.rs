@@ -1,7 +1,7 @@
 //! The request loop of one cell.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
 use rand_chacha::ChaCha8Rng;
@@ -364,12 +364,10 @@ impl<'a> Session<'a> {
         let places: BTreeMap<u32, u32> =
             self.compactions.iter().zip(0..).map(|((number, _), at)| (*number, at)).collect();
         self.probed.sort_by_key(|probed| probed.probe);
-        // A run of many sessions holds these for each strategy.
-        self.requests.shrink_to_fit();
-        let rows = CellRows {
+        let mut rows = CellRows {
             window: self.window,
             preamble_added: self.preamble_added,
-            requests: self.requests,
+            requests: Arc::new(self.requests),
             compactions: self.compactions.into_iter().map(|(_, row)| row).collect(),
             references: self.references,
             snapshots: self.snapshots,
@@ -379,6 +377,8 @@ impl<'a> Session<'a> {
             notices: self.notices,
             bills: self.biller.into_bills(&self.subject.facts, &places),
         };
+        // A run of many sessions holds these for each strategy.
+        rows.shrink_to_fit();
         (rows, self.texts, self.probed)
     }
 }

@@ -53,9 +53,9 @@ pub async fn validate(
     };
     let bill = rows.bills.into_iter().next()?;
     let mut books = Books { life: life(&facts.requests).duration(), ..Books::default() };
-    for (request, bill) in facts.requests.iter().zip(bill.requests) {
+    for (request, bill) in facts.requests.iter().zip(&bill.requests) {
         if let (Some(usage), Some(bill)) = (request.recorded, bill) {
-            books.take(request, &usage, &bill, &agent);
+            books.take(request, &usage, bill, &agent);
         }
     }
     (books.requests > 0).then(|| books.close(agent.model))

@@ -182,5 +182,7 @@ fn payer<'a>(report: &'a Report, cut: &Cut, bill: &'a CutBill) -> &'a str {
     let cells = report.cells_of(&cut.dataset, &cut.transcript).iter();
     let bills = cells.filter_map(|cell| cell.rows());
     let mut bills = bills.flat_map(|rows| &rows.bills);
-    bills.find(|other| other.billed_as == bill.billed_as).map_or(RECORDED, sheet::agent_model)
+    bills
+        .find(|other| other.billed_as == bill.billed_as)
+        .map_or(RECORDED, |bill| sheet::agent_model(bill))
 }

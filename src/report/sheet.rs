@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::io::{Result, Write};
+use std::sync::Arc;
 
 use csv::{QuoteStyle, Terminator, WriterBuilder};
 use polars::prelude::{Column, DataFrame, NamedFrom, Series};
@@ -100,7 +101,7 @@ pub(super) fn agent_model(bill: &Bill) -> &str {
 /// The bills of a cell in the order of that name; one `None` without any, so
 /// that what needs no bill has its row.
 pub(super) fn bills(rows: &CellRows) -> Vec<Option<&Bill>> {
-    let mut bills: Vec<&Bill> = rows.bills.iter().collect();
+    let mut bills: Vec<&Bill> = rows.bills.iter().map(Arc::as_ref).collect();
     bills.sort_by_key(|bill| agent_model(bill));
     if bills.is_empty() { vec![None] } else { bills.into_iter().map(Some).collect() }
 }

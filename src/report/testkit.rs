@@ -2,6 +2,7 @@
 //! stand-in, controls, overflows, absent values and a failed cell.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -464,11 +465,11 @@ fn rows(facts: &TranscriptFacts, name: &str, window: &str) -> CellRows {
         });
     }
     let reference = if name == "full" { ReferenceState::Verbatim } else { ReferenceState::Lost };
-    let bills = vec![bill(&requests, &compactions)];
+    let bills = vec![Arc::new(bill(&requests, &compactions))];
     CellRows {
         window: limit,
         preamble_added: 0,
-        requests,
+        requests: Arc::new(requests),
         compactions,
         references: vec![ReferenceOutcome { reference: 0, state: reference }],
         snapshots: vec![snapshot(facts, removed > 0)],

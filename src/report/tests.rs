@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use super::testkit::{Kit, cut, validation};
 use super::*;
 use crate::model::{
@@ -287,7 +289,7 @@ fn nothing_is_kept_at_a_request_that_a_provider_refuses_but_for_controls() {
     for cell in &mut report.cells {
         if let CellOutcome::Done(rows) = &mut cell.outcome {
             rows.references[0].state = crate::model::ReferenceState::Verbatim;
-            rows.requests[5].overflow = true;
+            Arc::make_mut(&mut rows.requests)[5].overflow = true;
         }
     }
     let field = |name: &str, start: &str, at: usize| {
@@ -496,9 +498,9 @@ fn every_agent_model_has_its_table_and_its_rows() {
             let other = Bill {
                 billed_as: "another".into(),
                 model: "another".into(),
-                ..rows.bills[0].clone()
+                ..rows.bills[0].as_ref().clone()
             };
-            rows.bills.push(other);
+            rows.bills.push(Arc::new(other));
         }
     }
     let shown = table(&report, 100, false);

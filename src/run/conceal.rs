@@ -281,7 +281,7 @@ impl Loaded {
             calls: self.calls,
             gate: self.gate.map(|gate| conceal.gate(&gate)),
             texts: BTreeMap::new(),
-            whole: self.whole,
+            journal: self.journal,
         }
     }
 }

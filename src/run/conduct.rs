@@ -91,7 +91,7 @@ fn difference(first: &CellRows, second: &CellRows) -> Option<String> {
     if first == second {
         return None;
     }
-    let request = first.requests.iter().zip(&second.requests).position(|(a, b)| a != b);
+    let request = first.requests.iter().zip(second.requests.iter()).position(|(a, b)| a != b);
     let compaction = first.compactions.iter().zip(&second.compactions).position(|(a, b)| a != b);
     Some(match (request, compaction) {
         (Some(request), _) => format!("request {request} is another"),

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Conceal;
 use super::earlier::{Earlier, unlike};
-use super::journal::{self, JOURNAL, Line, Text};
+use super::journal::{JOURNAL, Record, Shared, Text};
 use super::loaded::Loaded;
 use crate::model::{CallRow, Cell, Cut, Gate, INSTRUMENT, Manifest, TranscriptFacts};
 
@@ -84,6 +84,8 @@ pub struct Folder {
     path: PathBuf,
     /// Held against other programs; `None`: nothing is kept.
     journal: Option<File>,
+    /// What the cells in the journal share.
+    shared: Shared,
     /// What takes words out of everything that is kept, if that is asked for.
     conceal: Option<Arc<Conceal>>,
     /// What an interrupted run had finished.
@@ -123,12 +125,13 @@ impl Folder {
             return Ok((Self::create(path, &manifest)?, manifest));
         }
         let mut folder = Self::held(path)?;
-        let there = Loaded::read(path)?;
+        let mut there = Loaded::read(path)?;
         let differ = unlike(&there.manifest, &manifest);
         if !differ.is_empty() {
             return Err(FolderError::Unlike { path: path.to_owned(), differ });
         }
-        folder.empty_journal(there.whole)?;
+        folder.empty_journal(there.journal.whole)?;
+        folder.shared = std::mem::take(&mut there.journal.shared);
         let (earlier, manifest) = Earlier::of(there);
         folder.earlier = earlier;
         Ok((folder, manifest))
@@ -148,8 +151,7 @@ impl Folder {
             // A file system without locks does not keep anybody from a run.
             Ok(()) | Err(TryLockError::Error(_)) => {}
         }
-        let (path, earlier) = (path.to_owned(), Earlier::default());
-        Ok(Self { path, journal: Some(journal), conceal: None, earlier })
+        Ok(Self { path: path.to_owned(), journal: Some(journal), ..Self::nowhere() })
     }
 
     /// Keeps so many bytes of the journal, and goes on behind them.
@@ -181,7 +183,13 @@ impl Folder {
 
     /// A folder that keeps nothing, for a rehearsal.
     pub fn nowhere() -> Self {
-        Self { path: PathBuf::new(), journal: None, conceal: None, earlier: Earlier::default() }
+        Self {
+            path: PathBuf::new(),
+            journal: None,
+            shared: Shared::default(),
+            conceal: None,
+            earlier: Earlier::default(),
+        }
     }
 
     /// Removes a file of an earlier run, if it is there.
@@ -215,63 +223,63 @@ impl Folder {
 
     /// Adds a transcript's facts to the journal.
     pub fn append_transcript(&mut self, facts: &TranscriptFacts) -> Result<(), FolderError> {
-        self.append(&self.line(Line::Transcript(Box::new(facts.clone()))))
+        let facts = self.facts(facts.clone());
+        self.append(&mut Record::Transcript(Box::new(facts)))
     }
 
-    /// Adds a cell to the journal.
-    pub fn append_cell(&mut self, cell: &Cell) -> Result<(), FolderError> {
-        self.append(&self.line(Line::Cell(cell.clone())))
+    /// Adds a cell to the journal. Returns it as it is kept: it shares what others
+    /// have too, and holds nothing that must not be shared.
+    pub fn append_cell(&mut self, cell: Cell) -> Result<Cell, FolderError> {
+        let cell = match &self.conceal {
+            Some(conceal) => conceal.cell(cell),
+            None => cell,
+        };
+        let mut record = Record::Cell(cell);
+        self.append(&mut record)?;
+        match record {
+            Record::Cell(cell) => Ok(cell),
+            _ => unreachable!("it stays a cell"),
+        }
     }
 
-    /// Adds a cut to the journal.
-    pub fn append_cut(&mut self, cut: &Cut) -> Result<(), FolderError> {
-        self.append(&self.line(Line::Cut(cut.clone())))
+    /// Adds a cut to the journal. Returns it as it is kept.
+    pub fn append_cut(&mut self, cut: Cut) -> Result<Cut, FolderError> {
+        let cut = match &self.conceal {
+            Some(conceal) => conceal.cut(cut),
+            None => cut,
+        };
+        self.append(&mut Record::Cut(cut.clone()))?;
+        Ok(cut)
     }
 
     /// Adds calls of real models to the journal.
     pub fn append_calls(&mut self, calls: &[CallRow]) -> Result<(), FolderError> {
-        calls.iter().try_for_each(|call| self.append(&Line::Call(call.clone())))
+        calls.iter().try_for_each(|call| self.append(&mut Record::Call(call.clone())))
     }
 
     /// Adds texts to the journal: the end of the run puts them in their own file.
     pub fn append_texts(&mut self, texts: &BTreeMap<String, String>) -> Result<(), FolderError> {
-        let text = |(hash, text): (&String, &String)| {
-            Line::Text(Text { hash: hash.clone(), text: text.clone() })
-        };
-        let kept = texts.iter().filter(|_| self.conceal.is_none());
-        kept.map(text).try_for_each(|line| self.append(&line))
+        if self.conceal.is_some() {
+            return Ok(());
+        }
+        texts.iter().try_for_each(|(hash, text)| {
+            let text = Text { hash: hash.clone(), text: text.clone() };
+            self.append(&mut Record::Text(text))
+        })
     }
 
-    /// A line as this folder keeps it.
-    fn line(&self, line: Line) -> Line {
-        let Some(conceal) = &self.conceal else { return line };
-        match line {
-            Line::Transcript(facts) => Line::Transcript(Box::new(conceal.facts(*facts))),
-            Line::Cell(cell) => Line::Cell(conceal.cell(cell)),
-            Line::Cut(cut) => Line::Cut(conceal.cut(cut)),
-            line @ (Line::Call(_) | Line::Text(_)) => line,
+    /// The facts of a transcript as this folder keeps them.
+    pub(super) fn facts(&self, facts: TranscriptFacts) -> TranscriptFacts {
+        match &self.conceal {
+            Some(conceal) => conceal.facts(facts),
+            None => facts,
         }
     }
 
-    /// What of this run's own results is kept: all of it, or what may be shared.
-    /// What an interrupted run left is that already.
-    pub(super) fn shared(
-        &self,
-        facts: Vec<TranscriptFacts>,
-        cells: Vec<Cell>,
-        cuts: Vec<Cut>,
-    ) -> (Vec<TranscriptFacts>, Vec<Cell>, Vec<Cut>) {
-        let Some(conceal) = &self.conceal else { return (facts, cells, cuts) };
-        (
-            facts.into_iter().map(|one| conceal.facts(one)).collect(),
-            cells.into_iter().map(|one| conceal.cell(one)).collect(),
-            cuts.into_iter().map(|one| conceal.cut(one)).collect(),
-        )
-    }
-
-    fn append(&self, line: &Line) -> Result<(), FolderError> {
-        let Some(journal) = &self.journal else { return Ok(()) };
-        journal::append(journal, line).map_err(io(&self.path.join(JOURNAL)))
+    fn append(&mut self, record: &mut Record) -> Result<(), FolderError> {
+        let lines = self.shared.lines(record);
+        let Some(mut journal) = self.journal.as_ref() else { return Ok(()) };
+        journal.write_all(&lines).map_err(io(&self.path.join(JOURNAL)))
     }
 
     /// Rewrites the journal sorted, so that equal runs give equal files. What is
@@ -286,18 +294,21 @@ impl Folder {
         if self.journal.is_none() {
             return Ok(());
         }
-        let facts = transcripts.iter().cloned().map(|facts| Line::Transcript(Box::new(facts)));
-        let cells = cells.iter().cloned().map(Line::Cell);
-        let cuts = cuts.iter().cloned().map(Line::Cut);
-        let calls = calls.iter().cloned().map(Line::Call);
+        let facts = transcripts.iter().cloned().map(|facts| Record::Transcript(Box::new(facts)));
+        let cells = cells.iter().cloned().map(Record::Cell);
+        let cuts = cuts.iter().cloned().map(Record::Cut);
+        let calls = calls.iter().cloned().map(Record::Call);
         // Held before it takes the journal's name: the folder is never free.
         let partial = self.path.join(format!("{JOURNAL}.partial"));
         let file = File::create(&partial).map_err(io(&partial))?;
         let _ = file.try_lock();
         let mut out = BufWriter::new(&file);
-        let mut lines = facts.chain(cells).chain(cuts).chain(calls);
-        lines
-            .try_for_each(|line| out.write_all(&journal::written(&line)))
+        let mut shared = Shared::default();
+        facts
+            .chain(cells)
+            .chain(cuts)
+            .chain(calls)
+            .try_for_each(|mut record| out.write_all(&shared.lines(&mut record)))
             .and_then(|()| out.flush())
             .map_err(io(&partial))?;
         drop(out);

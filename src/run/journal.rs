@@ -1,32 +1,72 @@
 //! `cells.jsonl`: what a run has finished, a line each.
 //!
+//! The requests and the bills of a cell stand on lines of their own under the hash
+//! of their content, once for all cells that have the same: most strategies send
+//! the same requests until they first compact.
+//!
 //! Each line ends with a checksum of what stands before it, so that a line that
 //! was edited, or glued to half of another one, is never taken for a result. A
 //! line is written whole and in one go: a run that is killed leaves at most the
 //! last one torn.
 
+use std::collections::HashMap;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::folder::{FolderError, io};
-use crate::model::{CallRow, Cell, Cut, TranscriptFacts};
+use crate::model::{Bill, CallRow, Cell, CellOutcome, Cut, RequestRow, TranscriptFacts};
 
 /// Name of the file in the run folder.
 pub(super) const JOURNAL: &str = "cells.jsonl";
 
-/// What a line holds.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Line {
+/// A result that is kept.
+#[derive(Clone, Debug)]
+pub(super) enum Record {
     Transcript(Box<TranscriptFacts>),
     Cell(Cell),
     Cut(Cut),
     Call(CallRow),
     /// Only while a run goes on: its end puts them into `texts.jsonl`.
     Text(Text),
+}
+
+/// What a line holds.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Line {
+    Transcript(Box<TranscriptFacts>),
+    Requests(Content<Vec<RequestRow>>),
+    Bill(Content<Bill>),
+    Cell(CellLine),
+    Cut(Cut),
+    Call(CallRow),
+    Text(Text),
+}
+
+/// What cells may share.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Content<T> {
+    hash: String,
+    content: Arc<T>,
+}
+
+/// A cell without its requests and bills, which stand before it.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CellLine {
+    /// Hash of its requests, where it sent any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    requests: Option<String>,
+    /// Hashes of its bills.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    bills: Vec<String>,
+    /// All the rest.
+    rest: Cell,
 }
 
 /// A text by its hash.
@@ -39,13 +79,113 @@ pub(super) struct Text {
 
 /// Digits of a checksum: the first of BLAKE3's, in hex.
 const DIGITS: usize = 16;
+/// Digits of the hash of a content, likewise.
+const CONTENT_DIGITS: usize = 32;
 /// What stands between a line and its checksum.
 const SUM: &str = ",\"sum\":\"";
 /// What stands behind it.
 const END: &str = "\"}";
 
+/// What the cells of a journal share, by hash.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    requests: HashMap<String, Arc<Vec<RequestRow>>>,
+    bills: HashMap<String, Arc<Bill>>,
+}
+
+impl Shared {
+    /// The lines of a record, to be added in one go. Afterwards a cell shares its
+    /// requests and bills with the cells before it.
+    pub fn lines(&mut self, record: &mut Record) -> Vec<u8> {
+        match record {
+            Record::Transcript(facts) => written(&Line::Transcript(facts.clone())),
+            Record::Cell(cell) => self.cell(cell),
+            Record::Cut(cut) => written(&Line::Cut(cut.clone())),
+            Record::Call(call) => written(&Line::Call(call.clone())),
+            Record::Text(text) => written(&Line::Text(text.clone())),
+        }
+    }
+
+    fn cell(&mut self, cell: &mut Cell) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let (mut requests, mut bills) = (None, Vec::new());
+        if let CellOutcome::Done(rows) = &mut cell.outcome {
+            if !rows.requests.is_empty() {
+                let known = &mut self.requests;
+                requests = Some(share(known, &mut rows.requests, Line::Requests, &mut bytes));
+            }
+            let bill = |bill| share(&mut self.bills, bill, Line::Bill, &mut bytes);
+            bills = rows.bills.iter_mut().map(bill).collect();
+        }
+        let mut rest = cell.clone();
+        if let CellOutcome::Done(rows) = &mut rest.outcome {
+            rows.requests = Arc::default();
+            rows.bills.clear();
+        }
+        bytes.extend(written(&Line::Cell(CellLine { requests, bills, rest })));
+        bytes
+    }
+
+    /// The record of a line; none where it holds what cells share.
+    fn record(&mut self, line: Line) -> Result<Option<Record>, String> {
+        Ok(Some(match line {
+            Line::Requests(Content { hash, content }) => {
+                self.requests.insert(hash, content);
+                return Ok(None);
+            }
+            Line::Bill(Content { hash, content }) => {
+                self.bills.insert(hash, content);
+                return Ok(None);
+            }
+            Line::Transcript(facts) => Record::Transcript(facts),
+            Line::Cell(cell) => Record::Cell(self.resolved(cell)?),
+            Line::Cut(cut) => Record::Cut(cut),
+            Line::Call(call) => Record::Call(call),
+            Line::Text(text) => Record::Text(text),
+        }))
+    }
+
+    /// A cell with what it shares.
+    fn resolved(&self, CellLine { requests, bills, mut rest }: CellLine) -> Result<Cell, String> {
+        if let CellOutcome::Done(rows) = &mut rest.outcome {
+            if let Some(hash) = requests {
+                rows.requests = known(&self.requests, &hash)?;
+            }
+            rows.bills =
+                bills.iter().map(|hash| known(&self.bills, hash)).collect::<Result<_, _>>()?;
+        }
+        Ok(rest)
+    }
+}
+
+fn known<T>(known: &HashMap<String, Arc<T>>, hash: &str) -> Result<Arc<T>, String> {
+    let content = known.get(hash).map(Arc::clone);
+    content.ok_or_else(|| "it refers to a line that is not before it".to_owned())
+}
+
+/// Replaces a content by an equal one that was written before, else writes it.
+/// Returns its hash.
+fn share<T: Serialize>(
+    known: &mut HashMap<String, Arc<T>>,
+    content: &mut Arc<T>,
+    line: fn(Content<T>) -> Line,
+    bytes: &mut Vec<u8>,
+) -> String {
+    let json = serde_json::to_vec(content).expect("plain data serialises");
+    let hash = blake3::hash(&json).to_hex()[..CONTENT_DIGITS].to_owned();
+    match known.get(&hash) {
+        Some(known) => *content = Arc::clone(known),
+        None => {
+            known.insert(hash.clone(), Arc::clone(content));
+            let content = Content { hash: hash.clone(), content: Arc::clone(content) };
+            bytes.extend(written(&line(content)));
+        }
+    }
+    hash
+}
+
 /// A line as it stands in the file, its end included.
-pub(super) fn written(line: &Line) -> Vec<u8> {
+fn written(line: &Line) -> Vec<u8> {
     let mut bytes = serde_json::to_vec(line).expect("plain data serialises");
     bytes.pop();
     let sum = sum(&bytes);
@@ -77,48 +217,152 @@ fn parsed(line: &[u8]) -> Result<Line, String> {
     serde_json::from_slice(&whole).map_err(|e| e.to_string())
 }
 
-/// Hands over every line, and tells how many bytes they take. A last line
-/// without an end was being written when the run was killed: it is left out.
+/// A journal that was read.
+#[derive(Debug, Default)]
+pub(super) struct Journal {
+    /// Bytes of its whole lines.
+    pub whole: u64,
+    /// What its cells share.
+    pub shared: Shared,
+}
+
+/// Hands over every record. A last line without an end was being written when the
+/// run was killed: it is left out.
 ///
 /// # Errors
 /// If the file cannot be read; at a line that is not what a run wrote.
-pub(super) fn read(path: &Path, mut each: impl FnMut(Line)) -> Result<u64, FolderError> {
+pub(super) fn read(path: &Path, mut each: impl FnMut(Record)) -> Result<Journal, FolderError> {
     let mut reader = BufReader::new(File::open(path).map_err(io(path))?);
+    let mut journal = Journal::default();
     // Bytes, since a line may be torn within a character.
-    let (mut line, mut whole) = (Vec::new(), 0);
+    let mut line = Vec::new();
     for number in 1.. {
         line.clear();
         let bytes = reader.read_until(b'\n', &mut line).map_err(io(path))?;
         let Some(content) = line.strip_suffix(b"\n") else { break };
-        let content = parsed(content).map_err(|problem| FolderError::Line {
+        let record = parsed(content).and_then(|line| journal.shared.record(line));
+        let record = record.map_err(|problem| FolderError::Line {
             path: path.to_owned(),
             line: number,
             problem,
         })?;
-        each(content);
-        whole += bytes as u64;
+        if let Some(record) = record {
+            each(record);
+        }
+        journal.whole += bytes as u64;
     }
-    Ok(whole)
-}
-
-/// Adds a line in one go.
-pub(super) fn append(mut file: &File, line: &Line) -> std::io::Result<()> {
-    file.write_all(&written(line))
+    Ok(journal)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{CellKey, CellRows, Standing};
 
     fn text(hash: &str) -> Line {
         Line::Text(Text { hash: hash.to_owned(), text: "a \"}\n b".to_owned() })
     }
 
-    fn hash(line: &Line) -> &str {
-        match line {
-            Line::Text(text) => &text.hash,
-            other => panic!("no text: {other:?}"),
+    /// A cell that sent so many requests, with a bill for each.
+    fn cell(strategy: &str, requests: u32) -> Cell {
+        let request = RequestRow {
+            tokens_sent: 10,
+            estimated: None,
+            messages: 1,
+            overflow: false,
+            valid: true,
+            common_prefix: 0,
+            cache_break: false,
+        };
+        let bill = |model: u32| Bill {
+            billed_as: model.to_string(),
+            model: "m".to_owned(),
+            rules: "none".to_owned(),
+            other_models: Vec::new(),
+            compactor: None,
+            requests: Vec::new(),
+            calls: Vec::new(),
+            break_even: Vec::new(),
+        };
+        let rows = CellRows {
+            requests: Arc::new(vec![request; requests as usize]),
+            bills: (0..requests).map(|model| Arc::new(bill(model))).collect(),
+            ..CellRows::unsent(100)
+        };
+        let key = CellKey {
+            dataset: "d".to_owned(),
+            transcript: "t".to_owned(),
+            strategy: strategy.to_owned(),
+            window: "50%".to_owned(),
+            replicate: 0,
+        };
+        let outcome = CellOutcome::Done(Box::new(rows));
+        Cell { key, standing: Standing::Ranked, outcome }
+    }
+
+    /// The cells of a file, and how it ended.
+    fn cells(bytes: &[u8]) -> Result<(Vec<Cell>, Journal), FolderError> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(JOURNAL);
+        std::fs::write(&path, bytes).unwrap();
+        let mut cells = Vec::new();
+        let journal = read(&path, |record| match record {
+            Record::Cell(cell) => cells.push(cell),
+            other => panic!("no cell: {other:?}"),
+        })?;
+        Ok((cells, journal))
+    }
+
+    fn requests(cell: &Cell) -> &Arc<Vec<RequestRow>> {
+        &cell.rows().unwrap().requests
+    }
+
+    fn bill(cell: &Cell, at: usize) -> &Arc<Bill> {
+        &cell.rows().unwrap().bills[at]
+    }
+
+    #[test]
+    fn requests_and_bills_of_many_cells_are_written_and_held_once() {
+        let mut shared = Shared::default();
+        let mut all: Vec<Record> =
+            [cell("a", 2), cell("b", 2), cell("c", 1), cell("none", 0)].map(Record::Cell).into();
+        let bytes: Vec<Vec<u8>> = all.iter_mut().map(|record| shared.lines(record)).collect();
+        // The requests, two bills, the cell; the cell; its requests, the cell; the cell.
+        let lines = |bytes: &Vec<u8>| bytes.iter().filter(|byte| **byte == b'\n').count();
+        assert_eq!(bytes.iter().map(lines).collect::<Vec<_>>(), [4, 1, 2, 1]);
+        let (read, journal) = cells(&bytes.concat()).unwrap();
+        assert_eq!(journal.whole as usize, bytes.concat().len());
+        assert_eq!(read, [cell("a", 2), cell("b", 2), cell("c", 1), cell("none", 0)]);
+        let Record::Cell(second) = &all[1] else { panic!("it is a cell") };
+        for second in [second, &read[1]] {
+            assert_eq!(requests(second).len(), 2);
         }
+        assert!(Arc::ptr_eq(requests(&read[0]), requests(&read[1])));
+        assert!(Arc::ptr_eq(bill(&read[0], 0), bill(&read[2], 0)));
+        // A run that goes on writes none of it again.
+        let mut shared = journal.shared;
+        assert_eq!(lines(&shared.lines(&mut Record::Cell(cell("d", 2)))), 1);
+    }
+
+    #[test]
+    fn cells_share_from_the_moment_that_they_are_written() {
+        let mut shared = Shared::default();
+        let mut all = [Record::Cell(cell("a", 1)), Record::Cell(cell("b", 1))];
+        for record in &mut all {
+            shared.lines(record);
+        }
+        let [Record::Cell(first), Record::Cell(second)] = &all else { panic!("they are cells") };
+        assert!(Arc::ptr_eq(requests(first), requests(second)));
+        assert!(Arc::ptr_eq(bill(first, 0), bill(second, 0)));
+    }
+
+    #[test]
+    fn a_cell_whose_requests_are_not_in_the_file_is_an_error() {
+        let mut shared = Shared::default();
+        shared.lines(&mut Record::Cell(cell("a", 1)));
+        let alone = shared.lines(&mut Record::Cell(cell("b", 1)));
+        let error = cells(&alone).unwrap_err().to_string();
+        assert!(error.contains("line 1: it refers to a line that is not before it"), "{error}");
     }
 
     #[test]
@@ -128,7 +372,10 @@ mod tests {
         assert_eq!(content, r#"{"text":{"hash":"h","text":"a \"}\n b"}"#);
         let expected = blake3::hash(content.as_bytes()).to_hex();
         assert_eq!(sum, format!("{}\"}}\n", &expected[..16]));
-        assert_eq!(hash(&parsed(line.trim_end().as_bytes()).unwrap()), "h");
+        let Line::Text(text) = parsed(line.trim_end().as_bytes()).unwrap() else {
+            panic!("{line}")
+        };
+        assert_eq!((text.hash.as_str(), text.text.as_str()), ("h", "a \"}\n b"));
         assert!(serde_json::from_str::<serde_json::Value>(&line).is_ok(), "it stays JSON");
     }
 
@@ -152,7 +399,11 @@ mod tests {
         for at in 0..second.len() {
             std::fs::write(&path, [&first[..], &second[..at]].concat()).unwrap();
             let mut found = Vec::new();
-            let whole = read(&path, |line| found.push(hash(&line).to_owned())).unwrap();
+            let journal = read(&path, |record| match record {
+                Record::Text(text) => found.push(text.hash),
+                other => panic!("no text: {other:?}"),
+            });
+            let whole = journal.unwrap().whole;
             assert_eq!((found, whole), (vec!["a".to_owned()], first.len() as u64), "{at}");
         }
     }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::earlier::cut_key;
 use super::folder::{FolderError, GATE, MANIFEST, TEXTS, io};
-use super::journal::{self, JOURNAL, Line, Text};
+use super::journal::{self, JOURNAL, Journal, Record, Text};
 use crate::model::{CallRow, Cell, Cut, Gate, INSTRUMENT, Manifest, TranscriptFacts};
 
 /// Everything that a finished or interrupted run left.
@@ -29,8 +29,8 @@ pub struct Loaded {
     pub gate: Option<Gate>,
     /// Texts by hash; empty where they were left out on purpose.
     pub texts: BTreeMap<String, String>,
-    /// Bytes of the journal that are whole lines.
-    pub whole: u64,
+    /// How far the journal goes.
+    pub(super) journal: Journal,
 }
 
 impl Loaded {
@@ -49,12 +49,12 @@ impl Loaded {
         can_be_planned(&file, &manifest)?;
         let (mut transcripts, mut calls, mut texts) = (Vec::new(), Vec::new(), BTreeMap::new());
         let (mut cells, mut cuts) = (BTreeMap::new(), BTreeMap::new());
-        let whole = journal::read(&path.join(JOURNAL), |line| match line {
-            Line::Transcript(facts) => transcripts.push(*facts),
-            Line::Cell(cell) => drop(cells.insert(cell.key.clone(), cell)),
-            Line::Cut(cut) => drop(cuts.insert(cut_key(&cut), cut)),
-            Line::Call(call) => calls.push(call),
-            Line::Text(Text { hash, text }) => drop(texts.insert(hash, text)),
+        let journal = journal::read(&path.join(JOURNAL), |record| match record {
+            Record::Transcript(facts) => transcripts.push(*facts),
+            Record::Cell(cell) => drop(cells.insert(cell.key.clone(), cell)),
+            Record::Cut(cut) => drop(cuts.insert(cut_key(&cut), cut)),
+            Record::Call(call) => calls.push(call),
+            Record::Text(Text { hash, text }) => drop(texts.insert(hash, text)),
         })?;
         let file = path.join(GATE);
         let gate = match file.exists() {
@@ -67,7 +67,7 @@ impl Loaded {
             read_texts(&file, &mut texts)?;
         }
         let (cells, cuts) = (cells.into_values().collect(), cuts.into_values().collect());
-        Ok(Self { manifest, transcripts, cells, cuts, calls, gate, texts, whole })
+        Ok(Self { manifest, transcripts, cells, cuts, calls, gate, texts, journal })
     }
 }
 

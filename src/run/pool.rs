@@ -139,8 +139,8 @@ pub async fn run(
     let Ran { mut cells, mut cuts, calls, mut texts } = ran;
     let mut calls = earlier.with_calls(calls);
     texts.extend(recorded.into_iter().flat_map(Arc::unwrap_or_clone));
-    let mut facts: Vec<_> = facts.into_iter().map(Arc::unwrap_or_clone).collect();
-    (facts, cells, cuts) = folder.shared(facts, cells, cuts);
+    let mut facts: Vec<_> =
+        facts.into_iter().map(|facts| folder.facts(Arc::unwrap_or_clone(facts))).collect();
     cuts.extend(earlier.cuts.into_values());
     cuts.sort_by(|a, b| a.key().cmp(&b.key()));
     cells.extend(earlier.cells.into_values());
@@ -261,16 +261,14 @@ impl Ran {
     ) -> Result<(), RunError> {
         match done {
             Ok(Done::Null(cell)) => {
-                folder.append_cell(&cell)?;
-                self.cells.push(*cell);
+                self.cells.push(folder.append_cell(*cell)?);
             }
             Ok(Done::Cell(replayed)) => self.keep_cell(*replayed, folder, observer)?,
             Ok(Done::Cut(cut, texts)) => {
                 folder.append_texts(&texts)?;
-                folder.append_cut(&cut)?;
                 observer.event(&Event::Cut { cut: &cut });
                 self.texts.extend(texts);
-                self.cuts.push(*cut);
+                self.cuts.push(folder.append_cut(*cut)?);
             }
             Err(panicked) => {
                 let planned = planned.ok_or_else(|| RunError::Worker(panicked.to_string()))?;
@@ -293,14 +291,13 @@ impl Ran {
         observer: &dyn Observer,
     ) -> Result<(), FolderError> {
         folder.append_texts(&texts)?;
-        folder.append_cell(&cell)?;
         let error = match &cell.outcome {
             CellOutcome::Failed { error } => Some(error.as_str()),
             CellOutcome::Done(_) => None,
         };
         observer.event(&Event::Cell { key: &cell.key, error });
         self.texts.extend(texts);
-        self.cells.push(cell);
+        self.cells.push(folder.append_cell(cell)?);
         Ok(())
     }
 }

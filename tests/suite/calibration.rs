@@ -94,7 +94,7 @@ fn the_size_of_a_stretch_is_what_the_preset_recorded_sends() {
     let sent = rows(&subject, "recorded").requests;
     assert_eq!(found.len(), 120);
     assert_eq!(found.len(), sent.len());
-    for (reading, row) in found.iter().zip(sent) {
+    for (reading, row) in found.iter().zip(sent.iter()) {
         assert_eq!(reading.counted + hidden, row.tokens_sent, "before {}", reading.message);
     }
     let mut stretches: Vec<u32> = found.iter().map(|r| r.from).collect();

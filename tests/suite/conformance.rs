@@ -219,7 +219,7 @@ proptest! {
             let (plan, compactor) = (plan(preset, 1_000), offline());
             let replayed = block_on(replay(&subject, &plan, &compactor));
             let CellOutcome::Done(rows) = replayed.cell.outcome else { panic!("it failed") };
-            for (number, row) in (0u32..).zip(&rows.requests) {
+            for (number, row) in (0u32..).zip(rows.requests.iter()) {
                 let mut session = Session::open(&subject, &plan, &compactor).unwrap();
                 prop_assert!(block_on(session.run_to_request(number)).unwrap());
                 prop_assert_eq!(row.valid, pairs_are_whole(session.context()).is_ok());

@@ -31,7 +31,7 @@ fn prompts(transcript: Transcript) -> Vec<(u32, u64, u64)> {
     let replayed = block_on(replay(&subject, &plan, &offline()));
     let CellOutcome::Done(rows) = replayed.cell.outcome else { panic!("it failed") };
     let transcript = &subject.recording.transcript;
-    let requests = transcript.requests().zip(&rows.requests);
+    let requests = transcript.requests().zip(rows.requests.iter());
     let read = requests.filter_map(|(message, row)| {
         let prompt = transcript.messages[message as usize].usage?.prompt();
         (prompt > 0).then_some((message, row.tokens_sent, prompt))

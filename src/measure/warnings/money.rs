@@ -1,6 +1,7 @@
 //! What bills and times rest on.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::super::rows::RECORDED as REPEATED;
 use super::super::verdict::dollars;
@@ -13,7 +14,7 @@ use crate::text::{counted, form_for};
 const BREAKPOINT_MATTERS: f64 = 0.05;
 
 fn bills<'a>(run: &Run<'a>) -> impl Iterator<Item = &'a Bill> + use<'a> {
-    run.cells.iter().filter_map(|cell| cell.rows()).flat_map(|rows| &rows.bills)
+    run.cells.iter().filter_map(|cell| cell.rows()).flat_map(|rows| &rows.bills).map(Arc::as_ref)
 }
 
 /// What every bill takes for granted.
@@ -108,7 +109,7 @@ pub fn default_model(run: &Run<'_>) -> Vec<String> {
         facts.model.as_deref().is_none_or(|model| list.find(model).is_err())
     };
     let strangers: Vec<&TranscriptFacts> = run.facts.iter().filter(|f| stranger(f)).collect();
-    let of = |bill: &&Bill| bill.billed_as == RECORDED;
+    let of = |bill: &&Arc<Bill>| bill.billed_as == RECORDED;
     let is_own = |c: &&Cell| c.rows().is_some_and(|rows| rows.bills.iter().any(|bill| of(&bill)));
     let place = |c: &Cell| (c.key.dataset.clone(), c.key.transcript.clone());
     let own: BTreeSet<(String, String)> = run.cells.iter().filter(is_own).map(place).collect();

@@ -209,6 +209,8 @@ pub(super) fn payer(report: &crate::model::Report) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::report::testkit::Kit;
 
@@ -238,7 +240,7 @@ mod tests {
         let prices = PriceList::from(&report.manifest.prices);
         let cell = report.cells.iter_mut().find(|c| c.key.strategy == "full").unwrap();
         let crate::model::CellOutcome::Done(rows) = &mut cell.outcome else { panic!("it ran") };
-        let bill = &mut rows.bills[0];
+        let bill = Arc::make_mut(&mut rows.bills[0]);
         let billed = Buckets { read: 1_000, write: 400, uncached: 600, ..Buckets::default() };
         for request in &mut bill.requests {
             *request = None;

@@ -139,6 +139,8 @@ fn verdict(a: &Sum, b: &Sum, sessions: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::model::{CellOutcome, Standing};
     use crate::report::testkit::Kit;
@@ -160,7 +162,7 @@ mod tests {
         assert!(equal.verdict.contains("no difference of note"), "{}", equal.verdict);
         for cell in report.cells.iter_mut().filter(|c| c.key.strategy == SYSTEM) {
             let CellOutcome::Done(rows) = &mut cell.outcome else { continue };
-            for request in rows.bills[0].requests.iter_mut().flatten() {
+            for request in Arc::make_mut(&mut rows.bills[0]).requests.iter_mut().flatten() {
                 let billed = &mut request.prompt.billed;
                 (billed.write, billed.read) = (billed.write + billed.read, 0);
             }

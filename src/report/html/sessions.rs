@@ -2,6 +2,8 @@
 //! a script: of the longest session what the best strategies did with it. The
 //! scripts show the rest; see `details.rs`.
 
+use std::sync::Arc;
+
 use super::bills::payer;
 use super::context_chart;
 use super::loss_map::{self, LossMap};
@@ -99,6 +101,7 @@ pub(super) fn compactions(source: &Source<'_>, facts: &TranscriptFacts) -> Optio
     let all = rows.compactions.len();
     let shown = rows.compactions.iter().enumerate().take(COMPACTIONS);
     let bill = rows.bills.iter().find(|b| b.billed_as == payer(source.report));
+    let bill = bill.map(Arc::as_ref);
     Some(Compactions {
         name: name(cell),
         caption: format!("{}{}", block::counted(all, "compaction"), paid(bill)),

@@ -231,7 +231,7 @@ fn thinned(values: Vec<u64>) -> Vec<u64> {
 
 fn over(rows: &CellRows) -> Vec<u32> {
     let mut runs: Vec<u32> = Vec::new();
-    for (at, _) in (0u32..).zip(&rows.requests).filter(|(_, r)| r.overflow) {
+    for (at, _) in (0u32..).zip(rows.requests.iter()).filter(|(_, r)| r.overflow) {
         match runs.last_mut() {
             Some(last) if *last + 1 == at => *last = at,
             _ => runs.extend([at, at]),

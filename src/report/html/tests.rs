@@ -1,4 +1,4 @@
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use crate::model::{CellOutcome, Standing, Value};
 use crate::report::packed::unpacked;
@@ -55,7 +55,7 @@ fn hostile() -> (Report, crate::report::testkit::Echo) {
             *part = bad(part);
         }
         if let CellOutcome::Done(rows) = &mut cell.outcome {
-            for bill in &mut rows.bills {
+            for bill in rows.bills.iter_mut().map(Arc::make_mut) {
                 (bill.billed_as, bill.model) = (bad("payer"), bad(&bill.model));
             }
             for (at, c) in rows.compactions.iter_mut().enumerate() {
@@ -328,7 +328,7 @@ fn a_session_of_no_request_is_drawn_without_panic() {
     report.transcripts[0].messages.clear();
     for cell in &mut report.cells {
         if let CellOutcome::Done(rows) = &mut cell.outcome {
-            rows.requests.clear();
+            Arc::make_mut(&mut rows.requests).clear();
         }
     }
     tags(&page(&report, None));
