@@ -133,7 +133,9 @@ fn broken(document: &Path, target: &str) -> Option<String> {
 fn every_section_that_a_source_names_is_in_the_documents() {
     let known = known();
     let mut files = Vec::new();
-    SOURCES.iter().for_each(|folder| rust_files(&root().join(folder), &mut files));
+    // A published package has not all of them.
+    let folders = SOURCES.iter().map(|folder| root().join(folder));
+    folders.filter(|path| path.is_dir()).for_each(|path| rust_files(&path, &mut files));
     let mut problems = String::new();
     for file in files {
         for fault in faults(&fs::read_to_string(&file).unwrap(), &known) {
