@@ -3,6 +3,10 @@
 //!
 //! The modules stand in the order in which data flows; each imports only from
 //! those above it, which `tests/suite/layers.rs` holds. Blank lines keep it so.
+//!
+//! Comments name rules by document and number: `semantics §13`, `measures §4`
+//! and `cuts §2` are sections of `docs/semantics.md`, `docs/measures.md` and
+//! `docs/cuts.md`. The terms are in `docs/glossary.md`.
 
 #![forbid(unsafe_code)]
 

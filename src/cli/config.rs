@@ -1,6 +1,6 @@
 //! `recap.toml` and the environment: what stands behind the command line.
 //!
-//! Flags beat environment beats recap.toml beats defaults (`interface`). What
+//! Flags beat environment beats recap.toml beats defaults (README.md, In CI). What
 //! file and environment say is put beside what was typed, where nothing was
 //! typed, and then parsed with it. So an option needs no word here to be known
 //! in all three places.

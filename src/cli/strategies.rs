@@ -19,7 +19,7 @@ use crate::strategy::{Preset, builtin, builtin_names};
 use crate::text::counted;
 
 /// Rows of a run where none is named: the controls, the seven mechanisms in the
-/// order from plain to elaborate, and the five systems (`semantics` 40).
+/// order from plain to elaborate, and the five systems (semantics §40).
 const DEFAULT: &[&str] = &[
     "full",
     "empty",

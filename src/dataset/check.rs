@@ -88,7 +88,7 @@ impl Draft {
         }
     }
 
-    /// Moves leading messages of role system into the preamble (`semantics` 5).
+    /// Moves leading messages of role system into the preamble (semantics §5).
     pub fn leading_system_to_preamble(&mut self) {
         let transcript = &mut self.transcript;
         let lead = transcript.messages.iter();

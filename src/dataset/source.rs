@@ -228,7 +228,7 @@ impl<'a> Source<'a> {
         end.map_err(|e| self.io(e))
     }
 
-    /// A live session is cut in the middle of its last record (`semantics` 8).
+    /// A live session is cut in the middle of its last record (semantics §8).
     fn tear(&mut self) {
         self.torn = 1;
         self.warn(format!("line {} is torn and was left out", self.line));

@@ -9,7 +9,7 @@ const ZERO: &str = "reported usage of zero tokens in a session that reports no o
 
 /// Leaves out figures that can be no counts of tokens, and zeros where the
 /// session reports nothing else. A single request of zero tokens was aborted and
-/// not billed (`measures` §0): it stays.
+/// not billed (measures §0): it stays.
 pub(super) fn settle(transcript: &mut Transcript) {
     let all = |transcript: &Transcript| transcript.messages.iter().filter_map(|m| m.usage).count();
     let before = all(transcript);

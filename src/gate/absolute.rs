@@ -62,7 +62,7 @@ fn found(
     (if holds { Finding::Failed } else { Finding::Passed }, reason)
 }
 
-/// Why a stand-in's quality says nothing of the strategy (`measures` §6).
+/// Why a stand-in's quality says nothing of the strategy (measures §6).
 const STAND_IN: &str = "offline stand-in: its quality is that of our summaries, so it is gated \
                         against a baseline only; `--compactor MODEL` measures the strategy";
 

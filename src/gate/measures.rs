@@ -111,7 +111,7 @@ impl Known {
 
     /// Whether what a summary says decides it, rather than how long contexts
     /// are: quality, and what loss costs. Where a stand-in wrote the
-    /// summaries, such a figure is the stand-in's (`measures` §6).
+    /// summaries, such a figure is the stand-in's (measures §6).
     pub fn is_quality(self) -> bool {
         match self {
             Known::Measure(spec) if RESTS_ON_LOSS.contains(&spec.id) => true,

@@ -41,7 +41,7 @@
 //! The figure as measured decides: no interval saves or fails it. There is no
 //! finding but `missing` where the figure is absent, where a cell of the row
 //! failed, where too many of its probes were not graded, and, for quality,
-//! where the row is an offline stand-in (`measures` §6). Size, money and time
+//! where the row is an offline stand-in (measures §6). Size, money and time
 //! of a stand-in are gated: they come from when and how much a preset compacts,
 //! and the stand-in fills the length that the preset asks for.
 //!
@@ -113,7 +113,7 @@ pub struct Terms<'a> {
     pub baseline: Option<&'a Baseline>,
 }
 
-/// More unscored probes than this leave no verdict (`semantics` 41).
+/// More unscored probes than this leave no verdict (semantics §41).
 pub const MAX_UNSCORED: f64 = 0.05;
 
 /// Looks every rule up in a measured run; else what of the baseline differs

@@ -1,15 +1,15 @@
 //! How a preset stands against `full`: paired differences, intervals, and
-//! what they allow to be said (`measures` §7). No p: against `full` there are
+//! what they allow to be said (measures §7). No p: against `full` there are
 //! intervals only.
 //!
-//! `measures` §7 has non-inferior from 20 transcripts on. That rule alone fails
-//! its own bound of 5 %. Where few transcripts lose a lot, so that the mean lies
-//! exactly at the margin, it is wrong in 36 % of samples of 20 if every twentieth
-//! transcript loses everything, and in 12 % if every tenth loses half: a sample
-//! without any such loss has no spread to warn of it. Non-inferior therefore
-//! also takes a bound that counts on what was not seen ([`cautious_lower`]), and
-//! is provisional until then. At a margin of 0.05 that takes 59 transcripts
-//! without a loss.
+//! An interval and a bound on rare losses, from 20 transcripts on, are not
+//! enough: that rule fails its own bound of 5 %. Where few transcripts lose a
+//! lot, so that the mean lies exactly at the margin, it is wrong in 36 % of
+//! samples of 20 if every twentieth transcript loses everything, and in 12 % if
+//! every tenth loses half: a sample without any such loss has no spread to warn
+//! of it. Non-inferior therefore also takes a bound that counts on what was not
+//! seen ([`cautious_lower`]), and is provisional until then. At a margin of 0.05
+//! that takes 59 transcripts without a loss.
 
 use crate::model::AgainstFull;
 

@@ -128,7 +128,7 @@ impl Pooled {
         }
     }
 
-    /// Shares of facts at stake (`cuts` §3).
+    /// Shares of facts at stake (cuts §3).
     fn at_cuts(&mut self, key: Key, units: &Row, owners: &Owners<'_>) {
         let each = units.iter().filter_map(|(unit, parts)| {
             let (of, to) = (sum(parts, numerator), sum(parts, denominator));

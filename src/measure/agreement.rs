@@ -1,4 +1,4 @@
-//! How far a judge agrees with what is known of answers (`measures` §7).
+//! How far a judge agrees with what is known of answers (measures §7).
 //!
 //! Answers to one question are alike, so the question is the unit of every
 //! interval.
@@ -18,9 +18,9 @@ use crate::model::{
 
 /// Reasons that are listed.
 const REASONS: usize = 5;
-/// Fewer questions say nothing about others (`measures` §7).
+/// Fewer questions say nothing about others (measures §7).
 const FEWEST: usize = 6;
-/// From here on resamples are as good as the t interval (`measures` §7).
+/// From here on resamples are as good as the t interval (measures §7).
 const RESAMPLED_FROM: usize = 20;
 /// Resamples without a kappa, of a hundred, up to which the others stand for
 /// all.

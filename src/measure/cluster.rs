@@ -62,7 +62,7 @@ pub fn noun<'a>(facts: impl Iterator<Item = &'a TranscriptFacts>) -> &'static st
     }
 }
 
-/// The same of shares of facts at stake, weighed by them (`cuts` §3); where
+/// The same of shares of facts at stake, weighed by them (cuts §3); where
 /// there are no such weights every transcript weighs the same.
 pub fn weighed(
     facts: &[TranscriptFacts],

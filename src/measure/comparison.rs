@@ -1,4 +1,4 @@
-//! Two runs on the same data, row by row (`measures` §7): the primary measure
+//! Two runs on the same data, row by row (measures §7): the primary measure
 //! is tested, all else described.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,5 +1,5 @@
 //! What the rules for few transcripts are worth, by simulation with fixed
-//! seeds (`measures` §7): how often intervals hold the truth, and how often
+//! seeds (measures §7): how often intervals hold the truth, and how often
 //! something is called non-inferior that is not.
 //!
 //! With more runs (4,000 each at 6 and 10 transcripts, 200 at 20, 100 at 40)

@@ -1,4 +1,4 @@
-//! Presets at equal size (`measures` §8): one that sends twice as much keeps
+//! Presets at equal size (measures §8): one that sends twice as much keeps
 //! more, and that says nothing about how well it chooses.
 //!
 //! A preset's windows are its sweep. The primary measure is interpolated

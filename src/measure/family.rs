@@ -1,4 +1,4 @@
-//! The one confirmatory family of a run (`measures` §7): presets × windows,
+//! The one confirmatory family of a run (measures §7): presets × windows,
 //! the primary measure, one comparator.
 //!
 //! Tests are paired by transcript and window, replicates averaged. One payer's
@@ -17,7 +17,7 @@ use crate::text::{counted, form_for};
 const RECENCY: &str = "fifo";
 /// Share of true nulls that may be called a difference, over the whole family.
 const LEVEL: f64 = 0.05;
-/// Fewest clusters with an interval, and with a test (`measures` §7).
+/// Fewest clusters with an interval, and with a test (measures §7).
 const FEWEST: usize = 6;
 
 /// The family; `None` where there is nothing to compare with, or nothing to

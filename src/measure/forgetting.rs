@@ -1,5 +1,5 @@
 //! Forgetting curves: recall against what happened since something was last
-//! said (`measures` §5).
+//! said (measures §5).
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::model::{
 /// Where bins of compactions begin.
 const COMPACTIONS: [u64; 7] = [0, 1, 2, 3, 5, 9, 17];
 /// Where bins of tokens begin; from 4,000 on they are those of the reference
-/// bands (`measures` §4).
+/// bands (measures §4).
 const TOKENS: [u64; 7] = [0, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000];
 
 /// What was asked at one age, and how much of it was right.
@@ -74,7 +74,7 @@ impl Curve {
             let Some(reference) = facts.exam.references.get(outcome.reference as usize) else {
                 continue;
             };
-            // A refused request keeps nothing, controls apart (`measures` §1).
+            // A refused request keeps nothing, controls apart (measures §1).
             let refused = cell.standing != Standing::Control
                 && rows.requests.get(reference.request as usize).is_some_and(|r| r.overflow);
             let kept = u64::from(outcome.state.is_kept() && !refused);

@@ -1,5 +1,5 @@
 //! Compactions that free next to nothing: each is paid for, breaks the prompt
-//! cache and leaves the context as large as it was (`cuts` §6).
+//! cache and leaves the context as large as it was (cuts §6).
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A measure of one row in two runs, transcript by transcript (`measures` §7).
+//! A measure of one row in two runs, transcript by transcript (measures §7).
 //!
 //! The difference is B less A, pooled as the measure is: mean over transcripts,
 //! sum, or ratio of sums. A ratio's interval is that of its linearised values
@@ -13,7 +13,7 @@
 //! without a figure for each request or probe have none.
 //!
 //! Shares of the facts at stake at cuts are paired by transcript: each
-//! transcript's difference weighs as many facts as it has, by `cuts` §3, and so
+//! transcript's difference weighs as many facts as it has, by cuts §3, and so
 //! do both figures. They take the same facts on both sides.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -220,7 +220,7 @@ fn over_transcripts(both: &[Pair<'_, '_>], pool: Pool) -> Option<Pooled> {
     })
 }
 
-/// Shares of facts, weighed by them (`cuts` §3). `None` where some transcript
+/// Shares of facts, weighed by them (cuts §3). `None` where some transcript
 /// has other facts in the two runs, unless that is what presets differ in.
 fn at_cuts(both: &[Pair<'_, '_>], may_differ: bool) -> Option<Pooled> {
     let (mut in_a, mut in_b, mut less) = (Vec::new(), Vec::new(), Vec::new());

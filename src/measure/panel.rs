@@ -1,4 +1,4 @@
-//! How far the judges of a panel agree on the answers of a run (`measures` §7).
+//! How far the judges of a panel agree on the answers of a run (measures §7).
 
 use super::agreement::kappa;
 use crate::model::{Cell, PanelAgreement, ProbeRow, RIGHT, Vote};

@@ -1,5 +1,5 @@
 //! One figure from sessions of which some have many facts at stake and some
-//! few (`cuts` §3).
+//! few (cuts §3).
 //!
 //! Invariant: the clusters, their weights and so the figure depend on the
 //! numbers of facts and on the projects alone, never on what was kept.
@@ -8,10 +8,10 @@ use super::bootstrap::weighted_blocks;
 use super::cluster::{Owner, groups};
 use super::statistics::{Bounds, Clusters, Weighted};
 
-/// Fewest facts of a cluster of its own (`cuts` §3). Below, a single fact moves
+/// Fewest facts of a cluster of its own (cuts §3). Below, a single fact moves
 /// the cluster's share by more than a fifth.
 pub const FEWEST_FACTS: f64 = 5.0;
-/// Facts from which on a cluster weighs no more (`cuts` §3). Of 30 facts, half
+/// Facts from which on a cluster weighs no more (cuts §3). Of 30 facts, half
 /// of them kept, chance alone moves the share by √(0.25 / 30) = 0.09; more facts
 /// of the same session say little of what other sessions would show.
 pub const MOST_WEIGHT: f64 = 30.0;

@@ -1,4 +1,4 @@
-//! Which row to use (`cuts` §5): never one that had nothing to do, keeps too
+//! Which row to use (cuts §5): never one that had nothing to do, keeps too
 //! little to be of use, or brings nothing over what needs no preset: what the
 //! recorded agent does today, and the whole conversation where it fits. Among
 //! rows that cannot be told apart the cheapest. Everything that recommends a

@@ -9,7 +9,7 @@ use crate::model::{
     Agreement, Cell, ProbeFacts, ProbeKind, ProbeRow, RIGHT, Snapshot, TranscriptFacts, Verdict,
 };
 
-/// Fewest probes of a kind for a figure of its own (`measures` §5).
+/// Fewest probes of a kind for a figure of its own (measures §5).
 const KIND_PROBES: usize = 10;
 /// Fewest transcripts with that kind.
 const KIND_TRANSCRIPTS: usize = 3;
@@ -56,7 +56,7 @@ pub struct Put<'a> {
     pub exposed: bool,
 }
 
-/// Why a wrong answer is wrong (`measures` §5).
+/// Why a wrong answer is wrong (measures §5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrong {
     /// The value is not in the context.
@@ -127,7 +127,7 @@ impl<'a> Sample<'a> {
     }
 
     /// The probes that ask for something that was said: all but those whose
-    /// right answer is that it is not known (`semantics` 30).
+    /// right answer is that it is not known (semantics §30).
     pub fn answered(&self) -> impl Iterator<Item = Put<'a>> + use<'a> {
         self.put().filter(|put| put.kind() != ProbeKind::Abstain)
     }

@@ -1,4 +1,4 @@
-//! The order in which rows are printed, and who is ranked (`semantics` 40).
+//! The order in which rows are printed, and who is ranked (semantics §40).
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use crate::text::counted;
 const SCALE: &[&str] = &["evidence", "empty", "id-list", "recorded"];
 
 /// Fewest questions or facts that a rank rests on: as many as a session takes to
-/// stand for itself at cuts (`cuts` §3).
+/// stand for itself at cuts (cuts §3).
 pub const FEWEST_ASKED: usize = 5;
 
 /// Sorts rows for printing and ranks them: data sets by name and `ALL` last,
@@ -23,7 +23,7 @@ pub const FEWEST_ASKED: usize = 5;
 /// a rank and the next one counts them all (1, 2, 2, 4); among them the smaller
 /// bill stands first, then fewer tokens sent. A row that could not be scored,
 /// or with cells that failed, has no rank: it sat another exam. Nor has one at
-/// which nothing was at stake (`cuts` §3) or that rests on too few questions,
+/// which nothing was at stake (cuts §3) or that rests on too few questions,
 /// nor one with too many void replies of its compactor: its fallback sat the
 /// exam.
 pub fn arrange(table: &mut [Entry], manifest: &Manifest, primary: &str) {

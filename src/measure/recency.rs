@@ -1,5 +1,5 @@
 //! What the newest tokens alone keep: the curve that every strategy has to
-//! beat (`measures` §8).
+//! beat (measures §8).
 //!
 //! Plain recency sends the preamble and the newest B tokens of messages. Its
 //! mean context is that of `recency_gain`, `mean_j min(preamble + B, full_j)`,

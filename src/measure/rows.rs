@@ -34,7 +34,7 @@ pub const RECORDED: &str = "recorded";
 pub const FLOOR: &str = "empty";
 
 /// The measure that ranks: continuity where there are probes, else what is kept
-/// at cuts (`cuts` §2), and reference recall in a run without cuts.
+/// at cuts (cuts §2), and reference recall in a run without cuts.
 pub fn primary(facts: &[TranscriptFacts], exams: &Exams<'_>) -> &'static str {
     let probes = facts.iter().any(|f| !f.probes.is_empty());
     match probes {
@@ -221,7 +221,7 @@ impl Builder<'_> {
         weighed(self.facts, values, self.facts_each(self.code, id))
     }
 
-    /// What the number of clusters allows (`measures` §7), for one of
+    /// What the number of clusters allows (measures §7), for one of
     /// [`RESAMPLED`].
     fn interval(&self, at: usize) -> Option<Interval> {
         let resampled = &RESAMPLED[at];

@@ -1,4 +1,4 @@
-//! Tests of paired differences over clusters (`measures` §7), in plain Rust.
+//! Tests of paired differences over clusters (measures §7), in plain Rust.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

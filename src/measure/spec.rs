@@ -42,7 +42,7 @@ pub enum Direction {
     Neutral,
 }
 
-/// How the values of cells become the value of a row (`measures` §7).
+/// How the values of cells become the value of a row (measures §7).
 ///
 /// Replicates of one transcript are averaged first, except under [`Pool::Max`],
 /// [`Pool::Median`] and [`Pool::Percentile`].
@@ -59,7 +59,7 @@ pub enum Pool {
     /// Median of everything that the cells list.
     Median,
     /// Within a cluster a ratio of sums, over clusters a mean weighted by the
-    /// facts at stake (`cuts` §3).
+    /// facts at stake (cuts §3).
     AtCuts,
     /// Kaplan–Meier median of everything that the cells list.
     WaitMedian,
@@ -108,9 +108,9 @@ pub struct Support {
 }
 
 impl Support {
-    /// Fewest references on which a figure rests (`measures` §4).
+    /// Fewest references on which a figure rests (measures §4).
     pub const REFERENCES: u64 = 20;
-    /// Fewest requests with references on which it rests (`measures` §4).
+    /// Fewest requests with references on which it rests (measures §4).
     pub const REQUESTS: u64 = 10;
 
     /// Every reference of the transcript.
@@ -257,7 +257,7 @@ pub struct Sample<'a> {
 /// A request that asks for references, and what became of them.
 pub struct Asked<'a> {
     /// Whether the provider would have refused the request, so that the
-    /// preset scores nothing there (`measures` §1). Controls are exempt.
+    /// preset scores nothing there (measures §1). Controls are exempt.
     pub refused: bool,
     /// Its references, with their states.
     pub references: Vec<(&'a Reference, ReferenceState)>,
@@ -307,7 +307,7 @@ impl<'a> Sample<'a> {
     }
 
     /// The compactions that the session made: those for the probes at its end
-    /// are no part of it (`semantics` 28).
+    /// are no part of it (semantics §28).
     pub fn compactions(&self) -> impl Iterator<Item = &'a CompactionRow> + use<'a> {
         self.rows.compactions.iter().filter(|compaction| !compaction.at_end)
     }

@@ -1,4 +1,4 @@
-//! Intervals for few transcripts (`measures` §7), in plain Rust.
+//! Intervals for few transcripts (measures §7), in plain Rust.
 //!
 //! The unit is the cluster. Values are per transcript, grouped by cluster, and
 //! each has a weight, 1 unless it is given; with one transcript per cluster and
@@ -8,7 +8,7 @@ use statrs::distribution::{Beta, ContinuousCDF, StudentsT};
 
 use super::bootstrap::bca;
 
-/// Fewest clusters with an interval (`measures` §7).
+/// Fewest clusters with an interval (measures §7).
 pub const FEWEST_FOR_AN_INTERVAL: usize = 6;
 
 /// Values of transcripts, grouped by cluster.
@@ -187,7 +187,7 @@ impl Clusters {
     }
 
     /// Smallest true difference that would be found with a power of 0.8:
-    /// `(t.975 + t.80)` times the standard error (`measures` §7).
+    /// `(t.975 + t.80)` times the standard error (measures §7).
     pub fn minimal_detectable(&self) -> f64 {
         let freedom = self.n() - 1;
         (t_quantile(0.975, freedom) + t_quantile(0.80, freedom)) * self.standard_error()

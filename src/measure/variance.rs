@@ -1,4 +1,4 @@
-//! Where the chance in a row comes from (`measures` §7).
+//! Where the chance in a row comes from (measures §7).
 //!
 //! A figure y of probe p of transcript t under replicate r of its compaction is
 //! taken as `μ + transcript_t + probe_p(t) + compaction_r(t) + rest`: probes and

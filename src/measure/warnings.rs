@@ -87,7 +87,7 @@ fn open_loop(_: &Run<'_>) -> Vec<String> {
 }
 
 /// Whose tokens are the provider's and whose the vocabulary's, and why
-/// (`measures` §0). Silent where no recording has usage.
+/// (measures §0). Silent where no recording has usage.
 fn counts(run: &Run<'_>) -> Vec<String> {
     if run.facts.iter().all(|f| f.calibration.is_none()) {
         return Vec::new();
@@ -142,7 +142,7 @@ fn failed_cells(run: &Run<'_>) -> Vec<String> {
     )]
 }
 
-/// Windows at which no preset had anything to do (`semantics` 40).
+/// Windows at which no preset had anything to do (semantics §40).
 fn nothing_compacts(run: &Run<'_>) -> Vec<String> {
     let largest = |window: &str| {
         // Data sets may be replayed at windows of their own.
@@ -188,7 +188,7 @@ fn stand_ins(run: &Run<'_>) -> Vec<String> {
 }
 
 /// Built-in validity (1): a smaller context may make the reader's work easier
-/// or harder, and the preset would get the credit (`measures` §6).
+/// or harder, and the preset would get the credit (measures §6).
 fn easier_retrieval(run: &Run<'_>) -> Vec<String> {
     let judged = run.rows.iter().filter(|e| e.row.standing != Standing::Control);
     let apart = judged.filter_map(|entry| {
@@ -211,7 +211,7 @@ fn easier_retrieval(run: &Run<'_>) -> Vec<String> {
     )]
 }
 
-/// Transcripts that the measures of the exam leave out (`measures` §4).
+/// Transcripts that the measures of the exam leave out (measures §4).
 fn thin_exams(run: &Run<'_>) -> Vec<String> {
     if run.manifest.cuts != "none" {
         return Vec::new();
@@ -231,7 +231,7 @@ fn thin_exams(run: &Run<'_>) -> Vec<String> {
     )]
 }
 
-/// Sessions without a place for a cut (`cuts` §1).
+/// Sessions without a place for a cut (cuts §1).
 fn uncut(run: &Run<'_>) -> Vec<String> {
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for facts in run.facts {
@@ -249,7 +249,7 @@ fn uncut(run: &Run<'_>) -> Vec<String> {
     )]
 }
 
-/// Windows that no recorded agent had (`semantics` 10).
+/// Windows that no recorded agent had (semantics §10).
 fn small_windows(run: &Run<'_>) -> Vec<String> {
     let small: BTreeSet<String> = run
         .cells
@@ -270,7 +270,7 @@ fn small_windows(run: &Run<'_>) -> Vec<String> {
     )]
 }
 
-/// The instrument's own error, where a recording shows it (`measures` §4).
+/// The instrument's own error, where a recording shows it (measures §4).
 fn exam_in_doubt(run: &Run<'_>) -> Vec<String> {
     let full = run.rows.iter().find(|e| e.row.strategy == BASELINE).or(run.rows.first());
     let share = full.and_then(|e| e.row.number("did_without")).filter(|s| is_exam_doubtful(*s));

@@ -69,7 +69,7 @@ pub struct Vote {
     pub score: Option<f64>,
 }
 
-/// How a seat works: the two are never mixed in one mean (`measures` §5).
+/// How a seat works: the two are never mixed in one mean (measures §5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {

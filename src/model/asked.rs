@@ -11,7 +11,7 @@ pub struct ProbeFacts {
     /// The question, and what makes an answer right.
     pub probe: Probe,
     /// Ordinal of the request whose context it is put to; the number of
-    /// requests for the virtual one at the end (`semantics` 28).
+    /// requests for the virtual one at the end (semantics §28).
     pub request: u32,
     /// Messages that answer it, ascending; none later than `asked_at`.
     pub evidence: Vec<MessageIndex>,
@@ -83,12 +83,12 @@ pub struct ProbeRow {
     pub probe: u32,
     /// Position in [`CellRows::snapshots`](super::CellRows).
     pub snapshot: u32,
-    /// Worst state of its evidence (`semantics` 29); absent without evidence.
+    /// Worst state of its evidence (semantics §29); absent without evidence.
     pub evidence: Option<LedgerState>,
     /// Compactions since its evidence was last said; absent without evidence.
     pub age_compactions: Option<u32>,
     /// Whether an expected value stands in the context, not negated nearby;
-    /// absent where no value is expected (`semantics` 32).
+    /// absent where no value is expected (semantics §32).
     pub answerable: Option<bool>,
     /// What was answered.
     pub answer: Answer,
@@ -114,7 +114,7 @@ pub struct Recovered {
 }
 
 /// What compression did to one probe: right or wrong under `full`, and under
-/// the preset, both against the probe's own expectation (`semantics` 31).
+/// the preset, both against the probe's own expectation (semantics §31).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Agreement {
@@ -150,5 +150,5 @@ impl Agreement {
     }
 }
 
-/// Scores from here on are right (`semantics` 31).
+/// Scores from here on are right (semantics §31).
 pub const RIGHT: f64 = 0.5;

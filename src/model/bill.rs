@@ -83,7 +83,7 @@ impl From<&Usage> for Buckets {
     }
 }
 
-/// One prompt under each of the caches that a bill is made for (`measures` §2).
+/// One prompt under each of the caches that a bill is made for (measures §2).
 ///
 /// What differs rarely is kept elsewhere: a run of many sessions holds one of
 /// these for each request of each strategy.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Buckets, MessageIndex, TranscriptFacts};
 
-/// How the tokens of a transcript are counted (`measures` §0).
+/// How the tokens of a transcript are counted (measures §0).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TokensSource {
@@ -26,7 +26,7 @@ impl TokensSource {
 }
 
 /// `prompt ≈ hidden + factor × counted`, over the requests between two
-/// recorded boundaries (`measures` §0). Hidden text that came with a message is
+/// recorded boundaries (measures §0). Hidden text that came with a message is
 /// counted by the first stretch's factor, so that it has one size in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

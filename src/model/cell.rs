@@ -15,7 +15,7 @@ use super::{
 pub const NATIVE: &str = "native";
 
 /// Smallest context limit that agents of the field run with, in tokens
-/// (`semantics` 10). Below it, single tool results loom larger than they ever did
+/// (semantics §10). Below it, single tool results loom larger than they ever did
 /// for the recorded agent.
 pub const SMALLEST_NATIVE: u64 = 128_000;
 
@@ -44,7 +44,7 @@ pub enum Standing {
     /// A control: printed as a scale, never ranked.
     Control,
     /// An LLM-backed mechanism on the offline compactor: it measures our
-    /// stand-in, not the strategy, and is never ranked (`measures` §6).
+    /// stand-in, not the strategy, and is never ranked (measures §6).
     StandIn,
     /// Of rows alone: it would be ranked, but too many replies of the compactor
     /// were void ([`super::VOID_WITHIN`]).
@@ -74,7 +74,7 @@ pub struct RequestRow {
 }
 
 /// How a time came about. Times of different sources are never mixed in one
-/// mean (`measures` §3).
+/// mean (measures §3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LatencySource {
@@ -290,7 +290,7 @@ impl Cell {
     }
 
     /// Whether this cell answers for the overflow of a probe's context, as it
-    /// does for that of a request (`measures` §1). Controls do not.
+    /// does for that of a request (measures §1). Controls do not.
     pub fn refuses(&self, probe: &ProbeRow) -> bool {
         let snapshot = self.rows().and_then(|rows| rows.snapshots.get(probe.snapshot as usize));
         self.standing != Standing::Control && snapshot.is_some_and(|s| s.overflow)
@@ -397,7 +397,7 @@ pub struct TranscriptFacts {
     pub calibration: Option<Calibration>,
     /// The simulated bill against the recorded one; absent without usage.
     pub validation: Option<Validation>,
-    /// Why the run cuts it nowhere, where it does not (`cuts` §1).
+    /// Why the run cuts it nowhere, where it does not (cuts §1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_cut: Option<String>,
     /// Its fingerprint before names were taken out of it (`--no-text`).

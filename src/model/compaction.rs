@@ -22,7 +22,7 @@ pub struct CompactionRow {
     /// Messages that had arrived when it ran.
     pub messages_seen: u32,
     /// Made for the probes at the end, by no request of the recording: it is
-    /// recorded and neither counted nor billed (`semantics` 28).
+    /// recorded and neither counted nor billed (semantics §28).
     pub at_end: bool,
     /// Position of the stage in the preset, from 0.
     pub stage: u32,

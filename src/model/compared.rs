@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a test of the confirmatory family comes to (`measures` §7).
+/// What a test of the confirmatory family comes to (measures §7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outranks {
@@ -55,7 +55,7 @@ pub struct Tested {
 }
 
 /// The one confirmatory family of a run: presets × windows, one measure, one
-/// comparator (`measures` §7).
+/// comparator (measures §7).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Family {
     /// Id of the measure.
@@ -69,7 +69,7 @@ pub struct Family {
 }
 
 /// What the newest tokens alone keep, against their mean size: the grey curve
-/// behind every preset (`measures` §8).
+/// behind every preset (measures §8).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecencyCurve {
     /// Data set, or `ALL`.
@@ -90,7 +90,7 @@ pub struct AtSize {
     pub value: super::Value,
 }
 
-/// Presets at equal size, never extrapolated (`measures` §8).
+/// Presets at equal size, never extrapolated (measures §8).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EqualSize {
     /// Data set, or `ALL`.

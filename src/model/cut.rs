@@ -1,5 +1,5 @@
 //! Cuts: places of a recording at which a compaction is made to happen, what
-//! was at stake there, and what each preset kept of it (`cuts`).
+//! was at stake there, and what each preset kept of it (docs/cuts.md).
 
 use serde::{Deserialize, Serialize};
 

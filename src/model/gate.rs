@@ -29,7 +29,7 @@ impl Finding {
     }
 }
 
-/// What becomes of a gate whose worst finding is undecided (`semantics` 41).
+/// What becomes of a gate whose worst finding is undecided (semantics §41).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UndecidedPolicy {

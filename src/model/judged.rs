@@ -141,9 +141,9 @@ fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// Kappa from which a judge is trusted (`measures` §7).
+/// Kappa from which a judge is trusted (measures §7).
 pub const TRUSTED_KAPPA: f64 = 0.7;
-/// Share of wrong answers accepted below which a judge is trusted (`measures`
+/// Share of wrong answers accepted below which a judge is trusted (measures
 /// §7): of the answers that people find wrong by the upper bound of its 95 %
 /// interval, so that a few answers prove nothing; of the planted ones as it is.
 pub const TRUSTED_FALSE_ACCEPTS: f64 = 0.05;
@@ -171,7 +171,7 @@ impl Trust {
     }
 }
 
-/// How far the judges of a panel agreed in a run (`measures` §7). An answer that
+/// How far the judges of a panel agreed in a run (measures §7). An answer that
 /// several strategies gave counts for each of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

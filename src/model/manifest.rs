@@ -83,14 +83,14 @@ pub struct Manifest {
     /// How fast everyone is taken to be where nothing was timed.
     pub profile: TimeProfile,
     /// Presets that the user named: rules of a gate without a preset speak of
-    /// these (`semantics` 41).
+    /// these (semantics §41).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub named: Vec<String>,
     /// The preset that others are tested against, where one was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparator: Option<String>,
     /// How much worse still counts as non-inferior, as a share of the primary
-    /// measure's range (`measures` §7).
+    /// measure's range (measures §7).
     #[serde(default = "margin")]
     pub margin: f64,
     /// Whether the sessions' words stay out of the run folder.
@@ -102,7 +102,7 @@ pub struct Manifest {
     pub warnings: Vec<String>,
 }
 
-/// The margin where none is given (`measures` §7).
+/// The margin where none is given (measures §7).
 pub const MARGIN: f64 = 0.05;
 
 fn no_cuts() -> String {

@@ -1,11 +1,11 @@
-//! Explicit probes: questions asked at a point of a transcript (`measures` §5).
+//! Explicit probes: questions asked at a point of a transcript (measures §5).
 
 use serde::{Deserialize, Serialize};
 
 use super::MessageIndex;
 
-/// What a probe asks for. The kinds are those of `measures` §5, with the
-/// rubric kinds of `semantics` 33; measures report each on its own.
+/// What a probe asks for. The kinds are those of measures §5, with the
+/// rubric kinds of semantics §33; measures report each on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProbeKind {
@@ -43,7 +43,7 @@ pub enum ProbeKind {
     /// (category 3 of LoCoMo): no context alone can give it.
     OpenDomain,
     /// What was never said: the right answer is that it is not known. Stands
-    /// alone in every measure (`semantics` 30).
+    /// alone in every measure (semantics §30).
     Abstain,
 }
 
@@ -139,7 +139,7 @@ pub struct Probe {
     /// Id of the transcript that it is asked of.
     pub transcript: String,
     /// Asked before the first request after this message; where none follows,
-    /// before one virtual request at the end (`semantics` 28).
+    /// before one virtual request at the end (semantics §28).
     pub asked_at: MessageIndex,
     /// What it asks for.
     pub kind: ProbeKind,
@@ -148,7 +148,7 @@ pub struct Probe {
     /// What makes an answer right.
     pub expect: Expectation,
     /// Ids of the messages that answer it, none later than `asked_at`. Probes
-    /// without any are outside the shares of evidence (`semantics` 29).
+    /// without any are outside the shares of evidence (semantics §29).
     pub evidence: Vec<String>,
     /// Values that would be wrong: what was true before, or a planted error.
     pub stale: Vec<String>,

@@ -47,7 +47,7 @@ pub struct RecordedCall {
     pub latency_ms: Option<f64>,
 }
 
-/// A compaction that the vendor's agent really made (`semantics` 6).
+/// A compaction that the vendor's agent really made (semantics §6).
 ///
 /// Its summary is no message: it stands in contexts of the preset `recorded` only.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

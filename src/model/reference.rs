@@ -1,5 +1,5 @@
 //! Implicit probes: specific identifiers that the recorded agent really used
-//! again long after it had last seen them (`measures` §4).
+//! again long after it had last seen them (measures §4).
 
 use std::collections::BTreeSet;
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Why a compactor's reply is void: nothing of the strategy can be learnt from
-/// it (`cuts` §5).
+/// it (cuts §5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Void {
@@ -71,10 +71,10 @@ pub struct ReplyFacts {
 }
 
 impl ReplyFacts {
-    /// Tokens from which a reply is never too short (`cuts` §5).
+    /// Tokens from which a reply is never too short (cuts §5).
     const SHORT: u64 = 50;
     /// One part in so many of what is replaced: from there on a reply is never
-    /// too short either (`cuts` §5: 1 %).
+    /// too short either (cuts §5: 1 %).
     const PART: u64 = 100;
 
     /// Whether the reply is too short for what it replaces: under 1 % of it and

@@ -20,15 +20,15 @@ pub fn is_exam_doubtful(did_without: f64) -> bool {
 }
 
 /// Share of void replies of the compactor up to which a row is ranked: beyond it,
-/// what the row keeps is what its fallback keeps (`cuts` §5).
+/// what the row keeps is what its fallback keeps (cuts §5).
 pub const VOID_WITHIN: f64 = 0.05;
 
 /// How far apart the reader may be from itself under `full` where all of the
-/// evidence is at hand (`measures` §6).
+/// evidence is at hand (measures §6).
 pub const VALID_WITHIN: f64 = 0.05;
 
 /// How far the whole conversation must lie above an empty memory for a figure
-/// between the two to mean anything (`measures` §5, retention).
+/// between the two to mean anything (measures §5, retention).
 pub const SPREAD: f64 = 0.2;
 
 /// The value of a row that says why it has no rank although it is of a kind
@@ -61,7 +61,7 @@ impl Value {
     }
 }
 
-/// What an interval rests on (`measures` §7).
+/// What an interval rests on (measures §7).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Interval {
@@ -165,7 +165,7 @@ pub struct PresetRow {
 impl PresetRow {
     /// Whether the row still sent everything that its primary measure asks for
     /// as it was recorded: nothing was at stake, and the figure says nothing of
-    /// quality (`cuts` §3).
+    /// quality (cuts §3).
     pub fn risked_nothing(&self, primary: &str) -> bool {
         let exposed = match primary {
             "kept_at_cut" => "exposed_share",
@@ -225,7 +225,7 @@ pub struct AgeBin {
 }
 
 /// Recall against age: the forgetting curve of one preset at one window, over
-/// everything that was asked in the run (`measures` §5).
+/// everything that was asked in the run (measures §5).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Forgetting {
     /// Plain preset id.
@@ -246,7 +246,7 @@ pub struct Report {
     /// Names of the data sets.
     pub title: String,
     /// Id of the measure that ranks: `continuity` where there are probes, else
-    /// `reference_recall` (`semantics` 40).
+    /// `reference_recall` (semantics §40).
     pub primary: String,
     /// Rows in printing order.
     pub rows: Vec<PresetRow>,

@@ -49,7 +49,7 @@ pub enum Block {
         text: String,
     },
     /// The model's visible thinking: kept in the transcript, never sent and
-    /// never counted in a context (`semantics` 7).
+    /// never counted in a context (semantics §7).
     Reasoning {
         /// The thinking as recorded; may be empty where only a signature was.
         text: String,
@@ -93,7 +93,7 @@ fn is_false(b: &bool) -> bool {
 }
 
 /// One message: an assistant response, one tool result, or one user text
-/// (`semantics` 1).
+/// (semantics §1).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Message {
@@ -110,7 +110,7 @@ pub struct Message {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     /// Written by the harness in the agent's name (an API error, "no response
-    /// requested"): no model was called, so it is no request (`semantics` 4).
+    /// requested"): no model was called, so it is no request (semantics §4).
     #[serde(default, skip_serializing_if = "is_false")]
     pub synthetic: bool,
     /// Sent to several agents at once, this one among them (seed 003, Zoea:
@@ -176,7 +176,7 @@ impl Message {
 
     /// The text that a provider would be sent: text, calls as JSON without blanks
     /// and with their keys in the recorded order, results; one part a line
-    /// (`semantics` 7 and 9).
+    /// (semantics §7 and §9).
     pub fn sent(&self) -> String {
         sent(&self.blocks)
     }
@@ -303,7 +303,7 @@ pub struct Transcript {
     pub model: Option<String>,
     /// The model of each response that another one gave.
     pub other_models: BTreeMap<MessageIndex, String>,
-    /// Project or developer: sessions that share it are one cluster (`measures` §7).
+    /// Project or developer: sessions that share it are one cluster (measures §7).
     pub project: Option<String>,
     /// Values that the record itself carries (working directory, home, branch,
     /// session id, version): never references, since no context has to keep them.

@@ -1,4 +1,4 @@
-//! Which replies of a compactor are void (`cuts` §5): what they leave behind is
+//! Which replies of a compactor are void (cuts §5): what they leave behind is
 //! what the strategy's fallback keeps, not the strategy.
 //!
 //! A text that comes back for several inputs is found among all replies to one
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Cell, Cut, ReplyFacts, VOID_WITHIN, Void};
 
-/// Different inputs from which one text for all of them is void (`cuts` §5).
+/// Different inputs from which one text for all of them is void (cuts §5).
 const INPUTS: usize = 3;
 /// Tokens from which an input deserves an account of its own (ours). Two short
 /// messages, folded one pair after the other, may well come to the same.

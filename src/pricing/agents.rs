@@ -6,7 +6,7 @@ use super::list::PriceList;
 use super::model::ModelPrices;
 use crate::model::RECORDED;
 
-/// Bills a recording that names no model with a price (`semantics` 39), unless
+/// Bills a recording that names no model with a price (semantics §39), unless
 /// its name gives a family away.
 pub const DEFAULT_AGENT_MODEL: &str = "claude-sonnet-5-5";
 

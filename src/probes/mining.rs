@@ -1,5 +1,5 @@
 //! Mining of references: what the recorded agent went on to use
-//! (`measures` §4, `semantics` 34 and 35).
+//! (measures §4, semantics §34 and §35).
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use crate::text::{NeedleSet, contains_bounded};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MiningRules {
     /// Tokens between the end of the message that last held it and the
-    /// request (`measures` §4: 4,000, whatever the window).
+    /// request (measures §4: 4,000, whatever the window).
     pub min_distance: u64,
     /// Characters up to which a value that the same tool argument held before
     /// is a habit (a mode, a kind) and no memory.
@@ -168,7 +168,7 @@ impl<'a> Mining<'a> {
         }
     }
 
-    /// What was used long after it was last said (`measures` §4).
+    /// What was used long after it was last said (measures §4).
     pub fn exam(&self) -> Exam {
         let mut exam = Exam { common: self.common(), ..Exam::default() };
         for &(ordinal, request, number) in &self.candidates.uses {
@@ -228,7 +228,7 @@ impl<'a> Mining<'a> {
 
     /// What is at stake at a cut: identifiers that the requests behind it use,
     /// that stand in its material, and that nobody has said again between the
-    /// cut and the request (`cuts` §2). One of each, at its first use. The
+    /// cut and the request (cuts §2). One of each, at its first use. The
     /// distance is that from the message that last held it to the cut.
     pub fn at_stake(&self, place: &Place) -> Vec<Reference> {
         let uses = &self.candidates.uses;

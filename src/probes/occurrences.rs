@@ -1,4 +1,4 @@
-//! The texts of a message that a provider would send (`semantics` 34).
+//! The texts of a message that a provider would send (semantics §34).
 
 use serde_json::Value as Json;
 

@@ -1,5 +1,5 @@
 //! Cuts: the places of a transcript at which a compaction is made to happen
-//! (`cuts` §1). Where they are depends on the transcript alone.
+//! (cuts §1). Where they are depends on the transcript alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,12 +8,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::model::{MessageIndex, Piece, RecordedCompaction, Transcript};
 use crate::text::{counted, grouped};
 
-/// Requests that there must be before a cut, and from it on (`cuts` §1).
+/// Requests that there must be before a cut, and from it on (cuts §1).
 const LEAST_REQUESTS: u32 = 5;
 /// Tokens of messages that there must be before a cut, for each unit of depth
-/// (`cuts` §1).
+/// (cuts §1).
 const LEAST_TOKENS: u64 = 4_000;
-/// Requests behind a cut that are looked at, at most (`cuts` §1).
+/// Requests behind a cut that are looked at, at most (cuts §1).
 const HORIZON: u32 = 40;
 
 /// At which places a run cuts.

@@ -9,17 +9,17 @@ use super::occurrences::texts;
 use crate::model::{Reference, Transcript};
 use crate::text::{IdentifierOptions, Needle, around, identifiers, words};
 
-/// Characters on either side of a source that support is taken from (`measures` §4).
+/// Characters on either side of a source that support is taken from (measures §4).
 const SOURCE_RADIUS: usize = 150;
-/// Characters on either side of a carrier that support must stand in (`measures` §4).
+/// Characters on either side of a carrier that support must stand in (measures §4).
 const CARRIER_RADIUS: usize = 250;
 /// Sources of an identifier, the newest, that support is taken from. One is
 /// too few: a summary tells what the session did with a file, and the last
 /// source is often a call that holds the path alone.
 pub(super) const SOURCES: usize = 10;
-/// Rarest words that are kept of a source (`measures` §4).
+/// Rarest words that are kept of a source (measures §4).
 const KEPT: usize = 5;
-/// Words of the kept ones that support a carrier (`measures` §4), and common
+/// Words of the kept ones that support a carrier (measures §4), and common
 /// words that make a sentence of it.
 const NEEDED: usize = 2;
 /// A word is common if one message in this many holds it, and at least

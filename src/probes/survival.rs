@@ -1,4 +1,4 @@
-//! Does a reference survive in a context? (`measures` §4, survival)
+//! Does a reference survive in a context? (measures §4, survival)
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! A cache that forgets nothing: every prefix that was ever sent is read.
 //!
 //! No provider has it. It tells what a strategy would cost if caches were
-//! perfect, beside what it costs with the one there is (`measures` §2).
+//! perfect, beside what it costs with the one there is (measures §2).
 
 use jiff::Timestamp;
 

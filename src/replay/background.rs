@@ -1,4 +1,4 @@
-//! Compactions that work while the conversation goes on (`semantics` 25).
+//! Compactions that work while the conversation goes on (semantics §25).
 //!
 //! A stage in the background works on a copy of the context. What it did is
 //! done to the context itself once the simulated clock has passed the time

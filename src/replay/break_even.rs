@@ -4,7 +4,7 @@
 //! on from the compacted context, one that goes on as if nothing had happened.
 //! Both grow by the same recorded messages and are compacted no more; both
 //! find the cache as warm or as cold as the session really did
-//! (`measures` §2).
+//! (measures §2).
 
 use crate::model::{Bill, BreakEven, Buckets, CallBill, TranscriptFacts};
 use crate::pricing::{Rates, Tariff};
@@ -297,7 +297,7 @@ impl Case {
     /// tokens `H` that go net of the summary, `I` that are written anew
     /// (summary included) because the prefix broke, the read and write rates
     /// `c` and `q` and the call's price `K` in input tokens, and the share `p`
-    /// of cold requests (`measures` §2; derived in `field/prompt-caching` §3.6).
+    /// of cold requests (measures §2, break-even, has the derivation).
     /// A compaction at a cold request pays nothing for `I`.
     fn formula(&self, tariff: &mut Tariff<'_>, ahead: Ahead<'_>, call: f64) -> Option<f64> {
         let (first, rest) = ahead.requests.split_first()?;

@@ -1,5 +1,5 @@
 //! What befell the recording's cache: cold starts, restarts, and prefixes
-//! that lived longer than the rules allow (`measures` §2).
+//! that lived longer than the rules allow (measures §2).
 //!
 //! Found in recorded usage alone, so that it is replayed for every preset.
 //!

@@ -10,7 +10,7 @@ use crate::model::{CellRows, LedgerState, MessageIndex, Part, Preamble, Role, Sn
 use crate::strategy::ClosedSession;
 
 /// Messages on each side of the evidence that the control `evidence` shows
-/// (`measures` §5).
+/// (measures §5).
 const NEIGHBOURS: u32 = 2;
 
 /// A probe that waits to be asked, with what the ledger says of it.

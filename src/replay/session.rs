@@ -209,7 +209,7 @@ impl<'a> Session<'a> {
     }
 
     /// Puts the probes that no request follows to one virtual request at the
-    /// end (`semantics` 28). What it compacts is recorded, and is no part of
+    /// end (semantics §28). What it compacts is recorded, and is no part of
     /// what the session cost.
     async fn ask_at_end(&mut self) -> Result<(), String> {
         let end = self.requests.len() as u32;

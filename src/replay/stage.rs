@@ -28,7 +28,7 @@ pub(super) struct Running {
 }
 
 /// Adds up the thread's CPU time over the polls of a future, so that a slow
-/// neighbour task does not show up in a strategy's time (`semantics` 38).
+/// neighbour task does not show up in a strategy's time (semantics §38).
 struct OnCpu<F> {
     inner: Pin<Box<F>>,
     spent: Duration,
@@ -67,7 +67,7 @@ impl<'a> Session<'a> {
 
     /// Looks at every stage of a point, in order. What any of them hid the
     /// last time is lifted first, so that each computes from the full store
-    /// and from what the ones before it do now (`semantics` 16 and 21).
+    /// and from what the ones before it do now (semantics §16 and §21).
     pub(super) async fn look_all(&mut self, at: At) -> Result<(), String> {
         let due: Vec<usize> =
             (0..self.stages.len()).filter(|&number| self.stages[number].stage.at == at).collect();
@@ -83,7 +83,7 @@ impl<'a> Session<'a> {
     }
 
     /// Looks at a stage; runs it if it is due. What works in the background
-    /// works at one thing at a time (`semantics` 25).
+    /// works at one thing at a time (semantics §25).
     pub(super) async fn look(&mut self, number: usize) -> Result<(), String> {
         self.context.begin_stage(number as u32);
         let gauge = self.gauge();
@@ -172,7 +172,7 @@ impl<'a> Session<'a> {
     }
 
     /// What a reported figure becomes after the context changed: reported −
-    /// removed + added, in the preset's own unit (`semantics` 13). What the
+    /// removed + added, in the preset's own unit (semantics §13). What the
     /// report never counted is not taken from it. `before`: [`Session::told`] then.
     pub(super) fn adjust_reported(&mut self, before: Weight) {
         let after = self.told();

@@ -1,6 +1,6 @@
 //! The bill of the row `recorded`, which sends what the recorded agent sent,
 //! against what the provider billed: how far the bills of a run can be trusted
-//! on the user's own recording (`measures` §2).
+//! on the user's own recording (measures §2).
 
 use std::sync::Arc;
 

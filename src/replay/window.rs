@@ -5,7 +5,7 @@ use std::str::FromStr;
 use crate::model::NATIVE;
 use crate::tokens::Sizes;
 
-/// Fewest tokens that a window must leave for messages (`semantics` 10).
+/// Fewest tokens that a window must leave for messages (semantics §10).
 const LEAST_FOR_MESSAGES: u64 = 2_000;
 
 /// A window as typed: tokens, a share of each transcript's messages, or the
@@ -111,7 +111,7 @@ impl WindowSpec {
 
     /// Tokens for a transcript. A share is of the messages alone:
     /// `P + O + max(2000, floor(share × M))` with P the preamble, O the largest
-    /// recorded output, M all messages (`semantics` 10). `native` is the native
+    /// recorded output, M all messages (semantics §10). `native` is the native
     /// window of its model in tokens ([`super::NativeWindow`]).
     ///
     /// # Errors

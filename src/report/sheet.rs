@@ -13,7 +13,7 @@ use super::number;
 use crate::model::{Bill, CellKey, CellRows, RECORDED};
 use crate::text::tame;
 
-/// Columns that stand first in every table of rows (`interface`, Run folder).
+/// Columns that stand first in every table of rows (reports/README.md).
 pub(super) const ROW_KEY: [(&str, Kind); 5] = [
     ("dataset", Kind::Text),
     ("transcript", Kind::Text),

@@ -19,7 +19,7 @@ pub(super) const STATES: [ReferenceState; 6] = [
     ReferenceState::Lost,
 ];
 
-/// Requests from the cut on, first and last: near, later, far (`cuts` §2).
+/// Requests from the cut on, first and last: near, later, far (cuts §2).
 const DISTANCES: [(u32, u32, &str); 3] = [(1, 5, "1-5"), (6, 20, "6-20"), (21, 40, "21-40")];
 
 /// Tokens of the material below which each size ends: from the least that is

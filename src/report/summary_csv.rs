@@ -17,7 +17,7 @@ pub(super) const FORMAT: Format = Format {
 
 const KEY: [&str; 4] = ["dataset", "strategy", "window", "agent_model"];
 
-/// Columns of the contract in its order (`interface`, Run folder);
+/// Columns that users and scripts rely on, in this order (reports/README.md);
 /// `agent_model` stands among the key.
 const CONTRACTED: [&str; 76] = [
     "transcripts",

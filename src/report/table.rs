@@ -1,4 +1,4 @@
-//! The ranked table on a terminal (`interface`, Output on a terminal).
+//! The ranked table on a terminal (README.md, How to read the table).
 
 use unicode_width::UnicodeWidthStr;
 

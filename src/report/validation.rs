@@ -1,5 +1,5 @@
 //! How far the simulated bill is from the recorded one, session by session: the
-//! instrument proves itself on the reader's own recordings (`measures` §2).
+//! instrument proves itself on the reader's own recordings (measures §2).
 
 use unicode_width::UnicodeWidthStr;
 

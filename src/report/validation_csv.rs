@@ -1,6 +1,6 @@
 //! `validation.csv`: what sessions with reported usage were billed, and what the
 //! row `recorded` is billed for the same requests. Reads alone validate nothing: a rule
-//! with reads within 3 % was 10–22 % off in dollars (`measures` §2).
+//! with reads within 3 % was 10–22 % off in dollars (measures §2).
 
 use std::io::{Result, Write};
 

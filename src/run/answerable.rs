@@ -39,7 +39,7 @@ impl Stated {
     }
 
     /// Whether a context says what a probe expects; `None` where that is no
-    /// value (`semantics` 32). A list may be said in several messages.
+    /// value (semantics §32). A list may be said in several messages.
     pub fn answerable(
         &self,
         probe: u32,

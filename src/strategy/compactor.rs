@@ -91,7 +91,7 @@ pub enum Task {
         headings: Vec<String>,
         /// The live conversation that the prompt is appended to, so that the
         /// call reads its cache; `None`: a fresh request with the messages
-        /// alone (`semantics` 26).
+        /// alone (semantics §26).
         live: Option<Live>,
         /// Bound of the reply in tokens.
         max_tokens: u64,
@@ -121,7 +121,7 @@ impl Task {
         }
     }
 
-    /// Whether the call is appended to the live conversation (`semantics` 26).
+    /// Whether the call is appended to the live conversation (semantics §26).
     pub fn is_live(&self) -> bool {
         matches!(self, Task::Continuation { live: Some(_), .. })
     }

@@ -51,7 +51,7 @@ pub struct Host<'a> {
 
 impl Host<'_> {
     /// An id like a seed's `sum-{timestamp}-{random}`, from simulated time and
-    /// a seeded stream (`semantics` 43).
+    /// a seeded stream (semantics §43).
     pub fn id(&self, prefix: &str) -> String {
         let random =
             self.random.lock().expect("nothing panics while drawing").next_u32() & 0xff_ffff;

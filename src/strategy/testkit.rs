@@ -98,7 +98,7 @@ pub(crate) fn words(tokens: usize) -> String {
 }
 
 /// A compactor that writes short numbered replies in the asked shape and fails
-/// at chosen calls (`semantics` 27).
+/// at chosen calls (semantics §27).
 #[derive(Default)]
 pub(crate) struct Scripted {
     fails_at: BTreeSet<usize>,

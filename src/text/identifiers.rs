@@ -1,4 +1,4 @@
-//! Specific identifiers in a text (`measures` §4, rule a).
+//! Specific identifiers in a text (measures §4, rule a).
 
 use std::ops::Range;
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! What recorded usage tells about the provider's count (`measures` §0).
+//! What recorded usage tells about the provider's count (measures §0).
 //!
 //! A provider counts with a vocabulary of its own and in front of more than a
 //! recording shows. Both follow from the prompts that it reported: prompt ≈
@@ -31,7 +31,7 @@ const FEWEST_FITTED: usize = 3;
 const FEWEST_HALVED: usize = 4;
 
 /// A prompt that reads less than this share of what was read and written
-/// before has lost its cache (`measures` §2).
+/// before has lost its cache (measures §2).
 pub(super) const COLD_BELOW: f64 = 0.9;
 /// Reads that differ by less than this share are of one prefix.
 const SAME_READ: f64 = 0.01;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Weight;
 
 /// The last usage that a provider would have reported to this preset
-/// (`semantics` 13), kept up to date by what stages did since.
+/// (semantics §13), kept up to date by what stages did since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reported {

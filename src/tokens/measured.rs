@@ -1,4 +1,4 @@
-//! Sizes by what the provider counted (`measures` §0).
+//! Sizes by what the provider counted (measures §0).
 //!
 //! From one request to the next a prompt grows by the messages in between. So
 //! the provider's own count of every step is known, and messages weigh by it:

@@ -36,7 +36,7 @@ impl Encoding {
     }
 }
 
-/// Which transcripts are sized by what the provider reported (`measures` §0).
+/// Which transcripts are sized by what the provider reported (measures §0).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Calibrate {
     /// None: every count is the vocabulary's own.
@@ -102,7 +102,7 @@ impl Counter {
         }
     }
 
-    /// Tokens of a text, without any chat framing (`semantics` 9).
+    /// Tokens of a text, without any chat framing (semantics §9).
     pub fn count(&self, text: &str) -> u64 {
         self.texts.fetch_add(1, Ordering::Relaxed);
         let tokenizer = match self.encoding {

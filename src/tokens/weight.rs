@@ -254,7 +254,7 @@ impl Sizes {
 }
 
 /// The recorded output where it is final, else text, calls and visible
-/// thinking counted (`measures` §0).
+/// thinking counted (measures §0).
 fn output_tokens(message: &Message, weight: &Weight, counter: &Counter) -> u64 {
     if !message.is_request() {
         return 0;

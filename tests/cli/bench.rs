@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use crate::desk::{Desk, fixture};
 
-/// What interface.md contracts for a run without probes.
+/// The files that a run without probes leaves (reports/README.md).
 const CONTRACTED: &[&str] = &[
     "baseline.json",
     "calls.csv",

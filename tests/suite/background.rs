@@ -1,4 +1,4 @@
-//! Compactions that work while the conversation goes on (`semantics` 25).
+//! Compactions that work while the conversation goes on (semantics §25).
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! The rules for transcripts (`semantics` 1 to 8), on small logs written by hand.
+//! The rules for transcripts (semantics §1 to §8), on small logs written by hand.
 
 use std::path::Path;
 

@@ -32,6 +32,7 @@ mod dataset_probes;
 mod dataset_real;
 mod dataset_semantics;
 mod dataset_unpacked;
+mod docs;
 mod external;
 mod external_http;
 mod judge_real;

@@ -55,7 +55,7 @@ fn sessions() -> Option<Vec<Transcript>> {
     Some(set.transcripts)
 }
 
-/// Tokens of a message as it is sent (`semantics` 9).
+/// Tokens of a message as it is sent (semantics §9).
 fn size(message: &Message) -> u64 {
     bpe_openai::o200k_base().count(&message.sent()) as u64
 }

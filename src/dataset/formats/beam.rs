@@ -146,7 +146,7 @@ struct Question {
     source_chat_ids: Json,
 }
 
-/// The kinds of `semantics` 33.
+/// The kinds of semantics §33.
 fn kind_of(name: &str) -> Option<ProbeKind> {
     Some(match name {
         "information_extraction" => ProbeKind::Fact,

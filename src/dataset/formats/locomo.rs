@@ -1,7 +1,7 @@
 //! LoCoMo: long chats of two people over many dated sessions, with questions
 //! (Maharana et al., ACL 2024; `data/locomo10.json` of snap-research/LoCoMo).
 //!
-//! Choices: `speaker_b` is the assistant (`semantics` 4). Every turn begins
+//! Choices: `speaker_b` is the assistant (semantics §4). Every turn begins
 //! with the speaker's name, because the questions ask by name and a role says
 //! none. A shared photo is its caption, as in the published systems; the
 //! annotators' search strings (`query`) give answers away and are left out.

@@ -1,5 +1,5 @@
 //! `abstention_rate` and `fabrication_rate`: saying that one does not know, and
-//! asserting what is not so (`measures` §5).
+//! asserting what is not so (measures §5).
 
 use crate::measure::probed::Wrong;
 use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit, mean};

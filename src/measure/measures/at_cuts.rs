@@ -1,8 +1,8 @@
 //! What is left of what the recorded agent used next, at places where a
-//! compaction was made to happen (`cuts` §2). Each at the greatest depth of the
+//! compaction was made to happen (cuts §2). Each at the greatest depth of the
 //! run; those of the first compaction end in `_first`.
 //!
-//! Shares are pooled by `cuts` §3: within a session or project a ratio of sums,
+//! Shares are pooled by cuts §3: within a session or project a ratio of sums,
 //! over them a mean weighted by min(facts, 30).
 
 mod figures;

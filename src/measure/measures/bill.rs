@@ -1,5 +1,5 @@
 //! The bill of the whole session as the agent would have paid it under the
-//! preset (`measures` §2): prompts by bucket, recorded outputs, and the calls
+//! preset (measures §2): prompts by bucket, recorded outputs, and the calls
 //! of compactions. One column per cache that the same prompts might have met.
 //!
 //! Rates are those of each request's prompt length and moment, at the standard

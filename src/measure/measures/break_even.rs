@@ -1,4 +1,4 @@
-//! After how many requests a compaction has paid for itself (`measures` §2): the
+//! After how many requests a compaction has paid for itself (measures §2): the
 //! simulated crossing of the bills with and without it.
 
 use crate::measure::spec::{Basis, Direction, Parts, Pool, Spec, Unit};

@@ -1,4 +1,4 @@
-//! What a preset makes of the prompt cache (`measures` §2).
+//! What a preset makes of the prompt cache (measures §2).
 
 use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
 use crate::model::RequestBill;

@@ -1,4 +1,4 @@
-//! `compactions`: how often the preset compacted (`measures` §1).
+//! `compactions`: how often the preset compacted (measures §1).
 
 use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
 

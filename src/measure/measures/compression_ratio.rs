@@ -1,4 +1,4 @@
-//! `compression_ratio`: tokens after a compaction over tokens before (`measures` §1).
+//! `compression_ratio`: tokens after a compaction over tokens before (measures §1).
 
 use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
 

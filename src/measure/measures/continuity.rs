@@ -1,5 +1,5 @@
 //! `continuity`: of what could be answered before compression, how much still
-//! can be (`measures` §5). With it the shares of its four outcomes.
+//! can be (measures §5). With it the shares of its four outcomes.
 //!
 //! 100 × the mean over kinds of kept / (kept + lost), on exposed probes, per
 //! transcript, then averaged. Kinds with fewer than 10 probes or 3 transcripts

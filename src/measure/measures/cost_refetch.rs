@@ -1,4 +1,4 @@
-//! `cost_usd_refetch`: the other end of the bill (`measures` §2).
+//! `cost_usd_refetch`: the other end of the bill (measures §2).
 //!
 //! The recorded agent does not notice what a preset lost, so nobody pays for
 //! looking it up. Here it is looked up each time: per request with a lost
@@ -14,7 +14,7 @@ use crate::measure::money::{AS_BILLED, known};
 use crate::measure::spec::{Basis, Direction, Pool, Sample, Spec, Unit};
 use crate::model::Buckets;
 
-/// Tokens that the agent writes to ask for it (`measures` §2).
+/// Tokens that the agent writes to ask for it (measures §2).
 const ASKING: u64 = 150;
 
 /// See the module.

@@ -1,5 +1,5 @@
 //! `cost_savings`: 1 − the bill / the bill of `full` at the same window under
-//! the same agent model (`measures` §2). Negative where compression costs more
+//! the same agent model (measures §2). Negative where compression costs more
 //! than it saves, and it often is.
 //!
 //! Where `full` is over the window its bill is hypothetical, and

@@ -1,4 +1,4 @@
-//! `cpu_ms`: the mechanism's own CPU time (`measures` §3), the one column that two
+//! `cpu_ms`: the mechanism's own CPU time (measures §3), the one column that two
 //! equal runs may differ in.
 
 use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};

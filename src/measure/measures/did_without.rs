@@ -1,4 +1,4 @@
-//! `did_without`: the instrument's own error (`measures` §4).
+//! `did_without`: the instrument's own error (measures §4).
 //!
 //! Identifiers that the recorded agent used after a boundary although they
 //! stood only before it and not in its summary: it demonstrably did without.

@@ -1,4 +1,4 @@
-//! `estimator_error`: the preset's own estimate against the exact count (`measures` §1).
+//! `estimator_error`: the preset's own estimate against the exact count (measures §1).
 
 use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
 

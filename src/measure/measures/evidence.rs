@@ -1,5 +1,5 @@
 //! `evidence_*`: what became of the messages that answer the probes, by the
-//! worst state of each probe's evidence (`measures` §4, `semantics` 29). No
+//! worst state of each probe's evidence (measures §4, semantics §29). No
 //! answerer and no judge is needed for them.
 
 use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit, mean};

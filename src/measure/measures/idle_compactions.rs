@@ -1,5 +1,5 @@
 //! `idle_compactions`: compactions that free less than 5 % of the context that
-//! they found (`cuts` §6).
+//! they found (cuts §6).
 
 use crate::measure::idle::is_idle;
 use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};

@@ -1,4 +1,4 @@
-//! `inflated`: compactions that made the context longer (`measures` §1).
+//! `inflated`: compactions that made the context longer (measures §1).
 
 use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
 

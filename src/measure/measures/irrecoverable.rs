@@ -1,5 +1,5 @@
 //! `irrecoverable`: lost references that never stood in a tool result
-//! (`measures` §4). They were said by the user or worked out, so no tool can
+//! (measures §4). They were said by the user or worked out, so no tool can
 //! bring them back.
 
 use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Support, Unit};

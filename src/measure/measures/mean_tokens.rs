@@ -1,4 +1,4 @@
-//! `mean_tokens`: the mean context over all requests (`measures` §1).
+//! `mean_tokens`: the mean context over all requests (measures §1).
 
 use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
 

@@ -1,5 +1,5 @@
 //! `message_ratio`: active over total messages at the last request, GenCode's figure
-//! (`measures` §1).
+//! (measures §1).
 
 use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
 

@@ -1,4 +1,4 @@
-//! `overflows`: requests that the provider would have refused (`measures` §1).
+//! `overflows`: requests that the provider would have refused (measures §1).
 
 use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
 

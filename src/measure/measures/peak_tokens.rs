@@ -1,4 +1,4 @@
-//! `peak_tokens`: the largest context sent (`measures` §1).
+//! `peak_tokens`: the largest context sent (measures §1).
 
 use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
 

@@ -1,5 +1,5 @@
 //! `prefill_ms_saved`: time that providers spend less on reading prompts than
-//! under `full` (`measures` §3), modelled from the profile's speed: tokens that
+//! under `full` (measures §3), modelled from the profile's speed: tokens that
 //! no cache held take time, tokens read from it none. Negative where a preset
 //! breaks the cache more than it saves.
 

@@ -1,5 +1,5 @@
 //! `recall` and `recall_<kind>`: the mean score of the probes, as the judge
-//! gave it (`measures` §5).
+//! gave it (measures §5).
 //!
 //! Probes that are unanswerable stand alone (`recall_abstain`). A probe at a
 //! request that the provider would have refused scores 0, controls apart.

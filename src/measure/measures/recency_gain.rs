@@ -1,5 +1,5 @@
 //! `recency_gain`: what a preset does better than plain recency at its own
-//! size (`measures` §4).
+//! size (measures §4).
 //!
 //! Plain recency sends the preamble and the newest B tokens of messages. B is
 //! chosen so that its mean context is as large as the preset's; it then keeps

@@ -1,5 +1,5 @@
 //! `recall_recovery`, `recovery_calls`, `recovery_tokens`: what a channel back
-//! to what was dropped brings, and what it takes (`measures` §5).
+//! to what was dropped brings, and what it takes (measures §5).
 
 use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit, mean};
 use crate::model::Recovered;

@@ -1,5 +1,5 @@
 //! `reference_recall_*`: reference recall by the distance over which the agent
-//! had to remember (`measures` §4).
+//! had to remember (measures §4).
 
 use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Support, Unit, mean};
 use crate::model::{Reference, TranscriptFacts};

@@ -1,5 +1,5 @@
 //! `reference_bare`: named by summaries that no longer say what it was
-//! about (`measures` §4).
+//! about (measures §4).
 
 use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Support, Unit, mean};
 use crate::model::ReferenceState;

@@ -1,6 +1,6 @@
 //! `reference_exposed`: of the references, how many rest on something else than
 //! their recorded text. Where it is 0 nothing was at stake, and reference
-//! recall says nothing of quality (`cuts` §3).
+//! recall says nothing of quality (cuts §3).
 
 use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Support, Unit, mean};
 use crate::model::ReferenceState;

@@ -1,4 +1,4 @@
-//! `reference_partial`: only the last component of the path is left (`measures` §4).
+//! `reference_partial`: only the last component of the path is left (measures §4).
 
 use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Support, Unit, mean};
 use crate::model::ReferenceState;

@@ -1,5 +1,5 @@
 //! `reference_recall`: does what the agent went on to use survive
-//! (`measures` §4)? Kept and supported counts, over requests, then transcripts.
+//! (measures §4)? Kept and supported counts, over requests, then transcripts.
 
 use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Support, Unit, mean};
 

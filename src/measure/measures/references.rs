@@ -1,4 +1,4 @@
-//! `references`: how many references the exam asks for (`measures` §4).
+//! `references`: how many references the exam asks for (measures §4).
 
 use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
 

@@ -1,5 +1,5 @@
 //! `refetch_tokens`: what it would cost to read the lost references again
-//! (`measures` §4).
+//! (measures §4).
 //!
 //! Per lost reference the smallest tool result that held it, once per result
 //! and request; those that the recording read again anyway are left out, for

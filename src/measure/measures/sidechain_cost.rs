@@ -1,5 +1,5 @@
 //! `sidechain_cost_usd`: what the requests of subagents were billed
-//! (`measures` §2). Each runs on a prefix of its own that no preset touches, so
+//! (measures §2). Each runs on a prefix of its own that no preset touches, so
 //! it is a constant, outside `cost_usd` and the savings.
 //!
 //! Priced as recorded: by the usage that was reported, at the model that it

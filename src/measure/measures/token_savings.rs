@@ -1,4 +1,4 @@
-//! `token_savings`: `1 − tokens_sent / tokens_full` (`measures` §1). Never the headline: two
+//! `token_savings`: `1 − tokens_sent / tokens_full` (measures §1). Never the headline: two
 //! strategies with equal savings have differed by 41 % in cost.
 
 use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};

@@ -1,4 +1,4 @@
-//! `tokens_full`: what `full` would send on the same transcripts (`measures` §1).
+//! `tokens_full`: what `full` would send on the same transcripts (measures §1).
 
 use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
 

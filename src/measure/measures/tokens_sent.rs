@@ -1,4 +1,4 @@
-//! `tokens_sent`: the sum of every context (`measures` §1).
+//! `tokens_sent`: the sum of every context (measures §1).
 
 use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
 

@@ -1,4 +1,4 @@
-//! Built-in validity (1) of the offline mode (`measures` §6): is a probe whose
+//! Built-in validity (1) of the offline mode (measures §6): is a probe whose
 //! evidence is all there as often right as under `full`? A smaller context
 //! makes retrieval easier, so a difference is the reader's, not the preset's.
 

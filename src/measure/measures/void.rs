@@ -1,5 +1,5 @@
 //! `void_replies`, `void_share`: replies of the compactor from which nothing of
-//! the strategy can be learnt (`cuts` §5).
+//! the strategy can be learnt (cuts §5).
 //!
 //! Those of compactions for the probes at the end of a session are among them:
 //! the answers rest on them.

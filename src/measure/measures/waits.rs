@@ -1,4 +1,4 @@
-//! How long the user waits for compactions (`measures` §3): latency of the
+//! How long the user waits for compactions (measures §3): latency of the
 //! compactor's model only.
 //!
 //! A wait belongs to a request before which something was compacted: the sum

@@ -8,7 +8,7 @@ use crate::measure::statistics::Confidence;
 use crate::model::{ProbeKind, Source, Value};
 
 /// Least distance of ceiling and floor on which a retention rests
-/// (`measures` §5).
+/// (measures §5).
 const LEAST_ROOM: f64 = 0.2;
 /// Fewest probes of a kind that may be called a row's worst.
 const WORST_OF: usize = 10;
@@ -29,7 +29,7 @@ impl Builder<'_> {
         values.insert("worst_kind".into(), worst);
     }
 
-    /// (recall − floor) / (ceiling − floor), never clamped (`measures` §5).
+    /// (recall − floor) / (ceiling − floor), never clamped (measures §5).
     ///
     /// It is a ratio of means over transcripts; its interval is that of its
     /// linearised values (Cochran, "Sampling Techniques", 6.3), in which own

@@ -1,4 +1,4 @@
-//! What can be observed of the bill (`measures` §2).
+//! What can be observed of the bill (measures §2).
 //!
 //! "Saves money" is said only where both ends of the bill save: as billed, and
 //! with everything lost fetched again. Where the whole conversation is over the

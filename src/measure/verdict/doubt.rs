@@ -1,5 +1,5 @@
 //! The largest doubt about the figures, from what the instrument finds out
-//! about itself (`measures` §6).
+//! about itself (measures §6).
 
 use super::Scene;
 use crate::measure::rows::{BASELINE, FLOOR};
@@ -8,7 +8,7 @@ use crate::model::{
     NATIVE, PresetRow, SMALLEST_NATIVE, SPREAD, Source, VALID_WITHIN, is_exam_doubtful,
 };
 
-/// Share of ungraded answers that puts a figure in doubt (`semantics` 41).
+/// Share of ungraded answers that puts a figure in doubt (semantics §41).
 const UNSCORED: f64 = 0.05;
 /// Share of the best score that a bare list of names may reach.
 const GAMED: f64 = 0.8;

@@ -1,4 +1,4 @@
-//! What the chosen strategy costs (`measures` §2).
+//! What the chosen strategy costs (measures §2).
 //!
 //! Where the whole conversation is over the window nobody could have sent it,
 //! so nothing is called cheaper than it; the recorded agent is told against

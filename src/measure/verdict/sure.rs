@@ -1,4 +1,4 @@
-//! How sure the verdict is, and what cannot be concluded (`measures` §7).
+//! How sure the verdict is, and what cannot be concluded (measures §7).
 
 use super::choice::Best;
 use super::{Scene, counted, form_for};

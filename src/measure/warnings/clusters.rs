@@ -20,7 +20,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What so few transcripts allow (`measures` §7).
+/// What so few transcripts allow (measures §7).
 pub fn few(run: &Run<'_>) -> Vec<String> {
     let n = run.rows.iter().filter_map(|e| e.row.number("n_clusters")).fold(0.0, f64::max);
     let any = |verdict| run.rows.iter().any(|e| e.row.verdict == Some(verdict));

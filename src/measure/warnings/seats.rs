@@ -1,4 +1,4 @@
-//! What scores may claim, by who sits in the seats (`measures` §6 and §7).
+//! What scores may claim, by who sits in the seats (measures §6 and §7).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -108,7 +108,7 @@ pub(super) fn paraphrased(run: &Run<'_>) -> Vec<String> {
 /// An answer by where its question stands: data set, transcript, probe.
 type Place<'a> = (&'a str, &'a str, u32);
 
-/// Answers without a grade, with the reasons (`measures` §5). What nobody could
+/// Answers without a grade, with the reasons (measures §5). What nobody could
 /// grade is told from what a model failed at here and there.
 pub(super) fn ungraded(run: &Run<'_>) -> Vec<String> {
     let mut asked: BTreeMap<Place<'_>, usize> = BTreeMap::new();

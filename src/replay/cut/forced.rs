@@ -1,5 +1,5 @@
 //! Depth 1: everything arrives uncompressed, and then a preset compacts
-//! whatever its trigger says (`cuts` §1).
+//! whatever its trigger says (cuts §1).
 
 use crate::model::{MessageIndex, RequestRow};
 use crate::replay::loss::Changes;

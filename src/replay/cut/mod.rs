@@ -1,6 +1,6 @@
 //! A preset at a cut: a compaction is made to happen at a place of a
 //! recording, and what the recorded agent used next is looked for in what is
-//! sent from there on (`cuts` §1 and §2).
+//! sent from there on (cuts §1 and §2).
 //!
 //! One file each: the part of the transcript that is looked at ([`part`]),
 //! depth 1 ([`forced`]), what it costs ([`money`]), and searching for what is
@@ -28,7 +28,7 @@ use crate::model::{
 use crate::strategy::{Compactor, Context};
 use recovered::Searcher;
 
-/// Fewest tokens that a window leaves for messages (`semantics` 10).
+/// Fewest tokens that a window leaves for messages (semantics §10).
 const LEAST_FOR_MESSAGES: u64 = 2_000;
 
 /// What a preset did at a cut.
@@ -136,7 +136,7 @@ impl Examination<'_> {
 
     /// A greater depth: the material is replayed from its beginning at a window
     /// that many times smaller, with the preamble and the largest answer beside
-    /// it (`semantics` 10), so that losses add up.
+    /// it (semantics §10), so that losses add up.
     async fn long_session(&self, depth: u32) -> Result<Examined, String> {
         let part = self.part;
         let sizes = &part.subject.recording.sizes;

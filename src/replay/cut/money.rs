@@ -1,5 +1,5 @@
 //! What a cut costs: the compaction, and the requests behind it with and
-//! without it (`cuts` §2, money of a cut).
+//! without it (cuts §2, money of a cut).
 
 use super::part::Part;
 use crate::model::{Bill, CallBill, CellRows, CutBill, RequestFacts};

@@ -1,6 +1,6 @@
 //! What is lost behind a cut and found again by the preset's own search: the
 //! harness asks for the words that stood beside it, never for itself
-//! (`cuts` §2).
+//! (cuts §2).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

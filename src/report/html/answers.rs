@@ -1,12 +1,12 @@
 //! What became of the answers: the four outcomes of continuity, where the
 //! evidence went, why wrong answers are wrong, and recall by kind of question
-//! (`measures` §4 and §5).
+//! (measures §4 and §5).
 
 use super::comparison;
 use crate::model::{PresetRow, ProbeKind, Report};
 use crate::report::{block, number, plain};
 
-/// Fewest probes of a kind before it can be called the worst (`measures` §5).
+/// Fewest probes of a kind before it can be called the worst (measures §5).
 const KIND_PROBES: usize = 10;
 
 /// A part of a bar.

@@ -1,4 +1,4 @@
-//! What the instrument cannot see, in plain words (`measures` §6): what holds
+//! What the instrument cannot see, in plain words (measures §6): what holds
 //! for every run, and what holds for the seats of this one. What a run found out
 //! about itself stands among its limits instead.
 

@@ -1,5 +1,5 @@
 //! How sure the comparison is: the tests of the confirmatory family, strategies
-//! at equal size, and where chance comes in (`measures` §7 and §8).
+//! at equal size, and where chance comes in (measures §7 and §8).
 
 use crate::model::{ChanceOf, EqualSize, Family, Outranks, Report, Tested, Value, Variance};
 use crate::report::{block, number, plain};

@@ -1,5 +1,5 @@
 //! The self-check panel: what proves the instrument on the reader's own
-//! recording (`measures` §6). Each line says what was found, what it means and
+//! recording (measures §6). Each line says what was found, what it means and
 //! whether it is fine; nothing is graded here that the report does not hold.
 
 mod bill;

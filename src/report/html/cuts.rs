@@ -1,5 +1,5 @@
 //! What a cut is, what became of the facts at stake under every strategy, and
-//! where they were lost: by distance, by class of identifier, by size (`cuts` §2).
+//! where they were lost: by distance, by class of identifier, by size (cuts §2).
 
 use super::answers::{Bar, Piece};
 use super::comparison::class;

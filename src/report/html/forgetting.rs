@@ -1,5 +1,5 @@
 //! Forgetting curves: what is still right, by how long ago it was last said
-//! (`measures` §5). Probes and references have a panel each, because a dozen
+//! (measures §5). Probes and references have a panel each, because a dozen
 //! strategies twice over cannot be told apart; a table says the same.
 
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
 //! The loss map: messages × requests, each cell verbatim, edited, folded or
-//! gone (`measures` §4).
+//! gone (measures §4).
 
 use std::fmt::Write as _;
 

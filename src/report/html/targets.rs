@@ -1,5 +1,5 @@
 //! Every strategy against the targets that GenCode's design sets for its own
-//! compression (`measures` §9; the seed's table of performance metrics).
+//! compression (measures §9; the seed's table of performance metrics).
 
 use super::comparison::class;
 use crate::model::{Cell, PresetRow, Report, Standing};

@@ -1,4 +1,4 @@
-//! What goes into the one chart (`measures` §8): a line per preset through its
+//! What goes into the one chart (measures §8): a line per preset through its
 //! windows, quality against dollars or against tokens, and who is beaten there.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! The one chart, drawn (`measures` §8): quality against dollars or tokens, with
+//! The one chart, drawn (measures §8): quality against dollars or tokens, with
 //! intervals, the ends of the scale, and what plain recency keeps.
 
 use std::fmt::Write;

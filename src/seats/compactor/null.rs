@@ -1,5 +1,5 @@
 //! The compactor that writes nothing: what a preset keeps with it, it keeps
-//! without its summaries (`cuts` §2, the null of a preset).
+//! without its summaries (cuts §2, the null of a preset).
 
 use async_trait::async_trait;
 

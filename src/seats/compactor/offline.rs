@@ -3,7 +3,7 @@
 //! It stands in for a model so that everything around a compaction can be
 //! measured without one. It copies salient sentences of the conversation into
 //! the asked shape and is never longer than asked. What its rows score is our
-//! stand-in, not the strategy (`measures` §6).
+//! stand-in, not the strategy (measures §6).
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
 //! Work in the background: what was done to a copy is done to the original
-//! later, as far as it still applies (`semantics` 25).
+//! later, as far as it still applies (semantics §25).
 
 use std::collections::BTreeMap;
 

@@ -34,7 +34,7 @@ impl EntryId {
     }
 }
 
-/// Where the entries that take the place of folded ones go (`semantics` 23).
+/// Where the entries that take the place of folded ones go (semantics §23).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {

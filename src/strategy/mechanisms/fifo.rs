@@ -2,7 +2,7 @@
 //!
 //! Source: seed 000 (Arachne), "drops the oldest messages entirely when the
 //! token budget is exceeded", its hard fallback above 85 %. There whole
-//! exchanges go (`unit = "exchange"`, `semantics` 18), so that a session with
+//! exchanges go (`unit = "exchange"`, semantics §18), so that a session with
 //! one user message is never cut. `unit = "message"` is ours: messages go one
 //! by one, a call together with its results, so that it can always act.
 
@@ -227,7 +227,7 @@ fn first_that(range: Range<MessageIndex>, holds: impl Fn(MessageIndex) -> bool) 
 }
 
 /// Recorded messages that an earlier stage hides by name: they are not sent, so
-/// dropping them frees nothing (`semantics` 16).
+/// dropping them frees nothing (semantics §16).
 fn hidden(context: &Context) -> impl Iterator<Item = MessageIndex> + use<> {
     context.hidden_by_name().into_iter().filter_map(EntryId::index)
 }

@@ -44,7 +44,7 @@ impl Cuts {
     }
 
     /// The nearest whole cut at or before one: a tail that would begin with a
-    /// result moves back to its call (`semantics` 19).
+    /// result moves back to its call (semantics §19).
     pub(super) fn back_to_whole(&self, mut cut: MessageIndex) -> MessageIndex {
         while !self.is_whole(cut) {
             cut = self.oldest_call[cut as usize];

@@ -1,6 +1,6 @@
 //! The control that games reference recall: the last messages and a bare list
 //! of every identifier. What it scores is the part of the measure that a list
-//! without meaning can get (`measures` §4). With `neighbours` each identifier
+//! without meaning can get (measures §4). With `neighbours` each identifier
 //! is listed with the rarest words around it, so that it also gets what a list
 //! of words without sentences can get.
 
@@ -34,7 +34,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
 };
 
 /// Characters on either side of an identifier in which its neighbours stand:
-/// as far as the exam looks for words that support it (`measures` §4).
+/// as far as the exam looks for words that support it (measures §4).
 const RADIUS: usize = 150;
 
 #[derive(Deserialize)]

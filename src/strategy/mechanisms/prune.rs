@@ -161,7 +161,7 @@ impl Prune {
 
     /// The results to replace, oldest first: a walk backwards protects the
     /// newest as long as their running sum stays within the bound and stops at
-    /// the first that is not (`semantics` 20). What is older than a result that
+    /// the first that is not (semantics §20). What is older than a result that
     /// was replaced before has been replaced with it.
     fn unprotected(
         &mut self,

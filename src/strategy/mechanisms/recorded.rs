@@ -1,5 +1,5 @@
 //! The control that replays the vendor's own compactions, so that the
-//! vendor's summary stands in the table as one more row (`semantics` 6).
+//! vendor's summary stands in the table as one more row (semantics §6).
 
 use async_trait::async_trait;
 use serde::Deserialize;

@@ -109,7 +109,7 @@ impl Folder {
     }
 
     /// Where to cut so that the fewest oldest whole exchanges go and what is
-    /// left, with the reserve, meets the target (`semantics` 17). The newest
+    /// left, with the reserve, meets the target (semantics §17). The newest
     /// exchange, which the current user message opens, stays.
     fn cut(&self, context: &Context, host: &Host<'_>) -> Option<MessageIndex> {
         let believed = host.believed? + self.parameters.reserve;

@@ -3,7 +3,7 @@
 //! Source: seed 003 (Zoea Nova), `MaxContextMessages = 20`: rows are counted,
 //! so a call message and each of its results are one each. The seed does not
 //! keep pairs; `keep_pairs` (ours, default true) leaves out results whose call
-//! is outside, which providers refuse (`semantics` 19).
+//! is outside, which providers refuse (semantics §19).
 
 use async_trait::async_trait;
 use serde::Deserialize;

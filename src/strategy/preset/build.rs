@@ -101,7 +101,7 @@ impl Scale {
     pub const ONE: Scale = Scale { window: 1, native: 1 };
 
     /// Scales a number of tokens or characters: rounded down, at least 1; none
-    /// stays none (`semantics` 14).
+    /// stays none (semantics §14).
     pub fn number(self, number: u64) -> u64 {
         if number == 0 {
             return 0;

@@ -33,7 +33,7 @@ use crate::tokens::Estimator;
 /// preset's native window (GenCode: `min(outputLimit, 32k)`).
 const LARGEST_RESERVE: u64 = 32_000;
 
-/// What a preset lets itself use of the window (`semantics` 12).
+/// What a preset lets itself use of the window (semantics §12).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Budget {
     /// All of it.
@@ -106,7 +106,7 @@ pub struct Stage {
     pub target: Option<(Of, f64)>,
     /// Whether tool calls and results may be separated (Zoea's window).
     pub breaks_pairs: bool,
-    /// Whether the conversation goes on while it works (`semantics` 25).
+    /// Whether the conversation goes on while it works (semantics §25).
     pub background: bool,
     /// The mechanism's own parameters, unscaled.
     pub parameters: Table,
@@ -208,7 +208,7 @@ impl Preset {
     }
 
     /// Tokens of a window that are left to the response: min(output limit,
-    /// 32,000), scaled like every absolute number (`semantics` 12 and 14).
+    /// 32,000), scaled like every absolute number (semantics §12 and §14).
     pub fn output_reserve(&self, window: u64, scaled: bool) -> u64 {
         self.scale(window, scaled).number(self.output_limit.min(LARGEST_RESERVE))
     }

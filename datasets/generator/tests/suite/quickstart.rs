@@ -91,7 +91,7 @@ fn every_session_has_the_questions_that_the_datasheet_promises() {
     }
 }
 
-/// `measures` §4: absent under 20 references or 10 requests.
+/// measures §4: absent under 20 references or 10 requests.
 #[test]
 fn every_coding_session_has_references_enough() {
     for transcript in of_kind("coding-agent") {

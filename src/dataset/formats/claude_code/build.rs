@@ -95,7 +95,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Groups the lines of one response, also those off the chain: parallel
-    /// calls put them on branches of their own (`semantics` 2).
+    /// calls put them on branches of their own (semantics §2).
     fn group_responses(&mut self, members: &[usize], chain: &[usize]) {
         let response = |at: usize| match &self.records[at].body {
             Body::Assistant(response) => response.id.as_deref(),
@@ -166,7 +166,7 @@ impl<'a> Builder<'a> {
     }
 
     /// One message from all lines of a response, then its results in the order
-    /// of its calls (`semantics` 2).
+    /// of its calls (semantics §2).
     fn emit_response(&mut self, at: usize) -> Result<(), Fault> {
         let lines = self.responses.remove(&at).unwrap_or_else(|| vec![at]);
         let index = self.draft.next_index();
@@ -265,7 +265,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Notes a compaction; the messages go on. Nothing was kept unless the
-    /// record says so (`semantics` 6).
+    /// record says so (semantics §6).
     fn emit_compaction(&mut self, at: usize) -> Result<(), Problem> {
         let after = self.draft.next_index();
         let record = &self.records[at];

@@ -38,7 +38,7 @@ pub(super) fn facts(records: &[Record], chain: &[usize], transcript: &mut Transc
     transcript.metadata = values.into_iter().collect();
 }
 
-/// What subagents asked their models, by merged response (`semantics` 2), in
+/// What subagents asked their models, by merged response (semantics §2), in
 /// the order of the file. Responses without usage were not billed.
 pub(super) fn sidechain_requests(records: &[Record]) -> Vec<SidechainRequest> {
     let mut requests: Vec<(Option<SidechainRequest>, Option<&str>)> = Vec::new();
@@ -63,7 +63,7 @@ pub(super) fn sidechain_requests(records: &[Record]) -> Vec<SidechainRequest> {
     requests.filter(|r| r.usage.prompt() > 0 || r.usage.output > 0).collect()
 }
 
-/// Whether the harness wrote the message in the agent's name (`semantics` 4).
+/// Whether the harness wrote the message in the agent's name (semantics §4).
 pub(super) fn is_synthetic(record: &Record) -> bool {
     let model = match &record.body {
         Body::Assistant(response) => response.model.as_deref(),

@@ -1,4 +1,4 @@
-//! The log is a tree: finds the conversation in it (`semantics` 3).
+//! The log is a tree: finds the conversation in it (semantics §3).
 //!
 //! Rewinding forks it, and so does every response with parallel calls, whose
 //! lines and results become branches of which the path to the leaf holds one.

@@ -1,5 +1,5 @@
 //! What a compaction of Codex CLI kept, and what took the place of the rest
-//! (`semantics` 6).
+//! (semantics §6).
 //!
 //! Records since 2025-11 hold the new context as a list. Older ones hold the
 //! summary alone, and the context follows from Codex's own rule

@@ -248,7 +248,7 @@ impl Reader {
     }
 
     /// A message to the model. Instructions before the first one are part of
-    /// the preamble (`semantics` 5).
+    /// the preamble (semantics §5).
     fn input(
         &mut self,
         line: u64,
@@ -337,7 +337,7 @@ impl Reader {
     }
 
     /// Results that stand together follow in the order of their calls
-    /// (`semantics` 2).
+    /// (semantics §2).
     fn order_results(&mut self) {
         let calls = &self.calls;
         let lines = std::mem::take(&mut self.draft.lines);

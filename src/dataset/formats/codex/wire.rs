@@ -172,7 +172,7 @@ const EXIT_CODE: &str = "Exit code: ";
 
 impl Output {
     /// The text, and whether the tool failed. A shell's JSON is unpacked:
-    /// escapes are no letters of what they hold (`semantics` 34).
+    /// escapes are no letters of what they hold (semantics §34).
     pub(super) fn read(self) -> (ResultText, bool) {
         let (content, success) = match self {
             Output::Content(content) => (content, None),

@@ -1,4 +1,4 @@
-//! Summaries and pruned outputs of an OpenCode session (`semantics` 6).
+//! Summaries and pruned outputs of an OpenCode session (semantics §6).
 //!
 //! A compaction is a user message with a part of that type and an answer to it
 //! marked as a summary. Both stand in front of what was kept from then on, the

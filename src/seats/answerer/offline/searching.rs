@@ -1,5 +1,5 @@
 //! What the reader searches for where it may, and how it reads what it finds
-//! (`semantics` 36).
+//! (semantics §36).
 
 use rustc_hash::FxHashSet;
 

@@ -1,7 +1,7 @@
 //! Answers planted to try a judge: each kind from the same questions, so that
 //! kinds are compared on the same ground.
 //!
-//! Only right answers are to be accepted (`measures` §7). A planted answer
+//! Only right answers are to be accepted (measures §7). A planted answer
 //! that might be right by accident is not planted.
 
 mod shape;

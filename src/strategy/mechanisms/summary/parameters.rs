@@ -73,7 +73,7 @@ fn marker() -> String {
     "[Conversation summary]".to_owned()
 }
 
-/// What is sent to the summariser (`semantics` 26).
+/// What is sent to the summariser (semantics §26).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Request {

@@ -1,4 +1,4 @@
-//! GSV, seed 004 (`strategies` §4, last paragraph).
+//! What GSV's design says (strategies/README.md).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! GenCode, seed 001 (`strategies` §4, second paragraph).
+//! What GenCode's design says (strategies/README.md).
 
 use std::sync::Arc;
 

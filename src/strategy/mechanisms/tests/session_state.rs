@@ -1,4 +1,4 @@
-//! Arachne, seed 000 (`strategies` §4, first paragraph).
+//! What Arachne's design says (strategies/README.md).
 
 use std::sync::Arc;
 

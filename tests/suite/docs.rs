@@ -1,0 +1,195 @@
+//! Holds the documents and the sources together: a section that a comment names
+//! exists, and a link leads to a file and a heading that exist.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// Documents with numbered sections, under `docs`.
+const NUMBERED: [&str; 3] = ["semantics", "measures", "cuts"];
+/// Folders whose sources name sections.
+const SOURCES: [&str; 5] = ["src", "tests", "benches", "fuzz", "datasets/generator"];
+/// Documents whose links are followed, beside those under `docs`.
+const LINKING: [&str; 3] = ["README.md", "strategies/README.md", "reports/README.md"];
+
+/// One section, or several of one document.
+static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
+    let one = "§[0-9]+";
+    let pattern = format!(r"\b({}) ({one}(?:(?:,| and| to) {one})*)", NUMBERED.join("|"));
+    Regex::new(&pattern).unwrap()
+});
+/// What looks like a section and names none of these documents, or not in their form.
+static STRAY: LazyLock<Regex> = LazyLock::new(|| {
+    let all = "semantics|measures|cuts|strategies|interface|style|architecture";
+    let pattern = format!(r"`(?:{all})` §?[0-9]|\b(?:strategies|interface|style|architecture) §");
+    Regex::new(&pattern).unwrap()
+});
+/// A line end within a comment.
+static WRAP: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\s*\n\s*//[/!]?\s*").unwrap());
+/// The target of a link.
+static LINK: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\]\(([^)\s]+)\)").unwrap());
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Every Rust file of a folder.
+fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        // What fuzzing builds and collects is nobody's source.
+        if path.is_dir() && !path.ends_with("target") && !path.ends_with("corpus") {
+            rust_files(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// The lines of a document that are no code.
+fn prose(text: &str) -> Vec<&str> {
+    let mut is_code = false;
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            is_code = !is_code;
+        } else if !is_code {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// The headings of a document.
+fn headings(text: &str) -> Vec<&str> {
+    let lines = prose(text).into_iter().filter(|line| line.starts_with('#'));
+    lines.map(|line| line.trim_start_matches('#').trim()).collect()
+}
+
+/// The numbers of its sections.
+fn sections(text: &str) -> BTreeSet<u32> {
+    let numbers = headings(text).into_iter().filter_map(|heading| heading.split_once(". "));
+    numbers.filter_map(|(number, _)| number.parse().ok()).collect()
+}
+
+/// The names by which its headings can be linked to, as on code forges.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let mut anchors = BTreeSet::new();
+    for heading in headings(text) {
+        let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+        let anchor: String = kept.collect::<String>().to_lowercase().replace(' ', "-");
+        let again = (1..).map(|number| format!("{anchor}-{number}"));
+        let mut names = std::iter::once(anchor.clone()).chain(again);
+        anchors.extend(names.find(|name| !anchors.contains(name)));
+    }
+    anchors
+}
+
+/// What a source says of sections that do not exist, or not in their form.
+fn faults(text: &str, known: &BTreeMap<&str, BTreeSet<u32>>) -> Vec<String> {
+    let text = WRAP.replace_all(text, " ");
+    let mut faults: Vec<String> =
+        STRAY.find_iter(&text).map(|found| found.as_str().to_owned()).collect();
+    for found in REFERENCE.captures_iter(&text) {
+        for number in found[2].split('§').skip(1) {
+            let number = number.trim_end_matches(|c: char| !c.is_ascii_digit());
+            if !known[&found[1]].contains(&number.parse().unwrap()) {
+                faults.push(format!("{} §{number}", &found[1]));
+            }
+        }
+    }
+    faults
+}
+
+/// The sections of each numbered document.
+fn known() -> BTreeMap<&'static str, BTreeSet<u32>> {
+    let read = |name| fs::read_to_string(root().join(format!("docs/{name}.md"))).unwrap();
+    NUMBERED.into_iter().map(|name| (name, sections(&read(name)))).collect()
+}
+
+/// What is wrong with a link of a document.
+fn broken(document: &Path, target: &str) -> Option<String> {
+    if target.contains("://") || target.starts_with("mailto:") {
+        return None;
+    }
+    let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+    let path = match file {
+        "" => document.to_owned(),
+        file => document.parent().unwrap().join(file),
+    };
+    if !path.exists() {
+        return Some(format!("{target}: no such file"));
+    }
+    let is_there =
+        anchor.is_empty() || anchors(&fs::read_to_string(&path).unwrap()).contains(anchor);
+    (!is_there).then(|| format!("{target}: no such heading"))
+}
+
+#[test]
+fn every_section_that_a_source_names_is_in_the_documents() {
+    let known = known();
+    let mut files = Vec::new();
+    // A published package has not all of them.
+    let folders = SOURCES.iter().map(|folder| root().join(folder));
+    folders.filter(|path| path.is_dir()).for_each(|path| rust_files(&path, &mut files));
+    let mut problems = String::new();
+    for file in files {
+        for fault in faults(&fs::read_to_string(&file).unwrap(), &known) {
+            let _ = writeln!(problems, "{}: {fault}", file.display());
+        }
+    }
+    assert!(problems.is_empty(), "{problems}");
+}
+
+#[test]
+fn every_link_of_a_document_leads_to_a_file_and_a_heading() {
+    let docs = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let docs = docs.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
+    let linking = LINKING.iter().map(|path| root().join(path));
+    let mut problems = String::new();
+    for document in docs.chain(linking) {
+        let text = fs::read_to_string(&document).unwrap();
+        for line in prose(&text) {
+            for link in LINK.captures_iter(line) {
+                if let Some(problem) = broken(&document, &link[1]) {
+                    let _ = writeln!(problems, "{}: {problem}", document.display());
+                }
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{problems}");
+}
+
+#[test]
+fn references_are_found_in_all_their_forms() {
+    let known = BTreeMap::from([
+        ("semantics", BTreeSet::from([1, 8])),
+        ("measures", BTreeSet::from([4])),
+        ("cuts", BTreeSet::new()),
+    ]);
+    let section = |name: &str, numbers: &str| format!("{name} §{numbers}");
+    for (text, expected) in [
+        (section("semantics", "1 to §8"), vec![]),
+        (format!("/// a ({})", section("measures", "4, rule a")), vec![]),
+        (format!("//! (measures\n//! §{}): a", 5), vec![section("measures", "5")]),
+        (section("semantics", "1 and §2"), vec![section("semantics", "2")]),
+        (section("cuts", "2, money"), vec![section("cuts", "2")]),
+        (section("RFC 9110", "15"), vec![]),
+        (format!("`{}` 13", "semantics"), vec![format!("`{}` 1", "semantics")]),
+        (section("strategies", "4"), vec![format!("{} §", "strategies")]),
+    ] {
+        assert_eq!(faults(&text, &known), expected, "{text}");
+    }
+}
+
+#[test]
+fn headings_have_the_anchors_that_links_use() {
+    let text = "# A `b`: c, d\n```sh\n# no heading\n```\n## 2. Money\n## 2. Money\n### 2b\n";
+    let expected = ["2-money", "2-money-1", "2b", "a-b-c-d"].map(str::to_owned);
+    assert_eq!(anchors(text), BTreeSet::from(expected));
+    assert_eq!(sections(text), BTreeSet::from([2]));
+}
