@@ -8,8 +8,8 @@ use super::exit::{Exit, Failure};
 use super::report::measured;
 use super::wire;
 use crate::gate::{self, Baseline, Head};
-use crate::measure::{self, MEASURES, Run, Unit, depth_of};
-use crate::model::{Manifest, Report, suggest};
+use crate::measure::{self, MEASURES, Run, depth_of};
+use crate::model::{Manifest, Report, Unit, suggest};
 use crate::report::{comparison_json, comparison_md, comparison_table};
 use crate::run::Loaded;
 
@@ -136,12 +136,12 @@ fn unlike_settings(a: &Manifest, b: &Manifest) -> (Vec<String>, Vec<&'static str
     let mut left_out = Vec::new();
     if !head_a.same_prices(&head_b) {
         notes.push("Prices, or who is billed, differ: money is left out".to_owned());
-        let money = MEASURES.iter().filter(|spec| spec.unit == Unit::Dollars);
-        left_out.extend(money.map(|spec| spec.id));
+        let money = MEASURES.iter().filter(|spec| spec.measure.unit == Unit::Dollars);
+        left_out.extend(money.map(|spec| spec.id()));
     }
     let at_other_cuts =
         |id: &&str| depth_of(id).is_some_and(|depth| !head_a.same_cuts(&head_b, depth));
-    let at_cuts: Vec<&str> = MEASURES.iter().map(|spec| spec.id).filter(at_other_cuts).collect();
+    let at_cuts: Vec<&str> = MEASURES.iter().map(|spec| spec.id()).filter(at_other_cuts).collect();
     if !at_cuts.is_empty() {
         notes.push(format!(
             "The cuts differ, `{}` in A and `{}` in B: what is measured at them is left out",

@@ -135,7 +135,7 @@ fn figures(
     known: &BTreeSet<&str>,
 ) -> Figured {
     // No two runs share a processor's time.
-    let specs = MEASURES.iter().filter(|spec| spec.id != "cpu_ms" && known.contains(spec.id));
+    let specs = MEASURES.iter().filter(|spec| spec.id() != "cpu_ms" && known.contains(spec.id()));
     let figures = specs.filter_map(|spec| {
         let mut units: BTreeMap<usize, Vec<Parts>> = BTreeMap::new();
         for (unit, sample) in samples {
@@ -146,7 +146,7 @@ fn figures(
             }
         }
         let of = |unit: usize| figure(spec.pool, units.get(&unit)?);
-        Some((spec.id.to_owned(), units_of(facts, row).map(of).collect()))
+        Some((spec.id().to_owned(), units_of(facts, row).map(of).collect()))
     });
     figures.collect()
 }

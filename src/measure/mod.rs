@@ -52,7 +52,7 @@ pub use pooling::{FactsInOrder, PooledUnit, pooled, these_sessions};
 pub use rows::ALL;
 pub use sat::{Sat, sat};
 pub use sign_flip::{holm, sign_flip};
-pub use spec::{Asked, Basis, Direction, Parts, Pool, Sample, Spec, Support, SupportOf, Unit};
+pub use spec::{Asked, Basis, Compute, Parts, Pool, Sample, Spec, Support, SupportOf};
 pub use statistics::{Bounds, Clusters, Confidence, FEWEST_FOR_AN_INTERVAL, Weighted};
 pub use waiting::km_median;
 

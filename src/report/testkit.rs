@@ -605,7 +605,7 @@ fn preset_row(
         ("cost_savings".to_owned(), known(savings)),
         ("cost_usd_refetch".to_owned(), Value::Absent("no price list was given".to_owned())),
         ("blocking_ms_sum".to_owned(), known(0.0)),
-        ("reference_recall_4_8k".to_owned(), known(recall)),
+        ("reference_recall_4k_8k".to_owned(), known(recall)),
         ("cpu_ms".to_owned(), known(1.25)),
     ]);
     let wait = match name {

@@ -2,34 +2,28 @@
 //! asserting what is not so (measures §5).
 
 use crate::measure::probed::Wrong;
-use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit, mean};
-use crate::model::{ProbeKind, Source, Verdict};
+use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec, mean};
+use crate::model::{ProbeKind, Source, Verdict, catalogue};
 
 /// Of what could have been answered.
 pub const ABSTENTION: Spec = Spec {
-    id: "abstention_rate",
-    unit: Unit::Share,
-    direction: Direction::Neutral,
-    summary: "share of answers to answerable probes that say it is not known",
+    measure: catalogue::ABSTENTION_RATE,
     pool: Pool::Mean,
     basis: Basis::Probes,
-    compute: |sample| {
+    compute: Compute::Cell(|sample| {
         let graded = sample.answered().filter(|put| put.row.judgement.score.is_some());
         let abstained =
             graded.map(|put| f64::from(u8::from(put.row.judgement.verdict == Verdict::Abstained)));
         Parts::one(mean(abstained), "no probe was graded")
-    },
+    }),
 };
 
 /// Asserted wrong / (abstain + update + lost probes), stale values included.
 pub const FABRICATION: Spec = Spec {
-    id: "fabrication_rate",
-    unit: Unit::Share,
-    direction: Direction::Lower,
-    summary: "share of wrong claims where the truth is unknowable, changed or gone",
+    measure: catalogue::FABRICATION_RATE,
     pool: Pool::Mean,
     basis: Basis::Probes,
-    compute: fabrication,
+    compute: Compute::Cell(fabrication),
 };
 
 fn fabrication(sample: &Sample<'_>) -> Parts {
