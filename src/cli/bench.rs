@@ -11,7 +11,7 @@ use super::exchange::Exchange;
 use super::exit::{Exit, Failure};
 use super::progress::{Progress, Verbosity};
 use super::seating::Seating;
-use super::strategies::{self, Holds};
+use super::strategies::{self, DataContents};
 use super::work::{Stopped, Work};
 use super::{dry_run, gating, headings, inputs, manifest, models, out, report, windows, wire};
 use crate::dataset::{Dataset, LoadOptions};
@@ -70,7 +70,7 @@ pub struct Arguments {
     no_scale: bool,
 
     #[command(flatten, next_help_heading = headings::REPLAY)]
-    cutting: Cutting,
+    cutting: CutOptions,
 
     /// Repetitions of presets that call a compactor [default: 1, or 3 where a model compacts]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = headings::REPLAY)]
@@ -95,7 +95,7 @@ pub struct Arguments {
 
     /// How tokens are counted [default: calibrated]
     #[arg(long, value_enum, help_heading = headings::REPLAY)]
-    tokens: Option<wire::Tokens>,
+    tokens: Option<wire::TokenCounting>,
 
     /// Use only the first N transcripts of each input
     #[arg(long, value_name = "N", help_heading = headings::REPLAY)]
@@ -106,7 +106,7 @@ pub struct Arguments {
     sidechains: bool,
 
     #[command(flatten, next_help_heading = headings::REPLAY)]
-    reading: inputs::Reading,
+    reading: inputs::ReadOptions,
 
     /// Run folder: a new or empty one, or that of an earlier run, which is replaced unless it is
     /// resumed [default: reports/TIME-NAME]
@@ -129,12 +129,12 @@ pub struct Arguments {
     no_text: bool,
 
     #[command(flatten, next_help_heading = headings::GATE)]
-    gating: gating::Gating,
+    gating: gating::GateOptions,
 }
 
 /// Where compactions are made to happen.
 #[derive(Debug, Args)]
-struct Cutting {
+struct CutOptions {
     /// Make a compaction happen at so many places of each session, spread evenly over its tokens,
     /// and look for what the agent used next; `all` places that allow it, where the agent
     /// `recorded` its own compactions, or `none`
@@ -148,7 +148,7 @@ struct Cutting {
     depth: Vec<u32>,
 }
 
-impl Cutting {
+impl CutOptions {
     /// The depths, ascending; a recorded compaction is looked at as a first one.
     fn depths(&self) -> Vec<u32> {
         let asked = if self.cuts == Cuts::Recorded { &[1][..] } else { &self.depth };
@@ -158,18 +158,18 @@ impl Cutting {
 
 /// Whether probes are put to the contexts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ask {
+pub(super) enum ProbeMode {
     /// All that the data sets hold.
     Probes,
     /// None: the part that needs neither answerer nor judge.
     Nothing,
 }
 
-pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
+pub(super) fn run(arguments: &Arguments, ask: ProbeMode) -> Result<Exit, Failure> {
     report::check_formats(&arguments.format)?;
     let typed = windows::typed(&arguments.window)?;
     let mut datasets = inputs::load(&arguments.inputs, &arguments.reading())?;
-    if ask == Ask::Nothing {
+    if ask == ProbeMode::Nothing {
         datasets.iter_mut().for_each(|dataset| dataset.probes.clear());
     }
     let conceal = arguments.no_text.then(|| Arc::new(Conceal::datasets(&datasets)));
@@ -179,12 +179,12 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
     let samples = samples(&datasets, arguments.limit)?;
     let windows = windows::of_run(typed, &datasets);
     let unreadable = unreadable(&samples);
-    let holds = Holds {
+    let contents = DataContents {
         probes: samples.iter().any(|s| !s.probes.is_empty()),
         compactions: unreadable.is_none()
             && samples.iter().any(|s| !s.transcript.compactions.is_empty()),
     };
-    let presets = arguments.selection.presets(holds)?;
+    let presets = arguments.selection.presets(contents)?;
     let unrepeated = unreadable.filter(|_| !presets.iter().any(|p| p.replays_recording()));
     arguments.seating.refuse(ask, &presets)?;
     let prices = Arc::new(models::prices(arguments.prices.as_deref())?);
@@ -329,7 +329,7 @@ fn finish(
     arguments: &Arguments,
     folder: &Folder,
     (manifest, finished): (Manifest, Finished),
-    rules: &gating::Rules,
+    rules: &gating::GateRules,
     models_answered: bool,
 ) -> Result<Exit, Failure> {
     let Finished { transcripts, cells, cuts, calls, texts } = finished;

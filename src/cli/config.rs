@@ -69,7 +69,7 @@ struct File {
 pub(super) fn parse(typed: Vec<OsString>) -> Result<Cli, Failure> {
     let root = root();
     let mut used = None;
-    let line = match Said::in_line(&root, &typed) {
+    let line = match TypedOptions::in_line(&root, &typed) {
         None => typed,
         Some(said) => {
             let file = said.file()?;
@@ -117,7 +117,7 @@ fn quotes(error: &clap::Error) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
 pub fn bench_with(text: &str) -> Result<Vec<OsString>, Failure> {
     let root = root();
     let typed = ["recap", KEYS_OF].map(OsString::from);
-    let said = Said::in_line(&root, &typed).expect("settings speak to this subcommand");
+    let said = TypedOptions::in_line(&root, &typed).expect("settings speak to this subcommand");
     let file = File { name: FILE.to_owned(), text: text.to_owned() };
     let line = said.completed(&|_| None, Some(&file))?;
     let read = root.try_get_matches_from(&line).and_then(|found| Cli::from_arg_matches(&found));
@@ -132,14 +132,14 @@ fn root() -> Command {
 }
 
 /// What was typed behind a subcommand that settings speak to.
-struct Said<'a> {
+struct TypedOptions<'a> {
     root: &'a Command,
     command: &'a Command,
     typed: &'a [OsString],
     matches: ArgMatches,
 }
 
-impl<'a> Said<'a> {
+impl<'a> TypedOptions<'a> {
     /// `None` where there is nothing to complete: another subcommand, or help.
     fn in_line(root: &'a Command, typed: &'a [OsString]) -> Option<Self> {
         // What is missing may stand in the file, so nothing is refused yet.

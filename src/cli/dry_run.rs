@@ -15,7 +15,7 @@ use super::model_name::TYPICAL_THINKING;
 use super::seating::Seating;
 use super::work::Work;
 use super::{windows, wire};
-use crate::llm::{Foreseen, ForeseenCall};
+use crate::llm::{DryRunCall, DryRunCalls};
 use crate::model::{Buckets, Seat};
 use crate::pricing::{Class, PriceList};
 use crate::run::{Folder, RunSpec, Sample, Windows, prepare, run};
@@ -36,14 +36,14 @@ pub(super) fn plan(
         seating.line.refuse_idle()?;
         return Ok(format!("{cells}0 calls to a model: every seat is offline, nothing is spent\n"));
     }
-    let foreseen = Arc::new(Foreseen::default());
+    let foreseen = Arc::new(DryRunCalls::default());
     let (seats, exchange) = seating.rehearse(&counter, prices, &foreseen)?;
     Work::new(spec.jobs.min(wire::cores()))?.run(async {
         let prepared = prepare(spec, samples, &seats, counter).await?;
         run(spec, prepared, &seats, &mut Folder::nowhere(), &()).await
     })??;
     let recorded = if exchange.has_cassette() { " that are not on the cassette" } else { "" };
-    let bill = Bill::of(&foreseen, prices, wire::now());
+    let bill = Estimate::of(&foreseen, prices, wire::now());
     Ok(cells + &bill.told(recorded))
 }
 
@@ -102,13 +102,13 @@ fn windows(windows: &Windows) -> String {
 
 /// Tokens of replies, and what calls with them cost in all.
 #[derive(Clone, Copy, Default)]
-struct Replies {
+struct ReplyTokens {
     tokens: u64,
     /// `None`: the model has no price.
     usd: Option<f64>,
 }
 
-impl Replies {
+impl ReplyTokens {
     fn add(&mut self, tokens: u64, usd: Option<f64>) {
         self.tokens += tokens;
         self.usd = self.usd.zip(usd).map(|(sum, usd)| sum + usd);
@@ -116,35 +116,35 @@ impl Replies {
 }
 
 /// What one seat would ask of one model.
-struct Share {
+struct SeatEstimate {
     calls: u64,
     prompt: u64,
     /// With replies as long as is expected.
-    expected: Replies,
+    expected: ReplyTokens,
     /// With replies as long as they may be.
-    worst: Replies,
+    worst: ReplyTokens,
 }
 
-impl Default for Share {
+impl Default for SeatEstimate {
     fn default() -> Self {
-        let none = Replies { tokens: 0, usd: Some(0.0) };
-        Share { calls: 0, prompt: 0, expected: none, worst: none }
+        let none = ReplyTokens { tokens: 0, usd: Some(0.0) };
+        SeatEstimate { calls: 0, prompt: 0, expected: none, worst: none }
     }
 }
 
 /// What all the seats would ask.
-struct Bill {
-    shares: BTreeMap<(Seat, String), Share>,
+struct Estimate {
+    shares: BTreeMap<(Seat, String), SeatEstimate>,
     /// Mean tokens of a summary by the stand-in.
     summary: Option<u64>,
     /// Whether some model thinks before it replies.
     thinks: bool,
 }
 
-impl Bill {
-    fn of(foreseen: &Foreseen, prices: &PriceList, at: Timestamp) -> Self {
+impl Estimate {
+    fn of(foreseen: &DryRunCalls, prices: &PriceList, at: Timestamp) -> Self {
         let summary = foreseen.mean_summary();
-        let (mut shares, mut thinks) = (BTreeMap::<(Seat, String), Share>::new(), false);
+        let (mut shares, mut thinks) = (BTreeMap::<(Seat, String), SeatEstimate>::new(), false);
         for call in foreseen.calls() {
             let priced = prices.priced(&call.model);
             let usd = |output| {
@@ -180,7 +180,7 @@ impl Bill {
                 dollars(share.worst.usd),
             );
         }
-        let total = |of: fn(&Share) -> Option<f64>| self.shares.values().map(of).sum();
+        let total = |of: fn(&SeatEstimate) -> Option<f64>| self.shares.values().map(of).sum();
         text + &totals(total(|s| s.expected.usd), total(|s| s.worst.usd)) + &self.assumed()
     }
 
@@ -216,7 +216,7 @@ impl Bill {
 }
 
 /// Tokens that a reply is expected to take.
-fn expected(call: &ForeseenCall, summary: Option<u64>) -> u64 {
+fn expected(call: &DryRunCall, summary: Option<u64>) -> u64 {
     let words = match call.seat {
         Seat::Compactor => summary.unwrap_or(call.bound),
         Seat::Answerer => TYPICAL_ANSWER_TOKENS,
@@ -253,13 +253,13 @@ mod tests {
     }
 
     fn told(model: &str, calls: &[(Seat, u64, u64)], summaries: &[u64]) -> String {
-        let foreseen = Foreseen::default();
+        let foreseen = DryRunCalls::default();
         for &(seat, bound, room) in calls {
             let model = model.to_owned();
-            foreseen.asked(ForeseenCall { seat, model, prompt: 100_000, bound, room });
+            foreseen.asked(DryRunCall { seat, model, prompt: 100_000, bound, room });
         }
         summaries.iter().for_each(|tokens| foreseen.stood_in(*tokens));
-        Bill::of(&foreseen, &prices(), Timestamp::UNIX_EPOCH).told("")
+        Estimate::of(&foreseen, &prices(), Timestamp::UNIX_EPOCH).told("")
     }
 
     #[test]

@@ -15,8 +15,9 @@ use super::model_name::{self, ModelName};
 use super::{headings, wire};
 use crate::llm::cassette::{Mode, Scrub};
 use crate::llm::{
-    Budget, CallError, Calls, Cassette, Client, EitherWay, Endpoint, Foreseen, Halt, HaltCause,
-    Key, Limits, Live, Llm, Lost, Model, Once, Options, Rehearsal, Scrubbed, Watched, call_usd,
+    Budget, CallError, Calls, Cassette, Client, DryRunCalls, DryRunModel, Endpoint, FailedCalls,
+    FailureRecorder, Halt, HaltCause, Key, Limits, Live, Llm, Model, Once, Options,
+    PlainOrScrubbed, Scrubbed, call_usd,
 };
 use crate::model::Usage;
 use crate::pricing::PriceList;
@@ -26,7 +27,7 @@ use crate::tokens::Counter;
 /// How models are called.
 #[derive(Debug, Args)]
 #[command(next_help_heading = headings::CALLS)]
-pub struct Line {
+pub struct ModelCallOptions {
     /// Recording of calls, with --record or --replay
     #[arg(long, value_name = "FILE")]
     cassette: Option<PathBuf>,
@@ -77,7 +78,7 @@ fn dollars(typed: &str) -> Result<f64, String> {
     if usd.is_finite() && usd >= 0.0 { Ok(usd) } else { Err("not an amount".to_owned()) }
 }
 
-impl Line {
+impl ModelCallOptions {
     /// Whether no call is made.
     fn is_replay(&self) -> bool {
         self.replay
@@ -90,28 +91,28 @@ impl Line {
 }
 
 /// Where a model is asked for something.
-type At = fn(&ModelName, &PriceList) -> Result<Endpoint, Failure>;
+type EndpointFor = fn(&ModelName, &PriceList) -> Result<Endpoint, Failure>;
 
 /// What a call reaches.
-enum Reach {
+enum CallTarget {
     /// The provider.
     Provider(Arc<Client>),
     /// The cassette alone.
     Cassette,
     /// Nobody, but for what the cassette holds: it is counted.
-    Rehearsal { counter: Arc<Counter>, recorded: Option<Arc<Calls>>, foreseen: Arc<Foreseen> },
+    DryRun { counter: Arc<Counter>, recorded: Option<Arc<Calls>>, foreseen: Arc<DryRunCalls> },
 }
 
 /// The models of a run and the line to them.
 pub(super) struct Exchange {
     pub calls: Arc<Calls>,
-    reach: Reach,
+    target: CallTarget,
     prices: Arc<PriceList>,
     limits: Limits,
     redact: Option<Redact>,
     live: Vec<Arc<Live>>,
     models: BTreeMap<String, Arc<dyn Llm>>,
-    lost: Arc<Lost>,
+    lost: Arc<FailedCalls>,
     /// Takes the keys out of what is written.
     scrub: Scrub,
     /// What is odd about the cassette.
@@ -121,7 +122,7 @@ pub(super) struct Exchange {
 impl Exchange {
     /// Opens the cassette and the line, for the models that are typed.
     pub fn open(
-        line: &Line,
+        line: &ModelCallOptions,
         typed: &[&str],
         prices: &Arc<PriceList>,
         seed: u64,
@@ -136,30 +137,35 @@ impl Exchange {
             keys.iter().fold(text.to_owned(), |text, key| key.scrub(&text))
         });
         let (cassette, warnings) = line.cassette(&scrub)?;
-        let reach = match line.is_replay() {
-            true => Reach::Cassette,
-            false => Reach::Provider(line.client(seed)?),
+        let target = match line.is_replay() {
+            true => CallTarget::Cassette,
+            false => CallTarget::Provider(line.client(seed)?),
         };
-        Ok(Self { warnings, scrub, ..Self::new(line, prices, reach, cassette) })
+        Ok(Self { warnings, scrub, ..Self::new(line, prices, target, cassette) })
     }
 
     /// Opens no line: what would be called is counted, and noted in `foreseen`.
     pub fn rehearsal(
-        line: &Line,
+        line: &ModelCallOptions,
         prices: &Arc<PriceList>,
         counter: &Arc<Counter>,
-        foreseen: &Arc<Foreseen>,
+        foreseen: &Arc<DryRunCalls>,
     ) -> Result<Self, Failure> {
         let recorded = line.recorded()?.map(|tape| Arc::new(Calls::new(Some(tape), wire::clock())));
         let (counter, foreseen) = (Arc::clone(counter), Arc::clone(foreseen));
-        let reach = Reach::Rehearsal { counter, recorded, foreseen };
-        Ok(Self::new(line, prices, reach, None))
+        let target = CallTarget::DryRun { counter, recorded, foreseen };
+        Ok(Self::new(line, prices, target, None))
     }
 
-    fn new(line: &Line, prices: &Arc<PriceList>, reach: Reach, cassette: Option<Cassette>) -> Self {
+    fn new(
+        line: &ModelCallOptions,
+        prices: &Arc<PriceList>,
+        target: CallTarget,
+        cassette: Option<Cassette>,
+    ) -> Self {
         Self {
             calls: Arc::new(Calls::new(cassette, wire::clock())),
-            reach,
+            target,
             prices: Arc::clone(prices),
             limits: Limits {
                 concurrency: line.concurrency.get(),
@@ -176,7 +182,7 @@ impl Exchange {
 
     /// Whether some calls may be on a cassette.
     pub fn has_cassette(&self) -> bool {
-        let rehearsed = matches!(&self.reach, Reach::Rehearsal { recorded: Some(_), .. });
+        let rehearsed = matches!(&self.target, CallTarget::DryRun { recorded: Some(_), .. });
         rehearsed || self.calls.cassette().is_some()
     }
 
@@ -186,7 +192,7 @@ impl Exchange {
         if let Some(known) = self.models.get(typed) {
             return Ok(Some(Arc::clone(known)));
         }
-        let llm = self.lined(&name, name.model(&self.prices), ModelName::endpoint)?;
+        let llm = self.model_for(&name, name.model(&self.prices), ModelName::endpoint)?;
         self.models.insert(typed.to_owned(), Arc::clone(&llm));
         Ok(Some(llm))
     }
@@ -195,35 +201,40 @@ impl Exchange {
     pub fn embedder(&mut self, typed: &str) -> Result<Option<Arc<dyn Llm>>, Failure> {
         let Some(name) = model_name::parse(typed)? else { return Ok(None) };
         let model = name.embedder()?;
-        self.lined(&name, model, ModelName::embeddings).map(Some)
+        self.model_for(&name, model, ModelName::embeddings).map(Some)
     }
 
     /// The line to a model at the server where it is asked.
-    fn lined(&mut self, name: &ModelName, model: Model, at: At) -> Result<Arc<dyn Llm>, Failure> {
+    fn model_for(
+        &mut self,
+        name: &ModelName,
+        model: Model,
+        at: EndpointFor,
+    ) -> Result<Arc<dyn Llm>, Failure> {
         let prices = self.prices.priced(&name.id()).cloned();
-        let llm = match &self.reach {
-            Reach::Provider(client) => {
+        let llm = match &self.target {
+            CallTarget::Provider(client) => {
                 let client = Arc::clone(client);
                 self.called(model, at(name, &self.prices)?, &client)?
             }
-            Reach::Cassette => {
+            CallTarget::Cassette => {
                 self.replayed(Once::replayed(model, prices, Arc::clone(&self.calls)))
             }
-            Reach::Rehearsal { counter, recorded, foreseen } => {
+            CallTarget::DryRun { counter, recorded, foreseen } => {
                 let (counter, foreseen) = (Arc::clone(counter), Arc::clone(foreseen));
-                let rehearsal = Rehearsal::new(model.clone(), counter, foreseen);
+                let rehearsal = DryRunModel::new(model.clone(), counter, foreseen);
                 let calls = Arc::clone(&self.calls);
                 let once: Arc<dyn Llm> = Arc::new(Once::live(Arc::new(rehearsal), prices, calls));
                 match recorded.clone() {
                     Some(tape) => {
                         let known = self.replayed(Once::replayed(model, None, tape));
-                        Arc::new(EitherWay::new(known, once))
+                        Arc::new(PlainOrScrubbed::new(known, once))
                     }
                     None => once,
                 }
             }
         };
-        Ok(Arc::new(Watched::new(llm, Arc::clone(&self.lost))))
+        Ok(Arc::new(FailureRecorder::new(llm, Arc::clone(&self.lost))))
     }
 
     /// A model that is called.
@@ -251,7 +262,7 @@ impl Exchange {
             Some(Redact::Yes) => Arc::new(Scrubbed::new(once)),
             None => {
                 let scrubbed = Arc::new(Scrubbed::new(Arc::clone(&once)));
-                Arc::new(EitherWay::new(once, scrubbed))
+                Arc::new(PlainOrScrubbed::new(once, scrubbed))
             }
         }
     }
@@ -262,7 +273,7 @@ impl Exchange {
     /// # Errors
     /// If the file cannot be written, or is none of replies.
     pub fn keep_replies(&self, file: &Path) -> Result<(), Failure> {
-        let Reach::Provider(client) = &self.reach else { return Ok(()) };
+        let CallTarget::Provider(client) = &self.target else { return Ok(()) };
         if self.calls.cassette().is_some() {
             return Ok(());
         }
@@ -287,7 +298,7 @@ impl Exchange {
     /// Says what the cap counts where that is more than the calls are known to
     /// have cost, in USD.
     pub fn tell_cap(&self, known_usd: f64) {
-        let Reach::Provider(client) = &self.reach else { return };
+        let CallTarget::Provider(client) = &self.target else { return };
         let counted = client.spent_usd();
         if client.is_capped() && counted > known_usd + 1e-4 {
             wire::say(&format!(
@@ -342,7 +353,7 @@ impl Exchange {
     }
 }
 
-impl Line {
+impl ModelCallOptions {
     fn cassette(&self, scrub: &Scrub) -> Result<(Option<Cassette>, Vec<String>), Failure> {
         let Some(file) = &self.cassette else { return Ok((None, Vec::new())) };
         let mode = match (self.record, self.replay) {

@@ -14,7 +14,7 @@ use crate::text::{counted, harmless};
 
 /// What may not be found in a run.
 #[derive(Debug, Args)]
-pub(super) struct Gating {
+pub(super) struct GateOptions {
     /// Exit with 1 where MEASURE[KIND]@PRESET on DATASET at WINDOW is below (<, <=) or above
     /// (>, >=) a number or `baseline`: `continuity@lis < 80`, `kept_at_cut@prune < 0.5`; repeat for
     /// several
@@ -65,7 +65,7 @@ fn margin(typed: &str) -> Result<f64, String> {
 
 /// The rules of a run, read and found to fit it.
 #[derive(Debug)]
-pub(super) struct Rules {
+pub(super) struct GateRules {
     rules: Vec<Parsed>,
     named: Vec<String>,
     max_unscored: f64,
@@ -79,13 +79,13 @@ impl From<RuleError> for Failure {
     }
 }
 
-impl Gating {
+impl GateOptions {
     /// The rules of a run that has not begun.
     pub(super) fn before(
         &self,
         manifest: &mut Manifest,
         samples: &[Sample],
-    ) -> Result<Rules, Failure> {
+    ) -> Result<GateRules, Failure> {
         let ids = samples.iter().map(|s| (s.dataset.as_str(), s.transcript.id.as_str()));
         self.rules(manifest, &ids.collect::<Vec<_>>())
     }
@@ -95,12 +95,12 @@ impl Gating {
         &self,
         manifest: &mut Manifest,
         transcripts: &[TranscriptFacts],
-    ) -> Result<Rules, Failure> {
+    ) -> Result<GateRules, Failure> {
         let ids = transcripts.iter().map(|f| (f.dataset.as_str(), f.transcript.as_str()));
         self.rules(manifest, &ids.collect::<Vec<_>>())
     }
 
-    fn rules(&self, manifest: &mut Manifest, ids: &[(&str, &str)]) -> Result<Rules, Failure> {
+    fn rules(&self, manifest: &mut Manifest, ids: &[(&str, &str)]) -> Result<GateRules, Failure> {
         let mut datasets: Vec<String> = ids.iter().map(|(set, _)| (*set).to_owned()).collect();
         datasets.dedup();
         let presets: Vec<String> =
@@ -124,7 +124,7 @@ impl Gating {
             gate::comparable(baseline, manifest, ids, &rules)
                 .map_err(|found| refused(baseline, &found))?;
         }
-        Ok(Rules {
+        Ok(GateRules {
             rules,
             baseline,
             named: manifest.named.clone(),
@@ -165,7 +165,7 @@ impl Gating {
     }
 }
 
-impl Rules {
+impl GateRules {
     /// Whether there is no gate.
     pub(super) fn is_empty(&self) -> bool {
         self.rules.is_empty()

@@ -31,7 +31,7 @@ pub struct Arguments {
     sidechains: bool,
 
     #[command(flatten)]
-    reading: inputs::Reading,
+    reading: inputs::ReadOptions,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {

@@ -44,7 +44,7 @@ pub struct Arguments {
     force: bool,
 
     #[command(flatten)]
-    reading: inputs::Reading,
+    reading: inputs::ReadOptions,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {

@@ -29,7 +29,7 @@ mod windows;
 mod wire;
 mod work;
 
-use bench::Ask;
+use bench::ProbeMode;
 use clap::{Parser, Subcommand};
 
 #[doc(hidden)]
@@ -85,8 +85,8 @@ pub fn parse() -> Result<Cli, Failure> {
 /// Runs the subcommand.
 pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
     match cli.command {
-        Command::Bench(arguments) => bench::run(&arguments, Ask::Probes),
-        Command::Replay(arguments) => bench::run(&arguments, Ask::Nothing),
+        Command::Bench(arguments) => bench::run(&arguments, ProbeMode::Probes),
+        Command::Replay(arguments) => bench::run(&arguments, ProbeMode::Nothing),
         Command::Report(arguments) => report::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Import(arguments) => import::run(&arguments),

@@ -21,7 +21,7 @@ const ROOM: u64 = 8_192;
 pub(super) const TYPICAL_THINKING: u64 = 300;
 
 /// A provider that needs no address typed.
-struct Known {
+struct KnownProvider {
     name: &'static str,
     /// The wire format, by its name.
     speaks: &'static str,
@@ -32,60 +32,80 @@ struct Known {
 
 /// Providers with an address of their own. Any other speaks OpenAI's chat
 /// completions at `NAME_BASE_URL` with the key in `NAME_API_KEY`.
-const KNOWN: &[Known] = &[
-    Known {
+const KNOWN: &[KnownProvider] = &[
+    KnownProvider {
         name: "openai",
         speaks: "openai",
         base: "https://api.openai.com/v1",
         keys: &["OPENAI_API_KEY"],
     },
-    Known {
+    KnownProvider {
         name: "openai-responses",
         speaks: "openai-responses",
         base: "https://api.openai.com/v1",
         keys: &["OPENAI_API_KEY"],
     },
-    Known {
+    KnownProvider {
         name: "anthropic",
         speaks: "anthropic",
         base: "https://api.anthropic.com",
         keys: &["ANTHROPIC_API_KEY"],
     },
-    Known {
+    KnownProvider {
         name: "gemini",
         speaks: "gemini",
         base: "https://generativelanguage.googleapis.com",
         keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
     },
-    Known {
+    KnownProvider {
         name: "openrouter",
         speaks: COMPATIBLE,
         base: "https://openrouter.ai/api/v1",
         keys: &["OPENROUTER_API_KEY"],
     },
-    Known {
+    KnownProvider {
         name: "deepseek",
         speaks: COMPATIBLE,
         base: "https://api.deepseek.com/v1",
         keys: &["DEEPSEEK_API_KEY"],
     },
-    Known {
+    KnownProvider {
         name: "mistral",
         speaks: COMPATIBLE,
         base: "https://api.mistral.ai/v1",
         keys: &["MISTRAL_API_KEY"],
     },
-    Known {
+    KnownProvider {
         name: "groq",
         speaks: COMPATIBLE,
         base: "https://api.groq.com/openai/v1",
         keys: &["GROQ_API_KEY"],
     },
-    Known { name: "xai", speaks: COMPATIBLE, base: "https://api.x.ai/v1", keys: &["XAI_API_KEY"] },
-    Known { name: "ollama", speaks: COMPATIBLE, base: "http://127.0.0.1:11434/v1", keys: &[] },
-    Known { name: "lmstudio", speaks: COMPATIBLE, base: "http://127.0.0.1:1234/v1", keys: &[] },
-    Known { name: "vllm", speaks: COMPATIBLE, base: "http://127.0.0.1:8000/v1", keys: &[] },
-    Known { name: "llamacpp", speaks: COMPATIBLE, base: "http://127.0.0.1:8080/v1", keys: &[] },
+    KnownProvider {
+        name: "xai",
+        speaks: COMPATIBLE,
+        base: "https://api.x.ai/v1",
+        keys: &["XAI_API_KEY"],
+    },
+    KnownProvider {
+        name: "ollama",
+        speaks: COMPATIBLE,
+        base: "http://127.0.0.1:11434/v1",
+        keys: &[],
+    },
+    KnownProvider {
+        name: "lmstudio",
+        speaks: COMPATIBLE,
+        base: "http://127.0.0.1:1234/v1",
+        keys: &[],
+    },
+    KnownProvider { name: "vllm", speaks: COMPATIBLE, base: "http://127.0.0.1:8000/v1", keys: &[] },
+    KnownProvider {
+        name: "llamacpp",
+        speaks: COMPATIBLE,
+        base: "http://127.0.0.1:8080/v1",
+        keys: &[],
+    },
 ];
 
 /// OpenAI's chat completions as others speak them.
@@ -211,7 +231,7 @@ impl ModelName {
         self.endpoint_in(&wire::variable, prices, &|_, _| &OpenAiEmbeddings)
     }
 
-    fn known(&self) -> Option<&'static Known> {
+    fn known(&self) -> Option<&'static KnownProvider> {
         KNOWN.iter().find(|known| known.name == self.provider)
     }
 

@@ -31,7 +31,7 @@ enum Action {
         input: String,
 
         #[command(flatten)]
-        reading: inputs::Reading,
+        reading: inputs::ReadOptions,
     },
 }
 
@@ -49,7 +49,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(if audit.violations.is_empty() { Exit::Done } else { Exit::Usage })
 }
 
-fn audit(input: &str, reading: inputs::Reading) -> Result<ProbeAudit, Failure> {
+fn audit(input: &str, reading: inputs::ReadOptions) -> Result<ProbeAudit, Failure> {
     // What stands on disk wins over a bundled name.
     if !Path::new(input).exists()
         && let Some(bundled) = bundled(input)

@@ -34,7 +34,7 @@ pub struct Arguments {
     no_text: bool,
 
     #[command(flatten, next_help_heading = headings::GATE)]
-    gating: gating::Gating,
+    gating: gating::GateOptions,
 }
 
 /// The run, small enough to be committed: what gates of later runs are about.

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::bench::Ask;
-use super::exchange::{Exchange, Line};
+use super::bench::ProbeMode;
+use super::exchange::{Exchange, ModelCallOptions};
 use super::exit::Failure;
 use super::model_name;
 use super::wire;
-use crate::llm::Foreseen;
+use crate::llm::DryRunCalls;
 use crate::model::OFFLINE;
 use crate::pricing::PriceList;
 use crate::run::Seats;
@@ -41,7 +41,7 @@ pub struct Seating {
     embedder: String,
 
     #[command(flatten)]
-    pub line: Line,
+    pub line: ModelCallOptions,
 }
 
 impl Seating {
@@ -63,10 +63,10 @@ impl Seating {
 
     /// Who answers, grades and searches where nothing is asked would never be
     /// heard, nor who embeds where no preset searches sessions.
-    pub(super) fn refuse(&self, ask: Ask, presets: &[Arc<Preset>]) -> Result<(), Failure> {
+    pub(super) fn refuse(&self, ask: ProbeMode, presets: &[Arc<Preset>]) -> Result<(), Failure> {
         let others = [&self.answerer, &self.embedder];
         let idle = others.into_iter().chain(&self.judge).any(|typed| typed != OFFLINE);
-        if ask == Ask::Nothing && idle {
+        if ask == ProbeMode::Nothing && idle {
             return Err(Failure::usage("`recap replay` asks no questions")
                 .help("leave out --answerer, --judge and --embedder, or use `recap bench`"));
         }
@@ -113,7 +113,7 @@ impl Seating {
         &self,
         counter: &Arc<Counter>,
         prices: &Arc<PriceList>,
-        foreseen: &Arc<Foreseen>,
+        foreseen: &Arc<DryRunCalls>,
     ) -> Result<(Seats, Exchange), Failure> {
         let mut exchange = Exchange::rehearsal(&self.line, prices, counter, foreseen)?;
         let mut seats = self.filled(counter, &mut exchange)?;

@@ -14,7 +14,7 @@ use super::work::Work;
 use super::{inputs, strategies, windows, wire};
 use crate::model::{CellKey, LedgerState, NULL, Transcript, suggest};
 use crate::pricing::{Agents, PriceList};
-use crate::replay::{NativeWindow, Plan, Session, Subject};
+use crate::replay::{NativeWindow, Plan, ReplaySession, Subject};
 use crate::strategy::{AskedFrom, Context, Preset, StoredFile};
 use crate::text::{counted, form_for, grouped};
 
@@ -38,7 +38,7 @@ pub struct Arguments {
     request: Option<u32>,
 
     #[command(flatten)]
-    cutting: cut::Cutting,
+    cutting: cut::CutSelection,
 
     /// Context limit to assume: tokens, a share of the messages, or native [default: as in `recap
     /// bench`]
@@ -51,14 +51,14 @@ pub struct Arguments {
 
     /// How tokens are counted [default: calibrated]
     #[arg(long, value_enum)]
-    tokens: Option<wire::Tokens>,
+    tokens: Option<wire::TokenCounting>,
 
     /// Seed of every random stream
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
     #[command(flatten)]
-    reading: inputs::Reading,
+    reading: inputs::ReadOptions,
 
     /// Print only what differs from the whole conversation
     #[arg(long)]
@@ -109,7 +109,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let plan = plan(arguments, &subject, (window.label(), tokens), preset, seats.offline);
     let own = seats.compactor.counting(&subject.recording.counter);
     let compactor = own.unwrap_or(seats.compactor);
-    let mut session = Session::open(&subject, &plan, compactor.as_ref())
+    let mut session = ReplaySession::open(&subject, &plan, compactor.as_ref())
         .map_err(|e| Failure::with_code(Exit::Incomplete, e))?;
     Work::new(1)?
         .run(session.run_to_request(request))?

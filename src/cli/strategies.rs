@@ -59,7 +59,7 @@ const TRIED_AT: &str = "25%";
 
 /// What the data of a run hold.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Holds {
+pub(super) struct DataContents {
     /// Questions.
     pub probes: bool,
     /// Compactions of the recorded agent.
@@ -83,7 +83,7 @@ impl Selection {
     /// The rows of the run, controls included, in the order in which they were named.
     /// `evidence` runs where there are probes, and nowhere else; `recorded`
     /// without being named only where a vendor's compaction is on record.
-    pub(super) fn presets(&self, data: Holds) -> Result<Vec<Arc<Preset>>, Failure> {
+    pub(super) fn presets(&self, data: DataContents) -> Result<Vec<Arc<Preset>>, Failure> {
         let fits = |name: &str| match name {
             WITH_PROBES => data.probes,
             WITH_COMPACTIONS => data.compactions,

@@ -21,7 +21,7 @@ const DEFAULT_WIDTH: usize = 100;
 
 /// How tokens are counted, as typed.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum Tokens {
+pub(super) enum TokenCounting {
     /// o200k
     Exact,
     /// The provider's count where a recording reports usage, else o200k
@@ -32,12 +32,12 @@ pub(super) enum Tokens {
 
 /// The counter of a run. Unasked, a transcript is sized by the usage that its
 /// recording reports, where it does.
-pub(super) fn counter(tokens: Option<Tokens>) -> Arc<Counter> {
+pub(super) fn counter(tokens: Option<TokenCounting>) -> Arc<Counter> {
     let o200k = Counter::new(Encoding::O200k);
     Arc::new(match tokens {
-        Some(Tokens::Exact) => o200k,
-        None | Some(Tokens::Calibrated) => o200k.calibrating(Calibrate::WhereReported),
-        Some(Tokens::Cl100k) => Counter::new(Encoding::Cl100k),
+        Some(TokenCounting::Exact) => o200k,
+        None | Some(TokenCounting::Calibrated) => o200k.calibrating(Calibrate::WhereReported),
+        Some(TokenCounting::Cl100k) => Counter::new(Encoding::Cl100k),
     })
 }
 

@@ -13,7 +13,7 @@ use crate::text::{brief, excerpt};
 
 /// A problem in one input, with its place.
 #[derive(Debug, Error)]
-#[error("{problem}\n  --> {file}{}", Line(*.line))]
+#[error("{problem}\n  --> {file}{}", LineNumber(*.line))]
 pub struct DatasetError {
     /// Path as given, or the name of the stream.
     pub file: String,
@@ -32,9 +32,9 @@ impl DatasetError {
     }
 }
 
-struct Line(Option<u64>);
+struct LineNumber(Option<u64>);
 
-impl fmt::Display for Line {
+impl fmt::Display for LineNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.map_or(Ok(()), |line| write!(f, ":{line}"))
     }

@@ -27,13 +27,13 @@ struct Ledger {
 
 /// Why a call may not be made.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct TooDear {
+pub(super) struct BudgetExceeded {
     spent: u64,
     cap: u64,
     worst: u64,
 }
 
-impl std::fmt::Display for TooDear {
+impl std::fmt::Display for BudgetExceeded {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let [spent, cap, worst] = [self.spent, self.cap, self.worst].map(usd);
         match self.spent {
@@ -86,7 +86,7 @@ impl Budget {
 
     /// Sets `worst` USD aside. Waits while that depends on how attempts under
     /// way end.
-    pub(super) async fn reserve(self: &Arc<Self>, worst: f64) -> Result<Reserved, TooDear> {
+    pub(super) async fn reserve(self: &Arc<Self>, worst: f64) -> Result<Reserved, BudgetExceeded> {
         let worst = units(worst);
         loop {
             let settled = self.settled.notified();
@@ -101,12 +101,12 @@ impl Budget {
     }
 
     /// Sets it aside, or says that it depends, or that it never fits.
-    fn try_reserve(self: &Arc<Self>, worst: u64) -> Result<Option<Reserved>, TooDear> {
+    fn try_reserve(self: &Arc<Self>, worst: u64) -> Result<Option<Reserved>, BudgetExceeded> {
         let mut ledger = self.ledger();
         if let Some(cap) = self.cap {
             let Ledger { spent, reserved } = *ledger;
             if spent.saturating_add(worst) > cap {
-                return Err(TooDear { spent, cap, worst });
+                return Err(BudgetExceeded { spent, cap, worst });
             }
             if spent.saturating_add(reserved).saturating_add(worst) > cap {
                 return Ok(None);
@@ -162,7 +162,7 @@ mod tests {
 
     use super::*;
 
-    fn now(budget: &Arc<Budget>, usd: f64) -> Result<Option<Reserved>, TooDear> {
+    fn now(budget: &Arc<Budget>, usd: f64) -> Result<Option<Reserved>, BudgetExceeded> {
         budget.try_reserve(units(usd))
     }
 

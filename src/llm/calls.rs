@@ -15,7 +15,7 @@ use crate::pricing::{Class, ModelPrices};
 pub type Now = Box<dyn Fn() -> Timestamp + Send + Sync>;
 
 /// A call that is under way or over. Those who ask for the same wait for it.
-pub(super) type Flight = OnceCell<Result<Answered, CallError>>;
+pub(super) type InFlightCall = OnceCell<Result<Answered, CallError>>;
 
 /// The calls of a run, shared by all that make them.
 pub struct Calls {
@@ -23,7 +23,7 @@ pub struct Calls {
     /// What arrived in a run without a cassette.
     replies: OnceLock<Cassette>,
     pub(super) now: Now,
-    flights: Mutex<BTreeMap<String, Arc<Flight>>>,
+    flights: Mutex<BTreeMap<String, Arc<InFlightCall>>>,
     rows: Mutex<BTreeMap<String, CallRow>>,
 }
 
@@ -72,13 +72,13 @@ impl Calls {
     }
 
     /// The call of a key, begun or not.
-    pub(super) fn flight(&self, key: &str) -> Arc<Flight> {
+    pub(super) fn flight(&self, key: &str) -> Arc<InFlightCall> {
         Arc::clone(self.flights().entry(key.to_owned()).or_default())
     }
 
     /// Notes that a seat has what it asked for. What failed for a reason of the
     /// run may be tried again by those who ask later.
-    pub(super) fn landed(&self, key: &str, seat: Seat, flight: &Arc<Flight>) {
+    pub(super) fn landed(&self, key: &str, seat: Seat, flight: &Arc<InFlightCall>) {
         if let Some(row) = self.rows().get_mut(key) {
             row.seat = row.seat.min(seat);
         }
@@ -98,7 +98,7 @@ impl Calls {
         self.rows().insert(row.key.clone(), row);
     }
 
-    fn flights(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Flight>>> {
+    fn flights(&self) -> MutexGuard<'_, BTreeMap<String, Arc<InFlightCall>>> {
         self.flights.lock().expect("nobody panics while holding the flights")
     }
 
@@ -108,7 +108,7 @@ impl Calls {
 }
 
 /// What is known of a call beside what came of it.
-pub(super) struct Facts<'a> {
+pub(super) struct CallFacts<'a> {
     pub key: &'a str,
     pub model: &'a Model,
     pub prices: Option<&'a ModelPrices>,
@@ -123,7 +123,7 @@ pub(super) struct Facts<'a> {
 /// Their time is not known either; a fault that was answered took one request
 /// at least.
 pub(super) fn row(
-    facts: &Facts<'_>,
+    facts: &CallFacts<'_>,
     call: &Call,
     outcome: &Result<Answered, CallError>,
 ) -> Option<CallRow> {

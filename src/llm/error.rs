@@ -79,7 +79,7 @@ impl FaultKind {
     }
 
     /// Whether the same request may succeed later.
-    pub fn is_passing(self) -> bool {
+    pub fn is_transient(self) -> bool {
         matches!(self, FaultKind::RateLimited | FaultKind::Overloaded | FaultKind::Server)
     }
 
@@ -123,10 +123,10 @@ mod tests {
     #[test]
     fn a_status_tells_whether_waiting_helps() {
         for status in [408, 429, 500, 502, 503, 504, 529] {
-            assert!(FaultKind::of_status(status).is_passing(), "{status}");
+            assert!(FaultKind::of_status(status).is_transient(), "{status}");
         }
         for status in [400, 401, 402, 403, 404, 413, 422] {
-            assert!(!FaultKind::of_status(status).is_passing(), "{status}");
+            assert!(!FaultKind::of_status(status).is_transient(), "{status}");
         }
     }
 

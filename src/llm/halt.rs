@@ -36,7 +36,7 @@ pub enum HaltCause {
 
 /// Passes calls until it is thrown.
 #[derive(Debug, Default)]
-pub(super) struct Switch {
+pub(super) struct HaltSwitch {
     state: Mutex<State>,
     thrown: watch::Sender<bool>,
 }
@@ -48,7 +48,7 @@ struct State {
     unavailable: u32,
 }
 
-impl Switch {
+impl HaltSwitch {
     /// The reason, once it is thrown.
     pub(super) fn halt(&self) -> Option<Halt> {
         self.state().halt.clone()
@@ -108,7 +108,7 @@ impl Switch {
 impl FaultKind {
     /// Whether it is of the model or the account, so that no request to this
     /// model can succeed.
-    pub fn is_hopeless(self) -> bool {
+    pub fn is_permanent(self) -> bool {
         matches!(self, FaultKind::Auth | FaultKind::Quota | FaultKind::NotFound)
     }
 }
@@ -117,7 +117,7 @@ impl FaultKind {
 mod tests {
     use super::*;
 
-    fn unavailable(switch: &Switch, times: usize) {
+    fn unavailable(switch: &HaltSwitch, times: usize) {
         for _ in 0..times {
             switch.unavailable(|| "gone".to_owned());
         }
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn three_calls_in_a_row_without_an_answer_are_an_outage() {
-        let switch = Switch::default();
+        let switch = HaltSwitch::default();
         unavailable(&switch, 2);
         switch.answered(true);
         unavailable(&switch, 2);
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn the_first_reason_stays() {
-        let switch = Switch::default();
+        let switch = HaltSwitch::default();
         switch.answered(false);
         let first = switch.hopeless(FaultKind::Auth, "wrong key".to_owned());
         assert!(!first.after_success);
@@ -149,7 +149,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_waits_is_told() {
-        let switch = Switch::default();
+        let switch = HaltSwitch::default();
         assert_eq!(switch.unless(async { 1 }).await, Ok(1));
         let waits = switch.unless(std::future::pending::<()>());
         let halts = async { switch.hopeless(FaultKind::Auth, "wrong key".to_owned()) };

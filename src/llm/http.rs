@@ -132,12 +132,12 @@ pub(super) struct Response {
     /// Whether there was more of it.
     pub(super) too_long: bool,
     /// The time that it took.
-    pub(super) taken: Taken,
+    pub(super) taken: ResponseTiming,
 }
 
 /// The time of a response, taken where its bytes were.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Taken {
+pub(super) struct ResponseTiming {
     /// When the request was written to the connection.
     pub(super) sent: Instant,
     /// From there to the response's head, in milliseconds.
@@ -148,7 +148,7 @@ pub(super) struct Taken {
 
 /// Why there is no response.
 #[derive(Debug)]
-pub(super) struct Lost {
+pub(super) struct TransportError {
     /// What happened.
     pub(super) why: String,
     /// Whether the request had been written: it may be billed.
@@ -192,8 +192,12 @@ impl Http {
 
     /// Sends a request and reads the response, within `limit`. A caller that
     /// goes away takes the request with it.
-    pub(super) async fn send(&self, outgoing: Outgoing, limit: Duration) -> Result<Response, Lost> {
-        let unsent = |why: String| Lost { why, sent: false };
+    pub(super) async fn send(
+        &self,
+        outgoing: Outgoing,
+        limit: Duration,
+    ) -> Result<Response, TransportError> {
+        let unsent = |why: String| TransportError { why, sent: false };
         let client = self.client(outgoing.route).map_err(|why| unsent(why.to_string()))?;
         let runtime = self.runtime.as_ref().expect("it is there until it is dropped");
         let mut task = AbortOnDrop(runtime.spawn(attempt(client, outgoing, limit)));
@@ -236,14 +240,20 @@ fn builder(route: Route, connect: Duration) -> ClientBuilder {
 }
 
 /// One attempt. Runs on the thread of the sockets.
-async fn attempt(client: Client, outgoing: Outgoing, limit: Duration) -> Result<Response, Lost> {
+async fn attempt(
+    client: Client,
+    outgoing: Outgoing,
+    limit: Duration,
+) -> Result<Response, TransportError> {
     let written = Arc::new(OnceLock::new());
     let exchanged = tokio::time::timeout(limit, exchange(client, outgoing, Arc::clone(&written)));
     let sent = || written.get().is_some();
     match exchanged.await {
         Ok(Ok(response)) => Ok(response),
-        Ok(Err(why)) => Err(Lost { why, sent: sent() }),
-        Err(_) => Err(Lost { why: format!("no whole response within {limit:?}"), sent: sent() }),
+        Ok(Err(why)) => Err(TransportError { why, sent: sent() }),
+        Err(_) => {
+            Err(TransportError { why: format!("no whole response within {limit:?}"), sent: sent() })
+        }
     }
 }
 
@@ -278,7 +288,7 @@ async fn exchange(
             break;
         }
     }
-    let taken = Taken { sent, first_byte_ms, total_ms: ms(sent.elapsed()) };
+    let taken = ResponseTiming { sent, first_byte_ms, total_ms: ms(sent.elapsed()) };
     let text = |name: &str| Some(response.headers().get(name)?.to_str().ok()?.to_owned());
     Ok(Response {
         status: response.status().as_u16(),

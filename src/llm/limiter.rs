@@ -37,7 +37,7 @@ impl Default for Limits {
 
 /// How an attempt ended, as far as the server's limits go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(super) enum AttemptEnd {
     /// With an answer.
     Well,
     /// The server has too much to do; it wants to be left alone so long.
@@ -107,17 +107,17 @@ impl Rule {
         self.cuts
     }
 
-    fn end(&mut self, cuts: u64, ended: Ended, now: Instant) {
+    fn end(&mut self, cuts: u64, ended: AttemptEnd, now: Instant) {
         self.under_way -= 1;
         match ended {
-            Ended::Well => self.raise(),
-            Ended::Throttled(wait) => {
+            AttemptEnd::Well => self.raise(),
+            AttemptEnd::Throttled(wait) => {
                 self.held_until = self.held_until.max(Some(now + wait));
                 if cuts == self.cuts {
                     self.cut();
                 }
             }
-            Ended::Otherwise => {}
+            AttemptEnd::Otherwise => {}
         }
     }
 
@@ -168,7 +168,7 @@ impl Queue {
 /// A call's place. It keeps it for all its attempts, so that one that waited
 /// long and failed does not wait as long again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place(u64);
+pub(super) struct QueuePosition(u64);
 
 impl Limiter {
     pub(super) fn new(limits: Limits) -> Arc<Self> {
@@ -177,14 +177,14 @@ impl Limiter {
     }
 
     /// The next place.
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> QueuePosition {
         let mut queue = self.queue();
         queue.next += 1;
-        Place(queue.next)
+        QueuePosition(queue.next)
     }
 
     /// Waits for a turn.
-    pub(super) async fn turn(self: &Arc<Self>, place: Place) -> Turn {
+    pub(super) async fn turn(self: &Arc<Self>, place: QueuePosition) -> Permit {
         let waiting = Waiting::new(self, place);
         loop {
             match waiting.ask() {
@@ -205,19 +205,19 @@ impl Limiter {
 /// One who waits. Whoever goes away, with or without a turn, wakes the next.
 struct Waiting<'a> {
     limiter: &'a Arc<Limiter>,
-    place: Place,
+    place: QueuePosition,
     woken: Arc<Notify>,
 }
 
 impl<'a> Waiting<'a> {
-    fn new(limiter: &'a Arc<Limiter>, place: Place) -> Self {
+    fn new(limiter: &'a Arc<Limiter>, place: QueuePosition) -> Self {
         let woken = Arc::new(Notify::new());
         limiter.queue().waiting.insert(place.0, Arc::clone(&woken));
         Self { limiter, place, woken }
     }
 
     /// A turn, or the time from which there may be one, if it is known.
-    fn ask(&self) -> Result<Turn, Option<Instant>> {
+    fn ask(&self) -> Result<Permit, Option<Instant>> {
         let mut queue = self.limiter.queue();
         if queue.waiting.keys().next() != Some(&self.place.0) {
             return Err(None);
@@ -226,7 +226,7 @@ impl<'a> Waiting<'a> {
         match queue.rule.ready(now) {
             Ready::Now => {
                 let cuts = queue.rule.start(now);
-                Ok(Turn { limiter: Arc::clone(self.limiter), cuts, ended: Ended::Otherwise })
+                Ok(Permit { limiter: Arc::clone(self.limiter), cuts, ended: AttemptEnd::Otherwise })
             }
             Ready::At(at) => Err(Some(at)),
             Ready::WhenOneEnds => Err(None),
@@ -244,20 +244,20 @@ impl Drop for Waiting<'_> {
 
 /// Leave to make one attempt, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct Permit {
     limiter: Arc<Limiter>,
     cuts: u64,
-    ended: Ended,
+    ended: AttemptEnd,
 }
 
-impl Turn {
+impl Permit {
     /// Gives it back with what the attempt tells of the server.
-    pub(super) fn end(mut self, ended: Ended) {
+    pub(super) fn end(mut self, ended: AttemptEnd) {
         self.ended = ended;
     }
 }
 
-impl Drop for Turn {
+impl Drop for Permit {
     fn drop(&mut self) {
         let mut queue = self.limiter.queue();
         queue.rule.end(self.cuts, self.ended, Instant::now());
@@ -269,14 +269,14 @@ impl Drop for Turn {
 mod tests {
     use super::*;
 
-    const NO_WAIT: Ended = Ended::Throttled(Duration::ZERO);
+    const NO_WAIT: AttemptEnd = AttemptEnd::Throttled(Duration::ZERO);
 
     fn rule(concurrency: u32) -> Rule {
         Rule::new(Limits { concurrency, per_minute: None })
     }
 
     /// Starts and ends one at a time of day.
-    fn one(rule: &mut Rule, ended: Ended, now: Instant) {
+    fn one(rule: &mut Rule, ended: AttemptEnd, now: Instant) {
         let cuts = rule.start(now);
         rule.end(cuts, ended, now);
     }
@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(rule.ready(now), Ready::Now);
         rule.start(now);
         assert_eq!(rule.ready(now), Ready::WhenOneEnds);
-        rule.end(cuts, Ended::Otherwise, now);
+        rule.end(cuts, AttemptEnd::Otherwise, now);
         assert_eq!(rule.ready(now), Ready::Now);
     }
 
@@ -311,7 +311,7 @@ mod tests {
         assert_eq!(rule.limit, 2);
         for (successes, limit) in [(2, 3), (3, 4), (40, 4)] {
             for _ in 0..successes {
-                one(&mut rule, Ended::Well, now);
+                one(&mut rule, AttemptEnd::Well, now);
             }
             assert_eq!(rule.limit, limit, "after {successes}");
         }
@@ -325,10 +325,10 @@ mod tests {
             assert_eq!(rule.spacing, Duration::from_millis(expected));
         }
         assert_eq!(rule.ready(now), Ready::At(now + Duration::from_secs(1)));
-        one(&mut rule, Ended::Well, now);
+        one(&mut rule, AttemptEnd::Well, now);
         assert_eq!(rule.spacing, Duration::from_millis(900));
         for _ in 0..20 {
-            one(&mut rule, Ended::Well, now);
+            one(&mut rule, AttemptEnd::Well, now);
         }
         assert_eq!(rule.spacing, Duration::ZERO);
         for _ in 0..20 {
@@ -342,8 +342,8 @@ mod tests {
         let (mut rule, now) = (rule(4), Instant::now());
         let [one, two] = [rule.start(now), rule.start(now)];
         let (short, long) = (Duration::from_secs(1), Duration::from_secs(5));
-        rule.end(one, Ended::Throttled(long), now);
-        rule.end(two, Ended::Throttled(short), now);
+        rule.end(one, AttemptEnd::Throttled(long), now);
+        rule.end(two, AttemptEnd::Throttled(short), now);
         assert_eq!(rule.ready(now + short), Ready::At(now + long));
         assert_eq!(rule.ready(now + long), Ready::Now);
     }
@@ -368,12 +368,12 @@ mod tests {
                 tokio::spawn(async move {
                     let turn = limiter.turn(place).await;
                     order.lock().unwrap().push(place);
-                    turn.end(Ended::Well);
+                    turn.end(AttemptEnd::Well);
                 })
             })
             .into();
         tokio::task::yield_now().await;
-        turn.end(Ended::Well);
+        turn.end(AttemptEnd::Well);
         for task in tasks {
             task.await.unwrap();
         }
@@ -395,6 +395,6 @@ mod tests {
         tokio::task::yield_now().await;
         drop(turn);
         gone.abort();
-        stays.await.unwrap().end(Ended::Well);
+        stays.await.unwrap().end(AttemptEnd::Well);
     }
 }

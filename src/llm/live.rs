@@ -9,11 +9,11 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use thiserror::Error;
 
-use super::came::Came;
-use super::halt::{Halt, Switch};
+use super::attempt::AttemptOutcome;
+use super::halt::{Halt, HaltSwitch};
 use super::http::{Http, Outgoing, StartError};
-use super::limiter::{Ended, Limiter, Limits};
-use super::retry::Patience;
+use super::limiter::{AttemptEnd, Limiter, Limits};
+use super::retry::RetryPolicy;
 use super::{Answered, Budget, Call, CallError, Endpoint, FaultKind, Llm, Model};
 use crate::model::Timing;
 use crate::tokens::Counter;
@@ -42,7 +42,7 @@ pub struct Options {
     /// its last.
     pub call: Duration,
     /// Attempts and the waits between them.
-    pub patience: Patience,
+    pub patience: RetryPolicy,
 }
 
 impl Options {
@@ -57,7 +57,7 @@ impl Options {
             connect: Duration::from_secs(10),
             attempt: Duration::from_secs(120),
             call: Duration::from_secs(600),
-            patience: Patience::default(),
+            patience: RetryPolicy::default(),
         }
     }
 }
@@ -114,7 +114,7 @@ impl Client {
             model,
             endpoint,
             limiter: Limiter::new(limits),
-            switch: Switch::default(),
+            switch: HaltSwitch::default(),
         })
     }
 
@@ -141,11 +141,11 @@ pub struct Live {
     model: Model,
     endpoint: Endpoint,
     limiter: Arc<Limiter>,
-    switch: Switch,
+    switch: HaltSwitch,
 }
 
 /// A call under way.
-struct Under {
+struct CallInProgress {
     asked: Instant,
     attempts: u32,
     /// When its time is up, from its first turn on.
@@ -160,7 +160,7 @@ struct Under {
     why: String,
 }
 
-impl Under {
+impl CallInProgress {
     fn left(&self) -> Duration {
         self.deadline.map_or(Duration::MAX, |at| at.saturating_duration_since(Instant::now()))
     }
@@ -172,7 +172,7 @@ impl Under {
 }
 
 /// How long to wait for another attempt.
-enum Wait {
+enum Backoff {
     /// As the server has it, or longer.
     Told(Duration),
     /// For a failure that is soon over.
@@ -182,12 +182,12 @@ enum Wait {
 }
 
 /// What follows from an attempt.
-enum Next {
+enum NextStep {
     End(Result<Answered, CallError>),
     /// Another one may help, after at least this wait.
     Again {
         why: String,
-        wait: Wait,
+        wait: Backoff,
     },
 }
 
@@ -229,7 +229,7 @@ impl Live {
     async fn attempts(&self, call: &Call) -> Result<Answered, CallError> {
         let outgoing = Outgoing::new(&self.endpoint, &call.request);
         let place = self.limiter.place();
-        let mut under = Under {
+        let mut progress = CallInProgress {
             asked: Instant::now(),
             attempts: 0,
             deadline: None,
@@ -239,17 +239,17 @@ impl Live {
             why: String::new(),
         };
         loop {
-            let turn = self.waiting(&under, self.limiter.turn(place)).await?;
+            let turn = self.waiting(&progress, self.limiter.turn(place)).await?;
             let end = || Instant::now().checked_add(self.client.options.call);
-            under.deadline = under.deadline.or_else(end);
-            let came = self.attempt(call, &outgoing, &mut under).await?;
-            turn.end(self.ended(&came));
-            match self.next(came, &mut under) {
-                Next::End(result) => return result,
-                Next::Again { why, wait } => {
-                    under.why = why;
-                    let wait = self.wait(&under, wait)?;
-                    self.waiting(&under, tokio::time::sleep(wait)).await?;
+            progress.deadline = progress.deadline.or_else(end);
+            let outcome = self.attempt(call, &outgoing, &mut progress).await?;
+            turn.end(self.ended(&outcome));
+            match self.next(outcome, &mut progress) {
+                NextStep::End(result) => return result,
+                NextStep::Again { why, wait } => {
+                    progress.why = why;
+                    let wait = self.wait(&progress, wait)?;
+                    self.waiting(&progress, tokio::time::sleep(wait)).await?;
                 }
             }
         }
@@ -258,17 +258,17 @@ impl Live {
     /// Waits for something within the call's time, unless the model is halted.
     async fn waiting<T>(
         &self,
-        under: &Under,
+        progress: &CallInProgress,
         waited: impl Future<Output = T>,
     ) -> Result<T, CallError> {
         let timed = async {
-            match under.deadline {
+            match progress.deadline {
                 None => Ok(waited.await),
                 Some(at) => tokio::time::timeout_at(at.into(), waited).await,
             }
         };
         let timed = self.switch.unless(timed).await.map_err(halted)?;
-        timed.map_err(|_| under.unavailable("; its time was up before its next turn"))
+        timed.map_err(|_| progress.unavailable("; its time was up before its next turn"))
     }
 
     /// Sends the request once, within the budget.
@@ -276,104 +276,112 @@ impl Live {
         &self,
         call: &Call,
         outgoing: &Outgoing,
-        under: &mut Under,
-    ) -> Result<Came, CallError> {
+        progress: &mut CallInProgress,
+    ) -> Result<AttemptOutcome, CallError> {
         let Client { http, options, .. } = &*self.client;
         let at = (options.clock)();
-        let worst = self.endpoint.worst_usd(under.prompt, call.request.max_tokens, at);
+        let worst = self.endpoint.worst_usd(progress.prompt, call.request.max_tokens, at);
         let worst = worst.unwrap_or(0.0);
         let reserved = self.switch.unless(options.budget.reserve(worst)).await.map_err(halted)?;
         let reserved = reserved.map_err(|why| CallError::OverBudget(why.to_string()))?;
-        under.attempts += 1;
-        let limit = options.attempt.min(under.left());
-        let came =
-            Came::of(http.send(outgoing.clone(), limit).await, &self.endpoint, options.clock);
-        let came = match came {
-            Came::Reply(reply, taken) => {
+        progress.attempts += 1;
+        let limit = options.attempt.min(progress.left());
+        let outcome = AttemptOutcome::of(
+            http.send(outgoing.clone(), limit).await,
+            &self.endpoint,
+            options.clock,
+        );
+        let outcome = match outcome {
+            AttemptOutcome::Reply(reply, taken) => {
                 let bytes = outgoing.body().len();
-                Came::Reply(reply.doubted(bytes, call.request.max_tokens), taken)
+                AttemptOutcome::Reply(reply.doubted(bytes, call.request.max_tokens), taken)
             }
             other => other,
         };
-        reserved.settle(match &came {
-            Came::Reply(reply, _) => self.endpoint.usd(reply, at).unwrap_or(worst),
+        reserved.settle(match &outcome {
+            AttemptOutcome::Reply(reply, _) => self.endpoint.usd(reply, at).unwrap_or(worst),
             // It was paid for, or may have been.
-            Came::Unreadable { .. } | Came::Lost { sent: true, .. } => worst,
-            Came::Fault(..) | Came::Lost { sent: false, .. } => 0.0,
+            AttemptOutcome::Unreadable { .. } | AttemptOutcome::NoResponse { sent: true, .. } => {
+                worst
+            }
+            AttemptOutcome::Fault(..) | AttemptOutcome::NoResponse { sent: false, .. } => 0.0,
         });
-        Ok(came)
+        Ok(outcome)
     }
 
     /// What an attempt tells of the server's limits.
-    fn ended(&self, came: &Came) -> Ended {
-        match came {
-            Came::Reply(..) => Ended::Well,
-            Came::Fault(fault, wait)
+    fn ended(&self, outcome: &AttemptOutcome) -> AttemptEnd {
+        match outcome {
+            AttemptOutcome::Reply(..) => AttemptEnd::Well,
+            AttemptOutcome::Fault(fault, wait)
                 if matches!(fault.kind, FaultKind::RateLimited | FaultKind::Overloaded) =>
             {
                 // Nobody is held back for longer than a call may last: the
                 // calls end then, and soon the model is halted.
                 let most = self.client.options.call;
-                Ended::Throttled(wait.filter(|wait| *wait <= most).unwrap_or_default())
+                AttemptEnd::Throttled(wait.filter(|wait| *wait <= most).unwrap_or_default())
             }
-            _ => Ended::Otherwise,
+            _ => AttemptEnd::Otherwise,
         }
     }
 
-    fn next(&self, came: Came, under: &mut Under) -> Next {
-        match came {
-            Came::Reply(reply, taken) => {
-                let queued = taken.sent.saturating_duration_since(under.asked);
+    fn next(&self, outcome: AttemptOutcome, progress: &mut CallInProgress) -> NextStep {
+        match outcome {
+            AttemptOutcome::Reply(reply, taken) => {
+                let queued = taken.sent.saturating_duration_since(progress.asked);
                 let timing = Timing {
                     queue_ms: queued.as_secs_f64() * 1_000.0,
                     first_byte_ms: taken.first_byte_ms,
                     total_ms: taken.total_ms,
-                    attempts: under.attempts,
+                    attempts: progress.attempts,
                 };
-                Next::End(Ok(Answered { reply, timing, recorded: false }))
+                NextStep::End(Ok(Answered { reply, timing, recorded: false }))
             }
-            Came::Fault(fault, wait) if fault.kind.is_passing() => {
+            AttemptOutcome::Fault(fault, wait) if fault.kind.is_transient() => {
                 let wait = match (wait, fault.kind) {
-                    (Some(wait), _) => Wait::Told(wait),
-                    (None, FaultKind::RateLimited) => Wait::Long,
-                    (None, _) => Wait::Short,
+                    (Some(wait), _) => Backoff::Told(wait),
+                    (None, FaultKind::RateLimited) => Backoff::Long,
+                    (None, _) => Backoff::Short,
                 };
-                Next::Again { why: fault.to_string(), wait }
+                NextStep::Again { why: fault.to_string(), wait }
             }
-            Came::Fault(fault, _) if fault.kind.is_hopeless() => {
+            AttemptOutcome::Fault(fault, _) if fault.kind.is_permanent() => {
                 let reason = format!("{} at {}: {fault}", self.model, self.endpoint.origin());
-                Next::End(Err(halted(self.switch.hopeless(fault.kind, reason))))
+                NextStep::End(Err(halted(self.switch.hopeless(fault.kind, reason))))
             }
-            Came::Fault(fault, _) => Next::End(Err(CallError::Rejected(fault))),
-            Came::Unreadable { error, page: true }
-                if !under.no_json && under.attempts < self.client.options.patience.attempts =>
+            AttemptOutcome::Fault(fault, _) => NextStep::End(Err(CallError::Rejected(fault))),
+            AttemptOutcome::Unreadable { error, page: true }
+                if !progress.no_json
+                    && progress.attempts < self.client.options.patience.attempts =>
             {
-                under.no_json = true;
-                Next::Again { why: error.to_string(), wait: Wait::Short }
+                progress.no_json = true;
+                NextStep::Again { why: error.to_string(), wait: Backoff::Short }
             }
-            Came::Unreadable { error, .. } => Next::End(Err(CallError::Malformed(error))),
-            Came::Lost { why, .. } => Next::Again { why, wait: Wait::Short },
+            AttemptOutcome::Unreadable { error, .. } => {
+                NextStep::End(Err(CallError::Malformed(error)))
+            }
+            AttemptOutcome::NoResponse { why, .. } => NextStep::Again { why, wait: Backoff::Short },
         }
     }
 
     /// How long to wait for the next attempt, if there is one.
-    fn wait(&self, under: &Under, wait: Wait) -> Result<Duration, CallError> {
+    fn wait(&self, progress: &CallInProgress, wait: Backoff) -> Result<Duration, CallError> {
         let patience = self.client.options.patience;
-        if under.attempts >= patience.attempts {
-            return Err(under.unavailable(""));
+        if progress.attempts >= patience.attempts {
+            return Err(progress.unavailable(""));
         }
-        let backoff = |step| patience.backoff(step, &under.chance);
+        let backoff = |step| patience.backoff(step, &progress.chance);
         let wait = match wait {
-            Wait::Told(wait) => wait.max(backoff(under.attempts)),
-            Wait::Short => backoff(under.attempts),
-            Wait::Long => backoff(under.attempts.saturating_add(AHEAD)),
+            Backoff::Told(wait) => wait.max(backoff(progress.attempts)),
+            Backoff::Short => backoff(progress.attempts),
+            Backoff::Long => backoff(progress.attempts.saturating_add(AHEAD)),
         };
-        let left = under.left();
+        let left = progress.left();
         if wait >= left {
             let (wait, left) = (wait.as_secs_f64(), left.as_secs_f64());
             let late =
                 format!("; the next attempt is due in {wait:.1} s, the call has {left:.1} s left");
-            return Err(under.unavailable(&late));
+            return Err(progress.unavailable(&late));
         }
         Ok(wait)
     }

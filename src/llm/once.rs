@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use super::calls::{Calls, Facts, row};
+use super::calls::{CallFacts, Calls, row};
 use super::cassette::{Mode, key};
 use super::{Answered, Call, CallError, Cassette, Llm, Model};
 use crate::model::LatencySource;
@@ -81,7 +81,7 @@ impl Once {
         let source = self.calls.source();
         let recorded = source == LatencySource::Recorded;
         let outcome = outcome.map(|answered| Answered { recorded, ..answered });
-        let facts = Facts { key, model: &self.model, prices: self.prices.as_ref(), at, source };
+        let facts = CallFacts { key, model: &self.model, prices: self.prices.as_ref(), at, source };
         if let Some(row) = row(&facts, call, &outcome) {
             self.calls.note(row);
         }

@@ -23,7 +23,7 @@ const DATES: [&str; 3] =
 
 /// How often and how patiently a call is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct RetryPolicy {
     /// Most attempts of one call.
     pub attempts: u32,
     /// Longest wait before the second attempt; it doubles with each further
@@ -33,7 +33,7 @@ pub struct Patience {
     pub longest_wait: Duration,
 }
 
-impl Default for Patience {
+impl Default for RetryPolicy {
     /// Five attempts, with waits of at most 0.5, 1, 2 and 4 s between them. The
     /// OpenAI and Anthropic libraries begin at 0.5 s too, and make three.
     fn default() -> Self {
@@ -45,7 +45,7 @@ impl Default for Patience {
     }
 }
 
-impl Patience {
+impl RetryPolicy {
     /// The wait after so many attempts: any time up to the bound (full
     /// jitter), so that calls that failed together do not return together.
     /// `chance` is what makes one call's wait another than the next one's:
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn backoff_is_any_time_up_to_a_bound_that_doubles() {
-        let patience = Patience {
+        let patience = RetryPolicy {
             attempts: 9,
             first_wait: Duration::from_secs(1),
             longest_wait: Duration::from_secs(10),
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn equal_chances_wait_equally_long() {
-        let patience = Patience::default();
+        let patience = RetryPolicy::default();
         assert_eq!(patience.backoff(2, b"a"), patience.backoff(2, b"a"));
         assert_ne!(patience.backoff(2, b"a"), patience.backoff(2, b"b"));
         assert_ne!(patience.backoff(2, b"a"), patience.backoff(3, b"a"));

@@ -19,9 +19,9 @@ use super::money::{AS_BILLED, Terms};
 use super::payers::Payers;
 use super::pooling::{PooledUnit, pooled};
 use super::rows::ALL;
-use super::sat::{Sat, sat};
 use super::spec::{Parts, Pool, Sample, mean};
 use super::statistics::{FEWEST_FOR_AN_INTERVAL, quantile};
+use super::transcript_fingerprint::{TranscriptFingerprint, fingerprint_of};
 use super::waiting::km_median;
 use crate::model::{Cell, Repeated, Report, Standing, TranscriptFacts};
 
@@ -29,7 +29,7 @@ use crate::model::{Cell, Repeated, Report, Standing, TranscriptFacts};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ByTranscript {
     /// The transcripts, by data set and id.
-    pub transcripts: Vec<Sat>,
+    pub transcripts: Vec<TranscriptFingerprint>,
     /// The rows of each data set; none for all of them together.
     pub rows: Vec<UnitRow>,
 }
@@ -106,7 +106,7 @@ pub fn by_transcript(report: &Report) -> ByTranscript {
     let extra = Extra::new(report, &exams);
     let rows = gathered.iter().zip(figures).filter(|(row, _)| row.key.dataset != ALL);
     let rows = rows.map(|(row, figures)| unit_row(facts, row, figures, &extra));
-    ByTranscript { rows: rows.collect(), transcripts: facts.iter().map(sat).collect() }
+    ByTranscript { rows: rows.collect(), transcripts: facts.iter().map(fingerprint_of).collect() }
 }
 
 /// By measure one figure for each transcript of a row's data set.

@@ -23,7 +23,7 @@ pub struct ProbeFacts {
 /// One stretch of a snapshot, in the order in which it is sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Part {
+pub enum SnapshotPart {
     /// Recorded messages as recorded.
     Messages {
         /// The first of them.
@@ -62,7 +62,7 @@ pub struct Snapshot {
     /// Compactions made so far.
     pub compactions: u32,
     /// What is sent, in order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<SnapshotPart>,
 }
 
 /// What came back for a probe.

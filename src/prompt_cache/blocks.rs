@@ -96,11 +96,11 @@ type Half = Option<Arc<Node>>;
 #[derive(Clone, Debug)]
 struct Node {
     sum: Sum,
-    kind: Kind,
+    kind: NodeKind,
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum NodeKind {
     Leaf(Vec<Option<Piece>>),
     Fork([Half; 2]),
 }
@@ -120,7 +120,7 @@ impl Blocks {
     pub fn push(&mut self, piece: Option<Piece>) {
         if self.places == LEAF << self.height {
             let all = self.root.take();
-            self.root = Some(Arc::new(Node::new(Kind::Fork([all, None]))));
+            self.root = Some(Arc::new(Node::new(NodeKind::Fork([all, None]))));
             self.height += 1;
         }
         put(&mut self.root, self.height, self.places, piece);
@@ -141,8 +141,8 @@ impl Blocks {
         let (mut node, mut place, mut height) = (self.root.as_ref()?, place, self.height);
         loop {
             match &node.kind {
-                Kind::Leaf(pieces) => return pieces.get(place).copied().flatten(),
-                Kind::Fork(halves) => {
+                NodeKind::Leaf(pieces) => return pieces.get(place).copied().flatten(),
+                NodeKind::Fork(halves) => {
                     height -= 1;
                     let half = LEAF << height;
                     node = halves.get(place / half)?.as_ref()?;
@@ -158,10 +158,10 @@ impl Blocks {
         let mut blocks = 0;
         while let Some(tree) = node {
             match &tree.kind {
-                Kind::Leaf(pieces) => {
+                NodeKind::Leaf(pieces) => {
                     return blocks + pieces.iter().take(place).flatten().count();
                 }
-                Kind::Fork([first, second]) => {
+                NodeKind::Fork([first, second]) => {
                     height -= 1;
                     let half = LEAF << height;
                     node = first.as_ref();
@@ -181,13 +181,13 @@ impl Blocks {
         let (mut node, mut all) = (self.root.as_ref(), Sum::EMPTY);
         while let Some(tree) = node {
             match &tree.kind {
-                Kind::Leaf(pieces) => {
+                NodeKind::Leaf(pieces) => {
                     let mut pieces = pieces.iter().flatten();
                     let left = blocks - all.blocks;
                     all = pieces.by_ref().take(left).fold(all, |all, p| all.then(Sum::of(p)));
                     return (all, pieces.next().copied());
                 }
-                Kind::Fork([first, second]) => {
+                NodeKind::Fork([first, second]) => {
                     let whole = sum(first);
                     let goes_on = all.blocks + whole.blocks <= blocks;
                     node = if goes_on { second.as_ref() } else { first.as_ref() };
@@ -204,11 +204,11 @@ impl Blocks {
         let mut start = 0;
         loop {
             match &node.kind {
-                Kind::Leaf(pieces) => {
+                NodeKind::Leaf(pieces) => {
                     let mut there = (start..).zip(pieces).filter(|(_, piece)| piece.is_some());
                     return there.nth(left).map(|(place, _)| place);
                 }
-                Kind::Fork([first, second]) => {
+                NodeKind::Fork([first, second]) => {
                     height -= 1;
                     let whole = sum(first).blocks;
                     if left < whole {
@@ -230,19 +230,19 @@ impl Blocks {
 }
 
 impl Node {
-    fn new(kind: Kind) -> Self {
+    fn new(kind: NodeKind) -> Self {
         let sum = match &kind {
-            Kind::Leaf(pieces) => {
+            NodeKind::Leaf(pieces) => {
                 pieces.iter().flatten().fold(Sum::EMPTY, |all, piece| all.then(Sum::of(piece)))
             }
-            Kind::Fork([first, second]) => sum(first).then(sum(second)),
+            NodeKind::Fork([first, second]) => sum(first).then(sum(second)),
         };
         Self { sum, kind }
     }
 
     fn empty(height: u32) -> Self {
-        let leaf = || Kind::Leaf(Vec::with_capacity(LEAF));
-        Self::new(if height == 0 { leaf() } else { Kind::Fork([None, None]) })
+        let leaf = || NodeKind::Leaf(Vec::with_capacity(LEAF));
+        Self::new(if height == 0 { leaf() } else { NodeKind::Fork([None, None]) })
     }
 }
 
@@ -255,16 +255,16 @@ fn sum(half: &Half) -> Sum {
 fn put(half: &mut Half, height: u32, place: usize, piece: Option<Piece>) {
     let node = Arc::make_mut(half.get_or_insert_with(|| Arc::new(Node::empty(height))));
     match &mut node.kind {
-        Kind::Leaf(pieces) => match pieces.get_mut(place) {
+        NodeKind::Leaf(pieces) => match pieces.get_mut(place) {
             Some(known) => *known = piece,
             None => pieces.push(piece),
         },
-        Kind::Fork(halves) => {
+        NodeKind::Fork(halves) => {
             let width = LEAF << (height - 1);
             put(&mut halves[place / width], height - 1, place % width, piece);
         }
     }
-    let kind = std::mem::replace(&mut node.kind, Kind::Fork([None, None]));
+    let kind = std::mem::replace(&mut node.kind, NodeKind::Fork([None, None]));
     *node = Node::new(kind);
 }
 

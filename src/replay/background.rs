@@ -11,8 +11,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::session::Session;
-use super::stage::Ran;
+use super::session::ReplaySession;
+use super::stage::StageOutcome;
 use crate::model::CompactionRow;
 use crate::strategy::{Applied, Gauge, PresetState, Record};
 
@@ -36,7 +36,7 @@ pub(super) struct InFlight {
     forgets_usage: bool,
 }
 
-impl Session<'_> {
+impl ReplaySession<'_> {
     /// Starts a stage on a copy of the context. Its calls are made, billed and
     /// timed now.
     pub(super) async fn launch(&mut self, number: usize, gauge: &Gauge<'_>) -> Result<(), String> {
@@ -48,7 +48,7 @@ impl Session<'_> {
         let log = std::mem::replace(&mut self.context, own).into_log();
         let done = std::mem::replace(&mut self.shared, shared);
         self.reported = reported;
-        let Ran { outcome, mut row, calls, .. } = ran?;
+        let StageOutcome { outcome, mut row, calls, .. } = ran?;
         if log.is_empty() && calls.is_empty() && outcome.fallback.is_none() {
             return Ok(());
         }

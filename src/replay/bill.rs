@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::break_even::{Climate, Compacted, Tariffs, Weather, break_even};
+use super::break_even::{CacheHistory, CacheState, Compacted, Tariffs, break_even};
 use super::plan::Plan;
 use crate::model::{
     Bill, Buckets, CallBill, Exogenous, PromptBill, RequestBill, RequestFacts, TranscriptFacts,
@@ -30,14 +30,14 @@ pub(super) struct Biller {
     life: Life,
     /// A cache that forgets nothing; `None`: nobody asks for it.
     ideal: Option<Ideal>,
-    payers: Vec<Payer>,
+    payers: Vec<PayerBill>,
     /// Calls so far: each fresh one has a prompt of its own.
     calls: u64,
     compacted: Vec<Compacted>,
 }
 
 /// Who pays, and the caches of that provider.
-struct Payer {
+struct PayerBill {
     agent: Agent,
     /// Prices of the calls of compactions.
     calls: Option<Arc<ModelPrices>>,
@@ -47,7 +47,7 @@ struct Payer {
     caches: Vec<Caches>,
     bill: Bill,
     /// How each request found the cache.
-    weather: Vec<Weather>,
+    cache_states: Vec<CacheState>,
 }
 
 /// A model's cache.
@@ -83,7 +83,7 @@ impl Biller {
             });
             let caches = caches.collect();
             let rules = rules(agent);
-            Payer {
+            PayerBill {
                 agent: agent.clone(),
                 calls: compactor.unwrap_or(agent).prices.clone(),
                 explicit: matches!(rules, Rules::GeminiExplicit(_)),
@@ -98,7 +98,7 @@ impl Biller {
                     calls: Vec::new(),
                     break_even: Vec::new(),
                 },
-                weather: Vec::with_capacity(facts.requests.len()),
+                cache_states: Vec::with_capacity(facts.requests.len()),
             }
         };
         Self {
@@ -167,9 +167,9 @@ impl Biller {
         self.places_elsewhere = self.sent.places(context, plan, pruned);
         self.sent.mark(&self.places_elsewhere, self.life);
         let sent = &self.sent;
-        let bill = |payer: &mut Payer| {
+        let bill = |payer: &mut PayerBill| {
             let cache = payer.caches_of(facts).head_breakpoint.as_mut()?;
-            befall(cache.as_mut(), sent, facts);
+            apply_cache_event(cache.as_mut(), sent, facts);
             Some(Box::new(cache.request(sent.prompt(), facts.at)))
         };
         self.payers.iter_mut().map(bill).collect()
@@ -178,7 +178,7 @@ impl Biller {
     /// Passes over a request that is not sent.
     pub fn skip(&mut self) {
         for payer in &mut self.payers {
-            payer.weather.push(Weather::NotBilled);
+            payer.cache_states.push(CacheState::NotBilled);
             payer.bill.requests.push(None);
         }
     }
@@ -239,13 +239,13 @@ impl Biller {
     /// its number.
     pub fn into_bills(self, facts: &TranscriptFacts, places: &BTreeMap<u32, u32>) -> Vec<Bill> {
         let Self { payers, compacted, life, .. } = self;
-        let finish = |payer: Payer| {
+        let finish = |payer: PayerBill| {
             let mut bill = payer.bill;
             if let Some(prices) = &payer.agent.prices {
-                let climate = Climate::new(facts, &payer.weather);
+                let history = CacheHistory::new(facts, &payer.cache_states);
                 let calls = payer.calls.as_ref().map(|prices| prices.standard());
                 let mut tariffs = Tariffs { session: prices.standard(), calls };
-                let crossing = |c| break_even(c, &climate, &bill, &mut tariffs, life);
+                let crossing = |c| break_even(c, &history, &bill, &mut tariffs, life);
                 bill.break_even = compacted.iter().map(crossing).collect();
             }
             for call in &mut bill.calls {
@@ -260,7 +260,7 @@ impl Biller {
     }
 }
 
-impl Payer {
+impl PayerBill {
     /// The caches of the model that a request goes to.
     fn caches_of(&mut self, facts: &RequestFacts) -> &mut Caches {
         let model = self.model_of(facts);
@@ -283,13 +283,17 @@ impl Payer {
         let (prompt, at) = (sent.prompt(), facts.at);
         let model = self.model_of(facts);
         let Caches { billed: cache, rules_only, .. } = self.caches_of(facts);
-        befall(cache.as_mut(), sent, facts);
+        apply_cache_event(cache.as_mut(), sent, facts);
         let reset = facts.exogenous.is_some_and(|e| e != Exogenous::Renewed);
         let warm = !reset && cache.is_warm(at);
         let billed = cache.request(prompt, at);
         assert_eq!(billed.prompt(), prompt.tokens(), "buckets sum to the prompt");
         let rules_only = rules_only.as_mut().map(|cache| Box::new(cache.request(prompt, at)));
-        self.weather.push(if warm { Weather::Warm } else { Weather::Cold { read: billed.read } });
+        self.cache_states.push(if warm {
+            CacheState::Warm
+        } else {
+            CacheState::Cold { read: billed.read }
+        });
         let prompt = PromptBill { billed, rules_only, head_breakpoint, ideal_read }.settled();
         RequestBill { prompt, rewritten: 0, model }
     }
@@ -320,10 +324,10 @@ impl Payer {
 
     fn keep(&mut self, sent: Option<RequestBill>, step: &Step) {
         let Some(mut bill) = sent else {
-            self.weather.push(Weather::NotBilled);
+            self.cache_states.push(CacheState::NotBilled);
             return self.bill.requests.push(None);
         };
-        if step.broken && self.weather.last() == Some(&Weather::Warm) {
+        if step.broken && self.cache_states.last() == Some(&CacheState::Warm) {
             bill.rewritten = step.carried.saturating_sub(bill.prompt.billed.read);
         }
         self.bill.requests.push(Some(bill));
@@ -331,7 +335,7 @@ impl Payer {
 }
 
 /// Lets befall a cache what befell the recording's before a request.
-fn befall(cache: &mut dyn PromptCache, sent: &Sent, facts: &RequestFacts) {
+fn apply_cache_event(cache: &mut dyn PromptCache, sent: &Sent, facts: &RequestFacts) {
     let (prompt, at) = (sent.prompt(), facts.at);
     match facts.exogenous {
         Some(Exogenous::Former { at }) => cache.forget_after(at),

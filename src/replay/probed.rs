@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::plan::Plan;
-use super::session::{Ran, Session};
+use super::session::{CellResult, ReplaySession};
 use super::subject::{Subject, text_hash};
-use crate::model::{CellRows, LedgerState, MessageIndex, Part, Preamble, Role, Snapshot};
+use crate::model::{CellRows, LedgerState, MessageIndex, Preamble, Role, Snapshot, SnapshotPart};
 use crate::strategy::ClosedSession;
 
 /// Messages on each side of the evidence that the control `evidence` shows
@@ -28,7 +28,7 @@ pub struct Probed {
     pub sessions: Arc<[ClosedSession]>,
 }
 
-impl Session<'_> {
+impl ReplaySession<'_> {
     /// Keeps the context of this request if a probe is asked there.
     pub(super) fn snapshot(&mut self, request: u32, overflow: bool) {
         let facts = &self.subject.facts;
@@ -67,7 +67,7 @@ impl Session<'_> {
     }
 
     /// What is sent now, in order; texts that no recorded message has are kept.
-    fn parts(&mut self) -> Vec<Part> {
+    fn parts(&mut self) -> Vec<SnapshotPart> {
         let mut parts = Vec::new();
         let preamble = preamble(self.subject, self.context.seen_count());
         let notes = self.context.notes().map(|(_, text)| text.to_owned());
@@ -80,7 +80,7 @@ impl Session<'_> {
                 Some(message) if !entry.edited => extend(&mut parts, message),
                 Some(message) => {
                     let text = keep(entry.text.into_owned(), &mut self.texts);
-                    parts.push(Part::Edited { message, text });
+                    parts.push(SnapshotPart::Edited { message, text });
                 }
                 None => {
                     parts.push(written(entry.role, entry.text.into_owned(), &mut self.texts));
@@ -94,7 +94,7 @@ impl Session<'_> {
 /// The control `evidence`: each probe is put to the messages that answer it
 /// and their neighbours. Nothing is sent otherwise, so there are no requests;
 /// a probe without evidence sees the preamble alone.
-pub(super) fn evidence_alone(subject: &Subject, plan: &Plan) -> Ran {
+pub(super) fn evidence_alone(subject: &Subject, plan: &Plan) -> CellResult {
     let facts = &subject.facts;
     let mut texts = BTreeMap::new();
     let mut snapshots = Vec::new();
@@ -145,15 +145,15 @@ fn preamble(subject: &Subject, message: MessageIndex) -> String {
 }
 
 /// Adds a message as recorded to the stretch that it goes on with, if it does.
-fn extend(parts: &mut Vec<Part>, message: MessageIndex) {
+fn extend(parts: &mut Vec<SnapshotPart>, message: MessageIndex) {
     match parts.last_mut() {
-        Some(Part::Messages { to, .. }) if *to == message => *to += 1,
-        _ => parts.push(Part::Messages { from: message, to: message + 1 }),
+        Some(SnapshotPart::Messages { to, .. }) if *to == message => *to += 1,
+        _ => parts.push(SnapshotPart::Messages { from: message, to: message + 1 }),
     }
 }
 
-fn written(role: Role, text: String, texts: &mut BTreeMap<String, String>) -> Part {
-    Part::Written { role, text: keep(text, texts) }
+fn written(role: Role, text: String, texts: &mut BTreeMap<String, String>) -> SnapshotPart {
+    SnapshotPart::Written { role, text: keep(text, texts) }
 }
 
 /// Keeps a text under its hash.

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::background::InFlight;
 use super::loss::Loss;
 use super::plan::Plan;
-use super::session::Session;
+use super::session::ReplaySession;
 use super::subject::Subject;
 use crate::model::MessageIndex;
 use crate::strategy::{Compactor, Context, PresetState, Saved};
@@ -28,7 +28,7 @@ pub struct SavedSession {
     in_flight: BTreeMap<usize, InFlight>,
 }
 
-impl<'a> Session<'a> {
+impl<'a> ReplaySession<'a> {
     /// The session's state between two messages.
     pub fn save(&self) -> SavedSession {
         let random = self.random.lock().expect("nothing panics while drawing");

@@ -38,10 +38,10 @@ pub struct Replayed {
 }
 
 /// What a cell that ran through leaves: rows, texts, probes to be asked.
-pub(super) type Ran = (CellRows, BTreeMap<String, String>, Vec<Probed>);
+pub(super) type CellResult = (CellRows, BTreeMap<String, String>, Vec<Probed>);
 
 /// A preset in the middle of a recording.
-pub struct Session<'a> {
+pub struct ReplaySession<'a> {
     pub(super) plan: &'a Plan,
     pub(super) subject: &'a Subject,
     pub(super) compactor: &'a dyn Compactor,
@@ -86,7 +86,7 @@ pub struct Session<'a> {
 pub async fn replay(subject: &Subject, plan: &Plan, compactor: &dyn Compactor) -> Replayed {
     let ran = match plan.preset.asked_from {
         AskedFrom::Evidence => Ok(evidence_alone(subject, plan)),
-        AskedFrom::Context => match Session::open(subject, plan, compactor) {
+        AskedFrom::Context => match ReplaySession::open(subject, plan, compactor) {
             Err(error) => Err(error),
             Ok(mut session) => {
                 let ran = session.run_to_end().await;
@@ -103,7 +103,7 @@ pub async fn replay(subject: &Subject, plan: &Plan, compactor: &dyn Compactor) -
     Replayed { cell, texts, probed }
 }
 
-impl<'a> Session<'a> {
+impl<'a> ReplaySession<'a> {
     /// A session before its first message.
     pub fn open(
         subject: &'a Subject,
@@ -359,7 +359,7 @@ impl<'a> Session<'a> {
         files
     }
 
-    pub(super) fn finish(mut self) -> Ran {
+    pub(super) fn finish(mut self) -> CellResult {
         self.overtaken();
         let places: BTreeMap<u32, u32> =
             self.compactions.iter().zip(0..).map(|((number, _), at)| (*number, at)).collect();

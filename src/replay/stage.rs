@@ -17,7 +17,7 @@ use crate::tokens::Weight;
 
 use super::break_even::Compacted;
 use super::loss::Changes;
-use super::session::Session;
+use super::session::ReplaySession;
 use super::subject::text_hash;
 
 /// A stage of one cell: its scaled trigger and its mechanism.
@@ -50,14 +50,14 @@ async fn on_cpu<F: Future>(future: F) -> (F::Output, Duration) {
 }
 
 /// What a stage did, before its effect on the ledger is known.
-pub(super) struct Ran {
+pub(super) struct StageOutcome {
     pub outcome: Outcome,
     pub row: CompactionRow,
     pub calls: Vec<ModelCall>,
     pub is_view: bool,
 }
 
-impl<'a> Session<'a> {
+impl<'a> ReplaySession<'a> {
     /// Lets the processes of mechanisms end.
     pub async fn close(&mut self) {
         for running in &mut self.stages {
@@ -119,7 +119,11 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    pub(super) async fn run(&mut self, number: usize, gauge: &Gauge<'_>) -> Result<Ran, String> {
+    pub(super) async fn run(
+        &mut self,
+        number: usize,
+        gauge: &Gauge<'_>,
+    ) -> Result<StageOutcome, String> {
         let meter = Metered::new(self.compactor);
         let told = self.told();
         let running = &mut self.stages[number];
@@ -159,7 +163,7 @@ impl<'a> Session<'a> {
         self.texts.extend(texts);
         self.adjust_reported(told);
         self.reported = self.reported.filter(|_| !outcome.forgets_usage);
-        Ok(Ran { outcome, row, calls, is_view })
+        Ok(StageOutcome { outcome, row, calls, is_view })
     }
 
     /// Size of what the last report counted, as far as it is sent still: messages
@@ -173,7 +177,7 @@ impl<'a> Session<'a> {
 
     /// What a reported figure becomes after the context changed: reported −
     /// removed + added, in the preset's own unit (`semantics` 13). What the
-    /// report never counted is not taken from it. `before`: [`Session::told`] then.
+    /// report never counted is not taken from it. `before`: [`ReplaySession::told`] then.
     pub(super) fn adjust_reported(&mut self, before: Weight) {
         let after = self.told();
         let estimator = self.plan.preset.estimator;
@@ -225,8 +229,8 @@ impl<'a> Session<'a> {
 
     /// A row for a stage that did something: changed the ledger, called a
     /// model, or fell back.
-    pub(super) fn keep(&mut self, ran: Ran, changes: Changes) {
-        let Ran { outcome, mut row, calls, is_view } = ran;
+    pub(super) fn keep(&mut self, ran: StageOutcome, changes: Changes) {
+        let StageOutcome { outcome, mut row, calls, is_view } = ran;
         self.notices.extend(outcome.notices);
         self.records.extend(outcome.records);
         row.messages_folded = changes.folded;

@@ -52,18 +52,18 @@ pub async fn validate(
         return None;
     };
     let bill = rows.bills.into_iter().next()?;
-    let mut books = Books { life: life(&facts.requests).duration(), ..Books::default() };
+    let mut sums = ErrorSums { life: life(&facts.requests).duration(), ..ErrorSums::default() };
     for (request, bill) in facts.requests.iter().zip(bill.requests) {
         if let (Some(usage), Some(bill)) = (request.recorded, bill) {
-            books.take(request, &usage, &bill, &agent);
+            sums.take(request, &usage, &bill, &agent);
         }
     }
-    (books.requests > 0).then(|| books.close(agent.model))
+    (sums.requests > 0).then(|| sums.close(agent.model))
 }
 
 /// Sums over the requests that were compared.
 #[derive(Default)]
-struct Books {
+struct ErrorSums {
     requests: u32,
     recorded: Buckets,
     simulated: Buckets,
@@ -76,7 +76,7 @@ struct Books {
     life: SignedDuration,
 }
 
-impl Books {
+impl ErrorSums {
     fn take(&mut self, request: &RequestFacts, usage: &Usage, bill: &RequestBill, agent: &Agent) {
         let both = [Buckets::from(usage), bill.prompt.billed];
         let prices = agent.of_request(bill.model).prices.as_deref();

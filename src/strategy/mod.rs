@@ -34,8 +34,8 @@ pub use host::{
 #[doc(hidden)]
 pub use mechanisms::take_answer;
 pub use mechanisms::{
-    ArchiveError, CompressionStats, Content, GencodeSession, GencodeSummary, ITS_WORDS, MECHANISMS,
-    Metadata, Part, SessionMessage, ToolUsage, read_archive,
+    ArchiveError, CompressionStats, Content, ContentPart, GencodeSession, GencodeSummary,
+    ITS_WORDS, MECHANISMS, Metadata, SessionMessage, ToolUsage, read_archive,
 };
 pub use metered::{Metered, ModelCall};
 pub use preset::{

@@ -77,11 +77,11 @@ pub fn calibrate(transcript: &Transcript, sizes: &Sizes, counter: &Counter) -> O
     let (readings, unseen) = read(transcript, sizes, counter);
     let stretches: Vec<&[Reading]> = readings.chunk_by(|a, b| a.from == b.from).collect();
     let first = stretches.first()?;
-    let line = Line::through(first);
+    let line = FitLine::through(first);
     let fits = stretches.iter().enumerate().map(|(number, stretch)| {
         // Of one size for the whole run: that of the first stretch.
         let sized = stretch.iter().map(|reading| reading.sized(line.factor)).collect::<Vec<_>>();
-        let Line { hidden, factor } = if number == 0 { line } else { Line::through(&sized) };
+        let FitLine { hidden, factor } = if number == 0 { line } else { FitLine::through(&sized) };
         Fit { from: stretch[0].from, hidden, factor, requests: stretch.len() as u32 }
     });
     Some(Calibration {
@@ -105,7 +105,7 @@ fn forward(stretch: &[Reading], messages: &[Message]) -> Option<f64> {
     let (mut first, mut second) = (first.to_vec(), second.to_vec());
     let unseen: u64 = unseen::mark(&mut first, messages).iter().map(|(_, tokens)| tokens).sum();
     second.iter_mut().for_each(|reading| reading.unseen = unseen);
-    Line::through(&first).error_on(&second)
+    FitLine::through(&first).error_on(&second)
 }
 
 /// Every request with usage. The context is what the recorded agent had, as
@@ -128,7 +128,7 @@ fn read(
     }
     let counter = counter.scaled(1.0);
     let each = sizes.messages.iter().map(|weight| weight.tokens).collect();
-    let mut had = Had::new(transcript, each, &counter);
+    let mut had = KnownMessages::new(transcript, each, &counter);
     let mut boundaries = transcript.compactions.iter().peekable();
     let mut changes = transcript.preamble_changes.iter().zip(&sizes.preamble_changes).peekable();
     let mut preamble = sizes.preamble.tokens;
@@ -169,7 +169,7 @@ fn read(
 }
 
 /// The messages that the recorded agent had, as a walk goes on.
-pub(super) struct Had<'a> {
+pub(super) struct KnownMessages<'a> {
     transcript: &'a Transcript,
     counter: &'a Counter,
     /// Tokens of each message, as the walk knows them.
@@ -189,7 +189,7 @@ pub(super) struct Had<'a> {
     unseen: BTreeMap<MessageIndex, u64>,
 }
 
-impl<'a> Had<'a> {
+impl<'a> KnownMessages<'a> {
     /// Nothing yet. `each`: tokens of each message; `counter` counts what takes
     /// the place of others.
     pub(super) fn new(transcript: &'a Transcript, each: Vec<u64>, counter: &'a Counter) -> Self {
@@ -302,12 +302,12 @@ impl Reading {
 
 /// `prompt = hidden + factor × counted + unseen`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Line {
+pub(super) struct FitLine {
     hidden: f64,
     factor: f64,
 }
 
-impl Line {
+impl FitLine {
     /// The least-squares line with no negative hidden part: through the origin
     /// where it would be negative. With factor 1 where the readings do not tell
     /// one: a single size, or a slope that no vocabulary has.

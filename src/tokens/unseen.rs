@@ -3,7 +3,7 @@
 //!
 //! A straight line through such a jump is wrong on both sides of it.
 
-use super::calibration::{FACTORS, Line, Reading, median};
+use super::calibration::{FACTORS, FitLine, Reading, median};
 use crate::model::{Message, MessageIndex, Role};
 
 /// Tokens, and share of the prompt, from which growth beyond the messages' own
@@ -52,7 +52,7 @@ pub(super) fn mark(stretch: &mut [Reading], messages: &[Message]) -> Vec<(Messag
         there += came;
         reading.unseen += there;
     }
-    let errors = |readings: &[Reading]| Line::through(readings).errors_on(readings);
+    let errors = |readings: &[Reading]| FitLine::through(readings).errors_on(readings);
     if errors(&marked) > ERRORS_LEFT * errors(stretch) {
         return Vec::new();
     }

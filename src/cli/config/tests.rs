@@ -4,7 +4,7 @@ use super::*;
 fn line(typed: &[&str], variables: &[(&str, &str)], text: &str) -> Result<Vec<String>, String> {
     let root = root();
     let typed: Vec<OsString> = ["recap"].iter().chain(typed).map(OsString::from).collect();
-    let said = Said::in_line(&root, &typed).expect("a subcommand that settings speak to");
+    let said = TypedOptions::in_line(&root, &typed).expect("a subcommand that settings speak to");
     let variable = |name: &str| {
         variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
     };
@@ -78,7 +78,7 @@ fn a_subcommand_hears_only_what_it_has_an_option_for() {
     assert_eq!(completed(&["replay"], &[], file), "replay --window=25% --format=csv");
     let root = root();
     let typed = ["recap", "models", "list"].map(OsString::from);
-    assert!(Said::in_line(&root, &typed).is_none());
+    assert!(TypedOptions::in_line(&root, &typed).is_none());
 }
 
 #[test]

@@ -8,16 +8,16 @@ use clap::Args;
 
 use super::super::exit::{Exit, Failure};
 use super::super::report;
-use super::{Counted, Seat, wait};
+use super::{JudgeSeat, ProgressJudge, wait};
 use crate::gate::MAX_UNSCORED;
-use crate::model::{Answer, CallRow, Cell, Manifest, Seat as Asker, Source, TranscriptFacts};
+use crate::model::{Answer, CallRow, Cell, Manifest, Seat, Source, TranscriptFacts};
 use crate::report::format_names;
 use crate::run::{Folder, Loaded, judge_again};
 use crate::seats::judge::Judge;
 
 /// Options of `recap judge RUN`.
 #[derive(Debug, Args)]
-pub struct Again {
+pub struct RegradeArguments {
     /// Folder of the run whose answers are graded again; nothing is replayed, answered or changed
     /// in it
     #[arg(required = true)]
@@ -32,10 +32,10 @@ pub struct Again {
     json: bool,
 
     #[command(flatten)]
-    seat: Seat,
+    seat: JudgeSeat,
 }
 
-pub(in crate::cli) fn run(arguments: &Again) -> Result<Exit, Failure> {
+pub(in crate::cli) fn run(arguments: &RegradeArguments) -> Result<Exit, Failure> {
     let path = arguments.run.as_deref().expect("clap requires it");
     let loaded = Loaded::read(path)?;
     check(&loaded)?;
@@ -43,7 +43,7 @@ pub(in crate::cli) fn run(arguments: &Again) -> Result<Exit, Failure> {
     let (judge, exchange) = arguments.seat.fill(loaded.manifest.seed)?;
     let Loaded { manifest, mut transcripts, mut cells, mut cuts, calls, texts, .. } = loaded;
     let at_once = arguments.seat.line.concurrency();
-    let counted = Counted::new(Arc::clone(&judge), said(&cells));
+    let counted = ProgressJudge::new(Arc::clone(&judge), said(&cells));
     wait(judge_again(&transcripts, (&mut cells, &mut cuts), &counted, at_once))?;
     let (made, ended) = match &exchange {
         Some(exchange) => {
@@ -142,7 +142,7 @@ fn judged(mut manifest: Manifest, judge: &dyn Judge) -> Manifest {
 /// The calls that the new run rests on: those of the other seats, and what this
 /// judge was asked.
 fn with_calls(before: Vec<CallRow>, made: Vec<CallRow>) -> Vec<CallRow> {
-    let others = before.into_iter().filter(|call| call.seat != Asker::Judge);
+    let others = before.into_iter().filter(|call| call.seat != Seat::Judge);
     let mut calls: Vec<CallRow> = others.chain(made).collect();
     calls.sort_by(|a, b| (a.seat, &a.model, &a.key).cmp(&(b.seat, &b.model, &b.key)));
     calls

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use clap::{Args, Subcommand};
 
-use super::exchange::{Exchange, Line};
+use super::exchange::{Exchange, ModelCallOptions};
 use super::exit::{Exit, Failure};
 use super::seating::judges;
 use super::work::Work;
@@ -28,7 +28,7 @@ pub struct Arguments {
     action: Option<Action>,
 
     #[command(flatten)]
-    again: again::Again,
+    again: again::RegradeArguments,
 }
 
 #[derive(Debug, Subcommand)]
@@ -38,7 +38,7 @@ enum Action {
     /// Prints agreement, Cohen's kappa, false accepts and false rejects, by file, by who answered
     /// and by what was planted: right answers, and wrong, vague, negated, stale, refused, empty and
     /// injected ones to the same questions.
-    Calibrate(calibrate::Calibrate),
+    Calibrate(calibrate::CalibrateArguments),
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
@@ -58,14 +58,14 @@ fn wait<T>(grading: impl Future<Output = T>) -> Result<T, Failure> {
 }
 
 /// A judge whose progress is told every few seconds.
-struct Counted {
+struct ProgressJudge {
     judge: Arc<dyn Judge>,
     graded: AtomicUsize,
     of: usize,
     told: Mutex<Instant>,
 }
 
-impl Counted {
+impl ProgressJudge {
     /// Lines come at most this often.
     const EVERY: Duration = Duration::from_secs(5);
 
@@ -75,7 +75,7 @@ impl Counted {
 }
 
 #[async_trait]
-impl Judge for Counted {
+impl Judge for ProgressJudge {
     async fn grade(&self, grading: &Grading<'_>) -> Judgement {
         let judgement = self.judge.grade(grading).await;
         let graded = self.graded.fetch_add(1, Ordering::Relaxed) + 1;
@@ -98,7 +98,7 @@ impl Judge for Counted {
 
 /// The judge's seat.
 #[derive(Debug, Args)]
-struct Seat {
+struct JudgeSeat {
     /// Who judges: `offline`, or provider/model; two for a panel, and a third for what they
     /// disagree on
     #[arg(long, value_name = "MODEL", default_values_t = [OFFLINE.to_owned()],
@@ -106,14 +106,14 @@ struct Seat {
     judge: Vec<String>,
 
     #[command(flatten)]
-    line: Line,
+    line: ModelCallOptions,
 
     /// Price list in litellm's field names to read instead of the bundled one
     #[arg(long, value_name = "FILE", help_heading = headings::BILL)]
     prices: Option<PathBuf>,
 }
 
-impl Seat {
+impl JudgeSeat {
     /// The judge or the panel, and the line to the models in it.
     fn fill(&self, seed: u64) -> Result<(Arc<dyn Judge>, Option<Exchange>), Failure> {
         if self.judge.iter().all(|name| name == OFFLINE) && self.judge.len() == 1 {

@@ -13,7 +13,7 @@ use super::super::work::Work;
 use super::Arguments;
 use crate::model::{CutExam, FactAtStake, NULL, Reference, ReferenceState, Transcript};
 use crate::probes::{Cuts, Place};
-use crate::replay::{Look, Part, Plan, Subject, examine_and_look};
+use crate::replay::{CutSegment, Plan, RequestInspector, Subject, examine_and_look};
 use crate::run::Seats;
 use crate::seats::compactor::Null;
 use crate::strategy::{Compactor, Context, Preset};
@@ -25,7 +25,7 @@ const AROUND: usize = 60;
 
 /// Which cut is shown.
 #[derive(Debug, Args)]
-pub(super) struct Cutting {
+pub(super) struct CutSelection {
     /// Show the context right behind a cut, and what of the facts at stake it keeps: the number of
     /// the cut in the session at this depth, from 1, in the order of cuts.csv
     #[arg(long, value_name = "K", conflicts_with_all = ["request", "window", "files"])]
@@ -51,7 +51,7 @@ pub(super) fn shown(
     (preset, seats): (Preset, Seats),
     counter: Arc<Counter>,
 ) -> Result<String, Failure> {
-    let Cutting { cuts, depth, .. } = arguments.cutting;
+    let CutSelection { cuts, depth, .. } = arguments.cutting;
     if cuts == Cuts::Recorded && depth > 1 {
         return Err(Failure::usage("a recorded compaction is looked at as a first one")
             .help("leave out --depth"));
@@ -62,15 +62,15 @@ pub(super) fn shown(
         return Err(Failure::usage("the recorded agent did not compact at this cut")
             .help("add --cuts recorded"));
     }
-    let part = Part::new(&subject, place, facts, &[]);
+    let part = CutSegment::new(&subject, place, facts, &[]);
     let plan = super::plan(arguments, &subject, ("cut", 0), preset, seats.offline);
     let own = seats.compactor.counting(&subject.recording.counter);
     let compactor: Arc<dyn Compactor> = match plan.key.strategy.starts_with(NULL) {
         true => Arc::new(Null),
         false => own.unwrap_or(seats.compactor),
     };
-    let seen = Mutex::new(Seen::default());
-    let look: Look<'_> = &|request, context| {
+    let seen = Mutex::new(SeenStates::default());
+    let look: RequestInspector<'_> = &|request, context| {
         let mut seen = seen.lock().expect("no look panics");
         seen.look((request, context), &part, facts, arguments.diff);
     };
@@ -90,7 +90,7 @@ pub(super) fn shown(
     );
     text += &seen.context;
     let (subject, facts) = (&subject, &cut.facts[..]);
-    let stakes = Stakes { subject, part: &part, place, facts, exam: &exam, seen: &seen };
+    let stakes = FactTable { subject, part: &part, place, facts, exam: &exam, seen: &seen };
     stakes.tell(&mut text);
     Ok(text)
 }
@@ -135,7 +135,7 @@ fn header(arguments: &Arguments, subject: &Subject, place: &Place, plan: &Plan) 
 
 /// What was seen of the contexts behind a cut.
 #[derive(Default)]
-struct Seen {
+struct SeenStates {
     /// The first one, as it is printed.
     context: String,
     /// Its messages.
@@ -145,11 +145,11 @@ struct Seen {
     quotes: BTreeMap<usize, String>,
 }
 
-impl Seen {
+impl SeenStates {
     fn look(
         &mut self,
         (request, context): (u32, &Context),
-        part: &Part,
+        part: &CutSegment,
         facts: &[Reference],
         diff: bool,
     ) {
@@ -196,13 +196,13 @@ fn quote(text: &str, place: Range<usize>) -> String {
 }
 
 /// What was at stake, and what became of it.
-struct Stakes<'a> {
+struct FactTable<'a> {
     subject: &'a Subject,
-    part: &'a Part,
+    part: &'a CutSegment,
     place: &'a Place,
     facts: &'a [FactAtStake],
     exam: &'a CutExam,
-    seen: &'a Seen,
+    seen: &'a SeenStates,
 }
 
 /// States, the worst first, with what they mean.
@@ -221,7 +221,7 @@ const STATES: [(ReferenceState, &str); 6] = [
     (ReferenceState::Verbatim, "its message is sent as recorded"),
 ];
 
-impl Stakes<'_> {
+impl FactTable<'_> {
     fn tell(&self, text: &mut String) {
         let _ = writeln!(text, "\n--- facts at stake");
         let requests = counted(self.place.requests, "request");

@@ -5,7 +5,7 @@ use std::collections::btree_map::Entry;
 use std::path::Path;
 
 use super::CassetteError;
-use super::line::Line;
+use super::line::CassetteLine;
 
 /// What a file holds.
 pub(super) struct Lines {
@@ -34,7 +34,7 @@ impl Lines {
             let text = text.map(str::trim_ascii);
             let line = match text.clone().and_then(|text| match text {
                 "" => Ok(None),
-                text => Line::read(text).map(Some),
+                text => CassetteLine::read(text).map(Some),
             }) {
                 Ok(line) => line,
                 Err(_) if !raw.ends_with(b"\n") && is_torn(raw, whole > 0) => {
@@ -92,7 +92,7 @@ fn torn(file: &Path, number: usize) -> String {
     format!("the last line is cut short and left out\n  --> {}:{number}", file.display())
 }
 
-fn twice(file: &Path, line: &Line, first: usize, number: usize) -> String {
+fn twice(file: &Path, line: &CassetteLine, first: usize, number: usize) -> String {
     format!(
         "lines {first} and {number} record the same call ({}, key {}) with different outcomes; \
          the one first in byte order counts\n  --> {}",

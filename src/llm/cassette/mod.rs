@@ -26,7 +26,7 @@ mod lines;
 mod tests;
 
 pub use key::key;
-use line::Line;
+use line::CassetteLine;
 pub(in crate::llm) use line::Recorded;
 use lines::Lines;
 
@@ -178,7 +178,8 @@ impl Cassette {
     pub fn usage(&self) -> Vec<(String, Usage, Timestamp)> {
         let state = self.state();
         let lines = state.lines.values();
-        let read = lines.map(|line| Line::read(line).expect("a line was read before it was kept"));
+        let read =
+            lines.map(|line| CassetteLine::read(line).expect("a line was read before it was kept"));
         read.filter_map(|line| {
             let model = line.model();
             let Recorded { outcome, at } = line.recorded();
@@ -190,7 +191,7 @@ impl Cassette {
     /// What came of a call, if it holds that.
     pub(in crate::llm) fn get(&self, key: &str) -> Option<Recorded> {
         let line = self.state().lines.get(key).cloned()?;
-        Some(Line::read(&line).expect("a line was read before it was kept").recorded())
+        Some(CassetteLine::read(&line).expect("a line was read before it was kept").recorded())
     }
 
     /// Adds a call, and hands back what a replay will read of it. An outcome
@@ -201,7 +202,7 @@ impl Cassette {
         outcome: Result<Answered, CallError>,
         at: Timestamp,
     ) -> Result<Answered, CallError> {
-        let Some(line) = Line::of((key, model, call), &outcome, at, &self.scrub) else {
+        let Some(line) = CassetteLine::of((key, model, call), &outcome, at, &self.scrub) else {
             return outcome;
         };
         let text = line.written();
@@ -210,7 +211,7 @@ impl Cassette {
         if let Some(journal) = journal.as_mut().filter(|_| failed.is_none()) {
             *failed = journal.write_all(format!("{text}\n").as_bytes()).err();
         }
-        let line = Line::read(&text).expect("what was written can be read");
+        let line = CassetteLine::read(&text).expect("what was written can be read");
         state.lines.insert(key.to_owned(), text.into());
         line.recorded().outcome
     }

@@ -43,7 +43,7 @@ fn at() -> Timestamp {
 fn written(text: &str, outcome: &Result<Answered, CallError>) -> String {
     let call = call(text);
     let key = key(&model(), &call);
-    Line::of((&key, &model(), &call), outcome, at(), &plain()).unwrap().written()
+    CassetteLine::of((&key, &model(), &call), outcome, at(), &plain()).unwrap().written()
 }
 
 fn folder() -> tempfile::TempDir {
@@ -128,7 +128,7 @@ fn every_outcome_of_a_request_is_read_as_it_was() {
     }
     for outcome in outcomes {
         let line = written("Why?", &outcome);
-        let recorded = Line::read(&line).unwrap().recorded();
+        let recorded = CassetteLine::read(&line).unwrap().recorded();
         let expected = outcome.map(|answered| Answered { recorded: true, ..answered });
         assert_eq!((recorded.outcome, recorded.at), (expected, at()));
     }
@@ -298,7 +298,8 @@ fn every_text_is_scrubbed_before_it_is_written() {
     ] {
         let model = Model { provider: secret(), name: secret(), ..model() };
         let call = Call { request: model.request(Question::of("", secret(), 9)), ..call("") };
-        let line = Line::of(("k", &model, &call), &outcome, at(), &scrub).unwrap().written();
+        let line =
+            CassetteLine::of(("k", &model, &call), &outcome, at(), &scrub).unwrap().written();
         assert!(line.contains("a *** b") && !line.contains("s3cret"), "{line}");
     }
     let folder = folder();
@@ -335,7 +336,7 @@ proptest! {
         let mut outcome = said(&text).unwrap();
         outcome.timing = Timing { queue_ms, first_byte_ms, total_ms, attempts };
         let line = written("Why?", &Ok(outcome.clone()));
-        let again = Line::read(&line).unwrap();
+        let again = CassetteLine::read(&line).unwrap();
         prop_assert_eq!(again.written(), line);
         prop_assert_eq!(again.recorded().outcome.unwrap().timing, outcome.timing);
     }

@@ -23,7 +23,7 @@ const fn spec(
 }
 
 fn share(sample: &Sample<'_>, state: LedgerState) -> Parts {
-    let states = sample.answered().filter_map(|put| put.row.evidence);
+    let states = sample.answered().filter_map(|result| result.row.evidence);
     let hits = states.map(|worst| f64::from(u8::from(worst == state)));
     Parts::one(mean(hits), "no probe names its evidence")
 }
@@ -63,7 +63,7 @@ pub const ANSWERABLE: Spec = spec(
     Direction::Higher,
     "share of probes whose expected value stands in the context, not negated nearby",
     |sample| {
-        let there = sample.answered().filter_map(|put| put.has_value());
+        let there = sample.answered().filter_map(|result| result.has_value());
         Parts::one(mean(there.map(|yes| f64::from(u8::from(yes)))), "no probe expects a value")
     },
 );

@@ -23,7 +23,7 @@ pub const SPEC: Spec = Spec {
 
 /// The score of every probe, in their order.
 pub fn series(sample: &Sample<'_>) -> Vec<Option<f64>> {
-    sample.answered().map(|put| put.score).collect()
+    sample.answered().map(|result| result.score).collect()
 }
 
 fn compute(sample: &Sample<'_>) -> Parts {
@@ -48,8 +48,8 @@ impl<const AT: usize> Kind<AT> {
 
     fn compute(sample: &Sample<'_>) -> Parts {
         let kind = ProbeKind::ALL[AT];
-        let of_kind = sample.put().filter(|put| put.kind() == kind);
-        Parts::one(mean(of_kind.filter_map(|put| put.score)), NOTHING)
+        let of_kind = sample.probe_results().filter(|result| result.kind() == kind);
+        Parts::one(mean(of_kind.filter_map(|result| result.score)), NOTHING)
     }
 }
 

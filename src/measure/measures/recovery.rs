@@ -22,10 +22,10 @@ pub const RECALL: Spec = spec(
     (Unit::Share, Direction::Higher),
     "mean score of the probes that ask for something that was said, with the recovery channel",
     |sample| {
-        if sample.put().all(|put| put.row.recovered.is_none()) {
+        if sample.probe_results().all(|result| result.row.recovered.is_none()) {
             return Parts::Absent(NO_CHANNEL);
         }
-        let scores = sample.answered().filter_map(|put| sample.cell.recovered_score(put.row));
+        let scores = sample.answered().filter_map(|result| sample.cell.recovered_score(result.row));
         Parts::one(mean(scores), "no probe was graded")
     },
 );
@@ -47,6 +47,6 @@ pub const TOKENS: Spec = spec(
 );
 
 fn taken(sample: &Sample<'_>, figure: fn(&Recovered) -> f64) -> Parts {
-    let recovered = sample.put().filter_map(|put| put.row.recovered.as_ref());
+    let recovered = sample.probe_results().filter_map(|result| result.row.recovered.as_ref());
     Parts::one(mean(recovered.map(figure)), NO_CHANNEL)
 }

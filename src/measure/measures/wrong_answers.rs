@@ -17,7 +17,7 @@ const fn spec(id: &'static str, summary: &'static str, compute: fn(&Sample<'_>) 
 }
 
 fn share(sample: &Sample<'_>, why: Wrong) -> Parts {
-    let graded = sample.answered().filter_map(|put| put.wrong());
+    let graded = sample.answered().filter_map(|result| result.wrong());
     let hits = graded.map(|wrong| f64::from(u8::from(wrong == Some(why))));
     Parts::one(mean(hits), "no graded probe expects a value")
 }

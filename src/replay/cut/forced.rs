@@ -3,7 +3,7 @@
 
 use crate::model::{MessageIndex, RequestRow};
 use crate::replay::loss::Changes;
-use crate::replay::session::Session;
+use crate::replay::session::ReplaySession;
 use crate::strategy::{At, Gauge, Of, Preset, When};
 use crate::tokens::Reported;
 
@@ -69,7 +69,7 @@ fn threshold(preset: &Preset, stage: usize, scaled: bool, window: u64) -> Option
     }
 }
 
-impl Session<'_> {
+impl ReplaySession<'_> {
     /// Lets the first messages arrive as if nothing had ever been compacted.
     /// The last request among them is sent, so that the cache is as warm as it
     /// would be.

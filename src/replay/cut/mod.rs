@@ -17,11 +17,11 @@ mod tests;
 use std::collections::BTreeMap;
 
 pub use money::Baseline;
-pub use part::Part;
+pub use part::CutSegment;
 
 use super::plan::Plan;
 use super::probed::Probed;
-use super::session::Session;
+use super::session::ReplaySession;
 use crate::model::{
     CutExam, LatencySource, NULL, ReferenceOutcome, ReferenceState, Snapshot, Standing,
 };
@@ -33,7 +33,7 @@ const LEAST_FOR_MESSAGES: u64 = 2_000;
 
 /// What a preset did at a cut.
 #[derive(Clone, Debug)]
-pub struct Examined {
+pub struct ExaminedCut {
     /// What is kept of it; its probes are still to be asked.
     pub exam: CutExam,
     /// Texts that were written, by hash.
@@ -46,7 +46,7 @@ pub struct Examined {
 
 /// Looks at what each request behind a cut sends, by the request's ordinal in
 /// the transcript.
-pub type Look<'a> = &'a (dyn Fn(u32, &Context) + Sync);
+pub type RequestInspector<'a> = &'a (dyn Fn(u32, &Context) + Sync);
 
 /// Examines a preset at a cut and a depth. `without` is what the requests
 /// behind it cost uncompressed; `None` where that is being found out.
@@ -56,12 +56,12 @@ pub type Look<'a> = &'a (dyn Fn(u32, &Context) + Sync);
 /// # Errors
 /// Why the preset stopped, in a sentence.
 pub async fn examine(
-    part: &Part,
+    part: &CutSegment,
     plan: &Plan,
     depth: u32,
     compactor: &dyn Compactor,
     without: Option<&Baseline>,
-) -> Result<Examined, String> {
+) -> Result<ExaminedCut, String> {
     examine_and_look(part, (plan, depth), compactor, without, &|_, _| ()).await
 }
 
@@ -70,13 +70,13 @@ pub async fn examine(
 /// # Errors
 /// Why the preset stopped, in a sentence.
 pub async fn examine_and_look(
-    part: &Part,
+    part: &CutSegment,
     (plan, depth): (&Plan, u32),
     compactor: &dyn Compactor,
     without: Option<&Baseline>,
-    look: Look<'_>,
-) -> Result<Examined, String> {
-    let examination = Examination { part, plan, compactor, without, look };
+    look: RequestInspector<'_>,
+) -> Result<ExaminedCut, String> {
+    let examination = CutExamination { part, plan, compactor, without, look };
     match depth {
         0 | 1 => examination.first_compaction().await,
         _ => examination.long_session(depth).await,
@@ -84,20 +84,20 @@ pub async fn examine_and_look(
 }
 
 /// A preset at a cut.
-struct Examination<'a> {
-    part: &'a Part,
+struct CutExamination<'a> {
+    part: &'a CutSegment,
     plan: &'a Plan,
     compactor: &'a dyn Compactor,
     without: Option<&'a Baseline>,
-    look: Look<'a>,
+    look: RequestInspector<'a>,
 }
 
-impl Examination<'_> {
+impl CutExamination<'_> {
     /// Depth 1: the first stage that can act does, at the window at which its
     /// trigger has just been reached. Where none can at its own, each is tried
     /// at a window as large as the context; where none can there, nothing is
     /// compacted.
-    async fn first_compaction(&self) -> Result<Examined, String> {
+    async fn first_compaction(&self) -> Result<ExaminedCut, String> {
         let part = self.part;
         let sizes = &part.subject.recording.sizes;
         let tokens = sizes.preamble_tokens() + self.material_tokens();
@@ -137,7 +137,7 @@ impl Examination<'_> {
     /// A greater depth: the material is replayed from its beginning at a window
     /// that many times smaller, with the preamble and the largest answer beside
     /// it (`semantics` 10), so that losses add up.
-    async fn long_session(&self, depth: u32) -> Result<Examined, String> {
+    async fn long_session(&self, depth: u32) -> Result<ExaminedCut, String> {
         let part = self.part;
         let sizes = &part.subject.recording.sizes;
         let share = (self.material_tokens() / u64::from(depth)).max(LEAST_FOR_MESSAGES);
@@ -157,10 +157,10 @@ impl Examination<'_> {
     async fn finished(
         &self,
         (plan, depth): (&Plan, u32),
-        mut session: Session<'_>,
-        behind: Result<Behind, String>,
-    ) -> Result<Examined, String> {
-        let Examination { part, without, look, .. } = *self;
+        mut session: ReplaySession<'_>,
+        behind: Result<CutStart, String>,
+    ) -> Result<ExaminedCut, String> {
+        let CutExamination { part, without, look, .. } = *self;
         let mut searcher = Searcher::new(part, plan.preset.recovery);
         let followed = match behind {
             Ok(behind) => follow(part, &mut session, &mut searcher, look).await.map(|()| behind),
@@ -209,23 +209,23 @@ impl Examination<'_> {
             snapshot,
             probes: Vec::new(),
         };
-        Ok(Examined { exam, texts: kept, probed, baseline })
+        Ok(ExaminedCut { exam, texts: kept, probed, baseline })
     }
 }
 
 /// A session over a part, billed as a cut is.
 fn opened<'a>(
-    part: &'a Part,
+    part: &'a CutSegment,
     plan: &'a Plan,
     compactor: &'a dyn Compactor,
-) -> Result<Session<'a>, String> {
-    let mut session = Session::open(&part.subject, plan, compactor)?;
+) -> Result<ReplaySession<'a>, String> {
+    let mut session = ReplaySession::open(&part.subject, plan, compactor)?;
     session.biller.only_as_billed();
     Ok(session)
 }
 
 /// What stands right behind a cut.
-struct Behind {
+struct CutStart {
     tokens_after: u64,
     compactions: u32,
     cpu_ms: f64,
@@ -236,14 +236,14 @@ struct Behind {
     begun: u32,
 }
 
-impl Session<'_> {
+impl ReplaySession<'_> {
     /// Looks at a session that has just sent its first request behind a cut.
-    fn behind(&mut self, part: &Part) -> Result<Behind, String> {
+    fn behind(&mut self, part: &CutSegment) -> Result<CutStart, String> {
         let sent = self.requests.get(part.first as usize).map(|request| request.tokens_sent);
         let rows = || self.compactions.iter().map(|(_, row)| row);
         let waits = rows().filter(|row| !row.background).filter_map(|row| row.latency_ms);
         let waits: Vec<f64> = waits.collect();
-        Ok(Behind {
+        Ok(CutStart {
             tokens_after: sent.ok_or("the recording ends before the cut")?,
             compactions: self.compactions.len() as u32,
             cpu_ms: self.cpu_ms,
@@ -257,10 +257,10 @@ impl Session<'_> {
 
 /// Goes on from the first request behind the cut to the last of the part.
 async fn follow(
-    part: &Part,
-    session: &mut Session<'_>,
+    part: &CutSegment,
+    session: &mut ReplaySession<'_>,
     searcher: &mut Searcher<'_>,
-    look: Look<'_>,
+    look: RequestInspector<'_>,
 ) -> Result<(), String> {
     searcher.search(session);
     look(part.request_of(part.first), session.context());

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::model::{
-    Cut, Exam, FactAtStake, MessageIndex, Part as Stretch, ProbeFacts, RecordedCompaction,
-    Reference, RequestFacts, Snapshot, TranscriptFacts,
+    Cut, Exam, FactAtStake, MessageIndex, ProbeFacts, RecordedCompaction, Reference, RequestFacts,
+    Snapshot, SnapshotPart, TranscriptFacts,
 };
 use crate::probes::{Place, Survival};
 use crate::replay::Subject;
@@ -18,7 +18,7 @@ const CLEARED: &str = "[Old tool result content cleared]";
 
 /// The part of a transcript that a cut looks at.
 #[derive(Debug)]
-pub struct Part {
+pub struct CutSegment {
     /// Its messages as a transcript of their own, with the facts at stake as
     /// its references.
     pub(super) subject: Subject,
@@ -36,7 +36,7 @@ pub struct Part {
     request: u32,
 }
 
-impl Part {
+impl CutSegment {
     /// Takes the part out of a transcript. `facts` is what is at stake, in the
     /// transcript's numbers; `probes` are those that are put at this cut, by
     /// their position among the transcript's.
@@ -93,7 +93,7 @@ impl Part {
             cuts: Arc::default(),
         };
         let probes = probes.to_vec();
-        Part { subject, material, first, messages, cleared, probes, request: place.request }
+        CutSegment { subject, material, first, messages, cleared, probes, request: place.request }
     }
 
     /// What no preset changes, as it is kept.
@@ -164,19 +164,19 @@ impl Part {
         snapshot: Snapshot,
         texts: &mut BTreeMap<String, String>,
     ) -> Snapshot {
-        let mut parts: Vec<Stretch> = Vec::new();
+        let mut parts: Vec<SnapshotPart> = Vec::new();
         for part in snapshot.parts {
             match part {
-                Stretch::Messages { from, to } => {
+                SnapshotPart::Messages { from, to } => {
                     for at in from..to {
                         self.message(at, &mut parts, texts);
                     }
                 }
-                Stretch::Edited { message, text } => {
+                SnapshotPart::Edited { message, text } => {
                     let message = self.messages[message as usize];
-                    parts.push(Stretch::Edited { message, text });
+                    parts.push(SnapshotPart::Edited { message, text });
                 }
-                written @ Stretch::Written { .. } => parts.push(written),
+                written @ SnapshotPart::Written { .. } => parts.push(written),
             }
         }
         Snapshot { request: self.request, parts, ..snapshot }
@@ -185,7 +185,7 @@ impl Part {
     fn message(
         &self,
         at: MessageIndex,
-        parts: &mut Vec<Stretch>,
+        parts: &mut Vec<SnapshotPart>,
         texts: &mut BTreeMap<String, String>,
     ) {
         let message = self.messages[at as usize];
@@ -193,11 +193,11 @@ impl Part {
             let text = self.subject.recording.transcript.messages[at as usize].sent();
             let hash = text_hash(&text);
             texts.insert(hash.clone(), text);
-            return parts.push(Stretch::Edited { message, text: hash });
+            return parts.push(SnapshotPart::Edited { message, text: hash });
         }
         match parts.last_mut() {
-            Some(Stretch::Messages { to, .. }) if *to == message => *to += 1,
-            _ => parts.push(Stretch::Messages { from: message, to: message + 1 }),
+            Some(SnapshotPart::Messages { to, .. }) if *to == message => *to += 1,
+            _ => parts.push(SnapshotPart::Messages { from: message, to: message + 1 }),
         }
     }
 }

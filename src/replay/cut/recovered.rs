@@ -5,14 +5,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::part::Part;
+use super::part::CutSegment;
 use crate::model::{Message, MessageIndex, ReferenceOutcome, ReferenceState, Role};
-use crate::replay::session::Session;
+use crate::replay::session::ReplaySession;
 use crate::strategy::{Archived, ArchivedSession, Channel, ClosedSession, RecoverySpec};
 
 /// Searches for lost facts, request by request.
 pub(super) struct Searcher<'a> {
-    part: &'a Part,
+    part: &'a CutSegment,
     channel: Option<&'static RecoverySpec>,
     /// Every message of the part, as a search gives it back; made when first
     /// needed.
@@ -23,7 +23,7 @@ pub(super) struct Searcher<'a> {
 }
 
 impl<'a> Searcher<'a> {
-    pub(super) fn new(part: &'a Part, channel: Option<&'static RecoverySpec>) -> Self {
+    pub(super) fn new(part: &'a CutSegment, channel: Option<&'static RecoverySpec>) -> Self {
         Searcher { part, channel, archive: Vec::new(), looked: 0, found: BTreeSet::new() }
     }
 
@@ -33,7 +33,7 @@ impl<'a> Searcher<'a> {
     }
 
     /// Searches for what the newest requests lack.
-    pub(super) fn search(&mut self, session: &Session<'_>) {
+    pub(super) fn search(&mut self, session: &ReplaySession<'_>) {
         let new = &session.references[self.looked..];
         self.looked = session.references.len();
         let lost = |outcome: &&ReferenceOutcome| outcome.state == ReferenceState::Lost;
@@ -56,7 +56,7 @@ impl<'a> Searcher<'a> {
 const QUERY_WORDS: usize = 5;
 
 /// Whether a search for the words beside a fact gives a text that holds it.
-fn finds(part: &Part, channel: &Channel<'_>, fact: u32) -> bool {
+fn finds(part: &CutSegment, channel: &Channel<'_>, fact: u32) -> bool {
     let Some(tool) = channel.tools().first() else { return false };
     let words = spelt(part, fact);
     let queries = if channel.recovery().takes_questions() { vec![words.join(" ")] } else { words };
@@ -66,7 +66,7 @@ fn finds(part: &Part, channel: &Channel<'_>, fact: u32) -> bool {
 
 /// The words that stood beside a fact where it was last said, as they are spelt
 /// there: searches tell upper and lower case apart.
-fn spelt(part: &Part, fact: u32) -> Vec<String> {
+fn spelt(part: &CutSegment, fact: u32) -> Vec<String> {
     let reference = &part.subject.facts.exam.references[fact as usize];
     let transcript = &part.subject.recording.transcript;
     let source = transcript.messages[reference.last_seen as usize].sent();
@@ -80,7 +80,7 @@ fn spelt(part: &Part, fact: u32) -> Vec<String> {
 }
 
 /// The part's messages as a search gives them back.
-fn archive(part: &Part) -> Vec<Archived> {
+fn archive(part: &CutSegment) -> Vec<Archived> {
     let recording = &part.subject.recording;
     let known = recording.transcript.messages.iter().zip(&part.subject.facts.messages);
     let archived = (0..).zip(known).map(|(message, (recorded, facts))| Archived {

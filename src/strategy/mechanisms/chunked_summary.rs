@@ -60,13 +60,13 @@ struct Folded {
     /// Images among all the messages of this session that were compacted so far.
     images: u32,
     /// What was archived, by compaction.
-    parts: Vec<Part>,
+    parts: Vec<RemovedMessages>,
 }
 
 /// The recorded messages that one compaction took out of the context.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Part {
+struct RemovedMessages {
     session: String,
     messages: Vec<MessageIndex>,
 }
@@ -186,7 +186,7 @@ impl ChunkedSummary {
         }
         self.folded.images += images;
         let messages = old.iter().filter_map(|id| id.index()).collect();
-        self.folded.parts.push(Part { session, messages });
+        self.folded.parts.push(RemovedMessages { session, messages });
     }
 
     fn text(&self, summarised: &Summarised) -> String {

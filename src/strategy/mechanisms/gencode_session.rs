@@ -67,13 +67,13 @@ pub enum Content {
     /// A text alone.
     Text(String),
     /// Parts in order.
-    Parts(Vec<Part>),
+    Parts(Vec<ContentPart>),
 }
 
 /// A part of a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
-pub enum Part {
+pub enum ContentPart {
     /// Words.
     Text {
         /// They.
@@ -144,12 +144,12 @@ fn message(context: &Context, shared: &PresetState, id: EntryId) -> Option<Sessi
         return Some(SessionMessage { role: entry.role, content });
     };
     let pruned_at = shared.pruned.get(&index).copied();
-    let parts: Vec<Part> =
+    let parts: Vec<ContentPart> =
         context.blocks(index).into_iter().filter_map(|block| part(block, pruned_at)).collect();
     // Results stand in a user's message.
     let role = if entry.role == Role::Tool { Role::User } else { entry.role };
-    let content = match <[Part; 1]>::try_from(parts) {
-        Ok([Part::Text { text }]) => Content::Text(text),
+    let content = match <[ContentPart; 1]>::try_from(parts) {
+        Ok([ContentPart::Text { text }]) => Content::Text(text),
         Ok(one) => Content::Parts(one.into()),
         Err(parts) => Content::Parts(parts),
     };
@@ -157,11 +157,13 @@ fn message(context: &Context, shared: &PresetState, id: EntryId) -> Option<Sessi
 }
 
 /// Thinking is never sent again, and pictures have no text.
-fn part(block: Block, pruned_at: Option<Timestamp>) -> Option<Part> {
+fn part(block: Block, pruned_at: Option<Timestamp>) -> Option<ContentPart> {
     Some(match block {
-        Block::Text { text } => Part::Text { text },
-        Block::ToolCall { id, name, arguments } => Part::ToolUse { id, name, input: arguments },
-        Block::ToolResult { call, text, .. } => Part::ToolResult {
+        Block::Text { text } => ContentPart::Text { text },
+        Block::ToolCall { id, name, arguments } => {
+            ContentPart::ToolUse { id, name, input: arguments }
+        }
+        Block::ToolResult { call, text, .. } => ContentPart::ToolResult {
             tool_use_id: call,
             content: text,
             pruned: pruned_at.is_some(),

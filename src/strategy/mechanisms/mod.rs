@@ -37,7 +37,7 @@ pub(crate) use command::{HTTP, SPEC as COMMAND, named_files, told_address};
 pub use continuation::Summary as GencodeSummary;
 pub use extraction::ToolUsage;
 pub use gencode_session::{
-    CompressionStats, Content, GencodeSession, Metadata, Part, SessionMessage,
+    CompressionStats, Content, ContentPart, GencodeSession, Metadata, SessionMessage,
 };
 
 use super::preset::MechanismSpec;

@@ -15,7 +15,7 @@ const BEFORE_MONTH: &[&str] = &[
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum PieceKind {
     Word,
     Number,
     /// `7th`.
@@ -24,7 +24,7 @@ enum Kind {
 
 #[derive(Clone, Debug)]
 struct Piece {
-    kind: Kind,
+    kind: PieceKind,
     span: Range<usize>,
 }
 
@@ -35,8 +35,8 @@ fn pieces(text: &str) -> Vec<Piece> {
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         let kind = match c {
-            '0'..='9' => Kind::Number,
-            c if is_word(c) => Kind::Word,
+            '0'..='9' => PieceKind::Number,
+            c if is_word(c) => PieceKind::Word,
             _ => continue,
         };
         let end = at + c.len_utf8();
@@ -62,11 +62,11 @@ fn pieces(text: &str) -> Vec<Piece> {
 fn fuse_ordinal(text: &str, pieces: &mut Vec<Piece>) {
     let [.., number, ending] = pieces.as_mut_slice() else { return };
     let is_ending = |s: &str| matches!(s, "st" | "nd" | "rd" | "th" | "ST" | "ND" | "RD" | "TH");
-    if number.kind == Kind::Number
+    if number.kind == PieceKind::Number
         && number.span.end == ending.span.start
         && is_ending(&text[ending.span.clone()])
     {
-        number.kind = Kind::Ordinal;
+        number.kind = PieceKind::Ordinal;
         number.span.end = ending.span.end;
         pieces.pop();
     }
@@ -94,9 +94,9 @@ impl<'a> Reader<'a> {
     /// Reads the dates that begin at a piece; where the next may begin.
     fn read(&self, at: usize, found: &mut Vec<DateSpan>) -> Option<usize> {
         match self.pieces[at].kind {
-            Kind::Word => self.month_first(at, found),
-            Kind::Ordinal => self.day_first(at, found),
-            Kind::Number => self
+            PieceKind::Word => self.month_first(at, found),
+            PieceKind::Ordinal => self.day_first(at, found),
+            PieceKind::Number => self
                 .numeric(at, found)
                 .or_else(|| self.year_first(at, found))
                 .or_else(|| self.day_first(at, found))
@@ -116,7 +116,7 @@ impl<'a> Reader<'a> {
 
     /// The value and the count of digits of a plain number.
     fn number(&self, at: usize) -> Option<(i16, usize)> {
-        let plain = self.pieces.get(at)?.kind == Kind::Number;
+        let plain = self.pieces.get(at)?.kind == PieceKind::Number;
         let digits = self.word(at);
         (plain && digits.len() <= 4).then(|| Some((digits.parse().ok()?, digits.len())))?
     }
@@ -179,7 +179,7 @@ impl<'a> Reader<'a> {
 
     /// Whether a number goes on to the left by the mark that joins its parts.
     fn is_glued(&self, at: usize, mark: &str) -> bool {
-        at > 0 && self.gap(at) == mark && self.pieces[at - 1].kind == Kind::Number
+        at > 0 && self.gap(at) == mark && self.pieces[at - 1].kind == PieceKind::Number
     }
 
     /// `2023 May 7`, `2023-May-07`.
@@ -292,7 +292,7 @@ impl<'a> Reader<'a> {
         let dated = |at: usize| self.year(at).is_some() || month(self.word(at)).is_some();
         while let [.., _, (_, last)] = days.as_slice() {
             let of = usize::from(self.word(last + 1) == "of");
-            let ordinal = self.pieces[*last].kind == Kind::Ordinal;
+            let ordinal = self.pieces[*last].kind == PieceKind::Ordinal;
             if ordinal || dated(last + 1 + of) || matches!(self.gap(*last), "-" | "–" | "—") {
                 break;
             }
@@ -324,7 +324,7 @@ impl<'a> Reader<'a> {
     /// A year with the mark of a footnote stuck to it, as in text copied from
     /// a page: `May 2, 20211`. Years have no five digits.
     fn footnoted(&self, at: usize) -> Option<(i16, usize)> {
-        let plain = self.pieces.get(at)?.kind == Kind::Number;
+        let plain = self.pieces.get(at)?.kind == PieceKind::Number;
         let digits = self.word(at);
         let year = plain && matches!(digits.len(), 5 | 6);
         let year = digits.get(..4).filter(|_| year && digits.starts_with(['1', '2']))?;

@@ -148,17 +148,17 @@ struct Group {
 }
 
 /// A piece of the new context, understood.
-enum Part {
+enum NewEntries {
     Kept { position: usize, text: Option<String> },
     New(Group),
 }
 
-impl Part {
+impl NewEntries {
     /// Where a kept entry stands in the old context.
     fn position(&self) -> Option<usize> {
         match self {
-            Part::Kept { position, .. } => Some(*position),
-            Part::New(_) => None,
+            NewEntries::Kept { position, .. } => Some(*position),
+            NewEntries::New(_) => None,
         }
     }
 }
@@ -172,11 +172,11 @@ fn replace(context: &mut Context, known: &Known<'_>, pieces: Vec<Piece>) -> Resu
     }
     let missing = settle(known, &mut parts)?;
     let mut expected = Vec::new();
-    let mut kept = parts.iter().filter_map(Part::position).collect::<Vec<_>>().into_iter();
+    let mut kept = parts.iter().filter_map(NewEntries::position).collect::<Vec<_>>().into_iter();
     let mut before: Option<usize> = None;
     for part in parts {
         match part {
-            Part::Kept { position, text } => {
+            NewEntries::Kept { position, text } => {
                 before = kept.next();
                 let id = known.base[position];
                 expected.push(match text {
@@ -184,7 +184,7 @@ fn replace(context: &mut Context, known: &Known<'_>, pieces: Vec<Piece>) -> Resu
                     None => id,
                 });
             }
-            Part::New(group) => {
+            NewEntries::New(group) => {
                 let covers = group.covers.unwrap_or_default();
                 let first = covers.iter().min().copied();
                 let next = kept.as_slice().first().copied();
@@ -212,7 +212,7 @@ fn replace(context: &mut Context, known: &Known<'_>, pieces: Vec<Piece>) -> Resu
 fn understand(
     context: &Context,
     known: &Known<'_>,
-    parts: &mut Vec<Part>,
+    parts: &mut Vec<NewEntries>,
     at: usize,
     piece: Piece,
 ) -> Result<(), String> {
@@ -227,8 +227,10 @@ fn understand(
         let covers = covers
             .map(|ids| ids.iter().map(|id| known.position(id)).collect::<Result<Vec<_>, _>>());
         match (covers.transpose()?, parts.last_mut()) {
-            (None, Some(Part::New(group))) => group.into.push((role, text)),
-            (covers, _) => parts.push(Part::New(Group { at, covers, into: vec![(role, text)] })),
+            (None, Some(NewEntries::New(group))) => group.into.push((role, text)),
+            (covers, _) => {
+                parts.push(NewEntries::New(Group { at, covers, into: vec![(role, text)] }))
+            }
         }
         return Ok(());
     };
@@ -236,7 +238,7 @@ fn understand(
     if covers.is_some() {
         return Err(format!("`{id}` is kept, so it covers nothing"));
     }
-    match parts.iter().rev().find_map(Part::position) {
+    match parts.iter().rev().find_map(NewEntries::position) {
         Some(last) if last == position => return Err(format!("`{id}` stands there twice")),
         Some(last) if last > position => {
             let last = name(known.base[last]);
@@ -249,20 +251,20 @@ fn understand(
         return Err(format!("`{id}` keeps its role `{}`", entry.role.as_str()));
     }
     let text = text.filter(|text| *text != entry.text);
-    parts.push(Part::Kept { position, text });
+    parts.push(NewEntries::Kept { position, text });
     Ok(())
 }
 
 /// Says of every new message what it covers; what is left is gone.
-fn settle(known: &Known<'_>, parts: &mut [Part]) -> Result<Vec<EntryId>, String> {
+fn settle(known: &Known<'_>, parts: &mut [NewEntries]) -> Result<Vec<EntryId>, String> {
     let mut free = vec![true; known.base.len()];
     for part in &*parts {
-        if let Part::Kept { position, .. } = part {
+        if let NewEntries::Kept { position, .. } = part {
             free[*position] = false;
         }
     }
     for part in &*parts {
-        let Part::New(Group { at, covers: Some(covers), .. }) = part else { continue };
+        let NewEntries::New(Group { at, covers: Some(covers), .. }) = part else { continue };
         for &position in covers {
             if !std::mem::take(&mut free[position]) {
                 let id = name(known.base[position]);
@@ -273,7 +275,7 @@ fn settle(known: &Known<'_>, parts: &mut [Part]) -> Result<Vec<EntryId>, String>
     let mut rest: Vec<usize> = (0..free.len()).filter(|&position| free[position]).collect();
     let mut taken = None;
     for part in parts {
-        let Part::New(group) = part else { continue };
+        let NewEntries::New(group) = part else { continue };
         let at = group.at;
         if group.covers.is_none() {
             if let Some(first) = taken.replace(at) {

@@ -11,7 +11,7 @@ use crate::tokens::Counter;
 
 /// A call that a run would make.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ForeseenCall {
+pub struct DryRunCall {
     /// Who would ask.
     pub seat: Seat,
     /// `provider/model`.
@@ -26,25 +26,25 @@ pub struct ForeseenCall {
 
 /// What all the models of a rehearsal would be asked.
 #[derive(Debug, Default)]
-pub struct Foreseen(Mutex<Counts>);
+pub struct DryRunCalls(Mutex<Counts>);
 
 #[derive(Debug, Default)]
 struct Counts {
-    calls: Vec<ForeseenCall>,
+    calls: Vec<DryRunCall>,
     summaries: u64,
     written: u64,
 }
 
-impl Foreseen {
+impl DryRunCalls {
     /// Every call, in an order that does not depend on when it was made.
-    pub fn calls(&self) -> Vec<ForeseenCall> {
+    pub fn calls(&self) -> Vec<DryRunCall> {
         let mut calls = self.counts().calls.clone();
         calls.sort();
         calls
     }
 
     /// Notes a call.
-    pub fn asked(&self, call: ForeseenCall) {
+    pub fn asked(&self, call: DryRunCall) {
         self.counts().calls.push(call);
     }
 
@@ -70,22 +70,22 @@ impl Foreseen {
 /// they may at most. Answers differ from one another, so that each is graded;
 /// all texts have the same embedding; the other seats are refused, since only
 /// a real reply has their shape.
-pub struct Rehearsal {
+pub struct DryRunModel {
     model: Model,
     counter: Arc<Counter>,
-    foreseen: Arc<Foreseen>,
+    foreseen: Arc<DryRunCalls>,
 }
 
-impl Rehearsal {
+impl DryRunModel {
     /// Stands in for this model; prompts are counted by this counter, and calls
     /// are noted there.
-    pub fn new(model: Model, counter: Arc<Counter>, foreseen: Arc<Foreseen>) -> Self {
+    pub fn new(model: Model, counter: Arc<Counter>, foreseen: Arc<DryRunCalls>) -> Self {
         Self { model, counter, foreseen }
     }
 }
 
 #[async_trait]
-impl Llm for Rehearsal {
+impl Llm for DryRunModel {
     fn model(&self) -> &Model {
         &self.model
     }
@@ -96,7 +96,7 @@ impl Llm for Rehearsal {
         let texts = std::iter::once(request.system.as_str()).chain(texts);
         let prompt = texts.map(|text| self.counter.count(text)).sum();
         let room = self.model.settings.room.min(request.max_tokens);
-        self.foreseen.asked(ForeseenCall {
+        self.foreseen.asked(DryRunCall {
             seat: call.seat,
             model: self.model.id(),
             prompt,

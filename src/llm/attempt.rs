@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::http::{Lost, Response, Taken};
+use super::http::{Response, ResponseTiming, TransportError};
 use super::retry::RetryAfter;
 use super::{Endpoint, Fault, FaultKind, Reply, WireError};
 
 /// What came of one attempt. No text of it tells a secret of the endpoint,
 /// whatever the server repeats.
 #[derive(Debug)]
-pub(super) enum Came {
+pub(super) enum AttemptOutcome {
     /// A reply.
-    Reply(Reply, Taken),
+    Reply(Reply, ResponseTiming),
     /// A fault, with the wait that the server asks for.
     Fault(Fault, Option<Duration>),
     /// A success that holds no reply.
@@ -24,7 +24,7 @@ pub(super) enum Came {
         page: bool,
     },
     /// No whole response.
-    Lost {
+    NoResponse {
         /// What happened.
         why: String,
         /// Whether the request had been written.
@@ -32,35 +32,35 @@ pub(super) enum Came {
     },
 }
 
-impl Came {
+impl AttemptOutcome {
     pub(super) fn of(
-        response: Result<Response, Lost>,
+        response: Result<Response, TransportError>,
         endpoint: &Endpoint,
         clock: fn() -> Timestamp,
     ) -> Self {
         let response = match response {
             Ok(response) => response,
-            Err(Lost { why, sent }) => {
+            Err(TransportError { why, sent }) => {
                 let why = endpoint.scrub(&format!("{}: {why}", endpoint.origin()));
-                return Came::Lost { why, sent };
+                return AttemptOutcome::NoResponse { why, sent };
             }
         };
         match response.status {
             200..300 if response.too_long => {
                 let why = format!("it has more than {} bytes", response.body.len());
                 let error = WireError::NotJson { why, excerpt: "not shown".to_owned() };
-                Came::Unreadable { error, page: false }
+                AttemptOutcome::Unreadable { error, page: false }
             }
-            300..400 => Came::Fault(redirected(&response, endpoint), None),
+            300..400 => AttemptOutcome::Fault(redirected(&response, endpoint), None),
             _ => decoded(response, endpoint, clock),
         }
     }
 }
 
-fn decoded(response: Response, endpoint: &Endpoint, clock: fn() -> Timestamp) -> Came {
+fn decoded(response: Response, endpoint: &Endpoint, clock: fn() -> Timestamp) -> AttemptOutcome {
     let provider = endpoint.provider();
     let error = match provider.decode(response.status, &response.body) {
-        Ok(reply) => return Came::Reply(reply, response.taken),
+        Ok(reply) => return AttemptOutcome::Reply(reply, response.taken),
         Err(error) => error,
     };
     // Scrubbed before it is read once more: a message that is cut short could
@@ -76,13 +76,13 @@ fn decoded(response: Response, endpoint: &Endpoint, clock: fn() -> Timestamp) ->
                 body: &response.body,
             };
             let message = endpoint.scrub(&fault.message);
-            Came::Fault(Fault { message, ..fault }, wait.wait(clock))
+            AttemptOutcome::Fault(Fault { message, ..fault }, wait.wait(clock))
         }
         WireError::NotJson { why, excerpt } => {
             let error = WireError::NotJson { why, excerpt: endpoint.scrub(&excerpt) };
-            Came::Unreadable { error, page: true }
+            AttemptOutcome::Unreadable { error, page: true }
         }
-        error @ WireError::Lacks(_) => Came::Unreadable { error, page: false },
+        error @ WireError::Lacks(_) => AttemptOutcome::Unreadable { error, page: false },
     }
 }
 
@@ -104,11 +104,11 @@ mod tests {
     use crate::llm::Key;
     use crate::llm::providers::OpenAiChat;
 
-    fn came(status: u16, body: &str) -> Came {
+    fn outcome(status: u16, body: &str) -> AttemptOutcome {
         let key = Key::new("sk-canary-0123456789").unwrap();
         let base = "http://host/v1?token=query-canary";
         let endpoint = Endpoint::new(&OpenAiChat::OPENAI, base, Some(key), None).unwrap();
-        let taken = Taken { sent: Instant::now(), first_byte_ms: 1.0, total_ms: 1.0 };
+        let taken = ResponseTiming { sent: Instant::now(), first_byte_ms: 1.0, total_ms: 1.0 };
         let response = Response {
             status,
             retry_after_ms: None,
@@ -119,7 +119,7 @@ mod tests {
             too_long: false,
             taken,
         };
-        Came::of(Ok(response), &endpoint, || Timestamp::UNIX_EPOCH)
+        AttemptOutcome::of(Ok(response), &endpoint, || Timestamp::UNIX_EPOCH)
     }
 
     #[test]
@@ -128,7 +128,7 @@ mod tests {
         let message = format!("{}sk-canary-0123456789{}", "x".repeat(290), "y".repeat(90));
         let fault = json!({"error": {"message": message}}).to_string();
         for (status, body) in [(400, &fault), (200, &fault), (502, &message), (200, &message)] {
-            let told = format!("{:?}", came(status, body));
+            let told = format!("{:?}", outcome(status, body));
             assert!(told.contains("xxx") && !told.contains("sk-"), "{status}: {told}");
         }
     }
@@ -136,22 +136,22 @@ mod tests {
     #[test]
     fn a_key_that_json_spells_otherwise_is_scrubbed_too() {
         let fault = r#"{"error": {"message": "\u0073k-canary-0123456789, query-\u0063anary"}}"#;
-        let told = format!("{:?}", came(401, fault));
+        let told = format!("{:?}", outcome(401, fault));
         assert!(told.contains("[key], [key]"), "{told}");
     }
 
     #[test]
     fn what_is_no_fault_is_told_apart_by_whether_asking_again_may_help() {
-        let page = |came| matches!(came, Came::Unreadable { page: true, .. });
-        assert!(page(came(200, "<html>")));
-        assert!(page(came(200, "")));
-        assert!(!page(came(200, "{}")));
+        let page = |outcome| matches!(outcome, AttemptOutcome::Unreadable { page: true, .. });
+        assert!(page(outcome(200, "<html>")));
+        assert!(page(outcome(200, "")));
+        assert!(!page(outcome(200, "{}")));
         let wait = Some(Duration::from_secs(2));
-        assert!(matches!(came(503, "<html>"), Came::Fault(_, told) if told == wait));
-        let lost = Lost { why: "gone".to_owned(), sent: true };
+        assert!(matches!(outcome(503, "<html>"), AttemptOutcome::Fault(_, told) if told == wait));
+        let lost = TransportError { why: "gone".to_owned(), sent: true };
         let endpoint = Endpoint::new(&OpenAiChat::OPENAI, "http://host:1/v1", None, None).unwrap();
-        let lost = Came::of(Err(lost), &endpoint, || Timestamp::UNIX_EPOCH);
-        let Came::Lost { why, sent: true } = lost else { panic!("{lost:?}") };
+        let lost = AttemptOutcome::of(Err(lost), &endpoint, || Timestamp::UNIX_EPOCH);
+        let AttemptOutcome::NoResponse { why, sent: true } = lost else { panic!("{lost:?}") };
         assert_eq!(why, "http://host:1: gone");
     }
 }

@@ -9,11 +9,11 @@ use super::{Answered, Call, CallError, Llm, Model};
 
 /// Calls of a run that brought no reply for a reason of the run.
 #[derive(Debug, Default)]
-pub struct Lost {
+pub struct FailedCalls {
     errors: Mutex<Vec<CallError>>,
 }
 
-impl Lost {
+impl FailedCalls {
     /// How many there are, and the first of them by their words; `None`: none.
     /// The order in which they failed depends on the machine, their words do
     /// not. A missing recording comes before everything else: it is the only
@@ -34,20 +34,20 @@ impl Lost {
 }
 
 /// A model whose lost calls are remembered.
-pub struct Watched {
+pub struct FailureRecorder {
     inner: Arc<dyn Llm>,
-    lost: Arc<Lost>,
+    lost: Arc<FailedCalls>,
 }
 
-impl Watched {
+impl FailureRecorder {
     /// Watches the calls of a model.
-    pub fn new(inner: Arc<dyn Llm>, lost: Arc<Lost>) -> Self {
+    pub fn new(inner: Arc<dyn Llm>, lost: Arc<FailedCalls>) -> Self {
         Self { inner, lost }
     }
 }
 
 #[async_trait]
-impl Llm for Watched {
+impl Llm for FailureRecorder {
     fn model(&self) -> &Model {
         self.inner.model()
     }
@@ -63,12 +63,12 @@ impl Llm for Watched {
 
 /// A model on a recording that does not say whether its calls were scrubbed:
 /// what it does not hold in the one way, it may hold in the other.
-pub struct EitherWay {
+pub struct PlainOrScrubbed {
     plain: Arc<dyn Llm>,
     scrubbed: Arc<dyn Llm>,
 }
 
-impl EitherWay {
+impl PlainOrScrubbed {
     /// The same recording, read with plain requests and with scrubbed ones.
     pub fn new(plain: Arc<dyn Llm>, scrubbed: Arc<dyn Llm>) -> Self {
         Self { plain, scrubbed }
@@ -76,7 +76,7 @@ impl EitherWay {
 }
 
 #[async_trait]
-impl Llm for EitherWay {
+impl Llm for PlainOrScrubbed {
     fn model(&self) -> &Model {
         self.plain.model()
     }
@@ -129,16 +129,16 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_lost_for_a_reason_of_the_run_is_remembered() {
-        let lost = Arc::new(Lost::default());
+        let lost = Arc::new(FailedCalls::default());
         let fault = Fault { kind: FaultKind::BadRequest, status: 400, message: "no".to_owned() };
         for outcome in [Ok("yes"), Err(CallError::Rejected(fault))] {
-            let _ = ask(&Watched::new(model(outcome), Arc::clone(&lost))).await;
+            let _ = ask(&FailureRecorder::new(model(outcome), Arc::clone(&lost))).await;
         }
         assert_eq!(lost.first(), None, "a rejected request says something of itself");
         let halted = CallError::Halted("a wrong key".to_owned());
         let missing = CallError::NotRecorded("judge of p/m".to_owned());
         for error in [halted.clone(), missing.clone(), halted] {
-            let watched = Watched::new(model(Err(error)), Arc::clone(&lost));
+            let watched = FailureRecorder::new(model(Err(error)), Arc::clone(&lost));
             assert!(ask(&watched).await.is_err());
         }
         assert_eq!(lost.first(), Some((3, missing)));
@@ -147,7 +147,7 @@ mod tests {
     #[tokio::test]
     async fn a_recording_is_read_either_way() {
         let missing = || Err(CallError::NotRecorded("key".to_owned()));
-        let both = |plain, scrubbed| EitherWay::new(model(plain), model(scrubbed));
+        let both = |plain, scrubbed| PlainOrScrubbed::new(model(plain), model(scrubbed));
         assert_eq!(ask(&both(Ok("plain"), Ok("scrubbed"))).await, Ok("plain".to_owned()));
         assert_eq!(ask(&both(missing(), Ok("scrubbed"))).await, Ok("scrubbed".to_owned()));
         assert!(ask(&both(missing(), missing())).await.is_err());
