@@ -116,10 +116,10 @@ fn paired_help(typed: &str, a: &Manifest, b: &Manifest) -> String {
     let names = |run: &Manifest| run.presets.iter().map(|p| p.name.clone()).collect::<Vec<_>>();
     let halves = [("A", first, names(a)), ("B", second, names(b))];
     let wrong = halves.iter().filter(|(_, name, known)| !known.iter().any(|own| own == name));
-    let told = wrong.map(|(run, name, known)| {
+    let missing = wrong.map(|(run, name, known)| {
         format!("{run} has no `{name}`: {}", suggest(name, known.iter().map(String::as_str)))
     });
-    told.collect::<Vec<_>>().join("; ")
+    missing.collect::<Vec<_>>().join("; ")
 }
 
 /// Settings that differ, and the measures that cannot be compared for that.

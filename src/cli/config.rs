@@ -90,8 +90,8 @@ pub(super) fn parse(typed: Vec<OsString>) -> Result<Cli, Failure> {
 /// What clap refuses ends the program as clap would; not where it quotes what a
 /// terminal would obey or what is too long to read, such as a stranger's file name.
 fn refuse(error: clap::Error) -> Failure {
-    let told = error.to_string();
-    let plain = told == harmless(&told) && quotes(&error).next().is_none();
+    let message = error.to_string();
+    let plain = message == harmless(&message) && quotes(&error).next().is_none();
     if plain || !error.use_stderr() {
         error.exit();
     }
@@ -390,9 +390,9 @@ fn said_by(error: &clap::Error) -> String {
     for (value, short) in quotes(error) {
         text = text.replace(value, &short);
     }
-    let told = text.split("\n\n").next().unwrap_or(&text);
-    let told: Vec<&str> = told.trim_start_matches("error: ").lines().map(str::trim).collect();
-    told.join(" ")
+    let message = text.split("\n\n").next().unwrap_or(&text);
+    let message: Vec<&str> = message.trim_start_matches("error: ").lines().map(str::trim).collect();
+    message.join(" ")
 }
 
 #[cfg(test)]

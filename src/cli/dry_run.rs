@@ -44,7 +44,7 @@ pub(super) fn plan(
     })??;
     let recorded = if exchange.has_cassette() { " that are not on the cassette" } else { "" };
     let bill = Estimate::of(&foreseen, prices, wire::now());
-    Ok(cells + &bill.told(recorded))
+    Ok(cells + &bill.describe(recorded))
 }
 
 /// Transcripts, cells and probes.
@@ -164,7 +164,7 @@ impl Estimate {
     }
 
     /// Calls, tokens and dollars, seat by seat.
-    fn told(&self, recorded: &str) -> String {
+    fn describe(&self, recorded: &str) -> String {
         let calls: u64 = self.shares.values().map(|share| share.calls).sum();
         let mut text = format!("{} to models{recorded}:\n", counted(calls, "call"));
         for ((seat, model), share) in &self.shares {
@@ -252,21 +252,21 @@ mod tests {
         PriceList::parse("a list", &list.to_string()).unwrap()
     }
 
-    fn told(model: &str, calls: &[(Seat, u64, u64)], summaries: &[u64]) -> String {
+    fn describe(model: &str, calls: &[(Seat, u64, u64)], summaries: &[u64]) -> String {
         let foreseen = DryRunCalls::default();
         for &(seat, bound, room) in calls {
             let model = model.to_owned();
             foreseen.asked(DryRunCall { seat, model, prompt: 100_000, bound, room });
         }
         summaries.iter().for_each(|tokens| foreseen.stood_in(*tokens));
-        Estimate::of(&foreseen, &prices(), Timestamp::UNIX_EPOCH).told("")
+        Estimate::of(&foreseen, &prices(), Timestamp::UNIX_EPOCH).describe("")
     }
 
     #[test]
     fn what_replies_are_expected_to_take_stands_beside_the_worst_case() {
         // A prompt costs $0.10. Of the bound of 120 and the room of 8,192 an
         // answer takes 30 and thinking 300: $0.0033 against $0.08312.
-        let text = told("openai/m", &[(Seat::Answerer, 120, 8_192); 10], &[]);
+        let text = describe("openai/m", &[(Seat::Answerer, 120, 8_192); 10], &[]);
         let line = "  answerer openai/m: 10 calls, 1,000,000 tokens of prompts; replies of about \
                     3,300 tokens, $1.03; of at most 83,120, $1.83\n";
         assert!(text.contains(line), "{text}");
@@ -279,26 +279,26 @@ mod tests {
 
     #[test]
     fn summaries_are_expected_to_be_as_long_as_those_of_the_stand_in() {
-        let text = told("openai/m", &[(Seat::Compactor, 4_000, 0)], &[500, 700]);
+        let text = describe("openai/m", &[(Seat::Compactor, 4_000, 0)], &[500, 700]);
         assert!(text.contains(": 1 call, "), "{text}");
         assert!(text.contains("replies of about 600 tokens, $0.11; of at most 4,000"), "{text}");
         assert!(text.contains("a summary 600 tokens, as the offline compactor wrote"), "{text}");
         // Nothing is known of a stand-in that wrote nothing.
-        let text = told("openai/m", &[(Seat::Compactor, 4_000, 0)], &[]);
+        let text = describe("openai/m", &[(Seat::Compactor, 4_000, 0)], &[]);
         assert!(text.contains("replies of about 4,000 tokens, $0.14; of at most 4,000"), "{text}");
     }
 
     #[test]
     fn a_rubric_takes_its_points_and_no_more_than_its_bound() {
         for (bound, tokens) in [(400, 40), (448, 88), (20, 20)] {
-            let text = told("openai/m", &[(Seat::Judge, bound, 0)], &[]);
+            let text = describe("openai/m", &[(Seat::Judge, bound, 0)], &[]);
             assert!(text.contains(&format!("replies of about {tokens} tokens")), "{bound}: {text}");
         }
     }
 
     #[test]
     fn a_model_without_a_price_costs_what_nobody_knows() {
-        let text = told("openai/other", &[(Seat::Judge, 400, 0)], &[]);
+        let text = describe("openai/other", &[(Seat::Judge, 400, 0)], &[]);
         assert!(text.contains("price unknown; of at most 400, price unknown"), "{text}");
         assert!(text.contains("what they cost is not known: a model has no price"), "{text}");
     }

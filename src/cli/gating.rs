@@ -236,7 +236,7 @@ pub(super) fn ending(gate: Option<&Gate>, complete: bool) -> Exit {
 }
 
 /// What a gate found: a line for every check that did not pass, and how many did.
-pub(super) fn told(gate: &Gate) -> String {
+pub(super) fn describe(gate: &Gate) -> String {
     let mut text = String::new();
     let all = gate.checks().count();
     let passed = gate.checks().filter(|check| check.finding == Finding::Passed).count();
@@ -316,7 +316,7 @@ mod tests {
     fn no_name_drives_the_terminal() {
         let mut failed = gate(&[Finding::Failed, Finding::Failed], UndecidedPolicy::Pass);
         failed.rules[0].checks[0].strategy = "a\u{1b}[31mb".into();
-        assert!(told(&failed).contains("0.51 is below 0.8"));
-        assert!(!told(&failed).contains('\u{1b}'));
+        assert!(describe(&failed).contains("0.51 is below 0.8"));
+        assert!(!describe(&failed).contains('\u{1b}'));
     }
 }

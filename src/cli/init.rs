@@ -60,22 +60,22 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if !arguments.force {
         refuse_what_is_there(&files.each_ref().map(|(path, _)| *path))?;
     }
-    let mut told = String::new();
+    let mut summary = String::new();
     for (path, text) in &files {
         write(Path::new(path), text)?;
-        told.push_str(&format!("wrote {path}\n"));
+        summary.push_str(&format!("wrote {path}\n"));
     }
     for input in arguments.inputs.iter().filter(|input| !stays_inside(input)) {
-        told.push_str(&format!("note: {input} lies outside this folder, CI will not find it\n"));
+        summary.push_str(&format!("note: {input} lies outside this folder, CI will not find it\n"));
     }
     if source(arguments).is_none() {
-        told.push_str(&format!(
+        summary.push_str(&format!(
             "note: recap is in no registry: give --source URL, the address that you cloned it from, \
              or set the variable {VARIABLE} of your repository to it\n"
         ));
     }
-    told.push_str("next: recap bench\n");
-    wire::print(&told)?;
+    summary.push_str("next: recap bench\n");
+    wire::print(&summary)?;
     Ok(Exit::Done)
 }
 

@@ -178,7 +178,7 @@ fn table(measured: &Report, folder: &Folder) -> String {
     let page = folder.path().join("report.html");
     let last = if page.exists() { page } else { folder.path().to_owned() };
     let table = crate::report::table(measured, wire::width(), wire::color());
-    let gate = measured.gate.as_ref().map(gating::told).unwrap_or_default();
+    let gate = measured.gate.as_ref().map(gating::describe).unwrap_or_default();
     format!("{table}{gate}\nreport: {}\n", last.display())
 }
 

@@ -137,8 +137,8 @@ mod tests {
         assert_eq!(warnings(&at("native"), &samples[..1], &agents()), Vec::<String>::new());
         assert_eq!(warnings(&at("200k"), &samples, &agents()), Vec::<String>::new());
         let sizes = |typed| sizes(&at(typed), &samples, &agents());
-        let told = "200000 tokens in 1 session, 1000000 tokens in 2 sessions";
-        assert_eq!(sizes("native").as_deref(), Some(told));
+        let expected = "200000 tokens in 1 session, 1000000 tokens in 2 sessions";
+        assert_eq!(sizes("native").as_deref(), Some(expected));
         assert_eq!(sizes("25%"), None);
     }
 }

@@ -114,18 +114,18 @@ pub(super) fn say(line: &str) {
 /// # Errors
 /// Standard output takes no text. A reader that went away is none.
 pub fn print(text: &str) -> Result<(), Failure> {
-    put(&harmless(text))
+    write_stdout(&harmless(text))
 }
 
 /// The same for a table that is made of harmless cells: where the terminal takes
 /// colour, the styles of its rows stay.
 pub(super) fn print_table(text: &str) -> Result<(), Failure> {
-    if color() { put(&styled(text)) } else { print(text) }
+    if color() { write_stdout(&styled(text)) } else { print(text) }
 }
 
 /// Prints text that programs read: exact for them, harmless on a terminal.
 pub(super) fn print_exact(text: &str) -> Result<(), Failure> {
-    if std::io::stdout().is_terminal() { print(text) } else { put(text) }
+    if std::io::stdout().is_terminal() { print(text) } else { write_stdout(text) }
 }
 
 /// Harmless text in which the styles of tables stay.
@@ -143,7 +143,7 @@ fn styled(text: &str) -> String {
 }
 
 /// A reader that went away (a closed pipe) is no error.
-fn put(text: &str) -> Result<(), Failure> {
+fn write_stdout(text: &str) -> Result<(), Failure> {
     match std::io::stdout().lock().write_all(text.as_bytes()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Failure::usage(format!("standard output: {e}")).help("check where the output goes"))

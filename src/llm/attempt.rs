@@ -128,16 +128,16 @@ mod tests {
         let message = format!("{}sk-canary-0123456789{}", "x".repeat(290), "y".repeat(90));
         let fault = json!({"error": {"message": message}}).to_string();
         for (status, body) in [(400, &fault), (200, &fault), (502, &message), (200, &message)] {
-            let told = format!("{:?}", outcome(status, body));
-            assert!(told.contains("xxx") && !told.contains("sk-"), "{status}: {told}");
+            let shown = format!("{:?}", outcome(status, body));
+            assert!(shown.contains("xxx") && !shown.contains("sk-"), "{status}: {shown}");
         }
     }
 
     #[test]
     fn a_key_that_json_spells_otherwise_is_scrubbed_too() {
         let fault = r#"{"error": {"message": "\u0073k-canary-0123456789, query-\u0063anary"}}"#;
-        let told = format!("{:?}", outcome(401, fault));
-        assert!(told.contains("[key], [key]"), "{told}");
+        let shown = format!("{:?}", outcome(401, fault));
+        assert!(shown.contains("[key], [key]"), "{shown}");
     }
 
     #[test]
@@ -147,7 +147,7 @@ mod tests {
         assert!(page(outcome(200, "")));
         assert!(!page(outcome(200, "{}")));
         let wait = Some(Duration::from_secs(2));
-        assert!(matches!(outcome(503, "<html>"), AttemptOutcome::Fault(_, told) if told == wait));
+        assert!(matches!(outcome(503, "<html>"), AttemptOutcome::Fault(_, asked) if asked == wait));
         let lost = TransportError { why: "gone".to_owned(), sent: true };
         let endpoint = Endpoint::new(&OpenAiChat::OPENAI, "http://host:1/v1", None, None).unwrap();
         let lost = AttemptOutcome::of(Err(lost), &endpoint, || Timestamp::UNIX_EPOCH);

@@ -66,8 +66,8 @@ impl Endpoint {
         }
         let values = base.query_pairs().map(|(_, value)| value.into_owned());
         let user = Some(base.username()).into_iter().chain(base.password());
-        let told = user.chain(base.query()).map(str::to_owned);
-        let hidden = told.chain(values).filter_map(|text| Key::new(&text).ok());
+        let parts = user.chain(base.query()).map(str::to_owned);
+        let hidden = parts.chain(values).filter_map(|text| Key::new(&text).ok());
         let secrets = key.clone().into_iter().chain(hidden).collect();
         Ok(Self { provider, base, key, prices, secrets })
     }
@@ -290,9 +290,9 @@ mod tests {
         let endpoint = Endpoint::new(&Anthropic, base, Some(key), None).unwrap();
         assert_eq!(endpoint.origin(), "https://host:9");
         assert_eq!(format!("{endpoint:?}"), "anthropic at https://host:9");
-        let told = endpoint
+        let shown = endpoint
             .scrub("sk-canary user-canary pass%2Dcanary query-canary token=query-canary&v=2");
-        assert!(!told.contains("canary"), "{told}");
+        assert!(!shown.contains("canary"), "{parts}");
     }
 
     fn priced(id: &str) -> Endpoint {

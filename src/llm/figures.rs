@@ -33,10 +33,10 @@ pub(super) fn rest(whole: (&str, u64), part: (&str, u64)) -> Result<u64, NoUsage
 }
 
 /// Holds that the buckets sum to what the provider calls their sum.
-pub(super) fn sums_to(sum: u64, name: &str, told: Option<u64>) -> Result<(), NoUsage> {
-    match told {
-        Some(told) if told != sum => {
-            Err(NoUsage::Contradictory(format!("{name} is {told}, its parts sum to {sum}")))
+pub(super) fn sums_to(sum: u64, name: &str, reported: Option<u64>) -> Result<(), NoUsage> {
+    match reported {
+        Some(reported) if reported != sum => {
+            Err(NoUsage::Contradictory(format!("{name} is {reported}, its parts sum to {sum}")))
         }
         _ => Ok(()),
     }

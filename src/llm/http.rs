@@ -275,12 +275,12 @@ async fn exchange(
         .request(Method::POST, outgoing.url)
         .headers(outgoing.headers)
         .body(reqwest::Body::wrap_stream(body));
-    let mut response = request.send().await.map_err(|why| told(&why))?;
+    let mut response = request.send().await.map_err(|why| describe(&why))?;
     let sent = written.get().copied().unwrap_or(asked);
     let first_byte_ms = ms(sent.elapsed());
     let mut body = Vec::new();
     let mut too_long = false;
-    while let Some(chunk) = response.chunk().await.map_err(|why| told(&why))? {
+    while let Some(chunk) = response.chunk().await.map_err(|why| describe(&why))? {
         body.extend_from_slice(&chunk);
         if body.len() > largest {
             body.truncate(largest);
@@ -312,7 +312,7 @@ fn ms(duration: Duration) -> f64 {
 }
 
 /// What went wrong, without the address: it may carry a password.
-fn told(why: &reqwest::Error) -> String {
+fn describe(why: &reqwest::Error) -> String {
     let what = if why.is_connect() { "cannot connect" } else { "the connection broke off" };
     format!("{what}: {}", first_cause(why))
 }
@@ -353,8 +353,8 @@ mod tests {
     #[test]
     fn a_redirect_is_told_by_its_origin_alone() {
         let base = Url::parse("http://host:1/v1").unwrap();
-        let told = |to| origin(&base, to);
-        assert_eq!(told("https://me:pw@other/x?k=1").as_deref(), Some("https://other"));
-        assert_eq!(told("/login?k=1").as_deref(), Some("http://host:1"));
+        let shown = |to| origin(&base, to);
+        assert_eq!(shown("https://me:pw@other/x?k=1").as_deref(), Some("https://other"));
+        assert_eq!(shown("/login?k=1").as_deref(), Some("http://host:1"));
     }
 }

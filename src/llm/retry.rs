@@ -156,10 +156,10 @@ mod tests {
     #[test]
     fn google_tells_the_wait_in_the_body() {
         let body = br#"{"error":{"code":429,"details":[{"@type":"a"},{"retryDelay":"34.5s"}]}}"#;
-        let told = RetryAfter { body, ..RetryAfter::default() };
-        assert_eq!(told.wait(noon), Some(Duration::from_secs_f64(34.5)));
+        let retry_after = RetryAfter { body, ..RetryAfter::default() };
+        assert_eq!(retry_after.wait(noon), Some(Duration::from_secs_f64(34.5)));
         assert_eq!(
-            RetryAfter { after: Some("3"), ..told }.wait(noon),
+            RetryAfter { after: Some("3"), ..retry_after }.wait(noon),
             Some(Duration::from_secs(3))
         );
     }

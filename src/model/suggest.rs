@@ -55,7 +55,7 @@ mod tests {
         assert_eq!(suggest("xyz", ["fifo"]), "known are `fifo`");
         assert_eq!(suggest("fifo", []), "there is none");
         let many: Vec<String> = (0..40).map(|n| format!("{n}")).collect();
-        let told = suggest("xyz", many.iter().map(String::as_str));
-        assert!(told.ends_with("`10`, `11` and 28 more"), "{told}");
+        let hint = suggest("xyz", many.iter().map(String::as_str));
+        assert!(hint.ends_with("`10`, `11` and 28 more"), "{hint}");
     }
 }

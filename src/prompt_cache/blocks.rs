@@ -123,7 +123,7 @@ impl Blocks {
             self.root = Some(Arc::new(Node::new(NodeKind::Fork([all, None]))));
             self.height += 1;
         }
-        put(&mut self.root, self.height, self.places, piece);
+        insert(&mut self.root, self.height, self.places, piece);
         self.places += 1;
     }
 
@@ -133,7 +133,7 @@ impl Blocks {
     /// If there is no such place.
     pub fn set(&mut self, place: usize, piece: Option<Piece>) {
         assert!(place < self.places, "a block is replaced where there is a place for one");
-        put(&mut self.root, self.height, place, piece);
+        insert(&mut self.root, self.height, place, piece);
     }
 
     /// What stands at a place; `None` as well where there is no such place.
@@ -252,7 +252,7 @@ fn sum(half: &Half) -> Sum {
 
 /// Puts a block to a place below a node, or to the first one that is free.
 /// Nodes that a copy holds as well are left as they are.
-fn put(half: &mut Half, height: u32, place: usize, piece: Option<Piece>) {
+fn insert(half: &mut Half, height: u32, place: usize, piece: Option<Piece>) {
     let node = Arc::make_mut(half.get_or_insert_with(|| Arc::new(Node::empty(height))));
     match &mut node.kind {
         NodeKind::Leaf(pieces) => match pieces.get_mut(place) {
@@ -261,7 +261,7 @@ fn put(half: &mut Half, height: u32, place: usize, piece: Option<Piece>) {
         },
         NodeKind::Fork(halves) => {
             let width = LEAF << (height - 1);
-            put(&mut halves[place / width], height - 1, place % width, piece);
+            insert(&mut halves[place / width], height - 1, place % width, piece);
         }
     }
     let kind = std::mem::replace(&mut node.kind, NodeKind::Fork([None, None]));

@@ -87,14 +87,14 @@ impl ReplaySession<'_> {
 
     fn land(&mut self, stage: usize, landed: InFlight) -> Result<(), String> {
         let InFlight { number, log, shared: (before, after), state, mut row, .. } = landed;
-        let (weight, told) = (self.context.weight(), self.told());
+        let (weight, reported_weight) = (self.context.weight(), self.reported_weight());
         if !self.shared.adopt(&before, after) {
             row.error = Some("another session was opened before it was done".to_owned());
             self.came_to_nothing(number, row);
             return Ok(());
         }
         self.context.land(log);
-        self.adjust_reported(told);
+        self.adjust_reported(reported_weight);
         self.reported = self.reported.filter(|_| !landed.forgets_usage);
         self.stages[stage].mechanism.restore(state).map_err(|e| e.to_string())?;
         let changes = self.observe();

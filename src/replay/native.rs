@@ -85,9 +85,9 @@ fn largest_prompt(transcript: &Transcript) -> u64 {
 
 /// Whether the agent compacted without being asked, and said at which size.
 fn compacts_by_itself(transcript: &Transcript) -> bool {
-    let told = |tokens: Option<u64>| tokens.is_some_and(|tokens| tokens <= MOST_TOKENS);
+    let is_plausible = |tokens: Option<u64>| tokens.is_some_and(|tokens| tokens <= MOST_TOKENS);
     let mut compactions = transcript.compactions.iter();
-    compactions.any(|c| c.trigger == RecordedTrigger::Auto && told(c.tokens_before))
+    compactions.any(|c| c.trigger == RecordedTrigger::Auto && is_plausible(c.tokens_before))
 }
 
 #[cfg(test)]
@@ -166,8 +166,8 @@ mod tests {
         assert_eq!(over(Some("usual"), &[200_001]), 1_000_000);
         assert_eq!(over(None, &[300_000]), 1_000_000);
         assert_eq!(over(Some("large"), &[1_200_000]), 2_000_000);
-        let told = session(Some("usual"), &[300_000], &[]).from;
-        assert_eq!(told, NativeFrom::Exceeded { limit: 200_000, largest: 300_000 });
+        let from = session(Some("usual"), &[300_000], &[]).from;
+        assert_eq!(from, NativeFrom::Exceeded { limit: 200_000, largest: 300_000 });
         // The prompt before a compaction is one of the session's, whoever asked for it.
         let before = [(RecordedTrigger::Manual, Some(250_000)), (AUTO, Some(160_000))];
         assert_eq!(session(Some("usual"), &[9_000], &before).tokens, 1_000_000);

@@ -71,7 +71,7 @@ impl<'a> ReplaySession<'a> {
     pub(super) async fn look_all(&mut self, at: At) -> Result<(), String> {
         let due: Vec<usize> =
             (0..self.stages.len()).filter(|&number| self.stages[number].stage.at == at).collect();
-        let before = self.told();
+        let before = self.reported_weight();
         for &number in &due {
             self.context.begin_stage(number as u32);
         }
@@ -125,7 +125,7 @@ impl<'a> ReplaySession<'a> {
         gauge: &Gauge<'_>,
     ) -> Result<StageOutcome, String> {
         let meter = Metered::new(self.compactor);
-        let told = self.told();
+        let reported_weight = self.reported_weight();
         let running = &mut self.stages[number];
         let host = Host {
             window: self.window,
@@ -161,14 +161,14 @@ impl<'a> ReplaySession<'a> {
         let row =
             CompactionRow { texts: texts.iter().map(|(hash, _)| hash.clone()).collect(), ..row };
         self.texts.extend(texts);
-        self.adjust_reported(told);
+        self.adjust_reported(reported_weight);
         self.reported = self.reported.filter(|_| !outcome.forgets_usage);
         Ok(StageOutcome { outcome, row, calls, is_view })
     }
 
     /// Size of what the last report counted, as far as it is sent still: messages
     /// that came since are no part of it.
-    pub(super) fn told(&self) -> Weight {
+    pub(super) fn reported_weight(&self) -> Weight {
         let since = (self.reported_through..self.context.seen_count()).map(EntryId::message);
         let sent = since.filter(|&id| self.context.contains(id) && !self.context.is_hidden(id));
         let whole = self.context.weight();
@@ -177,9 +177,9 @@ impl<'a> ReplaySession<'a> {
 
     /// What a reported figure becomes after the context changed: reported −
     /// removed + added, in the preset's own unit (`semantics` 13). What the
-    /// report never counted is not taken from it. `before`: [`ReplaySession::told`] then.
+    /// report never counted is not taken from it. `before`: [`ReplaySession::reported_weight`] then.
     pub(super) fn adjust_reported(&mut self, before: Weight) {
-        let after = self.told();
+        let after = self.reported_weight();
         let estimator = self.plan.preset.estimator;
         if let Some(reported) = &mut self.reported {
             let (removed, added) = (estimator.fallback(before), estimator.fallback(after));

@@ -241,8 +241,8 @@ mod tests {
             let reply = known(&digest("", None), Err(error));
             assert_eq!((reply.void, reply.text, reply.written), (Some(void), None, 0));
         }
-        let nobody = CompactorError::Unavailable(text());
-        assert_eq!(facts(&digest("", None), &Err(nobody.into())), None);
+        let unavailable = CompactorError::Unavailable(text());
+        assert_eq!(facts(&digest("", None), &Err(unavailable.into())), None);
     }
 
     #[tokio::test]

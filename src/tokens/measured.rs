@@ -8,7 +8,7 @@
 //! what no report covers is counted with the vocabulary and the session's
 //! factor: messages behind the last request, and what a strategy writes.
 
-use super::calibration::{COLD_BELOW, Had, reported_prompt};
+use super::calibration::{COLD_BELOW, KnownMessages, reported_prompt};
 use super::unseen::LEAST;
 use super::weight::{Shrink, Sizes, reported_output};
 use super::{Counter, scale};
@@ -43,8 +43,8 @@ pub(super) fn measure(
         messages: &transcript.messages,
         thought: vec![0; estimates.len()],
         lost: vec![0; estimates.len()],
-        came: estimates.iter().map(|&tokens| (tokens, 0)).collect(),
-        had: Had::new(transcript, estimates, &counter),
+        added: estimates.iter().map(|&tokens| (tokens, 0)).collect(),
+        had: KnownMessages::new(transcript, estimates, &counter),
         hidden: None,
         preamble: scale(exact.preamble.tokens, factor),
         last: 0,
@@ -71,14 +71,14 @@ pub(super) fn measure(
         }
         walk.had.append();
     }
-    let Walk { came, hidden, shrinks, put_back, .. } = walk;
-    Measured { messages: came, hidden: hidden.unwrap_or(0), shrinks, put_back }
+    let Walk { added, hidden, shrinks, put_back, .. } = walk;
+    Measured { messages: added, hidden: hidden.unwrap_or(0), shrinks, put_back }
 }
 
 struct Walk<'a> {
     messages: &'a [Message],
-    had: Had<'a>,
-    came: Vec<(u64, u64)>,
+    had: KnownMessages<'a>,
+    added: Vec<(u64, u64)>,
     /// Of those, tokens that each has lost since.
     lost: Vec<u64>,
     /// Of each response the tokens that the provider sends on and nobody sees.
@@ -179,7 +179,7 @@ impl Walk<'_> {
         for (message, share) in self.shares(&step, own) {
             let left = self.had.size(message) - share;
             self.had.resize(message, left);
-            self.came[message as usize].0 -= share.min(self.came[message as usize].0);
+            self.added[message as usize].0 -= share.min(self.added[message as usize].0);
         }
         less -= own;
         for message in older {
@@ -212,8 +212,8 @@ impl Walk<'_> {
     /// A message came with so many tokens more, of which some are hidden text.
     fn add(&mut self, message: MessageIndex, tokens: u64, hidden: u64) {
         self.had.resize(message, self.had.size(message) + tokens);
-        let came = &mut self.came[message as usize];
-        *came = (came.0 + tokens, came.1 + hidden);
+        let added = &mut self.added[message as usize];
+        *added = (added.0 + tokens, added.1 + hidden);
     }
 
     /// From a request on a message has at most so many tokens less. How many
@@ -221,7 +221,7 @@ impl Walk<'_> {
     fn lose(&mut self, request: MessageIndex, message: MessageIndex, tokens: u64) -> u64 {
         let at = message as usize;
         // A result that was cleared may be larger than what came.
-        let tokens = tokens.min(self.had.size(message)).min(self.came[at].0 - self.lost[at]);
+        let tokens = tokens.min(self.had.size(message)).min(self.added[at].0 - self.lost[at]);
         if tokens > 0 {
             self.lost[at] += tokens;
             self.had.resize(message, self.had.size(message) - tokens);

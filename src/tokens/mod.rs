@@ -156,10 +156,10 @@ mod tests {
 
     #[test]
     fn the_manifest_is_told_the_vocabulary_and_how_it_was_chosen() {
-        let told = |calibrate| Counter::default().calibrating(calibrate).describe();
-        assert_eq!(told(Calibrate::Never), "o200k");
+        let described = |calibrate| Counter::default().calibrating(calibrate).describe();
+        assert_eq!(described(Calibrate::Never), "o200k");
         assert_eq!(
-            told(Calibrate::WhereReported),
+            described(Calibrate::WhereReported),
             "o200k, the provider's count where it is reported"
         );
     }

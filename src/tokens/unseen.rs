@@ -36,20 +36,20 @@ pub(super) fn mark(stretch: &mut [Reading], messages: &[Message]) -> Vec<(Messag
         return Vec::new();
     }
     let mut carried = Vec::new();
-    let mut came = vec![0; stretch.len()];
+    let mut unseen = vec![0; stretch.len()];
     for (reading, tokens) in jumps {
         let arrived = stretch[reading - 1].message..stretch[reading].message;
         // What the model wrote itself is no hidden text of the harness.
         let carries = |at: &MessageIndex| messages[*at as usize].role != Role::Assistant;
         if let Some(message) = arrived.rev().find(carries) {
-            came[reading] = tokens;
+            unseen[reading] = tokens;
             carried.push((message, tokens));
         }
     }
     let mut marked = stretch.to_vec();
     let mut there = 0;
-    for (reading, came) in marked.iter_mut().zip(came) {
-        there += came;
+    for (reading, unseen) in marked.iter_mut().zip(unseen) {
+        there += unseen;
         reading.unseen += there;
     }
     let errors = |readings: &[Reading]| FitLine::through(readings).errors_on(readings);

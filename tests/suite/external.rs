@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::common::{call, ledger, message, offline, plan, result, sent, small, subject, text};
 use recap::model::{CellOutcome, CellRows, Role, Transcript};
-use recap::replay::{Session, replay};
+use recap::replay::{ReplaySession, replay};
 use recap::strategy::Preset;
 use serde_json::Value as Json;
 use tempfile::TempDir;
@@ -91,7 +91,7 @@ impl Folder {
     #[track_caller]
     fn at(&self, request: u32) -> (String, Vec<(String, String)>) {
         let (subject, plan, compactor) = (subject(small()), plan(self.preset(), 1_000), offline());
-        let mut session = Session::open(&subject, &plan, &compactor).unwrap();
+        let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
         go(async {
             session.run_to_request(request).await.unwrap();
             session.close().await;
@@ -508,7 +508,7 @@ fn no_process_is_left_when_a_session_is_dropped_or_cut_off() {
     let folder = Folder::new(&format!("{PARENT}talk(lambda m: keep(*m['context']))"));
     let (subject_, plan_, compactor) = (subject(small()), plan(folder.preset(), 1_000), offline());
     go(async {
-        let mut session = Session::open(&subject_, &plan_, &compactor).unwrap();
+        let mut session = ReplaySession::open(&subject_, &plan_, &compactor).unwrap();
         session.run_to_request(3).await.unwrap();
     });
     assert_gone(&folder);
@@ -584,13 +584,13 @@ fn a_restored_session_goes_on_with_a_fresh_program_that_is_sent_everything() {
     let folder = Folder::with(DROPPER, "at = \"request\"\nwhen = { messages = 12 }\n");
     let (subject, plan, compactor) = (subject(long(12)), plan(folder.preset(), 1_000), offline());
     go(async {
-        let mut straight = Session::open(&subject, &plan, &compactor).unwrap();
-        let mut resumed = Session::open(&subject, &plan, &compactor).unwrap();
+        let mut straight = ReplaySession::open(&subject, &plan, &compactor).unwrap();
+        let mut resumed = ReplaySession::open(&subject, &plan, &compactor).unwrap();
         loop {
             let saved = serde_json::to_string(&resumed.save()).unwrap();
             resumed.close().await;
             let saved = serde_json::from_str(&saved).unwrap();
-            resumed = Session::restore(&subject, &plan, &compactor, saved).unwrap();
+            resumed = ReplaySession::restore(&subject, &plan, &compactor, saved).unwrap();
             let more = straight.step().await.unwrap();
             assert_eq!(more, resumed.step().await.unwrap());
             assert_eq!(sent(&straight), sent(&resumed));

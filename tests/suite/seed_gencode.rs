@@ -6,7 +6,7 @@ use crate::common;
 use crate::common::talk::{Talk, at_last, even, last, real, unscaled};
 use crate::common::{block_on, message, offline, subject};
 use recap::model::{Block, CellOutcome, CellRows, Role, Transcript};
-use recap::replay::{Plan, Session, replay};
+use recap::replay::{Plan, ReplaySession, replay};
 use recap::strategy::{Content, ContentPart, GencodeSession, builtin};
 use serde_json::Value as Json;
 
@@ -258,12 +258,12 @@ fn the_authentication_scheme_is_still_known_after_save_exit_and_resume() {
     let talk = authentication();
     let (subject, plan, compactor) =
         (subject(talk.clone()), real("gencode", NATIVE, &[]), offline());
-    let mut session = Session::open(&subject, &plan, &compactor).unwrap();
+    let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
     while block_on(session.step()).unwrap() {}
     let saved = serde_json::to_string(&session.save()).unwrap();
     drop(session);
     let saved = serde_json::from_str(&saved).unwrap();
-    let resumed = Session::restore(&subject, &plan, &compactor, saved).unwrap();
+    let resumed = ReplaySession::restore(&subject, &plan, &compactor, saved).unwrap();
     let context = resumed.context();
     assert!(common::ledger(&resumed).starts_with("FF"), "the decision was folded");
     let texts = context.visible().map(|id| context.entry(id).unwrap().text.into_owned());

@@ -62,7 +62,7 @@ struct ProgressJudge {
     judge: Arc<dyn Judge>,
     graded: AtomicUsize,
     of: usize,
-    told: Mutex<Instant>,
+    last_shown: Mutex<Instant>,
 }
 
 impl ProgressJudge {
@@ -70,7 +70,7 @@ impl ProgressJudge {
     const EVERY: Duration = Duration::from_secs(5);
 
     fn new(judge: Arc<dyn Judge>, of: usize) -> Self {
-        Self { judge, graded: AtomicUsize::new(0), of, told: Mutex::new(Instant::now()) }
+        Self { judge, graded: AtomicUsize::new(0), of, last_shown: Mutex::new(Instant::now()) }
     }
 }
 
@@ -79,9 +79,9 @@ impl Judge for ProgressJudge {
     async fn grade(&self, grading: &Grading<'_>) -> Judgement {
         let judgement = self.judge.grade(grading).await;
         let graded = self.graded.fetch_add(1, Ordering::Relaxed) + 1;
-        let mut told = self.told.lock().expect("showing does not panic");
-        if told.elapsed() >= Self::EVERY {
-            *told = Instant::now();
+        let mut last_shown = self.last_shown.lock().expect("showing does not panic");
+        if last_shown.elapsed() >= Self::EVERY {
+            *last_shown = Instant::now();
             wire::say(&format!("{graded} of {} graded", counted(self.of, "answer")));
         }
         judgement

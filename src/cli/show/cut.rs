@@ -91,7 +91,7 @@ pub(super) fn shown(
     text += &seen.context;
     let (subject, facts) = (&subject, &cut.facts[..]);
     let stakes = FactTable { subject, part: &part, place, facts, exam: &exam, seen: &seen };
-    stakes.tell(&mut text);
+    stakes.write_to(&mut text);
     Ok(text)
 }
 
@@ -222,7 +222,7 @@ const STATES: [(ReferenceState, &str); 6] = [
 ];
 
 impl FactTable<'_> {
-    fn tell(&self, text: &mut String) {
+    fn write_to(&self, text: &mut String) {
         let _ = writeln!(text, "\n--- facts at stake");
         let requests = counted(self.place.requests, "request");
         if self.facts.is_empty() {
@@ -269,12 +269,12 @@ impl FactTable<'_> {
             let _ = writeln!(text, "    written: {quote}");
         }
         if state != ReferenceState::Carried {
-            let _ = writeln!(text, "    {}", self.stood(number));
+            let _ = writeln!(text, "    {}", self.last_position(number));
         }
     }
 
     /// Where a fact last stood before the cut.
-    fn stood(&self, number: usize) -> String {
+    fn last_position(&self, number: usize) -> String {
         let fact = &self.facts[number];
         let at = fact.last_seen as usize;
         let message = &self.subject.facts.messages[at];

@@ -51,9 +51,9 @@ fn stages(text: &mut String, preset: &Preset, window: u64) -> Result<(), Failure
             let _ = writeln!(text, "  down to {share} of {}{target}", of.as_str());
         }
         // An address may hold a password, and is told below without it.
-        let told = |key: &str| !(stage.mechanism.name == "http" && key == "url");
+        let is_shown = |key: &str| !(stage.mechanism.name == "http" && key == "url");
         let effective = preset.effective(stage, window, true);
-        for (key, value) in effective.iter().filter(|(key, _)| told(key)) {
+        for (key, value) in effective.iter().filter(|(key, _)| is_shown(key)) {
             let written = stage.parameters.get(key).filter(|written| *written != value);
             let written = written.map_or_else(String::new, |w| format!("  (written: {w})"));
             let _ = writeln!(text, "{}", one_line(&format!("  {key} = {value}{written}")));

@@ -201,7 +201,7 @@ impl Models {
 
     /// Writes down the model of most responses, the first in order on a tie,
     /// and where another one answered.
-    pub(super) fn tell(self, transcript: &mut Transcript) {
+    pub(super) fn name_models(self, transcript: &mut Transcript) {
         let best = self.count.iter().rev().max_by_key(|(_, n)| **n);
         transcript.model = best.map(|(name, _)| name.clone());
         let whole = |id: &str| id.split_once('#').map_or(id.to_owned(), |(id, _)| id.to_owned());
@@ -257,12 +257,12 @@ mod tests {
         let ids = ["1", "2", "3", "4", "4#2", "unknown"];
         let messages = ids.map(message).to_vec();
         let mut transcript = Transcript { messages, ..Transcript::default() };
-        models.tell(&mut transcript);
+        models.name_models(&mut transcript);
         // Two and two: the first in order.
         assert_eq!(transcript.model.as_deref(), Some("a"));
         let others = [0, 3, 4].map(|at| (at, "b".to_owned()));
         assert_eq!(transcript.other_models, others.into());
-        Models::default().tell(&mut transcript);
+        Models::default().name_models(&mut transcript);
         assert_eq!((transcript.model, transcript.other_models.len()), (None, 0));
     }
 }

@@ -182,9 +182,9 @@ fn is_yes_or_no(value: &str) -> bool {
 fn given_away(probe: &Probe) -> Option<ProbeFlaw> {
     let question = Normal::new(&probe.question);
     let mut values = probe.expect.alternatives().iter();
-    let told =
+    let given =
         values.find(|value| !is_yes_or_no(value) && states(&probe.question, &question, value))?;
-    Some(ProbeFlaw::GivenAway { answer: told.clone() })
+    Some(ProbeFlaw::GivenAway { answer: given.clone() })
 }
 
 fn not_in_evidence(probe: &Probe) -> ProbeFlaw {

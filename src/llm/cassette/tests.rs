@@ -249,13 +249,13 @@ fn a_line_that_is_no_call_is_named() {
         (format!("{good}{good}"), "trailing characters at column "),
         ("[".repeat(100_000), "invalid type: sequence"),
     ] {
-        let told = refused(format!("{good}\n{line}\n{good}\n"));
-        assert!(told.starts_with("the line is no recorded call: "), "{told}");
-        assert!(told.contains(problem), "{problem}: {told}");
-        assert!(told.ends_with(remedy), "{told}");
+        let shown = refused(format!("{good}\n{line}\n{good}\n"));
+        assert!(shown.starts_with("the line is no recorded call: "), "{shown}");
+        assert!(shown.contains(problem), "{problem}: {shown}");
+        assert!(shown.ends_with(remedy), "{shown}");
     }
-    let told = refused([good.as_bytes(), b"\n\xff\xfe\n"].concat());
-    assert!(told.contains("invalid utf-8") && told.ends_with(remedy), "{told}");
+    let shown = refused([good.as_bytes(), b"\n\xff\xfe\n"].concat());
+    assert!(shown.contains("invalid utf-8") && shown.ends_with(remedy), "{shown}");
 }
 
 #[test]
@@ -314,14 +314,14 @@ fn a_missing_call_is_named_so_that_one_can_tell_which_it_is() {
     let path = file(&folder, "");
     let (cassette, _) = opened(&path, Mode::Replay);
     let call = call(&"é".repeat(90));
-    let told = cassette.lacks(&key(&model(), &call), &model(), &call).to_string();
+    let shown = cassette.lacks(&key(&model(), &call), &model(), &call).to_string();
     let begin = format!(
         "the cassette has no such call: judge of openai/m, replicate 0, key {}, asked \"{}\"\n",
         &key(&model(), &call)[..12],
         "é".repeat(80),
     );
-    assert!(told.starts_with(&begin), "{told}");
-    assert!(told.ends_with("calls.jsonl"), "{told}");
+    assert!(shown.starts_with(&begin), "{shown}");
+    assert!(shown.ends_with("calls.jsonl"), "{shown}");
 }
 
 proptest! {

@@ -135,7 +135,7 @@ impl ReplaySession<'_> {
             if self.stages[number].stage.at == At::Open {
                 continue;
             }
-            let before = self.told();
+            let before = self.reported_weight();
             self.context.begin_stage(number as u32);
             self.adjust_reported(before);
             let mut gauge = self.gauge();

@@ -295,11 +295,11 @@ mod tests {
     #[cfg(unix)]
     fn a_file_without_an_end_is_not_read() {
         let command = "mechanism = \"command\"\ncommand = [\"true\"]\nfiles = [\"/dev/zero\"]\n";
-        let told = refused(command);
-        assert!(told.ends_with("`/dev/zero` cannot be read: it is no plain file"), "{told}");
+        let shown = refused(command);
+        assert!(shown.ends_with("`/dev/zero` cannot be read: it is no plain file"), "{shown}");
         for name in ["/dev/zero", "long.md"] {
-            let told = refused(&format!("mechanism = \"summary\"\nprompt = \"{name}\"\n"));
-            assert!(told.ends_with(&format!("prompt `{name}` cannot be read")), "{told}");
+            let shown = refused(&format!("mechanism = \"summary\"\nprompt = \"{name}\"\n"));
+            assert!(shown.ends_with(&format!("prompt `{name}` cannot be read")), "{shown}");
         }
     }
 }

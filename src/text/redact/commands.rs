@@ -9,7 +9,7 @@ use regex::Regex;
 use super::values::{humps, is_stand_in};
 
 /// Finds passwords of commands, of netrc files and of sentences, and cookies.
-pub(super) fn told(text: &str, spans: &mut Vec<Range<usize>>) {
+pub(super) fn command_secrets(text: &str, spans: &mut Vec<Range<usize>>) {
     arguments(text, spans);
     netrc(text, spans);
     sentences(text, spans);

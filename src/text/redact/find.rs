@@ -6,23 +6,23 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::commands::told;
+use super::commands::command_secrets;
 use super::tokens::{private_keys, tokens};
 use super::values::assigned;
 
 /// What was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum RedactedKind {
     Secret,
     Email,
 }
 
-impl Kind {
+impl RedactedKind {
     /// The word of its placeholders.
     pub fn as_str(self) -> &'static str {
         match self {
-            Kind::Secret => "SECRET",
-            Kind::Email => "EMAIL",
+            RedactedKind::Secret => "SECRET",
+            RedactedKind::Email => "EMAIL",
         }
     }
 }
@@ -31,12 +31,12 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub range: Range<usize>,
-    pub kind: Kind,
+    pub kind: RedactedKind,
 }
 
 impl Found {
     pub fn secret(range: Range<usize>) -> Self {
-        Self { range, kind: Kind::Secret }
+        Self { range, kind: RedactedKind::Secret }
     }
 }
 
@@ -48,7 +48,7 @@ pub(super) fn found(text: &str) -> Vec<Found> {
     url_passwords(text, &mut spans);
     tokens(text, &mut spans);
     authorizations(text, &mut spans);
-    told(text, &mut spans);
+    command_secrets(text, &mut spans);
     assigned(text, &mut spans);
     let secrets = spans.into_iter().map(Found::secret);
     let mut all: Vec<Found> = secrets.collect();
@@ -132,7 +132,10 @@ fn emails(text: &str, spans: &mut Vec<Found>) {
         let (whole, domain) = (hit.get(0).expect("the whole"), &hit[2]);
         let start = local_start(&hit[1]);
         if is_address(&hit[1][start..], domain, &text[whole.end()..]) {
-            spans.push(Found { range: whole.start() + start..whole.end(), kind: Kind::Email });
+            spans.push(Found {
+                range: whole.start() + start..whole.end(),
+                kind: RedactedKind::Email,
+            });
         }
     }
 }

@@ -21,7 +21,7 @@ mod tests;
 mod tokens;
 mod values;
 
-use find::{Found, Kind, found};
+use find::{Found, RedactedKind, found};
 
 /// Times that a text is looked through. A placeholder may bare what stood
 /// beside it; twice is enough for any text that nobody wrote to be hard.
@@ -42,7 +42,7 @@ static NUMBERED: LazyLock<Regex> =
 /// What placeholders stand for, by their number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Originals {
-    values: BTreeMap<u64, (Kind, String)>,
+    values: BTreeMap<u64, (RedactedKind, String)>,
 }
 
 /// Texts without what they should not tell.
@@ -96,7 +96,8 @@ pub fn ranges(text: &str) -> Vec<Range<usize>> {
 fn everywhere(texts: &[String], mut spans: Vec<Vec<Found>>) -> Vec<Vec<Found>> {
     let mut values = BTreeSet::new();
     for (text, spans) in texts.iter().zip(&spans) {
-        let long = |span: &&Found| span.kind == Kind::Secret && span.range.len() >= SHORTEST;
+        let long =
+            |span: &&Found| span.kind == RedactedKind::Secret && span.range.len() >= SHORTEST;
         let secrets = spans.iter().filter(long).map(|span| &text[span.range.clone()]);
         values.extend(secrets.filter(|value| value.bytes().any(|byte| byte.is_ascii_digit())));
     }
@@ -139,7 +140,7 @@ impl Numbers {
         redacted
     }
 
-    fn placeholder(&mut self, value: &str, kind: Kind) -> String {
+    fn placeholder(&mut self, value: &str, kind: RedactedKind) -> String {
         if let Some(number) = self.by_value.get(value) {
             return named(self.originals.values[number].0, *number);
         }
@@ -153,7 +154,7 @@ impl Numbers {
     }
 }
 
-fn named(kind: Kind, number: u64) -> String {
+fn named(kind: RedactedKind, number: u64) -> String {
     format!("<{}_{number}>", kind.as_str())
 }
 
@@ -166,24 +167,24 @@ impl Originals {
     /// Distinct values that were taken out: secrets, and e-mail addresses.
     pub fn counts(&self) -> (usize, usize) {
         let of = |wanted| self.values.values().filter(|(kind, _)| *kind == wanted).count();
-        (of(Kind::Secret), of(Kind::Email))
+        (of(RedactedKind::Secret), of(RedactedKind::Email))
     }
 
     /// Puts the originals back into a text.
     pub fn restore(&self, text: &str) -> String {
-        self.put(text, str::to_owned)
+        self.substitute(text, str::to_owned)
     }
 
     /// Puts the originals back into JSON, within whose strings the placeholders
     /// stand.
     pub fn restore_json(&self, text: &str) -> String {
-        self.put(text, |value| {
+        self.substitute(text, |value| {
             let quoted = serde_json::Value::from(value).to_string();
             quoted[1..quoted.len() - 1].to_owned()
         })
     }
 
-    fn put(&self, text: &str, shown: impl Fn(&str) -> String) -> String {
+    fn substitute(&self, text: &str, shown: impl Fn(&str) -> String) -> String {
         let mut restored = String::with_capacity(text.len());
         let mut done = 0;
         for hit in PLACEHOLDER.captures_iter(text) {

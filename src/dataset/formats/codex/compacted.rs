@@ -213,6 +213,6 @@ fn cut(text: &str, tokens: usize) -> Cow<'_, str> {
     }
     let head = text.floor_char_boundary(bytes / 2);
     let tail = text.ceil_char_boundary(text.len() - (bytes - bytes / 2));
-    let gone = (tail - head).div_ceil(4);
-    Cow::Owned(format!("{}…{gone} tokens truncated…{}", &text[..head], &text[tail..]))
+    let removed = (tail - head).div_ceil(4);
+    Cow::Owned(format!("{}…{removed} tokens truncated…{}", &text[..head], &text[tail..]))
 }

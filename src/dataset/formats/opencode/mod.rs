@@ -359,7 +359,7 @@ impl Reader {
 
     fn finish(mut self) -> Draft {
         self.prune();
-        self.models.tell(&mut self.draft.transcript);
+        self.models.name_models(&mut self.draft.transcript);
         self.draft.transcript.metadata = self.metadata.into_iter().collect();
         self.draft
     }

@@ -36,7 +36,7 @@ use parameters::{LONGEST_WAIT, Parameters, ServerParameters, Timeouts};
 pub(crate) use parameters::{named_files, told_address};
 use peer::{Peer, Way};
 use process::Launch;
-use protocol::{Answer, Aside, CLOSE, PROTOCOL, Request, Shown, ShownCall};
+use protocol::{Answer, CLOSE, Extras, PROTOCOL, Request, Shown, ShownCall};
 use server::Address;
 
 /// Asks a program.
@@ -220,8 +220,8 @@ impl Asker {
     }
 
     /// What the program did beside changing the context.
-    fn aside(&mut self, aside: Aside, spent: Option<Duration>) -> Outcome {
-        if let Some(state) = aside.state {
+    fn extras(&mut self, extras: Extras, spent: Option<Duration>) -> Outcome {
+        if let Some(state) = extras.state {
             self.state = state;
         }
         let call = |call: &protocol::Usage| ModelCall {
@@ -232,8 +232,8 @@ impl Asker {
             reply: None,
         };
         Outcome {
-            notices: aside.notice.into_iter().collect(),
-            calls: aside.usage.iter().map(call).collect(),
+            notices: extras.notice.into_iter().collect(),
+            calls: extras.usage.iter().map(call).collect(),
             cpu: spent.unwrap_or_default(),
             ..Outcome::default()
         }
@@ -333,16 +333,16 @@ impl Strategy for Asker {
         let (mut program, answer) = asked.map_err(|problem| self.error(&during, &problem))?;
         let spent = program.computed();
         self.program = Some(program);
-        let (change, aside) = match answer {
-            Answer::Context(pieces, aside) => (Change::Context(pieces), aside),
-            Answer::Operations(operations, aside) => (Change::Operations(operations), aside),
+        let (change, extras) = match answer {
+            Answer::Context(pieces, extras) => (Change::Context(pieces), extras),
+            Answer::Operations(operations, extras) => (Change::Operations(operations), extras),
             Answer::Ready => {
                 let problem = "it must answer `compact` with `context` or `operations`";
                 return Err(self.error(&during, problem));
             }
         };
         apply::apply(context, &base, change).map_err(|problem| self.error(&during, &problem))?;
-        Ok(self.aside(aside, spent))
+        Ok(self.extras(extras, spent))
     }
 
     /// The context is saved elsewhere; a fresh program is sent all of it.

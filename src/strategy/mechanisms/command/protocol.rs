@@ -81,8 +81,8 @@ fn is_zero(count: &u32) -> bool {
 /// What a program says.
 pub(super) enum Answer {
     Ready,
-    Context(Vec<Piece>, Aside),
-    Operations(Vec<Operation>, Aside),
+    Context(Vec<Piece>, Extras),
+    Operations(Vec<Operation>, Extras),
 }
 
 /// An entry of the new context: one that is there by its id, or a new one.
@@ -143,7 +143,7 @@ pub(super) struct Written {
 
 /// What goes with every answer to a compaction.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Aside {
+pub(super) struct Extras {
     /// One for each call of a model that the program made.
     #[serde(default)]
     pub usage: Vec<Usage>,
@@ -179,13 +179,13 @@ pub(super) fn read(line: &str) -> Result<Answer, String> {
         "ready" => nothing_else(answer).map(|()| Answer::Ready).map_err(within),
         "context" => {
             let pieces = take("messages").and_then(|value| parse(value, "messages"));
-            let aside = || aside(answer);
-            pieces.and_then(|pieces| Ok(Answer::Context(pieces, aside()?))).map_err(within)
+            let extras = || extras(answer);
+            pieces.and_then(|pieces| Ok(Answer::Context(pieces, extras()?))).map_err(within)
         }
         "operations" => {
             let operations = take("operations").and_then(|value| parse(value, "operations"));
-            let aside = || aside(answer);
-            operations.and_then(|all| Ok(Answer::Operations(all, aside()?))).map_err(within)
+            let extras = || extras(answer);
+            operations.and_then(|all| Ok(Answer::Operations(all, extras()?))).map_err(within)
         }
         "error" => {
             let message = take("message").map_err(within)?;
@@ -206,25 +206,25 @@ fn nothing_else(rest: Json) -> Result<(), String> {
     }
 }
 
-fn aside(mut rest: Json) -> Result<Aside, String> {
+fn extras(mut rest: Json) -> Result<Extras, String> {
     let mut known = serde_json::Map::new();
     for name in ["usage", "notice", "state"] {
         let value = rest.as_object_mut().and_then(|fields| fields.remove(name));
         known.extend(value.map(|value| (name.to_owned(), value)));
     }
     nothing_else(rest)?;
-    let aside: Aside = parse(Json::Object(known), "")?;
+    let extras: Extras = parse(Json::Object(known), "")?;
     let odd = |call: &Usage| call.latency_ms.is_some_and(|ms| ms < 0.0);
     let beyond = |call: &Usage| call.input.max(call.output) > MOST_TOKENS;
-    if aside.usage.iter().any(odd) {
+    if extras.usage.iter().any(odd) {
         return Err("usage: a latency below 0".to_owned());
     }
-    match aside.usage.iter().find(|call| beyond(call)) {
+    match extras.usage.iter().find(|call| beyond(call)) {
         Some(call) => Err(format!(
             "usage: no model takes {} tokens in a call (at most {MOST_TOKENS})",
             call.input.max(call.output)
         )),
-        None => Ok(aside),
+        None => Ok(extras),
     }
 }
 
@@ -295,8 +295,8 @@ mod tests {
     #[test]
     fn what_goes_with_an_answer_is_optional() {
         let plain = read(r#"{"type":"context","messages":[]}"#);
-        let Ok(Answer::Context(pieces, aside)) = plain else { panic!("it is an answer") };
-        assert!(pieces.is_empty() && aside.usage.is_empty());
-        assert_eq!((aside.notice, aside.state), (None, None));
+        let Ok(Answer::Context(pieces, extras)) = plain else { panic!("it is an answer") };
+        assert!(pieces.is_empty() && extras.usage.is_empty());
+        assert_eq!((extras.notice, extras.state), (None, None));
     }
 }
