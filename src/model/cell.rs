@@ -1,5 +1,5 @@
-//! What one replay leaves behind: rows that can be measured, judged and
-//! reported again without the data set.
+//! The result of one replay: rows that can be measured, judged and reported
+//! again without the data set.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -12,12 +12,12 @@ use super::{
 /// Label of the window that is each recorded model's own context limit.
 pub const NATIVE: &str = "native";
 
-/// Smallest context limit that agents of the field run with, in tokens
-/// (`semantics` 10). Below it, single tool results loom larger than they ever did
+/// Smallest context limit that agents in use run with, in tokens (`semantics`
+/// 10). Below it, single tool results take a larger share than they ever did
 /// for the recorded agent.
 pub const SMALLEST_NATIVE: u64 = 128_000;
 
-/// One transcript × preset × window × replicate.
+/// What identifies a cell: one transcript × preset × window × replicate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CellKey {
@@ -25,7 +25,7 @@ pub struct CellKey {
     pub dataset: String,
     /// Id of the transcript.
     pub transcript: String,
-    /// Plain preset id.
+    /// The preset's id, without markup.
     pub strategy: String,
     /// Window label as typed (`25%`, `200k`, [`NATIVE`]).
     pub window: String,
@@ -33,13 +33,13 @@ pub struct CellKey {
     pub replicate: u32,
 }
 
-/// What a row of the comparison is.
+/// The role of a row in the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
-    /// Ranked.
+    /// An ordinary preset, which takes part in the ranking.
     Ranked,
-    /// A control: printed as a scale, never ranked.
+    /// A control: printed for orientation, never ranked.
     Control,
     /// An LLM-backed mechanism on the offline compactor: it measures our
     /// stand-in, not the strategy, and is never ranked (`measures` §6).
@@ -62,25 +62,25 @@ pub struct RequestRow {
     pub messages: u32,
     /// Whether context and recorded output exceed the window.
     pub overflow: bool,
-    /// Whether tool call and result are whole, as providers demand.
+    /// Whether every tool call in it has its result, as providers demand.
     pub valid: bool,
-    /// Tokens that the prompt begins with like the one before; 0 at the first.
+    /// Tokens of the longest common prefix with the prompt before; 0 at the first.
     pub common_prefix: u64,
-    /// Whether that ends before the end of the prompt before: the strategy
+    /// Whether that prefix is shorter than the prompt before: the strategy
     /// edited or removed something.
     pub cache_break: bool,
 }
 
-/// How a time came about. Times of different sources are never mixed in one
+/// How a time was obtained. Times of different sources are never mixed in one
 /// mean (`measures` §3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LatencySource {
-    /// Measured while a model answered.
+    /// Measured in this run while a model answered.
     Live,
-    /// Measured then, and read from a recording of the calls.
+    /// Measured when the call was recorded, and read from that recording.
     Recorded,
-    /// Worked out from a [`TimeProfile`].
+    /// Computed from a [`TimeProfile`].
     Modelled,
 }
 
@@ -95,7 +95,7 @@ impl LatencySource {
     }
 }
 
-/// How fast people, tools and models are taken to be where nothing was timed.
+/// Assumed speeds of people, tools and models where nothing was timed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TimeProfile {
@@ -103,11 +103,11 @@ pub struct TimeProfile {
     pub user_ms: f64,
     /// Milliseconds that a tool takes.
     pub tool_ms: f64,
-    /// Milliseconds to a model's first token, prefill apart.
+    /// Milliseconds to a model's first token, without the prefill.
     pub first_token_ms: f64,
     /// Prompt tokens a second that are not read from a cache.
     pub prefill_per_s: f64,
-    /// Tokens a second that are written.
+    /// Output tokens a second.
     pub decode_per_s: f64,
 }
 
@@ -118,11 +118,11 @@ pub enum ReferenceState {
     /// A recorded message that holds it is sent unedited.
     Verbatim,
     /// No such message is sent; a text that the strategy wrote or edited holds
-    /// it, with words that stood beside it.
+    /// it, together with words that stood near it.
     Carried,
     /// Only its last component occurs.
     Partial,
-    /// It occurs in such texts only, without the words that gave it meaning.
+    /// It occurs in such texts only, without the words that stood near it.
     Bare,
     /// It does not occur, and the preset's own search finds it. Looked for at
     /// cuts only.
@@ -144,17 +144,17 @@ impl ReferenceState {
         }
     }
 
-    /// Whether the context still tells it: verbatim, or carried with support.
+    /// Whether the context still states it: verbatim, or carried with support.
     pub fn is_kept(self) -> bool {
         matches!(self, ReferenceState::Verbatim | ReferenceState::Carried)
     }
 }
 
-/// What became of one reference of the exam.
+/// Whether one reference of the exam survived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReferenceOutcome {
-    /// Position in [`Exam::references`].
+    /// Position of the reference in [`Exam::references`].
     pub reference: u32,
     /// Whether it survives in this preset's context at its request.
     pub state: ReferenceState,
@@ -164,11 +164,11 @@ pub struct ReferenceOutcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LossRow {
-    /// The message.
+    /// Position of the message in the transcript.
     pub message: MessageIndex,
     /// Ordinal of the first request with this state.
     pub request: u32,
-    /// What became of it.
+    /// Its state from that request on.
     pub state: LedgerState,
 }
 
@@ -182,11 +182,11 @@ pub struct CellRows {
     pub preamble_added: u64,
     /// One row per request, in order.
     pub requests: Vec<RequestRow>,
-    /// Compactions, in order.
+    /// The compactions of the cell, in order.
     pub compactions: Vec<CompactionRow>,
     /// One row per reference of the exam, in its order.
     pub references: Vec<ReferenceOutcome>,
-    /// The contexts that probes were put to, by request.
+    /// The contexts in which probes were asked, by request.
     pub snapshots: Vec<Snapshot>,
     /// One row per probe of the transcript, in their order.
     pub probes: Vec<ProbeRow>,
@@ -202,8 +202,8 @@ pub struct CellRows {
 }
 
 impl CellRows {
-    /// Those of a cell that sends nothing: a control that is asked only, or
-    /// examined at cuts only.
+    /// The rows of a cell that sends nothing: of a control that only answers
+    /// probes, or is only examined at cuts.
     pub fn unsent(window: u64) -> Self {
         CellRows {
             window,
@@ -221,13 +221,13 @@ impl CellRows {
     }
 }
 
-/// How a cell ended.
+/// The outcome of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CellOutcome {
-    /// It ran through.
+    /// The replay reached its end.
     Done(Box<CellRows>),
-    /// It stopped; the other cells go on.
+    /// The replay stopped with an error; the other cells continue.
     Failed {
         /// What went wrong, in a sentence.
         error: String,
@@ -238,23 +238,23 @@ pub enum CellOutcome {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cell {
-    /// Which one.
+    /// The transcript, preset, window and replicate of the cell.
     pub key: CellKey,
     /// Whether the row is ranked.
     pub standing: Standing,
-    /// How it ended.
+    /// The rows of the cell, or its error.
     pub outcome: CellOutcome,
 }
 
 impl Cell {
-    /// Whether the provider would have refused a request, so that nothing is kept
-    /// at it. Controls do not answer for that.
+    /// Whether the provider would have refused a request, so that nothing
+    /// counts as kept at it. Controls are exempt.
     pub fn refuses_request(&self, request: u32) -> bool {
         let sent = self.rows().and_then(|rows| rows.requests.get(request as usize));
         self.standing != Standing::Control && sent.is_some_and(|sent| sent.overflow)
     }
 
-    /// The rows of a cell that ran through.
+    /// The rows of a cell that reached its end.
     pub fn rows(&self) -> Option<&CellRows> {
         match &self.outcome {
             CellOutcome::Done(rows) => Some(rows),
@@ -262,8 +262,8 @@ impl Cell {
         }
     }
 
-    /// Whether this cell answers for the overflow of a probe's context, as it
-    /// does for that of a request (`measures` §1). Controls do not.
+    /// Whether the overflow of a probe's context counts against this cell, as
+    /// that of a request does (`measures` §1). Controls are exempt.
     pub fn refuses(&self, probe: &ProbeRow) -> bool {
         let snapshot = self.rows().and_then(|rows| rows.snapshots.get(probe.snapshot as usize));
         self.standing != Standing::Control && snapshot.is_some_and(|s| s.overflow)
@@ -275,7 +275,7 @@ impl Cell {
         self.counted(probe, probe.judgement.score)
     }
 
-    /// The same of the answer with the preset's recovery channel.
+    /// The same for the answer with the preset's recovery channel.
     pub fn recovered_score(&self, probe: &ProbeRow) -> Option<f64> {
         self.counted(probe, probe.recovered.as_ref()?.judgement.score)
     }
@@ -285,17 +285,17 @@ impl Cell {
     }
 }
 
-/// A message, as far as measuring and drawing need it.
+/// The facts of a message that measures and charts need.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MessageFacts {
-    /// The message's id.
+    /// The message's id in the recording.
     pub id: String,
-    /// Its role.
+    /// Whom the message is attributed to.
     pub role: Role,
     /// When it was recorded.
     pub at: Option<Timestamp>,
-    /// Its tokens.
+    /// Tokens of the message, as the run counts.
     pub tokens: u64,
     /// Tool that it is a result of, or that it calls first.
     pub tool: Option<String>,
@@ -316,21 +316,22 @@ pub struct RequestFacts {
     pub output: u64,
     /// Whether `output` is the provider's figure.
     pub output_recorded: bool,
-    /// When it was made, on the simulated clock.
+    /// Time of the request on the simulated clock.
     pub at: Timestamp,
     /// What the provider reported for the recorded request.
     pub recorded: Option<Usage>,
     /// Whether it was billed: aborted requests report no tokens.
     pub billed: bool,
-    /// What befell the recording's cache before it, against the provider's rules.
+    /// The event in the recording's cache before it that the provider's rules
+    /// do not predict.
     pub exogenous: Option<Exogenous>,
-    /// Who answered: 0 is [`TranscriptFacts::model`], others stand in
+    /// The model that answered: 0 is [`TranscriptFacts::model`], others are in
     /// [`TranscriptFacts::other_models`], counted from 1.
     #[serde(default, skip_serializing_if = "is_main")]
     pub model: u32,
 }
 
-/// Whether it is the session's own model: nothing to write down.
+/// Whether a request went to the session's main model, which is not written to files.
 pub(super) fn is_main(model: &u32) -> bool {
     *model == 0
 }
@@ -349,11 +350,11 @@ pub struct TranscriptFacts {
     pub preamble_tokens: u64,
     /// Of those, tokens that the provider counted and the recording does not show.
     pub hidden_tokens: u64,
-    /// Every message.
+    /// The facts of every message, in order.
     pub messages: Vec<MessageFacts>,
-    /// Every request.
+    /// The facts of every request, in order.
     pub requests: Vec<RequestFacts>,
-    /// The references.
+    /// The implicit probes: identifiers that the recorded agent used again.
     pub exam: Exam,
     /// The probes, in the order of their ids.
     pub probes: Vec<ProbeFacts>,
@@ -366,17 +367,17 @@ pub struct TranscriptFacts {
     pub other_models: Vec<String>,
     /// How the tokens of this transcript are counted.
     pub tokens_source: TokensSource,
-    /// What recorded usage tells about the provider's count; absent without usage.
+    /// How the provider's token count follows from ours; absent without recorded usage.
     pub calibration: Option<Calibration>,
     /// The simulated bill against the recorded one; absent without usage.
     pub validation: Option<Validation>,
-    /// Why the run cuts it nowhere, where it does not (`cuts` §1).
+    /// The reason why the run makes no cut in it (`cuts` §1); absent where it makes one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_cut: Option<String>,
     /// Its fingerprint before names were taken out of it (`--no-text`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_recorded: Option<String>,
-    /// Whether some time of the simulated clock is modelled.
+    /// Whether any time of the simulated clock is assumed rather than recorded.
     pub clock_modelled: bool,
     /// Requests of sidechains (subagents), each on its own prefix, with the
     /// model that answered it where it is named.
@@ -388,10 +389,10 @@ pub struct TranscriptFacts {
 /// Nearest-rank quantiles of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Quantiles {
-    /// Median.
+    /// The 50th percentile.
     pub p50: f64,
-    /// 95th percentile.
+    /// The 95th percentile.
     pub p95: f64,
-    /// Largest.
+    /// The largest value.
     pub max: f64,
 }

@@ -1,4 +1,4 @@
-//! The vocabulary: plain data that every other module speaks, without I/O.
+//! The shared data types: plain data that every other module uses, without I/O.
 //!
 //! Invariant: nothing here reads a file, a clock or the environment, and
 //! nothing here knows a transcript format, a strategy or a report.
