@@ -16,7 +16,7 @@ use super::{headings, wire};
 use crate::llm::cassette::{Mode, Scrub};
 use crate::llm::{
     Budget, CallError, Calls, Cassette, Client, DryRunCalls, DryRunModel, Endpoint, FailedCalls,
-    FailureRecorder, Halt, HaltCause, Key, Limits, Live, Llm, Model, Once, Options,
+    FailureRecorder, Halt, HaltCause, Key, Limits, Live, Llm, Memoized, Model, Options,
     PlainOrScrubbed, Scrubbed, call_usd,
 };
 use crate::model::Usage;
@@ -218,16 +218,17 @@ impl Exchange {
                 self.called(model, at(name, &self.prices)?, &client)?
             }
             CallTarget::Cassette => {
-                self.replayed(Once::replayed(model, prices, Arc::clone(&self.calls)))
+                self.replayed(Memoized::replayed(model, prices, Arc::clone(&self.calls)))
             }
             CallTarget::DryRun { counter, recorded, foreseen } => {
                 let (counter, foreseen) = (Arc::clone(counter), Arc::clone(foreseen));
                 let rehearsal = DryRunModel::new(model.clone(), counter, foreseen);
                 let calls = Arc::clone(&self.calls);
-                let once: Arc<dyn Llm> = Arc::new(Once::live(Arc::new(rehearsal), prices, calls));
+                let once: Arc<dyn Llm> =
+                    Arc::new(Memoized::live(Arc::new(rehearsal), prices, calls));
                 match recorded.clone() {
                     Some(tape) => {
-                        let known = self.replayed(Once::replayed(model, None, tape));
+                        let known = self.replayed(Memoized::replayed(model, None, tape));
                         Arc::new(PlainOrScrubbed::new(known, once))
                     }
                     None => once,
@@ -249,13 +250,13 @@ impl Exchange {
         let live = client.live(model, endpoint, self.limits);
         let live = Arc::new(live?);
         self.live.push(Arc::clone(&live));
-        let once = Once::live(live, prices, Arc::clone(&self.calls));
+        let once = Memoized::live(live, prices, Arc::clone(&self.calls));
         Ok(if scrubs { Arc::new(Scrubbed::new(Arc::new(once))) } else { Arc::new(once) })
     }
 
     /// A model whose calls are on a cassette. Whether they were scrubbed before
     /// they were recorded is not known here, unless it is said.
-    fn replayed(&self, once: Once) -> Arc<dyn Llm> {
+    fn replayed(&self, once: Memoized) -> Arc<dyn Llm> {
         let once: Arc<dyn Llm> = Arc::new(once);
         match self.redact {
             Some(Redact::No) => once,

@@ -1,4 +1,4 @@
-//! What came of one attempt.
+//! The outcome of one attempt at a call.
 
 use std::time::Duration;
 
@@ -8,26 +8,26 @@ use super::http::{Response, ResponseTiming, TransportError};
 use super::retry::RetryAfter;
 use super::{Endpoint, Fault, FaultKind, Reply, WireError};
 
-/// What came of one attempt. No text of it tells a secret of the endpoint,
-/// whatever the server repeats.
+/// The outcome of one attempt. Its texts are scrubbed of the endpoint's
+/// secrets, whatever the server repeats.
 #[derive(Debug)]
 pub(super) enum AttemptOutcome {
-    /// A reply.
+    /// A complete reply, with the time that it took.
     Reply(Reply, ResponseTiming),
-    /// A fault, with the wait that the server asks for.
+    /// A fault reported by the provider, with the wait that the server asks for.
     Fault(Fault, Option<Duration>),
-    /// A success that holds no reply.
+    /// A success response that holds no reply.
     Unreadable {
-        /// What is wrong with it.
+        /// Why no reply could be read from it.
         error: WireError,
-        /// Whether it is no JSON, such as the page of a proxy.
+        /// Whether its body is not JSON, such as the page of a proxy.
         page: bool,
     },
-    /// No whole response.
+    /// No complete response arrived.
     NoResponse {
-        /// What happened.
+        /// The error, in words.
         why: String,
-        /// Whether the request had been written.
+        /// Whether the request had been written to the connection.
         sent: bool,
     },
 }
@@ -63,8 +63,8 @@ fn decoded(response: Response, endpoint: &Endpoint, clock: fn() -> Timestamp) ->
         Ok(reply) => return AttemptOutcome::Reply(reply, response.taken),
         Err(error) => error,
     };
-    // Scrubbed before it is read once more: a message that is cut short could
-    // keep half a key, which no search for a whole one finds.
+    // Scrub before decoding again: decoding shortens long messages, and could
+    // keep half a key, which a search for the whole key would not find.
     let clean = endpoint.scrub(&String::from_utf8_lossy(&response.body));
     let error = provider.decode(response.status, clean.as_bytes()).err().unwrap_or(error);
     match error {
@@ -86,8 +86,9 @@ fn decoded(response: Response, endpoint: &Endpoint, clock: fn() -> Timestamp) ->
     }
 }
 
-/// A redirect is not followed: it would carry the key, and the text, to a
-/// server that nobody named. It says that the address is wrong.
+/// The fault of a redirect. Redirects are not followed, because that would send
+/// the key and the text to a server that the user did not name. A redirect
+/// means that the address is wrong.
 fn redirected(response: &Response, endpoint: &Endpoint) -> Fault {
     let to = response.redirects_to.as_deref().unwrap_or("another address");
     let message = format!("{} redirects to {to}: name that server instead", endpoint.origin());

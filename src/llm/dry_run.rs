@@ -1,4 +1,4 @@
-//! A model that is not asked: what a run would ask is counted, and nothing sent.
+//! A stand-in for a model in a dry run: calls are counted instead of sent.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -12,19 +12,19 @@ use crate::tokens::Counter;
 /// A call that a run would make.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DryRunCall {
-    /// Who would ask.
+    /// The seat that would make the call.
     pub seat: Seat,
-    /// `provider/model`.
+    /// The model, as `provider/model`.
     pub model: String,
-    /// Tokens of its prompt.
+    /// Tokens of the prompt.
     pub prompt: u64,
-    /// Most tokens of the reply itself.
+    /// Largest number of tokens of the reply itself.
     pub bound: u64,
-    /// Tokens that the model may think on top.
+    /// Tokens allowed for reasoning in addition to the reply.
     pub room: u64,
 }
 
-/// What all the models of a rehearsal would be asked.
+/// The calls that all the models of a dry run would get.
 #[derive(Debug, Default)]
 pub struct DryRunCalls(Mutex<Counts>);
 
@@ -43,12 +43,13 @@ impl DryRunCalls {
         calls
     }
 
-    /// Notes a call.
+    /// Adds a call that would be made.
     pub fn asked(&self, call: DryRunCall) {
         self.counts().calls.push(call);
     }
 
-    /// Notes how long a summary is that the stand-in wrote in a model's place.
+    /// Records the length of a summary that the offline compactor wrote in
+    /// place of a model.
     pub fn stood_in(&self, tokens: u64) {
         let mut counts = self.counts();
         counts.summaries += 1;
@@ -62,14 +63,14 @@ impl DryRunCalls {
     }
 
     fn counts(&self) -> MutexGuard<'_, Counts> {
-        self.0.lock().expect("nobody panics while holding the counts")
+        self.0.lock().expect("no thread panics while it holds the counts")
     }
 }
 
-/// Stands in for a model in `--dry-run`. Its replies take as many tokens as
-/// they may at most. Answers differ from one another, so that each is graded;
-/// all texts have the same embedding; the other seats are refused, since only
-/// a real reply has their shape.
+/// Stands in for a model in `--dry-run`. Its replies have the largest number of
+/// tokens that they may have. Answers differ from one another, so that each is
+/// graded; all texts have the same embedding; the other seats get an error,
+/// since only a real reply has the shape that they need.
 pub struct DryRunModel {
     model: Model,
     counter: Arc<Counter>,
@@ -77,8 +78,8 @@ pub struct DryRunModel {
 }
 
 impl DryRunModel {
-    /// Stands in for this model; prompts are counted by this counter, and calls
-    /// are noted there.
+    /// Stands in for `model`; `counter` counts the prompts, and the calls are
+    /// added to `foreseen`.
     pub fn new(model: Model, counter: Arc<Counter>, foreseen: Arc<DryRunCalls>) -> Self {
         Self { model, counter, foreseen }
     }

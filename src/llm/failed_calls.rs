@@ -1,5 +1,5 @@
-//! What was asked in vain: a run that lost calls is incomplete, whatever the
-//! seats made of it.
+//! Remembers the calls of a run that failed: such a run is incomplete, whatever
+//! the seats did instead.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,19 +7,19 @@ use async_trait::async_trait;
 
 use super::{Answered, Call, CallError, Llm, Model};
 
-/// Calls of a run that brought no reply for a reason of the run.
+/// Calls of a run that brought no reply because of the run or the provider.
 #[derive(Debug, Default)]
 pub struct FailedCalls {
     errors: Mutex<Vec<CallError>>,
 }
 
 impl FailedCalls {
-    /// How many there are, and the first of them by their words; `None`: none.
-    /// The order in which they failed depends on the machine, their words do
-    /// not. A missing recording comes before everything else: it is the only
-    /// one that no second attempt mends.
+    /// The number of failed calls and the first of them in the order of their
+    /// messages; `None` if there is none. The order in which they failed
+    /// depends on the machine, their messages do not. A missing recording comes
+    /// first: it is the only error that a second attempt cannot remedy.
     pub fn first(&self) -> Option<(usize, CallError)> {
-        let errors = self.errors.lock().expect("nobody panics with the lock");
+        let errors = self.errors.lock().expect("no thread panics while it holds the lock");
         let missing = |error: &CallError| matches!(error, CallError::NotRecorded(_));
         let rank = |error: &CallError| (!missing(error), error.to_string());
         let first = errors.iter().min_by_key(|error| rank(error))?;
@@ -28,19 +28,22 @@ impl FailedCalls {
 
     fn note(&self, error: &CallError) {
         if !error.is_of_the_request() {
-            self.errors.lock().expect("nobody panics with the lock").push(error.clone());
+            self.errors
+                .lock()
+                .expect("no thread panics while it holds the lock")
+                .push(error.clone());
         }
     }
 }
 
-/// A model whose lost calls are remembered.
+/// A model whose failed calls are recorded.
 pub struct FailureRecorder {
     inner: Arc<dyn Llm>,
     lost: Arc<FailedCalls>,
 }
 
 impl FailureRecorder {
-    /// Watches the calls of a model.
+    /// Records the failed calls of a model in `lost`.
     pub fn new(inner: Arc<dyn Llm>, lost: Arc<FailedCalls>) -> Self {
         Self { inner, lost }
     }
@@ -61,15 +64,16 @@ impl Llm for FailureRecorder {
     }
 }
 
-/// A model on a recording that does not say whether its calls were scrubbed:
-/// what it does not hold in the one way, it may hold in the other.
+/// A model that replays a recording which does not say whether its requests
+/// were scrubbed: a call is looked up unscrubbed first, then scrubbed.
 pub struct PlainOrScrubbed {
     plain: Arc<dyn Llm>,
     scrubbed: Arc<dyn Llm>,
 }
 
 impl PlainOrScrubbed {
-    /// The same recording, read with plain requests and with scrubbed ones.
+    /// A model that reads the recording with `plain` requests, and else with
+    /// `scrubbed` ones.
     pub fn new(plain: Arc<dyn Llm>, scrubbed: Arc<dyn Llm>) -> Self {
         Self { plain, scrubbed }
     }

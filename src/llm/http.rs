@@ -1,7 +1,8 @@
-//! The socket: sends one request, reads one response, and takes its time.
+//! The HTTP client: sends one request, reads one response, and measures its
+//! time.
 //!
-//! Sockets are driven by a thread of their own, so that a replay that keeps
-//! every worker busy does not stand in the latency of a model.
+//! Connections are driven by a thread of their own, so that a replay that keeps
+//! every worker busy does not add to the latency of a model.
 
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -19,12 +20,12 @@ pub(super) use reqwest::Url;
 use super::Endpoint;
 use crate::text::first_cause;
 
-/// Bytes of a response that are read in any case, and for each token that the
-/// reply may have: its text takes some four, its thinking as many, and JSON may
-/// spell each as six.
+/// Bytes of a response that are always read; also the base of the limit for a
+/// reply of a given number of tokens: its text takes some four bytes for each,
+/// its reasoning as many, and JSON may spell each as six.
 const SMALLEST_BOUND: usize = 1 << 20;
 const BYTES_PER_TOKEN: u64 = 64;
-/// Bytes that are read of a response without a bound in tokens: vectors of texts.
+/// Most bytes that are read of a response without a limit in tokens: embeddings.
 const WITHOUT_BOUND: usize = 32 << 20;
 
 /// How long an idle connection is kept. Servers close theirs after 60 s or
@@ -34,7 +35,7 @@ const IDLE: Duration = Duration::from_secs(55);
 /// Why the HTTP client cannot start.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum StartError {
-    /// The system gives no thread.
+    /// The system refused to start a thread.
     #[error("cannot start the thread that sends requests: {0}")]
     Thread(String),
     /// TLS cannot be set up: most often the system has no root certificates.
@@ -42,14 +43,14 @@ pub enum StartError {
     Tls(String),
 }
 
-/// What is sent, ready to be sent again.
+/// A request, ready to be sent and sent again.
 #[derive(Clone)]
 pub(super) struct Outgoing {
     url: Url,
     headers: HeaderMap,
     body: Vec<u8>,
     route: Route,
-    /// Bytes of the response that are read at most.
+    /// Most bytes of the response that are read.
     largest: usize,
 }
 
@@ -60,8 +61,8 @@ impl Outgoing {
         let body = provider.encode(request).to_string().into_bytes();
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        // The body is a stream, which would go in chunks otherwise: not every
-        // server takes these.
+        // The body is a stream, which would be sent in chunks otherwise; not
+        // every server accepts these.
         headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
         for (name, value) in provider.headers() {
             headers.insert(*name, HeaderValue::from_static(value));
@@ -78,13 +79,13 @@ impl Outgoing {
         Self { route: Route::of(endpoint), url, headers, body, largest }
     }
 
-    /// The body: tells this request from others.
+    /// The body, which identifies the request.
     pub(super) fn body(&self) -> &[u8] {
         &self.body
     }
 }
 
-/// Bytes of a response that are read, where the reply may have so many tokens.
+/// Most bytes of a response that are read, if the reply may have `max_tokens` tokens.
 fn largest_body(max_tokens: u64) -> usize {
     match max_tokens {
         0 => WITHOUT_BOUND,
@@ -98,7 +99,7 @@ fn largest_body(max_tokens: u64) -> usize {
 /// How a server is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Route {
-    /// On this machine: never through a proxy, and without certificates.
+    /// On this machine by HTTP: never through a proxy, and without certificates.
     Local,
     /// On this machine by HTTPS.
     LocalTls,
@@ -116,48 +117,48 @@ impl Route {
     }
 }
 
-/// A response, whatever it says.
+/// A response with any status.
 #[derive(Debug)]
 pub(super) struct Response {
-    /// HTTP status.
+    /// The HTTP status code.
     pub(super) status: u16,
     /// `retry-after-ms`, `retry-after` and `date`, where they are text.
     pub(super) retry_after_ms: Option<String>,
     pub(super) retry_after: Option<String>,
     pub(super) date: Option<String>,
-    /// Origin of `location`: the rest of it may hold what must not be shown.
+    /// Origin of the `location` header: the rest of it may contain secrets.
     pub(super) redirects_to: Option<String>,
-    /// The body, or its first bytes up to the bound.
+    /// The body, up to the limit of bytes.
     pub(super) body: Vec<u8>,
-    /// Whether there was more of it.
+    /// Whether the body was longer than the limit.
     pub(super) too_long: bool,
-    /// The time that it took.
+    /// The timing of the response.
     pub(super) taken: ResponseTiming,
 }
 
-/// The time of a response, taken where its bytes were.
+/// The timing of a response, measured on the client's own thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ResponseTiming {
     /// When the request was written to the connection.
     pub(super) sent: Instant,
-    /// From there to the response's head, in milliseconds.
+    /// Time from there to the response's headers, in milliseconds.
     pub(super) first_byte_ms: f64,
-    /// From there to the last byte.
+    /// Time from there to the last byte, in milliseconds.
     pub(super) total_ms: f64,
 }
 
 /// Why there is no response.
 #[derive(Debug)]
 pub(super) struct TransportError {
-    /// What happened.
+    /// The error, in words.
     pub(super) why: String,
     /// Whether the request had been written: it may be billed.
     pub(super) sent: bool,
 }
 
-/// The client of a run: one pool of connections, one thread.
+/// The HTTP client of a run: one connection pool, one thread.
 pub(super) struct Http {
-    /// Gone only while it is dropped.
+    /// `None` only while it is being dropped.
     runtime: Option<Runtime>,
     connect: Duration,
     clients: Mutex<Vec<(Route, Client)>>,
@@ -174,13 +175,13 @@ impl Http {
         Ok(Self { runtime: Some(runtime), connect, clients: Mutex::default() })
     }
 
-    /// Sets up the way to a server, so that nothing is left that fails later.
+    /// Prepares the connection to a server, so that configuration errors show up early.
     pub(super) fn open(&self, endpoint: &Endpoint) -> Result<(), StartError> {
         self.client(Route::of(endpoint)).map(drop)
     }
 
     fn client(&self, route: Route) -> Result<Client, StartError> {
-        let mut clients = self.clients.lock().expect("nobody panics with the lock");
+        let mut clients = self.clients.lock().expect("no thread panics while it holds the lock");
         if let Some((_, client)) = clients.iter().find(|(other, _)| *other == route) {
             return Ok(client.clone());
         }
@@ -190,8 +191,8 @@ impl Http {
         Ok(client)
     }
 
-    /// Sends a request and reads the response, within `limit`. A caller that
-    /// goes away takes the request with it.
+    /// Sends a request and reads the response, within `limit`. Dropping the
+    /// future cancels the request.
     pub(super) async fn send(
         &self,
         outgoing: Outgoing,
@@ -207,7 +208,7 @@ impl Http {
 
 impl Drop for Http {
     fn drop(&mut self) {
-        // An ordinary drop waits, which is not allowed inside async code.
+        // Dropping a runtime waits for its tasks, which is not allowed inside async code.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
@@ -225,7 +226,7 @@ impl<T> Drop for AbortOnDrop<T> {
 fn builder(route: Route, connect: Duration) -> ClientBuilder {
     let builder = Client::builder()
         .user_agent(concat!("recap/", env!("CARGO_PKG_VERSION")))
-        // A redirect would carry the key to a host that nobody named.
+        // Following a redirect would send the key to a host that the user did not name.
         .redirect(Policy::none())
         .referer(false)
         .retry(reqwest::retry::never())
@@ -239,7 +240,7 @@ fn builder(route: Route, connect: Duration) -> ClientBuilder {
     }
 }
 
-/// One attempt. Runs on the thread of the sockets.
+/// One attempt. Runs on the client's own thread.
 async fn attempt(
     client: Client,
     outgoing: Outgoing,
@@ -265,8 +266,9 @@ async fn exchange(
     let asked = Instant::now();
     let mark = Arc::clone(&written);
     let (body, largest) = (outgoing.body, outgoing.largest);
-    // The client asks for the body when it has a connection and has put the
-    // head on it: finding or making a connection is no latency of the model.
+    // The client polls the body when it has a connection and has written the
+    // headers: finding or making a connection does not count as latency of the
+    // model.
     let body = stream::once(async move {
         let _ = mark.set(Instant::now());
         Ok::<_, std::convert::Infallible>(body)
@@ -311,7 +313,7 @@ fn ms(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1_000.0
 }
 
-/// What went wrong, without the address: it may carry a password.
+/// The error without the address, which may contain a password.
 fn describe(why: &reqwest::Error) -> String {
     let what = if why.is_connect() { "cannot connect" } else { "the connection broke off" };
     format!("{what}: {}", first_cause(why))

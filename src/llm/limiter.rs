@@ -1,4 +1,4 @@
-//! Turns: how many requests are under way at a server, and when the next may
+//! Limits how many requests are in flight at a server, and when the next may
 //! start.
 //!
 //! The number adapts as TCP's window does (additive increase, multiplicative
@@ -11,19 +11,19 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-/// The spacing between starts that the first refusal of a lone request brings.
+/// The spacing between starts after the first refusal of a lone request.
 const SPACING: Duration = Duration::from_millis(250);
 
-/// The longest spacing: a minute, over which providers count.
+/// The longest spacing: one minute, the period for which providers count.
 const LONGEST_SPACING: Duration = Duration::from_secs(60);
 
-/// How much of a spacing each success takes off.
+/// Share of the spacing that each success removes.
 const DECAY: f64 = 0.1;
 
-/// What a server is asked to bear.
+/// The limits that a user sets for a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Most requests under way.
+    /// Most requests in flight at once.
     pub concurrency: u32,
     /// Most requests started in a minute, evenly spaced; any number if none.
     pub per_minute: Option<u32>,
@@ -35,14 +35,14 @@ impl Default for Limits {
     }
 }
 
-/// How an attempt ended, as far as the server's limits go.
+/// How an attempt ended, as far as the server's limits are concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AttemptEnd {
-    /// With an answer.
+    /// The server answered.
     Well,
-    /// The server has too much to do; it wants to be left alone so long.
+    /// The server is overloaded; it asks for a pause of this length.
     Throttled(Duration),
-    /// In a way that says nothing of it.
+    /// The end of the attempt says nothing about the limits.
     Otherwise,
 }
 
@@ -54,7 +54,7 @@ enum Ready {
     WhenOneEnds,
 }
 
-/// The rule, apart from waiting.
+/// The adaptive rule, without the waiting.
 #[derive(Debug)]
 struct Rule {
     most: u32,
@@ -62,11 +62,12 @@ struct Rule {
     under_way: u32,
     /// Successes since the limit last changed.
     successes: u32,
-    /// Cuts so far. What started before the last one learns nothing new.
+    /// Reductions so far. A request that started before the last one causes no
+    /// further reduction.
     cuts: u64,
-    /// Between starts, as the cap of requests a minute has it.
+    /// Time between starts, given by the cap on requests a minute.
     fixed: Duration,
-    /// Between starts, as refusals have it.
+    /// Time between starts, grown by refusals.
     spacing: Duration,
     last_start: Option<Instant>,
     held_until: Option<Instant>,
@@ -100,7 +101,8 @@ impl Rule {
         }
     }
 
-    /// Starts one; the cuts so far are handed back when it ends.
+    /// Starts a request; returns the number of reductions so far, which is
+    /// passed back when it ends.
     fn start(&mut self, now: Instant) -> u64 {
         self.under_way += 1;
         self.last_start = Some(now);
@@ -144,7 +146,7 @@ impl Rule {
     }
 }
 
-/// Turns at one server, in the order of their calls.
+/// Gives permission for requests to one server, in the order of the calls.
 #[derive(Debug)]
 pub(super) struct Limiter {
     queue: Mutex<Queue>,
@@ -165,8 +167,8 @@ impl Queue {
     }
 }
 
-/// A call's place. It keeps it for all its attempts, so that one that waited
-/// long and failed does not wait as long again.
+/// A call's position in the queue. It keeps it for all its attempts, so that a
+/// call that waited long and failed does not wait as long again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct QueuePosition(u64);
 
@@ -176,14 +178,14 @@ impl Limiter {
         Arc::new(Self { queue: Mutex::new(Queue { rule, next: 0, waiting: BTreeMap::new() }) })
     }
 
-    /// The next place.
+    /// Assigns the next position in the queue.
     pub(super) fn place(&self) -> QueuePosition {
         let mut queue = self.queue();
         queue.next += 1;
         QueuePosition(queue.next)
     }
 
-    /// Waits for a turn.
+    /// Waits until the call at this position may start an attempt.
     pub(super) async fn turn(self: &Arc<Self>, place: QueuePosition) -> Permit {
         let waiting = Waiting::new(self, place);
         loop {
@@ -198,11 +200,11 @@ impl Limiter {
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().expect("nobody panics with the lock")
+        self.queue.lock().expect("no thread panics while it holds the lock")
     }
 }
 
-/// One who waits. Whoever goes away, with or without a turn, wakes the next.
+/// A call in the queue. When it leaves, with or without a permit, it wakes the next one.
 struct Waiting<'a> {
     limiter: &'a Arc<Limiter>,
     place: QueuePosition,
@@ -216,7 +218,7 @@ impl<'a> Waiting<'a> {
         Self { limiter, place, woken }
     }
 
-    /// A turn, or the time from which there may be one, if it is known.
+    /// A permit, or the time from which there may be one, if it is known.
     fn ask(&self) -> Result<Permit, Option<Instant>> {
         let mut queue = self.limiter.queue();
         if queue.waiting.keys().next() != Some(&self.place.0) {
@@ -242,7 +244,7 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// Leave to make one attempt, until it is dropped.
+/// Permission to make one attempt, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Permit {
     limiter: Arc<Limiter>,
@@ -251,7 +253,7 @@ pub(super) struct Permit {
 }
 
 impl Permit {
-    /// Gives it back with what the attempt tells of the server.
+    /// Returns the permit, with what the attempt showed about the server.
     pub(super) fn end(mut self, ended: AttemptEnd) {
         self.ended = ended;
     }

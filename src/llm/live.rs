@@ -1,5 +1,5 @@
-//! Calls that are made, not read from a recording: in turn, within the budget,
-//! again where that may help, and never where nothing can.
+//! Calls that are sent to a provider: in turn, within the budget, and retried
+//! where that may help.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -18,30 +18,30 @@ use super::{Answered, Budget, Call, CallError, Endpoint, FaultKind, Llm, Model};
 use crate::model::Timing;
 use crate::tokens::Counter;
 
-/// Doublings that the waits are ahead for a rate limit without a word on when
-/// it ends: providers count over a minute, and 2, 4, 8 and 16 s go further
-/// into it than 0.5, 1, 2 and 4.
+/// Doublings by which the waits are longer after a rate limit that does not say
+/// when it ends: providers count over a minute, and 2, 4, 8 and 16 s cover more
+/// of it than 0.5, 1, 2 and 4.
 const AHEAD: u32 = 2;
 
 /// How the calls of a run are made.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What the run draws its chances from: here, the waits between attempts.
+    /// Seed of the random numbers of the run; here, of the waits between attempts.
     pub seed: u64,
-    /// The time of day: for prices by the hour, and for servers that name a
-    /// time to come back without telling their own.
+    /// The time of day: for prices that change by the hour, and for servers
+    /// that name a time to come back without stating their own.
     pub clock: fn() -> Timestamp,
-    /// What may be spent.
+    /// The budget of the run.
     pub budget: Arc<Budget>,
-    /// Most time for a connection.
+    /// Longest time for making a connection.
     pub connect: Duration,
-    /// Most time for an attempt, from looking for a connection to the last
+    /// Longest time for an attempt, from looking for a connection to the last
     /// byte.
     pub attempt: Duration,
-    /// Most time for a call, from the turn of its first attempt to the end of
-    /// its last.
+    /// Longest time for a call, from the start of its first attempt to the end
+    /// of its last.
     pub call: Duration,
-    /// Attempts and the waits between them.
+    /// Number of attempts and the waits between them.
     pub patience: RetryPolicy,
 }
 
@@ -62,20 +62,20 @@ impl Options {
     }
 }
 
-/// What all the models of a run share: connections, budget, patience.
+/// What all the models of a run share: connections, budget, retry policy.
 pub struct Client {
     http: Http,
     options: Options,
     counter: Counter,
 }
 
-/// Why a model cannot be called.
+/// Why calls to a model cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LiveError {
     /// The client cannot start.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// There is a cap on the cost, and nobody knows the cost.
+    /// There is a cap on the cost, but the model has no price.
     #[error(
         "`{0}` has no price, so no cap on the cost can be held; give it a price with --prices \
          (0 for a server of your own), or leave out --max-cost"
@@ -87,7 +87,8 @@ impl Client {
     /// Starts the thread that sends requests.
     ///
     /// # Errors
-    /// If the system gives none.
+    ///
+    /// If the system refuses to start one.
     pub fn new(options: Options) -> Result<Arc<Self>, StartError> {
         let http = Http::new(options.connect)?;
         Ok(Arc::new(Self { http, options, counter: Counter::default() }))
@@ -123,7 +124,7 @@ impl Client {
         self.options.budget.is_capped()
     }
 
-    /// Counts what an interrupted run had spent before this one goes on with it.
+    /// Adds what an interrupted run had spent before this one resumed it.
     pub fn count(&self, usd: f64) {
         self.options.budget.count(usd);
     }
@@ -134,8 +135,8 @@ impl Client {
     }
 }
 
-/// A model that is really called. Its calls wait with tokio's timers, on the
-/// caller's runtime.
+/// A model that is called at its provider. Its calls wait with tokio's timers,
+/// on the caller's runtime.
 pub struct Live {
     client: Arc<Client>,
     model: Model,
@@ -144,19 +145,19 @@ pub struct Live {
     switch: HaltSwitch,
 }
 
-/// A call under way.
+/// The state of a call between its attempts.
 struct CallInProgress {
     asked: Instant,
     attempts: u32,
-    /// When its time is up, from its first turn on.
+    /// The end of its time limit, set when the first attempt starts.
     deadline: Option<Instant>,
-    /// The most tokens that its prompt may be counted as.
+    /// Largest number of tokens that its prompt may be counted as.
     prompt: u64,
-    /// What its waits are drawn from.
+    /// Seed of the waits between its attempts.
     chance: [u8; 32],
-    /// Whether a success was no JSON: a page of some proxy, most likely.
+    /// Whether a success response was not JSON: most likely the page of a proxy.
     no_json: bool,
-    /// What the last attempt met.
+    /// The error of the last attempt.
     why: String,
 }
 
@@ -165,23 +166,24 @@ impl CallInProgress {
         self.deadline.map_or(Duration::MAX, |at| at.saturating_duration_since(Instant::now()))
     }
 
-    /// The end, with what the last attempt met and what keeps it from another.
+    /// The final error, from the last attempt's error and the reason why there
+    /// is no further attempt.
     fn unavailable(&self, end: &str) -> CallError {
         CallError::Unavailable { attempts: self.attempts, why: format!("{}{end}", self.why) }
     }
 }
 
-/// How long to wait for another attempt.
+/// How long to wait before the next attempt.
 enum Backoff {
-    /// As the server has it, or longer.
-    Told(Duration),
-    /// For a failure that is soon over.
+    /// As long as the server asks for, or longer.
+    Requested(Duration),
+    /// For an error that should soon be over.
     Short,
-    /// For a limit that holds over a minute or so.
+    /// For a limit that lasts a minute or so.
     Long,
 }
 
-/// What follows from an attempt.
+/// What to do after an attempt.
 enum NextStep {
     End(Result<Answered, CallError>),
     /// Another one may help, after at least this wait.
@@ -211,17 +213,17 @@ impl Llm for Live {
     }
 
     fn halt(&self, reason: &str) {
-        self.switch.unkept(reason);
+        self.switch.not_storable(reason);
     }
 }
 
 impl Live {
-    /// Why this model is asked nothing more, if so.
+    /// Why calls to this model were stopped, if they were.
     pub fn halted(&self) -> Option<Halt> {
         self.switch.halt()
     }
 
-    /// The server.
+    /// The server that the calls go to.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
@@ -255,7 +257,7 @@ impl Live {
         }
     }
 
-    /// Waits for something within the call's time, unless the model is halted.
+    /// Waits for a future within the call's time limit, unless the model is halted.
     async fn waiting<T>(
         &self,
         progress: &CallInProgress,
@@ -294,13 +296,16 @@ impl Live {
         let outcome = match outcome {
             AttemptOutcome::Reply(reply, taken) => {
                 let bytes = outgoing.body().len();
-                AttemptOutcome::Reply(reply.doubted(bytes, call.request.max_tokens), taken)
+                AttemptOutcome::Reply(
+                    reply.with_checked_usage(bytes, call.request.max_tokens),
+                    taken,
+                )
             }
             other => other,
         };
         reserved.settle(match &outcome {
             AttemptOutcome::Reply(reply, _) => self.endpoint.usd(reply, at).unwrap_or(worst),
-            // It was paid for, or may have been.
+            // It was billed, or may have been.
             AttemptOutcome::Unreadable { .. } | AttemptOutcome::NoResponse { sent: true, .. } => {
                 worst
             }
@@ -309,15 +314,15 @@ impl Live {
         Ok(outcome)
     }
 
-    /// What an attempt tells of the server's limits.
+    /// What an attempt shows about the server's limits.
     fn ended(&self, outcome: &AttemptOutcome) -> AttemptEnd {
         match outcome {
             AttemptOutcome::Reply(..) => AttemptEnd::Well,
             AttemptOutcome::Fault(fault, wait)
                 if matches!(fault.kind, FaultKind::RateLimited | FaultKind::Overloaded) =>
             {
-                // Nobody is held back for longer than a call may last: the
-                // calls end then, and soon the model is halted.
+                // No wait is longer than a call may last: the calls end then,
+                // and soon the model is halted.
                 let most = self.client.options.call;
                 AttemptEnd::Throttled(wait.filter(|wait| *wait <= most).unwrap_or_default())
             }
@@ -339,7 +344,7 @@ impl Live {
             }
             AttemptOutcome::Fault(fault, wait) if fault.kind.is_transient() => {
                 let wait = match (wait, fault.kind) {
-                    (Some(wait), _) => Backoff::Told(wait),
+                    (Some(wait), _) => Backoff::Requested(wait),
                     (None, FaultKind::RateLimited) => Backoff::Long,
                     (None, _) => Backoff::Short,
                 };
@@ -347,7 +352,7 @@ impl Live {
             }
             AttemptOutcome::Fault(fault, _) if fault.kind.is_permanent() => {
                 let reason = format!("{} at {}: {fault}", self.model, self.endpoint.origin());
-                NextStep::End(Err(halted(self.switch.hopeless(fault.kind, reason))))
+                NextStep::End(Err(halted(self.switch.permanent_fault(fault.kind, reason))))
             }
             AttemptOutcome::Fault(fault, _) => NextStep::End(Err(CallError::Rejected(fault))),
             AttemptOutcome::Unreadable { error, page: true }
@@ -372,7 +377,7 @@ impl Live {
         }
         let backoff = |step| patience.backoff(step, &progress.chance);
         let wait = match wait {
-            Backoff::Told(wait) => wait.max(backoff(progress.attempts)),
+            Backoff::Requested(wait) => wait.max(backoff(progress.attempts)),
             Backoff::Short => backoff(progress.attempts),
             Backoff::Long => backoff(progress.attempts.saturating_add(AHEAD)),
         };
@@ -391,8 +396,8 @@ fn halted(halt: Halt) -> CallError {
     CallError::Halted(halt.reason)
 }
 
-/// What the waits of a call are drawn from: the run's seed and what is asked,
-/// so that they are the same in the same run and differ from call to call.
+/// Seed of the waits of a call: from the run's seed and the request, so that
+/// they are the same in the same run and differ from call to call.
 fn chance(seed: u64, call: &Call, body: &[u8]) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&seed.to_le_bytes());

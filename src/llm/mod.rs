@@ -1,10 +1,11 @@
-//! Models of providers: what is asked and answered, as each puts it on the wire,
-//! and how a call gets there.
+//! Calls to language models: requests and replies in each provider's wire
+//! format, and how a call is made.
 //!
-//! A call passes through what wraps it: [`Scrubbed`](crate::llm::Scrubbed) takes
-//! secrets out, [`Once`](crate::llm::Once) makes each distinct call once or reads it
-//! from a cassette, [`Live`](crate::llm::Live) sends it within limits and budget.
-//! Encoding and decoding (`providers`) are pure; only `http` opens a socket.
+//! A call passes through wrappers: [`Scrubbed`](crate::llm::Scrubbed) removes
+//! secrets, [`Memoized`](crate::llm::Once) makes each distinct call once or reads
+//! it from a cassette, [`Live`](crate::llm::Live) sends it within limits and
+//! budget. Encoding and decoding (`providers`) are pure; only `http` opens a
+//! socket.
 
 mod attempt;
 mod budget;
@@ -21,7 +22,7 @@ mod http;
 mod key;
 mod limiter;
 mod live;
-mod once;
+mod memoized;
 pub mod providers;
 mod reply;
 mod request;
@@ -41,7 +42,7 @@ pub use http::StartError;
 pub use key::{Key, KeyError, SCRUBBED};
 pub use limiter::Limits;
 pub use live::{Client, Live, LiveError, Options};
-pub use once::Once;
+pub use memoized::Memoized;
 pub use providers::Provider;
 pub use reply::{Finish, NoUsage, Reply, Tokens};
 pub use request::{Message, Request, Schema, Speaker};

@@ -1,9 +1,9 @@
-//! When a failed attempt is worth another, and how long to wait for it.
+//! When a failed attempt is retried, and after which wait.
 //!
 //! Sources: RFC 9110 §10.2.3 (`Retry-After`) and §5.6.7 (dates); OpenAI's
 //! `retry-after-ms`, which its own client libraries prefer; Google's
-//! `google/rpc/error_details.proto`; M. Brooker,
-//! "Exponential Backoff and Jitter", AWS Architecture Blog, 2015 (full jitter).
+//! `google/rpc/error_details.proto`; M. Brooker, "Exponential Backoff and
+//! Jitter", AWS Architecture Blog, 2015 (full jitter).
 
 use std::time::Duration;
 
@@ -13,23 +13,23 @@ use jiff::fmt::strtime;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-/// Longest wait that a server can mean: daily quotas are the longest that
-/// providers have. What is longer is taken for a mistake.
+/// Longest wait that is believed: daily quotas are the longest that providers
+/// have. A longer one is taken for a mistake.
 const LONGEST: Duration = Duration::from_secs(7 * 24 * 3_600);
 
 /// The three forms of a date in HTTP (RFC 9110 §5.6.7).
 const DATES: [&str; 3] =
     ["%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y"];
 
-/// How often and how patiently a call is tried.
+/// The number of attempts of a call, and the waits between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// Most attempts of one call.
+    /// Largest number of attempts of one call.
     pub attempts: u32,
     /// Longest wait before the second attempt; it doubles with each further
     /// one.
     pub first_wait: Duration,
-    /// Where it stops doubling.
+    /// The bound of the wait, at which it stops doubling.
     pub longest_wait: Duration,
 }
 
@@ -46,10 +46,9 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// The wait after so many attempts: any time up to the bound (full
-    /// jitter), so that calls that failed together do not return together.
-    /// `chance` is what makes one call's wait another than the next one's:
-    /// equal bytes, equal wait.
+    /// The wait after so many attempts: any time up to the bound (full jitter),
+    /// so that calls that failed together do not return together. It is drawn
+    /// with the seed `chance`: equal bytes, equal wait.
     pub(super) fn backoff(&self, attempts: u32, chance: &[u8]) -> Duration {
         let doubled = 1_u32.checked_shl(attempts.saturating_sub(1)).unwrap_or(u32::MAX);
         let bound = self.first_wait.saturating_mul(doubled).min(self.longest_wait);
@@ -60,22 +59,22 @@ impl RetryPolicy {
     }
 }
 
-/// What a response says of when to come back.
+/// The parts of a response that say when to come back.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RetryAfter<'a> {
-    /// `retry-after-ms`.
+    /// The `retry-after-ms` header.
     pub(super) ms: Option<&'a str>,
-    /// `retry-after`.
+    /// The `retry-after` header.
     pub(super) after: Option<&'a str>,
-    /// `date`: a date to come back at is by the server's own clock.
+    /// The `date` header: a date to come back at refers to the server's own clock.
     pub(super) date: Option<&'a str>,
-    /// The body: Google says it there.
+    /// The body, in which Google states the wait.
     pub(super) body: &'a [u8],
 }
 
 impl RetryAfter<'_> {
-    /// The wait that it asks for. Nothing, if what it says makes no sense:
-    /// neither number nor date, negative, past, or beyond a week.
+    /// The wait that it asks for; `None` if it makes no sense: neither a number
+    /// nor a date, negative, past, or beyond a week.
     pub(super) fn wait(&self, clock: fn() -> Timestamp) -> Option<Duration> {
         let sane = |wait: &Duration| *wait <= LONGEST;
         let ms = self.ms.and_then(|text| seconds(text, 1e-3)).filter(sane);

@@ -12,20 +12,20 @@ use crate::model::{Seat, Timing, Usage};
 /// Version of the format. A line of another version is an error.
 const VERSION: u32 = 1;
 
-/// A line: what was asked by its key, and what came of it. The texts of the
-/// request are not stored.
+/// A line: the key of a call, and its outcome. The texts of the request are not
+/// stored.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CassetteLine {
-    /// First, so that lines sort by it.
+    /// The content key of the call. It is the first field, so that lines sort by it.
     pub key: String,
     v: u32,
     provider: String,
     model: String,
     replicate: u32,
-    /// Who asked first.
+    /// The first seat that made the call.
     seat: Seat,
-    /// When the answer was there.
+    /// The time of the answer.
     at: Timestamp,
     outcome: StoredOutcome,
 }
@@ -96,15 +96,15 @@ enum FaultKindName {
 #[serde(transparent)]
 struct StoredFaultKind(#[serde(with = "FaultKindName")] FaultKind);
 
-/// A recorded outcome, and when it was there.
+/// A recorded outcome with its time.
 pub(in crate::llm) struct Recorded {
     pub outcome: Result<Answered, CallError>,
     pub at: Timestamp,
 }
 
 impl CassetteLine {
-    /// The line of an outcome, without secrets; none where it says nothing of
-    /// the request.
+    /// The line of an outcome, without secrets; `None` for an error that is
+    /// about the run rather than the request.
     pub fn of(
         (key, model, call): (&str, &Model, &Call),
         outcome: &Result<Answered, CallError>,
@@ -136,12 +136,13 @@ impl CassetteLine {
     /// Reads a line.
     ///
     /// # Errors
-    /// What is wrong with it.
+    ///
+    /// A description of what is wrong with the line.
     pub fn read(text: &str) -> Result<Self, String> {
         let line: Self = match serde_json::from_str(text) {
             Ok(line) => line,
             Err(error) => {
-                // The parser counts lines of what it was given.
+                // The parser numbers the lines of its input, which is a single line here.
                 let message = || error.to_string().replace(" at line 1 column ", " at column ");
                 return Err(another_version(text).unwrap_or_else(message));
             }
@@ -156,23 +157,23 @@ impl CassetteLine {
         Ok(line)
     }
 
-    /// The line as it stands in the file, without its end.
+    /// The line as it is written to the file, without the line feed.
     pub fn written(&self) -> String {
         serde_json::to_string(self).expect("plain data serialises")
     }
 
-    /// Who asked whom, for messages.
+    /// The seat and the model of the call, for messages.
     pub fn about(&self) -> String {
         let Self { seat, provider, model, replicate, .. } = self;
         format!("{} of {provider}/{model}, replicate {replicate}", seat.as_str())
     }
 
-    /// Who was asked, as `provider/model`.
+    /// The model of the call, as `provider/model`.
     pub fn model(&self) -> String {
         format!("{}/{}", self.provider, self.model)
     }
 
-    /// What came of the call.
+    /// The outcome of the call.
     pub fn recorded(self) -> Recorded {
         let outcome = match self.outcome {
             StoredOutcome::Reply { text, finish, model, tokens, timing } => {

@@ -1,4 +1,4 @@
-//! What went wrong.
+//! Faults that providers report.
 
 use super::*;
 

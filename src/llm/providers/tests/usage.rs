@@ -1,4 +1,4 @@
-//! What it took.
+//! Token usage in replies.
 
 use super::*;
 
