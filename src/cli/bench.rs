@@ -149,19 +149,19 @@ struct CutOptions {
 }
 
 impl CutOptions {
-    /// The depths, ascending; a recorded compaction is looked at as a first one.
+    /// The depths, ascending; a recorded compaction is examined as a first one.
     fn depths(&self) -> Vec<u32> {
         let asked = if self.cuts == Cuts::Recorded { &[1][..] } else { &self.depth };
         asked.iter().copied().collect::<BTreeSet<u32>>().into_iter().collect()
     }
 }
 
-/// Whether probes are put to the contexts.
+/// Whether probes are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ProbeMode {
-    /// All that the data sets hold.
+    /// All probes of the data sets.
     Probes,
-    /// None: the part that needs neither answerer nor judge.
+    /// None: the part of a run that needs neither answerer nor judge.
     Nothing,
 }
 
@@ -204,7 +204,7 @@ pub(super) fn run(arguments: &Arguments, ask: ProbeMode) -> Result<Exit, Failure
     };
     let counter = wire::counter(arguments.tokens);
     let mut made_of = manifest::of_run(&spec, &datasets, &counter);
-    // Every session is among the samples by now.
+    // Every session is in the samples by now.
     drop(datasets);
     made_of.named = arguments.selection.named(&spec.presets);
     made_of.warnings.extend(models::mistyped(&prices, &arguments.agent_model));
@@ -234,7 +234,7 @@ pub(super) fn run(arguments: &Arguments, ask: ProbeMode) -> Result<Exit, Failure
     }
     let progress = Progress::new(verbosity(arguments));
     let ran = work.run(run_cells(&spec, prepared, &seats, &mut folder, &progress));
-    // Cells that were cut off end the programs that they started.
+    // Dropping unfinished cells ends the programs that they started.
     drop(work);
     progress.finish();
     let finished = match ran {
@@ -244,9 +244,10 @@ pub(super) fn run(arguments: &Arguments, ask: ProbeMode) -> Result<Exit, Failure
     if let Some(exchange) = &exchange {
         exchange.tell_cap(finished.calls.iter().filter_map(|call| call.usd).sum());
     }
-    // A cassette that cannot be written costs no result: it is told at the end.
+    // A cassette that cannot be written does not lose the results: it is
+    // reported at the end.
     let saved = exchange.as_ref().map_or(Ok(()), Exchange::save);
-    // What no model could be asked was not measured: nothing is rendered then.
+    // Without replies of models nothing was measured, and nothing is rendered.
     let models = exchange.as_ref().map_or(Ok(Exit::Done), Exchange::ended)?;
     let exit = finish(arguments, &folder, (manifest, finished), &gate, models == Exit::Done)?;
     if models == Exit::Done {
@@ -255,7 +256,7 @@ pub(super) fn run(arguments: &Arguments, ask: ProbeMode) -> Result<Exit, Failure
     saved.map(|()| exit)
 }
 
-/// The folder of the run, new or gone on with, and the run's manifest.
+/// The folder of the run, new or resumed, and the run's manifest.
 fn folder(arguments: &Arguments, manifest: Manifest) -> Result<(Folder, Manifest), Failure> {
     let path = match &arguments.out {
         Some(out) => out.clone(),
@@ -287,7 +288,7 @@ fn interrupted(arguments: &Arguments, folder: &Folder, exit: Exit) -> Result<Exi
     Ok(exit)
 }
 
-/// Why what the vendor's agent had cannot be shown, where it cannot.
+/// Why the vendor's compaction cannot be shown, where it cannot.
 fn unreadable(samples: &[Sample]) -> Option<String> {
     let reason = |s: &Sample| s.transcript.compactions.iter().find_map(|c| c.unreadable.clone());
     let reasons: Vec<String> = samples.iter().filter_map(reason).collect();
@@ -300,7 +301,7 @@ fn unreadable(samples: &[Sample]) -> Option<String> {
     ))
 }
 
-/// Strategies of which a hash says less than elsewhere.
+/// Strategies whose hash does not cover everything that they run.
 fn unhashed(presets: &[Arc<Preset>]) -> impl Iterator<Item = String> {
     presets.iter().flat_map(|preset| preset.servers().map(|server| (&preset.name, server))).map(
         |(name, server)| {

@@ -1,9 +1,9 @@
-//! `--dry-run`: what a run would do, and what models would take for it.
+//! `--dry-run`: what a run would do, and what its models would cost.
 //!
-//! With models in the seats the run is rehearsed: replayed as it would be, with
-//! the offline stand-in for the compactor, and every request is counted and
-//! none sent. What replies take nobody knows before they are there: what is
-//! expected and the worst case are both told.
+//! With models in the seats the run is replayed as it would be, with the
+//! offline compactor in place of the model, and every request is counted
+//! instead of sent. The length of a reply is not known beforehand: both the
+//! expected cost and the worst case are reported.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ fn cells(spec: &RunSpec, samples: &[Sample], seating: &Seating) -> String {
     let searches = spec.presets.iter().any(|preset| preset.recovery.is_some());
     let searched = match (seating.has_answerer(), seating.has_embedder()) {
         _ if !searches => "",
-        // The offline reader searches for the same in a rehearsal.
+        // The offline answerer searches for the same words in a dry run.
         (false, true) => ", once more with a recovery channel",
         (true, true) => {
             ", once more with a recovery channel, whose searches are not foreseen, nor what is \
@@ -88,7 +88,7 @@ fn cells(spec: &RunSpec, samples: &[Sample], seating: &Seating) -> String {
     )
 }
 
-/// How many windows, and which.
+/// The number of windows, and their labels.
 fn windows(windows: &Windows) -> String {
     let labels = windows.labels();
     let named = labels.join(", ");
@@ -100,7 +100,7 @@ fn windows(windows: &Windows) -> String {
     }
 }
 
-/// Tokens of replies, and what calls with them cost in all.
+/// Tokens of replies, and the total cost of the calls with such replies.
 #[derive(Clone, Copy, Default)]
 struct ReplyTokens {
     tokens: u64,
@@ -115,13 +115,13 @@ impl ReplyTokens {
     }
 }
 
-/// What one seat would ask of one model.
+/// The calls that one seat would make to one model.
 struct SeatEstimate {
     calls: u64,
     prompt: u64,
-    /// With replies as long as is expected.
+    /// With replies of the expected length.
     expected: ReplyTokens,
-    /// With replies as long as they may be.
+    /// With replies of the largest possible length.
     worst: ReplyTokens,
 }
 
@@ -132,12 +132,12 @@ impl Default for SeatEstimate {
     }
 }
 
-/// What all the seats would ask.
+/// The calls that all seats would make.
 struct Estimate {
     shares: BTreeMap<(Seat, String), SeatEstimate>,
     /// Mean tokens of a summary by the stand-in.
     summary: Option<u64>,
-    /// Whether some model thinks before it replies.
+    /// Whether any model reasons before it replies.
     thinks: bool,
 }
 
@@ -184,7 +184,7 @@ impl Estimate {
         text + &totals(total(|s| s.expected.usd), total(|s| s.worst.usd)) + &self.assumed()
     }
 
-    /// What the expected replies rest on.
+    /// The assumptions behind the expected replies.
     fn assumed(&self) -> String {
         let has = |wanted| self.shares.keys().any(|(seat, _)| *seat == wanted);
         let mut lengths = Vec::new();
@@ -215,7 +215,7 @@ impl Estimate {
     }
 }
 
-/// Tokens that a reply is expected to take.
+/// Expected number of tokens of a reply.
 fn expected(call: &DryRunCall, summary: Option<u64>) -> u64 {
     let words = match call.seat {
         Seat::Compactor => summary.unwrap_or(call.bound),

@@ -1,5 +1,5 @@
-//! The line to the models of a run: cassette, budget, limits. Models meet their
-//! keys, their prices and their recordings here.
+//! The models of a run with everything that their calls need: cassette, budget,
+//! limits, keys, prices and recordings.
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -79,31 +79,31 @@ fn dollars(typed: &str) -> Result<f64, String> {
 }
 
 impl ModelCallOptions {
-    /// Whether no call is made.
+    /// Whether calls are only read from the cassette.
     fn is_replay(&self) -> bool {
         self.replay
     }
 
-    /// Calls under way at a time.
+    /// Calls in flight at a time.
     pub(super) fn concurrency(&self) -> usize {
         self.concurrency.get() as usize
     }
 }
 
-/// Where a model is asked for something.
+/// Finds the server for a kind of call to a model.
 type EndpointFor = fn(&ModelName, &PriceList) -> Result<Endpoint, Failure>;
 
-/// What a call reaches.
+/// Where calls go.
 enum CallTarget {
-    /// The provider.
+    /// Calls are sent to the provider.
     Provider(Arc<Client>),
-    /// The cassette alone.
+    /// Calls are read from the cassette.
     Cassette,
-    /// Nobody, but for what the cassette holds: it is counted.
+    /// Calls are only counted, except those that a cassette has.
     DryRun { counter: Arc<Counter>, recorded: Option<Arc<Calls>>, foreseen: Arc<DryRunCalls> },
 }
 
-/// The models of a run and the line to them.
+/// The models of a run, and how their calls are made.
 pub(super) struct Exchange {
     pub calls: Arc<Calls>,
     target: CallTarget,
@@ -113,14 +113,14 @@ pub(super) struct Exchange {
     live: Vec<Arc<Live>>,
     models: BTreeMap<String, Arc<dyn Llm>>,
     lost: Arc<FailedCalls>,
-    /// Takes the keys out of what is written.
+    /// Removes the keys from texts before they are written.
     scrub: Scrub,
-    /// What is odd about the cassette.
+    /// Warnings about the cassette.
     pub warnings: Vec<String>,
 }
 
 impl Exchange {
-    /// Opens the cassette and the line, for the models that are typed.
+    /// Opens the cassette and the client for the models that the user named.
     pub fn open(
         line: &ModelCallOptions,
         typed: &[&str],
@@ -144,7 +144,7 @@ impl Exchange {
         Ok(Self { warnings, scrub, ..Self::new(line, prices, target, cassette) })
     }
 
-    /// Opens no line: what would be called is counted, and noted in `foreseen`.
+    /// Makes no connection: calls are counted and added to `foreseen`.
     pub fn rehearsal(
         line: &ModelCallOptions,
         prices: &Arc<PriceList>,
@@ -180,13 +180,13 @@ impl Exchange {
         }
     }
 
-    /// Whether some calls may be on a cassette.
+    /// Whether calls may be in a cassette.
     pub fn has_cassette(&self) -> bool {
         let rehearsed = matches!(&self.target, CallTarget::DryRun { recorded: Some(_), .. });
         rehearsed || self.calls.cassette().is_some()
     }
 
-    /// The model of a name, the same for all who name it; `None`: offline.
+    /// The model with a name, the same for all seats that name it; `None`: offline.
     pub fn llm(&mut self, typed: &str) -> Result<Option<Arc<dyn Llm>>, Failure> {
         let Some(name) = model_name::parse(typed)? else { return Ok(None) };
         if let Some(known) = self.models.get(typed) {
@@ -197,14 +197,14 @@ impl Exchange {
         Ok(Some(llm))
     }
 
-    /// The same model as one that embeds texts.
+    /// The same model for embedding texts.
     pub fn embedder(&mut self, typed: &str) -> Result<Option<Arc<dyn Llm>>, Failure> {
         let Some(name) = model_name::parse(typed)? else { return Ok(None) };
         let model = name.embedder()?;
         self.model_for(&name, model, ModelName::embeddings).map(Some)
     }
 
-    /// The line to a model at the server where it is asked.
+    /// The model at the server that it is asked at, according to the target of calls.
     fn model_for(
         &mut self,
         name: &ModelName,
@@ -238,7 +238,7 @@ impl Exchange {
         Ok(Arc::new(FailureRecorder::new(llm, Arc::clone(&self.lost))))
     }
 
-    /// A model that is called.
+    /// A model that is called at its provider.
     fn called(
         &mut self,
         model: Model,
@@ -254,8 +254,8 @@ impl Exchange {
         Ok(if scrubs { Arc::new(Scrubbed::new(Arc::new(once))) } else { Arc::new(once) })
     }
 
-    /// A model whose calls are on a cassette. Whether they were scrubbed before
-    /// they were recorded is not known here, unless it is said.
+    /// A model that replays a cassette. Unless the user says so, it is not
+    /// known whether the requests were scrubbed before they were recorded.
     fn replayed(&self, once: Memoized) -> Arc<dyn Llm> {
         let once: Arc<dyn Llm> = Arc::new(once);
         match self.redact {
@@ -268,11 +268,12 @@ impl Exchange {
         }
     }
 
-    /// Keeps every reply in a file while the run goes on, where no cassette does:
-    /// a run that is resumed reads them from it, and what they cost counts.
+    /// Stores every reply in a file during a run without a cassette: if the run
+    /// is resumed, replies are read from it, and their cost counts.
     ///
     /// # Errors
-    /// If the file cannot be written, or is none of replies.
+    ///
+    /// If the file cannot be written, or is not a file of replies.
     pub fn keep_replies(&self, file: &Path) -> Result<(), Failure> {
         let CallTarget::Provider(client) = &self.target else { return Ok(()) };
         if self.calls.cassette().is_some() {
@@ -288,16 +289,17 @@ impl Exchange {
         Ok(())
     }
 
-    /// Writes the cassette whole and sorted.
+    /// Writes the cassette completely and sorted.
     ///
     /// # Errors
+    ///
     /// If it cannot be written.
     pub fn save(&self) -> Result<(), Failure> {
         self.calls.cassette().map_or(Ok(()), |tape| Ok(tape.finish()?))
     }
 
-    /// Says what the cap counts where that is more than the calls are known to
-    /// have cost, in USD.
+    /// Prints the amount that the cap counts, where it is more than the known
+    /// cost of the calls in USD.
     pub fn tell_cap(&self, known_usd: f64) {
         let CallTarget::Provider(client) = &self.target else { return };
         let counted = client.spent_usd();
@@ -310,9 +312,10 @@ impl Exchange {
         }
     }
 
-    /// Says how the run ended as far as models go.
+    /// Reports failed calls and the exit code that follows from them.
     ///
     /// # Errors
+    ///
     /// If a model could never be called, or the cassette lacks a call: nothing
     /// was measured then.
     pub fn ended(&self) -> Result<Exit, Failure> {
@@ -334,7 +337,7 @@ impl Exchange {
         }
         let Some((calls, error)) = lost else { return Ok(Exit::Done) };
         let calls = counted(calls, "call");
-        // Why a model is asked nothing more says more than what its calls met.
+        // The reason why a model was halted says more than the errors of its calls.
         let reasons: Vec<String> = match halts.is_empty() {
             true => vec![error.to_string()],
             false => halts.into_iter().map(|halt| halt.reason).collect(),
@@ -369,7 +372,7 @@ impl ModelCallOptions {
         Ok((Some(tape), warnings))
     }
 
-    /// The cassette as it is, if there is one yet.
+    /// The existing cassette, if there is one.
     fn recorded(&self) -> Result<Option<Cassette>, Failure> {
         let Some(file) = self.cassette.as_ref().filter(|file| file.exists()) else {
             return Ok(None);
@@ -391,7 +394,7 @@ impl ModelCallOptions {
         })
     }
 
-    /// Options of models where no seat has one would be taken for obeyed.
+    /// Refuses options of model calls where no seat has a model: they would have no effect.
     pub(super) fn refuse_idle(&self) -> Result<(), Failure> {
         let idle = [
             (self.cassette.is_some(), "--cassette"),

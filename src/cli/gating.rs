@@ -1,4 +1,4 @@
-//! The options of a gate, and what a run ends with.
+//! The options of a gate, and the exit code of a run.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -63,7 +63,7 @@ fn margin(typed: &str) -> Result<f64, String> {
     margin.ok_or_else(|| "a share above 0 and below 0.5 is expected, such as 0.05".to_owned())
 }
 
-/// The rules of a run, read and found to fit it.
+/// The rules of a run, parsed and checked against the run.
 #[derive(Debug)]
 pub(super) struct GateRules {
     rules: Vec<Parsed>,
@@ -137,7 +137,7 @@ impl GateOptions {
         })
     }
 
-    /// Reads the baseline.
+    /// Reads the baseline that the rules compare with.
     fn baseline(&self, rules: &[Parsed]) -> Result<Option<Baseline>, Failure> {
         let Some(path) = &self.baseline else { return Ok(None) };
         if !rules.iter().any(|parsed| parsed.rule.limit.needs_baseline()) {
@@ -147,7 +147,7 @@ impl GateOptions {
         Ok(Some(read(path)?))
     }
 
-    /// Takes the comparator and the margin over.
+    /// Puts the comparator and the margin into the manifest.
     fn settle(&self, manifest: &mut Manifest, presets: &[String]) -> Result<(), Failure> {
         if let Some(comparator) = &self.comparator {
             if comparator == "full" {
@@ -171,7 +171,7 @@ impl GateRules {
         self.rules.is_empty()
     }
 
-    /// Gates a measured run; what was found before is replaced.
+    /// Applies the gate to a measured run; earlier findings are replaced.
     pub(super) fn apply(&self, report: &mut Report) -> Result<(), Failure> {
         if self.is_empty() {
             return Ok(());
@@ -189,7 +189,7 @@ impl GateRules {
         Ok(())
     }
 
-    /// Whether every cell ran through and enough of the probes are graded.
+    /// Whether every cell reached its end and enough of the probes are graded.
     pub(super) fn is_complete(&self, measured: &Report) -> bool {
         let graded = report::mostly_graded(measured, self.max_unscored);
         graded
@@ -224,9 +224,9 @@ fn refused(baseline: &Baseline, found: &[String]) -> Failure {
     Failure::usage(what).help("run `recap bench` on the same data and settings for a new baseline")
 }
 
-/// What a run ends with. A failure is measured on a row that is complete, so
-/// it stands whatever became of other rows: 1. Else a run with gaps, and a gate
-/// with findings that are missing or undecided, has no verdict: 3.
+/// The exit code of a run. A failure is measured on a complete row, so it
+/// counts whatever happened to other rows: 1. Otherwise an incomplete run, or a
+/// gate with missing or undecided findings, has no verdict: 3.
 pub(super) fn ending(gate: Option<&Gate>, complete: bool) -> Exit {
     match gate.map_or(Finding::Passed, Gate::finding) {
         Finding::Failed => Exit::Failed,
@@ -235,7 +235,8 @@ pub(super) fn ending(gate: Option<&Gate>, complete: bool) -> Exit {
     }
 }
 
-/// What a gate found: a line for every check that did not pass, and how many did.
+/// The findings of a gate: a line for every check that did not pass, and the
+/// number of those that did.
 pub(super) fn describe(gate: &Gate) -> String {
     let mut text = String::new();
     let all = gate.checks().count();

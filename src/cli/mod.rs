@@ -77,12 +77,12 @@ enum Command {
     Completions(completions::Arguments),
 }
 
-/// What is typed, completed by the environment and `recap.toml`.
+/// The parsed command line, completed by the environment and `recap.toml`.
 pub fn parse() -> Result<Cli, Failure> {
     config::parse(wire::arguments())
 }
 
-/// Runs the subcommand.
+/// Runs the subcommand and returns how the program ends.
 pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
     match cli.command {
         Command::Bench(arguments) => bench::run(&arguments, ProbeMode::Probes),

@@ -1,4 +1,4 @@
-//! What MODEL means: a provider, a model, how it is asked, and the server that
+//! The MODEL argument: a provider, a model, its settings, and the server that
 //! the environment names for it.
 
 use std::str::FromStr;
@@ -11,27 +11,27 @@ use crate::model::{OFFLINE, suggest};
 use crate::pricing::PriceList;
 use serde_json::Value as Json;
 
-/// Tokens for thinking where a model thinks unasked: what most questions of
-/// the seats take at the providers' default effort, with a margin.
+/// Default number of tokens for reasoning: what most requests of the seats take
+/// at the providers' default effort, with a margin.
 const ROOM: u64 = 8_192;
 
-/// Tokens that a reply is expected to take for thinking, of the room it has:
-/// the mean over the 455 replies of the four recordings of Codex that the
-/// project develops with is 278.
+/// Expected number of reasoning tokens in a reply: the mean over the 455
+/// replies of the four recordings of Codex that the project develops with is
+/// 278.
 pub(super) const TYPICAL_THINKING: u64 = 300;
 
-/// A provider that needs no address typed.
+/// A provider with a known address.
 struct KnownProvider {
     name: &'static str,
-    /// The wire format, by its name.
+    /// The name of its wire format.
     speaks: &'static str,
     base: &'static str,
-    /// Variables that may hold the key, the first that is set counts.
+    /// Environment variables that may hold the key; the first that is set is used.
     keys: &'static [&'static str],
 }
 
-/// Providers with an address of their own. Any other speaks OpenAI's chat
-/// completions at `NAME_BASE_URL` with the key in `NAME_API_KEY`.
+/// Providers with a known address. Any other is called with OpenAI's chat
+/// completions at `NAME_BASE_URL`, with the key in `NAME_API_KEY`.
 const KNOWN: &[KnownProvider] = &[
     KnownProvider {
         name: "openai",
@@ -108,10 +108,10 @@ const KNOWN: &[KnownProvider] = &[
     },
 ];
 
-/// OpenAI's chat completions as others speak them.
+/// The wire format of OpenAI's chat completions on other servers.
 const COMPATIBLE: &str = "openai-compatible";
 
-/// A model as typed: `provider/model`, and behind a `?` how it is asked
+/// A model as typed: `provider/model`, and after a `?` its settings
 /// (`openai/gpt-5.4?effort=low&room=4096`).
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ModelName {
@@ -163,7 +163,7 @@ impl FromStr for ModelName {
     }
 }
 
-/// Reads a model, or that the seat stays offline (`None`).
+/// Parses a model; `None` for a seat that stays offline.
 pub(super) fn parse(typed: &str) -> Result<Option<ModelName>, Failure> {
     if typed == OFFLINE {
         return Ok(None);
@@ -178,18 +178,18 @@ pub(super) fn parse(typed: &str) -> Result<Option<ModelName>, Failure> {
 }
 
 impl ModelName {
-    /// `provider/model`.
+    /// The id `provider/model`, without the settings.
     pub fn id(&self) -> String {
         format!("{}/{}", self.provider, self.name)
     }
 
-    /// The model with its settings. Unasked, models that think get room for it
-    /// and no temperature, which most of them refuse; the others are asked at
-    /// temperature 0, as instruments should be.
+    /// The model with its settings. By default, models that reason get room for
+    /// it and no temperature, which most of them refuse; the others are asked
+    /// at temperature 0, so that measurements repeat.
     pub fn model(&self, prices: &PriceList) -> Model {
         let entry = prices.priced(&self.id()).and_then(|model| prices.entry(&model.id));
         let says = |field: &str| entry.and_then(|e| e.get(field)).and_then(Json::as_bool);
-        // Anthropic's models think when told to, except for those that always do.
+        // Anthropic's models reason only when asked to, except for those that always do.
         let reasons = says("supports_reasoning") == Some(true) && self.provider != "anthropic";
         let thinks = reasons || says("thinking_always_on") == Some(true);
         let fixed = thinks || says("supports_sampling_params") == Some(false);
@@ -199,11 +199,12 @@ impl ModelName {
         Model { provider: self.provider.clone(), name: self.name.clone(), settings }
     }
 
-    /// The model as one that embeds texts, which has no settings.
+    /// The model for embedding texts, without settings.
     ///
     /// # Errors
-    /// If its provider has no embeddings as OpenAI has them, or settings are
-    /// typed.
+    ///
+    /// If its provider does not offer embeddings in OpenAI's format, or
+    /// settings are typed.
     pub fn embedder(&self) -> Result<Model, Failure> {
         let speaks = self.known().map_or(COMPATIBLE, |known| known.speaks);
         if !matches!(speaks, "openai" | COMPATIBLE) {
@@ -221,7 +222,7 @@ impl ModelName {
         Ok(Model { provider, name, settings: Settings::default() })
     }
 
-    /// The server that the environment names, or the provider's own.
+    /// The server named in the environment, or the provider's own.
     pub fn endpoint(&self, prices: &PriceList) -> Result<Endpoint, Failure> {
         self.endpoint_in(&wire::variable, prices, &dialect)
     }
@@ -282,7 +283,7 @@ impl ModelName {
     }
 }
 
-/// What a server speaks: OpenAI's newer fields are known to OpenAI alone.
+/// The wire format of a server: OpenAI's newer fields are known to OpenAI alone.
 fn dialect(speaks: &str, base: &str) -> &'static dyn Provider {
     let speaks = match speaks {
         "openai" if !base.contains("api.openai.com") => COMPATIBLE,

@@ -50,7 +50,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 fn audit(input: &str, reading: inputs::ReadOptions) -> Result<ProbeAudit, Failure> {
-    // What stands on disk wins over a bundled name.
+    // A file on disk takes precedence over a bundled name.
     if !Path::new(input).exists()
         && let Some(bundled) = bundled(input)
     {
@@ -63,7 +63,7 @@ fn shown(audit: &ProbeAudit) -> String {
     let mut text = String::new();
     for violation in &audit.violations {
         let at = violation.line.map_or_else(String::new, |line| format!(":{line}"));
-        // One violation a line, whatever stands in the data.
+        // One violation a line, whatever the data contain.
         let what = violation.problem.to_string().replace(['\n', '\r'], " ");
         text.push_str(&format!("{}{at}: {what}\n", violation.file));
     }
@@ -94,7 +94,7 @@ fn row([kind, probes, first, middle, last, without, said]: [&str; 7]) -> String 
     format!("{}\n", cells.trim_end())
 }
 
-/// How many of the answers that were looked for stand in the evidence.
+/// The share of the checked answers that are found in the evidence.
 fn said(row: &KindCoverage) -> String {
     match row.searched {
         0 => "–".to_owned(),

@@ -1,4 +1,4 @@
-//! Who sits where, as typed.
+//! The options that fill the seats.
 
 use std::sync::Arc;
 
@@ -56,13 +56,14 @@ impl Seating {
         self.compactor != OFFLINE
     }
 
-    /// The model in the compactor's seat, as the price list knows it.
+    /// The model in the compactor's seat, by its name in the price list.
     pub(super) fn compactor_id(&self) -> Result<Option<String>, Failure> {
         Ok(model_name::parse(&self.compactor)?.map(|model| model.id()))
     }
 
-    /// Who answers, grades and searches where nothing is asked would never be
-    /// heard, nor who embeds where no preset searches sessions.
+    /// Refuses models that would never be called: for answering and grading
+    /// where no probes are asked, and for embedding where no preset searches
+    /// sessions.
     pub(super) fn refuse(&self, ask: ProbeMode, presets: &[Arc<Preset>]) -> Result<(), Failure> {
         let others = [&self.answerer, &self.embedder];
         let idle = others.into_iter().chain(&self.judge).any(|typed| typed != OFFLINE);
@@ -81,7 +82,7 @@ impl Seating {
         Ok(())
     }
 
-    /// Whether a model answers, which chooses what it searches for.
+    /// Whether a model answers, which then chooses its own search queries.
     pub(super) fn has_answerer(&self) -> bool {
         self.answerer != OFFLINE
     }
@@ -91,7 +92,7 @@ impl Seating {
         self.embedder != OFFLINE
     }
 
-    /// Fills the seats.
+    /// The seats with their models.
     pub(super) fn fill(
         &self,
         counter: &Arc<Counter>,
@@ -108,7 +109,7 @@ impl Seating {
         Ok((self.filled(counter, &mut exchange)?, Some(exchange)))
     }
 
-    /// Fills the seats for a rehearsal, which notes what models would be asked.
+    /// The seats of a dry run, which count calls instead of making them.
     pub(super) fn rehearse(
         &self,
         counter: &Arc<Counter>,

@@ -1,4 +1,4 @@
-//! `recap show`: the exact context of one request, or that behind a cut with
+//! `recap show`: the exact context of one request, or the one after a cut with
 //! what was at stake there.
 
 mod cut;
@@ -126,7 +126,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The preset as typed.
+/// The preset that the user named.
 fn preset(arguments: &Arguments) -> Result<Preset, Failure> {
     let Some(name) = arguments.strategy.strip_prefix(NULL) else {
         return strategies::load(&arguments.strategy, &[]);
@@ -142,7 +142,7 @@ fn preset(arguments: &Arguments) -> Result<Preset, Failure> {
     })
 }
 
-/// Writes the files of a system, and says which.
+/// Writes the files of a system, and lists them.
 fn kept(
     text: &mut String,
     folder: &Path,
@@ -162,7 +162,7 @@ fn kept(
     }
     let _ = writeln!(text, "\n--- kept by {preset} in {}", folder.display());
     for file in files {
-        // Ids of a recording may be anything: no part of a path leads elsewhere.
+        // Ids of a recording may be any text: no part of a path may lead elsewhere.
         let parts = file.path.split('/').map(file_name);
         let path = parts.fold(folder.to_owned(), |path, part| path.join(part));
         let parent = path.parent().expect("it lies in the folder");
@@ -173,7 +173,7 @@ fn kept(
     Ok(())
 }
 
-/// A part of a path that is a name on every system.
+/// A part of a path, changed so that it is a valid name on every system.
 fn file_name(part: &str) -> String {
     let safe = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' };
     match part.chars().map(safe).take(120).collect::<String>() {
@@ -221,7 +221,7 @@ fn plan(
         scaled: !arguments.no_scale,
         seed: arguments.seed,
         offline,
-        // What is shown has no bill.
+        // The context that is shown is not billed.
         agents: Arc::new([]),
         compactor: None,
     }
@@ -287,7 +287,7 @@ fn entries(text: &mut String, context: &Context, subject: &Subject) {
     }
 }
 
-/// What of the whole conversation is not sent as recorded.
+/// The differences from the whole conversation as recorded.
 fn differences(text: &mut String, context: &Context, subject: &Subject) {
     let _ = writeln!(text, "\n--- differs from the whole conversation");
     let mut same = true;

@@ -1,9 +1,10 @@
-//! Compactions that work while the conversation goes on (`semantics` 25).
+//! Compactions that run in the background while the conversation continues
+//! (`semantics` 25).
 //!
-//! A stage in the background works on a copy of the context. What it did is
-//! done to the context itself once the simulated clock has passed the time
-//! that its model took, as far as it still applies then. One is in flight per
-//! stage; a failure leaves the context as it was.
+//! A stage in the background works on a copy of the context. Its changes are
+//! applied to the context itself once the simulated clock has passed the time
+//! that its model took, as far as they still apply then. One is in flight per
+//! stage; a failure leaves the context unchanged.
 
 use std::collections::BTreeMap;
 
@@ -16,19 +17,19 @@ use super::stage::StageOutcome;
 use crate::model::CompactionRow;
 use crate::strategy::{Applied, Gauge, PresetState, Record};
 
-/// A compaction whose model has not answered yet. It is part of what is saved.
+/// A compaction whose model has not answered yet. It is part of a saved session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct InFlight {
-    /// Its number among those of the cell.
+    /// The number of the compaction within the cell.
     number: u32,
-    /// When its model has answered.
+    /// The simulated time at which its model has answered.
     lands: Timestamp,
-    /// What was done to the copy.
+    /// The operations applied to the copy.
     log: Vec<Applied>,
-    /// The shared state when it began, and when it was done.
+    /// The shared state when it began, and when it ended.
     shared: (PresetState, PresetState),
-    /// The mechanism's own state when it was done.
+    /// The mechanism's own state when it ended.
     state: Json,
     row: CompactionRow,
     records: Vec<Record>,
@@ -57,7 +58,7 @@ impl ReplaySession<'_> {
         mechanism.restore(state).map_err(|e| e.to_string())?;
         let compaction = self.number();
         self.charge(compaction, &mut row, &calls);
-        // `as` saturates: beyond every calendar it never lands.
+        // `as` saturates: a time beyond the calendar is never reached.
         let took = SignedDuration::from_millis(row.latency_ms.unwrap_or(0.0).ceil() as i64);
         let in_flight = InFlight {
             number: compaction,
@@ -74,7 +75,7 @@ impl ReplaySession<'_> {
         self.land_due()
     }
 
-    /// Does what is done by now, in the order in which it was.
+    /// Applies the compactions that have ended by now, in the order of their ends.
     pub(super) fn land_due(&mut self) -> Result<(), String> {
         loop {
             let due = self.in_flight.iter().filter(|(_, one)| one.lands <= self.now);
@@ -111,7 +112,8 @@ impl ReplaySession<'_> {
         Ok(())
     }
 
-    /// What the end of the session overtook has cost, and done nothing.
+    /// Bills the compactions that were still in flight at the end of the
+    /// session, and had no effect.
     pub(super) fn overtaken(&mut self) {
         for (_, InFlight { number, mut row, .. }) in std::mem::take(&mut self.in_flight) {
             row.error = Some("the session ended before it was done".to_owned());
@@ -119,14 +121,14 @@ impl ReplaySession<'_> {
         }
     }
 
-    /// A compaction that changed nothing and has cost what it cost.
+    /// Records a compaction that changed nothing but still cost something.
     fn came_to_nothing(&mut self, number: u32, mut row: CompactionRow) {
         row.request = self.requests.len() as u32;
         row.tokens_after = row.tokens_before;
         self.compactions.push((number, row));
     }
 
-    /// Goes on with what was in flight when the session was saved.
+    /// Resumes the compactions that were in flight when the session was saved.
     pub(super) fn adopt(&mut self, in_flight: BTreeMap<usize, InFlight>) {
         self.in_flight = in_flight;
         for one in self.in_flight.values_mut() {

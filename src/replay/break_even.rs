@@ -1,69 +1,69 @@
 //! After how many requests a compaction has paid for itself.
 //!
-//! Two sessions are billed side by side from the compaction on: one that goes
-//! on from the compacted context, one that goes on as if nothing had happened.
-//! Both grow by the same recorded messages and are compacted no more; both
-//! find the cache as warm or as cold as the session really did
+//! Two sessions are billed side by side from the compaction on: one continues
+//! from the compacted context, the other as if nothing had been compacted. Both
+//! grow by the same recorded messages and are not compacted again; for both,
+//! the cache is warm or cold at the requests at which it was so in the session
 //! (`measures` §2).
 
 use crate::model::{Bill, BreakEven, Buckets, CallBill, TranscriptFacts};
 use crate::pricing::{Rates, Tariff};
 use crate::prompt_cache::Life;
 
-/// What a compaction did to the prompt.
+/// The effect of a compaction on the prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compacted {
-    /// Position among the cell's compactions.
+    /// Position of the compaction among those of the cell.
     pub compaction: u32,
-    /// First request that sees it.
+    /// Ordinal of the first request after it.
     pub request: u32,
-    /// Messages that had arrived.
+    /// Number of messages that had arrived.
     pub messages_seen: u32,
-    /// Tokens of the prompt before.
+    /// Tokens of the prompt before the compaction.
     pub before: u64,
-    /// Tokens of the prompt after.
+    /// Tokens of the prompt after the compaction.
     pub after: u64,
 }
 
-/// USD below which nothing is owed: rounding must not delay a crossing at zero.
+/// USD below which a difference counts as zero: rounding must not delay the break-even.
 const NOTHING: f64 = 1e-12;
 
-/// How a request found the cache.
+/// The state of the cache at a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheState {
-    /// What the request before left could be read.
+    /// The prompt of the request before could be read.
     Warm,
-    /// It could not; so much was read nevertheless.
+    /// It could not be read, except for a part.
     Cold {
-        /// Tokens of the part that others keep alive.
+        /// Tokens read from a part that other sessions keep alive.
         read: u64,
     },
     /// The request was not billed.
     NotBilled,
 }
 
-/// The billed requests of a session, as every compaction of it finds them.
+/// The billed requests of a session with the state of the cache at each.
 #[derive(Clone, Debug, Default)]
 pub struct CacheHistory {
     requests: Vec<BilledRequest>,
-    /// Tokens of the messages before each message.
+    /// Total tokens of the messages before each message.
     arrived: Vec<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct BilledRequest {
-    /// Its ordinal among all requests.
+    /// Ordinal of the request among all requests.
     request: u32,
     at: jiff::Timestamp,
-    /// Tokens of all messages that had arrived.
+    /// Total tokens of the messages that had arrived.
     arrived: u64,
     state: CacheState,
-    /// Warm ones among the billed requests before it.
+    /// Number of warm requests among the billed requests before it.
     warm_before: u32,
 }
 
 impl CacheHistory {
-    /// The weather of each request of a transcript.
+    /// The history of a transcript's requests, given the cache state at each.
     pub fn new(facts: &TranscriptFacts, state: &[CacheState]) -> Self {
         let mut arrived = vec![0; 1];
         for message in &facts.messages {
@@ -90,7 +90,7 @@ impl CacheHistory {
         billed.collect()
     }
 
-    /// The requests from a compaction on, and what had arrived by then.
+    /// The requests after a compaction, and the messages that had arrived by then.
     fn ahead(&self, compacted: &Compacted) -> RemainingRequests<'_> {
         let first = self.requests.partition_point(|r| r.request < compacted.request);
         let seen = (compacted.messages_seen as usize).min(self.arrived.len() - 1);
@@ -98,21 +98,21 @@ impl CacheHistory {
     }
 }
 
-/// What the two sessions share, request by request from the compaction on.
+/// The requests after a compaction, which both sessions share.
 #[derive(Clone, Copy, Debug)]
 struct RemainingRequests<'a> {
     requests: &'a [BilledRequest],
-    /// Tokens of the messages that had arrived when it ran.
+    /// Total tokens of the messages that had arrived at the compaction.
     start: u64,
 }
 
 impl RemainingRequests<'_> {
-    /// Tokens of messages that arrived since, at a request.
+    /// Tokens of the messages that arrived between the compaction and a request.
     fn grown(&self, request: &BilledRequest) -> u64 {
         request.arrived.saturating_sub(self.start)
     }
 
-    /// Warm and cold ones among so many requests behind the first.
+    /// Numbers of warm and cold requests among the `behind` requests after the first.
     fn warm_and_cold(&self, behind: usize) -> (f64, f64) {
         let Some((first, rest)) = self.requests.split_first() else { return (0.0, 0.0) };
         let until = rest.get(behind).map_or_else(
@@ -125,22 +125,22 @@ impl RemainingRequests<'_> {
 }
 
 impl BilledRequest {
-    /// Warm requests up to and including this one.
+    /// Number of warm requests up to and including this one.
     fn warm_through(&self) -> u32 {
         self.warm_before + u32::from(self.state == CacheState::Warm)
     }
 }
 
-/// What is paid: the session's requests and the calls of compactions may be of
-/// two models.
+/// The prices: the session's requests and the compactor's calls may go to two
+/// models.
 pub struct Tariffs<'a> {
-    /// Of the session's requests.
+    /// Prices of the session's requests.
     pub session: Tariff<'a>,
-    /// Of the calls; `None`: their model has no price.
+    /// Prices of the compactor's calls; `None`: their model has no price.
     pub calls: Option<Tariff<'a>>,
 }
 
-/// The crossing of the two bills, beside what the formula says.
+/// The break-even of a compaction, by comparing the two bills and by the formula.
 pub fn break_even(
     compacted: &Compacted,
     history: &CacheHistory,
@@ -175,7 +175,7 @@ pub fn break_even(
     }
 }
 
-/// Where tokens go that are not read.
+/// How tokens are billed that are not read from the cache.
 #[derive(Clone, Copy, Debug)]
 enum Writes {
     Free,
@@ -192,7 +192,7 @@ impl Writes {
         }
     }
 
-    /// USD for a token that is not read.
+    /// USD for a token that is not read from the cache.
     fn rate(self, rates: &Rates) -> Option<f64> {
         match self {
             Writes::Free => rates.input,
@@ -212,14 +212,14 @@ impl Writes {
     }
 }
 
-/// One compaction as the two sessions meet it.
+/// One compaction as input of the comparison.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     before: u64,
     after: u64,
     /// Tokens of the prompt that the last request left in the cache.
     cached: u64,
-    /// Tokens of it that the compacted prompt still begins with and finds.
+    /// Tokens of that prompt with which the compacted prompt still begins.
     readable: u64,
     writes: Writes,
 }
@@ -240,9 +240,9 @@ impl Case {
         }
     }
 
-    /// The same at one set of rates: behind the first request, each warm one
-    /// reads and each cold one writes what is gone or not, so that the crossing
-    /// is found by halving.
+    /// The same at one set of rates: after the first request, each warm request
+    /// reads and each cold one writes the removed tokens or not, so that the
+    /// crossing is found by bisection.
     fn crossing_at(
         &self,
         rates: &Rates,
@@ -268,8 +268,9 @@ impl Case {
         (low < ahead.requests.len()).then_some(low as u32 + 1)
     }
 
-    /// Request by request, up to so many: the crossing, or what is still owed;
-    /// `Err(None)` where a rate is unknown or the session ended.
+    /// Compares request by request, up to `most` requests: the crossing, or
+    /// else the remaining difference in USD; `Err(None)` where a rate is
+    /// unknown or the session ended.
     fn crossing_by_steps(
         &self,
         tariff: &mut Tariff<'_>,
@@ -298,12 +299,13 @@ impl Case {
         Err((ahead.requests.len() > most).then_some(behind))
     }
 
-    /// `R > (I·(q − c) + K) / (c_eff·H)`, with `c_eff = c + p·(q − c)`: the
-    /// tokens `H` that go net of the summary, `I` that are written anew
-    /// (summary included) because the prefix broke, the read and write rates
-    /// `c` and `q` and the call's price `K` in input tokens, and the share `p`
-    /// of cold requests (`measures` §2; derived in `field/prompt-caching` §3.6).
-    /// A compaction at a cold request pays nothing for `I`.
+    /// `R > (I·(q − c) + K) / (c_eff·H)`, with `c_eff = c + p·(q − c)`: `H` is
+    /// the number of removed tokens net of the summary, `I` the number written
+    /// anew (summary included) because the prefix changed, `c` and `q` are the
+    /// read and write rates, `K` the price of the call in input tokens, and `p`
+    /// the share of cold requests (`measures` §2; derived in
+    /// `field/prompt-caching` §3.6). A compaction at a cold request pays
+    /// nothing for `I`.
     fn formula(
         &self,
         tariff: &mut Tariff<'_>,

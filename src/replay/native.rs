@@ -3,11 +3,12 @@
 use crate::model::{MOST_TOKENS, RecordedTrigger, Transcript};
 use crate::pricing::Agents;
 
-/// Limit where the recorded model or its limit is not known, in tokens: that of
-/// Claude models but for the variants with 1m (Anthropic, "Context windows").
+/// Limit assumed where the recorded model or its limit is not known, in tokens:
+/// that of Claude models except the variants with 1m (Anthropic, "Context
+/// windows").
 pub const UNKNOWN_LIMIT: u64 = 200_000;
 
-/// What a model is sold with beyond the limit of the list, in tokens: 1m is a
+/// Limits of variants above the limit in the price list, in tokens: 1m is a
 /// variant of models with 200k (Anthropic, "Context windows").
 const LARGER: [u64; 2] = [UNKNOWN_LIMIT, 1_000_000];
 
@@ -20,18 +21,18 @@ const COMMON: [u64; 4] = [UNKNOWN_LIMIT, 272_000, 400_000, 1_000_000];
 pub struct NativeWindow {
     /// The context limit in tokens.
     pub tokens: u64,
-    /// Why it is that.
+    /// How the limit was determined.
     pub from: NativeFrom,
 }
 
-/// What a native window was taken from.
+/// How a native window was determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NativeFrom {
     /// The limit of the recorded model in the price list.
     Listed,
     /// Neither the model nor its limit is known: [`UNKNOWN_LIMIT`].
     Unknown,
-    /// The agent compacted by itself long before that limit.
+    /// The agent compacted automatically well below that limit.
     Compacted,
     /// The session's prompts were larger than that limit.
     Exceeded {
@@ -79,11 +80,11 @@ fn largest_prompt(transcript: &Transcript) -> u64 {
     let requests = transcript.messages.iter().filter_map(|message| message.usage);
     let requests = requests.map(|usage| usage.prompt());
     let before = transcript.compactions.iter().filter_map(|c| c.tokens_before);
-    // A log may claim anything.
+    // Recorded figures may be absurd.
     requests.chain(before).filter(|tokens| *tokens <= MOST_TOKENS).max().unwrap_or(0)
 }
 
-/// Whether the agent compacted without being asked, and said at which size.
+/// Whether the agent compacted automatically, and reported at which size.
 fn compacts_by_itself(transcript: &Transcript) -> bool {
     let is_plausible = |tokens: Option<u64>| tokens.is_some_and(|tokens| tokens <= MOST_TOKENS);
     let mut compactions = transcript.compactions.iter();

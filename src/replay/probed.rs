@@ -1,4 +1,4 @@
-//! The context at a probe point, with what became of the evidence.
+//! The context at a probe point, with the states of the evidence.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use super::subject::{Subject, text_hash};
 use crate::model::{CellRows, LedgerState, MessageIndex, Preamble, Role, Snapshot, SnapshotPart};
 use crate::strategy::ClosedSession;
 
-/// Messages on each side of the evidence that the control `evidence` shows
-/// (`measures` §5).
+/// Number of messages on each side of the evidence that the control `evidence`
+/// shows (`measures` §5).
 const NEIGHBOURS: u32 = 2;
 
-/// A probe that waits to be asked, with what the ledger says of it.
+/// A probe that still has to be asked, with the states of its evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probed {
     /// Position in [`TranscriptFacts::probes`](crate::model::TranscriptFacts).
@@ -29,7 +29,7 @@ pub struct Probed {
 }
 
 impl ReplaySession<'_> {
-    /// Keeps the context of this request if a probe is asked there.
+    /// Stores the context of this request if a probe is asked there.
     pub(super) fn snapshot(&mut self, request: u32, overflow: bool) {
         let facts = &self.subject.facts;
         let asked: Vec<u32> = (0..)
@@ -66,7 +66,8 @@ impl ReplaySession<'_> {
         });
     }
 
-    /// What is sent now, in order; texts that no recorded message has are kept.
+    /// The parts of what is sent now, in order; texts that are not recorded
+    /// messages are stored.
     fn parts(&mut self) -> Vec<SnapshotPart> {
         let mut parts = Vec::new();
         let preamble = preamble(self.subject, self.context.seen_count());
@@ -91,9 +92,9 @@ impl ReplaySession<'_> {
     }
 }
 
-/// The control `evidence`: each probe is put to the messages that answer it
-/// and their neighbours. Nothing is sent otherwise, so there are no requests;
-/// a probe without evidence sees the preamble alone.
+/// The control `evidence`: each probe is asked with the messages that answer it
+/// and their neighbours. It replays no requests; a probe without evidence sees
+/// the preamble alone.
 pub(super) fn evidence_alone(subject: &Subject, plan: &Plan) -> CellResult {
     let facts = &subject.facts;
     let mut texts = BTreeMap::new();
@@ -144,7 +145,7 @@ fn preamble(subject: &Subject, message: MessageIndex) -> String {
     }
 }
 
-/// Adds a message as recorded to the stretch that it goes on with, if it does.
+/// Adds a recorded message: to the last part if it continues it, else as a new part.
 fn extend(parts: &mut Vec<SnapshotPart>, message: MessageIndex) {
     match parts.last_mut() {
         Some(SnapshotPart::Messages { to, .. }) if *to == message => *to += 1,
@@ -156,7 +157,7 @@ fn written(role: Role, text: String, texts: &mut BTreeMap<String, String>) -> Sn
     SnapshotPart::Written { role, text: keep(text, texts) }
 }
 
-/// Keeps a text under its hash.
+/// Stores a text under its hash.
 fn keep(text: String, texts: &mut BTreeMap<String, String>) -> String {
     let hash = text_hash(&text);
     texts.insert(hash.clone(), text);

@@ -1,4 +1,4 @@
-//! Runs one stage: looks whether it is due, times it, keeps its books.
+//! Runs one stage: checks whether it is due, measures its time, records its row.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -49,7 +49,7 @@ async fn on_cpu<F: Future>(future: F) -> (F::Output, Duration) {
     OnCpu { inner: Box::pin(future), spent: Duration::ZERO }.await
 }
 
-/// What a stage did, before its effect on the ledger is known.
+/// The result of running a stage, before its effect on the ledger is known.
 pub(super) struct StageOutcome {
     pub outcome: Outcome,
     pub row: CompactionRow,
@@ -58,15 +58,15 @@ pub(super) struct StageOutcome {
 }
 
 impl<'a> ReplaySession<'a> {
-    /// Lets the processes of mechanisms end.
+    /// Ends the processes that mechanisms started.
     pub async fn close(&mut self) {
         for running in &mut self.stages {
             running.mechanism.close().await;
         }
     }
 
-    /// Looks at every stage of a point, in order. What any of them hid the
-    /// last time is lifted first, so that each computes from the full store
+    /// Checks every stage of a point, in order. What any of them hid the last
+    /// time is shown again first, so that each computes from the full context
     /// and from what the ones before it do now (`semantics` 16 and 21).
     pub(super) async fn look_all(&mut self, at: At) -> Result<(), String> {
         let due: Vec<usize> =
@@ -82,14 +82,14 @@ impl<'a> ReplaySession<'a> {
         Ok(())
     }
 
-    /// Looks at a stage; runs it if it is due. What works in the background
-    /// works at one thing at a time (`semantics` 25).
+    /// Checks a stage and runs it if it is due. A stage in the background runs
+    /// once at a time (`semantics` 25).
     pub(super) async fn look(&mut self, number: usize) -> Result<(), String> {
         self.context.begin_stage(number as u32);
         let gauge = self.gauge();
         let busy = self.in_flight.contains_key(&number);
         let due = !busy && self.stages[number].when.holds(&gauge);
-        // What the probes at the end would see is what is done by then.
+        // Probes at the end see only what was finished by then.
         if due && self.stages[number].stage.background {
             return if self.at_end { Ok(()) } else { self.launch(number, &gauge).await };
         }
@@ -101,14 +101,14 @@ impl<'a> ReplaySession<'a> {
         Ok(())
     }
 
-    /// What changed in the ledger since the last look.
+    /// The changes of the ledger since the last call.
     pub(super) fn observe(&mut self) -> Changes {
         let moved = self.loss.take_moved(&mut self.context);
         self.pairs.look_again(&self.context, moved.iter().copied());
         self.loss.observe(&self.context, &moved, self.requests.len() as u32)
     }
 
-    /// Looks again at the stages that repeat recorded compactions.
+    /// Checks again the stages that repeat recorded compactions.
     pub(super) async fn look_recorded(&mut self, at: At) -> Result<(), String> {
         for number in 0..self.stages.len() {
             let Running { stage, when, .. } = &self.stages[number];
@@ -145,7 +145,7 @@ impl<'a> ReplaySession<'a> {
         let compact = running.mechanism.compact(&mut self.context, &mut self.shared, &host);
         let (result, spent) = on_cpu(compact).await;
         let name = running.stage.mechanism.name;
-        // What a strategy does without its model says nothing of the strategy.
+        // The effect of a strategy without its model says nothing about the strategy.
         if let Some(why) = meter.unavailable() {
             return Err(format!("{name}: the compactor could not be asked: {why}"));
         }
@@ -166,8 +166,8 @@ impl<'a> ReplaySession<'a> {
         Ok(StageOutcome { outcome, row, calls, is_view })
     }
 
-    /// Size of what the last report counted, as far as it is sent still: messages
-    /// that came since are no part of it.
+    /// Size of what the provider's last report counted, as far as it is still
+    /// sent; later messages are not part of it.
     pub(super) fn reported_weight(&self) -> Weight {
         let since = (self.reported_through..self.context.seen_count()).map(EntryId::message);
         let sent = since.filter(|&id| self.context.contains(id) && !self.context.is_hidden(id));
@@ -227,8 +227,8 @@ impl<'a> ReplaySession<'a> {
         }
     }
 
-    /// A row for a stage that did something: changed the ledger, called a
-    /// model, or fell back.
+    /// Records the row of a stage that had an effect: it changed the ledger,
+    /// called a model, or fell back.
     pub(super) fn keep(&mut self, ran: StageOutcome, changes: Changes) {
         let StageOutcome { outcome, mut row, calls, is_view } = ran;
         self.notices.extend(outcome.notices);
@@ -244,8 +244,8 @@ impl<'a> ReplaySession<'a> {
         if !self.at_end {
             self.charge(number, &mut row, &calls);
             let before = match self.requests.last() {
-                // A view hides anew what it hid before: without it, the prompt
-                // would have been the last one and what came since.
+                // A view hides again what it hid before: without it, the prompt
+                // would have been the last one and the messages since.
                 Some(last) if is_view => last.tokens_sent + self.arrived,
                 _ => row.tokens_before,
             };
@@ -254,15 +254,16 @@ impl<'a> ReplaySession<'a> {
         self.compactions.push((number, row));
     }
 
-    /// The next compaction's number: they are counted as they begin.
+    /// The number of the next compaction: they are numbered as they begin.
     pub(super) fn number(&mut self) -> u32 {
         self.begun += 1;
         self.begun - 1
     }
 
-    /// Puts the calls of a compaction on the bill. Those that nobody timed are
-    /// given the time that the profile says; in the background, as if nothing
-    /// was read from a cache: whether it is still warm is not waited for.
+    /// Adds the calls of a compaction to the bill. Calls without a measured
+    /// time get the time of the profile; in the background, that of a call
+    /// without cache, since whether the cache is still warm is known only
+    /// later.
     pub(super) fn charge(&mut self, number: u32, row: &mut CompactionRow, calls: &[ModelCall]) {
         let anew = self.biller.calls(number, calls, self.now);
         if row.latency_ms.is_some() {
@@ -283,8 +284,8 @@ impl<'a> ReplaySession<'a> {
         }
     }
 
-    /// Notes what a compaction did to the prompt, to find out later when it has
-    /// paid for itself.
+    /// Records the effect of a compaction on the prompt, to compute its
+    /// break-even later.
     pub(super) fn compacted(&mut self, number: u32, row: &CompactionRow, before: u64) {
         self.biller.compacted(Compacted {
             compaction: number,
@@ -295,8 +296,9 @@ impl<'a> ReplaySession<'a> {
         });
     }
 
-    /// Calls and results must be whole wherever a preset does not declare
-    /// otherwise. A violation is a bug of the strategy, never mended silently.
+    /// Checks that calls and results are sent in pairs, unless the preset
+    /// declares otherwise. A violation is a bug of the strategy and is never
+    /// repaired silently.
     pub(super) fn check_pairs(&self) -> Result<bool, String> {
         let whole = self.pairs.are_whole();
         if whole || self.stages.iter().any(|s| s.stage.breaks_pairs) {
@@ -335,7 +337,7 @@ impl<'a> ReplaySession<'a> {
     }
 }
 
-/// What to shrink to: the stage's target, or its own threshold.
+/// The size to shrink to: the stage's target, or its own threshold.
 fn target(stage: &Stage, when: &When, gauge: &Gauge<'_>) -> u64 {
     if let Some((of, share)) = stage.target {
         return gauge.share(of, share);

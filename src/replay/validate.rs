@@ -1,6 +1,6 @@
-//! The bill of the row `recorded`, which sends what the recorded agent sent,
-//! against what the provider billed: how far the bills of a run can be trusted
-//! on the user's own recording (`measures` §2).
+//! Compares the bill of the row `recorded`, which sends what the recorded agent
+//! sent, with what the provider billed: this shows how far the bills of a run
+//! can be trusted on the user's own recording (`measures` §2).
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ pub async fn validate(
         agents: Arc::new([agent.clone()]),
         compactor: None,
     };
-    // A recording that cannot be replayed says so in its own row.
+    // A recording that cannot be replayed is reported in its own row.
     let CellOutcome::Done(rows) = replay(subject, &plan, compactor).await.cell.outcome else {
         return None;
     };

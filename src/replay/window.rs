@@ -5,7 +5,7 @@ use std::str::FromStr;
 use crate::model::NATIVE;
 use crate::tokens::Sizes;
 
-/// Fewest tokens that a window must leave for messages (`semantics` 10).
+/// Fewest tokens for messages in a window (`semantics` 10).
 const LEAST_FOR_MESSAGES: u64 = 2_000;
 
 /// A window as typed: tokens, a share of each transcript's messages, or the
@@ -23,26 +23,26 @@ enum WindowKind {
     Native,
 }
 
-/// What is wrong with a window.
+/// Why a window cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WindowError {
-    /// It cannot be read.
+    /// The text is not a window.
     #[error(
         "`{0}` is no window; write tokens (16000, 16k, 1m), a share of the messages (25%), or native"
     )]
     Unreadable(String),
-    /// It leaves too little beside the preamble.
+    /// The preamble leaves too few tokens for messages.
     #[error(
         "a window of {window} tokens leaves {left} for messages beside a preamble of {preamble}; \
          at least 2000 are needed: use a window of {} or more, or a share such as 25%",
         preamble + LEAST_FOR_MESSAGES
     )]
     TooSmall {
-        /// The window.
+        /// The window in tokens.
         window: u64,
-        /// Tokens of the preamble.
+        /// The tokens of the preamble.
         preamble: u64,
-        /// What is left.
+        /// The tokens that are left for messages.
         left: u64,
     },
 }
@@ -89,18 +89,18 @@ impl WindowSpec {
         Self { label: format!("{percent}%"), kind: WindowKind::Share(f64::from(percent) / 100.0) }
     }
 
-    /// Whether it is the native window.
+    /// Whether it is the window of the recorded model.
     pub fn is_native(&self) -> bool {
         self.kind == WindowKind::Native
     }
 
-    /// As typed: the key in tables.
+    /// The text as typed, which is the key in tables.
     pub fn label(&self) -> &str {
         &self.label
     }
 
     /// Tokens where there is no transcript, for a preset that is written for a
-    /// window of `written` tokens: a share is of that window, and `native` is it.
+    /// window of `written` tokens, which is also its `native` window.
     pub fn of_preset(&self, written: u64) -> u64 {
         match self.kind {
             WindowKind::Tokens(window) => window,

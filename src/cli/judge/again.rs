@@ -1,4 +1,4 @@
-//! `recap judge RUN`: the answers of a finished run before another judge.
+//! `recap judge RUN`: grades the answers of a finished run with another judge.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ pub(in crate::cli) fn run(arguments: &RegradeArguments) -> Result<Exit, Failure>
     };
     let manifest = judged(manifest, judge.as_ref());
     let calls = with_calls(calls, made);
-    // As a run that went through leaves them.
+    // In the order of a run without interruptions.
     transcripts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
     cells.sort_by(|a, b| a.key.cmp(&b.key));
     let mut folder = Folder::create(&out, &manifest)?;
@@ -71,7 +71,7 @@ pub(in crate::cli) fn run(arguments: &RegradeArguments) -> Result<Exit, Failure>
     })
 }
 
-/// Whether there is something to grade.
+/// Refuses a run without answers to grade.
 fn check(run: &Loaded) -> Result<(), Failure> {
     if run.cells.is_empty() {
         return Err(Failure::with_code(Exit::Nothing, "the run has no finished cell")
@@ -91,7 +91,7 @@ fn check(run: &Loaded) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Answers that there are to grade, each distinct one once.
+/// Number of distinct answers to grade.
 fn said(cells: &[Cell]) -> usize {
     let mut distinct = BTreeSet::new();
     for cell in cells {
@@ -104,7 +104,7 @@ fn said(cells: &[Cell]) -> usize {
     distinct.len()
 }
 
-/// Where the new run goes, never where the old one is.
+/// The folder of the new run, which must not be the old one's.
 fn out(run: &Path, asked: Option<&Path>) -> Result<PathBuf, Failure> {
     // A path such as `..` has no name of its own.
     let whole = run.canonicalize().unwrap_or_else(|_| run.to_owned());
@@ -139,8 +139,7 @@ fn judged(mut manifest: Manifest, judge: &dyn Judge) -> Manifest {
     manifest
 }
 
-/// The calls that the new run rests on: those of the other seats, and what this
-/// judge was asked.
+/// The calls of the new run: those of the other seats, and those of this judge.
 fn with_calls(before: Vec<CallRow>, made: Vec<CallRow>) -> Vec<CallRow> {
     let others = before.into_iter().filter(|call| call.seat != Seat::Judge);
     let mut calls: Vec<CallRow> = others.chain(made).collect();

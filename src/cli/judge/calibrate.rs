@@ -20,7 +20,7 @@ use crate::report::{
 use crate::run::{grade, questions, sample};
 use crate::seats::judge::{Judge, plant};
 
-/// Violations that are printed: a file in a wrong shape has one a line.
+/// Most violations that are printed: a file with the wrong format has one a line.
 const PRINTED: usize = 100;
 
 /// Options of `recap judge calibrate`.
@@ -98,7 +98,7 @@ pub(in crate::cli) fn run(arguments: &CalibrateArguments) -> Result<Exit, Failur
     Ok(ended)
 }
 
-/// What is put to the judge.
+/// The answers that the judge grades, and what the files hold besides them.
 struct CalibrationCases {
     cases: Vec<LabelledCase>,
     left_out: Vec<(String, String, u64)>,
@@ -120,7 +120,7 @@ fn calibration_cases(arguments: &CalibrateArguments) -> Result<CalibrationCases,
     Ok(CalibrationCases { cases, left_out })
 }
 
-/// The files of labelled answers, those of folders among them; the other files
+/// The files of labelled answers, including those in folders; the other files
 /// of a folder are named with the reason.
 fn labelled(inputs: &[PathBuf]) -> Result<Vec<(PathBuf, Labels)>, Failure> {
     let (mut files, mut others, mut errors) = (Vec::new(), Vec::new(), Vec::new());
@@ -155,7 +155,7 @@ fn labelled(inputs: &[PathBuf]) -> Result<Vec<(PathBuf, Labels)>, Failure> {
     Ok(files)
 }
 
-/// All that is wrong with the files: of several violations a line for each.
+/// The error for invalid files: a line for each violation.
 fn refusal(errors: &[DatasetError]) -> Failure {
     if let [error] = errors {
         return Failure::usage(error.to_string()).help(error.help());
@@ -163,7 +163,7 @@ fn refusal(errors: &[DatasetError]) -> Failure {
     let mut text = String::new();
     for error in errors.iter().take(PRINTED) {
         let line = error.line.map_or_else(String::new, |line| format!(":{line}"));
-        // One violation a line, whatever stands in the data.
+        // One violation a line, whatever the data contain.
         let what = error.problem.to_string().replace(['\n', '\r'], " ");
         let _ =
             write!(text, "{}{}{line}: {what}", if text.is_empty() { "" } else { "\n" }, error.file);

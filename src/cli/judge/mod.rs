@@ -48,7 +48,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
 }
 
-/// Waits for a judge; what is interrupted is said to be.
+/// Waits for a judge, and reports an interruption.
 fn wait<T>(grading: impl Future<Output = T>) -> Result<T, Failure> {
     let graded = Work::new(1)?.run(grading);
     graded.map_err(|stopped| {
@@ -57,7 +57,7 @@ fn wait<T>(grading: impl Future<Output = T>) -> Result<T, Failure> {
     })
 }
 
-/// A judge whose progress is told every few seconds.
+/// A judge whose progress is printed every few seconds.
 struct ProgressJudge {
     judge: Arc<dyn Judge>,
     graded: AtomicUsize,
@@ -66,7 +66,7 @@ struct ProgressJudge {
 }
 
 impl ProgressJudge {
-    /// Lines come at most this often.
+    /// Shortest time between two lines.
     const EVERY: Duration = Duration::from_secs(5);
 
     fn new(judge: Arc<dyn Judge>, of: usize) -> Self {
@@ -114,7 +114,7 @@ struct JudgeSeat {
 }
 
 impl JudgeSeat {
-    /// The judge or the panel, and the line to the models in it.
+    /// The judge or the panel, and the models behind it.
     fn fill(&self, seed: u64) -> Result<(Arc<dyn Judge>, Option<Exchange>), Failure> {
         if self.judge.iter().all(|name| name == OFFLINE) && self.judge.len() == 1 {
             self.line.refuse_idle()?;

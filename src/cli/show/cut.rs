@@ -1,5 +1,5 @@
-//! The context right behind a cut, and what became of everything that the
-//! recorded agent used next and could only know from before it.
+//! The context directly after a cut, and the state of everything that the
+//! recorded agent used next and could know only from before it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -43,7 +43,7 @@ pub(super) struct CutSelection {
     depth: u32,
 }
 
-/// What is printed of a cut.
+/// The text that is printed for a cut.
 pub(super) fn shown(
     arguments: &Arguments,
     dataset: &str,
@@ -95,7 +95,7 @@ pub(super) fn shown(
     Ok(text)
 }
 
-/// The cut that is asked for, with what is at stake there.
+/// The requested cut, with the facts at stake there.
 fn picked<'a>(
     arguments: &Arguments,
     subject: &'a Subject,
@@ -133,14 +133,14 @@ fn header(arguments: &Arguments, subject: &Subject, place: &Place, plan: &Plan) 
     )
 }
 
-/// What was seen of the contexts behind a cut.
+/// What the contexts after a cut showed.
 #[derive(Default)]
 struct SeenStates {
-    /// The first one, as it is printed.
+    /// The first context, as it is printed.
     context: String,
-    /// Its messages.
+    /// Number of messages in that context.
     messages: u32,
-    /// By position of the fact, what of the strategy's text names it at the
+    /// By position of the fact: the strategy's text that names it, at the
     /// request that uses it.
     quotes: BTreeMap<usize, String>,
 }
@@ -171,8 +171,8 @@ impl SeenStates {
     }
 }
 
-/// What of the texts that the strategy wrote or edited names a fact: where they
-/// support it, if anywhere.
+/// The strategy's own text that names a fact: where it supports the fact, if
+/// anywhere.
 fn carrier(fact: usize, context: &Context, subject: &Subject) -> Option<String> {
     let entries = context.visible().filter_map(|id| context.entry(id));
     let own = entries.filter(|entry| entry.edited || entry.id.index().is_none());
@@ -195,7 +195,7 @@ fn quote(text: &str, place: Range<usize>) -> String {
     format!("\"{}{line}{}\"", cut(start > 0), cut(end < text.len()))
 }
 
-/// What was at stake, and what became of it.
+/// The facts at stake, with the state of each.
 struct FactTable<'a> {
     subject: &'a Subject,
     part: &'a CutSegment,
@@ -273,7 +273,7 @@ impl FactTable<'_> {
         }
     }
 
-    /// Where a fact last stood before the cut.
+    /// Where a fact occurred last before the cut.
     fn last_position(&self, number: usize) -> String {
         let fact = &self.facts[number];
         let at = fact.last_seen as usize;

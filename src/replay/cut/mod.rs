@@ -1,10 +1,10 @@
-//! A preset at a cut: a compaction is made to happen at a place of a
-//! recording, and what the recorded agent used next is looked for in what is
-//! sent from there on (`cuts` §1 and §2).
+//! Examines a preset at a cut: a compaction is forced at a place of a
+//! recording, and the identifiers that the recorded agent used next are looked
+//! for in what is sent from there on (`cuts` §1 and §2).
 //!
 //! One file each: the part of the transcript that is looked at ([`part`]),
-//! depth 1 ([`forced`]), what it costs ([`money`]), and searching for what is
-//! lost ([`recovered`]).
+//! depth 1 ([`forced`]), the cost ([`money`]), and searching for what is lost
+//! ([`recovered`]).
 
 mod forced;
 mod money;
@@ -31,29 +31,30 @@ use recovered::Searcher;
 /// Fewest tokens that a window leaves for messages (`semantics` 10).
 const LEAST_FOR_MESSAGES: u64 = 2_000;
 
-/// What a preset did at a cut.
+/// The result of examining a preset at a cut.
 #[derive(Clone, Debug)]
 pub struct ExaminedCut {
-    /// What is kept of it; its probes are still to be asked.
+    /// The measured result; its probes still have to be asked.
     pub exam: CutExam,
-    /// Texts that were written, by hash.
+    /// Texts that the strategy wrote, by hash.
     pub texts: BTreeMap<String, String>,
-    /// Probes that wait to be asked, in the transcript's numbers.
+    /// Probes that still have to be asked, with positions in the whole transcript.
     pub probed: Vec<Probed>,
-    /// What the requests behind the cut cost each payer.
+    /// The cost of the requests after the cut, for each payer.
     pub baseline: Baseline,
 }
 
-/// Looks at what each request behind a cut sends, by the request's ordinal in
-/// the transcript.
+/// A callback that gets the context of each request after a cut, with the
+/// request's ordinal in the transcript.
 pub type RequestInspector<'a> = &'a (dyn Fn(u32, &Context) + Sync);
 
-/// Examines a preset at a cut and a depth. `without` is what the requests
-/// behind it cost uncompressed; `None` where that is being found out.
+/// Examines a preset at a cut and a depth. `without` is the cost of the
+/// requests after it without compaction; `None` where it is being measured.
 ///
 /// The plan's window is not used: the cut has its own.
 ///
 /// # Errors
+///
 /// Why the preset stopped, in a sentence.
 pub async fn examine(
     part: &CutSegment,
@@ -65,9 +66,10 @@ pub async fn examine(
     examine_and_look(part, (plan, depth), compactor, without, &|_, _| ()).await
 }
 
-/// The same, with a look at every context behind the cut.
+/// The same, with a callback for every context after the cut.
 ///
 /// # Errors
+///
 /// Why the preset stopped, in a sentence.
 pub async fn examine_and_look(
     part: &CutSegment,
@@ -83,7 +85,7 @@ pub async fn examine_and_look(
     }
 }
 
-/// A preset at a cut.
+/// The inputs of examining a preset at a cut.
 struct CutExamination<'a> {
     part: &'a CutSegment,
     plan: &'a Plan,
@@ -93,10 +95,10 @@ struct CutExamination<'a> {
 }
 
 impl CutExamination<'_> {
-    /// Depth 1: the first stage that can act does, at the window at which its
-    /// trigger has just been reached. Where none can at its own, each is tried
-    /// at a window as large as the context; where none can there, nothing is
-    /// compacted.
+    /// Depth 1: the first stage that can act does so, at the window at which
+    /// its trigger is just reached. Where no stage acts at its own window, each
+    /// is tried at a window as large as the context; where none acts there
+    /// either, nothing is compacted.
     async fn first_compaction(&self) -> Result<ExaminedCut, String> {
         let part = self.part;
         let sizes = &part.subject.recording.sizes;
@@ -153,7 +155,7 @@ impl CutExamination<'_> {
         messages[..self.part.material as usize].iter().map(|weight| weight.tokens).sum()
     }
 
-    /// Goes on to the last request of the part and puts together what was seen.
+    /// Continues to the last request of the segment and collects the result.
     async fn finished(
         &self,
         (plan, depth): (&Plan, u32),
@@ -191,7 +193,7 @@ impl CutExamination<'_> {
         let probed =
             probed.into_iter().map(|p| Probed { probe: part.probe(p.probe), ..p }).collect();
         kept.extend(texts);
-        // A null answers nothing on purpose.
+        // A null returns an empty text on purpose.
         let asked = rows.compactions.iter().filter(|_| !is_null);
         let replies = asked.flat_map(|row| row.replies.clone());
         let exam = CutExam {
@@ -213,7 +215,7 @@ impl CutExamination<'_> {
     }
 }
 
-/// A session over a part, billed as a cut is.
+/// Opens a session over a segment, with the billing of a cut.
 fn opened<'a>(
     part: &'a CutSegment,
     plan: &'a Plan,
@@ -224,7 +226,7 @@ fn opened<'a>(
     Ok(session)
 }
 
-/// What stands right behind a cut.
+/// The state directly after a cut.
 struct CutStart {
     tokens_after: u64,
     compactions: u32,

@@ -37,7 +37,7 @@ pub(super) fn bills(
     (bills.collect(), own)
 }
 
-/// One payer's bill of a cut.
+/// One payer's bill for a cut.
 struct CutPayer<'a> {
     part: &'a CutSegment,
     plan: &'a Plan,
