@@ -112,7 +112,6 @@ fn quotes(error: &clap::Error) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
 /// and no file is opened: for tests of the reader.
 ///
 /// # Errors
-///
 /// What is wrong with the file.
 #[doc(hidden)]
 pub fn bench_with(text: &str) -> Result<Vec<OsString>, Failure> {

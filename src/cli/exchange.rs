@@ -27,7 +27,7 @@ use crate::tokens::Counter;
 /// How models are called.
 #[derive(Debug, Args)]
 #[command(next_help_heading = headings::CALLS)]
-pub struct ModelCallOptions {
+pub struct CallOptions {
     /// Recording of calls, with --record or --replay
     #[arg(long, value_name = "FILE")]
     cassette: Option<PathBuf>,
@@ -78,8 +78,7 @@ fn dollars(typed: &str) -> Result<f64, String> {
     if usd.is_finite() && usd >= 0.0 { Ok(usd) } else { Err("not an amount".to_owned()) }
 }
 
-impl ModelCallOptions {
-    /// Whether calls are only read from the cassette.
+impl CallOptions {
     fn is_replay(&self) -> bool {
         self.replay
     }
@@ -90,11 +89,11 @@ impl ModelCallOptions {
     }
 }
 
-/// Finds the server for a kind of call to a model.
-type EndpointFor = fn(&ModelName, &PriceList) -> Result<Endpoint, Failure>;
+/// Finds the server of a model.
+type FindServer = fn(&ModelName, &PriceList) -> Result<Endpoint, Failure>;
 
 /// Where calls go.
-enum CallTarget {
+enum Target {
     /// Calls are sent to the provider.
     Provider(Arc<Client>),
     /// Calls are read from the cassette.
@@ -106,23 +105,21 @@ enum CallTarget {
 /// The models of a run, and how their calls are made.
 pub(super) struct Exchange {
     pub calls: Arc<Calls>,
-    target: CallTarget,
+    target: Target,
     prices: Arc<PriceList>,
     limits: Limits,
     redact: Option<Redact>,
     live: Vec<Arc<Live>>,
     models: BTreeMap<String, Arc<dyn Llm>>,
     lost: Arc<FailedCalls>,
-    /// Removes the keys from texts before they are written.
     scrub: Scrub,
-    /// Warnings about the cassette.
     pub warnings: Vec<String>,
 }
 
 impl Exchange {
     /// Opens the cassette and the client for the models that the user named.
     pub fn open(
-        line: &ModelCallOptions,
+        line: &CallOptions,
         typed: &[&str],
         prices: &Arc<PriceList>,
         seed: u64,
@@ -138,29 +135,29 @@ impl Exchange {
         });
         let (cassette, warnings) = line.cassette(&scrub)?;
         let target = match line.is_replay() {
-            true => CallTarget::Cassette,
-            false => CallTarget::Provider(line.client(seed)?),
+            true => Target::Cassette,
+            false => Target::Provider(line.client(seed)?),
         };
         Ok(Self { warnings, scrub, ..Self::new(line, prices, target, cassette) })
     }
 
     /// Makes no connection: calls are counted and added to `foreseen`.
     pub fn rehearsal(
-        line: &ModelCallOptions,
+        line: &CallOptions,
         prices: &Arc<PriceList>,
         counter: &Arc<Counter>,
         foreseen: &Arc<DryRunCalls>,
     ) -> Result<Self, Failure> {
         let recorded = line.recorded()?.map(|tape| Arc::new(Calls::new(Some(tape), wire::clock())));
         let (counter, foreseen) = (Arc::clone(counter), Arc::clone(foreseen));
-        let target = CallTarget::DryRun { counter, recorded, foreseen };
+        let target = Target::DryRun { counter, recorded, foreseen };
         Ok(Self::new(line, prices, target, None))
     }
 
     fn new(
-        line: &ModelCallOptions,
+        line: &CallOptions,
         prices: &Arc<PriceList>,
-        target: CallTarget,
+        target: Target,
         cassette: Option<Cassette>,
     ) -> Self {
         Self {
@@ -182,7 +179,7 @@ impl Exchange {
 
     /// Whether calls may be in a cassette.
     pub fn has_cassette(&self) -> bool {
-        let rehearsed = matches!(&self.target, CallTarget::DryRun { recorded: Some(_), .. });
+        let rehearsed = matches!(&self.target, Target::DryRun { recorded: Some(_), .. });
         rehearsed || self.calls.cassette().is_some()
     }
 
@@ -204,28 +201,26 @@ impl Exchange {
         self.model_for(&name, model, ModelName::embeddings).map(Some)
     }
 
-    /// The model at the server that it is asked at, according to the target of calls.
     fn model_for(
         &mut self,
         name: &ModelName,
         model: Model,
-        at: EndpointFor,
+        at: FindServer,
     ) -> Result<Arc<dyn Llm>, Failure> {
         let prices = self.prices.priced(&name.id()).cloned();
         let llm = match &self.target {
-            CallTarget::Provider(client) => {
+            Target::Provider(client) => {
                 let client = Arc::clone(client);
                 self.called(model, at(name, &self.prices)?, &client)?
             }
-            CallTarget::Cassette => {
+            Target::Cassette => {
                 self.replayed(Memoized::replayed(model, prices, Arc::clone(&self.calls)))
             }
-            CallTarget::DryRun { counter, recorded, foreseen } => {
+            Target::DryRun { counter, recorded, foreseen } => {
                 let (counter, foreseen) = (Arc::clone(counter), Arc::clone(foreseen));
-                let rehearsal = DryRunModel::new(model.clone(), counter, foreseen);
+                let counted = DryRunModel::new(model.clone(), counter, foreseen);
                 let calls = Arc::clone(&self.calls);
-                let once: Arc<dyn Llm> =
-                    Arc::new(Memoized::live(Arc::new(rehearsal), prices, calls));
+                let once: Arc<dyn Llm> = Arc::new(Memoized::live(Arc::new(counted), prices, calls));
                 match recorded.clone() {
                     Some(tape) => {
                         let known = self.replayed(Memoized::replayed(model, None, tape));
@@ -238,7 +233,6 @@ impl Exchange {
         Ok(Arc::new(FailureRecorder::new(llm, Arc::clone(&self.lost))))
     }
 
-    /// A model that is called at its provider.
     fn called(
         &mut self,
         model: Model,
@@ -247,15 +241,13 @@ impl Exchange {
     ) -> Result<Arc<dyn Llm>, Failure> {
         let prices = endpoint.prices().cloned();
         let scrubs = self.redact.map_or(!endpoint.is_local(), |redact| redact == Redact::Yes);
-        let live = client.live(model, endpoint, self.limits);
-        let live = Arc::new(live?);
+        let live = Arc::new(client.live(model, endpoint, self.limits)?);
         self.live.push(Arc::clone(&live));
         let once = Memoized::live(live, prices, Arc::clone(&self.calls));
         Ok(if scrubs { Arc::new(Scrubbed::new(Arc::new(once))) } else { Arc::new(once) })
     }
 
-    /// A model that replays a cassette. Unless the user says so, it is not
-    /// known whether the requests were scrubbed before they were recorded.
+    /// A model that replays a cassette, whose requests may have been scrubbed or not.
     fn replayed(&self, once: Memoized) -> Arc<dyn Llm> {
         let once: Arc<dyn Llm> = Arc::new(once);
         match self.redact {
@@ -272,10 +264,9 @@ impl Exchange {
     /// is resumed, replies are read from it, and their cost counts.
     ///
     /// # Errors
-    ///
     /// If the file cannot be written, or is not a file of replies.
     pub fn keep_replies(&self, file: &Path) -> Result<(), Failure> {
-        let CallTarget::Provider(client) = &self.target else { return Ok(()) };
+        let Target::Provider(client) = &self.target else { return Ok(()) };
         if self.calls.cassette().is_some() {
             return Ok(());
         }
@@ -292,16 +283,14 @@ impl Exchange {
     /// Writes the cassette completely and sorted.
     ///
     /// # Errors
-    ///
     /// If it cannot be written.
     pub fn save(&self) -> Result<(), Failure> {
         self.calls.cassette().map_or(Ok(()), |tape| Ok(tape.finish()?))
     }
 
-    /// Prints the amount that the cap counts, where it is more than the known
-    /// cost of the calls in USD.
+    /// Prints what the cap counts where it exceeds the known cost of the calls, in USD.
     pub fn tell_cap(&self, known_usd: f64) {
-        let CallTarget::Provider(client) = &self.target else { return };
+        let Target::Provider(client) = &self.target else { return };
         let counted = client.spent_usd();
         if client.is_capped() && counted > known_usd + 1e-4 {
             wire::say(&format!(
@@ -315,9 +304,7 @@ impl Exchange {
     /// Reports failed calls and the exit code that follows from them.
     ///
     /// # Errors
-    ///
-    /// If a model could never be called, or the cassette lacks a call: nothing
-    /// was measured then.
+    /// If a model could never be called or the cassette lacks a call: nothing was measured.
     pub fn ended(&self) -> Result<Exit, Failure> {
         let lost = self.lost.first();
         if let Some((calls, error @ CallError::NotRecorded(_))) = &lost {
@@ -337,7 +324,7 @@ impl Exchange {
         }
         let Some((calls, error)) = lost else { return Ok(Exit::Done) };
         let calls = counted(calls, "call");
-        // The reason why a model was halted says more than the errors of its calls.
+        // A halt's reason says more than the errors of the calls.
         let reasons: Vec<String> = match halts.is_empty() {
             true => vec![error.to_string()],
             false => halts.into_iter().map(|halt| halt.reason).collect(),
@@ -357,7 +344,7 @@ impl Exchange {
     }
 }
 
-impl ModelCallOptions {
+impl CallOptions {
     fn cassette(&self, scrub: &Scrub) -> Result<(Option<Cassette>, Vec<String>), Failure> {
         let Some(file) = &self.cassette else { return Ok((None, Vec::new())) };
         let mode = match (self.record, self.replay) {

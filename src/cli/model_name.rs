@@ -202,7 +202,6 @@ impl ModelName {
     /// The model for embedding texts, without settings.
     ///
     /// # Errors
-    ///
     /// If its provider does not offer embeddings in OpenAI's format, or
     /// settings are typed.
     pub fn embedder(&self) -> Result<Model, Failure> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::bench::ProbeMode;
-use super::exchange::{Exchange, ModelCallOptions};
+use super::exchange::{CallOptions, Exchange};
 use super::exit::Failure;
 use super::model_name;
 use super::wire;
@@ -41,7 +41,7 @@ pub struct Seating {
     embedder: String,
 
     #[command(flatten)]
-    pub line: ModelCallOptions,
+    pub line: CallOptions,
 }
 
 impl Seating {

@@ -112,7 +112,6 @@ pub(super) fn say(line: &str) {
 /// Prints text for people, without control characters of foreign text.
 ///
 /// # Errors
-///
 /// If standard output cannot be written. A closed pipe is ignored.
 pub fn print(text: &str) -> Result<(), Failure> {
     write_stdout(&harmless(text))

@@ -43,7 +43,6 @@ impl Work {
     /// Starts the workers, and a thread that waits for signals.
     ///
     /// # Errors
-    ///
     /// If the system refuses to start threads.
     pub fn new(workers: usize) -> Result<Self, Failure> {
         let runtime = wire::runtime(workers)?;
@@ -64,7 +63,6 @@ impl Work {
     /// Runs a future to its end, or drops it at a signal.
     ///
     /// # Errors
-    ///
     /// If a signal arrived.
     pub fn run<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Stopped> {
         let runtime = self.runtime.as_ref().expect("it is there until it is dropped");

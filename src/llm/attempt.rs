@@ -11,7 +11,7 @@ use super::{Endpoint, Fault, FaultKind, Reply, WireError};
 /// The outcome of one attempt. Its texts are scrubbed of the endpoint's
 /// secrets, whatever the server repeats.
 #[derive(Debug)]
-pub(super) enum AttemptOutcome {
+pub(super) enum Attempt {
     /// A complete reply, with the time that it took.
     Reply(Reply, ResponseTiming),
     /// A fault reported by the provider, with the wait that the server asks for.
@@ -32,7 +32,7 @@ pub(super) enum AttemptOutcome {
     },
 }
 
-impl AttemptOutcome {
+impl Attempt {
     pub(super) fn of(
         response: Result<Response, TransportError>,
         endpoint: &Endpoint,
@@ -42,25 +42,25 @@ impl AttemptOutcome {
             Ok(response) => response,
             Err(TransportError { why, sent }) => {
                 let why = endpoint.scrub(&format!("{}: {why}", endpoint.origin()));
-                return AttemptOutcome::NoResponse { why, sent };
+                return Attempt::NoResponse { why, sent };
             }
         };
         match response.status {
             200..300 if response.too_long => {
                 let why = format!("it has more than {} bytes", response.body.len());
                 let error = WireError::NotJson { why, excerpt: "not shown".to_owned() };
-                AttemptOutcome::Unreadable { error, page: false }
+                Attempt::Unreadable { error, page: false }
             }
-            300..400 => AttemptOutcome::Fault(redirected(&response, endpoint), None),
+            300..400 => Attempt::Fault(redirected(&response, endpoint), None),
             _ => decoded(response, endpoint, clock),
         }
     }
 }
 
-fn decoded(response: Response, endpoint: &Endpoint, clock: fn() -> Timestamp) -> AttemptOutcome {
+fn decoded(response: Response, endpoint: &Endpoint, clock: fn() -> Timestamp) -> Attempt {
     let provider = endpoint.provider();
     let error = match provider.decode(response.status, &response.body) {
-        Ok(reply) => return AttemptOutcome::Reply(reply, response.taken),
+        Ok(reply) => return Attempt::Reply(reply, response.taken),
         Err(error) => error,
     };
     // Scrub before decoding again: decoding shortens long messages, and could
@@ -76,13 +76,13 @@ fn decoded(response: Response, endpoint: &Endpoint, clock: fn() -> Timestamp) ->
                 body: &response.body,
             };
             let message = endpoint.scrub(&fault.message);
-            AttemptOutcome::Fault(Fault { message, ..fault }, wait.wait(clock))
+            Attempt::Fault(Fault { message, ..fault }, wait.wait(clock))
         }
         WireError::NotJson { why, excerpt } => {
             let error = WireError::NotJson { why, excerpt: endpoint.scrub(&excerpt) };
-            AttemptOutcome::Unreadable { error, page: true }
+            Attempt::Unreadable { error, page: true }
         }
-        error @ WireError::Lacks(_) => AttemptOutcome::Unreadable { error, page: false },
+        error @ WireError::Lacks(_) => Attempt::Unreadable { error, page: false },
     }
 }
 
@@ -105,7 +105,7 @@ mod tests {
     use crate::llm::Key;
     use crate::llm::providers::OpenAiChat;
 
-    fn outcome(status: u16, body: &str) -> AttemptOutcome {
+    fn outcome(status: u16, body: &str) -> Attempt {
         let key = Key::new("sk-canary-0123456789").unwrap();
         let base = "http://host/v1?token=query-canary";
         let endpoint = Endpoint::new(&OpenAiChat::OPENAI, base, Some(key), None).unwrap();
@@ -120,7 +120,7 @@ mod tests {
             too_long: false,
             taken,
         };
-        AttemptOutcome::of(Ok(response), &endpoint, || Timestamp::UNIX_EPOCH)
+        Attempt::of(Ok(response), &endpoint, || Timestamp::UNIX_EPOCH)
     }
 
     #[test]
@@ -143,16 +143,16 @@ mod tests {
 
     #[test]
     fn what_is_no_fault_is_told_apart_by_whether_asking_again_may_help() {
-        let page = |outcome| matches!(outcome, AttemptOutcome::Unreadable { page: true, .. });
+        let page = |outcome| matches!(outcome, Attempt::Unreadable { page: true, .. });
         assert!(page(outcome(200, "<html>")));
         assert!(page(outcome(200, "")));
         assert!(!page(outcome(200, "{}")));
         let wait = Some(Duration::from_secs(2));
-        assert!(matches!(outcome(503, "<html>"), AttemptOutcome::Fault(_, asked) if asked == wait));
+        assert!(matches!(outcome(503, "<html>"), Attempt::Fault(_, asked) if asked == wait));
         let lost = TransportError { why: "gone".to_owned(), sent: true };
         let endpoint = Endpoint::new(&OpenAiChat::OPENAI, "http://host:1/v1", None, None).unwrap();
-        let lost = AttemptOutcome::of(Err(lost), &endpoint, || Timestamp::UNIX_EPOCH);
-        let AttemptOutcome::NoResponse { why, sent: true } = lost else { panic!("{lost:?}") };
+        let lost = Attempt::of(Err(lost), &endpoint, || Timestamp::UNIX_EPOCH);
+        let Attempt::NoResponse { why, sent: true } = lost else { panic!("{lost:?}") };
         assert_eq!(why, "http://host:1: gone");
     }
 }

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use thiserror::Error;
 
-use super::attempt::AttemptOutcome;
+use super::attempt::Attempt;
 use super::halt::{Halt, HaltSwitch};
 use super::http::{Http, Outgoing, StartError};
 use super::limiter::{AttemptEnd, Limiter, Limits};
@@ -87,7 +87,6 @@ impl Client {
     /// Starts the thread that sends requests.
     ///
     /// # Errors
-    ///
     /// If the system refuses to start one.
     pub fn new(options: Options) -> Result<Arc<Self>, StartError> {
         let http = Http::new(options.connect)?;
@@ -279,7 +278,7 @@ impl Live {
         call: &Call,
         outgoing: &Outgoing,
         progress: &mut CallInProgress,
-    ) -> Result<AttemptOutcome, CallError> {
+    ) -> Result<Attempt, CallError> {
         let Client { http, options, .. } = &*self.client;
         let at = (options.clock)();
         let worst = self.endpoint.worst_usd(progress.prompt, call.request.max_tokens, at);
@@ -288,37 +287,29 @@ impl Live {
         let reserved = reserved.map_err(|why| CallError::OverBudget(why.to_string()))?;
         progress.attempts += 1;
         let limit = options.attempt.min(progress.left());
-        let outcome = AttemptOutcome::of(
-            http.send(outgoing.clone(), limit).await,
-            &self.endpoint,
-            options.clock,
-        );
+        let outcome =
+            Attempt::of(http.send(outgoing.clone(), limit).await, &self.endpoint, options.clock);
         let outcome = match outcome {
-            AttemptOutcome::Reply(reply, taken) => {
+            Attempt::Reply(reply, taken) => {
                 let bytes = outgoing.body().len();
-                AttemptOutcome::Reply(
-                    reply.with_checked_usage(bytes, call.request.max_tokens),
-                    taken,
-                )
+                Attempt::Reply(reply.with_checked_usage(bytes, call.request.max_tokens), taken)
             }
             other => other,
         };
         reserved.settle(match &outcome {
-            AttemptOutcome::Reply(reply, _) => self.endpoint.usd(reply, at).unwrap_or(worst),
+            Attempt::Reply(reply, _) => self.endpoint.usd(reply, at).unwrap_or(worst),
             // It was billed, or may have been.
-            AttemptOutcome::Unreadable { .. } | AttemptOutcome::NoResponse { sent: true, .. } => {
-                worst
-            }
-            AttemptOutcome::Fault(..) | AttemptOutcome::NoResponse { sent: false, .. } => 0.0,
+            Attempt::Unreadable { .. } | Attempt::NoResponse { sent: true, .. } => worst,
+            Attempt::Fault(..) | Attempt::NoResponse { sent: false, .. } => 0.0,
         });
         Ok(outcome)
     }
 
     /// What an attempt shows about the server's limits.
-    fn ended(&self, outcome: &AttemptOutcome) -> AttemptEnd {
+    fn ended(&self, outcome: &Attempt) -> AttemptEnd {
         match outcome {
-            AttemptOutcome::Reply(..) => AttemptEnd::Well,
-            AttemptOutcome::Fault(fault, wait)
+            Attempt::Reply(..) => AttemptEnd::Well,
+            Attempt::Fault(fault, wait)
                 if matches!(fault.kind, FaultKind::RateLimited | FaultKind::Overloaded) =>
             {
                 // No wait is longer than a call may last: the calls end then,
@@ -330,9 +321,9 @@ impl Live {
         }
     }
 
-    fn next(&self, outcome: AttemptOutcome, progress: &mut CallInProgress) -> NextStep {
+    fn next(&self, outcome: Attempt, progress: &mut CallInProgress) -> NextStep {
         match outcome {
-            AttemptOutcome::Reply(reply, taken) => {
+            Attempt::Reply(reply, taken) => {
                 let queued = taken.sent.saturating_duration_since(progress.asked);
                 let timing = Timing {
                     queue_ms: queued.as_secs_f64() * 1_000.0,
@@ -342,7 +333,7 @@ impl Live {
                 };
                 NextStep::End(Ok(Answered { reply, timing, recorded: false }))
             }
-            AttemptOutcome::Fault(fault, wait) if fault.kind.is_transient() => {
+            Attempt::Fault(fault, wait) if fault.kind.is_transient() => {
                 let wait = match (wait, fault.kind) {
                     (Some(wait), _) => Backoff::Requested(wait),
                     (None, FaultKind::RateLimited) => Backoff::Long,
@@ -350,22 +341,20 @@ impl Live {
                 };
                 NextStep::Again { why: fault.to_string(), wait }
             }
-            AttemptOutcome::Fault(fault, _) if fault.kind.is_permanent() => {
+            Attempt::Fault(fault, _) if fault.kind.is_permanent() => {
                 let reason = format!("{} at {}: {fault}", self.model, self.endpoint.origin());
                 NextStep::End(Err(halted(self.switch.permanent_fault(fault.kind, reason))))
             }
-            AttemptOutcome::Fault(fault, _) => NextStep::End(Err(CallError::Rejected(fault))),
-            AttemptOutcome::Unreadable { error, page: true }
+            Attempt::Fault(fault, _) => NextStep::End(Err(CallError::Rejected(fault))),
+            Attempt::Unreadable { error, page: true }
                 if !progress.no_json
                     && progress.attempts < self.client.options.patience.attempts =>
             {
                 progress.no_json = true;
                 NextStep::Again { why: error.to_string(), wait: Backoff::Short }
             }
-            AttemptOutcome::Unreadable { error, .. } => {
-                NextStep::End(Err(CallError::Malformed(error)))
-            }
-            AttemptOutcome::NoResponse { why, .. } => NextStep::Again { why, wait: Backoff::Short },
+            Attempt::Unreadable { error, .. } => NextStep::End(Err(CallError::Malformed(error))),
+            Attempt::NoResponse { why, .. } => NextStep::Again { why, wait: Backoff::Short },
         }
     }
 

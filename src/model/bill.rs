@@ -27,7 +27,6 @@ impl Buckets {
     /// shorter lifetime.
     ///
     /// # Panics
-    ///
     /// If the bounds do not ascend to the prompt's size: then the provider's
     /// cache rules have a bug.
     pub fn up_to(tokens: u64, read: u64, hour: u64, written: u64) -> Self {

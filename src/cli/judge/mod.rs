@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use clap::{Args, Subcommand};
 
-use super::exchange::{Exchange, ModelCallOptions};
+use super::exchange::{CallOptions, Exchange};
 use super::exit::{Exit, Failure};
 use super::seating::judges;
 use super::work::Work;
@@ -106,7 +106,7 @@ struct JudgeSeat {
     judge: Vec<String>,
 
     #[command(flatten)]
-    line: ModelCallOptions,
+    line: CallOptions,
 
     /// Price list in litellm's field names to read instead of the bundled one
     #[arg(long, value_name = "FILE", help_heading = headings::BILL)]

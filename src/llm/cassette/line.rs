@@ -136,7 +136,6 @@ impl CassetteLine {
     /// Reads a line.
     ///
     /// # Errors
-    ///
     /// A description of what is wrong with the line.
     pub fn read(text: &str) -> Result<Self, String> {
         let line: Self = match serde_json::from_str(text) {

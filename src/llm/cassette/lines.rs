@@ -23,7 +23,6 @@ impl Lines {
     /// Reads the lines of a file.
     ///
     /// # Errors
-    ///
     /// If a line is not a recorded call, unless it is a cut-off last line.
     pub fn read(file: &Path, bytes: &[u8]) -> Result<Self, CassetteError> {
         let mut lines: BTreeMap<String, Box<str>> = BTreeMap::new();

@@ -234,7 +234,6 @@ impl Cassette {
     /// replay.
     ///
     /// # Errors
-    ///
     /// If it cannot be written. Lines that could not be appended during the run
     /// are written now.
     pub fn finish(&self) -> Result<(), CassetteError> {

@@ -50,7 +50,6 @@ pub trait Provider: Sync {
     /// The reply in the body of a success.
     ///
     /// # Errors
-    ///
     /// If the body lacks what every reply has, or is a fault after all.
     fn reply(&self, body: &Value) -> Result<Reply, WireError>;
 
@@ -60,7 +59,6 @@ pub trait Provider: Sync {
     /// Reads a response.
     ///
     /// # Errors
-    ///
     /// If the provider reports a fault, or the body cannot be read. A body that
     /// is not JSON (a proxy's page) is a fault by its status, unless the status
     /// is a success.

@@ -54,7 +54,6 @@ pub type RequestInspector<'a> = &'a (dyn Fn(u32, &Context) + Sync);
 /// The plan's window is not used: the cut has its own.
 ///
 /// # Errors
-///
 /// Why the preset stopped, in a sentence.
 pub async fn examine(
     part: &CutSegment,
@@ -69,7 +68,6 @@ pub async fn examine(
 /// The same, with a callback for every context after the cut.
 ///
 /// # Errors
-///
 /// Why the preset stopped, in a sentence.
 pub async fn examine_and_look(
     part: &CutSegment,
