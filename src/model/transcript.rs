@@ -113,7 +113,7 @@ pub struct Message {
     /// requested"): no model was called, so it is no request (`semantics` 4).
     #[serde(default, skip_serializing_if = "is_false")]
     pub synthetic: bool,
-    /// Sent to several agents at once, this one among them (seed 003, Zoea:
+    /// Sent to several agents at once, this one among them (Zoea:
     /// "swarm broadcasts").
     #[serde(default, skip_serializing_if = "is_false")]
     pub broadcast: bool,

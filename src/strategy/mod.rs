@@ -1,5 +1,5 @@
-//! How a conversation is shrunk: the trait, the context it works on, the
-//! presets that combine mechanisms, and one mechanism per file.
+//! Shrinking a conversation: the trait, the context it works on, the presets
+//! that combine mechanisms, and one mechanism per file.
 //!
 //! Invariant: nothing here can see a probe, an answer or a verdict, so no
 //! strategy can tune itself to the test.

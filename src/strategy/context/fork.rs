@@ -1,5 +1,5 @@
-//! Work in the background: what was done to a copy is done to the original
-//! later, as far as it still applies (`semantics` 25).
+//! Background work: changes of a copy are applied to the original later, as far
+//! as they still apply (`semantics` 25).
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Context;
 use super::op::{EntryId, Op, Place};
 
-/// An operation, and the entries that it made in the copy.
+/// An operation on the copy, with the entries that it created there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Applied {
@@ -17,30 +17,32 @@ pub struct Applied {
 }
 
 impl Context {
-    /// A copy that remembers what is done to it.
+    /// A copy that logs its changes.
     pub(crate) fn fork(&self) -> Self {
         Self { log: Some(Vec::new()), ..self.clone() }
     }
 
-    /// What was done to a copy.
+    /// The logged changes of a copy.
     pub(crate) fn into_log(self) -> Vec<Applied> {
         self.log.unwrap_or_default()
     }
 
-    /// Does here what was done to a copy. What concerns entries that went
-    /// meanwhile is dropped.
+    /// Applies the changes of a copy. Those about entries that were removed
+    /// meanwhile are dropped.
     pub(crate) fn land(&mut self, log: Vec<Applied>) {
         let mut here: BTreeMap<EntryId, EntryId> = BTreeMap::new();
         for Applied { op, made } in log {
             let Some(op) = self.still(op, &here) else { continue };
-            // An operation that is refused now concerns what went meanwhile.
+            // An operation that is refused now is about entries that were
+            // removed meanwhile.
             if let Ok(now) = self.perform(op) {
                 here.extend(made.into_iter().zip(now));
             }
         }
     }
 
-    /// What is left of an operation, with the names that its entries have here.
+    /// The part of an operation that still applies, with the ids that its
+    /// entries have here.
     fn still(&self, op: Op, here: &BTreeMap<EntryId, EntryId>) -> Option<Op> {
         let named = |id: EntryId| here.get(&id).copied().unwrap_or(id);
         let left = |ids: Vec<EntryId>| {

@@ -1,4 +1,4 @@
-//! Bringing recorded messages back: a session that was left is reopened.
+//! Restores recorded messages when an abandoned session is reopened.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ impl Context {
         Ok(back.into_iter().map(EntryId).collect())
     }
 
-    /// Takes messages from what stood for them.
+    /// Removes messages from the covers that stand for them.
     fn uncover(&mut self, back: &BTreeSet<MessageIndex>) {
         let folded = back.iter().filter_map(|&message| match self.fates[message as usize] {
             Fate::Folded(cover) => Some(cover),
@@ -46,7 +46,7 @@ impl Context {
         }
     }
 
-    /// Puts recorded messages before the first stored one that came after them.
+    /// Inserts recorded messages before the first stored one that came after them.
     fn merge(&mut self, back: &BTreeSet<MessageIndex>) {
         let mut waiting = back.iter().copied().peekable();
         let mut order = Vec::with_capacity(self.positions.len() + back.len());

@@ -1,4 +1,4 @@
-//! The mechanisms, one per file. Adding one is adding a file and two lines.
+//! The mechanisms, one per file. Adding one takes a file and two lines.
 
 mod archive;
 mod chunked_summary;
@@ -42,7 +42,7 @@ pub use gencode_session::{
 
 use super::preset::MechanismSpec;
 
-/// Every mechanism.
+/// Every mechanism, by the name used in presets.
 pub static MECHANISMS: &[&MechanismSpec] = &[
     &chunked_summary::SPEC,
     &command::SPEC,

@@ -23,7 +23,7 @@ use crate::dataset::error::{DatasetError, Problem};
 use crate::dataset::source::Source;
 use crate::model::SIDECHAIN;
 
-/// Claude Code's session log.
+/// The format of Claude Code's session logs.
 pub struct ClaudeCode;
 
 impl Format for ClaudeCode {
@@ -101,8 +101,8 @@ impl Format for ClaudeCode {
     }
 }
 
-/// Reads the log. A record that stands there twice (a resumed session copies
-/// what it goes on from) is read once; the second value counts the others.
+/// Reads the log. A record that occurs twice (a resumed session copies the one
+/// that it continues) is read once; the second value counts the copies.
 fn read_records(source: &mut Source<'_>) -> Result<(Vec<Record>, u64), DatasetError> {
     let mut records: Vec<Record> = Vec::new();
     let mut uuids = FxHashSet::default();

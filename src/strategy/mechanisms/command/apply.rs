@@ -1,4 +1,4 @@
-//! From a program's answer to operations on the context.
+//! Applies a program's answer to the context.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::protocol::{Operation, Piece, Written};
 use crate::model::Role;
 use crate::strategy::context::{Context, EntryId, Op, OpError, Place};
 
-/// What a program wants of the context.
+/// The change that a program asks for.
 pub(super) enum Change {
     /// The new context as a whole.
     Context(Vec<Piece>),
@@ -14,12 +14,12 @@ pub(super) enum Change {
     Operations(Vec<Operation>),
 }
 
-/// Where the new messages of a context may stand.
+/// The rule for the positions of the new messages in an answer.
 const WHERE: &str =
     "a new message stands where the first message that it covers stood, or before all messages";
 
-/// What an entry is called: `m12` is recorded message 12, `s3` the fourth text
-/// that a strategy wrote.
+/// The name of an entry for programs: `m12` is recorded message 12, `s3` the
+/// fourth text that a strategy wrote.
 pub(super) fn name(id: EntryId) -> String {
     match (id.index(), id.ordinal()) {
         (Some(index), _) => format!("m{index}"),
@@ -27,7 +27,7 @@ pub(super) fn name(id: EntryId) -> String {
     }
 }
 
-/// Makes the change; the error says which part of the answer is wrong.
+/// Applies the change; the error names the part of the answer that is wrong.
 pub(super) fn apply(context: &mut Context, base: &[EntryId], change: Change) -> Result<(), String> {
     let positions = base.iter().enumerate().map(|(at, &id)| (name(id), at)).collect();
     let known = Known { base, positions };
@@ -43,7 +43,7 @@ pub(super) fn apply(context: &mut Context, base: &[EntryId], change: Change) -> 
     }
 }
 
-/// The entries that the program was told of.
+/// The entries whose names the program knows.
 struct Known<'a> {
     base: &'a [EntryId],
     positions: BTreeMap<String, usize>,
@@ -111,7 +111,7 @@ fn no_tool(role: Role) -> String {
     format!("a new message cannot have the role `{}`: it answers no call", role.as_str())
 }
 
-/// Gives an entry another text; what carries it from now on.
+/// Changes the text of an entry; returns the entry that carries it from now on.
 fn edit(context: &mut Context, id: EntryId, text: String) -> Result<EntryId, String> {
     let name = name(id);
     let entry = context.entry(id).filter(|_| context.contains(id));
@@ -138,23 +138,23 @@ fn edit(context: &mut Context, id: EntryId, text: String) -> Result<EntryId, Str
     Ok(made[0])
 }
 
-/// New messages that stand together for others.
+/// Consecutive new messages that stand for others.
 struct Group {
-    /// Place among the pieces.
+    /// Position of the first one among the pieces.
     at: usize,
-    /// Positions of what it covers; `None`: whatever else is missing.
+    /// Positions of the entries that it covers; `None`: all other missing ones.
     covers: Option<Vec<usize>>,
     into: Vec<(Role, String)>,
 }
 
-/// A piece of the new context, understood.
+/// A parsed piece of the new context.
 enum NewEntries {
     Kept { position: usize, text: Option<String> },
     New(Group),
 }
 
 impl NewEntries {
-    /// Where a kept entry stands in the old context.
+    /// The position of a kept entry in the old context.
     fn position(&self) -> Option<usize> {
         match self {
             NewEntries::Kept { position, .. } => Some(*position),
@@ -163,7 +163,7 @@ impl NewEntries {
     }
 }
 
-/// Brings the context to what the pieces say.
+/// Makes the context what the pieces describe.
 fn replace(context: &mut Context, known: &Known<'_>, pieces: Vec<Piece>) -> Result<(), String> {
     let mut parts = Vec::new();
     for (at, piece) in pieces.into_iter().enumerate() {
@@ -255,7 +255,7 @@ fn understand(
     Ok(())
 }
 
-/// Says of every new message what it covers; what is left is gone.
+/// Assigns to every new message the entries that it covers; the rest are gone.
 fn settle(known: &Known<'_>, parts: &mut [NewEntries]) -> Result<Vec<EntryId>, String> {
     let mut free = vec![true; known.base.len()];
     for part in &*parts {

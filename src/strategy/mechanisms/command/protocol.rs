@@ -1,5 +1,5 @@
-//! The messages between the harness and a program, version 1: one JSON object
-//! a line. `strategies/protocol.schema.json` says the same to programs.
+//! The messages between the harness and a program, version 1: one JSON object a
+//! line. `strategies/protocol.schema.json` describes the same for programs.
 
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
@@ -11,14 +11,14 @@ use crate::strategy::context::Place;
 /// The version of the protocol.
 pub(super) const PROTOCOL: u32 = 1;
 
-/// The last message.
+/// The last message of a session.
 pub(super) const CLOSE: &str = r#"{"type":"close"}"#;
 
-/// What the harness says.
+/// A message of the harness.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Request<'a> {
-    /// The first message.
+    /// The first message of a session.
     Open {
         protocol: u32,
         recap: &'a str,
@@ -28,7 +28,7 @@ pub(super) enum Request<'a> {
         window: u64,
         budget: u64,
         parameters: &'a Json,
-        /// What an earlier process left as its state.
+        /// The state that an earlier process left.
         #[serde(skip_serializing_if = "Json::is_null")]
         state: &'a Json,
     },
@@ -49,7 +49,7 @@ pub(super) enum Request<'a> {
     },
 }
 
-/// An entry with its content.
+/// An entry with its text.
 #[derive(Serialize)]
 pub(super) struct Shown<'a> {
     pub id: String,
@@ -64,7 +64,7 @@ pub(super) struct Shown<'a> {
     pub images: u32,
 }
 
-/// A call of a tool.
+/// A call of a tool in an entry.
 #[derive(Serialize)]
 pub(super) struct ShownCall<'a> {
     pub id: &'a str,
@@ -78,14 +78,14 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
-/// What a program says.
+/// A message of the program.
 pub(super) enum Answer {
     Ready,
     Context(Vec<Piece>, Extras),
     Operations(Vec<Operation>, Extras),
 }
 
-/// An entry of the new context: one that is there by its id, or a new one.
+/// An entry of the new context: an existing one by its id, or a new one.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Piece {
@@ -93,7 +93,7 @@ pub(super) struct Piece {
     pub role: Option<Role>,
     pub text: Option<String>,
     pub covers: Option<Vec<String>>,
-    // A program may hand back what it was given as it is.
+    // Accepted, so that a program may return what it was given.
     #[serde(rename = "tokens")]
     _tokens: Option<IgnoredAny>,
     #[serde(rename = "calls")]
@@ -104,7 +104,7 @@ pub(super) struct Piece {
     _images: Option<IgnoredAny>,
 }
 
-/// One change.
+/// A single change of the context.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Operation {
@@ -133,7 +133,7 @@ fn in_place() -> Place {
     Place::InPlace
 }
 
-/// A text that stands for others.
+/// A text that stands for other entries.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Written {
@@ -141,7 +141,7 @@ pub(super) struct Written {
     pub text: String,
 }
 
-/// What goes with every answer to a compaction.
+/// The optional fields of every answer to a compaction.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Extras {
     /// One for each call of a model that the program made.
@@ -149,11 +149,11 @@ pub(super) struct Extras {
     pub usage: Vec<Usage>,
     /// A line for the user.
     pub notice: Option<String>,
-    /// What a later process needs to go on.
+    /// The state that a later process needs to resume.
     pub state: Option<Json>,
 }
 
-/// One call of a model.
+/// The usage of one call of a model.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Usage {
@@ -162,7 +162,7 @@ pub(super) struct Usage {
     pub latency_ms: Option<f64>,
 }
 
-/// Reads an answer; the error says what is wrong, and where.
+/// Parses an answer; the error says what is wrong, and where.
 pub(super) fn read(line: &str) -> Result<Answer, String> {
     let mut answer: Json =
         serde_json::from_str(line).map_err(|e| format!("its answer is no JSON: {e}"))?;
@@ -239,8 +239,8 @@ fn parse<T: DeserializeOwned>(value: Json, name: &str) -> Result<T, String> {
     })
 }
 
-/// A problem without the string that stands where none may: it may be text of
-/// the conversation.
+/// A problem without the unexpected string, which may be text of the
+/// conversation.
 fn unquoted(problem: &str) -> String {
     match (problem.find("string \""), problem.rfind("\", expected ")) {
         (Some(from), Some(to)) if from < to => {

@@ -1,4 +1,4 @@
-//! GSV, seed 004 (`strategies` §4, last paragraph).
+//! GSV (`strategies` §4, last paragraph).
 
 use std::sync::Arc;
 

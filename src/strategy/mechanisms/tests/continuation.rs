@@ -1,4 +1,4 @@
-//! GenCode, seed 001 (`strategies` §4, second paragraph).
+//! GenCode (`strategies` §4, second paragraph).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Arachne, seed 000 (`strategies` §4, first paragraph).
+//! Arachne (`strategies` §4, first paragraph).
 
 use std::sync::Arc;
 
