@@ -1,4 +1,4 @@
-//! Hours at which a model is cheaper.
+//! Hours at which a model has lower prices.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -6,26 +6,26 @@ use serde_json::Value as Json;
 
 use super::rates::{Rate, read_field};
 
-/// Rates that hold within windows of the week, in UTC.
+/// Rates that apply within windows of the week, in UTC.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct OffPeak {
     rates: Vec<(Rate, f64)>,
     windows: Vec<Window>,
 }
 
-/// Stretches of the day on some days of the week.
+/// Periods of the day on some days of the week.
 #[derive(Clone, Debug, PartialEq)]
 struct Window {
-    /// Minutes from midnight: from, and the first that is outside.
+    /// Minutes from midnight: the first, and the first after the period.
     minutes: Vec<(u32, u32)>,
-    /// Days, Monday is 1; all of them where the list names none.
+    /// Days, Monday is 1; all days where the list names none.
     days: Vec<i64>,
 }
 
 const DAY: u32 = 24 * 60;
 
 impl OffPeak {
-    /// Reads `off_peak_pricing`; what is malformed is an error with its words.
+    /// Reads `off_peak_pricing`; a malformed value is an error that quotes it.
     pub(super) fn read(json: &Json) -> Result<Self, String> {
         let object = json.as_object().ok_or("`off_peak_pricing` is no object")?;
         let rates = object.iter().filter_map(|(field, value)| {

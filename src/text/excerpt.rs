@@ -1,4 +1,4 @@
-//! Values that an error quotes, cut short: enough to find them again.
+//! Shortens the values that an error quotes; what remains is enough to recognise them.
 
 use std::borrow::Cow;
 
@@ -9,14 +9,14 @@ const QUOTED: usize = 200;
 /// has backticks of its own.
 const SAID: usize = 400;
 
-/// Characters of a line at most, whatever it quotes.
+/// Most characters of a line, whatever it quotes.
 const LINE: usize = 1_200;
 
-/// Lines of a message at most: more than any list of violations has, and a value
-/// may hold any number of line feeds.
+/// Most lines of a message: more than any list of violations has, and a value
+/// may contain any number of line feeds.
 const LINES: usize = 120;
 
-/// What a parser says behind a value that it quotes.
+/// The text of a parser after a value that it quotes.
 const BEHIND: [&str; 2] = ["\", expected ", "`, expected "];
 
 /// The beginning of a value, with an ellipsis where there is more.
@@ -24,9 +24,9 @@ pub fn excerpt(value: &str) -> Cow<'_, str> {
     beginning(value, QUOTED)
 }
 
-/// A message, line by line, with every value that it quotes cut short: between
-/// backticks, as this program quotes, and where a parser does. Of very many lines
-/// the first ones are left.
+/// A message, line by line, with every quoted value shortened: between
+/// backticks, as this program quotes, and where a parser quotes. Only the first
+/// of very many lines are kept.
 pub fn brief(message: &str) -> Cow<'_, str> {
     if message.len() <= QUOTED {
         return Cow::Borrowed(message);

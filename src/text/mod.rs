@@ -1,8 +1,8 @@
-//! What a text names: specific identifiers, and where they stand again; and
-//! counts in words.
+//! Reading texts: specific identifiers and where they occur again; dates,
+//! secrets, excerpts, and counts in words.
 //!
-//! Invariant: every function here is a pure function of its arguments and
-//! takes time linear in the text.
+//! Invariant: every function here is a pure function of its arguments and takes
+//! time linear in the text.
 
 pub mod bounded;
 pub mod calendar;

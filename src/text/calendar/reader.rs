@@ -1,11 +1,11 @@
-//! How dates are read: pieces of the text, and what they say together.
+//! Reads dates: splits the text into pieces, and combines them.
 
 use std::ops::Range;
 
 use super::{DateSpan, MONTHS, PartialDate, month};
 use crate::text::normal::{is_word, runs_into_name};
 
-/// The most days that one month is read for: `3rd, 4th and 9th of May`.
+/// Most days that are read for one month: `3rd, 4th and 9th of May`.
 const MOST_DAYS: usize = 8;
 
 /// Words before a month that is also an ordinary word.
@@ -18,7 +18,7 @@ const BEFORE_MONTH: &[&str] = &[
 enum PieceKind {
     Word,
     Number,
-    /// `7th`.
+    /// A number with an ending, such as `7th`.
     Ordinal,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Reader<'a> {
         found
     }
 
-    /// Reads the dates that begin at a piece; where the next may begin.
+    /// Reads the dates that begin at a piece; returns where the next may begin.
     fn read(&self, at: usize, found: &mut Vec<DateSpan>) -> Option<usize> {
         match self.pieces[at].kind {
             PieceKind::Word => self.month_first(at, found),
@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
         self.pieces.get(at).map_or("", |piece| &self.text[piece.span.clone()])
     }
 
-    /// What stands between a piece and the one before it.
+    /// The text between a piece and the one before it.
     fn gap(&self, at: usize) -> &'a str {
         let start = at.checked_sub(1).map_or(0, |before| self.pieces[before].span.end);
         self.pieces.get(at).map_or("\n", |piece| &self.text[start..piece.span.start])
@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
         Some(at + 3)
     }
 
-    /// Whether a number goes on to the left by the mark that joins its parts.
+    /// Whether a number continues to the left with the mark that joins its parts.
     fn is_glued(&self, at: usize, mark: &str) -> bool {
         at > 0 && self.gap(at) == mark && self.pieces[at - 1].kind == PieceKind::Number
     }
@@ -206,7 +206,7 @@ impl<'a> Reader<'a> {
         let month = self.month(name).filter(|_| {
             let word = self.word(name);
             let capital = word.starts_with(char::is_uppercase);
-            // `2 may go`: the ordinary words need a capital.
+            // `2 may go`: a month that is also an ordinary word needs a capital.
             matches!(self.gap(name), " " | "" | "-" | ". " | " '" | "`")
                 && (capital || !matches!(word, "may" | "march" | "mar" | "sept" | "dec" | "jan"))
         })?;
@@ -242,7 +242,7 @@ impl<'a> Reader<'a> {
         Some(at + 1)
     }
 
-    /// A month without day and year: not the verb, nor the march.
+    /// A month without day and year, which is not an ordinary word such as the verb `may`.
     fn is_month_alone(&self, at: usize) -> bool {
         let word = self.word(at);
         let lower = word.to_lowercase();
@@ -287,8 +287,8 @@ impl<'a> Reader<'a> {
                 _ => break,
             };
         }
-        // `May 5, 6 people came`: without a month or a year behind, or an
-        // ending, the second number need not be a day.
+        // `May 5, 6 people came`: without a month, a year or an ending after
+        // it, the second number need not be a day.
         let dated = |at: usize| self.year(at).is_some() || month(self.word(at)).is_some();
         while let [.., _, (_, last)] = days.as_slice() {
             let of = usize::from(self.word(last + 1) == "of");
@@ -301,7 +301,7 @@ impl<'a> Reader<'a> {
         days
     }
 
-    /// The year that goes on a date: `2023`, `, 2023`, ` of 2023`, ` '23`.
+    /// The year after a date: `2023`, `, 2023`, ` of 2023`, ` '23`.
     fn year(&self, at: usize) -> Option<i16> {
         if self.word(at) == "of" && self.gap(at) == " " {
             return self.year(at + 1);
@@ -321,8 +321,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A year with the mark of a footnote stuck to it, as in text copied from
-    /// a page: `May 2, 20211`. Years have no five digits.
+    /// A year followed directly by the mark of a footnote, as in text copied
+    /// from a page: `May 2, 20211`. No year has five digits.
     fn footnoted(&self, at: usize) -> Option<(i16, usize)> {
         let plain = self.pieces.get(at)?.kind == PieceKind::Number;
         let digits = self.word(at);
