@@ -101,7 +101,7 @@ fn pairs(typed: &[String], a: &Manifest, b: &Manifest) -> Result<Vec<(String, St
         let mut known = halves.filter(|(x, y)| has(a, x) && has(b, y));
         let found = known.next().map(|(x, y)| (x.to_owned(), y.to_owned()));
         found.ok_or_else(|| {
-            Failure::usage(format!("`--preset {typed}` is no preset of A, `=` and one of B"))
+            Failure::usage(format!("`--preset {typed}` is not a preset of A, `=` and one of B"))
                 .help(paired_help(typed, a, b))
         })
     };

@@ -117,7 +117,7 @@ fn quotes(error: &clap::Error) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
 pub fn bench_with(text: &str) -> Result<Vec<OsString>, Failure> {
     let root = root();
     let typed = ["recap", KEYS_OF].map(OsString::from);
-    let said = TypedOptions::in_line(&root, &typed).expect("settings speak to this subcommand");
+    let said = TypedOptions::in_line(&root, &typed).expect("settings apply to this subcommand");
     let file = File { name: FILE.to_owned(), text: text.to_owned() };
     let line = said.completed(&|_| None, Some(&file))?;
     let read = root.try_get_matches_from(&line).and_then(|found| Cli::from_arg_matches(&found));

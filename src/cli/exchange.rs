@@ -40,7 +40,7 @@ pub struct CallOptions {
     #[arg(long, requires = "cassette")]
     replay: bool,
 
-    /// Spend at most so much: no call is made that could pass it
+    /// Largest cost of all calls to models: a call that could exceed it is not made
     #[arg(long, value_name = "USD", value_parser = dollars)]
     max_cost: Option<f64>,
 
@@ -313,7 +313,7 @@ impl Exchange {
                 n => format!("\n{n} calls are missing, this is the first"),
             };
             return Err(Failure::usage(format!("{error}{more}")).help(
-                "record it with the models at hand, or replay with the settings of the recording",
+                "record it with access to the models, or replay with the settings of the recording",
             ));
         }
         let halts: Vec<Halt> = self.live.iter().filter_map(|live| live.halted()).collect();
@@ -377,7 +377,7 @@ impl CallOptions {
         options.patience.attempts = self.attempts.get();
         Client::new(options).map_err(|problem| {
             Failure::with_code(Exit::Incomplete, problem.to_string())
-                .help("the system gave no thread; try again, or free some memory")
+                .help("the system could not start a thread; try again, or free some memory")
         })
     }
 

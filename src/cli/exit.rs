@@ -148,7 +148,7 @@ impl From<LiveError> for Failure {
     fn from(problem: LiveError) -> Self {
         match problem {
             LiveError::Unpriced(model) => Failure::usage(format!(
-                "`{model}` has no price, so that no cap on the cost can be held"
+                "`{model}` has no price, so that a cap on the cost cannot be kept"
             ))
             .help(
                 "give it a price with --prices (0 for a server of your own), or leave out \

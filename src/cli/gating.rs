@@ -141,7 +141,7 @@ impl GateOptions {
     fn baseline(&self, rules: &[Parsed]) -> Result<Option<Baseline>, Failure> {
         let Some(path) = &self.baseline else { return Ok(None) };
         if !rules.iter().any(|parsed| parsed.rule.limit.needs_baseline()) {
-            return Err(Failure::usage("no rule speaks of the baseline")
+            return Err(Failure::usage("no rule refers to the baseline")
                 .help("add one, such as `--fail-on 'recall < baseline - 0.02'`"));
         }
         Ok(Some(read(path)?))
@@ -152,7 +152,7 @@ impl GateOptions {
         if let Some(comparator) = &self.comparator {
             if comparator == "full" {
                 return Err(Failure::usage("`full` is the ceiling: no test is made against it")
-                    .help("every row stands against `full` anyway; name another preset"));
+                    .help("every row is compared with `full` anyway; name another preset"));
             }
             if !presets.contains(comparator) {
                 return Err(Failure::usage(format!("the comparator `{comparator}` does not run"))
@@ -207,7 +207,7 @@ fn read(path: &Path) -> Result<Baseline, Failure> {
         let report = report::measured(manifest, transcripts, (cells, cuts), calls);
         if let Some(missing) = &report.missing {
             let what = format!("{}: {}", path.display(), missing.sentence());
-            return Err(Failure::usage(what).help("a baseline is a run that is whole"));
+            return Err(Failure::usage(what).help("only a complete run can be a baseline"));
         }
         return Ok(Baseline::of(name.into_owned(), &report));
     }

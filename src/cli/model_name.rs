@@ -130,7 +130,7 @@ impl FromStr for ModelName {
         let (provider, name) = id.split_once('/').ok_or("it has no `/`")?;
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if provider.is_empty() || !provider.chars().all(plain) {
-            return Err(format!("`{provider}` is no name of a provider"));
+            return Err(format!("`{provider}` is not the name of a provider"));
         }
         if name.is_empty() || name.contains(char::is_whitespace) {
             return Err("the model has no name".to_owned());
@@ -144,7 +144,7 @@ impl FromStr for ModelName {
         };
         for setting in settings.split('&').filter(|setting| !setting.is_empty()) {
             let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
-            let refused = || format!("`{value}` is no value of `{key}`");
+            let refused = || format!("`{value}` is not a value of `{key}`");
             match key {
                 "temperature" => {
                     let degrees = value.parse().ok().filter(|t: &f64| (0.0..=2.0).contains(t));
@@ -155,7 +155,7 @@ impl FromStr for ModelName {
                 "effort" => return Err(refused()),
                 _ => {
                     let like = suggest(key, ["temperature", "effort", "room"]);
-                    return Err(format!("`{key}` is no setting: {like}"));
+                    return Err(format!("`{key}` is not a setting: {like}"));
                 }
             }
         }
@@ -169,7 +169,7 @@ pub(super) fn parse(typed: &str) -> Result<Option<ModelName>, Failure> {
         return Ok(None);
     }
     typed.parse().map(Some).map_err(|problem: String| {
-        Failure::usage(format!("`{typed}` is no model: {problem}")).help(
+        Failure::usage(format!("`{typed}` is not a model: {problem}")).help(
             "`offline`, or provider/model as in openai/gpt-5.4, anthropic/claude-sonnet-5-5, \
              gemini/gemini-3.8-flash, ollama/NAME; settings behind a `?`, as in \
              openai/gpt-5.4?effort=low&room=4096",
@@ -215,7 +215,7 @@ impl ModelName {
         }
         if self.temperature.is_some() || self.effort.is_some() || self.room.is_some() {
             return Err(Failure::usage(format!("`{}`: an embedder has no settings", self.id()))
-                .help("leave out the `?` and what stands behind it"));
+                .help("leave out the `?` and everything after it"));
         }
         let (provider, name) = (self.provider.clone(), self.name.clone());
         Ok(Model { provider, name, settings: Settings::default() })
@@ -249,13 +249,12 @@ impl ModelName {
         let base_variable = format!("{stem}_BASE_URL");
         let typed = variable(&base_variable);
         let base = typed.as_deref().or(known.map(|known| known.base)).ok_or_else(|| {
-            Failure::usage(format!("nobody knows where the provider `{}` is", self.provider)).help(
-                format!(
+            Failure::usage(format!("the address of the provider `{}` is not known", self.provider))
+                .help(format!(
                     "set {base_variable} to the address of an OpenAI-compatible server, or use a \
                      provider that is known; {}",
                     suggest(&self.provider, KNOWN.iter().map(|known| known.name))
-                ),
-            )
+                ))
         })?;
         let own_key = format!("{stem}_API_KEY");
         let keys = known.map(|known| known.keys).filter(|keys| !keys.is_empty());
@@ -325,10 +324,10 @@ mod tests {
             ("/gpt", "no name of a provider"),
             ("Open AI/gpt", "no name of a provider"),
             ("openai/", "has no name"),
-            ("openai/m?warmth=1", "`warmth` is no setting"),
-            ("openai/m?temperature=3", "`3` is no value of `temperature`"),
-            ("openai/m?room=-1", "`-1` is no value of `room`"),
-            ("openai/m?effort", "`` is no value of `effort`"),
+            ("openai/m?warmth=1", "`warmth` is not a setting"),
+            ("openai/m?temperature=3", "`3` is not a value of `temperature`"),
+            ("openai/m?room=-1", "`-1` is not a value of `room`"),
+            ("openai/m?effort", "`` is not a value of `effort`"),
         ] {
             let error = parse(typed).unwrap_err().to_string();
             assert!(error.contains(problem) && error.contains("help: "), "{typed}: {error}");

@@ -132,8 +132,11 @@ fn preset(arguments: &Arguments) -> Result<Preset, Failure> {
         return strategies::load(&arguments.strategy, &[]);
     };
     if arguments.cutting.cut.is_none() {
-        return Err(Failure::usage(format!("`{}` stands behind cuts only", arguments.strategy))
-            .help("add --cut 1"));
+        return Err(Failure::usage(format!(
+            "`{}` can be shown after a cut only",
+            arguments.strategy
+        ))
+        .help("add --cut 1"));
     }
     let preset = strategies::load(name, &[])?;
     preset.null().ok_or_else(|| {

@@ -55,7 +55,7 @@ impl Work {
         let listens = thread.and_then(|_| caught.recv().unwrap_or(Ok(())));
         listens.map_err(|e| {
             Failure::usage(format!("cannot wait for signals: {e}"))
-                .help("the system gave no thread; try again, or free some memory")
+                .help("the system could not start a thread; try again, or free some memory")
         })?;
         Ok(Self { runtime: Some(runtime), signal, under_way })
     }

@@ -219,7 +219,7 @@ fn check_positions(transcript: &Transcript) -> Result<(), String> {
             return Err(format!("compaction {n} puts a text in the place of a tool's result"));
         }
         if compaction.after < last {
-            return Err(format!("compaction {n} stands before the one before it"));
+            return Err(format!("compaction {n} comes before the previous one"));
         }
         last = compaction.after;
     }

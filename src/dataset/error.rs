@@ -183,7 +183,7 @@ pub enum Problem {
         column: &'static str,
     },
     /// The file with the correct answers is missing.
-    #[error("the gold answers are not there: they are read from `{file}`")]
+    #[error("the gold answers are missing: they are read from `{file}`")]
     NoGold {
         /// The file that is needed.
         file: String,

@@ -17,7 +17,7 @@ use super::walk::{self, Found};
 use super::{Dataset, LoadOptions};
 
 /// The reason for a recognised file without a transcript.
-const NO_MESSAGE: &str = "no message stands in it";
+const NO_MESSAGE: &str = "it contains no message";
 
 /// Reads `input`: a native data set folder, or a file or folder of any known
 /// transcript format. Folders are read with everything below them, in the
@@ -241,7 +241,7 @@ impl Gathered {
             others.iter().find(|other| other.path == path && other.path != file.path)
         };
         if let Some(instead) = format.read_instead().iter().find_map(beside) {
-            source.warn(format!("left out, since {} stands beside it", instead.relative));
+            source.warn(format!("left out, since {} is in the same folder", instead.relative));
             self.add(&file.relative, Vec::new(), source, None)?;
             return Ok(true);
         }

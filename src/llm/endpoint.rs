@@ -40,7 +40,7 @@ pub struct Endpoint {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum EndpointError {
     /// The text is not a URL. It may contain a password and is therefore not repeated.
-    #[error("the address of the server is no URL: {0}")]
+    #[error("the address of the server is not a URL: {0}")]
     NoUrl(String),
     /// The scheme is neither HTTP nor HTTPS.
     #[error("the address of the server begins with `{0}:`, not with `http:` or `https:`")]

@@ -12,7 +12,7 @@ const EXCERPT: usize = 300;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum WireError {
     /// The body of a success is not JSON.
-    #[error("the response is no JSON ({why}): {excerpt}")]
+    #[error("the response is not JSON ({why}): {excerpt}")]
     NotJson {
         /// The parser's error.
         why: String,

@@ -77,7 +77,7 @@ pub enum LiveError {
     Start(#[from] StartError),
     /// There is a cap on the cost, but the model has no price.
     #[error(
-        "`{0}` has no price, so no cap on the cost can be held; give it a price with --prices \
+        "`{0}` has no price, so a cap on the cost cannot be kept; give it a price with --prices \
          (0 for a server of your own), or leave out --max-cost"
     )]
     Unpriced(String),

@@ -28,7 +28,7 @@ enum WindowKind {
 pub enum WindowError {
     /// The text is not a window.
     #[error(
-        "`{0}` is no window; write tokens (16000, 16k, 1m), a share of the messages (25%), or native"
+        "`{0}` is not a window; write tokens (16000, 16k, 1m), a share of the messages (25%), or native"
     )]
     Unreadable(String),
     /// The preamble leaves too few tokens for messages.

@@ -359,7 +359,7 @@ fn an_answer_that_the_context_cannot_follow_says_where() {
     let cases: &[(&str, &[&str])] = &[
         ("'m0', 'm99'", &["messages[1]", "`m99` is not in the context"]),
         ("'m0', 'x'", &["messages[1]", "`x` is not in the context"]),
-        ("'m3', 'm0'", &["messages[1]", "`m0` stands behind `m3`", "order"]),
+        ("'m3', 'm0'", &["messages[1]", "`m0` comes after `m3`", "order"]),
         ("'m0', 'm0'", &["messages[1]", "twice"]),
         ("{'text': 'new'}", &["messages[0]", "needs `role` and `text`"]),
         ("{'role': 'tool', 'text': 'new'}", &["messages[0]", "role `tool`"]),
@@ -373,7 +373,7 @@ fn an_answer_that_the_context_cannot_follow_says_where() {
         ),
         (
             "'m0', 'm3', {'role': 'user', 'text': 'x', 'covers': ['m1', 'm2']}, 'm4'",
-            &["messages[2]", "stands where the first message that it covers stood"],
+            &["messages[2]", "goes where the first message that it covers was"],
         ),
         ("'m0', {'id': 'm1', 'text': 'x'}", &["`m1` calls tools and cannot be rewritten"]),
         ("'m0', 'm1', 'm3', 'm4'", &["call `A` (read) is sent without its result"]),
@@ -412,11 +412,11 @@ fn an_operation_that_the_context_refuses_says_which() {
 fn what_nobody_asked_for_is_an_error_at_the_next_call() {
     fails(
         "def compact(m):\n    print(json.dumps(keep(*m['context'])))\n    return keep()\ntalk(compact)",
-        &["call 2", "nobody asked for"],
+        &["call 2", "without being asked"],
     );
     fails(
         "def flood(m):\n    say(keep(*m['context']))\n    while True: print('{}')\ntalk(flood)",
-        &["call 2", "nobody asked for"],
+        &["call 2", "without being asked"],
     );
 }
 

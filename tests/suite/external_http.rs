@@ -207,7 +207,7 @@ fn start_and_total_have_time_outs_of_their_own() {
 fn wrong_content_is_told_as_a_programs_is() {
     let cases: [(&[u8], &str); 7] = [
         (b"<html>", "its words: <html>"),
-        (b"", "is no JSON"),
+        (b"", "is not JSON"),
         (b"\xff\xfe", "not UTF-8"),
         (b"{\"type\":\"ready\"}", "must answer `compact`"),
         (b"{\"type\":\"context\",\"messages\":[],\"more\":1}", "unknown field `more`"),
@@ -286,7 +286,7 @@ fn the_command_line_checks_it_and_shows_no_secret_of_it() {
     ];
     recap(&run);
     let manifest = fs::read_to_string(folder.path().join("run/manifest.json")).unwrap();
-    assert_says(&manifest, &["no part of the preset's hash"]);
+    assert_says(&manifest, &["not part of the preset's hash"]);
     assert!(!manifest.contains("canary"), "{manifest}");
 }
 

@@ -4,7 +4,7 @@ use super::*;
 fn line(typed: &[&str], variables: &[(&str, &str)], text: &str) -> Result<Vec<String>, String> {
     let root = root();
     let typed: Vec<OsString> = ["recap"].iter().chain(typed).map(OsString::from).collect();
-    let said = TypedOptions::in_line(&root, &typed).expect("a subcommand that settings speak to");
+    let said = TypedOptions::in_line(&root, &typed).expect("a subcommand that settings apply to");
     let variable = |name: &str| {
         variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
     };

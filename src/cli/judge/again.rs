@@ -84,7 +84,7 @@ fn check(run: &Loaded) -> Result<(), Failure> {
     }
     if asked.all(|asked| asked.probe.question.is_empty()) {
         return Err(Failure::usage(
-            "the run was made with --no-text: without its questions and answers nobody can grade it",
+            "the run was made with --no-text: it has no questions and answers that could be graded",
         )
         .help("run `recap bench` again without --no-text, or with another --judge"));
     }

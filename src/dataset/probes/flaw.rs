@@ -22,7 +22,7 @@ pub enum ProbeFlaw {
         messages: usize,
     },
     /// Evidence that is not a message of its transcript.
-    #[error("names evidence `{}`, which is no message of its transcript", excerpt(.message))]
+    #[error("names evidence `{}`, which is not a message of its transcript", excerpt(.message))]
     UnknownEvidence {
         /// The id that it names.
         message: String,
@@ -46,7 +46,7 @@ pub enum ProbeFlaw {
         message: String,
     },
     /// Two probes with the same id.
-    #[error("is the second probe of that id")]
+    #[error("has the same id as an earlier probe")]
     RepeatedId,
     /// The question is empty.
     #[error("has an empty question")]
@@ -61,7 +61,7 @@ pub enum ProbeFlaw {
         kind: &'static str,
     },
     /// A value is both expected and stale.
-    #[error("takes `{}` for right and for stale", excerpt(.value))]
+    #[error("lists `{}` as right and as stale", excerpt(.value))]
     StaleIsRight {
         /// The value in question.
         value: String,
@@ -73,7 +73,7 @@ pub enum ProbeFlaw {
         first: String,
     },
     /// The evidence contains none of the answers.
-    #[error("expects {expected}, and its evidence says none of that")]
+    #[error("expects {expected}, but its evidence contains none of it")]
     NotInEvidence {
         /// The expected alternatives, in quotes.
         expected: String,

@@ -59,7 +59,7 @@ pub enum CassetteError {
     },
     /// A line is not a recorded call.
     #[error(
-        "the line is no recorded call: {problem}\n  --> {}:{line}",
+        "the line is not a recorded call: {problem}\n  --> {}:{line}",
         file.display()
     )]
     Line {
@@ -169,7 +169,7 @@ impl Cassette {
         let state = self.state();
         let why = state.failed.as_ref()?;
         Some(format!(
-            "{} takes no further reply ({why}): what cannot be kept is not asked for",
+            "{} cannot store another reply ({why}), so that no further call is made",
             self.file.display()
         ))
     }

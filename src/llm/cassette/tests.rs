@@ -250,7 +250,7 @@ fn a_line_that_is_no_call_is_named() {
         ("[".repeat(100_000), "invalid type: sequence"),
     ] {
         let shown = refused(format!("{good}\n{line}\n{good}\n"));
-        assert!(shown.starts_with("the line is no recorded call: "), "{shown}");
+        assert!(shown.starts_with("the line is not a recorded call: "), "{shown}");
         assert!(shown.contains(problem), "{problem}: {shown}");
         assert!(shown.ends_with(remedy), "{shown}");
     }

@@ -136,7 +136,7 @@ mod tests {
         }
         for body in [r#"{"data": [{"embedding": [NaN]}]}"#, r#"{"data": [{"embedding": [1e999]}]}"#]
         {
-            assert!(decoded(body).unwrap_err().starts_with("the response is no JSON"), "{body}");
+            assert!(decoded(body).unwrap_err().starts_with("the response is not JSON"), "{body}");
         }
     }
 

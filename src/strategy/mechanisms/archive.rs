@@ -32,7 +32,7 @@ pub enum ArchiveError {
     #[error("the archive cannot be unpacked: {0}")]
     Packed(String),
     /// A line is not a message.
-    #[error("line {line} of the archive is no message: {problem}")]
+    #[error("line {line} of the archive is not a message: {problem}")]
     Line {
         /// The number of the line, from 1.
         line: u64,

@@ -186,7 +186,7 @@ impl Preset {
     }
 
     /// The address of each server that it asks, without what is secret. What
-    /// the server does is no part of the preset's hash.
+    /// the server does is not part of the preset's hash.
     pub fn servers(&self) -> impl Iterator<Item = String> {
         let stages = self.stages.iter().filter(|s| s.mechanism.name == HTTP.name);
         stages.filter_map(|stage| told_address(&stage.parameters))

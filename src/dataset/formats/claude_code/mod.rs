@@ -58,7 +58,7 @@ impl Format for ClaudeCode {
         if tree.is_newest_first() {
             records.reverse();
             tree = Tree::new(&records);
-            source.warn("its newest record stands first; it was read from its end");
+            source.warn("its newest record comes first; it was read from its end");
         }
         warn_of_lost_parents(source, tree.lost_parents(&records));
         let (main, sidechains) = split(&records, &tree)

@@ -274,7 +274,7 @@ impl Reader {
             None => after,
             Some(first) if first > at => {
                 return Err(Problem::Inconsistent(format!(
-                    "first kept entry {first} stands after the compaction (entry {at})"
+                    "first kept entry {first} comes after the compaction (entry {at})"
                 )));
             }
             // The entry itself may be on an abandoned branch.

@@ -16,7 +16,7 @@ pub(super) enum Change {
 
 /// The rule for the positions of the new messages in an answer.
 const WHERE: &str =
-    "a new message stands where the first message that it covers stood, or before all messages";
+    "a new message goes where the first message that it covers was, or before all messages";
 
 /// The name of an entry for programs: `m12` is recorded message 12, `s3` the
 /// fourth text that a strategy wrote.
@@ -79,7 +79,7 @@ fn operate(context: &mut Context, known: &Known<'_>, operation: Operation) -> Re
                 return Err(no_tool(wrong.role));
             }
             if let Place::Behind(_) = at {
-                return Err("a fold stands at `head`, `in-place` or in a `note`".to_owned());
+                return Err("a fold goes to `head`, `in-place` or a `note`".to_owned());
             }
             let into = into.into_iter().map(|Written { role, text }| (role, text)).collect();
             Op::Fold { range: known.entries(&ids)?, into, at }
@@ -205,7 +205,7 @@ fn replace(context: &mut Context, known: &Known<'_>, pieces: Vec<Piece>) -> Resu
     }
     match context.visible().eq(expected) {
         true => Ok(()),
-        false => Err(format!("its messages cannot stand in that order: {WHERE}")),
+        false => Err(format!("its messages cannot be in that order: {WHERE}")),
     }
 }
 
@@ -239,10 +239,10 @@ fn understand(
         return Err(format!("`{id}` is kept, so it covers nothing"));
     }
     match parts.iter().rev().find_map(NewEntries::position) {
-        Some(last) if last == position => return Err(format!("`{id}` stands there twice")),
+        Some(last) if last == position => return Err(format!("`{id}` is listed twice")),
         Some(last) if last > position => {
             let last = name(known.base[last]);
-            return Err(format!("`{id}` stands behind `{last}`: messages keep their order"));
+            return Err(format!("`{id}` comes after `{last}`: messages keep their order"));
         }
         _ => {}
     }

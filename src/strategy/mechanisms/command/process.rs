@@ -62,7 +62,9 @@ pub(super) enum Fault {
     Long,
     #[error("its answer is not UTF-8")]
     Encoding,
-    #[error("it wrote what nobody asked for; standard output is for answers, one each")]
+    #[error(
+        "it wrote a line without being asked; standard output is for answers only, one per request"
+    )]
     Unasked,
     #[error("it ended without an answer")]
     Ended,

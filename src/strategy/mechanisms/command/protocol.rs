@@ -165,9 +165,9 @@ pub(super) struct Usage {
 /// Parses an answer; the error says what is wrong, and where.
 pub(super) fn read(line: &str) -> Result<Answer, String> {
     let mut answer: Json =
-        serde_json::from_str(line).map_err(|e| format!("its answer is no JSON: {e}"))?;
+        serde_json::from_str(line).map_err(|e| format!("its answer is not JSON: {e}"))?;
     let Some(fields) = answer.as_object_mut() else {
-        return Err("its answer is no JSON object".to_owned());
+        return Err("its answer is not a JSON object".to_owned());
     };
     let kind = match fields.remove("type") {
         Some(Json::String(kind)) => kind,
