@@ -36,14 +36,14 @@ pub(super) fn plan(
         seating.line.refuse_idle()?;
         return Ok(format!("{cells}0 calls to a model: every seat is offline, nothing is spent\n"));
     }
-    let foreseen = Arc::new(DryRunCalls::default());
-    let (seats, exchange) = seating.rehearse(&counter, prices, &foreseen)?;
+    let planned = Arc::new(DryRunCalls::default());
+    let (seats, exchange) = seating.dry_run(&counter, prices, &planned)?;
     Work::new(spec.jobs.min(wire::cores()))?.run(async {
         let prepared = prepare(spec, samples, &seats, counter).await?;
         run(spec, prepared, &seats, &mut Folder::nowhere(), &()).await
     })??;
     let recorded = if exchange.has_cassette() { " that are not on the cassette" } else { "" };
-    let bill = Estimate::of(&foreseen, prices, wire::now());
+    let bill = Estimate::of(&planned, prices, wire::now());
     Ok(cells + &bill.describe(recorded))
 }
 
@@ -142,10 +142,10 @@ struct Estimate {
 }
 
 impl Estimate {
-    fn of(foreseen: &DryRunCalls, prices: &PriceList, at: Timestamp) -> Self {
-        let summary = foreseen.mean_summary();
+    fn of(planned: &DryRunCalls, prices: &PriceList, at: Timestamp) -> Self {
+        let summary = planned.mean_summary();
         let (mut shares, mut thinks) = (BTreeMap::<(Seat, String), SeatEstimate>::new(), false);
-        for call in foreseen.calls() {
+        for call in planned.calls() {
             let priced = prices.priced(&call.model);
             let usd = |output| {
                 let input = Buckets { uncached: call.prompt, ..Buckets::default() };
@@ -190,7 +190,7 @@ impl Estimate {
         let mut lengths = Vec::new();
         if let Some(tokens) = self.summary.filter(|_| has(Seat::Compactor)) {
             lengths.push(format!(
-                "a summary {} tokens, as the offline compactor wrote on average in this rehearsal",
+                "a summary {} tokens, as the offline compactor wrote on average in this dry run",
                 grouped(tokens)
             ));
         }
@@ -253,13 +253,13 @@ mod tests {
     }
 
     fn describe(model: &str, calls: &[(Seat, u64, u64)], summaries: &[u64]) -> String {
-        let foreseen = DryRunCalls::default();
+        let planned = DryRunCalls::default();
         for &(seat, bound, room) in calls {
             let model = model.to_owned();
-            foreseen.asked(DryRunCall { seat, model, prompt: 100_000, bound, room });
+            planned.asked(DryRunCall { seat, model, prompt: 100_000, bound, room });
         }
-        summaries.iter().for_each(|tokens| foreseen.stood_in(*tokens));
-        Estimate::of(&foreseen, &prices(), Timestamp::UNIX_EPOCH).describe("")
+        summaries.iter().for_each(|tokens| planned.stood_in(*tokens));
+        Estimate::of(&planned, &prices(), Timestamp::UNIX_EPOCH).describe("")
     }
 
     #[test]

@@ -99,7 +99,7 @@ enum Target {
     /// Calls are read from the cassette.
     Cassette,
     /// Calls are only counted, except those that a cassette has.
-    DryRun { counter: Arc<Counter>, recorded: Option<Arc<Calls>>, foreseen: Arc<DryRunCalls> },
+    DryRun { counter: Arc<Counter>, recorded: Option<Arc<Calls>>, planned: Arc<DryRunCalls> },
 }
 
 /// The models of a run, and how their calls are made.
@@ -111,7 +111,7 @@ pub(super) struct Exchange {
     redact: Option<Redact>,
     live: Vec<Arc<Live>>,
     models: BTreeMap<String, Arc<dyn Llm>>,
-    lost: Arc<FailedCalls>,
+    failed: Arc<FailedCalls>,
     scrub: Scrub,
     pub warnings: Vec<String>,
 }
@@ -141,16 +141,16 @@ impl Exchange {
         Ok(Self { warnings, scrub, ..Self::new(line, prices, target, cassette) })
     }
 
-    /// Makes no connection: calls are counted and added to `foreseen`.
-    pub fn rehearsal(
+    /// Makes no connection: calls are counted and added to `planned`.
+    pub fn dry_run(
         line: &CallOptions,
         prices: &Arc<PriceList>,
         counter: &Arc<Counter>,
-        foreseen: &Arc<DryRunCalls>,
+        planned: &Arc<DryRunCalls>,
     ) -> Result<Self, Failure> {
         let recorded = line.recorded()?.map(|tape| Arc::new(Calls::new(Some(tape), wire::clock())));
-        let (counter, foreseen) = (Arc::clone(counter), Arc::clone(foreseen));
-        let target = Target::DryRun { counter, recorded, foreseen };
+        let (counter, planned) = (Arc::clone(counter), Arc::clone(planned));
+        let target = Target::DryRun { counter, recorded, planned };
         Ok(Self::new(line, prices, target, None))
     }
 
@@ -171,7 +171,7 @@ impl Exchange {
             redact: line.redact,
             live: Vec::new(),
             models: BTreeMap::new(),
-            lost: Arc::default(),
+            failed: Arc::default(),
             scrub: Arc::new(str::to_owned),
             warnings: Vec::new(),
         }
@@ -179,8 +179,8 @@ impl Exchange {
 
     /// Whether calls may be in a cassette.
     pub fn has_cassette(&self) -> bool {
-        let rehearsed = matches!(&self.target, Target::DryRun { recorded: Some(_), .. });
-        rehearsed || self.calls.cassette().is_some()
+        let dry_run = matches!(&self.target, Target::DryRun { recorded: Some(_), .. });
+        dry_run || self.calls.cassette().is_some()
     }
 
     /// The model with a name, the same for all seats that name it; `None`: offline.
@@ -216,9 +216,9 @@ impl Exchange {
             Target::Cassette => {
                 self.replayed(Memoized::replayed(model, prices, Arc::clone(&self.calls)))
             }
-            Target::DryRun { counter, recorded, foreseen } => {
-                let (counter, foreseen) = (Arc::clone(counter), Arc::clone(foreseen));
-                let counted = DryRunModel::new(model.clone(), counter, foreseen);
+            Target::DryRun { counter, recorded, planned } => {
+                let (counter, planned) = (Arc::clone(counter), Arc::clone(planned));
+                let counted = DryRunModel::new(model.clone(), counter, planned);
                 let calls = Arc::clone(&self.calls);
                 let once: Arc<dyn Llm> = Arc::new(Memoized::live(Arc::new(counted), prices, calls));
                 match recorded.clone() {
@@ -230,7 +230,7 @@ impl Exchange {
                 }
             }
         };
-        Ok(Arc::new(FailureRecorder::new(llm, Arc::clone(&self.lost))))
+        Ok(Arc::new(FailureRecorder::new(llm, Arc::clone(&self.failed))))
     }
 
     fn called(
@@ -306,8 +306,8 @@ impl Exchange {
     /// # Errors
     /// If a model could never be called or the cassette lacks a call: nothing was measured.
     pub fn ended(&self) -> Result<Exit, Failure> {
-        let lost = self.lost.first();
-        if let Some((calls, error @ CallError::NotRecorded(_))) = &lost {
+        let failed = self.failed.first();
+        if let Some((calls, error @ CallError::NotRecorded(_))) = &failed {
             let more = match calls {
                 1 => String::new(),
                 n => format!("\n{n} calls are missing, this is the first"),
@@ -322,7 +322,7 @@ impl Exchange {
             return Err(Failure::usage(&halt.reason)
                 .help("check the key, the account and the name of the model"));
         }
-        let Some((calls, error)) = lost else { return Ok(Exit::Done) };
+        let Some((calls, error)) = failed else { return Ok(Exit::Done) };
         let calls = counted(calls, "call");
         // A halt's reason says more than the errors of the calls.
         let reasons: Vec<String> = match halts.is_empty() {

@@ -110,21 +110,18 @@ impl Seating {
     }
 
     /// The seats of a dry run, which count calls instead of making them.
-    pub(super) fn rehearse(
+    pub(super) fn dry_run(
         &self,
         counter: &Arc<Counter>,
         prices: &Arc<PriceList>,
-        foreseen: &Arc<DryRunCalls>,
+        planned: &Arc<DryRunCalls>,
     ) -> Result<(Seats, Exchange), Failure> {
-        let mut exchange = Exchange::rehearsal(&self.line, prices, counter, foreseen)?;
+        let mut exchange = Exchange::dry_run(&self.line, prices, counter, planned)?;
         let mut seats = self.filled(counter, &mut exchange)?;
         if !seats.offline {
             let stand_in = Arc::new(compactor::Offline::new(Arc::clone(counter)));
-            seats.compactor = Arc::new(compactor::Rehearsed::new(
-                seats.compactor,
-                stand_in,
-                Arc::clone(foreseen),
-            ));
+            seats.compactor =
+                Arc::new(compactor::Rehearsed::new(seats.compactor, stand_in, Arc::clone(planned)));
         }
         Ok((seats, exchange))
     }

@@ -51,7 +51,7 @@ pub enum Problem {
     Io {
         /// The failed action, as an infinitive.
         action: &'static str,
-        /// The system's error.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// The file is empty.
@@ -107,7 +107,7 @@ pub enum Problem {
     /// Text that is not valid JSON.
     #[error("broken JSON: {}", brief(.message))]
     Syntax {
-        /// The parser's message.
+        /// The message of the JSON parser.
         message: String,
     },
     /// Valid JSON with an unexpected structure.

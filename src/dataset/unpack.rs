@@ -62,7 +62,7 @@ impl<R: Read + Counting> Unpacking<R> {
         Self { decoder: MultiGzDecoder::new(stored), unpacked: 0, allowed }
     }
 
-    /// The stored input.
+    /// The packed input that is read.
     pub fn stored(&self) -> &R {
         self.decoder.get_ref().get_ref()
     }

@@ -36,7 +36,7 @@ pub struct Settings {
 /// A request of a seat, before a model is chosen for it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Question {
-    /// The system text.
+    /// The system text, sent before the messages.
     pub system: String,
     /// The conversation, oldest first.
     pub messages: Vec<Message>,
@@ -97,7 +97,7 @@ pub struct Call {
 /// A reply, with its timing and its origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answered {
-    /// The model's reply.
+    /// The model's reply with its usage.
     pub reply: Reply,
     /// The time that the call took, by phase.
     pub timing: Timing,

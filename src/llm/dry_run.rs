@@ -74,14 +74,14 @@ impl DryRunCalls {
 pub struct DryRunModel {
     model: Model,
     counter: Arc<Counter>,
-    foreseen: Arc<DryRunCalls>,
+    planned: Arc<DryRunCalls>,
 }
 
 impl DryRunModel {
     /// Stands in for `model`; `counter` counts the prompts, and the calls are
-    /// added to `foreseen`.
-    pub fn new(model: Model, counter: Arc<Counter>, foreseen: Arc<DryRunCalls>) -> Self {
-        Self { model, counter, foreseen }
+    /// added to `planned`.
+    pub fn new(model: Model, counter: Arc<Counter>, planned: Arc<DryRunCalls>) -> Self {
+        Self { model, counter, planned }
     }
 }
 
@@ -97,7 +97,7 @@ impl Llm for DryRunModel {
         let texts = std::iter::once(request.system.as_str()).chain(texts);
         let prompt = texts.map(|text| self.counter.count(text)).sum();
         let room = self.model.settings.room.min(request.max_tokens);
-        self.foreseen.asked(DryRunCall {
+        self.planned.asked(DryRunCall {
             seat: call.seat,
             model: self.model.id(),
             prompt,

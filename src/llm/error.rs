@@ -14,7 +14,7 @@ pub enum WireError {
     /// The body of a success is not JSON.
     #[error("the response is not JSON ({why}): {excerpt}")]
     NotJson {
-        /// The parser's error.
+        /// The error of the JSON parser.
         why: String,
         /// The beginning of the body.
         excerpt: String,

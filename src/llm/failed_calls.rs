@@ -39,13 +39,13 @@ impl FailedCalls {
 /// A model whose failed calls are recorded.
 pub struct FailureRecorder {
     inner: Arc<dyn Llm>,
-    lost: Arc<FailedCalls>,
+    failed: Arc<FailedCalls>,
 }
 
 impl FailureRecorder {
-    /// Records the failed calls of a model in `lost`.
-    pub fn new(inner: Arc<dyn Llm>, lost: Arc<FailedCalls>) -> Self {
-        Self { inner, lost }
+    /// Records the failed calls of a model in `failed`.
+    pub fn new(inner: Arc<dyn Llm>, failed: Arc<FailedCalls>) -> Self {
+        Self { inner, failed }
     }
 }
 
@@ -58,7 +58,7 @@ impl Llm for FailureRecorder {
     async fn call(&self, call: Call) -> Result<Answered, CallError> {
         let outcome = self.inner.call(call).await;
         if let Err(error) = &outcome {
-            self.lost.note(error);
+            self.failed.note(error);
         }
         outcome
     }
@@ -133,19 +133,19 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_lost_for_a_reason_of_the_run_is_remembered() {
-        let lost = Arc::new(FailedCalls::default());
+        let failed = Arc::new(FailedCalls::default());
         let fault = Fault { kind: FaultKind::BadRequest, status: 400, message: "no".to_owned() };
         for outcome in [Ok("yes"), Err(CallError::Rejected(fault))] {
-            let _ = ask(&FailureRecorder::new(model(outcome), Arc::clone(&lost))).await;
+            let _ = ask(&FailureRecorder::new(model(outcome), Arc::clone(&failed))).await;
         }
-        assert_eq!(lost.first(), None, "a rejected request says something of itself");
+        assert_eq!(failed.first(), None, "a rejected request says something of itself");
         let halted = CallError::Halted("a wrong key".to_owned());
         let missing = CallError::NotRecorded("judge of p/m".to_owned());
         for error in [halted.clone(), missing.clone(), halted] {
-            let watched = FailureRecorder::new(model(Err(error)), Arc::clone(&lost));
+            let watched = FailureRecorder::new(model(Err(error)), Arc::clone(&failed));
             assert!(ask(&watched).await.is_err());
         }
-        assert_eq!(lost.first(), Some((3, missing)));
+        assert_eq!(failed.first(), Some((3, missing)));
     }
 
     #[tokio::test]

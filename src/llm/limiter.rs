@@ -38,7 +38,7 @@ impl Default for Limits {
 /// How an attempt ended, as far as the server's limits are concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AttemptEnd {
-    /// The server answered.
+    /// The server answered the request.
     Well,
     /// The server is overloaded; it asks for a pause of this length.
     Throttled(Duration),

@@ -1,4 +1,4 @@
-//! Replies of models.
+//! Replies of models, with their usage.
 
 use thiserror::Error;
 

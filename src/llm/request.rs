@@ -9,7 +9,7 @@ use serde_json::Value;
 pub enum Speaker {
     /// The user, on whose behalf the seat asks.
     User,
-    /// The model itself.
+    /// The model that replies.
     Assistant,
 }
 

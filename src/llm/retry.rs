@@ -46,9 +46,9 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// The wait after so many attempts: any time up to the bound (full jitter),
-    /// so that calls that failed together do not return together. It is drawn
-    /// with the seed `chance`: equal bytes, equal wait.
+    /// The wait after `attempts` attempts: any time up to the bound (full
+    /// jitter), so that calls that failed together do not return together. It
+    /// is drawn with the seed `chance`: equal bytes, equal wait.
     pub(super) fn backoff(&self, attempts: u32, chance: &[u8]) -> Duration {
         let doubled = 1_u32.checked_shl(attempts.saturating_sub(1)).unwrap_or(u32::MAX);
         let bound = self.first_wait.saturating_mul(doubled).min(self.longest_wait);

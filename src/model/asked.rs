@@ -80,9 +80,9 @@ pub enum Answer {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeRow {
-    /// Position in [`TranscriptFacts::probes`](super::TranscriptFacts).
+    /// Position of the probe in [`TranscriptFacts::probes`](super::TranscriptFacts).
     pub probe: u32,
-    /// Position in [`CellRows::snapshots`](super::CellRows).
+    /// Position of its context in [`CellRows::snapshots`](super::CellRows).
     pub snapshot: u32,
     /// Worst state of its evidence (`semantics` 29); absent without evidence.
     pub evidence: Option<LedgerState>,

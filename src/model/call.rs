@@ -50,7 +50,7 @@ pub struct Timing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CallOutcome {
-    /// A complete reply.
+    /// The reply is complete.
     Replied,
     /// A reply that was cut off.
     Truncated,

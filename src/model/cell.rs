@@ -389,10 +389,10 @@ pub struct TranscriptFacts {
 /// Nearest-rank quantiles of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Quantiles {
-    /// The 50th percentile.
+    /// The median (50th percentile).
     pub p50: f64,
-    /// The 95th percentile.
+    /// The 95th percentile of the sample.
     pub p95: f64,
-    /// The largest value.
+    /// The largest value in the sample.
     pub max: f64,
 }

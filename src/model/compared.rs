@@ -111,7 +111,7 @@ pub struct EqualSize {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChanceOf {
-    /// Sampling of sessions.
+    /// The sampling of sessions.
     Transcript,
     /// Sampling of probes within a session.
     Probe,

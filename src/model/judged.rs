@@ -50,7 +50,7 @@ pub enum JudgePart {
     Labelled,
     /// The labelled answers of one group.
     Group(String),
-    /// All planted answers.
+    /// All answers that were planted.
     Planted,
     /// The planted answers of one kind.
     PlantedKind(Planted),

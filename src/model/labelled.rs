@@ -98,7 +98,7 @@ pub enum Planted {
     Refused,
     /// "I don't know", where something can be known.
     Abstained,
-    /// An empty answer.
+    /// An answer without any text.
     Empty,
     /// A wrong value, and instructions to the judge.
     Injected,
@@ -163,7 +163,7 @@ pub enum Due {
 /// How a judgement compares with the expected grade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Graded as expected.
+    /// The answer was graded as expected.
     Agrees,
     /// Graded higher than expected.
     FalseAccept,

@@ -13,7 +13,7 @@ use super::MessageIndex;
 pub enum IdentifierClass {
     /// File or folder path.
     Path,
-    /// Web address (URL).
+    /// Address of a web page (URL).
     Url,
     /// E-mail address of a person or service.
     Email,

@@ -40,8 +40,8 @@ pub fn mine(transcript: &Transcript, sizes: &[u64], rules: &MiningRules) -> Exam
     Mining::new(transcript, sizes, rules).exam()
 }
 
-/// Folders of the record itself: what lies below them is also known by its
-/// place there.
+/// Folders in the recording's metadata: paths below them are also known
+/// relative to them.
 pub(super) fn roots(transcript: &Transcript) -> Vec<&str> {
     let mut roots: Vec<&str> = transcript
         .metadata

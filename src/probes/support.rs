@@ -27,7 +27,7 @@ const NEEDED: usize = 2;
 const COMMON_SHARE: u64 = 5;
 /// A word is current in a conversation if one message in this many holds it …
 const CURRENT_SHARE: u64 = 10;
-/// … and at least so many do.
+/// … and at least this many messages do.
 const CURRENT_MESSAGES: u32 = 8;
 
 /// For each word, the number of messages of a transcript that contain it.

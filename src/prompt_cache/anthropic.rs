@@ -51,7 +51,7 @@ impl Entry {
 }
 
 impl Anthropic {
-    /// An empty cache of a model that caches prefixes of at least so many tokens.
+    /// An empty cache of a model that caches prefixes of at least `minimum` tokens.
     pub fn new(minimum: u64) -> Self {
         Self { minimum, entries: FxHashMap::default(), alive: 0, newest: None }
     }

@@ -60,7 +60,7 @@ pub struct Prompt {
 }
 
 impl Prompt {
-    /// Adds a block of so many content blocks in the provider's sense.
+    /// Adds a block with `parts` content blocks in the provider's sense.
     /// `content` is a hash of its bytes and its role.
     pub fn push(&mut self, content: u64, tokens: u64, parts: u32, unit: Unit) {
         self.body.push(Some(Piece { content, tokens, parts, unit }));
@@ -156,7 +156,7 @@ impl Prompt {
         (0..self.len()).filter_map(|at| self.block(at)).collect()
     }
 
-    /// Hash of the first so many blocks.
+    /// Hash of the first `blocks` blocks.
     pub fn prefix(&self, blocks: usize) -> u64 {
         self.leading(blocks).0.digest()
     }
@@ -166,7 +166,7 @@ impl Prompt {
         self.head.sum().tokens + self.body.sum().tokens
     }
 
-    /// Tokens of the first so many blocks.
+    /// Tokens of the first `blocks` blocks.
     pub fn end(&self, blocks: usize) -> u64 {
         self.leading(blocks).0.tokens
     }

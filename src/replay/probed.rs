@@ -16,9 +16,9 @@ const NEIGHBOURS: u32 = 2;
 /// A probe that still has to be asked, with the states of its evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probed {
-    /// Position in [`TranscriptFacts::probes`](crate::model::TranscriptFacts).
+    /// Position of the probe in [`TranscriptFacts::probes`](crate::model::TranscriptFacts).
     pub probe: u32,
-    /// Position in [`CellRows::snapshots`].
+    /// Position of its context in [`CellRows::snapshots`].
     pub snapshot: u32,
     /// Worst state of its evidence; absent without evidence.
     pub evidence: Option<LedgerState>,

@@ -203,7 +203,7 @@ pub enum StrategyError {
     Program {
         /// The preset that runs it.
         preset: String,
-        /// The program's command.
+        /// The command that starts the program.
         program: String,
         /// During its start, or during which call.
         during: String,

@@ -88,7 +88,7 @@ pub(super) enum ImageSource {
         /// The image's MIME type.
         media_type: String,
     },
-    /// Any other notation.
+    /// A notation of another format.
     Other(IgnoredAny),
 }
 

@@ -1,4 +1,4 @@
-//! Flaws of probes.
+//! The flaws that make a probe unusable or misleading.
 
 use thiserror::Error;
 

@@ -54,7 +54,7 @@ pub enum CassetteError {
         action: &'static str,
         /// Path of the cassette.
         file: PathBuf,
-        /// The system's error.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A line is not a recorded call.

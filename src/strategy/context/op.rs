@@ -58,7 +58,7 @@ pub enum Op {
     Hide {
         /// Hides recorded messages with a smaller index.
         before: MessageIndex,
-        /// Exceptions among them.
+        /// Messages among them that are not hidden.
         except: Vec<EntryId>,
         /// Other entries to hide.
         also: Vec<EntryId>,
@@ -67,7 +67,7 @@ pub enum Op {
     EditResult(CallId, String),
     /// Remove a call and its result together.
     RemoveCall(CallId),
-    /// Remove entries permanently.
+    /// Remove these entries permanently.
     Evict(Vec<EntryId>),
     /// Store recorded messages again that were dropped or folded, each at its
     /// position and as it was last sent. Those that are stored are not changed.

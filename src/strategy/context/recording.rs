@@ -16,7 +16,7 @@ type Names = Arc<OnceLock<Vec<String>>>;
 /// What all contexts of a transcript share.
 #[derive(Clone, Debug)]
 pub struct Recording {
-    /// The recorded session.
+    /// The recorded session that is replayed.
     pub transcript: Arc<Transcript>,
     /// Its sizes as the run counts them.
     pub sizes: Arc<Sizes>,

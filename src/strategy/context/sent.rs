@@ -154,7 +154,7 @@ impl Sent {
         self.prompt.len() - self.prompt.body_len()
     }
 
-    /// Updates the prompt.
+    /// Updates the prompt to the context.
     pub fn look(&mut self, context: &mut Context) {
         let before = context.hidden_before();
         let named = (context.hidden_by_name(), context.shown_by_name());

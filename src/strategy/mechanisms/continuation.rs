@@ -72,7 +72,7 @@ enum Request {
     Fresh,
 }
 
-/// GenCode's `ConversationSummary`.
+/// A summary as in GenCode's `ConversationSummary`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Summary {

@@ -76,7 +76,7 @@ pub enum Content {
 pub enum ContentPart {
     /// A part with text.
     Text {
-        /// The text itself.
+        /// The text of the part.
         text: String,
     },
     /// A call of a tool.

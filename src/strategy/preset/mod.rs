@@ -36,7 +36,7 @@ const LARGEST_RESERVE: u64 = 32_000;
 /// The part of the window that a preset uses (`semantics` 12).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Budget {
-    /// The whole window.
+    /// The whole context window.
     Window,
     /// A share of the window.
     Share(f64),

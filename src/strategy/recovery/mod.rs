@@ -15,7 +15,7 @@ use jiff::Timestamp;
 
 use crate::model::{MessageIndex, Role};
 
-/// Every recovery channel.
+/// Every recovery channel, by the name used in presets.
 pub static RECOVERIES: &[&RecoverySpec] = &[&search::SPEC, &search::ZOEA, &sessions::SPEC];
 
 /// A tool of a channel, with one text argument.

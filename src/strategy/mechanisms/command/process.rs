@@ -33,7 +33,7 @@ const MOMENT: Duration = Duration::from_secs(1);
 pub(super) struct Launch {
     /// A name to look up in `PATH`, or a path from the folder.
     pub program: String,
-    /// The program's arguments.
+    /// Arguments passed to the program.
     pub arguments: Vec<String>,
     /// Its working directory: the preset's folder.
     pub folder: PathBuf,
@@ -72,7 +72,7 @@ pub(super) enum Fault {
     Pipe(#[from] std::io::Error),
 }
 
-/// A running program.
+/// A running program with its pipes.
 #[derive(Debug)]
 pub(super) struct Program {
     child: Child,
