@@ -242,7 +242,7 @@ pub(super) fn run(arguments: &Arguments, ask: ProbeMode) -> Result<Exit, Failure
         Err(Stopped(exit)) => return interrupted(arguments, &folder, exit),
     };
     if let Some(exchange) = &exchange {
-        exchange.tell_cap(finished.calls.iter().filter_map(|call| call.usd).sum());
+        exchange.report_cap(finished.calls.iter().filter_map(|call| call.usd).sum());
     }
     // A cassette that cannot be written does not lose the results: it is
     // reported at the end.

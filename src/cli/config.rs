@@ -182,7 +182,7 @@ impl<'a> TypedOptions<'a> {
             let beaten = known.clone();
             for setting in settings {
                 self.check(&setting)?;
-                let Some(arg) = self.speaks_to(&setting) else { continue };
+                let Some(arg) = self.target_of(&setting) else { continue };
                 if beaten.iter().any(|other| self.exclude(arg, other)) {
                     continue;
                 }
@@ -198,7 +198,7 @@ impl<'a> TypedOptions<'a> {
     }
 
     /// The option of this subcommand that a setting applies to, if any.
-    fn speaks_to(&self, setting: &Setting) -> Option<&'a Arg> {
+    fn target_of(&self, setting: &Setting) -> Option<&'a Arg> {
         let idle = self.command.get_name() == "replay" && ASKED_ONLY.contains(&&*setting.key);
         let mut own = self.command.get_arguments();
         own.find(|arg| !idle && key(arg).as_deref() == Some(&setting.key))

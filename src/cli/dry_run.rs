@@ -256,9 +256,9 @@ mod tests {
         let planned = DryRunCalls::default();
         for &(seat, bound, room) in calls {
             let model = model.to_owned();
-            planned.asked(DryRunCall { seat, model, prompt: 100_000, bound, room });
+            planned.add(DryRunCall { seat, model, prompt: 100_000, bound, room });
         }
-        summaries.iter().for_each(|tokens| planned.stood_in(*tokens));
+        summaries.iter().for_each(|tokens| planned.add_summary(*tokens));
         Estimate::of(&planned, &prices(), Timestamp::UNIX_EPOCH).describe("")
     }
 

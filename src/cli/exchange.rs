@@ -289,7 +289,7 @@ impl Exchange {
     }
 
     /// Prints what the cap counts where it exceeds the known cost of the calls, in USD.
-    pub fn tell_cap(&self, known_usd: f64) {
+    pub fn report_cap(&self, known_usd: f64) {
         let Target::Provider(client) = &self.target else { return };
         let counted = client.spent_usd();
         if client.is_capped() && counted > known_usd + 1e-4 {

@@ -76,7 +76,7 @@ fn shown(audit: &ProbeAudit) -> String {
         let [first, middle, last] = kind.thirds.map(|n| n.to_string());
         let (probes, without) = (kind.probes.to_string(), kind.without_evidence.to_string());
         let name = kind.kind.as_str();
-        text.push_str(&row([name, &probes, &first, &middle, &last, &without, &said(kind)]));
+        text.push_str(&row([name, &probes, &first, &middle, &last, &without, &share_found(kind)]));
     }
     let uncovered: Vec<&str> = audit.uncovered().into_iter().map(|kind| kind.as_str()).collect();
     if !uncovered.is_empty() {
@@ -95,7 +95,7 @@ fn row([kind, probes, first, middle, last, without, said]: [&str; 7]) -> String 
 }
 
 /// The share of the checked answers that are found in the evidence.
-fn said(row: &KindCoverage) -> String {
+fn share_found(row: &KindCoverage) -> String {
     match row.searched {
         0 => "–".to_owned(),
         searched => format!("{} of {searched}", row.said),

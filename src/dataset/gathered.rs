@@ -131,7 +131,7 @@ impl Gathered {
     }
 
     pub(super) fn into_loaded(mut self, name: &str) -> Result<Loaded, DatasetError> {
-        self.tell_ids_apart();
+        self.disambiguate_ids();
         let mut ids = BTreeSet::new();
         for Kept { file, transcript, .. } in &self.drafts {
             if !ids.insert(transcript.id.as_str()) {
@@ -172,7 +172,7 @@ impl Gathered {
     }
 
     /// Prefixes an id that several files use with the path of each file.
-    fn tell_ids_apart(&mut self) {
+    fn disambiguate_ids(&mut self) {
         let mut files_of: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for Kept { file, transcript, .. } in &self.drafts {
             files_of.entry(&transcript.id).or_default().insert(file);

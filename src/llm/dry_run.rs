@@ -44,13 +44,13 @@ impl DryRunCalls {
     }
 
     /// Adds a call that would be made.
-    pub fn asked(&self, call: DryRunCall) {
+    pub fn add(&self, call: DryRunCall) {
         self.counts().calls.push(call);
     }
 
     /// Records the length of a summary that the offline compactor wrote in
     /// place of a model.
-    pub fn stood_in(&self, tokens: u64) {
+    pub fn add_summary(&self, tokens: u64) {
         let mut counts = self.counts();
         counts.summaries += 1;
         counts.written += tokens;
@@ -97,7 +97,7 @@ impl Llm for DryRunModel {
         let texts = std::iter::once(request.system.as_str()).chain(texts);
         let prompt = texts.map(|text| self.counter.count(text)).sum();
         let room = self.model.settings.room.min(request.max_tokens);
-        self.planned.asked(DryRunCall {
+        self.planned.add(DryRunCall {
             seat: call.seat,
             model: self.model.id(),
             prompt,

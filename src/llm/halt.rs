@@ -38,7 +38,7 @@ pub enum HaltCause {
 #[derive(Debug, Default)]
 pub(super) struct HaltSwitch {
     state: Mutex<State>,
-    thrown: watch::Sender<bool>,
+    stopped: watch::Sender<bool>,
 }
 
 #[derive(Debug, Default)]
@@ -56,10 +56,10 @@ impl HaltSwitch {
 
     /// Waits for a future, or for calls to be stopped.
     pub(super) async fn unless<T>(&self, waiting: impl Future<Output = T>) -> Result<T, Halt> {
-        let mut thrown = self.thrown.subscribe();
+        let mut stopped = self.stopped.subscribe();
         tokio::select! {
             biased;
-            _ = thrown.wait_for(|thrown| *thrown) => {
+            _ = stopped.wait_for(|stopped| *stopped) => {
                 Err(self.halt().expect("it is thrown with a reason"))
             }
             waited = waiting => Ok(waited),
@@ -78,26 +78,26 @@ impl HaltSwitch {
         let mut state = self.state();
         state.unavailable += 1;
         if state.unavailable >= IN_A_ROW {
-            self.throw(&mut state, HaltCause::Outage, reason());
+            self.stop(&mut state, HaltCause::Outage, reason());
         }
     }
 
     /// Stops calls because of a fault that every call would get.
     pub(super) fn permanent_fault(&self, kind: FaultKind, reason: String) -> Halt {
-        self.throw(&mut self.state(), HaltCause::Fault(kind), reason)
+        self.stop(&mut self.state(), HaltCause::Fault(kind), reason)
     }
 
     /// Stops calls because the replies cannot be stored, and would have to be
     /// paid for again.
     pub(super) fn not_storable(&self, reason: &str) {
-        self.throw(&mut self.state(), HaltCause::NotStorable, reason.to_owned());
+        self.stop(&mut self.state(), HaltCause::NotStorable, reason.to_owned());
     }
 
     /// Stops calls, unless an earlier reason already did.
-    fn throw(&self, state: &mut State, cause: HaltCause, reason: String) -> Halt {
+    fn stop(&self, state: &mut State, cause: HaltCause, reason: String) -> Halt {
         let after_success = state.succeeded;
         let halt = state.halt.get_or_insert(Halt { cause, reason, after_success }).clone();
-        self.thrown.send_replace(true);
+        self.stopped.send_replace(true);
         halt
     }
 

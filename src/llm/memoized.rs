@@ -65,7 +65,7 @@ impl Memoized {
                 }
                 (outcome, at)
             }
-            (None, None) => return Err(lacks(self, key, call)),
+            (None, None) => return Err(not_recorded(self, key, call)),
         };
         self.noted(key, call, outcome, at)
     }
@@ -89,9 +89,9 @@ impl Memoized {
     }
 }
 
-fn lacks(once: &Memoized, key: &str, call: &Call) -> CallError {
+fn not_recorded(once: &Memoized, key: &str, call: &Call) -> CallError {
     match once.calls.cassette() {
-        Some(tape) => tape.lacks(key, &once.model, call),
+        Some(tape) => tape.not_recorded(key, &once.model, call),
         None => CallError::NotRecorded(format!("{} is not called, and there is none", once.model)),
     }
 }

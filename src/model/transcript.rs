@@ -131,7 +131,7 @@ impl Message {
     }
 
     /// Its first text block; empty where it has none.
-    pub fn said(&self) -> &str {
+    pub fn first_text(&self) -> &str {
         let text = self.blocks.iter().find_map(|block| match block {
             Block::Text { text } => Some(text.as_str()),
             _ => None,

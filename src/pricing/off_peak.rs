@@ -43,8 +43,8 @@ impl OffPeak {
         let now = at.to_zoned(TimeZone::UTC);
         let minute = now.hour() as u32 * 60 + now.minute() as u32;
         let day = i64::from(now.weekday().to_monday_one_offset());
-        let holds = self.windows.iter().any(|window| window.holds(day, minute));
-        let found = self.rates.iter().find(|(other, _)| *other == rate).filter(|_| holds);
+        let is_off_peak = self.windows.iter().any(|window| window.contains(day, minute));
+        let found = self.rates.iter().find(|(other, _)| *other == rate).filter(|_| is_off_peak);
         found.map(|(_, price)| *price)
     }
 }
@@ -64,7 +64,7 @@ impl Window {
         Ok(Self { minutes, days })
     }
 
-    fn holds(&self, day: i64, minute: u32) -> bool {
+    fn contains(&self, day: i64, minute: u32) -> bool {
         (self.days.is_empty() || self.days.contains(&day))
             && self.minutes.iter().any(|&(from, to)| from <= minute && minute < to)
     }

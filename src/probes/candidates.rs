@@ -47,7 +47,7 @@ impl Candidates {
             let mut used = used(transcript, request, &mut habits);
             let is_current = |word: &str| rarity.is_current(word);
             used.retain(|u| {
-                let declares = |name: &str| u.is_old || declared.holds(name);
+                let declares = |name: &str| u.is_old || declared.declares(name);
                 !is_generic(&u.text, u.class, &is_current, &declares)
             });
             // The sort is stable: of several occurrences of one name the first counts.

@@ -48,7 +48,7 @@ impl<'a> Declared<'a> {
     }
 
     /// Whether the project declares it, or the member at the end of a dotted name.
-    pub(super) fn holds(&self, text: &str) -> bool {
+    pub(super) fn declares(&self, text: &str) -> bool {
         self.0.contains(text.rsplit('.').next().unwrap_or(text)) || self.0.contains(text)
     }
 }

@@ -72,31 +72,31 @@ impl ReplaySession<'_> {
             forgets_usage: outcome.forgets_usage,
         };
         self.in_flight.insert(number, in_flight);
-        self.land_due()
+        self.apply_finished()
     }
 
     /// Applies the compactions that have ended by now, in the order of their ends.
-    pub(super) fn land_due(&mut self) -> Result<(), String> {
+    pub(super) fn apply_finished(&mut self) -> Result<(), String> {
         loop {
             let due = self.in_flight.iter().filter(|(_, one)| one.lands <= self.now);
             let next = due.min_by_key(|(_, one)| (one.lands, one.number)).map(|(&stage, _)| stage);
             let Some(stage) = next else { return Ok(()) };
-            let landed = self.in_flight.remove(&stage).expect("it was found there");
-            self.land(stage, landed)?;
+            let finished = self.in_flight.remove(&stage).expect("it was found there");
+            self.finish_compaction(stage, finished)?;
         }
     }
 
-    fn land(&mut self, stage: usize, landed: InFlight) -> Result<(), String> {
-        let InFlight { number, log, shared: (before, after), state, mut row, .. } = landed;
+    fn finish_compaction(&mut self, stage: usize, finished: InFlight) -> Result<(), String> {
+        let InFlight { number, log, shared: (before, after), state, mut row, .. } = finished;
         let (weight, reported_weight) = (self.context.weight(), self.reported_weight());
         if !self.shared.adopt(&before, after) {
             row.error = Some("another session was opened before it was done".to_owned());
-            self.came_to_nothing(number, row);
+            self.record_without_effect(number, row);
             return Ok(());
         }
-        self.context.land(log);
+        self.context.apply_log(log);
         self.adjust_reported(reported_weight);
-        self.reported = self.reported.filter(|_| !landed.forgets_usage);
+        self.reported = self.reported.filter(|_| !finished.forgets_usage);
         self.stages[stage].mechanism.restore(state).map_err(|e| e.to_string())?;
         let changes = self.observe();
         row.request = self.requests.len() as u32;
@@ -107,22 +107,22 @@ impl ReplaySession<'_> {
         row.messages_edited = changes.edited;
         self.compacted(number, &row, row.tokens_before);
         self.compactions.push((number, row));
-        self.records.extend(landed.records);
-        self.notices.extend(landed.notices);
+        self.records.extend(finished.records);
+        self.notices.extend(finished.notices);
         Ok(())
     }
 
     /// Bills the compactions that were still in flight at the end of the
     /// session, and had no effect.
-    pub(super) fn overtaken(&mut self) {
+    pub(super) fn bill_unfinished(&mut self) {
         for (_, InFlight { number, mut row, .. }) in std::mem::take(&mut self.in_flight) {
             row.error = Some("the session ended before it was done".to_owned());
-            self.came_to_nothing(number, row);
+            self.record_without_effect(number, row);
         }
     }
 
     /// Records a compaction that changed nothing but still cost something.
-    fn came_to_nothing(&mut self, number: u32, mut row: CompactionRow) {
+    fn record_without_effect(&mut self, number: u32, mut row: CompactionRow) {
         row.request = self.requests.len() as u32;
         row.tokens_after = row.tokens_before;
         self.compactions.push((number, row));

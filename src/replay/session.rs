@@ -199,7 +199,7 @@ impl<'a> ReplaySession<'a> {
         let timeline = &self.subject.timeline;
         self.now = if is_request { timeline.sent_at(message) } else { timeline.at(message) };
         self.context.enter(message);
-        self.land_due()?;
+        self.apply_finished()?;
         if is_request {
             self.prepare()?;
             self.look_all(At::Request).await?;
@@ -221,7 +221,7 @@ impl<'a> ReplaySession<'a> {
         let messages = self.context.seen_count();
         self.now = self.subject.timeline.at(messages);
         self.context.enter(messages);
-        self.land_due()?;
+        self.apply_finished()?;
         self.prepare()?;
         self.look_all(At::Request).await?;
         self.check_pairs()?;
@@ -360,7 +360,7 @@ impl<'a> ReplaySession<'a> {
     }
 
     pub(super) fn finish(mut self) -> CellResult {
-        self.overtaken();
+        self.bill_unfinished();
         let places: BTreeMap<u32, u32> =
             self.compactions.iter().zip(0..).map(|((number, _), at)| (*number, at)).collect();
         self.probed.sort_by_key(|probed| probed.probe);

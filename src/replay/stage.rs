@@ -330,7 +330,7 @@ impl<'a> ReplaySession<'a> {
         let message = &self.subject.recording.transcript.messages[newest as usize];
         let timeline = &self.subject.timeline;
         message.opens_exchange().then(|| Turn {
-            said: message.said(),
+            said: message.first_text(),
             at: timeline.at(newest),
             before: newest.checked_sub(1).map(|before| timeline.at(before)),
         })

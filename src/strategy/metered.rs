@@ -39,7 +39,7 @@ impl ModelCall {
 /// Facts about a reply by itself; `None` where no model was called.
 fn facts(task: &Task, outcome: &Result<Reply, FailedCall>) -> Option<ReplyFacts> {
     let none = ReplyFacts {
-        input: asked(task),
+        input: task_hash(task),
         text: None,
         replaced: task.messages().iter().map(|message| message.tokens).sum(),
         written: 0,
@@ -53,7 +53,7 @@ fn facts(task: &Task, outcome: &Result<Reply, FailedCall>) -> Option<ReplyFacts>
         }
         Ok(reply) if reply.produced.is_empty() => ReplyFacts { void: Some(Void::Empty), ..none },
         Ok(reply) => {
-            let text = Some(said(&reply.produced));
+            let text = Some(reply_hash(&reply.produced));
             let taken = ReplyFacts { text, written: reply.written, ..none };
             let short = taken.is_too_short().then_some(Void::TooShort);
             ReplyFacts { void: reply.cut.then_some(Void::CutOff).or(short), ..taken }
@@ -110,7 +110,7 @@ impl Compactor for Metered<'_> {
 
 /// Hash of a task: the prompt, the earlier summary, and the messages. A live
 /// conversation contains the messages, so that it need not be hashed.
-fn asked(task: &Task) -> u64 {
+fn task_hash(task: &Task) -> u64 {
     let mut hash = TextHash::default();
     match task {
         Task::SessionState { prompt, previous, .. } => {
@@ -132,7 +132,7 @@ fn asked(task: &Task) -> u64 {
 }
 
 /// Hash of the text of a reply.
-fn said(produced: &Produced) -> u64 {
+fn reply_hash(produced: &Produced) -> u64 {
     let mut hash = TextHash::default();
     match produced {
         Produced::SessionState(state) => hash.add(&state_text(state)),
@@ -224,8 +224,8 @@ mod tests {
         let produced = Produced::Digest(Digest { summary: "x".to_owned(), memories: Vec::new() });
         let reply = known(&task, Ok(free(produced.clone())));
         assert_eq!((reply.replaced, reply.written, reply.bound), (500, 100, 90));
-        assert_eq!((reply.text, reply.void), (Some(said(&produced)), None));
-        assert_eq!(reply.input, asked(&task));
+        assert_eq!((reply.text, reply.void), (Some(reply_hash(&produced)), None));
+        assert_eq!(reply.input, task_hash(&task));
     }
 
     #[test]
@@ -273,8 +273,8 @@ mod tests {
         let inputs: std::collections::BTreeSet<u64> = tasks.iter().map(asked).collect();
         assert_eq!(inputs.len(), tasks.len());
         let live = Live { tokens: 9, system: "S".to_owned(), messages: Vec::new() };
-        assert_eq!(asked(&continuation("hello", Some(live))), asked(&tasks[3]));
+        assert_eq!(task_hash(&continuation("hello", Some(live))), task_hash(&tasks[3]));
         // Stable from run to run and from version to version: it is in run folders.
-        assert_eq!(asked(&tasks[3]), 7_478_799_252_198_092_612);
+        assert_eq!(task_hash(&tasks[3]), 7_478_799_252_198_092_612);
     }
 }

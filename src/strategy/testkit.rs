@@ -365,7 +365,7 @@ impl Rig {
         let newest = self.context.seen_count().checked_sub(1).map(EntryId::message);
         let newest = newest.and_then(|id| self.context.original(id));
         let turn = newest.filter(|message| message.opens_exchange()).map(|message| Turn {
-            said: message.said(),
+            said: message.first_text(),
             at: self.now,
             before: self.before,
         });

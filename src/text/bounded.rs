@@ -67,7 +67,7 @@ impl Needle {
         self.spellings.iter().flat_map(move |(spelling, left)| {
             memmem::find_iter(haystack.as_bytes(), spelling.as_bytes())
                 .map(|start| start..start + spelling.len())
-                .filter(|place| stands(haystack, place, self.class, *left))
+                .filter(|place| is_whole(haystack, place, self.class, *left))
         })
     }
 }
@@ -110,7 +110,7 @@ impl NeedleSet {
         };
         for hit in automaton.find_overlapping_iter(text) {
             let (owner, class, left) = self.patterns[hit.pattern().as_usize()];
-            if stands(text, &hit.range(), class, left) {
+            if is_whole(text, &hit.range(), class, left) {
                 found(owner, hit.range());
             }
         }
@@ -120,10 +120,10 @@ impl NeedleSet {
 /// Whether the bytes at `place`, which spell an identifier of `class`, are
 /// not part of a longer one.
 pub fn is_bounded(text: &str, place: &Range<usize>, class: IdentifierClass) -> bool {
-    stands(text, place, class, Left::Open)
+    is_whole(text, place, class, Left::Open)
 }
 
-fn stands(text: &str, place: &Range<usize>, class: IdentifierClass, left: Left) -> bool {
+fn is_whole(text: &str, place: &Range<usize>, class: IdentifierClass, left: Left) -> bool {
     let before = without_escape(&text[..place.start]);
     let after = &text[place.end..];
     let needle = &text[place.clone()];

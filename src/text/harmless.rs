@@ -61,7 +61,7 @@ pub fn harmless(text: &str) -> Cow<'_, str> {
 
 /// Several lines for a data file: invisible characters stay, since words of
 /// many languages, and emoji, are spelled with them.
-pub fn tame(text: &str) -> Cow<'_, str> {
+pub fn harmless_data(text: &str) -> Cow<'_, str> {
     without(text, is_command)
 }
 
@@ -103,8 +103,8 @@ mod tests {
     #[test]
     fn data_keep_what_words_are_spelled_with() {
         let emoji = "👩\u{200D}💻";
-        assert_eq!(tame(emoji), emoji);
-        assert_eq!(tame("a\u{202E}b\u{7}c\n"), "a\u{FFFD}b\u{FFFD}c\n");
+        assert_eq!(harmless_data(emoji), emoji);
+        assert_eq!(harmless_data("a\u{202E}b\u{7}c\n"), "a\u{FFFD}b\u{FFFD}c\n");
         assert!(matches!(harmless("日本語 plain\n"), Cow::Borrowed(_)));
     }
 }

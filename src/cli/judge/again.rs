@@ -43,7 +43,7 @@ pub(in crate::cli) fn run(arguments: &RegradeArguments) -> Result<Exit, Failure>
     let (judge, exchange) = arguments.seat.fill(loaded.manifest.seed)?;
     let Loaded { manifest, mut transcripts, mut cells, mut cuts, calls, texts, .. } = loaded;
     let at_once = arguments.seat.line.concurrency();
-    let counted = ProgressJudge::new(Arc::clone(&judge), said(&cells));
+    let counted = ProgressJudge::new(Arc::clone(&judge), answers_to_grade(&cells));
     wait(judge_again(&transcripts, (&mut cells, &mut cuts), &counted, at_once))?;
     let (made, ended) = match &exchange {
         Some(exchange) => {
@@ -92,7 +92,7 @@ fn check(run: &Loaded) -> Result<(), Failure> {
 }
 
 /// Number of distinct answers to grade.
-fn said(cells: &[Cell]) -> usize {
+fn answers_to_grade(cells: &[Cell]) -> usize {
     let mut distinct = BTreeSet::new();
     for cell in cells {
         for row in cell.rows().into_iter().flat_map(|rows| &rows.probes) {

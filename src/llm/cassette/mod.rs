@@ -218,7 +218,7 @@ impl Cassette {
     }
 
     /// The error for a call that is not in the cassette, with what identifies the call.
-    pub(in crate::llm) fn lacks(&self, key: &str, model: &Model, call: &Call) -> CallError {
+    pub(in crate::llm) fn not_recorded(&self, key: &str, model: &Model, call: &Call) -> CallError {
         let (seat, replicate) = (call.seat.as_str(), call.replicate);
         let last = call.request.messages.last().map_or("", |message| message.text.trim_start());
         let begin: String = (self.scrub)(last).chars().take(80).collect();

@@ -304,8 +304,9 @@ fn every_text_is_scrubbed_before_it_is_written() {
     }
     let folder = folder();
     let (cassette, _) = Cassette::open(&file(&folder, ""), Mode::Record, scrub).unwrap();
-    let lacks = cassette.lacks(&"0".repeat(64), &model(), &call(&secret())).to_string();
-    assert!(lacks.contains("asked \"a *** b\""), "{lacks}");
+    let not_recorded =
+        cassette.not_recorded(&"0".repeat(64), &model(), &call(&secret())).to_string();
+    assert!(not_recorded.contains("asked \"a *** b\""), "{not_recorded}");
 }
 
 #[test]
@@ -314,7 +315,7 @@ fn a_missing_call_is_named_so_that_one_can_tell_which_it_is() {
     let path = file(&folder, "");
     let (cassette, _) = opened(&path, Mode::Replay);
     let call = call(&"é".repeat(90));
-    let shown = cassette.lacks(&key(&model(), &call), &model(), &call).to_string();
+    let shown = cassette.not_recorded(&key(&model(), &call), &model(), &call).to_string();
     let begin = format!(
         "the cassette has no such call: judge of openai/m, replicate 0, key {}, asked \"{}\"\n",
         &key(&model(), &call)[..12],

@@ -34,7 +34,7 @@ impl Compactor for Rehearsed {
             Err(FailedCall { error: CompactorError::Refused(_), .. }) => {
                 let outcome = self.second.run(task).await;
                 if let Ok(reply) = &outcome {
-                    self.foreseen.stood_in(reply.usage.output);
+                    self.foreseen.add_summary(reply.usage.output);
                 }
                 outcome
             }

@@ -29,10 +29,10 @@ impl Context {
 
     /// Applies the changes of a copy. Those about entries that were removed
     /// meanwhile are dropped.
-    pub(crate) fn land(&mut self, log: Vec<Applied>) {
+    pub(crate) fn apply_log(&mut self, log: Vec<Applied>) {
         let mut here: BTreeMap<EntryId, EntryId> = BTreeMap::new();
         for Applied { op, made } in log {
-            let Some(op) = self.still(op, &here) else { continue };
+            let Some(op) = self.applicable(op, &here) else { continue };
             // An operation that is refused now is about entries that were
             // removed meanwhile.
             if let Ok(now) = self.perform(op) {
@@ -43,7 +43,7 @@ impl Context {
 
     /// The part of an operation that still applies, with the ids that its
     /// entries have here.
-    fn still(&self, op: Op, here: &BTreeMap<EntryId, EntryId>) -> Option<Op> {
+    fn applicable(&self, op: Op, here: &BTreeMap<EntryId, EntryId>) -> Option<Op> {
         let named = |id: EntryId| here.get(&id).copied().unwrap_or(id);
         let left = |ids: Vec<EntryId>| {
             let left: Vec<EntryId> =
@@ -98,7 +98,7 @@ mod tests {
         copy.apply(fold(&[0, 1, 2], "sum")).unwrap();
         rig.feed(1);
         assert_eq!(rig.ledger(), "vvvvv", "nothing is done yet");
-        rig.context.land(copy.into_log());
+        rig.context.apply_log(copy.into_log());
         assert_eq!(rig.ledger(), "fffvv");
         let texts: Vec<String> = rig.sent().into_iter().map(|(_, text)| text).collect();
         assert_eq!(texts, ["sum", "three", "four"]);
@@ -111,7 +111,7 @@ mod tests {
         copy.apply(fold(&[0, 3], "sum")).unwrap();
         copy.apply(fold(&[1, 2], "calls")).unwrap();
         rig.context.apply(Op::Evict(vec![id(1), id(2), id(3)])).unwrap();
-        rig.context.land(copy.into_log());
+        rig.context.apply_log(copy.into_log());
         assert_eq!(rig.ledger(), "f---");
         assert_eq!(rig.sent().len(), 1);
     }
@@ -122,7 +122,7 @@ mod tests {
         let mut copy = rig.context.fork();
         copy.apply(Op::EditResult(CallId(0), "short".to_owned())).unwrap();
         rig.context.apply(Op::RemoveCall(CallId(0))).unwrap();
-        rig.context.land(copy.into_log());
+        rig.context.apply_log(copy.into_log());
         assert_eq!(rig.ledger(), "v--v");
     }
 
@@ -138,7 +138,7 @@ mod tests {
         })
         .unwrap();
         rig.context.apply(fold(&[1, 2], "meanwhile")).unwrap();
-        rig.context.land(copy.into_log());
+        rig.context.apply_log(copy.into_log());
         let texts: Vec<String> = rig.sent().into_iter().map(|(_, text)| text).collect();
         assert_eq!(texts, ["meanwhile", "second"]);
         assert_eq!(rig.ledger(), "ffff");

@@ -139,7 +139,7 @@ mod tests {
         copy.apply(Op::Recall(vec![0, 1, 2])).unwrap();
         let into = vec![(Role::User, "summary".to_owned())];
         copy.apply(Op::Fold { range: ids(0..3), into, at: Place::Head }).unwrap();
-        rig.context.land(copy.into_log());
+        rig.context.apply_log(copy.into_log());
         assert_eq!((texts(&rig), rig.ledger()), (texts(&rig), "fffvv".to_owned()));
         assert_eq!(texts(&rig), ["summary", "three", "four"]);
     }

@@ -19,7 +19,7 @@ pub(super) struct Clip {
 impl Clip {
     /// Whether a text of this many UTF-16 units is certainly short enough: it
     /// cannot have more characters.
-    pub(super) fn spares(self, units: u64) -> bool {
+    pub(super) fn is_surely_short(self, units: u64) -> bool {
         self.unit == Unit::Characters && units <= (self.head + self.tail) as u64
     }
 }

@@ -199,7 +199,7 @@ impl Mask {
             return Some(Masked { call, id, text: None, saves: size });
         }
         let clip = self.parameters.clip;
-        if clip.is_some_and(|clip| clip.spares(context.weight_of(id).units)) {
+        if clip.is_some_and(|clip| clip.is_surely_short(context.weight_of(id).units)) {
             return None;
         }
         let output = output(context, id);

@@ -33,7 +33,7 @@ pub use archive::{ArchiveError, read_archive};
 pub use command::ITS_WORDS;
 #[doc(hidden)]
 pub use command::take_answer;
-pub(crate) use command::{HTTP, SPEC as COMMAND, named_files, told_address};
+pub(crate) use command::{HTTP, SPEC as COMMAND, named_files, shown_address};
 pub use continuation::Summary as GencodeSummary;
 pub use extraction::ToolUsage;
 pub use gencode_session::{

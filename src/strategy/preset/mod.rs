@@ -23,7 +23,7 @@ use toml::Table;
 pub use build::{Build, BuiltStage, MechanismSpec, Scale};
 pub use builtin::{builtin, builtin_names};
 
-use super::mechanisms::{COMMAND, HTTP, told_address};
+use super::mechanisms::{COMMAND, HTTP, shown_address};
 use super::recovery::RecoverySpec;
 use super::trigger::{At, Of, When};
 use crate::model::NULL;
@@ -189,7 +189,7 @@ impl Preset {
     /// the server does is not part of the preset's hash.
     pub fn servers(&self) -> impl Iterator<Item = String> {
         let stages = self.stages.iter().filter(|s| s.mechanism.name == HTTP.name);
-        stages.filter_map(|stage| told_address(&stage.parameters))
+        stages.filter_map(|stage| shown_address(&stage.parameters))
     }
 
     /// Whether a stage calls the compactor.

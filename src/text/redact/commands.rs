@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::values::{humps, is_stand_in};
+use super::values::{case_changes, is_stand_in};
 
 /// Finds passwords of commands, of netrc files and of sentences, and cookies.
 pub(super) fn command_secrets(text: &str, spans: &mut Vec<Range<usize>>) {
@@ -99,7 +99,7 @@ fn is_chosen(word: &str) -> bool {
 /// The same in quotes, where it may also be a plain word.
 fn is_chosen_in_quotes(word: &str) -> bool {
     let letters = word.bytes().all(|byte| byte.is_ascii_alphabetic());
-    is_chosen(word) || word.len() >= 8 && (!letters || humps(word) == 0 && !is_capital(word))
+    is_chosen(word) || word.len() >= 8 && (!letters || case_changes(word) == 0 && !is_capital(word))
 }
 
 fn is_capital(word: &str) -> bool {
@@ -126,7 +126,8 @@ fn cookies(text: &str, spans: &mut Vec<Range<usize>>) {
             let (name, value) = (pair[1].to_ascii_lowercase(), pair.get(2).expect("as above"));
             let known = SESSIONS.iter().any(|part| name.contains(part));
             let value_is = value.as_str();
-            let made = value_is.bytes().any(|byte| byte.is_ascii_digit()) || humps(value_is) > 1;
+            let made =
+                value_is.bytes().any(|byte| byte.is_ascii_digit()) || case_changes(value_is) > 1;
             let range = all.start() + value.start()..all.start() + value.end();
             if known && made && stands_alone(text, &range) {
                 spans.push(range);

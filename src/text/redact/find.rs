@@ -108,8 +108,9 @@ fn authorizations(text: &str, spans: &mut Vec<Range<usize>>) {
 /// Whether capital letters follow small ones, as in base64.
 fn mixes_case(value: &str) -> bool {
     let bytes = value.as_bytes();
-    let humps = bytes.windows(2).filter(|w| w[0].is_ascii_lowercase() && w[1].is_ascii_uppercase());
-    humps.count() >= 2
+    let changes =
+        bytes.windows(2).filter(|w| w[0].is_ascii_lowercase() && w[1].is_ascii_uppercase());
+    changes.count() >= 2
 }
 
 /// Endings of file names, which do not occur as the end of an address.

@@ -209,7 +209,7 @@ impl Value<'_> {
         }
         let stem = self.text.trim_end_matches(|c: char| c.is_ascii_digit());
         // One word with a number is a password, if its name denotes one.
-        let joined = stem.contains(['_', '-', ':', '.', '/']) || humps(stem) > 0;
+        let joined = stem.contains(['_', '-', ':', '.', '/']) || case_changes(stem) > 0;
         let wordy = stem.bytes().all(|b| b.is_ascii_alphabetic() || b"_-:./".contains(&b));
         let constant = self.text.contains('_')
             && self.text.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
@@ -225,12 +225,14 @@ impl Value<'_> {
         });
         let changes = changes.count();
         let tight = self.tight && bytes.iter().all(u8::is_ascii_alphanumeric);
-        changes >= 3 || (tight && changes == 2) || (bytes.len() >= 20 && humps(self.text) >= 4)
+        changes >= 3
+            || (tight && changes == 2)
+            || (bytes.len() >= 20 && case_changes(self.text) >= 4)
     }
 
     /// Whether it is a label: a word with a capital.
     fn is_title(&self) -> bool {
-        self.text.starts_with(|c: char| c.is_ascii_uppercase()) || humps(self.text) > 0
+        self.text.starts_with(|c: char| c.is_ascii_uppercase()) || case_changes(self.text) > 0
     }
 }
 
@@ -277,7 +279,7 @@ fn is_filler(text: &str) -> bool {
 }
 
 /// How often a capital letter follows a small one.
-pub(super) fn humps(text: &str) -> usize {
+pub(super) fn case_changes(text: &str) -> usize {
     let bytes = text.as_bytes();
     bytes.windows(2).filter(|w| w[0].is_ascii_lowercase() && w[1].is_ascii_uppercase()).count()
 }

@@ -44,7 +44,7 @@ const HARNESS: [&str; 3] =
 /// An index of the messages before a compaction. It grows with the messages:
 /// searching all of them at every compaction would take quadratic time.
 #[derive(Default)]
-pub(super) struct Said {
+pub(super) struct MessageLookup {
     /// Number of messages, and of entries of the system prompt, in the index.
     seen: (usize, usize),
     /// Number of messages at the start that the harness wrote.
@@ -58,9 +58,9 @@ pub(super) struct Said {
     system: FxHashSet<String>,
 }
 
-impl Said {
+impl MessageLookup {
     /// Adds new messages to the index.
-    fn hear(&mut self, messages: &[Message], system: &[String]) {
+    fn add_new(&mut self, messages: &[Message], system: &[String]) {
         for (index, message) in (0u32..).zip(messages).skip(self.seen.0) {
             let harness = is_harness(message);
             if self.start == index as usize && (harness || message.role == Role::System) {
@@ -93,7 +93,7 @@ impl Reader {
         compacted: Compacted,
     ) -> Result<(), Problem> {
         let transcript = &self.draft.transcript;
-        self.said.hear(&transcript.messages, &transcript.preamble.system);
+        self.said.add_new(&transcript.messages, &transcript.preamble.system);
         let after = self.draft.next_index();
         let summary = compacted.message;
         let encrypted = |history: &Vec<Kept>| history.iter().any(|item| item.kind == "compaction");
@@ -170,16 +170,16 @@ fn is_alone(message: &Message) -> bool {
 
 /// Whether the harness wrote a message in the user's name.
 fn is_harness(message: &Message) -> bool {
-    let said = message.said().trim_start();
+    let said = message.first_text().trim_start();
     message.role == Role::User && HARNESS.iter().any(|start| said.starts_with(start))
 }
 
 /// The new context where only the summary is recorded: the harness's messages
 /// at the start, the user's newest messages, and the summary.
-fn by_rule(heard: &Said, messages: &[Message], summary: &str) -> Vec<Piece> {
-    let mut pieces: Vec<Piece> = (0..heard.start as u32).map(Piece::Message).collect();
+fn by_rule(lookup: &MessageLookup, messages: &[Message], summary: &str) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = (0..lookup.start as u32).map(Piece::Message).collect();
     if !summary.starts_with(SUMMARY_PREFIX) {
-        let said = heard.by_users.as_str();
+        let said = lookup.by_users.as_str();
         let said = if said.is_empty() { "(none)".into() } else { cut(said, USER_TOKENS) };
         let text = format!("{}{said}{}{summary}", BRIDGE[0], BRIDGE[1]);
         pieces.push(Piece::Text { role: Role::User, text });
@@ -187,7 +187,7 @@ fn by_rule(heard: &Said, messages: &[Message], summary: &str) -> Vec<Piece> {
     }
     let mut left = USER_TOKENS;
     let mut newest = Vec::new();
-    for &index in heard.users.iter().rev() {
+    for &index in lookup.users.iter().rev() {
         let text = messages[index as usize].sent();
         let tokens = text.len().div_ceil(4);
         if tokens > left {

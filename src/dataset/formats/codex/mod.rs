@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 
-use self::compacted::Said;
+use self::compacted::MessageLookup;
 use self::wire::{Body, Counts, Item, Output, Part, Record, Session, Turn};
 use super::Format;
 use super::content::{Content, Models, arguments, home_of, project_of, result_message};
@@ -90,7 +90,7 @@ struct Reader {
     /// Compactions whose summary cannot be read.
     encrypted: u64,
     /// The index of messages for compactions.
-    said: Said,
+    said: MessageLookup,
 }
 
 impl Reader {
@@ -109,7 +109,7 @@ impl Reader {
             prompt: None,
             calls: FxHashMap::default(),
             encrypted: 0,
-            said: Said::default(),
+            said: MessageLookup::default(),
         }
     }
 

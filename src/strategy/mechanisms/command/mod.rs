@@ -33,7 +33,7 @@ use crate::strategy::preset::{Build, MechanismSpec};
 use crate::text::is_command;
 use apply::Change;
 use parameters::{LONGEST_WAIT, Parameters, ServerParameters, Timeouts};
-pub(crate) use parameters::{named_files, told_address};
+pub(crate) use parameters::{named_files, shown_address};
 use peer::{Peer, Way};
 use process::Launch;
 use protocol::{Answer, CLOSE, Extras, PROTOCOL, Request, Shown, ShownCall};
@@ -207,7 +207,7 @@ impl Asker {
     }
 
     /// The entries that the program has not been sent in their current form.
-    fn news<'a>(&mut self, context: &'a Context, base: &[EntryId]) -> Vec<Shown<'a>> {
+    fn changed_entries<'a>(&mut self, context: &'a Context, base: &[EntryId]) -> Vec<Shown<'a>> {
         let mut news = Vec::new();
         for &id in base {
             let edited = id.index().and_then(|index| context.edited_text(index));
@@ -328,7 +328,7 @@ impl Strategy for Asker {
             now: host.now.to_string(),
             cause: host.cause.to_string(),
             context: base.iter().map(|id| apply::name(*id)).collect(),
-            messages: self.news(context, &base),
+            messages: self.changed_entries(context, &base),
         };
         let asked = self.ask(program, &request, self.timeouts.call).await;
         let (mut program, answer) = asked.map_err(|problem| self.error(&during, &problem))?;

@@ -65,7 +65,7 @@ pub(crate) fn named_files(stage: &Table) -> impl Iterator<Item = (&str, bool)> {
 }
 
 /// The address of a stage's server, without its secrets.
-pub(crate) fn told_address(stage: &Table) -> Option<String> {
+pub(crate) fn shown_address(stage: &Table) -> Option<String> {
     let url = stage.get("url").and_then(toml::Value::as_str)?;
     Address::new(url).ok().map(|address| address.to_string())
 }

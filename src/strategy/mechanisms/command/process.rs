@@ -147,7 +147,7 @@ impl Program {
         let status = timeout(MOMENT, self.child.wait()).await;
         let why = match (fault, status) {
             (Fault::Ended, Ok(Ok(status))) => {
-                format!("it ended without an answer ({})", said(status))
+                format!("it ended without an answer ({})", describe_exit(status))
             }
             _ => fault.to_string(),
         };
@@ -208,7 +208,7 @@ async fn answer(output: &mut BufReader<ChildStdout>) -> Result<String, Fault> {
 }
 
 /// The exit status of a process, in words.
-fn said(status: ExitStatus) -> String {
+fn describe_exit(status: ExitStatus) -> String {
     #[cfg(unix)]
     if std::os::unix::process::ExitStatusExt::signal(&status) == Some(9) {
         return "killed, or it closed its standard output".to_owned();

@@ -150,7 +150,7 @@ fn reopen(
 /// The session that a user names by its number, or the one closed last.
 fn target(context: &Context, shared: &PresetState) -> Option<u32> {
     let newest = context.original(EntryId::message(context.seen_count().checked_sub(1)?))?;
-    let number = match newest.said().split_whitespace().nth(1) {
+    let number = match newest.first_text().split_whitespace().nth(1) {
         Some(word) => word.parse().ok()?,
         None => shared.sessions.last()?.id.parse().ok()?,
     };
