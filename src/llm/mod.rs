@@ -2,7 +2,7 @@
 //! format, and how a call is made.
 //!
 //! A call passes through wrappers: [`Scrubbed`](crate::llm::Scrubbed) removes
-//! secrets, [`Memoized`](crate::llm::Once) makes each distinct call once or reads
+//! secrets, [`Memoized`](crate::llm::Memoized) makes each distinct call once or reads
 //! it from a cassette, [`Live`](crate::llm::Live) sends it within limits and
 //! budget. Encoding and decoding (`providers`) are pure; only `http` opens a
 //! socket.

@@ -270,7 +270,7 @@ mod tests {
             continuation("hello", None),
             continuation("bye", None),
         ];
-        let inputs: std::collections::BTreeSet<u64> = tasks.iter().map(asked).collect();
+        let inputs: std::collections::BTreeSet<u64> = tasks.iter().map(task_hash).collect();
         assert_eq!(inputs.len(), tasks.len());
         let live = Live { tokens: 9, system: "S".to_owned(), messages: Vec::new() };
         assert_eq!(task_hash(&continuation("hello", Some(live))), task_hash(&tasks[3]));
