@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(format!("{endpoint:?}"), "anthropic at https://host:9");
         let shown = endpoint
             .scrub("sk-canary user-canary pass%2Dcanary query-canary token=query-canary&v=2");
-        assert!(!shown.contains("canary"), "{parts}");
+        assert!(!shown.contains("canary"), "{shown}");
     }
 
     fn priced(id: &str) -> Endpoint {
