@@ -11,7 +11,7 @@ use super::exchange::Exchange;
 use super::exit::{Exit, Failure};
 use super::progress::{Progress, Verbosity};
 use super::seating::Seating;
-use super::strategies::{self, Holds};
+use super::strategies::{self, DataContents};
 use super::work::{Stopped, Work};
 use super::{dry_run, gating, headings, inputs, manifest, models, out, report, windows, wire};
 use crate::dataset::{Dataset, LoadOptions};
@@ -70,7 +70,7 @@ pub struct Arguments {
     no_scale: bool,
 
     #[command(flatten, next_help_heading = headings::REPLAY)]
-    cutting: Cutting,
+    cutting: CutOptions,
 
     /// Repetitions of presets that call a compactor [default: 1, or 3 where a model compacts]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = headings::REPLAY)]
@@ -95,7 +95,7 @@ pub struct Arguments {
 
     /// How tokens are counted [default: calibrated]
     #[arg(long, value_enum, help_heading = headings::REPLAY)]
-    tokens: Option<wire::Tokens>,
+    tokens: Option<wire::TokenCounting>,
 
     /// Use only the first N transcripts of each input
     #[arg(long, value_name = "N", help_heading = headings::REPLAY)]
@@ -106,7 +106,7 @@ pub struct Arguments {
     sidechains: bool,
 
     #[command(flatten, next_help_heading = headings::REPLAY)]
-    reading: inputs::Reading,
+    reading: inputs::ReadOptions,
 
     /// Run folder: a new or empty one, or that of an earlier run, which is replaced unless it is
     /// resumed [default: reports/TIME-NAME]
@@ -129,12 +129,12 @@ pub struct Arguments {
     no_text: bool,
 
     #[command(flatten, next_help_heading = headings::GATE)]
-    gating: gating::Gating,
+    gating: gating::GateOptions,
 }
 
 /// Where compactions are made to happen.
 #[derive(Debug, Args)]
-struct Cutting {
+struct CutOptions {
     /// Make a compaction happen at so many places of each session, spread evenly over its tokens,
     /// and look for what the agent used next; `all` places that allow it, where the agent
     /// `recorded` its own compactions, or `none`
@@ -148,28 +148,28 @@ struct Cutting {
     depth: Vec<u32>,
 }
 
-impl Cutting {
-    /// The depths, ascending; a recorded compaction is looked at as a first one.
+impl CutOptions {
+    /// The depths, ascending; a recorded compaction is examined as a first one.
     fn depths(&self) -> Vec<u32> {
         let asked = if self.cuts == Cuts::Recorded { &[1][..] } else { &self.depth };
         asked.iter().copied().collect::<BTreeSet<u32>>().into_iter().collect()
     }
 }
 
-/// Whether probes are put to the contexts.
+/// Whether probes are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ask {
-    /// All that the data sets hold.
+pub(super) enum ProbeMode {
+    /// All probes of the data sets.
     Probes,
-    /// None: the part that needs neither answerer nor judge.
+    /// None: the part of a run that needs neither answerer nor judge.
     Nothing,
 }
 
-pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
+pub(super) fn run(arguments: &Arguments, ask: ProbeMode) -> Result<Exit, Failure> {
     report::check_formats(&arguments.format)?;
     let typed = windows::typed(&arguments.window)?;
     let mut datasets = inputs::load(&arguments.inputs, &arguments.reading())?;
-    if ask == Ask::Nothing {
+    if ask == ProbeMode::Nothing {
         datasets.iter_mut().for_each(|dataset| dataset.probes.clear());
     }
     let conceal = arguments.no_text.then(|| Arc::new(Conceal::datasets(&datasets)));
@@ -179,12 +179,12 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
     let samples = samples(&datasets, arguments.limit)?;
     let windows = windows::of_run(typed, &datasets);
     let unreadable = unreadable(&samples);
-    let holds = Holds {
+    let contents = DataContents {
         probes: samples.iter().any(|s| !s.probes.is_empty()),
         compactions: unreadable.is_none()
             && samples.iter().any(|s| !s.transcript.compactions.is_empty()),
     };
-    let presets = arguments.selection.presets(holds)?;
+    let presets = arguments.selection.presets(contents)?;
     let unrepeated = unreadable.filter(|_| !presets.iter().any(|p| p.replays_recording()));
     arguments.seating.refuse(ask, &presets)?;
     let prices = Arc::new(models::prices(arguments.prices.as_deref())?);
@@ -204,7 +204,7 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
     };
     let counter = wire::counter(arguments.tokens);
     let mut made_of = manifest::of_run(&spec, &datasets, &counter);
-    // Every session is among the samples by now.
+    // Every session is in the samples by now.
     drop(datasets);
     made_of.named = arguments.selection.named(&spec.presets);
     made_of.warnings.extend(models::mistyped(&prices, &arguments.agent_model));
@@ -234,7 +234,7 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
     }
     let progress = Progress::new(verbosity(arguments));
     let ran = work.run(run_cells(&spec, prepared, &seats, &mut folder, &progress));
-    // Cells that were cut off end the programs that they started.
+    // Dropping unfinished cells ends the programs that they started.
     drop(work);
     progress.finish();
     let finished = match ran {
@@ -242,11 +242,12 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
         Err(Stopped(exit)) => return interrupted(arguments, &folder, exit),
     };
     if let Some(exchange) = &exchange {
-        exchange.tell_cap(finished.calls.iter().filter_map(|call| call.usd).sum());
+        exchange.report_cap(finished.calls.iter().filter_map(|call| call.usd).sum());
     }
-    // A cassette that cannot be written costs no result: it is told at the end.
+    // A cassette that cannot be written does not lose the results: it is
+    // reported at the end.
     let saved = exchange.as_ref().map_or(Ok(()), Exchange::save);
-    // What no model could be asked was not measured: nothing is rendered then.
+    // Without replies of models nothing was measured, and nothing is rendered.
     let models = exchange.as_ref().map_or(Ok(Exit::Done), Exchange::ended)?;
     let exit = finish(arguments, &folder, (manifest, finished), &gate, models == Exit::Done)?;
     if models == Exit::Done {
@@ -255,7 +256,7 @@ pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
     saved.map(|()| exit)
 }
 
-/// The folder of the run, new or gone on with, and the run's manifest.
+/// The folder of the run, new or resumed, and the run's manifest.
 fn folder(arguments: &Arguments, manifest: Manifest) -> Result<(Folder, Manifest), Failure> {
     let path = match &arguments.out {
         Some(out) => out.clone(),
@@ -287,7 +288,7 @@ fn interrupted(arguments: &Arguments, folder: &Folder, exit: Exit) -> Result<Exi
     Ok(exit)
 }
 
-/// Why what the vendor's agent had cannot be shown, where it cannot.
+/// Why the vendor's compaction cannot be shown, where it cannot.
 fn unreadable(samples: &[Sample]) -> Option<String> {
     let reason = |s: &Sample| s.transcript.compactions.iter().find_map(|c| c.unreadable.clone());
     let reasons: Vec<String> = samples.iter().filter_map(reason).collect();
@@ -300,11 +301,11 @@ fn unreadable(samples: &[Sample]) -> Option<String> {
     ))
 }
 
-/// Strategies of which a hash says less than elsewhere.
+/// Strategies whose hash does not cover everything that they run.
 fn unhashed(presets: &[Arc<Preset>]) -> impl Iterator<Item = String> {
     presets.iter().flat_map(|preset| preset.servers().map(|server| (&preset.name, server))).map(
         |(name, server)| {
-            format!("{name} asks {server}: what that server does is no part of the preset's hash")
+            format!("{name} asks {server}: what that server does is not part of the preset's hash")
         },
     )
 }
@@ -329,7 +330,7 @@ fn finish(
     arguments: &Arguments,
     folder: &Folder,
     (manifest, finished): (Manifest, Finished),
-    rules: &gating::Rules,
+    rules: &gating::GateRules,
     models_answered: bool,
 ) -> Result<Exit, Failure> {
     let Finished { transcripts, cells, cuts, calls, texts } = finished;

@@ -78,7 +78,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(if is_whole { Exit::Done } else { Exit::Incomplete })
 }
 
-/// A run, measured, and transcript by transcript.
+/// A run with its measures, in total and by transcript.
 fn read(path: &Path) -> Result<(Report, Baseline), Failure> {
     let Loaded { manifest, transcripts, cells, cuts, calls, .. } = Loaded::read(path)?;
     if cells.is_empty() {
@@ -92,23 +92,23 @@ fn read(path: &Path) -> Result<(Report, Baseline), Failure> {
     Ok((report, baseline))
 }
 
-/// Presets as paired by hand.
+/// The pairs of presets given by `--preset`.
 fn pairs(typed: &[String], a: &Manifest, b: &Manifest) -> Result<Vec<(String, String)>, Failure> {
     let has = |manifest: &Manifest, name: &str| manifest.presets.iter().any(|p| p.name == name);
     let pair = |typed: &String| {
-        // A name may hold a sign of its own: `prune[protect=20000]`.
+        // A name may contain `=` itself: `prune[protect=20000]`.
         let halves = typed.match_indices('=').map(|(at, _)| (&typed[..at], &typed[at + 1..]));
         let mut known = halves.filter(|(x, y)| has(a, x) && has(b, y));
         let found = known.next().map(|(x, y)| (x.to_owned(), y.to_owned()));
         found.ok_or_else(|| {
-            Failure::usage(format!("`--preset {typed}` is no preset of A, `=` and one of B"))
+            Failure::usage(format!("`--preset {typed}` is not a preset of A, `=` and one of B"))
                 .help(paired_help(typed, a, b))
         })
     };
     typed.iter().map(pair).collect()
 }
 
-/// Which half of a pair is no preset of its run, and what was perhaps meant.
+/// Which half of a pair is not a preset of its run, with similar names.
 fn paired_help(typed: &str, a: &Manifest, b: &Manifest) -> String {
     let Some((first, second)) = typed.split_once('=') else {
         return "for example `--preset fifo=prune`".to_owned();
@@ -116,13 +116,13 @@ fn paired_help(typed: &str, a: &Manifest, b: &Manifest) -> String {
     let names = |run: &Manifest| run.presets.iter().map(|p| p.name.clone()).collect::<Vec<_>>();
     let halves = [("A", first, names(a)), ("B", second, names(b))];
     let wrong = halves.iter().filter(|(_, name, known)| !known.iter().any(|own| own == name));
-    let told = wrong.map(|(run, name, known)| {
+    let missing = wrong.map(|(run, name, known)| {
         format!("{run} has no `{name}`: {}", suggest(name, known.iter().map(String::as_str)))
     });
-    told.collect::<Vec<_>>().join("; ")
+    missing.collect::<Vec<_>>().join("; ")
 }
 
-/// Settings that differ, and the measures that cannot be compared for that.
+/// Settings that differ, and the measures that cannot be compared because of it.
 fn unlike_settings(a: &Manifest, b: &Manifest) -> (Vec<String>, Vec<&'static str>) {
     let seats = [
         ("compactor", &a.compactor, &b.compactor),

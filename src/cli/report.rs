@@ -34,10 +34,11 @@ pub struct Arguments {
     no_text: bool,
 
     #[command(flatten, next_help_heading = headings::GATE)]
-    gating: gating::Gating,
+    gating: gating::GateOptions,
 }
 
-/// The run, small enough to be committed: what gates of later runs are about.
+/// The summary of a run that is small enough to be committed: gates of later
+/// runs compare with it.
 const BASELINE: &str = "baseline.json";
 
 struct Stored<'a>(&'a BTreeMap<String, String>);
@@ -63,7 +64,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let Loaded { manifest, transcripts, cells, cuts, calls, gate, texts, .. } = run;
     let mut measured = measured(manifest, transcripts, (cells, cuts), calls);
     match gate {
-        // What was found when the run was whole says nothing of what is left.
+        // Findings about the whole run do not apply to a part of it.
         Some(gate) if rules.is_empty() => {
             measured.gate = Some(gate).filter(|_| measured.missing.is_none());
         }
@@ -72,7 +73,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let texts = (!arguments.no_text && worded).then_some(&texts);
     write(&folder, &measured, texts, &arguments.format)?;
     show(&measured, &folder, false)?;
-    // Rendering a whole run again is done when it is rendered, whatever is in it.
+    // Without rules, rendering a complete run again always succeeds.
     if rules.is_empty() && measured.missing.is_none() {
         return Ok(Exit::Done);
     }
@@ -80,12 +81,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(gating::ending(measured.gate.as_ref(), complete))
 }
 
-/// Whether the questions are there: a run that was made without text has none.
+/// Whether the run kept the texts of its questions: a run with --no-text did not.
 fn asks_in_words(transcripts: &[TranscriptFacts]) -> bool {
     transcripts.iter().flat_map(|t| &t.probes).any(|asked| !asked.probe.question.is_empty())
 }
 
-/// Refuses a format that is not there before anything runs.
+/// Refuses unknown formats before anything runs.
 pub(super) fn check_formats(names: &[String]) -> Result<(), Failure> {
     let known = format_names();
     let Some(unknown) = names.iter().find(|name| !known.contains(&name.as_str())) else {
@@ -98,7 +99,7 @@ pub(super) fn check_formats(names: &[String]) -> Result<(), Failure> {
     Err(Failure::usage(format!("format `{unknown}` is not known")).help(help))
 }
 
-/// Measures a run; what its data had to leave out stands among the warnings.
+/// Measures a run; what its data had to leave out is added to the warnings.
 pub(super) fn measured(
     manifest: Manifest,
     transcripts: Vec<TranscriptFacts>,
@@ -112,7 +113,7 @@ pub(super) fn measured(
     report
 }
 
-/// Whether enough of what a model was to answer or grade is; says so if not.
+/// Whether enough probes were answered and graded; prints a message if not.
 pub(super) fn mostly_graded(measured: &Report, max_unscored: f64) -> bool {
     let share = gate::unscored(&measured.manifest, &measured.cells);
     if share > max_unscored {
@@ -124,7 +125,7 @@ pub(super) fn mostly_graded(measured: &Report, max_unscored: f64) -> bool {
     share <= max_unscored
 }
 
-/// Renders a report into its run folder, with what its gate found.
+/// Renders a report into its run folder, with the findings of its gate.
 pub(super) fn write(
     folder: &Folder,
     measured: &Report,
@@ -140,7 +141,7 @@ pub(super) fn write(
     if let Some(gate) = &measured.gate {
         folder.write_gate(gate)?;
     }
-    // Later runs must not be held against half a run.
+    // Later runs must not be compared with an incomplete run.
     if measured.missing.is_some() {
         folder.remove(BASELINE)?;
     } else if names.contains(&"json") {
@@ -149,14 +150,15 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Removes what an earlier run left in the folder: its page and its texts must
-/// not pass for those of this one, least of all where text is left out.
+/// Removes the files of an earlier run from the folder: its page and its texts
+/// must not be mistaken for those of this one, least of all where text is left
+/// out.
 pub(super) fn clear(folder: &Folder) -> Result<(), Failure> {
     ["texts.jsonl", REPLIES].into_iter().try_for_each(|name| folder.remove(name))?;
     clear_rendered(folder)
 }
 
-/// Removes what was made of the results that a run had so far.
+/// Removes what was rendered from the results so far.
 pub(super) fn clear_rendered(folder: &Folder) -> Result<(), Failure> {
     for name in FORMATS.iter().map(|f| f.file).chain([GATE, BASELINE]) {
         folder.remove(name)?;
@@ -164,7 +166,7 @@ pub(super) fn clear_rendered(folder: &Folder) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints the table, or for `--json` the summary.
+/// Prints the table, or the summary for `--json`.
 pub(super) fn show(measured: &Report, folder: &Folder, json: bool) -> Result<(), Failure> {
     match json {
         true => wire::print_exact(&summary_json(measured)),
@@ -172,12 +174,12 @@ pub(super) fn show(measured: &Report, folder: &Folder, json: bool) -> Result<(),
     }
 }
 
-/// The table, and as last line where the report is.
+/// The table, with the path of the report in its last line.
 fn table(measured: &Report, folder: &Folder) -> String {
     let page = folder.path().join("report.html");
     let last = if page.exists() { page } else { folder.path().to_owned() };
     let table = crate::report::table(measured, wire::width(), wire::color());
-    let gate = measured.gate.as_ref().map(gating::told).unwrap_or_default();
+    let gate = measured.gate.as_ref().map(gating::describe).unwrap_or_default();
     format!("{table}{gate}\nreport: {}\n", last.display())
 }
 

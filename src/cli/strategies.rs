@@ -18,8 +18,8 @@ use crate::run::{Conduct, try_out};
 use crate::strategy::{Preset, builtin, builtin_names};
 use crate::text::counted;
 
-/// Rows of a run where none is named: the controls, the seven mechanisms in the
-/// order from plain to elaborate, and the five systems (semantics §40).
+/// The presets of a run where none is named: the controls, the seven mechanisms
+/// from simple to elaborate, and the five systems (semantics §40).
 const DEFAULT: &[&str] = &[
     "full",
     "empty",
@@ -39,30 +39,30 @@ const DEFAULT: &[&str] = &[
     "gsv",
 ];
 
-/// Controls without which no row can be read.
+/// Controls without which the other rows cannot be interpreted.
 const ALWAYS: &[&str] = &["full", "empty", "id-list", WITH_PROBES, WITH_COMPACTIONS];
 
-/// The control that only probes give a meaning.
+/// The control that needs probes.
 const WITH_PROBES: &str = "evidence";
 
-/// The control that is `full` where no vendor's compaction is on record.
+/// The control that equals `full` where no vendor's compaction is recorded.
 const WITH_COMPACTIONS: &str = "recorded";
 
-/// The bundled data set on which presets are tried.
+/// The bundled data set on which `check` runs a preset.
 const TRIED_ON: &str = "quickstart";
 
-/// Sessions of a kind in it, one behind the other.
+/// Number of consecutive sessions of one kind in it.
 const PER_KIND: usize = 2;
 
-/// The window at which they are tried.
+/// The window at which `check` runs a preset.
 const TRIED_AT: &str = "25%";
 
-/// What the data of a run hold.
+/// What the data of a run contain.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Holds {
-    /// Questions.
+pub(super) struct DataContents {
+    /// Whether there are probes.
     pub probes: bool,
-    /// Compactions of the recorded agent.
+    /// Whether there are compactions of the recorded agent.
     pub compactions: bool,
 }
 
@@ -80,10 +80,10 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// The rows of the run, controls included, in the order in which they were named.
-    /// `evidence` runs where there are probes, and nowhere else; `recorded`
-    /// without being named only where a vendor's compaction is on record.
-    pub(super) fn presets(&self, data: Holds) -> Result<Vec<Arc<Preset>>, Failure> {
+    /// The presets of the run, controls included, in the order in which they
+    /// were named. `evidence` runs only where there are probes; `recorded`,
+    /// unless named, only where a vendor's compaction is recorded.
+    pub(super) fn presets(&self, data: DataContents) -> Result<Vec<Arc<Preset>>, Failure> {
         let fits = |name: &str| match name {
             WITH_PROBES => data.probes,
             WITH_COMPACTIONS => data.compactions,
@@ -121,10 +121,10 @@ impl Selection {
     }
 
     /// Names of the rows that the user asked for by `--strategy` or made by
-    /// `--set`. `all` names every one but the controls.
+    /// `--set`. `all` stands for every preset but the controls.
     pub(super) fn named(&self, presets: &[Arc<Preset>]) -> Vec<String> {
         let all = self.strategy.iter().any(|name| name == "all");
-        // A preset in a file may have any name in it.
+        // The name inside a preset file is independent of the file's name.
         let loaded: Vec<String> =
             self.strategy.iter().filter_map(|name| Some(load(name, &[]).ok()?.name)).collect();
         let made = presets.len() - self.set.len();
@@ -136,7 +136,7 @@ impl Selection {
     }
 }
 
-/// Two rows of one name could not be told apart.
+/// Refuses two presets with the same name, which could not be told apart.
 fn unique(presets: &[Preset]) -> Result<(), Failure> {
     for (at, preset) in presets.iter().enumerate() {
         if presets[..at].iter().any(|p| p.name == preset.name) {
@@ -147,7 +147,7 @@ fn unique(presets: &[Preset]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A row of its own for `PRESET.KEY=VALUE`.
+/// The changed preset for `PRESET.KEY=VALUE`.
 fn changed(change: &str, selected: &[String]) -> Result<Preset, Failure> {
     let malformed = || {
         Failure::usage(format!("`--set {change}` is not PRESET.KEY=VALUE"))
@@ -221,7 +221,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Reads a preset and tries it on bundled sessions, one of each kind.
+/// Checks a preset by running it on bundled sessions, one of each kind.
 fn check(name: &str) -> Result<String, Failure> {
     let preset = Arc::new(load(name, &[])?);
     let stages = counted(preset.stages.len(), "stage");
@@ -266,7 +266,7 @@ fn tried(preset: &Arc<Preset>, subject: &Subject) -> Result<Plan, Failure> {
     })
 }
 
-/// What came of trying, in words.
+/// The result of the check, in words.
 fn conduct(text: &mut String, all: &[Conduct]) {
     let sum = |count: fn(&Conduct) -> u64| all.iter().map(count).sum::<u64>();
     let [verbatim, edited, folded, gone] =

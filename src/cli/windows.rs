@@ -1,4 +1,4 @@
-//! `--window`: what it says, and what holds where it is not given.
+//! `--window`: parses it, and chooses the default.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::replay::{NativeFrom, NativeWindow, WindowSpec};
 use crate::run::{Sample, Windows};
 use crate::text::counted;
 
-/// The windows as typed, each once; none where none was.
+/// The typed windows without repetitions; empty where none was typed.
 pub(super) fn typed(typed: &[String]) -> Result<Vec<WindowSpec>, Failure> {
     let mut windows: Vec<WindowSpec> = Vec::new();
     for text in typed {
@@ -23,13 +23,13 @@ pub(super) fn typed(typed: &[String]) -> Result<Vec<WindowSpec>, Failure> {
     Ok(windows)
 }
 
-/// The windows of a run: those asked for, else each data set's own.
+/// The windows of a run: the typed ones, else each data set's default.
 pub(super) fn of_run(typed: Vec<WindowSpec>, datasets: &[Dataset]) -> Windows {
     if typed.is_empty() { Windows::by_default(datasets) } else { Windows::Same(typed) }
 }
 
-/// What the user should know of native windows: sessions whose prompts were
-/// larger than their model's limit is said to be.
+/// Warnings about native windows: sessions whose prompts were larger than their
+/// model's limit is said to be.
 pub(super) fn warnings(windows: &Windows, samples: &[Sample], agents: &Agents) -> Vec<String> {
     let found = native(windows, samples, agents);
     let all = found.len();
@@ -66,7 +66,7 @@ pub(super) fn sizes(windows: &Windows, samples: &[Sample], agents: &Agents) -> O
     (!each.is_empty()).then(|| each.join(", "))
 }
 
-/// The sessions that are replayed at their native window, with it.
+/// The sessions that are replayed at their native window, with that window.
 fn native<'a>(
     windows: &Windows,
     samples: &'a [Sample],
@@ -137,8 +137,8 @@ mod tests {
         assert_eq!(warnings(&at("native"), &samples[..1], &agents()), Vec::<String>::new());
         assert_eq!(warnings(&at("200k"), &samples, &agents()), Vec::<String>::new());
         let sizes = |typed| sizes(&at(typed), &samples, &agents());
-        let told = "200000 tokens in 1 session, 1000000 tokens in 2 sessions";
-        assert_eq!(sizes("native").as_deref(), Some(told));
+        let expected = "200000 tokens in 1 session, 1000000 tokens in 2 sessions";
+        assert_eq!(sizes("native").as_deref(), Some(expected));
         assert_eq!(sizes("25%"), None);
     }
 }

@@ -11,9 +11,9 @@ pub const ABSTENTION: Spec = Spec {
     pool: Pool::Mean,
     basis: Basis::Probes,
     compute: Compute::Cell(|sample| {
-        let graded = sample.answered().filter(|put| put.row.judgement.score.is_some());
-        let abstained =
-            graded.map(|put| f64::from(u8::from(put.row.judgement.verdict == Verdict::Abstained)));
+        let graded = sample.answered().filter(|result| result.row.judgement.score.is_some());
+        let abstained = graded
+            .map(|result| f64::from(u8::from(result.row.judgement.verdict == Verdict::Abstained)));
         Parts::one(mean(abstained), "no probe was graded")
     }),
 };
@@ -30,11 +30,11 @@ fn fabrication(sample: &Sample<'_>) -> Parts {
     if sample.answered_by == Source::Lexical {
         return Parts::Absent("the offline reader only copies: what it invents says nothing");
     }
-    let tempting = sample.put().filter(|put| {
-        let lost = put.wrong() == Some(Some(Wrong::Lost));
-        put.score.is_some()
-            && (matches!(put.kind(), ProbeKind::Abstain | ProbeKind::Update) || lost)
+    let tempting = sample.probe_results().filter(|result| {
+        let lost = result.wrong() == Some(Some(Wrong::Lost));
+        result.score.is_some()
+            && (matches!(result.kind(), ProbeKind::Abstain | ProbeKind::Update) || lost)
     });
-    let claims = tempting.map(|put| f64::from(u8::from(put.is_asserted_wrong())));
+    let claims = tempting.map(|result| f64::from(u8::from(result.is_asserted_wrong())));
     Parts::one(mean(claims), "no probe tempts to invent")
 }

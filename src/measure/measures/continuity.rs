@@ -25,9 +25,9 @@ pub const SPEC: Spec = Spec {
 /// Their mean is `continuity` where no kind stands alone, as with one or two
 /// transcripts.
 pub fn series(sample: &Sample<'_>) -> Vec<Option<f64>> {
-    let points = sample.answered().map(|put| match put.agreement() {
-        Some(Agreement::Kept) if put.exposed => Some(100.0),
-        Some(Agreement::Lost) if put.exposed => Some(0.0),
+    let points = sample.answered().map(|result| match result.agreement() {
+        Some(Agreement::Kept) if result.exposed => Some(100.0),
+        Some(Agreement::Lost) if result.exposed => Some(0.0),
         _ => None,
     });
     points.collect()

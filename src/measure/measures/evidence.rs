@@ -10,7 +10,7 @@ const fn spec(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> S
 }
 
 fn share(sample: &Sample<'_>, state: LedgerState) -> Parts {
-    let states = sample.answered().filter_map(|put| put.row.evidence);
+    let states = sample.answered().filter_map(|result| result.row.evidence);
     let hits = states.map(|worst| f64::from(u8::from(worst == state)));
     Parts::one(mean(hits), "no probe names its evidence")
 }
@@ -29,6 +29,6 @@ pub const GONE: Spec = spec(catalogue::EVIDENCE_GONE, |sample| share(sample, Led
 
 /// Whether the value itself is there, wherever it stands.
 pub const ANSWERABLE: Spec = spec(catalogue::ANSWERABLE, |sample| {
-    let there = sample.answered().filter_map(|put| put.has_value());
+    let there = sample.answered().filter_map(|result| result.has_value());
     Parts::one(mean(there.map(|yes| f64::from(u8::from(yes)))), "no probe expects a value")
 });

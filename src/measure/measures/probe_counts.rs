@@ -9,7 +9,7 @@ pub const PROBES: Spec = Spec {
     measure: catalogue::PROBES,
     pool: Pool::Sum,
     basis: Basis::Probes,
-    compute: Compute::Cell(|sample| Parts::One(sample.put().count() as f64)),
+    compute: Compute::Cell(|sample| Parts::One(sample.probe_results().count() as f64)),
 };
 
 /// Those without a grade.
@@ -18,7 +18,10 @@ pub const UNSCORED: Spec = Spec {
     pool: Pool::Sum,
     basis: Basis::Probes,
     compute: Compute::Cell(|sample| {
-        Parts::One(sample.put().filter(|put| put.row.judgement.score.is_none()).count() as f64)
+        Parts::One(
+            sample.probe_results().filter(|result| result.row.judgement.score.is_none()).count()
+                as f64,
+        )
     }),
 };
 
@@ -28,7 +31,7 @@ pub const EXPOSED: Spec = Spec {
     pool: Pool::Mean,
     basis: Basis::Probes,
     compute: Compute::Cell(|sample| {
-        let exposed = sample.answered().map(|put| f64::from(u8::from(put.exposed)));
+        let exposed = sample.answered().map(|result| f64::from(u8::from(result.exposed)));
         Parts::one(mean(exposed), "no probe asks for something that was said")
     }),
 };

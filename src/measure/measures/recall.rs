@@ -20,7 +20,7 @@ pub const SPEC: Spec = Spec {
 
 /// The score of every probe, in their order.
 pub fn series(sample: &Sample<'_>) -> Vec<Option<f64>> {
-    sample.answered().map(|put| put.score).collect()
+    sample.answered().map(|result| result.score).collect()
 }
 
 fn compute(sample: &Sample<'_>) -> Parts {
@@ -39,6 +39,6 @@ pub fn by_kind() -> impl Iterator<Item = Spec> {
 }
 
 fn of_kind(sample: &Sample<'_>, kind: ProbeKind) -> Parts {
-    let of_kind = sample.put().filter(|put| put.kind() == kind);
-    Parts::one(mean(of_kind.filter_map(|put| put.score)), NOTHING)
+    let of_kind = sample.probe_results().filter(|result| result.kind() == kind);
+    Parts::one(mean(of_kind.filter_map(|result| result.score)), NOTHING)
 }

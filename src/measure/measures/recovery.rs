@@ -13,10 +13,10 @@ const fn spec(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> S
 
 /// `recall` with the channel.
 pub const RECALL: Spec = spec(catalogue::RECALL_RECOVERY, |sample| {
-    if sample.put().all(|put| put.row.recovered.is_none()) {
+    if sample.probe_results().all(|result| result.row.recovered.is_none()) {
         return Parts::Absent(NO_CHANNEL);
     }
-    let scores = sample.answered().filter_map(|put| sample.cell.recovered_score(put.row));
+    let scores = sample.answered().filter_map(|result| sample.cell.recovered_score(result.row));
     Parts::one(mean(scores), "no probe was graded")
 });
 
@@ -29,6 +29,6 @@ pub const TOKENS: Spec =
     spec(catalogue::RECOVERY_TOKENS, |sample| taken(sample, |recovered| recovered.tokens as f64));
 
 fn taken(sample: &Sample<'_>, figure: fn(&Recovered) -> f64) -> Parts {
-    let recovered = sample.put().filter_map(|put| put.row.recovered.as_ref());
+    let recovered = sample.probe_results().filter_map(|result| result.row.recovered.as_ref());
     Parts::one(mean(recovered.map(figure)), NO_CHANNEL)
 }

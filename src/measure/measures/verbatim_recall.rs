@@ -14,7 +14,7 @@ const fn spec(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> S
 fn verbatim(sample: &Sample<'_>) -> Vec<(f64, f64)> {
     let whole =
         sample.answered().filter(|p| p.row.evidence == Some(LedgerState::Verbatim) && !p.refused);
-    whole.filter_map(|put| Some((put.score?, put.before?))).collect()
+    whole.filter_map(|result| Some((result.score?, result.before?))).collect()
 }
 
 fn fraction(scores: impl ExactSizeIterator<Item = f64>) -> Parts {

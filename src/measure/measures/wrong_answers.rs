@@ -10,7 +10,7 @@ const fn spec(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> S
 }
 
 fn share(sample: &Sample<'_>, why: Wrong) -> Parts {
-    let graded = sample.answered().filter_map(|put| put.wrong());
+    let graded = sample.answered().filter_map(|result| result.wrong());
     let hits = graded.map(|wrong| f64::from(u8::from(wrong == Some(why))));
     Parts::one(mean(hits), "no graded probe expects a value")
 }
