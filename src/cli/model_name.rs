@@ -321,8 +321,8 @@ mod tests {
     fn what_is_no_model_is_told_with_its_reason() {
         for (typed, problem) in [
             ("gpt-5.4", "no `/`"),
-            ("/gpt", "no name of a provider"),
-            ("Open AI/gpt", "no name of a provider"),
+            ("/gpt", "is not the name of a provider"),
+            ("Open AI/gpt", "is not the name of a provider"),
             ("openai/", "has no name"),
             ("openai/m?warmth=1", "`warmth` is not a setting"),
             ("openai/m?temperature=3", "`3` is not a value of `temperature`"),

@@ -10,8 +10,8 @@ use super::{Bill, CompactionRow, LedgerState, MessageIndex, ProbeRow, Snapshot};
 /// Label of the window that is each recorded model's own context limit.
 pub const NATIVE: &str = "native";
 
-/// Smallest context limit that agents in use run with, in tokens (`semantics`
-/// 10). Below it, single tool results take a larger share than they ever did
+/// Smallest context limit that agents in use run with, in tokens (semantics
+/// §10). Below it, single tool results take a larger share than they ever did
 /// for the recorded agent.
 pub const SMALLEST_NATIVE: u64 = 128_000;
 

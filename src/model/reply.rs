@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Why a compactor's reply is void: it says nothing about the strategy (`cuts`
+/// Why a compactor's reply is void: it says nothing about the strategy (cuts
 /// §5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

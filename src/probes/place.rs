@@ -1,4 +1,4 @@
-//! Cuts: the places of a transcript at which a compaction is forced (`cuts`
+//! Cuts: the places of a transcript at which a compaction is forced (cuts
 //! §1). They depend on the transcript alone.
 
 use std::collections::{BTreeMap, BTreeSet};

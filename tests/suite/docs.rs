@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use recap::model::ProbeKind;
 use regex::Regex;
 
 /// Documents with numbered sections, under `docs`.
@@ -206,6 +207,12 @@ fn measures() -> String {
          |---|---|---|---|---|\n",
     );
     for measure in recap::model::catalogue::all() {
+        // One row stands for the measures of all kinds of probes.
+        let id = match measure.kind {
+            None | Some(ProbeKind::Abstain) => measure.id.to_owned(),
+            Some(ProbeKind::Fact) => measure.id.replace("fact", "<kind>"),
+            Some(_) => continue,
+        };
         let (document, number) = measure.section.split_once(" §").unwrap();
         let text = fs::read_to_string(root().join(format!("docs/{document}.md"))).unwrap();
         let heads = text.lines().filter_map(|line| line.strip_prefix("## "));
@@ -214,7 +221,7 @@ fn measures() -> String {
         writeln!(
             table,
             "| `{}` | {} | {} | {} | [{}]({document}.md#{}) |",
-            measure.id,
+            id,
             measure.unit.as_str(),
             measure.direction.as_str(),
             measure.meaning.replace('|', "\\|"),

@@ -1,5 +1,5 @@
-//! What a compaction of Codex CLI kept, and what replaced the rest (`semantics`
-//! 6).
+//! What a compaction of Codex CLI kept, and what replaced the rest (semantics
+//! §6).
 //!
 //! Records since 2025-11 contain the new context as a list. Older ones contain
 //! the summary alone, and the context follows from Codex's own rule

@@ -1,4 +1,4 @@
-//! GSV (`strategies` §4, last paragraph).
+//! What GSV's design says (strategies/README.md).
 
 use std::sync::Arc;
 

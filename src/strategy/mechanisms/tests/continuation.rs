@@ -1,4 +1,4 @@
-//! GenCode (`strategies` §4, second paragraph).
+//! What GenCode's design says (strategies/README.md).
 
 use std::sync::Arc;
 

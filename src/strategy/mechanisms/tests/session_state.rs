@@ -1,4 +1,4 @@
-//! Arachne (`strategies` §4, first paragraph).
+//! What Arachne's design says (strategies/README.md).
 
 use std::sync::Arc;
 

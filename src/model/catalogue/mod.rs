@@ -1,0 +1,134 @@
+//! The catalogue of measures: the one place that says which there are, what each
+//! counts in and what it stands for. Columns of `summary.csv`, the gate, `recap
+//! compare`, the page and the table in `docs/measures.md` are made from it.
+
+use super::ProbeKind;
+use super::measure::{Column, Direction, Measure, Unit};
+
+/// Declares measures, a constant each, and lists them in their order: that of the
+/// columns. An entry is: constant, id, (name for people,) unit, direction, column,
+/// section, meaning.
+macro_rules! measures {
+    ($list:ident:
+     $($name:ident $id:literal $(($label:literal))? $([$kind:expr])? $unit:ident $direction:ident
+       $column:ident $section:literal: $meaning:literal;)*) => {
+        $(
+            #[doc = concat!("`", $id, "`: ", $meaning, ".")]
+            pub const $name: &Measure = &Measure {
+                id: $id,
+                label: concat!($($label)?),
+                unit: Unit::$unit,
+                direction: Direction::$direction,
+                column: Column::$column,
+                section: $section,
+                meaning: $meaning,
+                kind: [$($kind,)? None][0],
+            };
+        )*
+
+        pub(super) const $list: &[&Measure] = &[$($name),*];
+    };
+}
+
+/// Declares a measure for each kind of probe but the last, which cannot be answered,
+/// in the order of [`ProbeKind::ALL`].
+macro_rules! by_kind {
+    ($name:ident $of:literal $unit:ident $meaning:literal: $($column:ident $kind:literal)*) => {
+        #[doc = concat!("`", $of, "_<kind>`: ", $meaning, ".")]
+        pub static $name: [Measure; ProbeKind::ALL.len() - 1] = {
+            let mut at = 0;
+            [$(Measure {
+                id: concat!($of, "_", $kind),
+                label: "",
+                unit: Unit::$unit,
+                direction: Direction::Higher,
+                column: Column::$column,
+                section: "measures §5",
+                meaning: $meaning,
+                kind: {
+                    at += 1;
+                    Some(ProbeKind::ALL[at - 1])
+                },
+            }),*]
+        };
+    };
+}
+
+by_kind!(RECALL_BY_KIND "recall" Share "mean score of the probes of this kind":
+    Always "fact" Always "decision" Always "artifact" Always "plan"
+    Always "update" Always "temporal" Always "multi-hop" Always "constraint"
+    Always "preference" Always "tone" Always "shared-concept" Always "snapshot"
+    Always "ordering" Always "summary" Always "contradiction" IfKnown "open-domain");
+by_kind!(CONTINUITY_BY_KIND "continuity" Points
+    "continuity over the probes of this kind, all transcripts together":
+    IfKnown "fact" IfKnown "decision" IfKnown "artifact" IfKnown "plan"
+    IfKnown "update" IfKnown "temporal" IfKnown "multi-hop" IfKnown "constraint"
+    IfKnown "preference" IfKnown "tone" IfKnown "shared-concept" IfKnown "snapshot"
+    IfKnown "ordering" IfKnown "summary" IfKnown "contradiction" IfKnown "open-domain");
+
+mod listed;
+
+pub use listed::*;
+use listed::{FIRST, SECOND};
+
+/// Every measure, in the order of the columns of `summary.csv`.
+pub fn all() -> impl Iterator<Item = &'static Measure> {
+    let listed = FIRST.iter().copied().chain(&RECALL_BY_KIND);
+    listed.chain(SECOND.iter().copied()).chain(&CONTINUITY_BY_KIND)
+}
+
+/// Recall of the probes of a kind.
+pub fn recall_of(kind: ProbeKind) -> &'static Measure {
+    let of_kind = RECALL_BY_KIND.iter().find(|measure| measure.kind == Some(kind));
+    of_kind.unwrap_or(RECALL_ABSTAIN)
+}
+
+/// Continuity of the probes of a kind; `None` of those that cannot be answered.
+pub fn continuity_of(kind: ProbeKind) -> Option<&'static Measure> {
+    CONTINUITY_BY_KIND.iter().find(|measure| measure.kind == Some(kind))
+}
+
+/// The measure of a column.
+pub fn find(id: &str) -> Option<&'static Measure> {
+    all().find(|measure| measure.id == id)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_measure_has_an_id_of_its_own_and_says_what_it_stands_for() {
+        let ids: BTreeSet<&str> = all().map(|measure| measure.id).collect();
+        assert_eq!(ids.len(), all().count());
+        for Measure { id, meaning, section, .. } in all() {
+            let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-".contains(c);
+            assert!(id.chars().all(plain), "{id} is not snake_case");
+            assert!(!meaning.is_empty() && !meaning.ends_with('.'), "{id}");
+            assert!(section.starts_with("measures §") || section.starts_with("cuts §"), "{id}");
+        }
+    }
+
+    #[test]
+    fn every_kind_of_probe_has_its_measures() {
+        let (last, kinds) = ProbeKind::ALL.split_last().unwrap();
+        for (at, kind) in kinds.iter().enumerate() {
+            for (of, measure) in
+                [("recall", &RECALL_BY_KIND[at]), ("continuity", &CONTINUITY_BY_KIND[at])]
+            {
+                assert_eq!(measure.id, format!("{of}_{}", kind.as_str()));
+                assert_eq!(measure.kind, Some(*kind));
+            }
+        }
+        assert_eq!((*last, RECALL_ABSTAIN.kind), (ProbeKind::Abstain, Some(ProbeKind::Abstain)));
+    }
+
+    #[test]
+    fn what_is_named_after_money_counts_in_dollars() {
+        for Measure { id, unit, .. } in all() {
+            assert_eq!(id.contains("_usd"), *unit == Unit::Dollars, "{id}");
+        }
+    }
+}
