@@ -5,7 +5,7 @@ use crate::measure::{Basis, Depth, MEASURES, Pool, Spec};
 use crate::model::{Measure, Unit, catalogue, suggest};
 
 /// Measures that are counted by kind of probe.
-pub const KINDED: [&str; 2] = ["recall", "continuity"];
+pub const KINDED: [&str; 2] = [catalogue::RECALL.id, catalogue::CONTINUITY.id];
 
 /// Something that a rule can speak of.
 #[derive(Clone, Copy)]
@@ -133,15 +133,25 @@ impl Known {
 }
 
 /// CPU time differs from one machine to the next and from run to run.
-const CPU: &str = "cpu_ms";
+const CPU: &str = catalogue::CPU_MS.id;
 
 /// Figures of cuts that rest on when and how much a preset compacts, or on the
 /// transcripts alone.
-const SIZES_AT_CUTS: [&str; 5] =
-    ["cuts", "facts_at_stake", "sessions_at_stake", "exposed_share", "tokens_at_cut"];
+const SIZES_AT_CUTS: [&str; 5] = [
+    catalogue::CUTS.id,
+    catalogue::FACTS_AT_STAKE.id,
+    catalogue::SESSIONS_AT_STAKE.id,
+    catalogue::EXPOSED_SHARE.id,
+    catalogue::TOKENS_AT_CUT.id,
+];
 
 /// Figures of cuts that rest on graded answers.
-const ASKED_AT_CUTS: [&str; 2] = ["continuity_at_cut", "continuity_at_cut_first"];
+const ASKED_AT_CUTS: [&str; 2] =
+    [catalogue::CONTINUITY_AT_CUT.id, catalogue::CONTINUITY_AT_CUT_FIRST.id];
 
 /// Figures of size and money that rest on what was lost.
-const RESTS_ON_LOSS: [&str; 3] = ["cost_usd_refetch", "refetch_tokens", "irrecoverable_references"];
+const RESTS_ON_LOSS: [&str; 3] = [
+    catalogue::COST_USD_REFETCH.id,
+    catalogue::REFETCH_TOKENS.id,
+    catalogue::IRRECOVERABLE_REFERENCES.id,
+];

@@ -24,7 +24,7 @@ use super::spec::{Parts, Pool, Sample, mean};
 use super::statistics::{FEWEST_FOR_AN_INTERVAL, quantile};
 use super::transcript_fingerprint::{TranscriptFingerprint, fingerprint_of};
 use super::waiting::km_median;
-use crate::model::{Cell, Repeated, Report, Standing, TranscriptFacts};
+use crate::model::{Cell, Repeated, Report, Standing, TranscriptFacts, catalogue};
 
 /// Every transcript of a run, and what each contributes to each row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -135,7 +135,9 @@ fn figures(
     known: &BTreeSet<&str>,
 ) -> Figured {
     // No two runs share a processor's time.
-    let specs = MEASURES.iter().filter(|spec| spec.id() != "cpu_ms" && known.contains(spec.id()));
+    let specs = MEASURES
+        .iter()
+        .filter(|spec| spec.id() != catalogue::CPU_MS.id && known.contains(spec.id()));
     let figures = specs.filter_map(|spec| {
         let mut units: BTreeMap<usize, Vec<Parts>> = BTreeMap::new();
         for (unit, sample) in samples {
@@ -318,10 +320,10 @@ type ByRequest = fn(&Sample<'_>) -> Option<Vec<f64>>;
 
 /// Measures that are sums over requests.
 const BY_REQUEST: [(&str, ByRequest); 2] = [
-    ("tokens_sent", |sample| {
+    (catalogue::TOKENS_SENT.id, |sample| {
         Some(sample.rows.requests.iter().map(|row| row.tokens_sent as f64).collect())
     }),
-    ("cost_usd", |sample| sample.account().ok()?.by_request(AS_BILLED).ok()),
+    (catalogue::COST_USD.id, |sample| sample.account().ok()?.by_request(AS_BILLED).ok()),
 ];
 
 /// The cells of a run, to look at their requests.

@@ -12,7 +12,7 @@ use super::rows::{ALL, Entry};
 use crate::model::{AtSize, EqualSize, PresetRow, Primary, Standing, Value, catalogue};
 
 /// Measures of size.
-const SIZES: [&str; 2] = ["mean_tokens", "cost_usd"];
+const SIZES: [&str; 2] = [catalogue::MEAN_TOKENS.id, catalogue::COST_USD.id];
 /// Sizes further apart than this, as a ratio, are two points of a sweep.
 const SAME: f64 = 1.0 + 1e-9;
 

@@ -16,6 +16,7 @@
 //! transcript's difference weighs as many facts as it has, by cuts §3, and so
 //! do both figures. They take the same facts on both sides.
 
+use crate::model::catalogue;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::bootstrap::blocks;
@@ -35,7 +36,7 @@ const FEWEST_PAIRS: usize = 10;
 /// Shares of the facts whose recorded text is no longer sent: two presets, or
 /// one that was changed, put other facts there at the same cuts. A transcript
 /// weighs the mean of both numbers.
-const OF_EXPOSED: [&str; 2] = ["carried_share", "carried_share_first"];
+const OF_EXPOSED: [&str; 2] = [catalogue::CARRIED_SHARE.id, catalogue::CARRIED_SHARE_FIRST.id];
 
 /// One row of a run, over one data set or all of them.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use crate::model::{Manifest, PresetRow, Primary, Standing, UNRANKED, Value};
+use crate::model::{Manifest, PresetRow, Primary, Standing, UNRANKED, Value, catalogue};
 
 use super::rows::{ALL, BASELINE, Entry};
 use crate::text::counted;
@@ -121,8 +121,8 @@ fn by_merit(a: &PresetRow, b: &PresetRow, primary: Primary) -> Ordering {
     let by = |id| least(a, id).total_cmp(&least(b, id));
     recall(b)
         .total_cmp(&recall(a))
-        .then_with(|| by("cost_usd"))
-        .then_with(|| by("tokens_sent"))
+        .then_with(|| by(catalogue::COST_USD.id))
+        .then_with(|| by(catalogue::TOKENS_SENT.id))
         .then_with(|| a.strategy.cmp(&b.strategy))
 }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use crate::model::{
     AgainstFull, Cell, Interval, Manifest, PresetRow, Primary, Standing, TranscriptFacts, Value,
-    VariancePart, VoidReplies,
+    VariancePart, VoidReplies, catalogue,
 };
 
 use super::against_full::{Difference, Terms, judge};
@@ -144,7 +144,8 @@ impl Builder<'_> {
         }
         let verdict = self.verdict(difference.as_ref());
         if let Some(verdict) = verdict {
-            values.insert("verdict_vs_full".into(), Value::Text(verdict.as_str().into()));
+            values
+                .insert(catalogue::VERDICT_VS_FULL.id.into(), Value::Text(verdict.as_str().into()));
         }
         let row = PresetRow {
             dataset: self.row.key.dataset.to_owned(),
@@ -316,12 +317,13 @@ impl Builder<'_> {
         let all: BTreeMap<usize, f64> = units.iter().map(|unit| (*unit, 0.0)).collect();
         let counted = if scores.is_empty() { &all } else { scores };
         let stand_in = self.row.standing == Standing::StandIn;
-        values.insert("transcripts".into(), Value::Known(units.len() as f64));
+        values.insert(catalogue::TRANSCRIPTS.id.into(), Value::Known(units.len() as f64));
         let clusters = self.clusters_of(self.primary.id(), counted);
-        values.insert("n_clusters".into(), Value::Known(clusters.n() as f64));
+        values.insert(catalogue::N_CLUSTERS.id.into(), Value::Known(clusters.n() as f64));
         self.stakes(values);
-        values.insert("stand_in".into(), Value::Text(stand_in.to_string()));
-        let full = self.baseline.and_then(|row| self.pooled.row(row as u32, "overflows"));
+        values.insert(catalogue::STAND_IN.id.into(), Value::Text(stand_in.to_string()));
+        let full =
+            self.baseline.and_then(|row| self.pooled.row(row as u32, catalogue::OVERFLOWS.id));
         let facts: Vec<&TranscriptFacts> = units.iter().map(|unit| &self.facts[*unit]).collect();
         sources::complete(self.row, &facts, full, values);
     }
@@ -329,12 +331,12 @@ impl Builder<'_> {
     /// What the figures of cuts rest on.
     fn stakes(&self, values: &mut BTreeMap<String, Value>) {
         if let Some(depth) = self.exams.depth(Depth::Greatest) {
-            values.insert("depth".into(), Value::Known(f64::from(depth)));
+            values.insert(catalogue::DEPTH.id.into(), Value::Known(f64::from(depth)));
         }
-        let kept = self.each(self.code, "kept_at_cut");
-        let share = self.clusters_of("kept_at_cut", kept).largest_share();
+        let kept = self.each(self.code, catalogue::KEPT_AT_CUT.id);
+        let share = self.clusters_of(catalogue::KEPT_AT_CUT.id, kept).largest_share();
         values.insert(
-            "largest_share".into(),
+            catalogue::LARGEST_SHARE.id.into(),
             match share.filter(|_| !kept.is_empty()) {
                 Some(share) => Value::Known(share),
                 None => Value::Absent("nothing was at stake at a cut".into()),
@@ -363,11 +365,11 @@ fn bounds(id: &str, bounds: Option<(f64, f64)>, values: &mut BTreeMap<String, Va
 }
 
 fn difference_values(difference: &Difference, unit: f64, values: &mut BTreeMap<String, Value>) {
-    let id = "difference_to_full";
+    let id = catalogue::DIFFERENCE_TO_FULL.id;
     values.insert(id.into(), Value::Known(difference.mean));
     let interval = difference.interval.map(|i| i.bounds().within(-unit, unit));
     bounds(id, interval.map(|b| (b.lo, b.hi)), values);
     if let Some(mde) = difference.minimal_detectable {
-        values.insert("mde".into(), Value::Known(mde));
+        values.insert(catalogue::MDE.id.into(), Value::Known(mde));
     }
 }

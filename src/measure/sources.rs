@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::gather::Gathered;
 use super::measures::waits;
-use crate::model::{TranscriptFacts, Value};
+use crate::model::{TranscriptFacts, Value, catalogue};
 
 /// Adds the columns of sources. `full` is how many requests of the whole
 /// conversation are over the window.
@@ -26,17 +26,17 @@ pub fn complete(
     }
     if full == Some(0.0) {
         let reason = "the whole conversation fits the window: see cost_savings";
-        values.insert("cost_savings_vs_recorded".into(), Value::Absent(reason.into()));
+        values.insert(catalogue::COST_SAVINGS_VS_RECORDED.id.into(), Value::Absent(reason.into()));
     }
     if facts.iter().all(|f| f.exam.references.is_empty()) {
         let reason = "no references: nobody knows what would have to be fetched again";
-        withhold("cost_usd_refetch", reason, values);
+        withhold(catalogue::COST_USD_REFETCH.id, reason, values);
     }
     // Without a model there is no latency, and no source of one.
     let sources = [
-        ("output_source", one_word(outputs.collect(), "no request is billed")),
-        ("tokens_source", one_word(counts.collect(), "every cell failed")),
-        ("latency_source", one_word(latencies, "no model was called")),
+        (catalogue::OUTPUT_SOURCE.id, one_word(outputs.collect(), "no request is billed")),
+        (catalogue::TOKENS_SOURCE.id, one_word(counts.collect(), "every cell failed")),
+        (catalogue::LATENCY_SOURCE.id, one_word(latencies, "no model was called")),
     ];
     values.extend(sources.map(|(id, source)| (id.to_owned(), source)));
 }

@@ -1,5 +1,6 @@
 //! One measure per file. Every table, column and test iterates over [`MEASURES`].
 
+use crate::model::catalogue;
 use std::sync::LazyLock;
 
 mod abstention;
@@ -64,29 +65,34 @@ pub struct Resampled {
 
 /// Every measure with an interval.
 pub static RESAMPLED: [Resampled; 7] = [
-    Resampled { id: "reference_recall", least: 0.0, most: 1.0, series: reference_recall::series },
-    Resampled { id: "recall", least: 0.0, most: 1.0, series: recall::series },
-    Resampled { id: "continuity", least: 0.0, most: 100.0, series: continuity::series },
     Resampled {
-        id: "kept_at_cut",
+        id: catalogue::REFERENCE_RECALL.id,
+        least: 0.0,
+        most: 1.0,
+        series: reference_recall::series,
+    },
+    Resampled { id: catalogue::RECALL.id, least: 0.0, most: 1.0, series: recall::series },
+    Resampled { id: catalogue::CONTINUITY.id, least: 0.0, most: 100.0, series: continuity::series },
+    Resampled {
+        id: catalogue::KEPT_AT_CUT.id,
         least: 0.0,
         most: 1.0,
         series: |sample| at_cuts::kept_series(sample, Depth::Greatest),
     },
     Resampled {
-        id: "kept_at_cut_first",
+        id: catalogue::KEPT_AT_CUT_FIRST.id,
         least: 0.0,
         most: 1.0,
         series: |sample| at_cuts::kept_series(sample, Depth::First),
     },
     Resampled {
-        id: "added_at_cut",
+        id: catalogue::ADDED_AT_CUT.id,
         least: -1.0,
         most: 1.0,
         series: |sample| at_cuts::added_series(sample, Depth::Greatest),
     },
     Resampled {
-        id: "added_at_cut_first",
+        id: catalogue::ADDED_AT_CUT_FIRST.id,
         least: -1.0,
         most: 1.0,
         series: |sample| at_cuts::added_series(sample, Depth::First),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Builder, bounds};
 use crate::measure::spec::mean;
 use crate::measure::statistics::Confidence;
-use crate::model::{ProbeKind, Source, Value};
+use crate::model::{ProbeKind, Source, Value, catalogue};
 
 /// Least distance of ceiling and floor on which a retention rests
 /// (measures §5).
@@ -18,15 +18,15 @@ impl Builder<'_> {
     pub(super) fn of_probes(&self, values: &mut BTreeMap<String, Value>) {
         self.retention(values);
         let source = self.manifest.source.as_str();
-        values.insert("continuity_source".into(), Value::Text(source.into()));
+        values.insert(catalogue::CONTINUITY_SOURCE.id.into(), Value::Text(source.into()));
         // Leaks show as answers of a model without any history; words alone guess nothing.
         let reason = match self.manifest.answered_by() {
             Source::Lexical => "finding leaked probes takes a model as answerer",
             Source::Model => "finding leaked probes takes three answers each, and one is asked for",
         };
-        values.insert("recall_filtered".into(), Value::Absent(reason.into()));
+        values.insert(catalogue::RECALL_FILTERED.id.into(), Value::Absent(reason.into()));
         let worst = self.worst_kind(values);
-        values.insert("worst_kind".into(), worst);
+        values.insert(catalogue::WORST_KIND.id.into(), worst);
     }
 
     /// (recall − floor) / (ceiling − floor), never clamped (measures §5).
@@ -35,9 +35,9 @@ impl Builder<'_> {
     /// linearised values (Cochran, "Sampling Techniques", 6.3), in which own
     /// score, floor and ceiling of a transcript vary together.
     fn retention(&self, values: &mut BTreeMap<String, Value>) {
-        let recall = |code: Option<usize>| code.map(|code| self.each(code, "recall"));
+        let recall = |code: Option<usize>| code.map(|code| self.each(code, catalogue::RECALL.id));
         let controls = recall(self.floor).zip(recall(self.baseline));
-        let own = self.each(self.code, "recall");
+        let own = self.each(self.code, catalogue::RECALL.id);
         let score = |(unit, own): (&usize, &f64)| {
             let (floor, ceiling) = controls.as_ref()?;
             let floor = floor.get(unit)?;
@@ -46,24 +46,24 @@ impl Builder<'_> {
         let scores: Vec<(usize, f64, f64)> = own.iter().filter_map(score).collect();
         let Some(room) = mean(scores.iter().map(|(_, _, room)| *room)) else {
             let reason = "needs the recall of the row, of `empty` and of `full`";
-            values.insert("retention".into(), Value::Absent(reason.into()));
+            values.insert(catalogue::RETENTION.id.into(), Value::Absent(reason.into()));
             return;
         };
         if room < LEAST_ROOM {
             let reason = format!("`full` and `empty` are {room:.2} apart, less than {LEAST_ROOM}");
-            values.insert("retention".into(), Value::Absent(reason));
+            values.insert(catalogue::RETENTION.id.into(), Value::Absent(reason));
             return;
         }
         let gained = mean(scores.iter().map(|(_, gained, _)| *gained)).unwrap_or(0.0);
         let retention = gained / room;
-        values.insert("retention".into(), Value::Known(retention));
+        values.insert(catalogue::RETENTION.id.into(), Value::Known(retention));
         let linear = |(unit, gained, own_room): &(usize, f64, f64)| {
             (*unit, retention + (gained - retention * own_room) / room)
         };
         let linear: BTreeMap<usize, f64> = scores.iter().map(linear).collect();
         let interval =
             self.clusters(&linear).confidence(self.manifest.seed).map(Confidence::bounds);
-        bounds("retention", interval.map(|b| (b.lo, b.hi)), values);
+        bounds(catalogue::RETENTION.id, interval.map(|b| (b.lo, b.hi)), values);
     }
 
     /// The kind with the lowest continuity, of those with enough probes.

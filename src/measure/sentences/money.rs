@@ -69,7 +69,11 @@ impl Ends {
     /// against the recorded agent. Nothing where the row's own bill is
     /// hypothetical.
     fn of(row: &PresetRow, window: &Window<'_>) -> Option<Self> {
-        let id = if window.is_hypothetical() { "cost_savings_vs_recorded" } else { "cost_savings" };
+        let id = if window.is_hypothetical() {
+            catalogue::COST_SAVINGS_VS_RECORDED.id
+        } else {
+            catalogue::COST_SAVINGS.id
+        };
         let as_billed =
             row.number_of(id).filter(|_| row.number(catalogue::OVERFLOWS) == Some(0.0))?;
         let dearer = row.number(catalogue::COST_USD_REFETCH)? / row.number(catalogue::COST_USD)?;

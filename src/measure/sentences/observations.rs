@@ -100,7 +100,7 @@ fn at_least(share: f64) -> String {
 
 /// Who does better than the newest messages at the same size, and who does not.
 fn beyond_recency(window: &Window<'_>) -> Option<Candidate> {
-    let id = if window.by_cuts() { "gain_at_cut" } else { "recency_gain" };
+    let id = if window.by_cuts() { catalogue::GAIN_AT_CUT.id } else { catalogue::RECENCY_GAIN.id };
     let gain = |row: &PresetRow| row.number_of(id);
     let ranked = window.ranked();
     let gains: Vec<(&PresetRow, f64)> =
@@ -184,7 +184,9 @@ fn why_wrong(window: &Window<'_>) -> Option<Candidate> {
 /// Where the best preset's mean hides a weak spot.
 fn worst_kind(window: &Window<'_>) -> Option<Candidate> {
     let best = *window.ranked().first()?;
-    let crate::model::Value::Text(kind) = best.values.get("worst_kind")? else { return None };
+    let crate::model::Value::Text(kind) = best.values.get(catalogue::WORST_KIND.id)? else {
+        return None;
+    };
     let own = best.number_of(&format!("continuity_{kind}"))?;
     let gap = window.score(best) * 100.0 - own;
     if gap <= 0.0 {

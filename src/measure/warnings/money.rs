@@ -160,7 +160,7 @@ pub fn modelled_clock(run: &Run<'_>) -> Vec<String> {
 /// Waits that nobody measured.
 pub fn modelled_waits(run: &Run<'_>) -> Vec<String> {
     let modelled = |entry: &&super::Entry| {
-        let source = entry.row.values.get("latency_source");
+        let source = entry.row.values.get(catalogue::LATENCY_SOURCE.id);
         matches!(source, Some(Value::Text(word)) if word == "modelled" || word == "mixed")
     };
     if !run.rows.iter().any(modelled) {

@@ -126,9 +126,10 @@ fn test_row(test: &Tested, primary: Primary) -> TestRow {
 }
 
 fn equal_size(report: &Report, size: &EqualSize) -> Size {
-    let at = match size.size.as_str() {
-        "cost_usd" => number::dollars(size.at),
-        _ => format!("{} mean tokens", number::tokens(size.at)),
+    let in_dollars = number::is_in_dollars(&size.size);
+    let at = match in_dollars {
+        true => number::dollars(size.at),
+        false => format!("{} mean tokens", number::tokens(size.at)),
     };
     let many =
         |of: fn(&EqualSize) -> &str| report.equal_size.iter().any(|other| of(other) != of(size));
@@ -137,7 +138,7 @@ fn equal_size(report: &Report, size: &EqualSize) -> Size {
         let name = if size.dataset == block::ALL { "all data sets" } else { &size.dataset };
         title += &format!(", {}", plain::line(name));
     }
-    if size.size == "cost_usd" && many(|size| &size.agent_model) {
+    if in_dollars && many(|size| &size.agent_model) {
         title += &format!(", billed as {}", plain::line(&size.agent_model));
     }
     let (mut rows, mut none) = (Vec::new(), Vec::new());

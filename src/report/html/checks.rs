@@ -130,7 +130,8 @@ fn at(row: &PresetRow) -> String {
 fn did_without(run: &Run<'_>) -> Check {
     // It rests on the recording alone, so any row tells.
     let share = run.rows.iter().find_map(|row| row.number(catalogue::DID_WITHOUT));
-    let found = share.map_or_else(|| run.reason("full", "did_without"), number::percent);
+    let found =
+        share.map_or_else(|| run.reason("full", catalogue::DID_WITHOUT.id), number::percent);
     Check {
         name: "needed, and done without",
         found: vec![found],
@@ -212,7 +213,7 @@ fn empty(run: &Run<'_>) -> Check {
         (_, false) => State::Fine,
     };
     if found.is_empty() {
-        found.push(run.reason("empty", "recall"));
+        found.push(run.reason("empty", catalogue::RECALL.id));
     }
     Check {
         name: "what can be guessed",

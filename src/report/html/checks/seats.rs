@@ -19,7 +19,7 @@ pub(super) fn a_a(run: &Run<'_>) -> Check {
         Some(_) => State::Fine,
     };
     if found.is_empty() {
-        found.push(run.reason("full", "continuity"));
+        found.push(run.reason("full", catalogue::CONTINUITY.id));
     }
     let means = if chance {
         "A/A: the whole conversation against itself. Each question is asked once and its grade \
