@@ -63,21 +63,9 @@ pub(super) fn prices(path: Option<&Path>) -> Result<PriceList, Failure> {
 
 /// A model without a price, with the names that may have been meant.
 pub(super) fn unpriced(unknown: Unpriced) -> Failure {
-    let help = meant(&unknown);
+    let help = unknown.suggestion();
     let help = help.unwrap_or_else(|| "`recap models list WORD…` searches the names".to_owned());
     Failure::usage(unknown.to_string()).help(help)
-}
-
-fn meant(unknown: &Unpriced) -> Option<String> {
-    let similar = &unknown.similar;
-    (!similar.is_empty()).then(|| format!("did you mean {}?", similar.join(", ")))
-}
-
-/// A warning for each model that bills a run, has no price, and is perhaps
-/// another one that has.
-pub(super) fn mistyped(prices: &PriceList, names: &[String]) -> Vec<String> {
-    let unpriced = names.iter().filter_map(|name| prices.find(name).err());
-    unpriced.filter_map(|unknown| Some(format!("{unknown}: {}", meant(&unknown)?))).collect()
 }
 
 /// One line a model: USD per million tokens of short prompts.

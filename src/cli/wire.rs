@@ -11,10 +11,8 @@ use super::exit::Failure;
 use crate::llm::Now;
 use crate::replay::{WindowError, WindowSpec};
 use crate::report::STYLES;
-use crate::run::Seats;
-use crate::seats::{answerer, compactor, judge};
 use crate::text::{brief, harmless};
-use crate::tokens::{Calibrate, Counter, Encoding};
+use crate::tokens::{Counter, Encoding};
 
 /// Columns assumed where the output is no terminal.
 const DEFAULT_WIDTH: usize = 100;
@@ -33,24 +31,11 @@ pub(super) enum Tokens {
 /// The counter of a run. Unasked, a transcript is sized by the usage that its
 /// recording reports, where it does.
 pub(super) fn counter(tokens: Option<Tokens>) -> Arc<Counter> {
-    let o200k = Counter::new(Encoding::O200k);
     Arc::new(match tokens {
-        Some(Tokens::Exact) => o200k,
-        None | Some(Tokens::Calibrated) => o200k.calibrating(Calibrate::WhereReported),
+        Some(Tokens::Exact) => Counter::new(Encoding::O200k),
+        None | Some(Tokens::Calibrated) => Counter::where_reported(),
         Some(Tokens::Cl100k) => Counter::new(Encoding::Cl100k),
     })
-}
-
-/// Who sits where: the embedded offline models.
-pub(super) fn seats(counter: &Arc<Counter>) -> Seats {
-    Seats {
-        compactor: Arc::new(compactor::Offline::new(Arc::clone(counter))),
-        offline: true,
-        answerer: Arc::new(answerer::Offline::new(Arc::clone(counter))),
-        judge: Arc::new(judge::Offline),
-        embedder: None,
-        calls: None,
-    }
 }
 
 /// What was typed, the program's name included.
