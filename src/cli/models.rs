@@ -101,7 +101,7 @@ fn describe(list: &PriceList, model: &ModelPrices) -> String {
         limit(model.cache_min_tokens),
     );
     let rules = Rules::of(model, false);
-    text += &format!("cache: {} ({})\n", rules.as_str(), rules.about());
+    text += &format!("cache: {} ({})\n", rules.named().as_str(), rules.about());
     if let Some(date) = &model.deprecation_date {
         text += &format!("retired: {date}\n");
     }
