@@ -1,4 +1,4 @@
-//! The manifest of a run: everything that it is made of.
+//! The manifest of a run.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ fn title(datasets: &[Dataset]) -> String {
     names.join("+")
 }
 
-/// What is known of a run before its seats are filled.
+/// The manifest of a run before its seats are filled.
 pub(super) fn of_plan(spec: &RunSpec, datasets: &[Dataset], counter: &Counter) -> Manifest {
     let preset = |p: &Arc<Preset>| Provenance { name: p.name.clone(), hash: p.hash.clone() };
     let files = datasets.iter().flat_map(|d| &d.files);
@@ -51,7 +51,7 @@ pub(super) fn of_plan(spec: &RunSpec, datasets: &[Dataset], counter: &Counter) -
     }
 }
 
-/// The same with who sits in the seats.
+/// The same with the names of the models in the seats.
 pub(super) fn with_seats(manifest: Manifest, spec: &RunSpec, seats: &Seats) -> Manifest {
     Manifest {
         compactor: seats.compactor.name().to_owned(),
@@ -66,15 +66,15 @@ pub(super) fn with_seats(manifest: Manifest, spec: &RunSpec, seats: &Seats) -> M
     }
 }
 
-/// Who ranks closed sessions, where a preset searches them.
+/// What ranks closed sessions, where a preset searches them.
 fn embedder(spec: &RunSpec, seats: &Seats) -> Option<String> {
     let searched = spec.presets.iter().any(|preset| preset.searches_sessions());
     let name = seats.embedder.as_ref().map_or(OFFLINE, |embedder| embedder.name());
     searched.then(|| name.to_owned())
 }
 
-/// What of the price list the run needs: the models that pay, those that the
-/// recordings name, and the one that compacts.
+/// The part of the price list that the run needs: the models that pay, those
+/// that the recordings name, and the one that compacts.
 fn priced(spec: &RunSpec, datasets: &[Dataset]) -> Prices {
     let agents = &spec.agents;
     let list = agents.list();

@@ -147,7 +147,7 @@ fn unreadable(samples: &[Sample]) -> Option<String> {
 fn unhashed(presets: &[Arc<Preset>]) -> impl Iterator<Item = String> {
     presets.iter().flat_map(|preset| preset.servers().map(|server| (&preset.name, server))).map(
         |(name, server)| {
-            format!("{name} asks {server}: what that server does is no part of the preset's hash")
+            format!("{name} asks {server}: what that server does is not part of the preset's hash")
         },
     )
 }

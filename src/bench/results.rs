@@ -8,8 +8,8 @@ use crate::model::{Manifest, Report};
 use crate::report::{self, FORMATS, Source, Texts};
 use crate::run::{Finished, Folder, FolderError, GATE, Loaded, REPLIES};
 
-/// The run, small enough to be committed: the baseline for the gates of later
-/// runs.
+/// The summary of a run that is small enough to be committed: gates of later
+/// runs compare with it.
 const BASELINE: &str = "baseline.json";
 
 /// Texts that an earlier run left.
@@ -58,7 +58,7 @@ impl Results {
         if let Some(gate) = &self.report.gate {
             folder.write_gate(gate)?;
         }
-        // A later run must not be compared with an incomplete one.
+        // Later runs must not be compared with an incomplete run.
         if self.report.missing.is_some() {
             return folder.remove(BASELINE);
         }
@@ -85,8 +85,9 @@ impl Texts for Stored<'_> {
     }
 }
 
-/// Removes what an earlier run left in a folder: its page and its texts must
-/// not pass for those of this one, least of all where text is left out.
+/// Removes the files of an earlier run from a folder: its page and its texts
+/// must not be mistaken for those of this one, least of all where text is left
+/// out.
 ///
 /// # Errors
 /// If a file cannot be removed.
@@ -95,7 +96,7 @@ pub fn clear(folder: &Folder) -> Result<(), FolderError> {
     clear_rendered(folder)
 }
 
-/// Removes what was rendered from the results that a run had so far.
+/// Removes what was rendered from the results so far.
 pub(super) fn clear_rendered(folder: &Folder) -> Result<(), FolderError> {
     let mut names = FORMATS.iter().map(|f| f.file).chain([GATE, BASELINE]);
     names.try_for_each(|name| folder.remove(name))

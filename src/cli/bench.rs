@@ -66,7 +66,7 @@ pub struct Arguments {
     no_scale: bool,
 
     #[command(flatten, next_help_heading = headings::REPLAY)]
-    cutting: Cutting,
+    cutting: CutOptions,
 
     /// Repetitions of presets that call a compactor [default: 1, or 3 where a model compacts]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = headings::REPLAY)]
@@ -91,7 +91,7 @@ pub struct Arguments {
 
     /// How tokens are counted [default: calibrated]
     #[arg(long, value_enum, help_heading = headings::REPLAY)]
-    tokens: Option<wire::Tokens>,
+    tokens: Option<wire::TokenCounting>,
 
     /// Use only the first N transcripts of each input
     #[arg(long, value_name = "N", help_heading = headings::REPLAY)]
@@ -102,7 +102,7 @@ pub struct Arguments {
     sidechains: bool,
 
     #[command(flatten, next_help_heading = headings::REPLAY)]
-    reading: inputs::Reading,
+    reading: inputs::ReadOptions,
 
     /// Run folder: a new or empty one, or that of an earlier run, which is replaced unless it is
     /// resumed [default: reports/TIME-NAME]
@@ -125,12 +125,12 @@ pub struct Arguments {
     no_text: bool,
 
     #[command(flatten, next_help_heading = headings::GATE)]
-    gating: gating::Gating,
+    gating: gating::GateOptions,
 }
 
 /// Where compactions are made to happen.
 #[derive(Debug, Args)]
-struct Cutting {
+struct CutOptions {
     /// Make a compaction happen at so many places of each session, spread evenly over its tokens,
     /// and look for what the agent used next; `all` places that allow it, where the agent
     /// `recorded` its own compactions, or `none`
@@ -144,16 +144,16 @@ struct Cutting {
     depth: Vec<u32>,
 }
 
-/// Whether probes are put to the contexts.
+/// Whether probes are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ask {
-    /// All that the data sets hold.
+pub(super) enum ProbeMode {
+    /// All probes of the data sets.
     Probes,
-    /// None: the part that needs neither answerer nor judge.
+    /// None: the part of a run that needs neither answerer nor judge.
     Nothing,
 }
 
-pub(super) fn run(arguments: &Arguments, ask: Ask) -> Result<Exit, Failure> {
+pub(super) fn run(arguments: &Arguments, ask: ProbeMode) -> Result<Exit, Failure> {
     report::check_formats(&arguments.format)?;
     let prices = Arc::new(models::prices(arguments.prices.as_deref())?);
     let counter = wire::counter(arguments.tokens);
@@ -174,7 +174,7 @@ fn replay(
     arguments: &Arguments,
     plan: BenchPlan,
     exchange: Option<&Exchange>,
-    gate: &gating::Rules,
+    gate: &gating::GateRules,
 ) -> Result<Exit, Failure> {
     let mut work = Work::new(plan.spec.jobs.min(wire::cores()))?;
     let mut run = work.run(plan.prepare())??;
@@ -208,10 +208,10 @@ fn finish(
     folder: &Folder,
     outcome: Outcome,
     exchange: Option<&Exchange>,
-    gate: &gating::Rules,
+    gate: &gating::GateRules,
 ) -> Result<Exit, Failure> {
     if let Some(exchange) = exchange {
-        exchange.tell_cap(outcome.finished.calls.iter().filter_map(|call| call.usd).sum());
+        exchange.report_cap(outcome.finished.calls.iter().filter_map(|call| call.usd).sum());
     }
     // A cassette that cannot be written does not lose the results: it is
     // reported at the end.
@@ -251,14 +251,14 @@ impl Arguments {
     /// The comparison as typed, with its inputs loaded.
     fn bench(
         &self,
-        ask: Ask,
+        ask: ProbeMode,
         prices: &Arc<PriceList>,
         counter: &Arc<Counter>,
     ) -> Result<Bench, Failure> {
         let windows = self.window.iter().map(|typed| wire::window(typed));
         let windows = windows.collect::<Result<Vec<_>, Failure>>()?;
         let mut datasets = inputs::load(&self.inputs, &self.reading())?;
-        if ask == Ask::Nothing {
+        if ask == ProbeMode::Nothing {
             datasets.iter_mut().for_each(|dataset| dataset.probes.clear());
         }
         Ok(Bench::new(datasets)

@@ -8,8 +8,8 @@ use super::exit::{Exit, Failure};
 use super::wire;
 use crate::bench::Results;
 use crate::gate::{self, Baseline, Head};
-use crate::measure::{self, MEASURES, Run, Unit, depth_of};
-use crate::model::{Manifest, Report, suggest};
+use crate::measure::{self, MEASURES, Run, depth_of};
+use crate::model::{Manifest, Report, Unit, suggest};
 use crate::report::{comparison_json, comparison_md, comparison_table};
 use crate::run::Loaded;
 
@@ -78,7 +78,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(if is_whole { Exit::Done } else { Exit::Incomplete })
 }
 
-/// A run, measured, and transcript by transcript.
+/// A run with its measures, in total and by transcript.
 fn read(path: &Path) -> Result<(Report, Baseline), Failure> {
     let run = Loaded::read(path)?;
     if run.cells.is_empty() {
@@ -92,23 +92,23 @@ fn read(path: &Path) -> Result<(Report, Baseline), Failure> {
     Ok((report, baseline))
 }
 
-/// Presets as paired by hand.
+/// The pairs of presets given by `--preset`.
 fn pairs(typed: &[String], a: &Manifest, b: &Manifest) -> Result<Vec<(String, String)>, Failure> {
     let has = |manifest: &Manifest, name: &str| manifest.presets.iter().any(|p| p.name == name);
     let pair = |typed: &String| {
-        // A name may hold a sign of its own: `prune[protect=20000]`.
+        // A name may contain `=` itself: `prune[protect=20000]`.
         let halves = typed.match_indices('=').map(|(at, _)| (&typed[..at], &typed[at + 1..]));
         let mut known = halves.filter(|(x, y)| has(a, x) && has(b, y));
         let found = known.next().map(|(x, y)| (x.to_owned(), y.to_owned()));
         found.ok_or_else(|| {
-            Failure::usage(format!("`--preset {typed}` is no preset of A, `=` and one of B"))
+            Failure::usage(format!("`--preset {typed}` is not a preset of A, `=` and one of B"))
                 .help(paired_help(typed, a, b))
         })
     };
     typed.iter().map(pair).collect()
 }
 
-/// Which half of a pair is no preset of its run, and what was perhaps meant.
+/// Which half of a pair is not a preset of its run, with similar names.
 fn paired_help(typed: &str, a: &Manifest, b: &Manifest) -> String {
     let Some((first, second)) = typed.split_once('=') else {
         return "for example `--preset fifo=prune`".to_owned();
@@ -116,13 +116,13 @@ fn paired_help(typed: &str, a: &Manifest, b: &Manifest) -> String {
     let names = |run: &Manifest| run.presets.iter().map(|p| p.name.clone()).collect::<Vec<_>>();
     let halves = [("A", first, names(a)), ("B", second, names(b))];
     let wrong = halves.iter().filter(|(_, name, known)| !known.iter().any(|own| own == name));
-    let told = wrong.map(|(run, name, known)| {
+    let missing = wrong.map(|(run, name, known)| {
         format!("{run} has no `{name}`: {}", suggest(name, known.iter().map(String::as_str)))
     });
-    told.collect::<Vec<_>>().join("; ")
+    missing.collect::<Vec<_>>().join("; ")
 }
 
-/// Settings that differ, and the measures that cannot be compared for that.
+/// Settings that differ, and the measures that cannot be compared because of it.
 fn unlike_settings(a: &Manifest, b: &Manifest) -> (Vec<String>, Vec<&'static str>) {
     let seats = [
         ("compactor", &a.compactor, &b.compactor),
@@ -136,12 +136,12 @@ fn unlike_settings(a: &Manifest, b: &Manifest) -> (Vec<String>, Vec<&'static str
     let mut left_out = Vec::new();
     if !head_a.same_prices(&head_b) {
         notes.push("Prices, or who is billed, differ: money is left out".to_owned());
-        let money = MEASURES.iter().filter(|spec| spec.unit == Unit::Dollars);
-        left_out.extend(money.map(|spec| spec.id));
+        let money = MEASURES.iter().filter(|spec| spec.measure.unit == Unit::Dollars);
+        left_out.extend(money.map(|spec| spec.id()));
     }
     let at_other_cuts =
         |id: &&str| depth_of(id).is_some_and(|depth| !head_a.same_cuts(&head_b, depth));
-    let at_cuts: Vec<&str> = MEASURES.iter().map(|spec| spec.id).filter(at_other_cuts).collect();
+    let at_cuts: Vec<&str> = MEASURES.iter().map(|spec| spec.id()).filter(at_other_cuts).collect();
     if !at_cuts.is_empty() {
         notes.push(format!(
             "The cuts differ, `{}` in A and `{}` in B: what is measured at them is left out",

@@ -1,9 +1,9 @@
-//! `recap.toml` and the environment: what stands behind the command line.
+//! Settings from `recap.toml` and the environment.
 //!
-//! Flags beat environment beats recap.toml beats defaults (README.md, In CI). What
-//! file and environment say is put beside what was typed, where nothing was
-//! typed, and then parsed with it. So an option needs no word here to be known
-//! in all three places.
+//! Flags beat environment beats recap.toml beats defaults (`interface`).
+//! Settings of file and environment are added to the command line where nothing
+//! was typed, and then parsed with it. So a new option works in all three
+//! places without further code.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -20,23 +20,23 @@ use super::wire;
 use crate::model::suggest;
 use crate::text::{excerpt, harmless};
 
-/// The file that is read where it lies in the working directory.
+/// The settings file, read from the working directory.
 pub(super) const FILE: &str = "recap.toml";
 
-/// Subcommands that it speaks to.
+/// Subcommands that the settings apply to.
 const CONFIGURED: [&str; 3] = ["bench", "replay", "report"];
 
-/// The one whose options are its keys; those of the others are among them.
+/// The subcommand whose options are the keys; it has all options of the others.
 const KEYS_OF: &str = "bench";
 
-/// No keys: what says where the file is, and what ends the program.
+/// Options that are not keys: the path of the file itself, and those that end the program.
 const NO_KEYS: [&str; 3] = ["config", "help", "version"];
 
-/// Seats that nobody fills where nothing is asked, so that one file serves
+/// Seats that are not needed where no probes are asked, so that one file serves
 /// both `bench` and `replay`.
 const ASKED_ONLY: [&str; 3] = ["answerer", "judge", "embedder"];
 
-/// What variables of the environment begin with.
+/// Prefix of the environment variables.
 const PREFIX: &str = "RECAP_";
 
 /// Where settings come from.
@@ -48,13 +48,13 @@ pub struct Settings {
     config: Option<PathBuf>,
 }
 
-/// What file or environment say of one option.
+/// A value that file or environment give to one option.
 #[derive(Debug, PartialEq)]
 struct Setting {
     key: String,
-    /// `true` or `false` for what takes no value.
+    /// `true` or `false` for an option without a value.
     values: Vec<String>,
-    /// Where it stands: `recap.toml:3`, or the variable.
+    /// Its position: `recap.toml:3`, or the name of the variable.
     from: String,
 }
 
@@ -64,12 +64,12 @@ struct File {
     text: String,
 }
 
-/// Parses what was typed, completed by environment and file. Help, and what
-/// clap refuses, end the program as clap would.
+/// Parses the command line, completed by environment and file. Help and errors
+/// of clap end the program as clap would.
 pub(super) fn parse(typed: Vec<OsString>) -> Result<Cli, Failure> {
     let root = root();
     let mut used = None;
-    let line = match Said::in_line(&root, &typed) {
+    let line = match TypedOptions::in_line(&root, &typed) {
         None => typed,
         Some(said) => {
             let file = said.file()?;
@@ -87,18 +87,18 @@ pub(super) fn parse(typed: Vec<OsString>) -> Result<Cli, Failure> {
     Cli::from_arg_matches(&matches).map_err(refuse)
 }
 
-/// What clap refuses ends the program as clap would; not where it quotes what a
-/// terminal would obey or what is too long to read, such as a stranger's file name.
+/// Reports an error of clap as clap would, unless it quotes control characters
+/// or very long text, such as another person's file name.
 fn refuse(error: clap::Error) -> Failure {
-    let told = error.to_string();
-    let plain = told == harmless(&told) && quotes(&error).next().is_none();
+    let message = error.to_string();
+    let plain = message == harmless(&message) && quotes(&error).next().is_none();
     if plain || !error.use_stderr() {
         error.exit();
     }
     Failure::usage(said_by(&error)).help("`recap COMMAND --help` says what it takes")
 }
 
-/// What clap quotes of what was typed and is too long, with its excerpt.
+/// The values in an error of clap that are too long, each with its excerpt.
 fn quotes(error: &clap::Error) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
     error.context().filter_map(|(_, value)| match value {
         ContextValue::String(value) => {
@@ -108,8 +108,8 @@ fn quotes(error: &clap::Error) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
     })
 }
 
-/// What a settings file makes of `recap bench` as a command line. Nothing is
-/// run and no file is opened: for tests of the reader.
+/// The command line that a settings file makes of `recap bench`. Nothing is run
+/// and no file is opened: for tests of the reader.
 ///
 /// # Errors
 /// What is wrong with the file.
@@ -117,7 +117,7 @@ fn quotes(error: &clap::Error) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
 pub fn bench_with(text: &str) -> Result<Vec<OsString>, Failure> {
     let root = root();
     let typed = ["recap", KEYS_OF].map(OsString::from);
-    let said = Said::in_line(&root, &typed).expect("settings speak to this subcommand");
+    let said = TypedOptions::in_line(&root, &typed).expect("settings apply to this subcommand");
     let file = File { name: FILE.to_owned(), text: text.to_owned() };
     let line = said.completed(&|_| None, Some(&file))?;
     let read = root.try_get_matches_from(&line).and_then(|found| Cli::from_arg_matches(&found));
@@ -131,18 +131,18 @@ fn root() -> Command {
     root
 }
 
-/// What was typed behind a subcommand that settings speak to.
-struct Said<'a> {
+/// The options typed after a subcommand that settings apply to.
+struct TypedOptions<'a> {
     root: &'a Command,
     command: &'a Command,
     typed: &'a [OsString],
     matches: ArgMatches,
 }
 
-impl<'a> Said<'a> {
-    /// `None` where there is nothing to complete: another subcommand, or help.
+impl<'a> TypedOptions<'a> {
+    /// `None` where settings do not apply: another subcommand, or help.
     fn in_line(root: &'a Command, typed: &'a [OsString]) -> Option<Self> {
-        // What is missing may stand in the file, so nothing is refused yet.
+        // A missing option may be in the file, so nothing is refused yet.
         let lenient = root.clone().ignore_errors(true);
         let mut all = lenient.try_get_matches_from(typed).ok()?;
         let (name, matches) = all.remove_subcommand()?;
@@ -150,7 +150,7 @@ impl<'a> Said<'a> {
         Some(Self { root, command: root.find_subcommand(&name)?, typed, matches })
     }
 
-    /// The file that is asked for, or the one that lies there.
+    /// The settings file given by `--config`, or the one in the working directory.
     fn file(&self) -> Result<Option<File>, Failure> {
         let asked = self.matches.get_one::<PathBuf>("config").cloned();
         let asked = asked.or_else(|| wire::variable("RECAP_CONFIG").map(PathBuf::from));
@@ -167,7 +167,7 @@ impl<'a> Said<'a> {
         }
     }
 
-    /// What was typed, with what environment and file say besides.
+    /// The command line completed by the settings of environment and file.
     fn completed(
         &self,
         variable: &dyn Fn(&str) -> Option<String>,
@@ -182,7 +182,7 @@ impl<'a> Said<'a> {
             let beaten = known.clone();
             for setting in settings {
                 self.check(&setting)?;
-                let Some(arg) = self.speaks_to(&setting) else { continue };
+                let Some(arg) = self.target_of(&setting) else { continue };
                 if beaten.iter().any(|other| self.exclude(arg, other)) {
                     continue;
                 }
@@ -197,14 +197,14 @@ impl<'a> Said<'a> {
         self.matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)
     }
 
-    /// The option of this subcommand that a setting is about, if any.
-    fn speaks_to(&self, setting: &Setting) -> Option<&'a Arg> {
+    /// The option of this subcommand that a setting applies to, if any.
+    fn target_of(&self, setting: &Setting) -> Option<&'a Arg> {
         let idle = self.command.get_name() == "replay" && ASKED_ONLY.contains(&&*setting.key);
         let mut own = self.command.get_arguments();
         own.find(|arg| !idle && key(arg).as_deref() == Some(&setting.key))
     }
 
-    /// Whether one of two options leaves no room for the other.
+    /// Whether two options exclude each other.
     fn exclude(&self, one: &Arg, other: &Arg) -> bool {
         let rivals = |of: &Arg, arg: &Arg| {
             self.command.get_arg_conflicts_with(of).iter().any(|r| r.get_id() == arg.get_id())
@@ -212,7 +212,7 @@ impl<'a> Said<'a> {
         one.get_id() == other.get_id() || rivals(one, other) || rivals(other, one)
     }
 
-    /// Refuses a value that its option would refuse, and says where it stands.
+    /// Refuses a value that its option would refuse, and names its position.
     fn check(&self, setting: &Setting) -> Result<(), Failure> {
         let keys = self.root.find_subcommand(KEYS_OF).expect("it is a subcommand");
         let arg = keys.get_arguments().find(|arg| key(arg).as_deref() == Some(&setting.key));
@@ -220,7 +220,7 @@ impl<'a> Said<'a> {
         let mut line: Vec<OsString> = vec!["recap".into(), KEYS_OF.into()];
         line.extend(words(arg, setting));
         let Err(error) = self.root.clone().try_get_matches_from(line) else { return Ok(()) };
-        // What goes with what is seen where all stands together.
+        // Whether options fit together is checked once the command line is complete.
         match error.kind() {
             ErrorKind::ArgumentConflict | ErrorKind::MissingRequiredArgument => Ok(()),
             _ => Err(refused(&setting.from, &said_by(&error))
@@ -228,7 +228,7 @@ impl<'a> Said<'a> {
         }
     }
 
-    /// Options go before what was typed, inputs behind it.
+    /// Adds options before what was typed, and inputs after it.
     fn with(&self, added: &[(&Arg, Setting)]) -> Vec<OsString> {
         let name = self.command.get_name();
         let at = self.typed.iter().position(|word| word == name).map_or(0, |at| at + 1);
@@ -248,7 +248,7 @@ impl<'a> Said<'a> {
     }
 }
 
-/// What an option is called in a file.
+/// The key of an option in a file.
 fn key(arg: &Arg) -> Option<String> {
     let name = match arg.get_long() {
         Some(long) => long.to_owned(),
@@ -265,7 +265,7 @@ fn takes_a_list(arg: &Arg) -> bool {
     matches!(arg.get_action(), ArgAction::Append)
 }
 
-/// A setting as it would be typed.
+/// A setting as words of the command line.
 fn words(arg: &Arg, setting: &Setting) -> Vec<OsString> {
     let key = &setting.key;
     let values = setting.values.iter();
@@ -278,7 +278,7 @@ fn words(arg: &Arg, setting: &Setting) -> Vec<OsString> {
     }
 }
 
-/// What variables say: a list has one value a line.
+/// The settings of environment variables: a list has one value a line.
 fn environment(
     keys: &Command,
     variable: &dyn Fn(&str) -> Option<String>,
@@ -313,7 +313,7 @@ fn switch(text: &str) -> Option<String> {
     Some(on.to_string())
 }
 
-/// What a file says, in its own order.
+/// The settings of a file, in its own order.
 fn read(keys: &Command, file: Option<&File>) -> Result<Vec<Setting>, Failure> {
     let Some(File { name, text }) = file else { return Ok(Vec::new()) };
     let broken = |error: toml::de::Error| {
@@ -352,7 +352,7 @@ fn unknown(keys: &Command, from: &str, written: &str) -> Failure {
     refused(from, &format!("`{written}` is not known")).help(like)
 }
 
-/// The values of an option as text; `None` where it takes none of that sort.
+/// The values of an option as text; `None` for a value of the wrong type.
 fn values(arg: &Arg, value: &Value) -> Option<Vec<String>> {
     match value {
         Value::Boolean(on) => takes_no_value(arg).then(|| vec![on.to_string()]),
@@ -371,7 +371,7 @@ fn word(value: &Value) -> Option<String> {
     }
 }
 
-/// What an option takes, and an example of it.
+/// The type of value that an option needs, with an example.
 fn takes(arg: &Arg) -> (&'static str, &'static str) {
     match arg {
         arg if takes_no_value(arg) => ("true or false", "true"),
@@ -384,15 +384,15 @@ fn refused(from: &str, problem: &str) -> Failure {
     Failure::usage(format!("{from}: {problem}"))
 }
 
-/// What clap has to say, on one line, with long values cut short.
+/// The message of a clap error on one line, with long values cut short.
 fn said_by(error: &clap::Error) -> String {
     let mut text = error.to_string();
     for (value, short) in quotes(error) {
         text = text.replace(value, &short);
     }
-    let told = text.split("\n\n").next().unwrap_or(&text);
-    let told: Vec<&str> = told.trim_start_matches("error: ").lines().map(str::trim).collect();
-    told.join(" ")
+    let message = text.split("\n\n").next().unwrap_or(&text);
+    let message: Vec<&str> = message.trim_start_matches("error: ").lines().map(str::trim).collect();
+    message.join(" ")
 }
 
 #[cfg(test)]

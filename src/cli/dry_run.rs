@@ -1,9 +1,9 @@
-//! `--dry-run`: what a run would do, and what models would take for it.
+//! `--dry-run`: what a run would do, and what its models would cost.
 //!
-//! With models in the seats the run is rehearsed: replayed as it would be, with
-//! the offline stand-in for the compactor, and every request is counted and
-//! none sent. What replies take nobody knows before they are there: what is
-//! expected and the worst case are both told.
+//! With models in the seats the run is replayed as it would be, with the
+//! offline compactor in place of the model, and every request is counted
+//! instead of sent. The length of a reply is not known beforehand: both the
+//! expected cost and the worst case are reported.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::seating::Seating;
 use super::wire;
 use super::work::Work;
 use crate::bench::{BenchPlan, native_sizes};
-use crate::llm::{Foreseen, ForeseenCall};
+use crate::llm::{DryRunCall, DryRunCalls};
 use crate::model::{Buckets, Seat};
 use crate::pricing::{Class, PriceList};
 use crate::run::{RunSpec, Sample, Windows};
@@ -36,12 +36,12 @@ pub(super) fn plan(
         seating.line.refuse_idle()?;
         return Ok(format!("{cells}0 calls to a model: every seat is offline, nothing is spent\n"));
     }
-    let foreseen = Arc::new(Foreseen::default());
-    let (seats, exchange) = seating.rehearse(counter, prices, &foreseen)?;
+    let planned = Arc::new(DryRunCalls::default());
+    let (seats, exchange) = seating.dry_run(counter, prices, &planned)?;
     Work::new(plan.spec.jobs.min(wire::cores()))?.run(plan.seats(seats).dry_run())??;
     let recorded = if exchange.has_cassette() { " that are not on the cassette" } else { "" };
-    let bill = Bill::of(&foreseen, prices, wire::now());
-    Ok(cells + &bill.told(recorded))
+    let bill = Estimate::of(&planned, prices, wire::now());
+    Ok(cells + &bill.describe(recorded))
 }
 
 /// Transcripts, cells and probes.
@@ -58,7 +58,7 @@ fn cells(spec: &RunSpec, samples: &[Sample], seating: &Seating) -> String {
     let searches = spec.presets.iter().any(|preset| preset.recovery.is_some());
     let searched = match (seating.has_answerer(), seating.has_embedder()) {
         _ if !searches => "",
-        // The offline reader searches for the same in a rehearsal.
+        // The offline answerer searches for the same words in a dry run.
         (false, true) => ", once more with a recovery channel",
         (true, true) => {
             ", once more with a recovery channel, whose searches are not foreseen, nor what is \
@@ -85,7 +85,7 @@ fn cells(spec: &RunSpec, samples: &[Sample], seating: &Seating) -> String {
     )
 }
 
-/// How many windows, and which.
+/// The number of windows, and their labels.
 fn windows(windows: &Windows) -> String {
     let labels = windows.labels();
     let named = labels.join(", ");
@@ -97,52 +97,52 @@ fn windows(windows: &Windows) -> String {
     }
 }
 
-/// Tokens of replies, and what calls with them cost in all.
+/// Tokens of replies, and the total cost of the calls with such replies.
 #[derive(Clone, Copy, Default)]
-struct Replies {
+struct ReplyTokens {
     tokens: u64,
     /// `None`: the model has no price.
     usd: Option<f64>,
 }
 
-impl Replies {
+impl ReplyTokens {
     fn add(&mut self, tokens: u64, usd: Option<f64>) {
         self.tokens += tokens;
         self.usd = self.usd.zip(usd).map(|(sum, usd)| sum + usd);
     }
 }
 
-/// What one seat would ask of one model.
-struct Share {
+/// The calls that one seat would make to one model.
+struct SeatEstimate {
     calls: u64,
     prompt: u64,
-    /// With replies as long as is expected.
-    expected: Replies,
-    /// With replies as long as they may be.
-    worst: Replies,
+    /// With replies of the expected length.
+    expected: ReplyTokens,
+    /// With replies of the largest possible length.
+    worst: ReplyTokens,
 }
 
-impl Default for Share {
+impl Default for SeatEstimate {
     fn default() -> Self {
-        let none = Replies { tokens: 0, usd: Some(0.0) };
-        Share { calls: 0, prompt: 0, expected: none, worst: none }
+        let none = ReplyTokens { tokens: 0, usd: Some(0.0) };
+        SeatEstimate { calls: 0, prompt: 0, expected: none, worst: none }
     }
 }
 
-/// What all the seats would ask.
-struct Bill {
-    shares: BTreeMap<(Seat, String), Share>,
+/// The calls that all seats would make.
+struct Estimate {
+    shares: BTreeMap<(Seat, String), SeatEstimate>,
     /// Mean tokens of a summary by the stand-in.
     summary: Option<u64>,
-    /// Whether some model thinks before it replies.
+    /// Whether any model reasons before it replies.
     thinks: bool,
 }
 
-impl Bill {
-    fn of(foreseen: &Foreseen, prices: &PriceList, at: Timestamp) -> Self {
-        let summary = foreseen.mean_summary();
-        let (mut shares, mut thinks) = (BTreeMap::<(Seat, String), Share>::new(), false);
-        for call in foreseen.calls() {
+impl Estimate {
+    fn of(planned: &DryRunCalls, prices: &PriceList, at: Timestamp) -> Self {
+        let summary = planned.mean_summary();
+        let (mut shares, mut thinks) = (BTreeMap::<(Seat, String), SeatEstimate>::new(), false);
+        for call in planned.calls() {
             let priced = prices.priced(&call.model);
             let usd = |output| {
                 let input = Buckets { uncached: call.prompt, ..Buckets::default() };
@@ -161,7 +161,7 @@ impl Bill {
     }
 
     /// Calls, tokens and dollars, seat by seat.
-    fn told(&self, recorded: &str) -> String {
+    fn describe(&self, recorded: &str) -> String {
         let calls: u64 = self.shares.values().map(|share| share.calls).sum();
         let mut text = format!("{} to models{recorded}:\n", counted(calls, "call"));
         for ((seat, model), share) in &self.shares {
@@ -177,17 +177,17 @@ impl Bill {
                 dollars(share.worst.usd),
             );
         }
-        let total = |of: fn(&Share) -> Option<f64>| self.shares.values().map(of).sum();
+        let total = |of: fn(&SeatEstimate) -> Option<f64>| self.shares.values().map(of).sum();
         text + &totals(total(|s| s.expected.usd), total(|s| s.worst.usd)) + &self.assumed()
     }
 
-    /// What the expected replies rest on.
+    /// The assumptions behind the expected replies.
     fn assumed(&self) -> String {
         let has = |wanted| self.shares.keys().any(|(seat, _)| *seat == wanted);
         let mut lengths = Vec::new();
         if let Some(tokens) = self.summary.filter(|_| has(Seat::Compactor)) {
             lengths.push(format!(
-                "a summary {} tokens, as the offline compactor wrote on average in this rehearsal",
+                "a summary {} tokens, as the offline compactor wrote on average in this dry run",
                 grouped(tokens)
             ));
         }
@@ -212,8 +212,8 @@ impl Bill {
     }
 }
 
-/// Tokens that a reply is expected to take.
-fn expected(call: &ForeseenCall, summary: Option<u64>) -> u64 {
+/// Expected number of tokens of a reply.
+fn expected(call: &DryRunCall, summary: Option<u64>) -> u64 {
     let words = match call.seat {
         Seat::Compactor => summary.unwrap_or(call.bound),
         Seat::Answerer => TYPICAL_ANSWER_TOKENS,
@@ -249,21 +249,21 @@ mod tests {
         PriceList::parse("a list", &list.to_string()).unwrap()
     }
 
-    fn told(model: &str, calls: &[(Seat, u64, u64)], summaries: &[u64]) -> String {
-        let foreseen = Foreseen::default();
+    fn describe(model: &str, calls: &[(Seat, u64, u64)], summaries: &[u64]) -> String {
+        let planned = DryRunCalls::default();
         for &(seat, bound, room) in calls {
             let model = model.to_owned();
-            foreseen.asked(ForeseenCall { seat, model, prompt: 100_000, bound, room });
+            planned.add(DryRunCall { seat, model, prompt: 100_000, bound, room });
         }
-        summaries.iter().for_each(|tokens| foreseen.stood_in(*tokens));
-        Bill::of(&foreseen, &prices(), Timestamp::UNIX_EPOCH).told("")
+        summaries.iter().for_each(|tokens| planned.add_summary(*tokens));
+        Estimate::of(&planned, &prices(), Timestamp::UNIX_EPOCH).describe("")
     }
 
     #[test]
     fn what_replies_are_expected_to_take_stands_beside_the_worst_case() {
         // A prompt costs $0.10. Of the bound of 120 and the room of 8,192 an
         // answer takes 30 and thinking 300: $0.0033 against $0.08312.
-        let text = told("openai/m", &[(Seat::Answerer, 120, 8_192); 10], &[]);
+        let text = describe("openai/m", &[(Seat::Answerer, 120, 8_192); 10], &[]);
         let line = "  answerer openai/m: 10 calls, 1,000,000 tokens of prompts; replies of about \
                     3,300 tokens, $1.03; of at most 83,120, $1.83\n";
         assert!(text.contains(line), "{text}");
@@ -276,26 +276,26 @@ mod tests {
 
     #[test]
     fn summaries_are_expected_to_be_as_long_as_those_of_the_stand_in() {
-        let text = told("openai/m", &[(Seat::Compactor, 4_000, 0)], &[500, 700]);
+        let text = describe("openai/m", &[(Seat::Compactor, 4_000, 0)], &[500, 700]);
         assert!(text.contains(": 1 call, "), "{text}");
         assert!(text.contains("replies of about 600 tokens, $0.11; of at most 4,000"), "{text}");
         assert!(text.contains("a summary 600 tokens, as the offline compactor wrote"), "{text}");
         // Nothing is known of a stand-in that wrote nothing.
-        let text = told("openai/m", &[(Seat::Compactor, 4_000, 0)], &[]);
+        let text = describe("openai/m", &[(Seat::Compactor, 4_000, 0)], &[]);
         assert!(text.contains("replies of about 4,000 tokens, $0.14; of at most 4,000"), "{text}");
     }
 
     #[test]
     fn a_rubric_takes_its_points_and_no_more_than_its_bound() {
         for (bound, tokens) in [(400, 40), (448, 88), (20, 20)] {
-            let text = told("openai/m", &[(Seat::Judge, bound, 0)], &[]);
+            let text = describe("openai/m", &[(Seat::Judge, bound, 0)], &[]);
             assert!(text.contains(&format!("replies of about {tokens} tokens")), "{bound}: {text}");
         }
     }
 
     #[test]
     fn a_model_without_a_price_costs_what_nobody_knows() {
-        let text = told("openai/other", &[(Seat::Judge, 400, 0)], &[]);
+        let text = describe("openai/other", &[(Seat::Judge, 400, 0)], &[]);
         assert!(text.contains("price unknown; of at most 400, price unknown"), "{text}");
         assert!(text.contains("what they cost is not known: a model has no price"), "{text}");
     }

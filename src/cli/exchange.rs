@@ -1,5 +1,5 @@
-//! The line to the models of a run: cassette, budget, limits. Models meet their
-//! keys, their prices and their recordings here.
+//! The models of a run with everything that their calls need: cassette, budget,
+//! limits, keys, prices and recordings.
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -15,8 +15,9 @@ use super::model_name::{self, ModelName};
 use super::{headings, wire};
 use crate::llm::cassette::{Mode, Scrub};
 use crate::llm::{
-    Budget, CallError, Calls, Cassette, Client, EitherWay, Endpoint, Foreseen, Halt, HaltCause,
-    Key, Limits, Live, Llm, Lost, Model, Once, Options, Rehearsal, Scrubbed, Watched, call_usd,
+    Budget, CallError, Calls, Cassette, Client, DryRunCalls, DryRunModel, Endpoint, FailedCalls,
+    FailureRecorder, Halt, HaltCause, Key, Limits, Live, Llm, Memoized, Model, Options,
+    PlainOrScrubbed, Scrubbed, call_usd,
 };
 use crate::model::Usage;
 use crate::pricing::PriceList;
@@ -26,7 +27,7 @@ use crate::tokens::Counter;
 /// How models are called.
 #[derive(Debug, Args)]
 #[command(next_help_heading = headings::CALLS)]
-pub struct Line {
+pub struct CallOptions {
     /// Recording of calls, with --record or --replay
     #[arg(long, value_name = "FILE")]
     cassette: Option<PathBuf>,
@@ -39,7 +40,7 @@ pub struct Line {
     #[arg(long, requires = "cassette")]
     replay: bool,
 
-    /// Spend at most so much: no call is made that could pass it
+    /// Largest cost of all calls to models: a call that could exceed it is not made
     #[arg(long, value_name = "USD", value_parser = dollars)]
     max_cost: Option<f64>,
 
@@ -77,51 +78,48 @@ fn dollars(typed: &str) -> Result<f64, String> {
     if usd.is_finite() && usd >= 0.0 { Ok(usd) } else { Err("not an amount".to_owned()) }
 }
 
-impl Line {
-    /// Whether no call is made.
+impl CallOptions {
     fn is_replay(&self) -> bool {
         self.replay
     }
 
-    /// Calls under way at a time.
+    /// Calls in flight at a time.
     pub(super) fn concurrency(&self) -> usize {
         self.concurrency.get() as usize
     }
 }
 
-/// Where a model is asked for something.
-type At = fn(&ModelName, &PriceList) -> Result<Endpoint, Failure>;
+/// Finds the server of a model.
+type FindServer = fn(&ModelName, &PriceList) -> Result<Endpoint, Failure>;
 
-/// What a call reaches.
-enum Reach {
-    /// The provider.
+/// Where calls go.
+enum Target {
+    /// Calls are sent to the provider.
     Provider(Arc<Client>),
-    /// The cassette alone.
+    /// Calls are read from the cassette.
     Cassette,
-    /// Nobody, but for what the cassette holds: it is counted.
-    Rehearsal { counter: Arc<Counter>, recorded: Option<Arc<Calls>>, foreseen: Arc<Foreseen> },
+    /// Calls are only counted, except those that a cassette has.
+    DryRun { counter: Arc<Counter>, recorded: Option<Arc<Calls>>, planned: Arc<DryRunCalls> },
 }
 
-/// The models of a run and the line to them.
+/// The models of a run, and how their calls are made.
 pub(super) struct Exchange {
     pub calls: Arc<Calls>,
-    reach: Reach,
+    target: Target,
     prices: Arc<PriceList>,
     limits: Limits,
     redact: Option<Redact>,
     live: Vec<Arc<Live>>,
     models: BTreeMap<String, Arc<dyn Llm>>,
-    lost: Arc<Lost>,
-    /// Takes the keys out of what is written.
+    failed: Arc<FailedCalls>,
     scrub: Scrub,
-    /// What is odd about the cassette.
     pub warnings: Vec<String>,
 }
 
 impl Exchange {
-    /// Opens the cassette and the line, for the models that are typed.
+    /// Opens the cassette and the client for the models that the user named.
     pub fn open(
-        line: &Line,
+        line: &CallOptions,
         typed: &[&str],
         prices: &Arc<PriceList>,
         seed: u64,
@@ -136,30 +134,35 @@ impl Exchange {
             keys.iter().fold(text.to_owned(), |text, key| key.scrub(&text))
         });
         let (cassette, warnings) = line.cassette(&scrub)?;
-        let reach = match line.is_replay() {
-            true => Reach::Cassette,
-            false => Reach::Provider(line.client(seed)?),
+        let target = match line.is_replay() {
+            true => Target::Cassette,
+            false => Target::Provider(line.client(seed)?),
         };
-        Ok(Self { warnings, scrub, ..Self::new(line, prices, reach, cassette) })
+        Ok(Self { warnings, scrub, ..Self::new(line, prices, target, cassette) })
     }
 
-    /// Opens no line: what would be called is counted, and noted in `foreseen`.
-    pub fn rehearsal(
-        line: &Line,
+    /// Makes no connection: calls are counted and added to `planned`.
+    pub fn dry_run(
+        line: &CallOptions,
         prices: &Arc<PriceList>,
         counter: &Arc<Counter>,
-        foreseen: &Arc<Foreseen>,
+        planned: &Arc<DryRunCalls>,
     ) -> Result<Self, Failure> {
         let recorded = line.recorded()?.map(|tape| Arc::new(Calls::new(Some(tape), wire::clock())));
-        let (counter, foreseen) = (Arc::clone(counter), Arc::clone(foreseen));
-        let reach = Reach::Rehearsal { counter, recorded, foreseen };
-        Ok(Self::new(line, prices, reach, None))
+        let (counter, planned) = (Arc::clone(counter), Arc::clone(planned));
+        let target = Target::DryRun { counter, recorded, planned };
+        Ok(Self::new(line, prices, target, None))
     }
 
-    fn new(line: &Line, prices: &Arc<PriceList>, reach: Reach, cassette: Option<Cassette>) -> Self {
+    fn new(
+        line: &CallOptions,
+        prices: &Arc<PriceList>,
+        target: Target,
+        cassette: Option<Cassette>,
+    ) -> Self {
         Self {
             calls: Arc::new(Calls::new(cassette, wire::clock())),
-            reach,
+            target,
             prices: Arc::clone(prices),
             limits: Limits {
                 concurrency: line.concurrency.get(),
@@ -168,65 +171,68 @@ impl Exchange {
             redact: line.redact,
             live: Vec::new(),
             models: BTreeMap::new(),
-            lost: Arc::default(),
+            failed: Arc::default(),
             scrub: Arc::new(str::to_owned),
             warnings: Vec::new(),
         }
     }
 
-    /// Whether some calls may be on a cassette.
+    /// Whether calls may be in a cassette.
     pub fn has_cassette(&self) -> bool {
-        let rehearsed = matches!(&self.reach, Reach::Rehearsal { recorded: Some(_), .. });
-        rehearsed || self.calls.cassette().is_some()
+        let dry_run = matches!(&self.target, Target::DryRun { recorded: Some(_), .. });
+        dry_run || self.calls.cassette().is_some()
     }
 
-    /// The model of a name, the same for all who name it; `None`: offline.
+    /// The model with a name, the same for all seats that name it; `None`: offline.
     pub fn llm(&mut self, typed: &str) -> Result<Option<Arc<dyn Llm>>, Failure> {
         let Some(name) = model_name::parse(typed)? else { return Ok(None) };
         if let Some(known) = self.models.get(typed) {
             return Ok(Some(Arc::clone(known)));
         }
-        let llm = self.lined(&name, name.model(&self.prices), ModelName::endpoint)?;
+        let llm = self.model_for(&name, name.model(&self.prices), ModelName::endpoint)?;
         self.models.insert(typed.to_owned(), Arc::clone(&llm));
         Ok(Some(llm))
     }
 
-    /// The same model as one that embeds texts.
+    /// The same model for embedding texts.
     pub fn embedder(&mut self, typed: &str) -> Result<Option<Arc<dyn Llm>>, Failure> {
         let Some(name) = model_name::parse(typed)? else { return Ok(None) };
         let model = name.embedder()?;
-        self.lined(&name, model, ModelName::embeddings).map(Some)
+        self.model_for(&name, model, ModelName::embeddings).map(Some)
     }
 
-    /// The line to a model at the server where it is asked.
-    fn lined(&mut self, name: &ModelName, model: Model, at: At) -> Result<Arc<dyn Llm>, Failure> {
+    fn model_for(
+        &mut self,
+        name: &ModelName,
+        model: Model,
+        at: FindServer,
+    ) -> Result<Arc<dyn Llm>, Failure> {
         let prices = self.prices.priced(&name.id()).cloned();
-        let llm = match &self.reach {
-            Reach::Provider(client) => {
+        let llm = match &self.target {
+            Target::Provider(client) => {
                 let client = Arc::clone(client);
                 self.called(model, at(name, &self.prices)?, &client)?
             }
-            Reach::Cassette => {
-                self.replayed(Once::replayed(model, prices, Arc::clone(&self.calls)))
+            Target::Cassette => {
+                self.replayed(Memoized::replayed(model, prices, Arc::clone(&self.calls)))
             }
-            Reach::Rehearsal { counter, recorded, foreseen } => {
-                let (counter, foreseen) = (Arc::clone(counter), Arc::clone(foreseen));
-                let rehearsal = Rehearsal::new(model.clone(), counter, foreseen);
+            Target::DryRun { counter, recorded, planned } => {
+                let (counter, planned) = (Arc::clone(counter), Arc::clone(planned));
+                let counted = DryRunModel::new(model.clone(), counter, planned);
                 let calls = Arc::clone(&self.calls);
-                let once: Arc<dyn Llm> = Arc::new(Once::live(Arc::new(rehearsal), prices, calls));
+                let once: Arc<dyn Llm> = Arc::new(Memoized::live(Arc::new(counted), prices, calls));
                 match recorded.clone() {
                     Some(tape) => {
-                        let known = self.replayed(Once::replayed(model, None, tape));
-                        Arc::new(EitherWay::new(known, once))
+                        let known = self.replayed(Memoized::replayed(model, None, tape));
+                        Arc::new(PlainOrScrubbed::new(known, once))
                     }
                     None => once,
                 }
             }
         };
-        Ok(Arc::new(Watched::new(llm, Arc::clone(&self.lost))))
+        Ok(Arc::new(FailureRecorder::new(llm, Arc::clone(&self.failed))))
     }
 
-    /// A model that is called.
     fn called(
         &mut self,
         model: Model,
@@ -235,34 +241,32 @@ impl Exchange {
     ) -> Result<Arc<dyn Llm>, Failure> {
         let prices = endpoint.prices().cloned();
         let scrubs = self.redact.map_or(!endpoint.is_local(), |redact| redact == Redact::Yes);
-        let live = client.live(model, endpoint, self.limits);
-        let live = Arc::new(live?);
+        let live = Arc::new(client.live(model, endpoint, self.limits)?);
         self.live.push(Arc::clone(&live));
-        let once = Once::live(live, prices, Arc::clone(&self.calls));
+        let once = Memoized::live(live, prices, Arc::clone(&self.calls));
         Ok(if scrubs { Arc::new(Scrubbed::new(Arc::new(once))) } else { Arc::new(once) })
     }
 
-    /// A model whose calls are on a cassette. Whether they were scrubbed before
-    /// they were recorded is not known here, unless it is said.
-    fn replayed(&self, once: Once) -> Arc<dyn Llm> {
+    /// A model that replays a cassette, whose requests may have been scrubbed or not.
+    fn replayed(&self, once: Memoized) -> Arc<dyn Llm> {
         let once: Arc<dyn Llm> = Arc::new(once);
         match self.redact {
             Some(Redact::No) => once,
             Some(Redact::Yes) => Arc::new(Scrubbed::new(once)),
             None => {
                 let scrubbed = Arc::new(Scrubbed::new(Arc::clone(&once)));
-                Arc::new(EitherWay::new(once, scrubbed))
+                Arc::new(PlainOrScrubbed::new(once, scrubbed))
             }
         }
     }
 
-    /// Keeps every reply in a file while the run goes on, where no cassette does:
-    /// a run that is resumed reads them from it, and what they cost counts.
+    /// Stores every reply in a file during a run without a cassette: if the run
+    /// is resumed, replies are read from it, and their cost counts.
     ///
     /// # Errors
-    /// If the file cannot be written, or is none of replies.
+    /// If the file cannot be written, or is not a file of replies.
     pub fn keep_replies(&self, file: &Path) -> Result<(), Failure> {
-        let Reach::Provider(client) = &self.reach else { return Ok(()) };
+        let Target::Provider(client) = &self.target else { return Ok(()) };
         if self.calls.cassette().is_some() {
             return Ok(());
         }
@@ -276,7 +280,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// Writes the cassette whole and sorted.
+    /// Writes the cassette completely and sorted.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -284,10 +288,9 @@ impl Exchange {
         self.calls.cassette().map_or(Ok(()), |tape| Ok(tape.finish()?))
     }
 
-    /// Says what the cap counts where that is more than the calls are known to
-    /// have cost, in USD.
-    pub fn tell_cap(&self, known_usd: f64) {
-        let Reach::Provider(client) = &self.reach else { return };
+    /// Prints what the cap counts where it exceeds the known cost of the calls, in USD.
+    pub fn report_cap(&self, known_usd: f64) {
+        let Target::Provider(client) = &self.target else { return };
         let counted = client.spent_usd();
         if client.is_capped() && counted > known_usd + 1e-4 {
             wire::say(&format!(
@@ -298,20 +301,19 @@ impl Exchange {
         }
     }
 
-    /// Says how the run ended as far as models go.
+    /// Reports failed calls and the exit code that follows from them.
     ///
     /// # Errors
-    /// If a model could never be called, or the cassette lacks a call: nothing
-    /// was measured then.
+    /// If a model could never be called or the cassette lacks a call: nothing was measured.
     pub fn ended(&self) -> Result<Exit, Failure> {
-        let lost = self.lost.first();
-        if let Some((calls, error @ CallError::NotRecorded(_))) = &lost {
+        let failed = self.failed.first();
+        if let Some((calls, error @ CallError::NotRecorded(_))) = &failed {
             let more = match calls {
                 1 => String::new(),
                 n => format!("\n{n} calls are missing, this is the first"),
             };
             return Err(Failure::usage(format!("{error}{more}")).help(
-                "record it with the models at hand, or replay with the settings of the recording",
+                "record it with access to the models, or replay with the settings of the recording",
             ));
         }
         let halts: Vec<Halt> = self.live.iter().filter_map(|live| live.halted()).collect();
@@ -320,9 +322,9 @@ impl Exchange {
             return Err(Failure::usage(&halt.reason)
                 .help("check the key, the account and the name of the model"));
         }
-        let Some((calls, error)) = lost else { return Ok(Exit::Done) };
+        let Some((calls, error)) = failed else { return Ok(Exit::Done) };
         let calls = counted(calls, "call");
-        // Why a model is asked nothing more says more than what its calls met.
+        // A halt's reason says more than the errors of the calls.
         let reasons: Vec<String> = match halts.is_empty() {
             true => vec![error.to_string()],
             false => halts.into_iter().map(|halt| halt.reason).collect(),
@@ -342,7 +344,7 @@ impl Exchange {
     }
 }
 
-impl Line {
+impl CallOptions {
     fn cassette(&self, scrub: &Scrub) -> Result<(Option<Cassette>, Vec<String>), Failure> {
         let Some(file) = &self.cassette else { return Ok((None, Vec::new())) };
         let mode = match (self.record, self.replay) {
@@ -357,7 +359,7 @@ impl Line {
         Ok((Some(tape), warnings))
     }
 
-    /// The cassette as it is, if there is one yet.
+    /// The existing cassette, if there is one.
     fn recorded(&self) -> Result<Option<Cassette>, Failure> {
         let Some(file) = self.cassette.as_ref().filter(|file| file.exists()) else {
             return Ok(None);
@@ -375,11 +377,11 @@ impl Line {
         options.patience.attempts = self.attempts.get();
         Client::new(options).map_err(|problem| {
             Failure::with_code(Exit::Incomplete, problem.to_string())
-                .help("the system gave no thread; try again, or free some memory")
+                .help("the system could not start a thread; try again, or free some memory")
         })
     }
 
-    /// Options of models where no seat has one would be taken for obeyed.
+    /// Refuses options of model calls where no seat has a model: they would have no effect.
     pub(super) fn refuse_idle(&self) -> Result<(), Failure> {
         let idle = [
             (self.cassette.is_some(), "--cassette"),

@@ -1,4 +1,5 @@
-//! Exit codes as contracted, and errors that say what, where and how to mend.
+//! Exit codes as documented, and errors that say what is wrong, where, and what
+//! to do about it.
 
 use std::fmt;
 
@@ -10,22 +11,22 @@ use crate::run::{FolderError, RunError};
 use crate::strategy::PresetError;
 use crate::text::{brief, harmless};
 
-/// How the program ends.
+/// How the program ends, with the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Done, and the gate passed.
+    /// The run is complete, and the gate passed.
     Done,
     /// The gate failed: a measured regression.
     Failed,
     /// Usage, data or configuration error.
     Usage,
-    /// Cells failed: there is no verdict.
+    /// Cells failed, so that there is no verdict.
     Incomplete,
-    /// Nothing was selected.
+    /// The inputs and options select nothing to run.
     Nothing,
-    /// Interrupted (SIGINT); what finished is kept.
+    /// Interrupted (SIGINT); finished results are kept.
     Interrupted,
-    /// Told to end (SIGTERM); what finished is kept.
+    /// Terminated (SIGTERM); finished results are kept.
     Terminated,
 }
 
@@ -44,7 +45,7 @@ impl Exit {
     }
 }
 
-/// An error on its way to the user.
+/// An error for the user, with an exit code and a hint.
 #[derive(Debug)]
 pub struct Failure {
     code: Exit,
@@ -69,7 +70,7 @@ impl Failure {
         self
     }
 
-    /// The exit code.
+    /// The exit code that the error ends the program with.
     pub fn code(&self) -> Exit {
         self.code
     }
@@ -87,7 +88,7 @@ impl fmt::Display for Failure {
 
 impl From<DatasetError> for Failure {
     fn from(error: DatasetError) -> Self {
-        // A folder whose every transcript is broken leaves nothing to measure.
+        // If every transcript of a folder is broken, there is nothing to measure.
         let code = match error.problem {
             Problem::NoneReadable { .. } => Exit::Incomplete,
             _ => Exit::Usage,
@@ -183,7 +184,7 @@ impl From<LiveError> for Failure {
     fn from(problem: LiveError) -> Self {
         match problem {
             LiveError::Unpriced(model) => Failure::usage(format!(
-                "`{model}` has no price, so that no cap on the cost can be held"
+                "`{model}` has no price, so that a cap on the cost cannot be kept"
             ))
             .help(
                 "give it a price with --prices (0 for a server of your own), or leave out \

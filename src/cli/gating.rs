@@ -1,4 +1,4 @@
-//! The options of a gate, and what a run ends with.
+//! The options of a gate, and the exit code of a run.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::text::{counted, harmless};
 
 /// What may not be found in a run.
 #[derive(Debug, Args)]
-pub(super) struct Gating {
+pub(super) struct GateOptions {
     /// Exit with 1 where MEASURE[KIND]@PRESET on DATASET at WINDOW is below (<, <=) or above
     /// (>, >=) a number or `baseline`: `continuity@lis < 80`, `kept_at_cut@prune < 0.5`; repeat for
     /// several
@@ -64,9 +64,9 @@ fn margin(typed: &str) -> Result<f64, String> {
     margin.ok_or_else(|| "a share above 0 and below 0.5 is expected, such as 0.05".to_owned())
 }
 
-/// The rules of a run, read and found to fit it.
+/// The rules of a run, parsed and checked against the run.
 #[derive(Debug)]
-pub(super) struct Rules {
+pub(super) struct GateRules {
     rules: Vec<Parsed>,
     named: Vec<String>,
     max_unscored: f64,
@@ -80,13 +80,13 @@ impl From<RuleError> for Failure {
     }
 }
 
-impl Gating {
+impl GateOptions {
     /// The rules of a run that has not begun.
     pub(super) fn before(
         &self,
         manifest: &mut Manifest,
         samples: &[Sample],
-    ) -> Result<Rules, Failure> {
+    ) -> Result<GateRules, Failure> {
         let ids = samples.iter().map(|s| (s.dataset.as_str(), s.transcript.id.as_str()));
         self.rules(manifest, &ids.collect::<Vec<_>>())
     }
@@ -96,12 +96,12 @@ impl Gating {
         &self,
         manifest: &mut Manifest,
         transcripts: &[TranscriptFacts],
-    ) -> Result<Rules, Failure> {
+    ) -> Result<GateRules, Failure> {
         let ids = transcripts.iter().map(|f| (f.dataset.as_str(), f.transcript.as_str()));
         self.rules(manifest, &ids.collect::<Vec<_>>())
     }
 
-    fn rules(&self, manifest: &mut Manifest, ids: &[(&str, &str)]) -> Result<Rules, Failure> {
+    fn rules(&self, manifest: &mut Manifest, ids: &[(&str, &str)]) -> Result<GateRules, Failure> {
         let mut datasets: Vec<String> = ids.iter().map(|(set, _)| (*set).to_owned()).collect();
         datasets.dedup();
         let presets: Vec<String> =
@@ -125,7 +125,7 @@ impl Gating {
             gate::comparable(baseline, manifest, ids, &rules)
                 .map_err(|found| refused(baseline, &found))?;
         }
-        Ok(Rules {
+        Ok(GateRules {
             rules,
             baseline,
             named: manifest.named.clone(),
@@ -138,22 +138,22 @@ impl Gating {
         })
     }
 
-    /// Reads the baseline.
+    /// Reads the baseline that the rules compare with.
     fn baseline(&self, rules: &[Parsed]) -> Result<Option<Baseline>, Failure> {
         let Some(path) = &self.baseline else { return Ok(None) };
         if !rules.iter().any(|parsed| parsed.rule.limit.needs_baseline()) {
-            return Err(Failure::usage("no rule speaks of the baseline")
+            return Err(Failure::usage("no rule refers to the baseline")
                 .help("add one, such as `--fail-on 'recall < baseline - 0.02'`"));
         }
         Ok(Some(read(path)?))
     }
 
-    /// Takes the comparator and the margin over.
+    /// Puts the comparator and the margin into the manifest.
     fn settle(&self, manifest: &mut Manifest, presets: &[String]) -> Result<(), Failure> {
         if let Some(comparator) = &self.comparator {
             if comparator == "full" {
                 return Err(Failure::usage("`full` is the ceiling: no test is made against it")
-                    .help("every row stands against `full` anyway; name another preset"));
+                    .help("every row is compared with `full` anyway; name another preset"));
             }
             if !presets.contains(comparator) {
                 return Err(Failure::usage(format!("the comparator `{comparator}` does not run"))
@@ -166,13 +166,13 @@ impl Gating {
     }
 }
 
-impl Rules {
+impl GateRules {
     /// Whether there is no gate.
     pub(super) fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
 
-    /// Gates a measured run; what was found before is replaced.
+    /// Applies the gate to a measured run; earlier findings are replaced.
     pub(super) fn apply(&self, report: &mut Report) -> Result<(), Failure> {
         if self.is_empty() {
             return Ok(());
@@ -190,7 +190,7 @@ impl Rules {
         Ok(())
     }
 
-    /// Whether every cell ran through and enough of the probes are graded.
+    /// Whether every cell reached its end and enough of the probes are graded.
     pub(super) fn is_complete(&self, measured: &Report) -> bool {
         let graded = report::mostly_graded(measured, self.max_unscored);
         graded
@@ -207,7 +207,7 @@ fn read(path: &Path) -> Result<Baseline, Failure> {
         let Results { report, .. } = Loaded::read(path)?.into();
         if let Some(missing) = &report.missing {
             let what = format!("{}: {}", path.display(), missing.sentence());
-            return Err(Failure::usage(what).help("a baseline is a run that is whole"));
+            return Err(Failure::usage(what).help("only a complete run can be a baseline"));
         }
         return Ok(Baseline::of(name.into_owned(), &report));
     }
@@ -224,9 +224,9 @@ fn refused(baseline: &Baseline, found: &[String]) -> Failure {
     Failure::usage(what).help("run `recap bench` on the same data and settings for a new baseline")
 }
 
-/// What a run ends with. A failure is measured on a row that is complete, so
-/// it stands whatever became of other rows: 1. Else a run with gaps, and a gate
-/// with findings that are missing or undecided, has no verdict: 3.
+/// The exit code of a run. A failure is measured on a complete row, so it
+/// counts whatever happened to other rows: 1. Otherwise an incomplete run, or a
+/// gate with missing or undecided findings, has no verdict: 3.
 pub(super) fn ending(gate: Option<&Gate>, complete: bool) -> Exit {
     match gate.map_or(Finding::Passed, Gate::finding) {
         Finding::Failed => Exit::Failed,
@@ -235,8 +235,9 @@ pub(super) fn ending(gate: Option<&Gate>, complete: bool) -> Exit {
     }
 }
 
-/// What a gate found: a line for every check that did not pass, and how many did.
-pub(super) fn told(gate: &Gate) -> String {
+/// The findings of a gate: a line for every check that did not pass, and the
+/// number of those that did.
+pub(super) fn describe(gate: &Gate) -> String {
     let mut text = String::new();
     let all = gate.checks().count();
     let passed = gate.checks().filter(|check| check.finding == Finding::Passed).count();
@@ -316,7 +317,7 @@ mod tests {
     fn no_name_drives_the_terminal() {
         let mut failed = gate(&[Finding::Failed, Finding::Failed], UndecidedPolicy::Pass);
         failed.rules[0].checks[0].strategy = "a\u{1b}[31mb".into();
-        assert!(told(&failed).contains("0.51 is below 0.8"));
-        assert!(!told(&failed).contains('\u{1b}'));
+        assert!(describe(&failed).contains("0.51 is below 0.8"));
+        assert!(!describe(&failed).contains('\u{1b}'));
     }
 }

@@ -1,22 +1,22 @@
-//! The headings of `--help` under which options stand. A heading holds for all
-//! options behind it, so those of a struct that is flattened into another are
-//! given with the flattened field, and single options name theirs.
+//! The headings of options in `--help`. A heading applies to all options after
+//! it, so those of a flattened struct are given with the flattened field, and
+//! single options name theirs.
 
-/// What is compared.
+/// Options that select the presets to compare.
 pub(super) const STRATEGIES: &str = "Strategies";
-/// How sessions are replayed.
+/// Options of the replay.
 pub(super) const REPLAY: &str = "Replay";
-/// Who compacts, answers and grades.
+/// Options that select the models in the seats.
 pub(super) const SEATS: &str = "Models in the seats";
-/// How models are called.
+/// Options of model calls.
 pub(super) const CALLS: &str = "Calls of models";
-/// Whose prices bill the sessions.
+/// Options that select the prices of the sessions.
 pub(super) const BILL: &str = "Bill";
-/// What is written.
+/// Options of the output files.
 pub(super) const REPORT: &str = "Report";
-/// What may not be found in a run.
+/// Options of the gate.
 pub(super) const GATE: &str = "Gate";
-/// What rows are tested against.
+/// Options of statistical tests.
 pub(super) const COMPARISON: &str = "Comparison";
 
 #[cfg(test)]

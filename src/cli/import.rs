@@ -31,7 +31,7 @@ pub struct Arguments {
     sidechains: bool,
 
     #[command(flatten)]
-    reading: inputs::Reading,
+    reading: inputs::ReadOptions,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
@@ -61,7 +61,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Two transcripts of one id could not be read back.
+/// Two transcripts with the same id could not be read back.
 fn unique(dataset: &Dataset) -> Result<(), Failure> {
     let mut seen = BTreeSet::new();
     match dataset.transcripts.iter().find(|t| !seen.insert(t.id.as_str())) {
@@ -71,7 +71,7 @@ fn unique(dataset: &Dataset) -> Result<(), Failure> {
     }
 }
 
-/// The format to read alone; `None` to detect it.
+/// The only format to try; `None` to detect it.
 fn only(typed: &str) -> Result<Option<&'static str>, Failure> {
     if typed == "auto" {
         return Ok(None);

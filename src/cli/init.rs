@@ -1,4 +1,4 @@
-//! `recap init`: settings and a workflow to begin with.
+//! `recap init`: writes initial settings and a CI workflow.
 
 mod settings;
 
@@ -10,16 +10,16 @@ use super::exit::{Exit, Failure};
 use super::wire;
 use super::{config, inputs};
 
-/// Where GitHub looks for workflows.
+/// The folder in which GitHub looks for workflows, with the file's name.
 const WORKFLOW: &str = ".github/workflows/recap.yml";
 
-/// The line that installs recap, before it is known from where.
+/// The line that installs recap, without its source.
 const INSTALL_TEXT: &str = "        run: cargo install --locked @SOURCE@";
 
-/// The variable that names the repository of recap where nobody typed it.
+/// The variable with the address of recap's repository, used where none was typed.
 const VARIABLE: &str = "RECAP_REPOSITORY";
 
-/// What is written, but for the words in capitals between `@`.
+/// The template of the workflow, with placeholders in capitals between `@`.
 const WORKFLOW_TEXT: &str = include_str!("init/recap.yml");
 const COMMENT_TEXT: &str = include_str!("init/comment.yml");
 
@@ -44,7 +44,7 @@ pub struct Arguments {
     force: bool,
 
     #[command(flatten)]
-    reading: inputs::Reading,
+    reading: inputs::ReadOptions,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
@@ -60,26 +60,26 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if !arguments.force {
         refuse_what_is_there(&files.each_ref().map(|(path, _)| *path))?;
     }
-    let mut told = String::new();
+    let mut summary = String::new();
     for (path, text) in &files {
         write(Path::new(path), text)?;
-        told.push_str(&format!("wrote {path}\n"));
+        summary.push_str(&format!("wrote {path}\n"));
     }
     for input in arguments.inputs.iter().filter(|input| !stays_inside(input)) {
-        told.push_str(&format!("note: {input} lies outside this folder, CI will not find it\n"));
+        summary.push_str(&format!("note: {input} lies outside this folder, CI will not find it\n"));
     }
     if source(arguments).is_none() {
-        told.push_str(&format!(
+        summary.push_str(&format!(
             "note: recap is in no registry: give --source URL, the address that you cloned it from, \
              or set the variable {VARIABLE} of your repository to it\n"
         ));
     }
-    told.push_str("next: recap bench\n");
-    wire::print(&told)?;
+    summary.push_str("next: recap bench\n");
+    wire::print(&summary)?;
     Ok(Exit::Done)
 }
 
-/// All or nothing: what is there is somebody's work.
+/// Refuses to overwrite any file, since it may hold somebody's work.
 fn refuse_what_is_there(paths: &[&str]) -> Result<(), Failure> {
     let there: Vec<&str> = paths.iter().copied().filter(|path| Path::new(path).exists()).collect();
     if there.is_empty() {
@@ -100,7 +100,7 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
         })
 }
 
-/// Where recap is installed from: as typed, else as its own package says.
+/// The source that recap is installed from: as typed, else from its own package.
 fn source(arguments: &Arguments) -> Option<&str> {
     let packaged = Some(env!("CARGO_PKG_REPOSITORY")).filter(|url| !url.is_empty());
     arguments.source.as_deref().or(packaged)
@@ -117,8 +117,8 @@ fn workflow(arguments: &Arguments) -> Result<String, Failure> {
         .replace("@COMMENT@", comment))
 }
 
-/// The line that installs recap, and what it needs. What was typed stands in a
-/// script, so it is no more than a name or an address.
+/// The line that installs recap, with what it needs. The typed source ends up
+/// in a script, so only a name or an address is accepted.
 fn install(typed: Option<&str>) -> Result<String, Failure> {
     let crate_name = env!("CARGO_PKG_NAME");
     let Some(typed) = typed else {
@@ -144,8 +144,8 @@ fn install(typed: Option<&str>) -> Result<String, Failure> {
     Ok(format!("        run: cargo install --locked {source}"))
 }
 
-/// The files on which recorded calls hang, for `hashFiles`. A name that an
-/// expression could trip over is left out: then calls are found by the rest.
+/// The files that determine the recorded calls, for `hashFiles`. A name that
+/// could break the expression is left out: then calls are found by the rest.
 fn hashed(typed: &[String]) -> String {
     let mut globs = vec!["recap.toml".to_owned(), "presets/**".to_owned()];
     let plain = |c: char| c.is_alphanumeric() || "-_./ ".contains(c);
@@ -157,7 +157,7 @@ fn hashed(typed: &[String]) -> String {
     globs.iter().map(|glob| format!("'{glob}'")).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether a path leads nowhere but below this folder.
+/// Whether a path stays below this folder.
 fn stays_inside(input: &str) -> bool {
     Path::new(input).components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir))
 }

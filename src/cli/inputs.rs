@@ -13,15 +13,15 @@ pub(super) const DEFAULT: &str = "quickstart";
 
 /// How inputs are read.
 #[derive(Clone, Copy, Debug, Args)]
-pub(super) struct Reading {
+pub(super) struct ReadOptions {
     /// Bytes to which each input that is packed with gzip may unpack (500M, 2G) [default: 1G, and
     /// 50 times its packed size where that is over 8M]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_unpacked: Option<u64>,
 }
 
-impl Reading {
-    /// The same for the reader of data sets.
+impl ReadOptions {
+    /// The options for reading data sets.
     pub fn options(self) -> LoadOptions {
         LoadOptions { max_unpacked: self.max_unpacked, ..LoadOptions::default() }
     }
@@ -39,9 +39,9 @@ fn size(typed: &str) -> Result<u64, String> {
     bytes.ok_or_else(|| "a size is expected, such as 500M or 2G".to_owned())
 }
 
-/// Loads every input. Several files of one folder are sessions of one data
-/// set, named after the folder: `recap bench ~/sessions/*.jsonl` is one table.
-/// Of several files one that is broken is set aside, as in a folder.
+/// Loads every input. Several files of one folder are sessions of one data set,
+/// named after the folder: `recap bench ~/sessions/*.jsonl` is one table. If
+/// one of several files is broken, it is set aside, as in a folder.
 pub(super) fn load(inputs: &[String], options: &LoadOptions) -> Result<Vec<Dataset>, Failure> {
     if inputs.is_empty() {
         return Ok(vec![one(DEFAULT, options)?]);
@@ -75,7 +75,7 @@ pub(super) fn load(inputs: &[String], options: &LoadOptions) -> Result<Vec<Datas
     Ok(datasets)
 }
 
-/// Name of the folder of a file beside which another file is given.
+/// The name of a file's folder, where another file of the same folder is given.
 fn shared_folder(input: &str, inputs: &[String]) -> Option<String> {
     let folder = |input: &str| {
         let path = Path::new(input);
@@ -94,7 +94,7 @@ fn join(known: &mut Dataset, more: Dataset) {
     known.probes.extend(more.probes);
 }
 
-/// An input that is neither on disk nor bundled, where a bundled name is like it.
+/// The error for an input that is neither on disk nor bundled, with a similar bundled name.
 fn mistyped(input: &str, error: DatasetError) -> Failure {
     let like = alike(input, dataset::bundled_names(), 0.85);
     match (&error.problem, like.first()) {
@@ -109,7 +109,7 @@ fn one(input: &str, options: &LoadOptions) -> Result<Dataset, DatasetError> {
     if input == "-" {
         return dataset::load_reader("stdin", std::io::stdin().lock(), options);
     }
-    // What stands on disk wins over a bundled name.
+    // A file on disk takes precedence over a bundled name.
     if !Path::new(input).exists()
         && let Some(bundled) = dataset::bundled(input)
     {

@@ -27,7 +27,7 @@ mod strategies;
 mod wire;
 mod work;
 
-use bench::Ask;
+use bench::ProbeMode;
 use clap::{Parser, Subcommand};
 
 #[doc(hidden)]
@@ -75,16 +75,16 @@ enum Command {
     Completions(completions::Arguments),
 }
 
-/// What is typed, completed by the environment and `recap.toml`.
+/// The parsed command line, completed by the environment and `recap.toml`.
 pub fn parse() -> Result<Cli, Failure> {
     config::parse(wire::arguments())
 }
 
-/// Runs the subcommand.
+/// Runs the subcommand and returns how the program ends.
 pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
     match cli.command {
-        Command::Bench(arguments) => bench::run(&arguments, Ask::Probes),
-        Command::Replay(arguments) => bench::run(&arguments, Ask::Nothing),
+        Command::Bench(arguments) => bench::run(&arguments, ProbeMode::Probes),
+        Command::Replay(arguments) => bench::run(&arguments, ProbeMode::Nothing),
         Command::Report(arguments) => report::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Import(arguments) => import::run(&arguments),

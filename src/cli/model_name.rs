@@ -1,4 +1,4 @@
-//! What MODEL means: a provider, a model, how it is asked, and the server that
+//! The MODEL argument: a provider, a model, its settings, and the server that
 //! the environment names for it.
 
 use std::str::FromStr;
@@ -11,87 +11,107 @@ use crate::model::{OFFLINE, suggest};
 use crate::pricing::PriceList;
 use serde_json::Value as Json;
 
-/// Tokens for thinking where a model thinks unasked: what most questions of
-/// the seats take at the providers' default effort, with a margin.
+/// Default number of tokens for reasoning: what most requests of the seats take
+/// at the providers' default effort, with a margin.
 const ROOM: u64 = 8_192;
 
-/// Tokens that a reply is expected to take for thinking, of the room it has:
-/// the mean over the 455 replies of the four recordings of Codex that the
-/// project develops with is 278.
+/// Expected number of reasoning tokens in a reply: the mean over the 455
+/// replies of the four recordings of Codex that the project develops with is
+/// 278.
 pub(super) const TYPICAL_THINKING: u64 = 300;
 
-/// A provider that needs no address typed.
-struct Known {
+/// A provider with a known address.
+struct KnownProvider {
     name: &'static str,
-    /// The wire format, by its name.
+    /// The name of its wire format.
     speaks: &'static str,
     base: &'static str,
-    /// Variables that may hold the key, the first that is set counts.
+    /// Environment variables that may hold the key; the first that is set is used.
     keys: &'static [&'static str],
 }
 
-/// Providers with an address of their own. Any other speaks OpenAI's chat
-/// completions at `NAME_BASE_URL` with the key in `NAME_API_KEY`.
-const KNOWN: &[Known] = &[
-    Known {
+/// Providers with a known address. Any other is called with OpenAI's chat
+/// completions at `NAME_BASE_URL`, with the key in `NAME_API_KEY`.
+const KNOWN: &[KnownProvider] = &[
+    KnownProvider {
         name: "openai",
         speaks: "openai",
         base: "https://api.openai.com/v1",
         keys: &["OPENAI_API_KEY"],
     },
-    Known {
+    KnownProvider {
         name: "openai-responses",
         speaks: "openai-responses",
         base: "https://api.openai.com/v1",
         keys: &["OPENAI_API_KEY"],
     },
-    Known {
+    KnownProvider {
         name: "anthropic",
         speaks: "anthropic",
         base: "https://api.anthropic.com",
         keys: &["ANTHROPIC_API_KEY"],
     },
-    Known {
+    KnownProvider {
         name: "gemini",
         speaks: "gemini",
         base: "https://generativelanguage.googleapis.com",
         keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
     },
-    Known {
+    KnownProvider {
         name: "openrouter",
         speaks: COMPATIBLE,
         base: "https://openrouter.ai/api/v1",
         keys: &["OPENROUTER_API_KEY"],
     },
-    Known {
+    KnownProvider {
         name: "deepseek",
         speaks: COMPATIBLE,
         base: "https://api.deepseek.com/v1",
         keys: &["DEEPSEEK_API_KEY"],
     },
-    Known {
+    KnownProvider {
         name: "mistral",
         speaks: COMPATIBLE,
         base: "https://api.mistral.ai/v1",
         keys: &["MISTRAL_API_KEY"],
     },
-    Known {
+    KnownProvider {
         name: "groq",
         speaks: COMPATIBLE,
         base: "https://api.groq.com/openai/v1",
         keys: &["GROQ_API_KEY"],
     },
-    Known { name: "xai", speaks: COMPATIBLE, base: "https://api.x.ai/v1", keys: &["XAI_API_KEY"] },
-    Known { name: "ollama", speaks: COMPATIBLE, base: "http://127.0.0.1:11434/v1", keys: &[] },
-    Known { name: "lmstudio", speaks: COMPATIBLE, base: "http://127.0.0.1:1234/v1", keys: &[] },
-    Known { name: "vllm", speaks: COMPATIBLE, base: "http://127.0.0.1:8000/v1", keys: &[] },
-    Known { name: "llamacpp", speaks: COMPATIBLE, base: "http://127.0.0.1:8080/v1", keys: &[] },
+    KnownProvider {
+        name: "xai",
+        speaks: COMPATIBLE,
+        base: "https://api.x.ai/v1",
+        keys: &["XAI_API_KEY"],
+    },
+    KnownProvider {
+        name: "ollama",
+        speaks: COMPATIBLE,
+        base: "http://127.0.0.1:11434/v1",
+        keys: &[],
+    },
+    KnownProvider {
+        name: "lmstudio",
+        speaks: COMPATIBLE,
+        base: "http://127.0.0.1:1234/v1",
+        keys: &[],
+    },
+    KnownProvider { name: "vllm", speaks: COMPATIBLE, base: "http://127.0.0.1:8000/v1", keys: &[] },
+    KnownProvider {
+        name: "llamacpp",
+        speaks: COMPATIBLE,
+        base: "http://127.0.0.1:8080/v1",
+        keys: &[],
+    },
 ];
 
-/// OpenAI's chat completions as others speak them.
+/// The wire format of OpenAI's chat completions on other servers.
 const COMPATIBLE: &str = "openai-compatible";
 
-/// A model as typed: `provider/model`, and behind a `?` how it is asked
+/// A model as typed: `provider/model`, and after a `?` its settings
 /// (`openai/gpt-5.4?effort=low&room=4096`).
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ModelName {
@@ -110,7 +130,7 @@ impl FromStr for ModelName {
         let (provider, name) = id.split_once('/').ok_or("it has no `/`")?;
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if provider.is_empty() || !provider.chars().all(plain) {
-            return Err(format!("`{provider}` is no name of a provider"));
+            return Err(format!("`{provider}` is not the name of a provider"));
         }
         if name.is_empty() || name.contains(char::is_whitespace) {
             return Err("the model has no name".to_owned());
@@ -124,7 +144,7 @@ impl FromStr for ModelName {
         };
         for setting in settings.split('&').filter(|setting| !setting.is_empty()) {
             let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
-            let refused = || format!("`{value}` is no value of `{key}`");
+            let refused = || format!("`{value}` is not a value of `{key}`");
             match key {
                 "temperature" => {
                     let degrees = value.parse().ok().filter(|t: &f64| (0.0..=2.0).contains(t));
@@ -135,7 +155,7 @@ impl FromStr for ModelName {
                 "effort" => return Err(refused()),
                 _ => {
                     let like = suggest(key, ["temperature", "effort", "room"]);
-                    return Err(format!("`{key}` is no setting: {like}"));
+                    return Err(format!("`{key}` is not a setting: {like}"));
                 }
             }
         }
@@ -143,13 +163,13 @@ impl FromStr for ModelName {
     }
 }
 
-/// Reads a model, or that the seat stays offline (`None`).
+/// Parses a model; `None` for a seat that stays offline.
 pub(super) fn parse(typed: &str) -> Result<Option<ModelName>, Failure> {
     if typed == OFFLINE {
         return Ok(None);
     }
     typed.parse().map(Some).map_err(|problem: String| {
-        Failure::usage(format!("`{typed}` is no model: {problem}")).help(
+        Failure::usage(format!("`{typed}` is not a model: {problem}")).help(
             "`offline`, or provider/model as in openai/gpt-5.4, anthropic/claude-sonnet-5-5, \
              gemini/gemini-3.8-flash, ollama/NAME; settings behind a `?`, as in \
              openai/gpt-5.4?effort=low&room=4096",
@@ -158,18 +178,18 @@ pub(super) fn parse(typed: &str) -> Result<Option<ModelName>, Failure> {
 }
 
 impl ModelName {
-    /// `provider/model`.
+    /// The id `provider/model`, without the settings.
     pub fn id(&self) -> String {
         format!("{}/{}", self.provider, self.name)
     }
 
-    /// The model with its settings. Unasked, models that think get room for it
-    /// and no temperature, which most of them refuse; the others are asked at
-    /// temperature 0, as instruments should be.
+    /// The model with its settings. By default, models that reason get room for
+    /// it and no temperature, which most of them refuse; the others are asked
+    /// at temperature 0, so that measurements repeat.
     pub fn model(&self, prices: &PriceList) -> Model {
         let entry = prices.priced(&self.id()).and_then(|model| prices.entry(&model.id));
         let says = |field: &str| entry.and_then(|e| e.get(field)).and_then(Json::as_bool);
-        // Anthropic's models think when told to, except for those that always do.
+        // Anthropic's models reason only when asked to, except for those that always do.
         let reasons = says("supports_reasoning") == Some(true) && self.provider != "anthropic";
         let thinks = reasons || says("thinking_always_on") == Some(true);
         let fixed = thinks || says("supports_sampling_params") == Some(false);
@@ -179,11 +199,11 @@ impl ModelName {
         Model { provider: self.provider.clone(), name: self.name.clone(), settings }
     }
 
-    /// The model as one that embeds texts, which has no settings.
+    /// The model for embedding texts, without settings.
     ///
     /// # Errors
-    /// If its provider has no embeddings as OpenAI has them, or settings are
-    /// typed.
+    /// If its provider does not offer embeddings in OpenAI's format, or
+    /// settings are typed.
     pub fn embedder(&self) -> Result<Model, Failure> {
         let speaks = self.known().map_or(COMPATIBLE, |known| known.speaks);
         if !matches!(speaks, "openai" | COMPATIBLE) {
@@ -195,13 +215,13 @@ impl ModelName {
         }
         if self.temperature.is_some() || self.effort.is_some() || self.room.is_some() {
             return Err(Failure::usage(format!("`{}`: an embedder has no settings", self.id()))
-                .help("leave out the `?` and what stands behind it"));
+                .help("leave out the `?` and everything after it"));
         }
         let (provider, name) = (self.provider.clone(), self.name.clone());
         Ok(Model { provider, name, settings: Settings::default() })
     }
 
-    /// The server that the environment names, or the provider's own.
+    /// The server named in the environment, or the provider's own.
     pub fn endpoint(&self, prices: &PriceList) -> Result<Endpoint, Failure> {
         self.endpoint_in(&wire::variable, prices, &dialect)
     }
@@ -211,7 +231,7 @@ impl ModelName {
         self.endpoint_in(&wire::variable, prices, &|_, _| &OpenAiEmbeddings)
     }
 
-    fn known(&self) -> Option<&'static Known> {
+    fn known(&self) -> Option<&'static KnownProvider> {
         KNOWN.iter().find(|known| known.name == self.provider)
     }
 
@@ -229,13 +249,12 @@ impl ModelName {
         let base_variable = format!("{stem}_BASE_URL");
         let typed = variable(&base_variable);
         let base = typed.as_deref().or(known.map(|known| known.base)).ok_or_else(|| {
-            Failure::usage(format!("nobody knows where the provider `{}` is", self.provider)).help(
-                format!(
+            Failure::usage(format!("the address of the provider `{}` is not known", self.provider))
+                .help(format!(
                     "set {base_variable} to the address of an OpenAI-compatible server, or use a \
                      provider that is known; {}",
                     suggest(&self.provider, KNOWN.iter().map(|known| known.name))
-                ),
-            )
+                ))
         })?;
         let own_key = format!("{stem}_API_KEY");
         let keys = known.map(|known| known.keys).filter(|keys| !keys.is_empty());
@@ -262,7 +281,7 @@ impl ModelName {
     }
 }
 
-/// What a server speaks: OpenAI's newer fields are known to OpenAI alone.
+/// The wire format of a server: OpenAI's newer fields are known to OpenAI alone.
 fn dialect(speaks: &str, base: &str) -> &'static dyn Provider {
     let speaks = match speaks {
         "openai" if !base.contains("api.openai.com") => COMPATIBLE,
@@ -305,10 +324,10 @@ mod tests {
             ("/gpt", "no name of a provider"),
             ("Open AI/gpt", "no name of a provider"),
             ("openai/", "has no name"),
-            ("openai/m?warmth=1", "`warmth` is no setting"),
-            ("openai/m?temperature=3", "`3` is no value of `temperature`"),
-            ("openai/m?room=-1", "`-1` is no value of `room`"),
-            ("openai/m?effort", "`` is no value of `effort`"),
+            ("openai/m?warmth=1", "`warmth` is not a setting"),
+            ("openai/m?temperature=3", "`3` is not a value of `temperature`"),
+            ("openai/m?room=-1", "`-1` is not a value of `room`"),
+            ("openai/m?effort", "`` is not a value of `effort`"),
         ] {
             let error = parse(typed).unwrap_err().to_string();
             assert!(error.contains(problem) && error.contains("help: "), "{typed}: {error}");

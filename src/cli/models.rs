@@ -61,7 +61,7 @@ pub(super) fn prices(path: Option<&Path>) -> Result<PriceList, Failure> {
     PriceList::parse(&name, &text).map_err(|e| refused(e.to_string()).help(HELP))
 }
 
-/// A model without a price, with the names that may have been meant.
+/// The error for a model without a price, with similar names.
 pub(super) fn unpriced(unknown: Unpriced) -> Failure {
     let help = unknown.suggestion();
     let help = help.unwrap_or_else(|| "`recap models list WORD…` searches the names".to_owned());
@@ -129,7 +129,7 @@ fn describe(list: &PriceList, model: &ModelPrices) -> String {
     text
 }
 
-/// A request at an hour without discount: a Wednesday, 02:00 UTC.
+/// A request at a time without discount: a Wednesday, 02:00 UTC.
 fn moment(prompt_tokens: u64, class: Class) -> Moment {
     let at = Timestamp::from_second(1_763_517_600).expect("a date of this century");
     Moment { prompt_tokens, class, at }

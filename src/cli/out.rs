@@ -1,12 +1,13 @@
-//! Where a run goes that nobody named a folder for.
+//! The run folder where none was named.
 
 use std::path::{Path, PathBuf};
 
 use super::exit::Failure;
 use super::wire;
 
-/// A new folder under `reports`, named by the time and the data. It is made here,
-/// so that no other run that begins within this second takes it too.
+/// A new folder under `reports`, named by the time and the data. It is created
+/// here, so that another run that begins within the same second gets a
+/// different one.
 pub(super) fn new(title: &str) -> Result<PathBuf, Failure> {
     let time = wire::now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
     let safe = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' };

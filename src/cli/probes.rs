@@ -31,7 +31,7 @@ enum Action {
         input: String,
 
         #[command(flatten)]
-        reading: inputs::Reading,
+        reading: inputs::ReadOptions,
     },
 }
 
@@ -49,8 +49,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(if audit.violations.is_empty() { Exit::Done } else { Exit::Usage })
 }
 
-fn audit(input: &str, reading: inputs::Reading) -> Result<ProbeAudit, Failure> {
-    // What stands on disk wins over a bundled name.
+fn audit(input: &str, reading: inputs::ReadOptions) -> Result<ProbeAudit, Failure> {
+    // A file on disk takes precedence over a bundled name.
     if !Path::new(input).exists()
         && let Some(bundled) = bundled(input)
     {
@@ -63,7 +63,7 @@ fn shown(audit: &ProbeAudit) -> String {
     let mut text = String::new();
     for violation in &audit.violations {
         let at = violation.line.map_or_else(String::new, |line| format!(":{line}"));
-        // One violation a line, whatever stands in the data.
+        // One violation a line, whatever the data contain.
         let what = violation.problem.to_string().replace(['\n', '\r'], " ");
         text.push_str(&format!("{}{at}: {what}\n", violation.file));
     }
@@ -76,7 +76,7 @@ fn shown(audit: &ProbeAudit) -> String {
         let [first, middle, last] = kind.thirds.map(|n| n.to_string());
         let (probes, without) = (kind.probes.to_string(), kind.without_evidence.to_string());
         let name = kind.kind.as_str();
-        text.push_str(&row([name, &probes, &first, &middle, &last, &without, &said(kind)]));
+        text.push_str(&row([name, &probes, &first, &middle, &last, &without, &share_found(kind)]));
     }
     let uncovered: Vec<&str> = audit.uncovered().into_iter().map(|kind| kind.as_str()).collect();
     if !uncovered.is_empty() {
@@ -94,8 +94,8 @@ fn row([kind, probes, first, middle, last, without, said]: [&str; 7]) -> String 
     format!("{}\n", cells.trim_end())
 }
 
-/// How many of the answers that were looked for stand in the evidence.
-fn said(row: &KindCoverage) -> String {
+/// The share of the checked answers that are found in the evidence.
+fn share_found(row: &KindCoverage) -> String {
     match row.searched {
         0 => "–".to_owned(),
         searched => format!("{} of {searched}", row.said),

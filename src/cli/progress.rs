@@ -1,4 +1,4 @@
-//! The only live output: bars on a terminal, plain lines otherwise, always on
+//! The progress display: bars on a terminal, plain lines otherwise, always on
 //! standard error.
 
 use std::io::IsTerminal;
@@ -12,7 +12,7 @@ use crate::model::{CallOutcome, CallRow};
 use crate::run::{Event, Observer};
 use crate::text::{brief, counted, harmless};
 
-/// How much is shown.
+/// How much of the progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verbosity {
     Quiet,
@@ -20,10 +20,10 @@ pub(super) enum Verbosity {
     Verbose,
 }
 
-/// Plain lines come at most this often.
+/// Shortest time between two plain lines.
 const LINE_EVERY: Duration = Duration::from_secs(5);
 
-/// Shows a run.
+/// Displays the progress of a run.
 pub(super) struct Progress {
     verbosity: Verbosity,
     bar: Option<ProgressBar>,
@@ -35,7 +35,7 @@ struct State {
     done: usize,
     failed: usize,
     calls: usize,
-    /// `None`: a price is unknown.
+    /// `None` if a price is unknown.
     usd: Option<f64>,
     last_line: Instant,
 }
@@ -72,7 +72,7 @@ impl Progress {
     fn calls(&self, calls: &[CallRow]) {
         let mut state = self.state.lock().expect("showing does not panic");
         state.calls += calls.len();
-        // What was turned down is not billed.
+        // A rejected call is not billed.
         let free = [CallOutcome::Unavailable, CallOutcome::Rejected];
         for call in calls.iter().filter(|call| !free.contains(&call.outcome)) {
             state.usd = state.usd.zip(call.usd).map(|(sum, usd)| sum + usd);
@@ -105,7 +105,7 @@ impl Progress {
 }
 
 impl State {
-    /// Calls and dollars so far; nothing where every seat is offline.
+    /// The calls and dollars so far; empty where every seat is offline.
     fn spent(&self) -> String {
         match (self.calls, self.usd) {
             (0, _) => String::new(),

@@ -33,7 +33,7 @@ pub struct Arguments {
     no_text: bool,
 
     #[command(flatten, next_help_heading = headings::GATE)]
-    gating: gating::Gating,
+    gating: gating::GateOptions,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
@@ -52,7 +52,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut results = Results::from(run);
     let report = &mut results.report;
     match gate {
-        // What was found when the run was whole says nothing of what is left.
+        // Findings about the whole run do not apply to a part of it.
         Some(gate) if rules.is_empty() => {
             report.gate = Some(gate).filter(|_| report.missing.is_none());
         }
@@ -62,7 +62,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     write(&results, &folder, &arguments.format)?;
     let measured = &results.report;
     show(measured, &folder, false)?;
-    // Rendering a whole run again is done when it is rendered, whatever is in it.
+    // Without rules, rendering a complete run again always succeeds.
     if rules.is_empty() && measured.missing.is_none() {
         return Ok(Exit::Done);
     }
@@ -70,12 +70,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(gating::ending(measured.gate.as_ref(), complete))
 }
 
-/// Whether the questions are there: a run that was made without text has none.
+/// Whether the run kept the texts of its questions: a run with --no-text did not.
 fn asks_in_words(transcripts: &[TranscriptFacts]) -> bool {
     transcripts.iter().flat_map(|t| &t.probes).any(|asked| !asked.probe.question.is_empty())
 }
 
-/// Refuses a format that is not there before anything runs.
+/// Refuses unknown formats before anything runs.
 pub(super) fn check_formats(names: &[String]) -> Result<(), Failure> {
     let known = format_names();
     let Some(unknown) = names.iter().find(|name| !known.contains(&name.as_str())) else {
@@ -88,7 +88,7 @@ pub(super) fn check_formats(names: &[String]) -> Result<(), Failure> {
     Err(Failure::usage(format!("format `{unknown}` is not known")).help(help))
 }
 
-/// Whether enough of what a model was to answer or grade is; says so if not.
+/// Whether enough probes were answered and graded; prints a message if not.
 pub(super) fn mostly_graded(measured: &Report, max_unscored: f64) -> bool {
     let share = gate::unscored(&measured.manifest, &measured.cells);
     if share > max_unscored {
@@ -106,7 +106,7 @@ pub(super) fn write(results: &Results, folder: &Folder, formats: &[String]) -> R
     Ok(results.write(folder, &names)?)
 }
 
-/// Prints the table, or for `--json` the summary.
+/// Prints the table, or the summary for `--json`.
 pub(super) fn show(measured: &Report, folder: &Folder, json: bool) -> Result<(), Failure> {
     match json {
         true => wire::print_exact(&summary_json(measured)),
@@ -114,12 +114,12 @@ pub(super) fn show(measured: &Report, folder: &Folder, json: bool) -> Result<(),
     }
 }
 
-/// The table, and as last line where the report is.
+/// The table, with the path of the report in its last line.
 fn table(measured: &Report, folder: &Folder) -> String {
     let page = folder.path().join("report.html");
     let last = if page.exists() { page } else { folder.path().to_owned() };
     let table = crate::report::table(measured, wire::width(), wire::color());
-    let gate = measured.gate.as_ref().map(gating::told).unwrap_or_default();
+    let gate = measured.gate.as_ref().map(gating::describe).unwrap_or_default();
     format!("{table}{gate}\nreport: {}\n", last.display())
 }
 

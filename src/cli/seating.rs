@@ -1,14 +1,14 @@
-//! Who sits where, as typed.
+//! The options that fill the seats.
 
 use std::sync::Arc;
 
 use clap::Args;
 
-use super::bench::Ask;
-use super::exchange::{Exchange, Line};
+use super::bench::ProbeMode;
+use super::exchange::{CallOptions, Exchange};
 use super::exit::Failure;
 use super::model_name;
-use crate::llm::Foreseen;
+use crate::llm::DryRunCalls;
 use crate::model::OFFLINE;
 use crate::pricing::PriceList;
 use crate::run::Seats;
@@ -40,7 +40,7 @@ pub struct Seating {
     embedder: String,
 
     #[command(flatten)]
-    pub line: Line,
+    pub line: CallOptions,
 }
 
 impl Seating {
@@ -55,17 +55,18 @@ impl Seating {
         self.compactor != OFFLINE
     }
 
-    /// The model in the compactor's seat, as the price list knows it.
+    /// The model in the compactor's seat, by its name in the price list.
     pub(super) fn compactor_id(&self) -> Result<Option<String>, Failure> {
         Ok(model_name::parse(&self.compactor)?.map(|model| model.id()))
     }
 
-    /// Who answers, grades and searches where nothing is asked would never be
-    /// heard, nor who embeds where no preset searches sessions.
-    pub(super) fn refuse(&self, ask: Ask, presets: &[Arc<Preset>]) -> Result<(), Failure> {
+    /// Refuses models that would never be called: for answering and grading
+    /// where no probes are asked, and for embedding where no preset searches
+    /// sessions.
+    pub(super) fn refuse(&self, ask: ProbeMode, presets: &[Arc<Preset>]) -> Result<(), Failure> {
         let others = [&self.answerer, &self.embedder];
         let idle = others.into_iter().chain(&self.judge).any(|typed| typed != OFFLINE);
-        if ask == Ask::Nothing && idle {
+        if ask == ProbeMode::Nothing && idle {
             return Err(Failure::usage("`recap replay` asks no questions")
                 .help("leave out --answerer, --judge and --embedder, or use `recap bench`"));
         }
@@ -80,7 +81,7 @@ impl Seating {
         Ok(())
     }
 
-    /// Whether a model answers, which chooses what it searches for.
+    /// Whether a model answers, which then chooses its own search queries.
     pub(super) fn has_answerer(&self) -> bool {
         self.answerer != OFFLINE
     }
@@ -90,7 +91,7 @@ impl Seating {
         self.embedder != OFFLINE
     }
 
-    /// Fills the seats.
+    /// The seats with their models.
     pub(super) fn fill(
         &self,
         counter: &Arc<Counter>,
@@ -107,22 +108,19 @@ impl Seating {
         Ok((self.filled(counter, &mut exchange)?, Some(exchange)))
     }
 
-    /// Fills the seats for a rehearsal, which notes what models would be asked.
-    pub(super) fn rehearse(
+    /// The seats of a dry run, which count calls instead of making them.
+    pub(super) fn dry_run(
         &self,
         counter: &Arc<Counter>,
         prices: &Arc<PriceList>,
-        foreseen: &Arc<Foreseen>,
+        planned: &Arc<DryRunCalls>,
     ) -> Result<(Seats, Exchange), Failure> {
-        let mut exchange = Exchange::rehearsal(&self.line, prices, counter, foreseen)?;
+        let mut exchange = Exchange::dry_run(&self.line, prices, counter, planned)?;
         let mut seats = self.filled(counter, &mut exchange)?;
         if !seats.offline {
             let stand_in = Arc::new(compactor::Offline::new(Arc::clone(counter)));
-            seats.compactor = Arc::new(compactor::Rehearsed::new(
-                seats.compactor,
-                stand_in,
-                Arc::clone(foreseen),
-            ));
+            seats.compactor =
+                Arc::new(compactor::Rehearsed::new(seats.compactor, stand_in, Arc::clone(planned)));
         }
         Ok((seats, exchange))
     }

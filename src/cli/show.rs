@@ -1,4 +1,4 @@
-//! `recap show`: the exact context of one request, or that behind a cut with
+//! `recap show`: the exact context of one request, or the one after a cut with
 //! what was at stake there.
 
 mod cut;
@@ -15,7 +15,7 @@ use super::{inputs, wire};
 use crate::bench;
 use crate::model::{CellKey, LedgerState, NULL, Transcript, suggest};
 use crate::pricing::{Agents, PriceList};
-use crate::replay::{NativeWindow, Plan, Session, Subject};
+use crate::replay::{NativeWindow, Plan, ReplaySession, Subject};
 use crate::run::{Seats, Windows};
 use crate::strategy::{AskedFrom, Context, Preset, StoredFile};
 use crate::text::{counted, form_for, grouped};
@@ -40,7 +40,7 @@ pub struct Arguments {
     request: Option<u32>,
 
     #[command(flatten)]
-    cutting: cut::Cutting,
+    cutting: cut::CutSelection,
 
     /// Context limit to assume: tokens, a share of the messages, or native [default: as in `recap
     /// bench`]
@@ -53,14 +53,14 @@ pub struct Arguments {
 
     /// How tokens are counted [default: calibrated]
     #[arg(long, value_enum)]
-    tokens: Option<wire::Tokens>,
+    tokens: Option<wire::TokenCounting>,
 
     /// Seed of every random stream
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
     #[command(flatten)]
-    reading: inputs::Reading,
+    reading: inputs::ReadOptions,
 
     /// Print only what differs from the whole conversation
     #[arg(long)]
@@ -111,7 +111,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let plan = plan(arguments, &subject, (window.label(), tokens), preset, seats.offline);
     let own = seats.compactor.counting(&subject.recording.counter);
     let compactor = own.unwrap_or(seats.compactor);
-    let mut session = Session::open(&subject, &plan, compactor.as_ref())
+    let mut session = ReplaySession::open(&subject, &plan, compactor.as_ref())
         .map_err(|e| Failure::with_code(Exit::Incomplete, e))?;
     Work::new(1)?
         .run(session.run_to_request(request))?
@@ -128,14 +128,17 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The preset as typed.
+/// The preset that the user named.
 fn preset(arguments: &Arguments) -> Result<Preset, Failure> {
     let Some(name) = arguments.strategy.strip_prefix(NULL) else {
         return Ok(bench::preset(&arguments.strategy, &[])?);
     };
     if arguments.cutting.cut.is_none() {
-        return Err(Failure::usage(format!("`{}` stands behind cuts only", arguments.strategy))
-            .help("add --cut 1"));
+        return Err(Failure::usage(format!(
+            "`{}` can be shown after a cut only",
+            arguments.strategy
+        ))
+        .help("add --cut 1"));
     }
     let preset = bench::preset(name, &[])?;
     preset.null().ok_or_else(|| {
@@ -144,7 +147,7 @@ fn preset(arguments: &Arguments) -> Result<Preset, Failure> {
     })
 }
 
-/// Writes the files of a system, and says which.
+/// Writes the files of a system, and lists them.
 fn kept(
     text: &mut String,
     folder: &Path,
@@ -164,7 +167,7 @@ fn kept(
     }
     let _ = writeln!(text, "\n--- kept by {preset} in {}", folder.display());
     for file in files {
-        // Ids of a recording may be anything: no part of a path leads elsewhere.
+        // Ids of a recording may be any text: no part of a path may lead elsewhere.
         let parts = file.path.split('/').map(file_name);
         let path = parts.fold(folder.to_owned(), |path, part| path.join(part));
         let parent = path.parent().expect("it lies in the folder");
@@ -175,7 +178,7 @@ fn kept(
     Ok(())
 }
 
-/// A part of a path that is a name on every system.
+/// A part of a path, changed so that it is a valid name on every system.
 fn file_name(part: &str) -> String {
     let safe = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' };
     match part.chars().map(safe).take(120).collect::<String>() {
@@ -223,7 +226,7 @@ fn plan(
         scaled: !arguments.no_scale,
         seed: arguments.seed,
         offline,
-        // What is shown has no bill.
+        // The context that is shown is not billed.
         agents: Arc::new([]),
         compactor: None,
     }
@@ -289,7 +292,7 @@ fn entries(text: &mut String, context: &Context, subject: &Subject) {
     }
 }
 
-/// What of the whole conversation is not sent as recorded.
+/// The differences from the whole conversation as recorded.
 fn differences(text: &mut String, context: &Context, subject: &Subject) {
     let _ = writeln!(text, "\n--- differs from the whole conversation");
     let mut same = true;

@@ -18,13 +18,13 @@ use crate::run::{Conduct, Seats, try_out};
 use crate::strategy::{Preset, builtin_names};
 use crate::text::counted;
 
-/// The bundled data set on which presets are tried.
+/// The bundled data set on which `check` runs a preset.
 const TRIED_ON: &str = "quickstart";
 
-/// Sessions of a kind in it, one behind the other.
+/// Number of consecutive sessions of one kind in it.
 const PER_KIND: usize = 2;
 
-/// The window at which they are tried.
+/// The window at which `check` runs a preset.
 const TRIED_AT: &str = "25%";
 
 /// Which presets, with which overrides.
@@ -81,7 +81,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Reads a preset and tries it on bundled sessions, one of each kind.
+/// Checks a preset by running it on bundled sessions, one of each kind.
 fn check(name: &str) -> Result<String, Failure> {
     let preset = Arc::new(preset(name, &[])?);
     let stages = counted(preset.stages.len(), "stage");
@@ -126,7 +126,7 @@ fn tried(preset: &Arc<Preset>, subject: &Subject) -> Result<Plan, Failure> {
     })
 }
 
-/// What came of trying, in words.
+/// The result of the check, in words.
 fn conduct(text: &mut String, all: &[Conduct]) {
     let sum = |count: fn(&Conduct) -> u64| all.iter().map(count).sum::<u64>();
     let [verbatim, edited, folded, gone] =

@@ -1,4 +1,4 @@
-//! The composition root: seats, clock and terminal come together here.
+//! The composition root: creates the seats, the clock and the terminal output.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Write};
@@ -14,12 +14,12 @@ use crate::report::STYLES;
 use crate::text::{brief, harmless};
 use crate::tokens::{Counter, Encoding};
 
-/// Columns assumed where the output is no terminal.
+/// Columns assumed where the output is not a terminal.
 const DEFAULT_WIDTH: usize = 100;
 
 /// How tokens are counted, as typed.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum Tokens {
+pub(super) enum TokenCounting {
     /// o200k
     Exact,
     /// The provider's count where a recording reports usage, else o200k
@@ -28,39 +28,39 @@ pub(super) enum Tokens {
     Cl100k,
 }
 
-/// The counter of a run. Unasked, a transcript is sized by the usage that its
-/// recording reports, where it does.
-pub(super) fn counter(tokens: Option<Tokens>) -> Arc<Counter> {
+/// The counter of a run. By default, a transcript is sized by the usage that
+/// its recording reports, where it does.
+pub(super) fn counter(tokens: Option<TokenCounting>) -> Arc<Counter> {
     Arc::new(match tokens {
-        Some(Tokens::Exact) => Counter::new(Encoding::O200k),
-        None | Some(Tokens::Calibrated) => Counter::where_reported(),
-        Some(Tokens::Cl100k) => Counter::new(Encoding::Cl100k),
+        Some(TokenCounting::Exact) => Counter::new(Encoding::O200k),
+        None | Some(TokenCounting::Calibrated) => Counter::where_reported(),
+        Some(TokenCounting::Cl100k) => Counter::new(Encoding::Cl100k),
     })
 }
 
-/// What was typed, the program's name included.
+/// The command line, the program's name included.
 pub(super) fn arguments() -> Vec<OsString> {
     std::env::args_os().collect()
 }
 
-/// A variable of the environment: settings, keys and addresses of providers. An empty
+/// An environment variable: settings, keys and addresses of providers. An empty
 /// one counts as not set.
 pub(super) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
-/// The time of day: for the names of run folders, prices by the hour, and
-/// servers that name an hour to come back.
+/// The time of day: for the names of run folders, prices that change by the
+/// hour, and servers that name a time to come back.
 pub(super) fn now() -> Timestamp {
     Timestamp::now()
 }
 
-/// The same as a parameter.
+/// The same as a function.
 pub(super) fn clock() -> Now {
     Box::new(now)
 }
 
-/// Cores that may be used.
+/// Number of cores that may be used.
 pub(super) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
@@ -73,7 +73,7 @@ pub(super) fn window(typed: &str) -> Result<WindowSpec, Failure> {
     })
 }
 
-/// A window that a transcript does not fit.
+/// The error for a window that a transcript does not fit.
 pub(super) fn too_small(error: WindowError) -> Failure {
     Failure::usage(error.to_string()).help("widen --window, or give a share such as 25%")
 }
@@ -89,31 +89,32 @@ pub(super) fn runtime(jobs: usize) -> Result<tokio::runtime::Runtime, Failure> {
         })
 }
 
-/// A line on standard error; a reader that went away is no reason to stop.
+/// Prints a line on standard error; a closed pipe is ignored.
 pub(super) fn say(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", harmless(&brief(line)));
 }
 
-/// Prints text for people; whatever strangers wrote in it is harmless.
+/// Prints text for people, without control characters of foreign text.
 ///
 /// # Errors
-/// Standard output takes no text. A reader that went away is none.
+/// If standard output cannot be written. A closed pipe is ignored.
 pub fn print(text: &str) -> Result<(), Failure> {
-    put(&harmless(text))
+    write_stdout(&harmless(text))
 }
 
-/// The same for a table that is made of harmless cells: where the terminal takes
-/// colour, the styles of its rows stay.
+/// The same for a table whose cells are harmless: on a terminal with colour,
+/// the styles of its rows are kept.
 pub(super) fn print_table(text: &str) -> Result<(), Failure> {
-    if color() { put(&styled(text)) } else { print(text) }
+    if color() { write_stdout(&styled(text)) } else { print(text) }
 }
 
-/// Prints text that programs read: exact for them, harmless on a terminal.
+/// Prints text that programs read: exact for them, without control characters
+/// on a terminal.
 pub(super) fn print_exact(text: &str) -> Result<(), Failure> {
-    if std::io::stdout().is_terminal() { print(text) } else { put(text) }
+    if std::io::stdout().is_terminal() { print(text) } else { write_stdout(text) }
 }
 
-/// Harmless text in which the styles of tables stay.
+/// Text without control characters except for the styles of tables.
 fn styled(text: &str) -> String {
     let mut parts = text.split('\u{1b}');
     let mut shown = harmless(parts.next().unwrap_or_default()).into_owned();
@@ -127,8 +128,8 @@ fn styled(text: &str) -> String {
     shown
 }
 
-/// A reader that went away (a closed pipe) is no error.
-fn put(text: &str) -> Result<(), Failure> {
+/// Writes to standard output; a closed pipe is not an error.
+fn write_stdout(text: &str) -> Result<(), Failure> {
     match std::io::stdout().lock().write_all(text.as_bytes()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Failure::usage(format!("standard output: {e}")).help("check where the output goes"))
@@ -137,7 +138,7 @@ fn put(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Whether standard output takes colour.
+/// Whether standard output gets colour.
 pub(super) fn color() -> bool {
     colored(std::io::stdout().is_terminal(), std::env::var_os("NO_COLOR").as_deref())
 }
@@ -147,8 +148,8 @@ fn colored(terminal: bool, no_color: Option<&OsStr>) -> bool {
     terminal && no_color.is_none_or(OsStr::is_empty)
 }
 
-/// Columns of the terminal, as the terminal says; `COLUMNS` is not asked: a
-/// shell that has it seldom hands it on, and it may be that of another one.
+/// Width of the terminal in columns. `COLUMNS` is not used: shells seldom
+/// export it, and it may belong to another terminal.
 pub(super) fn width() -> usize {
     let size = terminal_size::terminal_size_of(std::io::stdout());
     size.map_or(DEFAULT_WIDTH, |(width, _)| usize::from(width.0))

@@ -1,8 +1,8 @@
-//! Asynchronous work that a signal ends.
+//! Asynchronous work that a signal stops.
 //!
 //! The first SIGINT or SIGTERM during work drops it, so that programs which it
-//! started end too; what is left to do, such as rendering what finished, goes
-//! on. Any signal outside of work, a second one included, ends recap at once.
+//! started end too; the rest, such as rendering what finished, still happens.
+//! Any signal outside of work, a second one included, ends recap at once.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -16,20 +16,20 @@ use tokio::sync::watch;
 use super::exit::{Exit, Failure};
 use super::wire;
 
-/// How long work that was dropped may hold up the program: as long as it takes
-/// to end what it started.
+/// Longest time that dropped work may delay the end of the program: long enough
+/// to end the programs that it started.
 const WIND_UP: Duration = Duration::from_secs(1);
 
-/// Runs asynchronous work.
+/// Runs asynchronous work until it ends or a signal arrives.
 pub(super) struct Work {
-    /// Gone only while it is dropped.
+    /// `None` only while it is being dropped.
     runtime: Option<Runtime>,
     signal: watch::Receiver<Option<Exit>>,
-    /// Whether a signal is to be told rather than to end the program.
+    /// Whether a signal stops the work rather than ending the program.
     under_way: Arc<AtomicBool>,
 }
 
-/// A signal came before the work was done: how the program is to end.
+/// A signal arrived before the work was done; how the program should end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stopped(pub Exit);
 
@@ -40,10 +40,10 @@ impl From<Stopped> for Failure {
 }
 
 impl Work {
-    /// Workers, and a thread that waits for signals from here on.
+    /// Starts the workers, and a thread that waits for signals.
     ///
     /// # Errors
-    /// If the system gives no threads.
+    /// If the system refuses to start threads.
     pub fn new(workers: usize) -> Result<Self, Failure> {
         let runtime = wire::runtime(workers)?;
         let under_way = Arc::new(AtomicBool::new(false));
@@ -55,7 +55,7 @@ impl Work {
         let listens = thread.and_then(|_| caught.recv().unwrap_or(Ok(())));
         listens.map_err(|e| {
             Failure::usage(format!("cannot wait for signals: {e}"))
-                .help("the system gave no thread; try again, or free some memory")
+                .help("the system could not start a thread; try again, or free some memory")
         })?;
         Ok(Self { runtime: Some(runtime), signal, under_way })
     }
@@ -63,7 +63,7 @@ impl Work {
     /// Runs a future to its end, or drops it at a signal.
     ///
     /// # Errors
-    /// The signal.
+    /// If a signal arrived.
     pub fn run<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Stopped> {
         let runtime = self.runtime.as_ref().expect("it is there until it is dropped");
         self.under_way.store(true, Ordering::SeqCst);
@@ -89,7 +89,7 @@ impl Drop for Work {
     }
 }
 
-/// Tells the first signal during work, and ends the program at any other.
+/// Reports the first signal during work, and ends the program at any other.
 fn listen(
     ready: &mpsc::Sender<std::io::Result<()>>,
     under_way: &AtomicBool,
@@ -115,7 +115,7 @@ fn listen(
     });
 }
 
-/// The signals that end a program.
+/// The signals that end a program on Unix.
 #[cfg(unix)]
 struct Signals {
     interrupt: tokio::signal::unix::Signal,
@@ -138,7 +138,7 @@ impl Signals {
     }
 }
 
-/// The signal that ends a program where there is but one.
+/// The only signal that ends a program on other systems.
 #[cfg(not(unix))]
 struct Signals;
 

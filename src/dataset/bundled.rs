@@ -11,7 +11,7 @@ pub fn bundled_names() -> impl Iterator<Item = &'static str> {
     BUNDLED.iter().map(|(name, ..)| *name)
 }
 
-/// A bundled data set; `None` if there is none of that name.
+/// A bundled data set; `None` if there is none with that name.
 pub fn bundled(name: &str) -> Option<Result<Dataset, DatasetError>> {
     let bundled = BUNDLED.iter().find(|(known, ..)| *known == name)?;
     let (name, card, transcripts, probes) = *bundled;

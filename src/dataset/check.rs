@@ -1,4 +1,4 @@
-//! What every transcript must keep, whatever format it came from.
+//! Rules that every imported transcript must satisfy, whatever its format.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value as Json;
@@ -13,29 +13,30 @@ use super::error::Problem;
 /// compacted 400 times.
 const MOST_KEPT: usize = 4_000_000;
 
-/// Bytes of texts that they may put together in the place of messages.
+/// Most bytes of texts that compactions may put in place of messages.
 const MOST_KEPT_BYTES: usize = 256 << 20;
 
-/// Levels to which the arguments of a call may be nested. JSON is read to 127, a
-/// data set writes five around them, and what was written must be read again.
+/// Deepest nesting of the arguments of a call. JSON is read to 127 levels, a
+/// data set adds five around them, and what was written must be readable again.
 const MOST_NESTED: usize = 100;
 
 /// Positions of messages by their ids.
 pub(crate) type Places = FxHashMap<String, usize>;
 
-/// A transcript on its way in, with the line of each message.
+/// A transcript during its import, with the line of each message.
 #[derive(Debug, Default)]
 pub struct Draft {
-    /// What was read.
+    /// The transcript as read so far.
     pub transcript: Transcript,
     /// Line of each message in its file, from 1; absent where the input has no
     /// lines (one document).
     pub lines: Vec<Option<u64>>,
-    /// Questions that come with it. Their ids are unique within the transcript
-    /// and their `transcript` is empty: both are completed once the
-    /// transcript's own id is final.
+    /// Probes that come with it. Their ids are unique within the transcript and
+    /// their `transcript` is empty: both are completed once the transcript's
+    /// own id is final.
     pub probes: Vec<Probe>,
-    /// What its compactions keep so far: messages and texts, and bytes of these.
+    /// What its compactions keep so far: number of messages and texts, and
+    /// bytes of the texts.
     pub(crate) kept: (usize, usize),
 }
 
@@ -71,14 +72,14 @@ impl Draft {
         Ok(())
     }
 
-    /// Appends a message that stands at `line`.
+    /// Appends a message that is in the file at `line`.
     pub fn push(&mut self, mut message: Message, line: impl Into<Option<u64>>) {
         message.blocks.iter_mut().for_each(|block| self.flatten(block));
         self.transcript.messages.push(message);
         self.lines.push(line.into());
     }
 
-    /// Makes text of arguments that are nested too deeply.
+    /// Converts arguments that are nested too deeply to text.
     pub(crate) fn flatten(&mut self, block: &mut Block) {
         if let Block::ToolCall { arguments, .. } = block
             && is_nested(arguments, MOST_NESTED)
@@ -103,7 +104,7 @@ impl Draft {
         }
     }
 
-    /// Where each message stands, by its id; of several of one id, the first.
+    /// The position of each message by its id; of several with the same id, the first.
     pub(crate) fn places(&self) -> Places {
         let mut places = Places::default();
         for (at, message) in self.transcript.messages.iter().enumerate() {
@@ -125,7 +126,7 @@ impl Draft {
     }
 }
 
-/// Whether a value has more levels than so many.
+/// Whether a value has more than `levels` levels.
 fn is_nested(value: &Json, levels: usize) -> bool {
     let below = levels.checked_sub(1);
     match value {
@@ -218,7 +219,7 @@ fn check_positions(transcript: &Transcript) -> Result<(), String> {
             return Err(format!("compaction {n} puts a text in the place of a tool's result"));
         }
         if compaction.after < last {
-            return Err(format!("compaction {n} stands before the one before it"));
+            return Err(format!("compaction {n} comes before the previous one"));
         }
         last = compaction.after;
     }

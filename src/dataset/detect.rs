@@ -1,4 +1,4 @@
-//! Tells the format of an input from its first bytes.
+//! Detects the format of an input from its first bytes.
 
 use serde::de::IgnoredAny;
 use serde_json::Value as Json;
@@ -7,15 +7,15 @@ use super::error::DatasetError;
 use super::formats::{FORMATS, Format};
 use super::source::{HEAD, Source, is_cut};
 
-/// Most bytes that are looked at to tell the format of an input. A log may
-/// begin with any number of records that are no messages (a Claude Code log
-/// with thousands of summaries): as long as no format recognises the first
-/// mebibyte, all of these are looked at.
+/// Most bytes that are read to detect the format of an input. A log may begin
+/// with any number of records that are not messages (a Claude Code log with
+/// thousands of summaries): if no format recognises the first mebibyte, this
+/// many bytes are tried.
 pub const MAX_HEAD: usize = 8 << 20;
 
 /// The first bytes of an input, as the formats see them.
 pub struct Head {
-    /// The first bytes as text; bytes that are no text are replaced.
+    /// The first bytes as text; invalid bytes are replaced.
     pub text: String,
     /// The first complete lines that are JSON; the document, where the input
     /// is one over several lines and short enough.
@@ -41,7 +41,7 @@ impl Head {
         Head { text: whole, records, spread }
     }
 
-    /// Whether there is nothing but blanks.
+    /// Whether there is nothing but white space.
     pub fn is_blank(&self) -> bool {
         self.text.trim().is_empty()
     }
@@ -51,8 +51,8 @@ impl Head {
         self.records.iter().any(test)
     }
 
-    /// Whether the first bytes hold all of `keys` as member names, for inputs
-    /// whose first line is longer than what is looked at.
+    /// Whether the first bytes contain all of `keys` as member names, for
+    /// inputs whose first line is longer than what is read for detection.
     pub fn mentions(&self, keys: &[&str]) -> bool {
         keys.iter().all(|key| {
             let quoted = format!("\"{key}\"");
@@ -62,21 +62,20 @@ impl Head {
         })
     }
 
-    /// First character that is no blank.
+    /// The first character that is not white space.
     pub fn first_char(&self) -> Option<char> {
         self.text.trim_start_matches('\u{feff}').trim_start().chars().next()
     }
 }
 
-/// What the first bytes of an input tell: its format, or that nothing but
-/// blanks stands there.
+/// The result of detection: the format, or that the input is blank.
 pub(crate) enum Looked {
     Known(&'static dyn Format),
     Unknown { is_blank: bool },
 }
 
-/// Looks at the first bytes of an input until a format recognises it, among
-/// one or all, or [`MAX_HEAD`] are looked at.
+/// Reads the first bytes of an input until a format recognises them (any
+/// format, or only the named one), up to [`MAX_HEAD`].
 pub(crate) fn look(source: &mut Source<'_>, only: Option<&str>) -> Result<Looked, DatasetError> {
     let mut is_blank = true;
     for most in [HEAD, MAX_HEAD] {

@@ -1,7 +1,7 @@
-//! What can be wrong with recorded sessions, said so that it can be mended.
+//! Errors of recorded sessions, with what the user can do about them.
 //!
-//! Invariant: every problem names its file, its line where there is one, and
-//! a remedy. Nothing in this module's callers panics on input.
+//! Invariant: every problem names its file, its line where there is one, and a
+//! remedy. Nothing in this module's callers panics on input.
 
 use std::fmt;
 
@@ -13,48 +13,48 @@ use crate::text::{brief, excerpt};
 
 /// A problem in one input, with its place.
 #[derive(Debug, Error)]
-#[error("{problem}\n  --> {file}{}", Line(*.line))]
+#[error("{problem}\n  --> {file}{}", LineNumber(*.line))]
 pub struct DatasetError {
     /// Path as given, or the name of the stream.
     pub file: String,
     /// Line from 1; absent where the problem belongs to the whole file.
     pub line: Option<u64>,
-    /// What is wrong.
+    /// The kind of problem, with its details.
     #[source]
     pub problem: Problem,
 }
 
 impl DatasetError {
-    /// The problem and its line in one line, for a file that is named beside it.
+    /// The problem and its line on one line, for a message that already names the file.
     pub(crate) fn reason(&self) -> String {
         let line = self.line.map_or_else(String::new, |line| format!("line {line}: "));
         format!("{line}{}", self.problem.to_string().replace(['\n', '\r'], " "))
     }
 }
 
-struct Line(Option<u64>);
+struct LineNumber(Option<u64>);
 
-impl fmt::Display for Line {
+impl fmt::Display for LineNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.map_or(Ok(()), |line| write!(f, ":{line}"))
     }
 }
 
-/// What is wrong with an input.
+/// The kinds of problems in an input.
 #[derive(Debug, Error)]
 pub enum Problem {
     /// The path does not exist.
     #[error("no such file or folder")]
     Missing,
-    /// The system refused to read or write.
+    /// The system failed to read or write.
     #[error("cannot {action}: {source}")]
     Io {
-        /// What was tried, as an infinitive.
+        /// The failed action, as an infinitive.
         action: &'static str,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// There is nothing in the file.
+    /// The file is empty.
     #[error("the file is empty")]
     Empty,
     /// No format recognises the file.
@@ -68,19 +68,19 @@ pub enum Problem {
     NoTranscripts {
         /// Names of the known formats.
         known: String,
-        /// Files that were looked at.
+        /// Number of files that were read.
         files: u64,
     },
     /// Every transcript of the input was set aside.
     #[error("no transcript could be read: {reason}")]
     NoneReadable {
-        /// What is wrong with each.
+        /// The problem of each.
         reason: String,
     },
     /// A recognised file without a conversation.
     #[error("no conversation in this file: {why}")]
     NoConversation {
-        /// What stands there instead.
+        /// What the file contains instead.
         why: String,
     },
     /// Bytes that are not text.
@@ -89,7 +89,7 @@ pub enum Problem {
         /// Offset within the line, from 0.
         byte: usize,
     },
-    /// A packed input that holds too much.
+    /// A compressed input that unpacks to too much.
     #[error("{0}")]
     Unpacked(TooMuch),
     /// A line longer than the limit.
@@ -104,13 +104,13 @@ pub enum Problem {
         /// The limit in bytes.
         limit: u64,
     },
-    /// Broken JSON.
+    /// Text that is not valid JSON.
     #[error("broken JSON: {}", brief(.message))]
     Syntax {
-        /// What the parser said.
+        /// The message of the JSON parser.
         message: String,
     },
-    /// JSON of another shape.
+    /// Valid JSON with an unexpected structure.
     #[error("wrong shape at `{}`: {}", excerpt(.at), brief(.message))]
     Shape {
         /// Path of the value within the record.
@@ -118,13 +118,13 @@ pub enum Problem {
         /// What was expected and found.
         message: String,
     },
-    /// A role that is none.
+    /// A role that is not known.
     #[error("unknown role `{}`", excerpt(.role))]
     UnknownRole {
         /// The role as recorded.
         role: String,
     },
-    /// A result whose call is not there.
+    /// A result without its call.
     #[error("tool result for `{}`, but no call before it has that id", excerpt(.call))]
     ResultWithoutCall {
         /// The id that it names.
@@ -133,41 +133,41 @@ pub enum Problem {
     /// Two results for one call.
     #[error("second tool result for call `{}`", excerpt(.call))]
     RepeatedResult {
-        /// The call's id.
+        /// The id of the call.
         call: String,
     },
-    /// Two calls of one id.
+    /// Two calls with the same id.
     #[error("second tool call with id `{}`", excerpt(.call))]
     RepeatedCall {
-        /// The call's id.
+        /// The id that both calls have.
         call: String,
     },
-    /// Two messages of one id.
+    /// Two messages with the same id.
     #[error("second message with id `{}`", excerpt(.id))]
     RepeatedMessage {
-        /// The message's id.
+        /// The id that both messages have.
         id: String,
     },
-    /// Two transcripts of one id.
+    /// Two transcripts with the same id.
     #[error("second transcript with id `{}`", excerpt(.id))]
     RepeatedTranscript {
-        /// The transcript's id.
+        /// The id that both transcripts have.
         id: String,
     },
-    /// A probe that cannot be asked or graded, or that is no good question.
+    /// A probe that cannot be asked or graded, or whose question is flawed.
     #[error("probe `{}` {flaw}", excerpt(.id))]
     Probe {
-        /// The probe's id.
+        /// The id of the probe.
         id: String,
-        /// What is wrong with it.
+        /// The flaw of the probe.
         flaw: ProbeFlaw,
     },
     /// A labelled answer that cannot be graded.
     #[error("case `{}` {flaw}", excerpt(.id))]
     Case {
-        /// Its id.
+        /// The id of the case.
         id: String,
-        /// What is wrong with it.
+        /// The flaw of its question.
         flaw: ProbeFlaw,
     },
     /// No format of labelled answers recognises the file.
@@ -179,19 +179,19 @@ pub enum Problem {
     /// The answers of a table were graded by a program.
     #[error("the table has no column `{column}`: its verdicts are a program's, not people's")]
     ByProgram {
-        /// The column of people's verdicts.
+        /// The column for the verdicts of people.
         column: &'static str,
     },
-    /// The file that says what is right is not there.
-    #[error("the gold answers are not there: they are read from `{file}`")]
+    /// The file with the correct answers is missing.
+    #[error("the gold answers are missing: they are read from `{file}`")]
     NoGold {
         /// The file that is needed.
         file: String,
     },
-    /// A record that does not hold together in itself.
+    /// A record that contradicts itself.
     #[error("{}", brief(.0))]
     Inconsistent(String),
-    /// Something stands where the data set would be written.
+    /// The data set would overwrite something.
     #[error("there is a data set already")]
     Exists,
 }

@@ -1,4 +1,4 @@
-//! What was read so far, put together into one data set.
+//! Collects what is read of an input into one data set.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,16 +11,16 @@ use super::probes::{self, Placed};
 use super::usage;
 use crate::model::{Probe, Transcript};
 
-/// Names listed in one warning before it says "and more".
+/// Most names in one warning, before it says "and more".
 const NAMED: usize = 3;
 
-/// What was read of an input, with all that is wrong with its probes.
+/// The data set of an input, with all problems of its probes.
 pub(super) struct Loaded {
     /// The data set, without its probes.
     pub(super) dataset: Dataset,
-    /// Its probes with their places.
+    /// Its probes with their positions in the file.
     pub(super) probes: Vec<Placed>,
-    /// What keeps the data set from loading, by file and line.
+    /// The problems that keep the data set from loading, by file and line.
     pub(super) problems: Vec<DatasetError>,
 }
 
@@ -40,7 +40,7 @@ impl Loaded {
     }
 }
 
-/// Transcripts and probes on their way into a data set.
+/// The transcripts and probes of a data set that is being read.
 #[derive(Default)]
 pub(super) struct Gathered {
     pub(super) drafts: Vec<Kept>,
@@ -49,7 +49,7 @@ pub(super) struct Gathered {
     pub(super) card: Option<Card>,
     /// Probes of a native file, which name their transcripts.
     pub(super) probes: Vec<Placed>,
-    /// What is wrong with the lines of that file.
+    /// The problems in the lines of that file.
     pub(super) problems: Vec<DatasetError>,
     /// Files that could not be read, each with the reason.
     pub(super) set_aside: Vec<String>,
@@ -61,7 +61,7 @@ pub(super) struct Kept {
     file: String,
     transcript: Transcript,
     probes: Vec<Probe>,
-    /// What errors call the file of the questions.
+    /// The name of the questions' file in errors.
     asked_in: String,
 }
 
@@ -69,15 +69,16 @@ impl Gathered {
     pub(super) fn keep(&mut self, relative: &str, draft: Draft, shown: &str) {
         let Draft { mut transcript, probes, .. } = draft;
         usage::settle(&mut transcript);
-        // Readers do not know how much is to come, and many sessions are held.
+        // Readers cannot reserve the right size beforehand, and many sessions
+        // are held in memory.
         transcript.messages.iter_mut().for_each(|message| message.blocks.shrink_to_fit());
         transcript.messages.shrink_to_fit();
         let (file, asked_in) = (relative.to_owned(), shown.to_owned());
         self.drafts.push(Kept { file, transcript, probes, asked_in });
     }
 
-    /// Takes over what `read` adds of a file. A file that is broken is set
-    /// aside with its reason, and nothing of it stays.
+    /// Adds what `read` reads of a file. A broken file is set aside with its
+    /// reason, and nothing of it is kept.
     pub(super) fn or_set_aside(
         &mut self,
         relative: &str,
@@ -91,7 +92,7 @@ impl Gathered {
                 self.warnings.truncate(warnings);
                 self.files.truncate(files);
                 let name = |path: &str| path.rsplit(['/', '\\']).next().map(str::to_owned);
-                // The questions beside a conversation may be what is broken.
+                // The broken file may be the one with the questions.
                 let other =
                     name(&error.file).filter(|other| Some(other) != name(relative).as_ref());
                 let other = other.map_or_else(String::new, |other| format!("{other}: "));
@@ -101,7 +102,7 @@ impl Gathered {
         }
     }
 
-    /// Says which files were set aside, each in a warning of its own.
+    /// Adds a warning for each file that was set aside.
     pub(super) fn warn_of_set_aside(&mut self) {
         let aside = self.set_aside.drain(..);
         self.warnings.extend(aside.map(|file| format!("set aside: {file}")));
@@ -130,7 +131,7 @@ impl Gathered {
     }
 
     pub(super) fn into_loaded(mut self, name: &str) -> Result<Loaded, DatasetError> {
-        self.tell_ids_apart();
+        self.disambiguate_ids();
         let mut ids = BTreeSet::new();
         for Kept { file, transcript, .. } in &self.drafts {
             if !ids.insert(transcript.id.as_str()) {
@@ -170,8 +171,8 @@ impl Gathered {
         Ok(Loaded { dataset, probes: placed, problems })
     }
 
-    /// An id that several files use is preceded by the path of each file.
-    fn tell_ids_apart(&mut self) {
+    /// Prefixes an id that several files use with the path of each file.
+    fn disambiguate_ids(&mut self) {
         let mut files_of: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for Kept { file, transcript, .. } in &self.drafts {
             files_of.entry(&transcript.id).or_default().insert(file);

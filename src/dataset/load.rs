@@ -16,8 +16,8 @@ use super::source::Source;
 use super::walk::{self, Found};
 use super::{Dataset, LoadOptions};
 
-/// Said of a recognised file that gave no transcript.
-const NO_MESSAGE: &str = "no message stands in it";
+/// The reason for a recognised file without a transcript.
+const NO_MESSAGE: &str = "it contains no message";
 
 /// Reads `input`: a native data set folder, or a file or folder of any known
 /// transcript format. Folders are read with everything below them, in the
@@ -32,7 +32,7 @@ pub fn load(input: &Path, options: &LoadOptions) -> Result<Dataset, DatasetError
     gather(input, options)?.whole()
 }
 
-/// Reads `input` and does not stop at probes that are wrong.
+/// Reads `input`, and collects the problems of its probes instead of stopping at the first.
 pub(super) fn gather(input: &Path, options: &LoadOptions) -> Result<Loaded, DatasetError> {
     let metadata = std::fs::metadata(input).map_err(|e| walk::unreadable(input, e))?;
     if metadata.is_dir() { load_folder(input, options) } else { load_file(input, options) }
@@ -62,7 +62,7 @@ pub fn load_reader(
 pub(super) struct NativeFiles<'a> {
     pub(super) card: &'a str,
     pub(super) transcripts: &'a str,
-    /// Empty where there are none.
+    /// Empty where there are no probes.
     pub(super) probes: &'a str,
 }
 
@@ -133,12 +133,12 @@ fn single(
     Ok((format, drafts))
 }
 
-/// Why no format recognised an input: the most precise reason there is.
+/// Why no format recognised an input: the most precise reason.
 fn unknown(source: &mut Source<'_>, is_blank: bool) -> DatasetError {
     if is_blank {
         return source.error(None, Problem::Empty);
     }
-    // Reading the lines finds text that is none and lines without an end.
+    // Reading the lines detects invalid text and lines that are too long.
     loop {
         match source.next_line() {
             Ok(Some(_)) => {}
@@ -160,7 +160,7 @@ fn load_folder(root: &Path, options: &LoadOptions) -> Result<Loaded, DatasetErro
     let has = |name: &str| found.iter().any(|f| f.relative == name);
     let (card, native) = (has(CARD_FILE), has(CARD_FILE) && has(TRANSCRIPTS_FILE));
     if native {
-        // Beside them stand a datasheet, a licence and the like.
+        // A data set's folder may contain a datasheet, a licence and the like.
         let own = [CARD_FILE, TRANSCRIPTS_FILE, PROBES_FILE];
         found.retain(|f| own.contains(&f.relative.as_str()));
     }
@@ -190,7 +190,7 @@ fn load_folder(root: &Path, options: &LoadOptions) -> Result<Loaded, DatasetErro
         let problem = Problem::NoTranscripts { known, files };
         return Err(DatasetError::whole(shown, problem));
     }
-    // Questions are read with the chat that they stand beside.
+    // Files of questions are read together with their chat.
     others.retain(|file| gathered.files.iter().all(|(read, _)| read != file));
     gathered.warn_of_set_aside();
     gathered.warn_of_others(&others, if native { 0 } else { hidden });
@@ -220,7 +220,7 @@ pub(super) fn stem_of(name: &str) -> &str {
 }
 
 impl Gathered {
-    /// Reads a file of a folder; says whether it was a transcript.
+    /// Reads a file of a folder; returns whether it was a transcript.
     fn file(
         &mut self,
         file: &Found,
@@ -241,7 +241,7 @@ impl Gathered {
             others.iter().find(|other| other.path == path && other.path != file.path)
         };
         if let Some(instead) = format.read_instead().iter().find_map(beside) {
-            source.warn(format!("left out, since {} stands beside it", instead.relative));
+            source.warn(format!("left out, since {} is in the same folder", instead.relative));
             self.add(&file.relative, Vec::new(), source, None)?;
             return Ok(true);
         }
@@ -274,8 +274,8 @@ impl Gathered {
         Ok(true)
     }
 
-    /// Reads the questions that stand beside a transcript; what errors call
-    /// their file.
+    /// Reads the questions in the folder of a transcript; returns the name of
+    /// their file in errors.
     fn beside(
         &mut self,
         file: &Found,

@@ -1,7 +1,8 @@
-//! Recorded sessions in: any known format becomes a [`Transcript`](crate::model::Transcript).
+//! Importing recorded sessions: any known format becomes a
+//! [`Transcript`](crate::model::Transcript).
 //!
-//! Invariant: what could not be taken over is an error with its place, or is
-//! counted (`Transcript::left_out`, `Dataset::warnings`); nothing goes
+//! Invariant: what could not be imported is an error with its place, or is
+//! counted (`Transcript::left_out`, `Dataset::warnings`); nothing is dropped
 //! silently.
 
 mod bundled;
@@ -33,17 +34,17 @@ pub use unpack::TooMuch;
 
 use crate::model::{Probe, Transcript};
 
-/// How an input is read.
+/// Options for reading an input.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LoadOptions {
     /// Make every sidechain (subagent) a transcript of its own. Otherwise its
-    /// records are left out and counted, and what they cost is kept
+    /// records are left out and counted, and only their usage is kept
     /// (`Transcript::sidechains`).
     pub sidechains: bool,
     /// Read this format alone, by name; otherwise it is detected.
     pub only: Option<&'static str>,
-    /// Bytes to which each packed input may unpack; otherwise as many as a
-    /// recording of its packed size plausibly has.
+    /// Most bytes to which each packed input may unpack; by default, as many as
+    /// a recording of its packed size plausibly has.
     pub max_unpacked: Option<u64>,
 }
 
@@ -52,17 +53,17 @@ pub struct LoadOptions {
 pub struct Dataset {
     /// Name in tables: that of the data set, or of the file or folder.
     pub name: String,
-    /// Version that a data set gives itself.
+    /// Version of the data set, as stated by itself.
     pub version: Option<String>,
     /// Licence of the content.
     pub licence: Option<String>,
-    /// Where the content comes from.
+    /// The source of the content.
     pub origin: Option<String>,
-    /// What it is, in a sentence.
+    /// A description of the data set, in a sentence.
     pub description: Option<String>,
     /// The sessions, in the order of their files.
     pub transcripts: Vec<Transcript>,
-    /// What the user should know about the import.
+    /// Warnings about the import.
     pub warnings: Vec<String>,
     /// Files that were read, by name below the input, with the blake3 hash of
     /// their bytes in hexadecimal.

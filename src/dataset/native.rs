@@ -23,14 +23,14 @@ use crate::model::{
     ToolDefinition, Transcript,
 };
 
-/// Describes the data set.
+/// Name of the file that describes the data set.
 pub const CARD_FILE: &str = "dataset.toml";
-/// One transcript a line.
+/// Name of the file of transcripts, one a line.
 pub const TRANSCRIPTS_FILE: &str = "transcripts.jsonl";
-/// One probe a line.
+/// Name of the file of probes, one a line.
 pub const PROBES_FILE: &str = "probes.jsonl";
 
-/// The native transcript file.
+/// The format of the native transcript file.
 pub struct Native;
 
 impl Format for Native {
@@ -65,7 +65,7 @@ impl Format for Native {
             drafts.push(Draft { transcript, lines, ..Draft::default() });
         }
         if source.torn() > 0 {
-            // A data set is no live log: half a transcript is a broken file.
+            // A data set is not a live log: an incomplete transcript means a broken file.
             let message = "the last line ends within a character".to_owned();
             return Err(source.error(None, Problem::Syntax { message }));
         }
@@ -87,7 +87,7 @@ fn name_role(problem: Problem) -> Problem {
     }
 }
 
-/// A transcript as it stands in a line of [`TRANSCRIPTS_FILE`].
+/// A transcript as it is written in a line of [`TRANSCRIPTS_FILE`].
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WireTranscript {
@@ -156,7 +156,7 @@ impl From<&Transcript> for WireTranscript {
     }
 }
 
-/// What [`CARD_FILE`] says.
+/// The content of [`CARD_FILE`], which describes a data set.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Card {
@@ -172,7 +172,7 @@ pub(crate) struct Card {
 }
 
 impl Card {
-    /// The card of a data set that has none.
+    /// The card for a data set without one.
     pub(crate) fn named(name: &str) -> Card {
         Card {
             name: name.to_owned(),

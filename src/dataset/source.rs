@@ -1,7 +1,7 @@
 //! Reads one input as lines or as a document, within bounds.
 //!
 //! Invariant: at most one line (of at most [`MAX_LINE`] bytes) is held at a
-//! time, and every byte that was read went through the hash.
+//! time, and every byte that was read is part of the hash.
 
 use std::io::{BufRead, BufReader, Chain, Cursor, Read};
 use std::path::Path;
@@ -18,7 +18,7 @@ pub const MAX_LINE: u64 = 64 << 20;
 /// Longest single JSON document that is read, in bytes.
 pub const MAX_DOCUMENT: u64 = 512 << 20;
 
-/// Bytes looked at first to tell the format.
+/// Bytes that are read first to detect the format.
 pub(crate) const HEAD: usize = 1 << 20;
 
 /// Bytes read at a time. Each input has two buffers that are cleared before they
@@ -47,19 +47,20 @@ impl Read for Hashing<'_> {
 /// First bytes of a gzip member (RFC 1952, 2.3.1).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// The bytes of an input, unpacked where they are gzip; the hash stays that
-/// of the bytes as they are stored.
+/// The bytes of an input, unpacked where they are gzip; the hash is that of the
+/// packed bytes.
 enum Input<'a> {
-    /// With the bytes that it may unpack to, where that was asked for.
+    /// Before the first read, with the bytes that it may unpack to, where a
+    /// limit was given.
     Unread(BufReader<Hashing<'a>>, Option<u64>),
     Plain(BufReader<Hashing<'a>>),
     Gzip(Box<Unpacking<Hashing<'a>>>),
-    /// While it is being looked at; also after that look failed.
+    /// While the first bytes are being read, and after that failed.
     Failed,
 }
 
 impl Input<'_> {
-    /// Tells gzip by its first bytes.
+    /// Detects gzip by its first bytes.
     fn open(self) -> std::io::Result<Self> {
         match self {
             Input::Unread(mut stored, allowed) => {
@@ -100,7 +101,7 @@ impl Read for Input<'_> {
 pub struct Source<'a> {
     name: String,
     stem: String,
-    /// What was looked at, then the rest.
+    /// The bytes read for detection, then the rest.
     reader: BufReader<Chain<Cursor<Vec<u8>>, Input<'a>>>,
     line: u64,
     buffer: Vec<u8>,
@@ -109,8 +110,8 @@ pub struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Reads `inner`; `name` is what errors call it, `stem` the name that
-    /// transcripts without an id of their own take.
+    /// Reads `inner`; errors show `name`, and transcripts without an id of
+    /// their own are named after `stem`.
     pub(crate) fn new(name: &str, stem: &str, inner: Box<dyn Read + 'a>) -> Self {
         let inner = Hashing { inner, hasher: blake3::Hasher::new() };
         let inner = Input::Unread(BufReader::with_capacity(BUFFER, inner), None);
@@ -125,7 +126,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Lets it unpack to so many bytes, whatever they are packed in. Nothing may
+    /// Lets it unpack to this many bytes, whatever its packed size. Nothing may
     /// have been read yet.
     pub(crate) fn allowing(mut self, bytes: Option<u64>) -> Self {
         if let (_, Input::Unread(_, allowed)) = self.reader.get_mut().get_mut() {
@@ -134,7 +135,7 @@ impl<'a> Source<'a> {
         self
     }
 
-    /// What errors call the input: its path, or the name of the stream.
+    /// The name of the input in errors: its path, or the name of the stream.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -144,7 +145,7 @@ impl<'a> Source<'a> {
         &self.stem
     }
 
-    /// Name of the folder in which the input stands; `None` for a stream.
+    /// Name of the folder of the input; `None` for a stream.
     pub fn folder(&self) -> Option<&str> {
         Path::new(&self.name).parent()?.file_name()?.to_str()
     }
@@ -154,13 +155,12 @@ impl<'a> Source<'a> {
         self.torn
     }
 
-    /// Notes something that the user should know; the file's name is added
-    /// by the caller.
+    /// Adds a warning; the caller adds the file's name.
     pub fn warn(&mut self, text: impl Into<String>) {
         self.warnings.push(text.into());
     }
 
-    /// What was noted so far.
+    /// The warnings so far.
     pub(crate) fn warnings(&self) -> &[String] {
         &self.warnings
     }
@@ -179,8 +179,8 @@ impl<'a> Source<'a> {
         self.error(None, problem)
     }
 
-    /// The first bytes, at most so many, which stay to be read. Nothing may
-    /// have been read yet.
+    /// The first bytes, at most `most`, which can still be read afterwards.
+    /// Nothing may have been read yet.
     pub(crate) fn head(&mut self, most: usize) -> Result<&[u8], DatasetError> {
         let (held, rest) = self.reader.get_mut().get_mut();
         let lacking = most.saturating_sub(held.get_ref().len());
@@ -268,8 +268,8 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// The rest of the input. Of a long run of blanks only the line feeds are
-    /// kept, for the numbers of the lines behind it, and none at the end.
+    /// The rest of the input. Of a long run of white space only the line feeds
+    /// are kept, for the numbers of the lines after it, and none at the end.
     fn rest(&mut self) -> Result<Vec<u8>, DatasetError> {
         let (mut bytes, mut lines) = (Vec::new(), 0);
         loop {
@@ -314,7 +314,7 @@ impl<'a> Source<'a> {
         Ok(value)
     }
 
-    /// Reads what is left, so that the hash covers the file.
+    /// Reads the rest, so that the hash covers the whole file.
     pub(crate) fn finish(mut self) -> Result<(String, Vec<String>), DatasetError> {
         let drained = std::io::copy(&mut self.reader, &mut std::io::sink());
         drained.map_err(|e| self.io(e))?;
@@ -328,8 +328,8 @@ pub(crate) fn is_cut(text: &str) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(text).is_err_and(|e| e.is_eof())
 }
 
-/// Reads one line as `T`; the path of a misshapen value is looked for only
-/// when there is one.
+/// Parses one line as `T`; the path of a value with the wrong type is
+/// determined only if there is an error.
 pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
     serde_json::from_str(text).map_err(|_| {
         let reader = &mut serde_json::Deserializer::from_str(text);

@@ -1,30 +1,30 @@
-//! How far a packed input may unpack.
+//! Limits how far a packed input may unpack.
 //!
-//! A gzip of a hundred kilobytes may hold a hundred megabytes of blank lines or
-//! of brackets, and what is read of those takes many times as much memory.
+//! A gzip of a hundred kilobytes may contain a hundred megabytes of blank lines
+//! or of brackets, and what is read of those takes many times as much memory.
 
 use std::io::{BufReader, Read};
 
 use flate2::bufread::MultiGzDecoder;
 
-/// Bytes that an input may unpack to, unless more are allowed.
+/// Most bytes that an input may unpack to, unless more are allowed.
 const MOST: u64 = 1 << 30;
 
-/// Times its packed size that an input may unpack to. Recorded sessions pack 5
-/// to 18 times; gzip reaches 1,000 on what says nothing.
+/// Largest ratio of unpacked to packed size. Recorded sessions pack 5 to 18
+/// times; gzip reaches 1,000 on repeated bytes.
 const RATIO: u64 = 50;
 
-/// Bytes to which any input may unpack, however few it is packed in: a short
+/// Bytes to which any input may unpack, whatever its packed size: a short
 /// session may well repeat itself.
 const FREE: u64 = 8 << 20;
 
 /// An input that unpacks to more than it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TooMuch {
-    /// More bytes than are allowed.
+    /// More bytes than the limit.
     #[error("it unpacks to more than {0} bytes")]
     Bytes(u64),
-    /// More than so many times its packed size.
+    /// More than the allowed multiple of its packed size.
     #[error("it unpacks to more than {unpacked} bytes, {RATIO} times the {packed} that are packed")]
     Ratio {
         /// Packed bytes that were read.
@@ -35,34 +35,34 @@ pub enum TooMuch {
 }
 
 impl TooMuch {
-    /// The reason behind an error of reading, if this is it.
+    /// The limit that caused an I/O error, if it was one.
     pub(super) fn of(error: &std::io::Error) -> Option<Self> {
         error.get_ref()?.downcast_ref::<Self>().copied()
     }
 }
 
-/// Bytes that were read from where the input is stored.
+/// Counts the bytes that were read from the stored input.
 pub(super) trait Counting {
-    /// How many.
+    /// Number of bytes read so far.
     fn count(&self) -> u64;
 }
 
-/// Unpacks an input until that is too much.
+/// Unpacks an input up to a limit.
 pub(super) struct Unpacking<R: Read> {
     decoder: MultiGzDecoder<BufReader<R>>,
     unpacked: u64,
-    /// Bytes that are allowed, whatever they are packed in.
+    /// Limit in bytes, if one was given.
     allowed: Option<u64>,
 }
 
 impl<R: Read + Counting> Unpacking<R> {
-    /// Unpacks to `allowed` bytes; by itself to [`MOST`], and to [`RATIO`] times
-    /// what is packed where that is more than [`FREE`].
+    /// Unpacks up to `allowed` bytes; by default up to [`MOST`], and up to
+    /// [`RATIO`] times the packed size where that is more than [`FREE`].
     pub fn new(stored: BufReader<R>, allowed: Option<u64>) -> Self {
         Self { decoder: MultiGzDecoder::new(stored), unpacked: 0, allowed }
     }
 
-    /// Where the input is stored.
+    /// The packed input that is read.
     pub fn stored(&self) -> &R {
         self.decoder.get_ref().get_ref()
     }

@@ -1,15 +1,15 @@
-//! Reported usage that tells nothing: taken out on import, so that no bill
-//! rests on it and none is $0.00.
+//! Drops reported usage that cannot be right, so that no bill depends on it and
+//! none is $0.00.
 
 use crate::model::Transcript;
 
-/// Why usage is left out.
+/// The reason for dropping usage.
 const ABSURD: &str = "reported usage beyond any context window";
 const ZERO: &str = "reported usage of zero tokens in a session that reports no other";
 
-/// Leaves out figures that can be no counts of tokens, and zeros where the
-/// session reports nothing else. A single request of zero tokens was aborted and
-/// not billed (measures §0): it stays.
+/// Drops figures that cannot be counts of tokens, and zeros where the session
+/// reports nothing else. A single request of zero tokens was aborted and not
+/// billed (measures §0): it stays.
 pub(super) fn settle(transcript: &mut Transcript) {
     let all = |transcript: &Transcript| transcript.messages.iter().filter_map(|m| m.usage).count();
     let before = all(transcript);

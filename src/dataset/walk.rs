@@ -4,19 +4,20 @@ use std::path::{Path, PathBuf};
 
 use super::error::{DatasetError, Problem};
 
-/// A file of an input.
+/// A file that belongs to an input.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Found {
-    /// Path below the input, with `/` between its parts.
+    /// Path below the input's folder, with `/` between its parts.
     pub(crate) relative: String,
-    /// Path to open.
+    /// Path by which the file is opened.
     pub(crate) path: PathBuf,
 }
 
-/// Every file below `root`, sorted by relative path, and how many hidden
-/// folders, links to folders, broken links and pipes were passed over.
+/// Every file below `root`, sorted by relative path, and the number of hidden
+/// folders, links to folders, broken links and pipes that were skipped.
 ///
 /// # Errors
+///
 /// A folder that cannot be read.
 pub(crate) fn files(root: &Path) -> Result<(Vec<Found>, u64), DatasetError> {
     let mut found = Vec::new();

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use super::measures::{self, Known};
 use super::rule::Rule;
 use crate::measure::{
-    ALL, ByTranscript, Depth, Sat, Side, UnitRow, by_transcript, each_unit_row, sat,
+    ALL, ByTranscript, Depth, Side, TranscriptFingerprint, UnitRow, by_transcript, each_unit_row,
+    fingerprint_of,
 };
 use crate::model::{INSTRUMENT, Manifest, Report};
 
@@ -56,7 +57,7 @@ pub struct Head {
 #[derive(Deserialize)]
 struct File {
     baseline: Head,
-    transcripts: Vec<Sat>,
+    transcripts: Vec<TranscriptFingerprint>,
     rows: Vec<UnitRow>,
 }
 
@@ -169,7 +170,7 @@ pub fn write_baseline(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b",\n\"transcripts\": [")?;
     let mut between = "\n";
     for facts in &report.transcripts {
-        line(out, &mut between, &sat(facts))?;
+        line(out, &mut between, &fingerprint_of(facts))?;
     }
     out.write_all(b"\n],\n\"rows\": [")?;
     let mut between = "\n";
@@ -307,26 +308,27 @@ pub fn differences_measured(
 
 /// What of the transcripts of two runs differs.
 fn sessions(a: &ByTranscript, b: &ByTranscript) -> Vec<String> {
-    let theirs: BTreeMap<(&str, &str), &Sat> =
+    let theirs: BTreeMap<(&str, &str), &TranscriptFingerprint> =
         a.transcripts.iter().map(|s| ((&*s.dataset, &*s.transcript), s)).collect();
-    let pairs: Vec<(&Sat, &Sat)> = (b.transcripts.iter())
+    let pairs: Vec<(&TranscriptFingerprint, &TranscriptFingerprint)> = (b.transcripts.iter())
         .filter_map(|s| Some((*theirs.get(&(&*s.dataset, &*s.transcript))?, s)))
         .collect();
-    let words = |sat: &Sat, other: &Sat| {
+    let words = |sat: &TranscriptFingerprint, other: &TranscriptFingerprint| {
         sat.words.as_ref().zip(other.words.as_ref()).is_some_and(|(a, b)| a != b)
     };
     let mut found = Vec::new();
-    let mut told = |what: &str, differ: &dyn Fn(&Sat, &Sat) -> bool| {
-        let those = pairs.iter().filter(|(a, b)| differ(a, b));
-        let ids: Vec<&str> = those.map(|(_, sat)| sat.transcript.as_str()).collect();
-        match ids.as_slice() {
-            [] => {}
-            [only] => found.push(format!("{what} of `{only}` differ")),
-            [first, rest @ ..] => {
-                found.push(format!("{what} of `{first}` and {} more differ", rest.len()));
+    let mut told =
+        |what: &str, differ: &dyn Fn(&TranscriptFingerprint, &TranscriptFingerprint) -> bool| {
+            let those = pairs.iter().filter(|(a, b)| differ(a, b));
+            let ids: Vec<&str> = those.map(|(_, sat)| sat.transcript.as_str()).collect();
+            match ids.as_slice() {
+                [] => {}
+                [only] => found.push(format!("{what} of `{only}` differ")),
+                [first, rest @ ..] => {
+                    found.push(format!("{what} of `{first}` and {} more differ", rest.len()));
+                }
             }
-        }
-    };
+        };
     told("the messages", &|a, b| a.session != b.session);
     told("the probes", &|a, b| a.probes != b.probes || words(a, b));
     told("the token counts", &|a, b| a.tokens != b.tokens);

@@ -1,74 +1,35 @@
 //! What rules can speak of: every measure, and the numbers derived from them.
 
 use super::rule::{Amount, Mark};
-use crate::measure::{Basis, Depth, MEASURES, Pool, Spec, Unit, depth_of};
-use crate::model::suggest;
+use crate::measure::{Basis, Depth, MEASURES, Pool, Spec};
+use crate::model::{Measure, Unit, catalogue, suggest};
 
 /// Measures that are counted by kind of probe.
 pub const KINDED: [&str; 2] = ["recall", "continuity"];
-
-/// Numbers of a row that are no measure of a transcript, with what they count
-/// in; `None`: the unit of the measure that ranks.
-const DERIVED: [(&str, Option<Unit>); 25] = [
-    ("retention", Some(Unit::Ratio)),
-    ("retention_lo", Some(Unit::Ratio)),
-    ("retention_hi", Some(Unit::Ratio)),
-    ("reference_recall_lo", Some(Unit::Share)),
-    ("reference_recall_hi", Some(Unit::Share)),
-    ("recall_lo", Some(Unit::Share)),
-    ("recall_hi", Some(Unit::Share)),
-    ("continuity_lo", Some(Unit::Points)),
-    ("continuity_hi", Some(Unit::Points)),
-    ("kept_at_cut_lo", Some(Unit::Share)),
-    ("kept_at_cut_hi", Some(Unit::Share)),
-    ("kept_at_cut_first_lo", Some(Unit::Share)),
-    ("kept_at_cut_first_hi", Some(Unit::Share)),
-    ("added_at_cut_lo", Some(Unit::Difference)),
-    ("added_at_cut_hi", Some(Unit::Difference)),
-    ("added_at_cut_first_lo", Some(Unit::Difference)),
-    ("added_at_cut_first_hi", Some(Unit::Difference)),
-    ("largest_share", Some(Unit::Share)),
-    ("depth", Some(Unit::Count)),
-    ("difference_to_full", None),
-    ("difference_to_full_lo", None),
-    ("difference_to_full_hi", None),
-    ("mde", None),
-    ("transcripts", Some(Unit::Count)),
-    ("n_clusters", Some(Unit::Count)),
-];
-
-/// Columns that hold words, or a figure that no run has.
-const WORDS: [&str; 8] = [
-    "latency_source",
-    "output_source",
-    "tokens_source",
-    "continuity_source",
-    "worst_kind",
-    "stand_in",
-    "verdict_vs_full",
-    "agent_model",
-];
 
 /// Something that a rule can speak of.
 #[derive(Clone, Copy)]
 pub enum Known {
     /// A measure of transcripts.
     Measure(&'static Spec),
-    /// A number of the row as a whole.
-    Derived(Option<Unit>),
+    /// A number of the row as a whole, which no transcript has.
+    OfRow(&'static Measure),
 }
 
 /// What a column name stands for; else what is wrong with it and what helps.
 pub fn find(id: &str) -> Result<Known, (String, String)> {
-    if let Some(spec) = MEASURES.iter().find(|spec| spec.id == id) {
-        return Ok(Known::Measure(spec));
-    }
-    if let Some((_, unit)) = DERIVED.iter().find(|(known, _)| *known == id) {
-        return Ok(Known::Derived(*unit));
-    }
-    if WORDS.contains(&id) {
-        let help = "a rule compares numbers: see the columns of summary.csv".to_owned();
-        return Err((format!("`{id}` is a word, not a number"), help));
+    let known = catalogue::find(id).map(|measure| match spec_of(measure) {
+        Some(spec) => Ok(Known::Measure(spec)),
+        None if measure.unit.is_amount() => Ok(Known::OfRow(measure)),
+        None => Err(measure),
+    });
+    match known {
+        Some(Ok(known)) => return Ok(known),
+        Some(Err(_)) => {
+            let help = "a rule compares numbers: see the columns of summary.csv".to_owned();
+            return Err((format!("`{id}` is a word, not a number"), help));
+        }
+        None => {}
     }
     let like = suggest(id, ids());
     let known_by_kind = KINDED.iter().any(|of| id.starts_with(&format!("{of}_")));
@@ -82,15 +43,20 @@ pub fn find(id: &str) -> Result<Known, (String, String)> {
 
 /// Every name that a rule may begin with.
 pub fn ids() -> impl Iterator<Item = &'static str> {
-    MEASURES.iter().map(|spec| spec.id).chain(DERIVED.iter().map(|(id, _)| *id))
+    catalogue::all().filter(|measure| measure.unit.is_amount()).map(|measure| measure.id)
+}
+
+/// How a measure is computed from cells; `None` where it is of the row as a whole.
+fn spec_of(measure: &Measure) -> Option<&'static Spec> {
+    MEASURES.iter().find(|spec| spec.measure == measure)
 }
 
 impl Known {
     /// What it counts in.
-    pub fn unit(self) -> Option<Unit> {
+    pub fn unit(self) -> Unit {
         match self {
-            Known::Measure(spec) => Some(spec.unit),
-            Known::Derived(unit) => unit,
+            Known::Measure(spec) => spec.measure.unit,
+            Known::OfRow(measure) => measure.unit,
         }
     }
 
@@ -103,9 +69,9 @@ impl Known {
     pub fn rests_on_probes(self) -> bool {
         match self {
             Known::Measure(spec) => {
-                matches!(spec.basis, Basis::Probes) || ASKED_AT_CUTS.contains(&spec.id)
+                matches!(spec.basis, Basis::Probes) || ASKED_AT_CUTS.contains(&spec.id())
             }
-            Known::Derived(unit) => unit != Some(Unit::Count),
+            Known::OfRow(measure) => measure.unit != Unit::Count,
         }
     }
 
@@ -114,20 +80,20 @@ impl Known {
     /// summaries, such a figure is the stand-in's (measures §6).
     pub fn is_quality(self) -> bool {
         match self {
-            Known::Measure(spec) if RESTS_ON_LOSS.contains(&spec.id) => true,
+            Known::Measure(spec) if RESTS_ON_LOSS.contains(&spec.id()) => true,
             Known::Measure(spec) if matches!(spec.basis, Basis::Cuts) => {
-                !SIZES_AT_CUTS.contains(&spec.id.trim_end_matches("_first"))
+                !SIZES_AT_CUTS.contains(&spec.id().trim_end_matches("_first"))
             }
             Known::Measure(spec) => matches!(spec.basis, Basis::Probes | Basis::References(_)),
-            Known::Derived(unit) => unit != Some(Unit::Count),
+            Known::OfRow(measure) => measure.unit != Unit::Count,
         }
     }
 
     /// At which depth it looks at cuts; `None`: it does not.
     pub fn at_cuts(self) -> Option<Depth> {
         match self {
-            Known::Measure(spec) => depth_of(spec.id),
-            Known::Derived(_) => None,
+            Known::Measure(spec) => spec.depth(),
+            Known::OfRow(_) => None,
         }
     }
 
@@ -140,21 +106,21 @@ impl Known {
     /// Whether it is pooled over transcripts from what each has, so that two
     /// runs can be set against each other in pairs.
     pub fn pairs(self) -> bool {
-        matches!(self, Known::Measure(spec) if spec.id != CPU)
+        matches!(self, Known::Measure(spec) if spec.id() != CPU)
     }
 
     /// An amount in the measure's own unit, or why it cannot be one.
     pub fn amount(self, amount: Amount) -> Result<f64, String> {
         let Amount { number, mark } = amount;
         let unit = self.unit();
-        let timed = unit == Some(Unit::Milliseconds);
+        let timed = unit == Unit::Milliseconds;
         let counted =
-            matches!(unit, Some(Unit::Tokens | Unit::Count | Unit::Dollars | Unit::Milliseconds));
+            matches!(unit, Unit::Tokens | Unit::Count | Unit::Dollars | Unit::Milliseconds);
         match mark {
             Mark::Plain => Ok(number),
             Mark::Percent => match unit {
-                Some(Unit::Points) => Ok(number),
-                Some(Unit::Share | Unit::Difference | Unit::Ratio) => Ok(number / 100.0),
+                Unit::Points => Ok(number),
+                Unit::Share | Unit::Difference | Unit::Ratio => Ok(number / 100.0),
                 _ => Err("a percentage of what? it is no share".to_owned()),
             },
             Mark::Thousand if counted && !timed => Ok(number * 1e3),

@@ -5,8 +5,8 @@ use super::error::RuleError;
 use super::measures::{self, Known};
 use super::parse::Parsed;
 use super::rule::{Amount, Limit, Mark};
-use crate::measure::{ALL, Unit};
-use crate::model::suggest;
+use crate::measure::ALL;
+use crate::model::{Unit, suggest};
 
 /// What a run consists of.
 #[derive(Clone, Copy, Debug)]
@@ -111,7 +111,7 @@ fn change(measure: Known, amount: Amount) -> Result<f64, Wrong> {
         return in_unit(measure, amount);
     }
     match measure.unit() {
-        Some(Unit::Tokens | Unit::Count | Unit::Dollars | Unit::Milliseconds) => Ok(amount.number),
+        Unit::Tokens | Unit::Count | Unit::Dollars | Unit::Milliseconds => Ok(amount.number),
         _ => Err((
             format!("`{amount}` may be points of a hundred or a part of the baseline"),
             "write `baseline - 0.02` for the one, `baseline * 0.98` for the other".to_owned(),
@@ -124,15 +124,15 @@ fn change(measure: Known, amount: Amount) -> Result<f64, Wrong> {
 fn plausible(measure: Known, amount: Amount, figure: f64) -> Result<(), Wrong> {
     let number = amount.number;
     match measure.unit() {
-        Some(Unit::Share) if figure > 1.0 => Err((
+        Unit::Share if figure > 1.0 => Err((
             format!("`{amount}` is more than the whole: it is a share from 0 to 1"),
             format!("write `{}` or `{number}%`", number / 100.0),
         )),
-        Some(Unit::Points) if !(0.0..=100.0).contains(&figure) => Err((
+        Unit::Points if !(0.0..=100.0).contains(&figure) => Err((
             format!("`{amount}` is out of reach: it counts in points from 0 to 100"),
             "write for example `80`".to_owned(),
         )),
-        Some(Unit::Points) if amount.mark == Mark::Plain && figure > 0.0 && figure < 1.0 => Err((
+        Unit::Points if amount.mark == Mark::Plain && figure > 0.0 && figure < 1.0 => Err((
             format!("`{amount}` is less than one point: it counts in points from 0 to 100"),
             format!("write `{}`, or `{amount}%` if that is meant", number * 100.0),
         )),

@@ -156,9 +156,9 @@ fn measures_at_cuts_have_their_unit_and_are_quality_only_where_text_decides() {
 #[test]
 fn every_measure_at_cuts_says_at_which_depth() {
     use crate::measure::{Basis, Depth, MEASURES, depth_of};
-    for spec in MEASURES {
+    for spec in MEASURES.iter() {
         let at_cuts = matches!(spec.basis, Basis::Cuts);
-        assert!(!at_cuts || depth_of(spec.id).is_some(), "{}", spec.id);
+        assert!(!at_cuts || depth_of(spec.id()).is_some(), "{}", spec.id());
     }
     assert_eq!(depth_of("cut_cost_usd"), Some(Depth::Greatest));
     assert_eq!(depth_of("pays_after_first"), Some(Depth::First));

@@ -1,17 +1,17 @@
 //! Figures as findings tell them.
 
 use super::measures::Known;
-use crate::measure::Unit;
+use crate::model::Unit;
 
 /// A figure of a measure: few digits, its unit where it has one.
 pub fn figure(measure: Known, x: f64) -> String {
     match measure.unit() {
-        Some(Unit::Dollars) if x < 0.0 => format!("-${}", trimmed(-x, 4)),
-        Some(Unit::Dollars) => format!("${}", trimmed(x, 4)),
-        Some(Unit::Milliseconds) => format!("{} ms", trimmed(x, 1)),
-        Some(Unit::Tokens | Unit::Count) if x.abs() >= 1e3 => trimmed(x, 0),
-        Some(Unit::Tokens | Unit::Count) => trimmed(x, 1),
-        Some(Unit::Points) => trimmed(x, 2),
+        Unit::Dollars if x < 0.0 => format!("-${}", trimmed(-x, 4)),
+        Unit::Dollars => format!("${}", trimmed(x, 4)),
+        Unit::Milliseconds => format!("{} ms", trimmed(x, 1)),
+        Unit::Tokens | Unit::Count if x.abs() >= 1e3 => trimmed(x, 0),
+        Unit::Tokens | Unit::Count => trimmed(x, 1),
+        Unit::Points => trimmed(x, 2),
         _ => trimmed(x, 4),
     }
 }

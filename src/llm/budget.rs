@@ -1,7 +1,7 @@
-//! What a run may spend on models.
+//! The cap on what a run may spend on models.
 //!
-//! Each attempt first sets aside the most that it can cost, so that the sum
-//! never passes the cap, however many attempts are under way.
+//! Each attempt first reserves the most that it can cost, so that the sum never
+//! exceeds the cap, however many attempts are in flight.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 /// exact, so that what fits does not depend on the order of the calls.
 const UNITS: f64 = 1e12;
 
-/// The money of a run, shared by all its models.
+/// The budget of a run, shared by all its models.
 #[derive(Debug)]
 pub struct Budget {
     cap: Option<u64>,
@@ -25,15 +25,15 @@ struct Ledger {
     reserved: u64,
 }
 
-/// Why a call may not be made.
+/// A call that does not fit into the budget, with the figures for its message.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct TooDear {
+pub(super) struct BudgetExceeded {
     spent: u64,
     cap: u64,
     worst: u64,
 }
 
-impl std::fmt::Display for TooDear {
+impl std::fmt::Display for BudgetExceeded {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let [spent, cap, worst] = [self.spent, self.cap, self.worst].map(usd);
         match self.spent {
@@ -59,9 +59,10 @@ impl std::fmt::Display for TooDear {
 }
 
 impl Budget {
-    /// At most so many USD; any amount if none.
+    /// A budget of `cap` USD; unlimited if `None`.
     pub fn new(cap: Option<f64>) -> Arc<Self> {
-        // Rounded down here and up for costs: never over the cap.
+        // The cap is rounded down and costs are rounded up, so that the sum
+        // never exceeds the cap.
         let cap = cap.map(|usd| (usd * UNITS).floor() as u64);
         Arc::new(Self { cap, ledger: Mutex::default(), settled: Notify::new() })
     }
@@ -71,22 +72,22 @@ impl Budget {
         self.cap.is_some()
     }
 
-    /// What the attempts cost so far, in USD: by their usage where it was told,
-    /// and at worst where it was not though it may be billed. Models without a
-    /// price count nothing.
+    /// The cost of the attempts so far, in USD: by their usage where it was
+    /// reported, and at worst where it was not although it may be billed.
+    /// Models without a price cost nothing.
     pub fn spent_usd(&self) -> f64 {
         usd(self.ledger().spent)
     }
 
-    /// Counts what was spent before this program went on with a run.
+    /// Adds what an earlier program had spent on the run that this one resumes.
     pub fn count(&self, usd: f64) {
         let mut ledger = self.ledger();
         ledger.spent = ledger.spent.saturating_add(units(usd));
     }
 
-    /// Sets `worst` USD aside. Waits while that depends on how attempts under
-    /// way end.
-    pub(super) async fn reserve(self: &Arc<Self>, worst: f64) -> Result<Reserved, TooDear> {
+    /// Reserves `worst` USD. Waits as long as attempts in flight may still
+    /// release enough.
+    pub(super) async fn reserve(self: &Arc<Self>, worst: f64) -> Result<Reserved, BudgetExceeded> {
         let worst = units(worst);
         loop {
             let settled = self.settled.notified();
@@ -100,13 +101,13 @@ impl Budget {
         }
     }
 
-    /// Sets it aside, or says that it depends, or that it never fits.
-    fn try_reserve(self: &Arc<Self>, worst: u64) -> Result<Option<Reserved>, TooDear> {
+    /// Reserves the amount; `None` if it may fit once attempts in flight have ended.
+    fn try_reserve(self: &Arc<Self>, worst: u64) -> Result<Option<Reserved>, BudgetExceeded> {
         let mut ledger = self.ledger();
         if let Some(cap) = self.cap {
             let Ledger { spent, reserved } = *ledger;
             if spent.saturating_add(worst) > cap {
-                return Err(TooDear { spent, cap, worst });
+                return Err(BudgetExceeded { spent, cap, worst });
             }
             if spent.saturating_add(reserved).saturating_add(worst) > cap {
                 return Ok(None);
@@ -117,12 +118,13 @@ impl Budget {
     }
 
     fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        self.ledger.lock().expect("nobody panics with the lock")
+        self.ledger.lock().expect("no thread panics while it holds the lock")
     }
 }
 
-/// Money set aside for one attempt. Dropped without a word, it is spent: an
-/// attempt that was given up may have been billed.
+/// Money reserved for one attempt. If it is dropped without
+/// [`Reserved::settle`], it counts as spent: an abandoned attempt may have been
+/// billed.
 #[derive(Debug)]
 #[must_use = "dropped at once, it is spent"]
 pub(super) struct Reserved {
@@ -132,7 +134,7 @@ pub(super) struct Reserved {
 }
 
 impl Reserved {
-    /// Spends what the attempt cost, in USD, and frees the rest.
+    /// Records what the attempt cost, in USD, and releases the rest.
     pub(super) fn settle(mut self, usd: f64) {
         self.cost = units(usd);
     }
@@ -162,7 +164,7 @@ mod tests {
 
     use super::*;
 
-    fn now(budget: &Arc<Budget>, usd: f64) -> Result<Option<Reserved>, TooDear> {
+    fn now(budget: &Arc<Budget>, usd: f64) -> Result<Option<Reserved>, BudgetExceeded> {
         budget.try_reserve(units(usd))
     }
 

@@ -1,4 +1,4 @@
-//! Asking a model: who asks what, and what came of it.
+//! Calls to a model: the request, the reply, and the errors.
 
 use std::fmt;
 
@@ -16,11 +16,11 @@ pub struct Model {
     pub provider: String,
     /// Model, as the provider names it.
     pub name: String,
-    /// How it is asked.
+    /// How the model is asked.
     pub settings: Settings,
 }
 
-/// How a model is asked, whatever it is asked for.
+/// Settings of a model that are the same for every call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
     /// Sampling temperature; the provider's own if none.
@@ -33,10 +33,10 @@ pub struct Settings {
     pub room: u64,
 }
 
-/// What a seat wants to know, before it is known of whom.
+/// A request of a seat, before a model is chosen for it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Question {
-    /// What stands before the conversation.
+    /// The system text, sent before the messages.
     pub system: String,
     /// The conversation, oldest first.
     pub messages: Vec<Message>,
@@ -49,7 +49,7 @@ pub struct Question {
 }
 
 impl Question {
-    /// One user message.
+    /// A question with a single user message.
     pub fn of(system: impl Into<String>, text: impl Into<String>, max_tokens: u64) -> Self {
         let messages = vec![Message { speaker: Speaker::User, text: text.into() }];
         Self { system: system.into(), messages, max_tokens, ..Self::default() }
@@ -62,7 +62,7 @@ impl Model {
         format!("{}/{}", self.provider, self.name)
     }
 
-    /// The request that puts a question to this model.
+    /// The request that asks this model the question.
     pub fn request(&self, question: Question) -> Request {
         Request {
             model: self.name.clone(),
@@ -83,23 +83,23 @@ impl fmt::Display for Model {
     }
 }
 
-/// One call.
+/// A call of a seat to its model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// Who asks.
+    /// The seat that asks.
     pub seat: Seat,
-    /// Repetition, from 0: the same request may be put several times.
+    /// Repetition, from 0: the same request may be sent several times.
     pub replicate: u32,
-    /// What is asked.
+    /// The request that is sent.
     pub request: Request,
 }
 
-/// A reply with what the call took.
+/// A reply, with its timing and its origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answered {
-    /// The reply.
+    /// The model's reply with its usage.
     pub reply: Reply,
-    /// Where the time went.
+    /// The time that the call took, by phase.
     pub timing: Timing,
     /// Whether it was read from a recording of earlier calls.
     pub recorded: bool,
@@ -107,12 +107,12 @@ pub struct Answered {
 
 /// Why a call brought no reply.
 ///
-/// The first two say something of the request: asked again, it would fail
-/// again. The others say something of the provider or the run, never of what
-/// was asked, and must not pass for an answer.
+/// The first two are about the request: if it were sent again, it would fail
+/// again. The others are about the provider or the run, and must not count as
+/// an answer to the request.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CallError {
-    /// The provider turned the request down for good.
+    /// The provider rejected the request for a lasting reason.
     #[error(transparent)]
     Rejected(Fault),
     /// The response could not be read.
@@ -121,30 +121,30 @@ pub enum CallError {
     /// The provider could not be reached, or failed at every attempt.
     #[error("no reply after {}: {why}", counted(*attempts, "attempt"))]
     Unavailable {
-        /// Requests sent.
+        /// Number of requests that were sent.
         attempts: u32,
-        /// What the last one met.
+        /// The error of the last attempt.
         why: String,
     },
-    /// Nothing more is sent to this provider in this run.
+    /// Calls to this model were stopped for the rest of the run.
     #[error("{0}")]
     Halted(String),
-    /// The call could cost more than is left of `--max-cost`.
+    /// The call could cost more than what is left of `--max-cost`.
     #[error("{0}")]
     OverBudget(String),
-    /// A recording is replayed, and it does not hold this call.
+    /// The run replays a recording that does not contain this call.
     #[error("the cassette has no such call: {0}")]
     NotRecorded(String),
 }
 
 impl CallError {
-    /// Whether it says something of the request rather than of the run.
+    /// Whether the error is about the request rather than about the run.
     pub fn is_of_the_request(&self) -> bool {
         matches!(self, CallError::Rejected(_) | CallError::Malformed(_))
     }
 }
 
-/// Whoever passes calls to a model.
+/// Something that makes calls to a model: the model itself, or a wrapper around one.
 #[async_trait]
 pub trait Llm: Send + Sync {
     /// The model that is asked.
@@ -157,7 +157,7 @@ pub trait Llm: Send + Sync {
     /// truncated reply are replies: [`Reply::finish`] tells.
     async fn call(&self, call: Call) -> Result<Answered, CallError>;
 
-    /// Asks nothing more from here on, calls that wait for their turn included:
-    /// for a reason outside of the model. Whoever asks nobody need not listen.
+    /// Stops all further calls, those that are waiting included, for a reason
+    /// outside of the model. Models that call no provider may ignore it.
     fn halt(&self, _reason: &str) {}
 }

@@ -1,4 +1,4 @@
-//! The calls of a run: which are under way, what came of them, what they cost.
+//! The calls of a run: those in flight, their outcomes and their costs.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -11,59 +11,59 @@ use super::{Answered, Call, CallError, Cassette, FaultKind, Finish, Model, Reply
 use crate::model::{Buckets, CallOutcome, CallRow, LatencySource, Seat, Timing, Usage};
 use crate::pricing::{Class, ModelPrices};
 
-/// Tells the time. Only what bills by the hour depends on it.
+/// The clock. Only prices that change by the hour depend on it.
 pub type Now = Box<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// A call that is under way or over. Those who ask for the same wait for it.
-pub(super) type Flight = OnceCell<Result<Answered, CallError>>;
+/// A call that is in flight or finished. Callers with the same request wait for it.
+pub(super) type InFlightCall = OnceCell<Result<Answered, CallError>>;
 
-/// The calls of a run, shared by all that make them.
+/// The calls of a run, shared by all its models.
 pub struct Calls {
     cassette: Option<Cassette>,
-    /// What arrived in a run without a cassette.
+    /// Replies of a run without a cassette.
     replies: OnceLock<Cassette>,
     pub(super) now: Now,
-    flights: Mutex<BTreeMap<String, Arc<Flight>>>,
+    flights: Mutex<BTreeMap<String, Arc<InFlightCall>>>,
     rows: Mutex<BTreeMap<String, CallRow>>,
 }
 
 impl Calls {
-    /// The calls of a run that begins, recorded to or replayed from a cassette
-    /// if there is one.
+    /// The calls of a new run, recorded to or replayed from a cassette if there
+    /// is one.
     pub fn new(cassette: Option<Cassette>, now: Now) -> Self {
         let (flights, rows) = (Mutex::default(), Mutex::default());
         Self { cassette, replies: OnceLock::new(), now, flights, rows }
     }
 
-    /// The cassette of the run.
+    /// The cassette of the run, if it has one.
     pub fn cassette(&self) -> Option<&Cassette> {
         self.cassette.as_ref()
     }
 
-    /// Keeps what arrives in a run without a cassette, so that nothing is paid
-    /// twice if the run is resumed. Once: a second file is not looked at.
+    /// Stores the replies of a run without a cassette, so that nothing is paid
+    /// twice if the run is resumed. Only the first file is used.
     pub fn keep_replies(&self, replies: Cassette) {
         let _ = self.replies.set(replies);
     }
 
-    /// Whether what arrives is kept for a run that is resumed.
+    /// Whether replies are stored for resuming the run.
     pub fn keeps_replies(&self) -> bool {
         self.replies.get().is_some()
     }
 
-    /// Where calls are recorded, if they are.
+    /// The cassette that calls are recorded to, if any.
     pub(super) fn tape(&self) -> Option<&Cassette> {
         self.cassette.as_ref().or_else(|| self.replies.get())
     }
 
-    /// What the times of the calls are: those that a cassette serves may be of
-    /// another run, those of a resumed run are its own.
+    /// How the times of the calls were obtained: a cassette may hold those of
+    /// another run, a resumed run has its own.
     pub(super) fn source(&self) -> LatencySource {
         self.cassette.as_ref().map_or(LatencySource::Live, |_| LatencySource::Recorded)
     }
 
-    /// The distinct calls since the last time, by seat, model and key. A call
-    /// that two seats make stands with the first of them.
+    /// Takes the distinct calls since the last time, by seat, model and key. A
+    /// call that two seats made is listed under the first of them.
     pub fn take(&self) -> Vec<CallRow> {
         let rows = mem::take(&mut *self.rows());
         let mut rows: Vec<CallRow> = rows.into_values().collect();
@@ -71,14 +71,15 @@ impl Calls {
         rows
     }
 
-    /// The call of a key, begun or not.
-    pub(super) fn flight(&self, key: &str) -> Arc<Flight> {
+    /// The call with a key, which may not have started yet.
+    pub(super) fn in_flight_call(&self, key: &str) -> Arc<InFlightCall> {
         Arc::clone(self.flights().entry(key.to_owned()).or_default())
     }
 
-    /// Notes that a seat has what it asked for. What failed for a reason of the
-    /// run may be tried again by those who ask later.
-    pub(super) fn landed(&self, key: &str, seat: Seat, flight: &Arc<Flight>) {
+    /// Records that a seat has received the outcome of its call. A call that
+    /// failed because of the run is removed, so that later callers may try it
+    /// again.
+    pub(super) fn deliver(&self, key: &str, seat: Seat, in_flight_call: &Arc<InFlightCall>) {
         if let Some(row) = self.rows().get_mut(key) {
             row.seat = row.seat.min(seat);
         }
@@ -86,44 +87,43 @@ impl Calls {
             outcome.as_ref().is_err_and(|error| !error.is_of_the_request())
         };
         let mut flights = self.flights();
-        if flight.get().is_some_and(failed)
-            && flights.get(key).is_some_and(|current| Arc::ptr_eq(current, flight))
+        if in_flight_call.get().is_some_and(failed)
+            && flights.get(key).is_some_and(|current| Arc::ptr_eq(current, in_flight_call))
         {
             flights.remove(key);
         }
     }
 
-    /// Notes what came of a call.
+    /// Adds the row of a call.
     pub(super) fn note(&self, row: CallRow) {
         self.rows().insert(row.key.clone(), row);
     }
 
-    fn flights(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Flight>>> {
-        self.flights.lock().expect("nobody panics while holding the flights")
+    fn flights(&self) -> MutexGuard<'_, BTreeMap<String, Arc<InFlightCall>>> {
+        self.flights.lock().expect("no thread panics while it holds the flights")
     }
 
     fn rows(&self) -> MutexGuard<'_, BTreeMap<String, CallRow>> {
-        self.rows.lock().expect("nobody panics while holding the rows")
+        self.rows.lock().expect("no thread panics while it holds the rows")
     }
 }
 
-/// What is known of a call beside what came of it.
-pub(super) struct Facts<'a> {
+/// The facts about a call besides its outcome.
+pub(super) struct CallFacts<'a> {
     pub key: &'a str,
     pub model: &'a Model,
     pub prices: Option<&'a ModelPrices>,
-    /// When the answer was there: some providers' rates change by the hour.
+    /// The time of the answer: the prices of some providers change by the hour.
     pub at: Timestamp,
     pub source: LatencySource,
 }
 
-/// The row of a call; none if nothing was sent.
+/// The row of a call; `None` if nothing was sent.
 ///
-/// Providers tell no tokens with a fault, so that those rows have no price.
-/// Their time is not known either; a fault that was answered took one request
-/// at least.
+/// Providers report no tokens with a fault, so that those rows have no price.
+/// Their time is not known either; a fault means at least one request.
 pub(super) fn row(
-    facts: &Facts<'_>,
+    facts: &CallFacts<'_>,
     call: &Call,
     outcome: &Result<Answered, CallError>,
 ) -> Option<CallRow> {
@@ -137,7 +137,7 @@ pub(super) fn row(
         }
         Err(CallError::Rejected(_)) => (CallOutcome::Rejected, None, once, facts.source),
         Err(CallError::Malformed(_)) => (CallOutcome::Malformed, None, once, facts.source),
-        // No cassette keeps it.
+        // Such a call is not written to a cassette.
         Err(CallError::Unavailable { attempts, .. }) => {
             let timing = Timing { attempts: *attempts, ..Timing::default() };
             (CallOutcome::Unavailable, None, timing, LatencySource::Live)
@@ -164,7 +164,7 @@ pub(super) fn row(
 fn ending(reply: &Reply) -> CallOutcome {
     match reply.finish {
         Finish::Done => CallOutcome::Replied,
-        // Another reason means that the text is no whole answer.
+        // For any other reason the text is not a complete answer.
         Finish::Length | Finish::Other(_) => CallOutcome::Truncated,
         Finish::Refused => CallOutcome::Refused,
         Finish::Filtered => CallOutcome::Filtered,

@@ -1,4 +1,4 @@
-//! Where a provider is, and what a request costs there.
+//! The address of a provider, and the cost of a request there.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -24,25 +24,25 @@ const DEARER: u64 = 2;
 /// of open models up to about 10.
 const FRAMING: u64 = 16;
 
-/// A server that speaks a provider's language.
+/// A server and the provider's wire format that it uses.
 #[derive(Clone)]
 pub struct Endpoint {
     provider: &'static dyn Provider,
     base: Url,
     key: Option<Key>,
     prices: Option<ModelPrices>,
-    /// What no text may tell: the key, and what the address carries beside
+    /// Texts that must not be shown: the key, and parts of the address besides
     /// host and path.
     secrets: Vec<Key>,
 }
 
-/// Why an address is none.
+/// Why an address cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum EndpointError {
-    /// It is no URL. What was typed may carry a password and is not repeated.
-    #[error("the address of the server is no URL: {0}")]
+    /// The text is not a URL. It may contain a password and is therefore not repeated.
+    #[error("the address of the server is not a URL: {0}")]
     NoUrl(String),
-    /// Only HTTP is spoken.
+    /// The scheme is neither HTTP nor HTTPS.
     #[error("the address of the server begins with `{0}:`, not with `http:` or `https:`")]
     NotHttp(String),
 }
@@ -66,23 +66,23 @@ impl Endpoint {
         }
         let values = base.query_pairs().map(|(_, value)| value.into_owned());
         let user = Some(base.username()).into_iter().chain(base.password());
-        let told = user.chain(base.query()).map(str::to_owned);
-        let hidden = told.chain(values).filter_map(|text| Key::new(&text).ok());
+        let parts = user.chain(base.query()).map(str::to_owned);
+        let hidden = parts.chain(values).filter_map(|text| Key::new(&text).ok());
         let secrets = key.clone().into_iter().chain(hidden).collect();
         Ok(Self { provider, base, key, prices, secrets })
     }
 
-    /// The language that it speaks.
+    /// The provider's wire format that the server uses.
     pub fn provider(&self) -> &'static dyn Provider {
         self.provider
     }
 
-    /// What its tokens cost, where that is known.
+    /// The prices of its tokens, where they are known.
     pub fn prices(&self) -> Option<&ModelPrices> {
         self.prices.as_ref()
     }
 
-    /// The key that is sent.
+    /// The key that is sent, if any.
     pub fn key(&self) -> Option<&Key> {
         self.key.as_ref()
     }
@@ -102,22 +102,22 @@ impl Endpoint {
         }
     }
 
-    /// Whether it is spoken to by HTTPS.
+    /// Whether it is reached by HTTPS.
     pub(super) fn is_encrypted(&self) -> bool {
         self.base.scheme() == "https"
     }
 
-    /// Scheme, host and port: what messages name.
+    /// Scheme, host and port, as shown in messages.
     pub fn origin(&self) -> String {
         self.base.origin().ascii_serialization()
     }
 
-    /// A text that tells neither the key nor what the address hides.
+    /// A text without the key and the hidden parts of the address.
     pub fn scrub(&self, text: &str) -> String {
         self.secrets.iter().fold(text.to_owned(), |text, secret| secret.scrub(&text))
     }
 
-    /// Where a request goes.
+    /// The URL of a request.
     pub(super) fn url(&self, request: &Request) -> Url {
         let mut url = self.base.clone();
         url.set_path(&joined(self.base.path(), &self.provider.path(request)));
@@ -125,7 +125,7 @@ impl Endpoint {
     }
 
     /// The most tokens that the provider may count for a prompt; 0 where no
-    /// price is known that they could be paid at.
+    /// price is known.
     pub fn prompt_bound(&self, request: &Request, counter: &Counter) -> u64 {
         match self.prices {
             Some(_) => bound(request, counter),
@@ -133,10 +133,10 @@ impl Endpoint {
         }
     }
 
-    /// The most that a request can cost, in USD; none without prices.
+    /// The most that a request can cost, in USD; `None` without prices.
     ///
-    /// The whole prompt is billed at the dearest rate that it can meet, of any
-    /// tier that it may reach, and the reply is as long as it may be.
+    /// The whole prompt is billed at the highest rate of any tier that it may
+    /// reach, and the reply is as long as it may be.
     pub fn worst_usd(&self, prompt_bound: u64, max_tokens: u64, at: Timestamp) -> Option<f64> {
         let prices = self.prices.as_ref()?;
         let tiers = prices.tiers().into_iter().filter(|above| *above < prompt_bound);
@@ -148,7 +148,7 @@ impl Endpoint {
         usd.reduce(|a, b| Some(a?.max(b?))).flatten()
     }
 
-    /// What a reply cost, in USD; none without prices or usage.
+    /// The cost of a reply, in USD; `None` without prices or usage.
     pub fn usd(&self, reply: &Reply, at: Timestamp) -> Option<f64> {
         let prices = self.prices.as_ref()?;
         let usage = reply.usage.as_ref().ok()?.usage;
@@ -180,7 +180,7 @@ fn joined(base: &str, path: &str) -> String {
     }
 }
 
-/// `v1`, `v1beta`.
+/// Whether a path segment is a version, such as `v1` or `v1beta`.
 fn is_version(segment: &str) -> bool {
     segment.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
@@ -190,7 +190,7 @@ fn bound(request: &Request, counter: &Counter) -> u64 {
     let texts = request.messages.iter().map(|message| message.text.as_str());
     let texts = texts.chain([request.system.as_str()]).chain(schema.as_deref());
     let counted: u64 = texts.map(|text| counter.count(text)).sum();
-    // The system text is a message too.
+    // The system text counts as a message too.
     let framed = request.messages.len() as u64 + 1;
     DEARER * counted + FRAMING * framed
 }
@@ -290,9 +290,9 @@ mod tests {
         let endpoint = Endpoint::new(&Anthropic, base, Some(key), None).unwrap();
         assert_eq!(endpoint.origin(), "https://host:9");
         assert_eq!(format!("{endpoint:?}"), "anthropic at https://host:9");
-        let told = endpoint
+        let shown = endpoint
             .scrub("sk-canary user-canary pass%2Dcanary query-canary token=query-canary&v=2");
-        assert!(!told.contains("canary"), "{told}");
+        assert!(!shown.contains("canary"), "{shown}");
     }
 
     fn priced(id: &str) -> Endpoint {

@@ -1,25 +1,25 @@
-//! What goes wrong with a response.
+//! Errors in a provider's response.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 use thiserror::Error;
 
-/// Most characters of a foreign text that an error repeats.
+/// Most characters that an error repeats of a response.
 const EXCERPT: usize = 300;
 
 /// Why a response holds no reply.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum WireError {
     /// The body of a success is not JSON.
-    #[error("the response is no JSON ({why}): {excerpt}")]
+    #[error("the response is not JSON ({why}): {excerpt}")]
     NotJson {
-        /// What the parser says.
+        /// The error of the JSON parser.
         why: String,
-        /// How the body begins.
+        /// The beginning of the body.
         excerpt: String,
     },
-    /// The body lacks what every reply has.
+    /// The body lacks something that every reply has.
     #[error("the response has no {0}")]
     Lacks(Cow<'static, str>),
     /// The provider reports a fault.
@@ -31,26 +31,26 @@ pub enum WireError {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("the provider answered {status}, {}: {message}", kind.as_str())]
 pub struct Fault {
-    /// What kind of fault.
+    /// The kind of the fault.
     pub kind: FaultKind,
-    /// The HTTP status.
+    /// The HTTP status of the response.
     pub status: u16,
-    /// The provider's words, or how the body begins.
+    /// The provider's message, or the beginning of the body.
     pub message: String,
 }
 
-/// Kinds of faults, by what can be done about them.
+/// Kinds of faults, by how they can be remedied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// Too many requests or tokens a minute: later it will do.
+    /// Too many requests or tokens a minute; succeeds later.
     RateLimited,
-    /// The provider is overloaded: later it will do.
+    /// The provider is overloaded; succeeds later.
     Overloaded,
-    /// The provider failed: later it may do.
+    /// The provider failed; may succeed later.
     Server,
     /// The request does not fit the model's window.
     ContextTooLong,
-    /// The provider's filter turned the prompt away.
+    /// The provider's filter rejected the prompt.
     Filtered,
     /// The key is missing or wrong, or may not use this model.
     Auth,
@@ -58,7 +58,7 @@ pub enum FaultKind {
     Quota,
     /// The provider has no such model, or no such path.
     NotFound,
-    /// The request is not as the provider wants it.
+    /// The request is malformed or not supported.
     BadRequest,
 }
 
@@ -79,12 +79,12 @@ impl FaultKind {
     }
 
     /// Whether the same request may succeed later.
-    pub fn is_passing(self) -> bool {
+    pub fn is_transient(self) -> bool {
         matches!(self, FaultKind::RateLimited | FaultKind::Overloaded | FaultKind::Server)
     }
 
-    /// What a status says by itself (RFC 9110 §15; RFC 6585 §4 for 429;
-    /// Anthropic, "Errors", for 529).
+    /// The kind of fault that a status alone stands for (RFC 9110 §15; RFC 6585
+    /// §4 for 429; Anthropic, "Errors", for 529).
     pub fn of_status(status: u16) -> Self {
         match status {
             401 | 403 => FaultKind::Auth,
@@ -99,7 +99,7 @@ impl FaultKind {
     }
 }
 
-/// How a text begins, for a message.
+/// The beginning of a text, for a message.
 pub(super) fn excerpt(text: &str) -> String {
     let text = text.trim();
     match text.char_indices().nth(EXCERPT) {
@@ -108,7 +108,7 @@ pub(super) fn excerpt(text: &str) -> String {
     }
 }
 
-/// The message of an error object, or how the whole begins.
+/// The message of an error object, or else the beginning of the object.
 pub(super) fn message(error: &Value) -> String {
     match error["message"].as_str().or_else(|| error.as_str()) {
         Some(text) => excerpt(text),
@@ -123,10 +123,10 @@ mod tests {
     #[test]
     fn a_status_tells_whether_waiting_helps() {
         for status in [408, 429, 500, 502, 503, 504, 529] {
-            assert!(FaultKind::of_status(status).is_passing(), "{status}");
+            assert!(FaultKind::of_status(status).is_transient(), "{status}");
         }
         for status in [400, 401, 402, 403, 404, 413, 422] {
-            assert!(!FaultKind::of_status(status).is_passing(), "{status}");
+            assert!(!FaultKind::of_status(status).is_transient(), "{status}");
         }
     }
 

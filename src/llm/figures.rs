@@ -8,7 +8,7 @@ use super::NoUsage;
 /// With it as bound, no sum of a few figures overflows.
 const LARGEST: u64 = (1 << 53) - 1;
 
-/// A count by its name; none if it is absent or null.
+/// A count by its name; `None` if it is absent or null.
 pub(super) fn figure(object: &Value, name: &str) -> Result<Option<u64>, NoUsage> {
     match &object[name] {
         Value::Null => Ok(None),
@@ -19,12 +19,12 @@ pub(super) fn figure(object: &Value, name: &str) -> Result<Option<u64>, NoUsage>
     }
 }
 
-/// A count that every usage has.
+/// A count that every usage report has.
 pub(super) fn required(object: &Value, name: &str) -> Result<u64, NoUsage> {
     figure(object, name)?.ok_or_else(|| NoUsage::Contradictory(format!("{name} is missing")))
 }
 
-/// What is left of a whole without its part.
+/// The difference of a whole and its part.
 pub(super) fn rest(whole: (&str, u64), part: (&str, u64)) -> Result<u64, NoUsage> {
     whole.1.checked_sub(part.1).ok_or_else(|| {
         let (whole, part) = (format!("{} {}", whole.1, whole.0), format!("{} {}", part.1, part.0));
@@ -32,11 +32,11 @@ pub(super) fn rest(whole: (&str, u64), part: (&str, u64)) -> Result<u64, NoUsage
     })
 }
 
-/// Holds that the buckets sum to what the provider calls their sum.
-pub(super) fn sums_to(sum: u64, name: &str, told: Option<u64>) -> Result<(), NoUsage> {
-    match told {
-        Some(told) if told != sum => {
-            Err(NoUsage::Contradictory(format!("{name} is {told}, its parts sum to {sum}")))
+/// Checks that the buckets add up to the sum that the provider reports.
+pub(super) fn sums_to(sum: u64, name: &str, reported: Option<u64>) -> Result<(), NoUsage> {
+    match reported {
+        Some(reported) if reported != sum => {
+            Err(NoUsage::Contradictory(format!("{name} is {reported}, its parts sum to {sum}")))
         }
         _ => Ok(()),
     }

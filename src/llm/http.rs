@@ -1,7 +1,8 @@
-//! The socket: sends one request, reads one response, and takes its time.
+//! The HTTP client: sends one request, reads one response, and measures its
+//! time.
 //!
-//! Sockets are driven by a thread of their own, so that a replay that keeps
-//! every worker busy does not stand in the latency of a model.
+//! Connections are driven by a thread of their own, so that a replay that keeps
+//! every worker busy does not add to the latency of a model.
 
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -19,12 +20,12 @@ pub(super) use reqwest::Url;
 use super::Endpoint;
 use crate::text::first_cause;
 
-/// Bytes of a response that are read in any case, and for each token that the
-/// reply may have: its text takes some four, its thinking as many, and JSON may
-/// spell each as six.
+/// Bytes of a response that are always read; also the base of the limit for a
+/// reply of a given number of tokens: its text takes some four bytes for each,
+/// its reasoning as many, and JSON may spell each as six.
 const SMALLEST_BOUND: usize = 1 << 20;
 const BYTES_PER_TOKEN: u64 = 64;
-/// Bytes that are read of a response without a bound in tokens: vectors of texts.
+/// Most bytes that are read of a response without a limit in tokens: embeddings.
 const WITHOUT_BOUND: usize = 32 << 20;
 
 /// How long an idle connection is kept. Servers close theirs after 60 s or
@@ -34,7 +35,7 @@ const IDLE: Duration = Duration::from_secs(55);
 /// Why the HTTP client cannot start.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum StartError {
-    /// The system gives no thread.
+    /// The system refused to start a thread.
     #[error("cannot start the thread that sends requests: {0}")]
     Thread(String),
     /// TLS cannot be set up: most often the system has no root certificates.
@@ -42,14 +43,14 @@ pub enum StartError {
     Tls(String),
 }
 
-/// What is sent, ready to be sent again.
+/// A request, ready to be sent and sent again.
 #[derive(Clone)]
 pub(super) struct Outgoing {
     url: Url,
     headers: HeaderMap,
     body: Vec<u8>,
     route: Route,
-    /// Bytes of the response that are read at most.
+    /// Most bytes of the response that are read.
     largest: usize,
 }
 
@@ -60,8 +61,8 @@ impl Outgoing {
         let body = provider.encode(request).to_string().into_bytes();
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        // The body is a stream, which would go in chunks otherwise: not every
-        // server takes these.
+        // The body is a stream, which would be sent in chunks otherwise; not
+        // every server accepts these.
         headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
         for (name, value) in provider.headers() {
             headers.insert(*name, HeaderValue::from_static(value));
@@ -78,13 +79,13 @@ impl Outgoing {
         Self { route: Route::of(endpoint), url, headers, body, largest }
     }
 
-    /// The body: tells this request from others.
+    /// The body, which identifies the request.
     pub(super) fn body(&self) -> &[u8] {
         &self.body
     }
 }
 
-/// Bytes of a response that are read, where the reply may have so many tokens.
+/// Most bytes of a response that are read, if the reply may have `max_tokens` tokens.
 fn largest_body(max_tokens: u64) -> usize {
     match max_tokens {
         0 => WITHOUT_BOUND,
@@ -98,7 +99,7 @@ fn largest_body(max_tokens: u64) -> usize {
 /// How a server is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Route {
-    /// On this machine: never through a proxy, and without certificates.
+    /// On this machine by HTTP: never through a proxy, and without certificates.
     Local,
     /// On this machine by HTTPS.
     LocalTls,
@@ -116,48 +117,48 @@ impl Route {
     }
 }
 
-/// A response, whatever it says.
+/// A response with any status.
 #[derive(Debug)]
 pub(super) struct Response {
-    /// HTTP status.
+    /// The HTTP status code.
     pub(super) status: u16,
     /// `retry-after-ms`, `retry-after` and `date`, where they are text.
     pub(super) retry_after_ms: Option<String>,
     pub(super) retry_after: Option<String>,
     pub(super) date: Option<String>,
-    /// Origin of `location`: the rest of it may hold what must not be shown.
+    /// Origin of the `location` header: the rest of it may contain secrets.
     pub(super) redirects_to: Option<String>,
-    /// The body, or its first bytes up to the bound.
+    /// The body, up to the limit of bytes.
     pub(super) body: Vec<u8>,
-    /// Whether there was more of it.
+    /// Whether the body was longer than the limit.
     pub(super) too_long: bool,
-    /// The time that it took.
-    pub(super) taken: Taken,
+    /// The timing of the response.
+    pub(super) taken: ResponseTiming,
 }
 
-/// The time of a response, taken where its bytes were.
+/// The timing of a response, measured on the client's own thread.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Taken {
+pub(super) struct ResponseTiming {
     /// When the request was written to the connection.
     pub(super) sent: Instant,
-    /// From there to the response's head, in milliseconds.
+    /// Time from there to the response's headers, in milliseconds.
     pub(super) first_byte_ms: f64,
-    /// From there to the last byte.
+    /// Time from there to the last byte, in milliseconds.
     pub(super) total_ms: f64,
 }
 
 /// Why there is no response.
 #[derive(Debug)]
-pub(super) struct Lost {
-    /// What happened.
+pub(super) struct TransportError {
+    /// The error, in words.
     pub(super) why: String,
     /// Whether the request had been written: it may be billed.
     pub(super) sent: bool,
 }
 
-/// The client of a run: one pool of connections, one thread.
+/// The HTTP client of a run: one connection pool, one thread.
 pub(super) struct Http {
-    /// Gone only while it is dropped.
+    /// `None` only while it is being dropped.
     runtime: Option<Runtime>,
     connect: Duration,
     clients: Mutex<Vec<(Route, Client)>>,
@@ -174,13 +175,13 @@ impl Http {
         Ok(Self { runtime: Some(runtime), connect, clients: Mutex::default() })
     }
 
-    /// Sets up the way to a server, so that nothing is left that fails later.
+    /// Prepares the connection to a server, so that configuration errors show up early.
     pub(super) fn open(&self, endpoint: &Endpoint) -> Result<(), StartError> {
         self.client(Route::of(endpoint)).map(drop)
     }
 
     fn client(&self, route: Route) -> Result<Client, StartError> {
-        let mut clients = self.clients.lock().expect("nobody panics with the lock");
+        let mut clients = self.clients.lock().expect("no thread panics while it holds the lock");
         if let Some((_, client)) = clients.iter().find(|(other, _)| *other == route) {
             return Ok(client.clone());
         }
@@ -190,10 +191,14 @@ impl Http {
         Ok(client)
     }
 
-    /// Sends a request and reads the response, within `limit`. A caller that
-    /// goes away takes the request with it.
-    pub(super) async fn send(&self, outgoing: Outgoing, limit: Duration) -> Result<Response, Lost> {
-        let unsent = |why: String| Lost { why, sent: false };
+    /// Sends a request and reads the response, within `limit`. Dropping the
+    /// future cancels the request.
+    pub(super) async fn send(
+        &self,
+        outgoing: Outgoing,
+        limit: Duration,
+    ) -> Result<Response, TransportError> {
+        let unsent = |why: String| TransportError { why, sent: false };
         let client = self.client(outgoing.route).map_err(|why| unsent(why.to_string()))?;
         let runtime = self.runtime.as_ref().expect("it is there until it is dropped");
         let mut task = AbortOnDrop(runtime.spawn(attempt(client, outgoing, limit)));
@@ -203,7 +208,7 @@ impl Http {
 
 impl Drop for Http {
     fn drop(&mut self) {
-        // An ordinary drop waits, which is not allowed inside async code.
+        // Dropping a runtime waits for its tasks, which is not allowed inside async code.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
@@ -221,7 +226,7 @@ impl<T> Drop for AbortOnDrop<T> {
 fn builder(route: Route, connect: Duration) -> ClientBuilder {
     let builder = Client::builder()
         .user_agent(concat!("recap/", env!("CARGO_PKG_VERSION")))
-        // A redirect would carry the key to a host that nobody named.
+        // Following a redirect would send the key to a host that the user did not name.
         .redirect(Policy::none())
         .referer(false)
         .retry(reqwest::retry::never())
@@ -235,15 +240,21 @@ fn builder(route: Route, connect: Duration) -> ClientBuilder {
     }
 }
 
-/// One attempt. Runs on the thread of the sockets.
-async fn attempt(client: Client, outgoing: Outgoing, limit: Duration) -> Result<Response, Lost> {
+/// One attempt. Runs on the client's own thread.
+async fn attempt(
+    client: Client,
+    outgoing: Outgoing,
+    limit: Duration,
+) -> Result<Response, TransportError> {
     let written = Arc::new(OnceLock::new());
     let exchanged = tokio::time::timeout(limit, exchange(client, outgoing, Arc::clone(&written)));
     let sent = || written.get().is_some();
     match exchanged.await {
         Ok(Ok(response)) => Ok(response),
-        Ok(Err(why)) => Err(Lost { why, sent: sent() }),
-        Err(_) => Err(Lost { why: format!("no whole response within {limit:?}"), sent: sent() }),
+        Ok(Err(why)) => Err(TransportError { why, sent: sent() }),
+        Err(_) => {
+            Err(TransportError { why: format!("no whole response within {limit:?}"), sent: sent() })
+        }
     }
 }
 
@@ -255,8 +266,9 @@ async fn exchange(
     let asked = Instant::now();
     let mark = Arc::clone(&written);
     let (body, largest) = (outgoing.body, outgoing.largest);
-    // The client asks for the body when it has a connection and has put the
-    // head on it: finding or making a connection is no latency of the model.
+    // The client polls the body when it has a connection and has written the
+    // headers: finding or making a connection does not count as latency of the
+    // model.
     let body = stream::once(async move {
         let _ = mark.set(Instant::now());
         Ok::<_, std::convert::Infallible>(body)
@@ -265,12 +277,12 @@ async fn exchange(
         .request(Method::POST, outgoing.url)
         .headers(outgoing.headers)
         .body(reqwest::Body::wrap_stream(body));
-    let mut response = request.send().await.map_err(|why| told(&why))?;
+    let mut response = request.send().await.map_err(|why| describe(&why))?;
     let sent = written.get().copied().unwrap_or(asked);
     let first_byte_ms = ms(sent.elapsed());
     let mut body = Vec::new();
     let mut too_long = false;
-    while let Some(chunk) = response.chunk().await.map_err(|why| told(&why))? {
+    while let Some(chunk) = response.chunk().await.map_err(|why| describe(&why))? {
         body.extend_from_slice(&chunk);
         if body.len() > largest {
             body.truncate(largest);
@@ -278,7 +290,7 @@ async fn exchange(
             break;
         }
     }
-    let taken = Taken { sent, first_byte_ms, total_ms: ms(sent.elapsed()) };
+    let taken = ResponseTiming { sent, first_byte_ms, total_ms: ms(sent.elapsed()) };
     let text = |name: &str| Some(response.headers().get(name)?.to_str().ok()?.to_owned());
     Ok(Response {
         status: response.status().as_u16(),
@@ -301,8 +313,8 @@ fn ms(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1_000.0
 }
 
-/// What went wrong, without the address: it may carry a password.
-fn told(why: &reqwest::Error) -> String {
+/// The error without the address, which may contain a password.
+fn describe(why: &reqwest::Error) -> String {
     let what = if why.is_connect() { "cannot connect" } else { "the connection broke off" };
     format!("{what}: {}", first_cause(why))
 }
@@ -343,8 +355,8 @@ mod tests {
     #[test]
     fn a_redirect_is_told_by_its_origin_alone() {
         let base = Url::parse("http://host:1/v1").unwrap();
-        let told = |to| origin(&base, to);
-        assert_eq!(told("https://me:pw@other/x?k=1").as_deref(), Some("https://other"));
-        assert_eq!(told("/login?k=1").as_deref(), Some("http://host:1"));
+        let shown = |to| origin(&base, to);
+        assert_eq!(shown("https://me:pw@other/x?k=1").as_deref(), Some("https://other"));
+        assert_eq!(shown("/login?k=1").as_deref(), Some("http://host:1"));
     }
 }

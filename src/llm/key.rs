@@ -1,29 +1,29 @@
-//! A secret that is sent and never shown.
+//! An API key, which is sent and never shown.
 
 use std::fmt;
 
 use thiserror::Error;
 
-/// What stands in a text where a key stood.
+/// The text that replaces a key.
 pub const SCRUBBED: &str = "[key]";
 
-/// Longest text that is no secret but a placeholder: servers that want any key
-/// at all are given words such as `none`, `EMPTY` or `ollama`, and no text may
-/// lose these words.
+/// Length up to which a key counts as a placeholder, not a secret: servers that
+/// accept any key are given words such as `none`, `EMPTY` or `ollama`, and
+/// texts must not lose these words.
 const PLACEHOLDER: usize = 6;
 
-/// What a provider knows its user by. It has no [`Display`](fmt::Display), and
-/// [`Debug`] hides it.
+/// The API key of a user at a provider. It has no [`Display`](fmt::Display),
+/// and [`Debug`] hides it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key(String);
 
-/// Why a text is no key.
+/// Why a text cannot be a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum KeyError {
-    /// Nothing but white space.
+    /// The text is empty or only white space.
     #[error("the key is empty")]
     Empty,
-    /// It has characters that no HTTP header may carry.
+    /// The text has characters that are not allowed in an HTTP header.
     #[error("the key holds spaces or other characters that no key has")]
     Unsendable,
 }
@@ -46,12 +46,12 @@ impl Key {
         Ok(Self(text.to_owned()))
     }
 
-    /// What is sent, and nothing else may hold.
+    /// The key itself, to be sent in a header only.
     pub(super) fn value(&self) -> &str {
         &self.0
     }
 
-    /// Whether a text tells the key. A placeholder is nothing to tell.
+    /// Whether a text contains the key. A placeholder does not count.
     pub fn is_in(&self, text: &str) -> bool {
         self.is_secret() && text.contains(&self.0)
     }

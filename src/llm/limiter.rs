@@ -1,4 +1,4 @@
-//! Turns: how many requests are under way at a server, and when the next may
+//! Limits how many requests are in flight at a server, and when the next may
 //! start.
 //!
 //! The number adapts as TCP's window does (additive increase, multiplicative
@@ -11,19 +11,19 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-/// The spacing between starts that the first refusal of a lone request brings.
+/// The spacing between starts after the first refusal of a lone request.
 const SPACING: Duration = Duration::from_millis(250);
 
-/// The longest spacing: a minute, over which providers count.
+/// The longest spacing: one minute, the period for which providers count.
 const LONGEST_SPACING: Duration = Duration::from_secs(60);
 
-/// How much of a spacing each success takes off.
+/// Share of the spacing that each success removes.
 const DECAY: f64 = 0.1;
 
-/// What a server is asked to bear.
+/// The limits that a user sets for a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Most requests under way.
+    /// Most requests in flight at once.
     pub concurrency: u32,
     /// Most requests started in a minute, evenly spaced; any number if none.
     pub per_minute: Option<u32>,
@@ -35,14 +35,14 @@ impl Default for Limits {
     }
 }
 
-/// How an attempt ended, as far as the server's limits go.
+/// How an attempt ended, as far as the server's limits are concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ended {
-    /// With an answer.
+pub(super) enum AttemptEnd {
+    /// The server answered the request.
     Well,
-    /// The server has too much to do; it wants to be left alone so long.
+    /// The server is overloaded; it asks for a pause of this length.
     Throttled(Duration),
-    /// In a way that says nothing of it.
+    /// The end of the attempt says nothing about the limits.
     Otherwise,
 }
 
@@ -54,7 +54,7 @@ enum Ready {
     WhenOneEnds,
 }
 
-/// The rule, apart from waiting.
+/// The adaptive rule, without the waiting.
 #[derive(Debug)]
 struct Rule {
     most: u32,
@@ -62,11 +62,12 @@ struct Rule {
     under_way: u32,
     /// Successes since the limit last changed.
     successes: u32,
-    /// Cuts so far. What started before the last one learns nothing new.
+    /// Reductions so far. A request that started before the last one causes no
+    /// further reduction.
     cuts: u64,
-    /// Between starts, as the cap of requests a minute has it.
+    /// Time between starts, given by the cap on requests a minute.
     fixed: Duration,
-    /// Between starts, as refusals have it.
+    /// Time between starts, grown by refusals.
     spacing: Duration,
     last_start: Option<Instant>,
     held_until: Option<Instant>,
@@ -100,24 +101,25 @@ impl Rule {
         }
     }
 
-    /// Starts one; the cuts so far are handed back when it ends.
+    /// Starts a request; returns the number of reductions so far, which is
+    /// passed back when it ends.
     fn start(&mut self, now: Instant) -> u64 {
         self.under_way += 1;
         self.last_start = Some(now);
         self.cuts
     }
 
-    fn end(&mut self, cuts: u64, ended: Ended, now: Instant) {
+    fn end(&mut self, cuts: u64, ended: AttemptEnd, now: Instant) {
         self.under_way -= 1;
         match ended {
-            Ended::Well => self.raise(),
-            Ended::Throttled(wait) => {
+            AttemptEnd::Well => self.raise(),
+            AttemptEnd::Throttled(wait) => {
                 self.held_until = self.held_until.max(Some(now + wait));
                 if cuts == self.cuts {
                     self.cut();
                 }
             }
-            Ended::Otherwise => {}
+            AttemptEnd::Otherwise => {}
         }
     }
 
@@ -144,7 +146,7 @@ impl Rule {
     }
 }
 
-/// Turns at one server, in the order of their calls.
+/// Gives permission for requests to one server, in the order of the calls.
 #[derive(Debug)]
 pub(super) struct Limiter {
     queue: Mutex<Queue>,
@@ -165,10 +167,10 @@ impl Queue {
     }
 }
 
-/// A call's place. It keeps it for all its attempts, so that one that waited
-/// long and failed does not wait as long again.
+/// A call's position in the queue. It keeps it for all its attempts, so that a
+/// call that waited long and failed does not wait as long again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place(u64);
+pub(super) struct QueuePosition(u64);
 
 impl Limiter {
     pub(super) fn new(limits: Limits) -> Arc<Self> {
@@ -176,15 +178,15 @@ impl Limiter {
         Arc::new(Self { queue: Mutex::new(Queue { rule, next: 0, waiting: BTreeMap::new() }) })
     }
 
-    /// The next place.
-    pub(super) fn place(&self) -> Place {
+    /// Assigns the next position in the queue.
+    pub(super) fn place(&self) -> QueuePosition {
         let mut queue = self.queue();
         queue.next += 1;
-        Place(queue.next)
+        QueuePosition(queue.next)
     }
 
-    /// Waits for a turn.
-    pub(super) async fn turn(self: &Arc<Self>, place: Place) -> Turn {
+    /// Waits until the call at this position may start an attempt.
+    pub(super) async fn turn(self: &Arc<Self>, place: QueuePosition) -> Permit {
         let waiting = Waiting::new(self, place);
         loop {
             match waiting.ask() {
@@ -198,26 +200,26 @@ impl Limiter {
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().expect("nobody panics with the lock")
+        self.queue.lock().expect("no thread panics while it holds the lock")
     }
 }
 
-/// One who waits. Whoever goes away, with or without a turn, wakes the next.
+/// A call in the queue. When it leaves, with or without a permit, it wakes the next one.
 struct Waiting<'a> {
     limiter: &'a Arc<Limiter>,
-    place: Place,
+    place: QueuePosition,
     woken: Arc<Notify>,
 }
 
 impl<'a> Waiting<'a> {
-    fn new(limiter: &'a Arc<Limiter>, place: Place) -> Self {
+    fn new(limiter: &'a Arc<Limiter>, place: QueuePosition) -> Self {
         let woken = Arc::new(Notify::new());
         limiter.queue().waiting.insert(place.0, Arc::clone(&woken));
         Self { limiter, place, woken }
     }
 
-    /// A turn, or the time from which there may be one, if it is known.
-    fn ask(&self) -> Result<Turn, Option<Instant>> {
+    /// A permit, or the time from which there may be one, if it is known.
+    fn ask(&self) -> Result<Permit, Option<Instant>> {
         let mut queue = self.limiter.queue();
         if queue.waiting.keys().next() != Some(&self.place.0) {
             return Err(None);
@@ -226,7 +228,7 @@ impl<'a> Waiting<'a> {
         match queue.rule.ready(now) {
             Ready::Now => {
                 let cuts = queue.rule.start(now);
-                Ok(Turn { limiter: Arc::clone(self.limiter), cuts, ended: Ended::Otherwise })
+                Ok(Permit { limiter: Arc::clone(self.limiter), cuts, ended: AttemptEnd::Otherwise })
             }
             Ready::At(at) => Err(Some(at)),
             Ready::WhenOneEnds => Err(None),
@@ -242,22 +244,22 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// Leave to make one attempt, until it is dropped.
+/// Permission to make one attempt, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct Permit {
     limiter: Arc<Limiter>,
     cuts: u64,
-    ended: Ended,
+    ended: AttemptEnd,
 }
 
-impl Turn {
-    /// Gives it back with what the attempt tells of the server.
-    pub(super) fn end(mut self, ended: Ended) {
+impl Permit {
+    /// Returns the permit, with what the attempt showed about the server.
+    pub(super) fn end(mut self, ended: AttemptEnd) {
         self.ended = ended;
     }
 }
 
-impl Drop for Turn {
+impl Drop for Permit {
     fn drop(&mut self) {
         let mut queue = self.limiter.queue();
         queue.rule.end(self.cuts, self.ended, Instant::now());
@@ -269,14 +271,14 @@ impl Drop for Turn {
 mod tests {
     use super::*;
 
-    const NO_WAIT: Ended = Ended::Throttled(Duration::ZERO);
+    const NO_WAIT: AttemptEnd = AttemptEnd::Throttled(Duration::ZERO);
 
     fn rule(concurrency: u32) -> Rule {
         Rule::new(Limits { concurrency, per_minute: None })
     }
 
     /// Starts and ends one at a time of day.
-    fn one(rule: &mut Rule, ended: Ended, now: Instant) {
+    fn one(rule: &mut Rule, ended: AttemptEnd, now: Instant) {
         let cuts = rule.start(now);
         rule.end(cuts, ended, now);
     }
@@ -288,7 +290,7 @@ mod tests {
         assert_eq!(rule.ready(now), Ready::Now);
         rule.start(now);
         assert_eq!(rule.ready(now), Ready::WhenOneEnds);
-        rule.end(cuts, Ended::Otherwise, now);
+        rule.end(cuts, AttemptEnd::Otherwise, now);
         assert_eq!(rule.ready(now), Ready::Now);
     }
 
@@ -311,7 +313,7 @@ mod tests {
         assert_eq!(rule.limit, 2);
         for (successes, limit) in [(2, 3), (3, 4), (40, 4)] {
             for _ in 0..successes {
-                one(&mut rule, Ended::Well, now);
+                one(&mut rule, AttemptEnd::Well, now);
             }
             assert_eq!(rule.limit, limit, "after {successes}");
         }
@@ -325,10 +327,10 @@ mod tests {
             assert_eq!(rule.spacing, Duration::from_millis(expected));
         }
         assert_eq!(rule.ready(now), Ready::At(now + Duration::from_secs(1)));
-        one(&mut rule, Ended::Well, now);
+        one(&mut rule, AttemptEnd::Well, now);
         assert_eq!(rule.spacing, Duration::from_millis(900));
         for _ in 0..20 {
-            one(&mut rule, Ended::Well, now);
+            one(&mut rule, AttemptEnd::Well, now);
         }
         assert_eq!(rule.spacing, Duration::ZERO);
         for _ in 0..20 {
@@ -342,8 +344,8 @@ mod tests {
         let (mut rule, now) = (rule(4), Instant::now());
         let [one, two] = [rule.start(now), rule.start(now)];
         let (short, long) = (Duration::from_secs(1), Duration::from_secs(5));
-        rule.end(one, Ended::Throttled(long), now);
-        rule.end(two, Ended::Throttled(short), now);
+        rule.end(one, AttemptEnd::Throttled(long), now);
+        rule.end(two, AttemptEnd::Throttled(short), now);
         assert_eq!(rule.ready(now + short), Ready::At(now + long));
         assert_eq!(rule.ready(now + long), Ready::Now);
     }
@@ -368,12 +370,12 @@ mod tests {
                 tokio::spawn(async move {
                     let turn = limiter.turn(place).await;
                     order.lock().unwrap().push(place);
-                    turn.end(Ended::Well);
+                    turn.end(AttemptEnd::Well);
                 })
             })
             .into();
         tokio::task::yield_now().await;
-        turn.end(Ended::Well);
+        turn.end(AttemptEnd::Well);
         for task in tasks {
             task.await.unwrap();
         }
@@ -395,6 +397,6 @@ mod tests {
         tokio::task::yield_now().await;
         drop(turn);
         gone.abort();
-        stays.await.unwrap().end(Ended::Well);
+        stays.await.unwrap().end(AttemptEnd::Well);
     }
 }

@@ -1,5 +1,5 @@
-//! Calls that are made, not read from a recording: in turn, within the budget,
-//! again where that may help, and never where nothing can.
+//! Calls that are sent to a provider: in turn, within the budget, and retried
+//! where that may help.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -9,40 +9,40 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use thiserror::Error;
 
-use super::came::Came;
-use super::halt::{Halt, Switch};
+use super::attempt::Attempt;
+use super::halt::{Halt, HaltSwitch};
 use super::http::{Http, Outgoing, StartError};
-use super::limiter::{Ended, Limiter, Limits};
-use super::retry::Patience;
+use super::limiter::{AttemptEnd, Limiter, Limits};
+use super::retry::RetryPolicy;
 use super::{Answered, Budget, Call, CallError, Endpoint, FaultKind, Llm, Model};
 use crate::model::Timing;
 use crate::tokens::Counter;
 
-/// Doublings that the waits are ahead for a rate limit without a word on when
-/// it ends: providers count over a minute, and 2, 4, 8 and 16 s go further
-/// into it than 0.5, 1, 2 and 4.
+/// Doublings by which the waits are longer after a rate limit that does not say
+/// when it ends: providers count over a minute, and 2, 4, 8 and 16 s cover more
+/// of it than 0.5, 1, 2 and 4.
 const AHEAD: u32 = 2;
 
 /// How the calls of a run are made.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What the run draws its chances from: here, the waits between attempts.
+    /// Seed of the random numbers of the run; here, of the waits between attempts.
     pub seed: u64,
-    /// The time of day: for prices by the hour, and for servers that name a
-    /// time to come back without telling their own.
+    /// The time of day: for prices that change by the hour, and for servers
+    /// that name a time to come back without stating their own.
     pub clock: fn() -> Timestamp,
-    /// What may be spent.
+    /// The budget of the run.
     pub budget: Arc<Budget>,
-    /// Most time for a connection.
+    /// Longest time for making a connection.
     pub connect: Duration,
-    /// Most time for an attempt, from looking for a connection to the last
+    /// Longest time for an attempt, from looking for a connection to the last
     /// byte.
     pub attempt: Duration,
-    /// Most time for a call, from the turn of its first attempt to the end of
-    /// its last.
+    /// Longest time for a call, from the start of its first attempt to the end
+    /// of its last.
     pub call: Duration,
-    /// Attempts and the waits between them.
-    pub patience: Patience,
+    /// Number of attempts and the waits between them.
+    pub patience: RetryPolicy,
 }
 
 impl Options {
@@ -57,27 +57,27 @@ impl Options {
             connect: Duration::from_secs(10),
             attempt: Duration::from_secs(120),
             call: Duration::from_secs(600),
-            patience: Patience::default(),
+            patience: RetryPolicy::default(),
         }
     }
 }
 
-/// What all the models of a run share: connections, budget, patience.
+/// What all the models of a run share: connections, budget, retry policy.
 pub struct Client {
     http: Http,
     options: Options,
     counter: Counter,
 }
 
-/// Why a model cannot be called.
+/// Why calls to a model cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LiveError {
     /// The client cannot start.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// There is a cap on the cost, and nobody knows the cost.
+    /// There is a cap on the cost, but the model has no price.
     #[error(
-        "`{0}` has no price, so no cap on the cost can be held; give it a price with --prices \
+        "`{0}` has no price, so a cap on the cost cannot be kept; give it a price with --prices \
          (0 for a server of your own), or leave out --max-cost"
     )]
     Unpriced(String),
@@ -87,7 +87,7 @@ impl Client {
     /// Starts the thread that sends requests.
     ///
     /// # Errors
-    /// If the system gives none.
+    /// If the system refuses to start one.
     pub fn new(options: Options) -> Result<Arc<Self>, StartError> {
         let http = Http::new(options.connect)?;
         Ok(Arc::new(Self { http, options, counter: Counter::default() }))
@@ -114,7 +114,7 @@ impl Client {
             model,
             endpoint,
             limiter: Limiter::new(limits),
-            switch: Switch::default(),
+            switch: HaltSwitch::default(),
         })
     }
 
@@ -123,7 +123,7 @@ impl Client {
         self.options.budget.is_capped()
     }
 
-    /// Counts what an interrupted run had spent before this one goes on with it.
+    /// Adds what an interrupted run had spent before this one resumed it.
     pub fn count(&self, usd: f64) {
         self.options.budget.count(usd);
     }
@@ -134,60 +134,61 @@ impl Client {
     }
 }
 
-/// A model that is really called. Its calls wait with tokio's timers, on the
-/// caller's runtime.
+/// A model that is called at its provider. Its calls wait with tokio's timers,
+/// on the caller's runtime.
 pub struct Live {
     client: Arc<Client>,
     model: Model,
     endpoint: Endpoint,
     limiter: Arc<Limiter>,
-    switch: Switch,
+    switch: HaltSwitch,
 }
 
-/// A call under way.
-struct Under {
+/// The state of a call between its attempts.
+struct CallInProgress {
     asked: Instant,
     attempts: u32,
-    /// When its time is up, from its first turn on.
+    /// The end of its time limit, set when the first attempt starts.
     deadline: Option<Instant>,
-    /// The most tokens that its prompt may be counted as.
+    /// Largest number of tokens that its prompt may be counted as.
     prompt: u64,
-    /// What its waits are drawn from.
+    /// Seed of the waits between its attempts.
     chance: [u8; 32],
-    /// Whether a success was no JSON: a page of some proxy, most likely.
+    /// Whether a success response was not JSON: most likely the page of a proxy.
     no_json: bool,
-    /// What the last attempt met.
+    /// The error of the last attempt.
     why: String,
 }
 
-impl Under {
+impl CallInProgress {
     fn left(&self) -> Duration {
         self.deadline.map_or(Duration::MAX, |at| at.saturating_duration_since(Instant::now()))
     }
 
-    /// The end, with what the last attempt met and what keeps it from another.
+    /// The final error, from the last attempt's error and the reason why there
+    /// is no further attempt.
     fn unavailable(&self, end: &str) -> CallError {
         CallError::Unavailable { attempts: self.attempts, why: format!("{}{end}", self.why) }
     }
 }
 
-/// How long to wait for another attempt.
-enum Wait {
-    /// As the server has it, or longer.
-    Told(Duration),
-    /// For a failure that is soon over.
+/// How long to wait before the next attempt.
+enum Backoff {
+    /// As long as the server asks for, or longer.
+    Requested(Duration),
+    /// For an error that should soon be over.
     Short,
-    /// For a limit that holds over a minute or so.
+    /// For a limit that lasts a minute or so.
     Long,
 }
 
-/// What follows from an attempt.
-enum Next {
+/// What to do after an attempt.
+enum NextStep {
     End(Result<Answered, CallError>),
     /// Another one may help, after at least this wait.
     Again {
         why: String,
-        wait: Wait,
+        wait: Backoff,
     },
 }
 
@@ -211,17 +212,17 @@ impl Llm for Live {
     }
 
     fn halt(&self, reason: &str) {
-        self.switch.unkept(reason);
+        self.switch.not_storable(reason);
     }
 }
 
 impl Live {
-    /// Why this model is asked nothing more, if so.
+    /// Why calls to this model were stopped, if they were.
     pub fn halted(&self) -> Option<Halt> {
         self.switch.halt()
     }
 
-    /// The server.
+    /// The server that the calls go to.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
@@ -229,7 +230,7 @@ impl Live {
     async fn attempts(&self, call: &Call) -> Result<Answered, CallError> {
         let outgoing = Outgoing::new(&self.endpoint, &call.request);
         let place = self.limiter.place();
-        let mut under = Under {
+        let mut progress = CallInProgress {
             asked: Instant::now(),
             attempts: 0,
             deadline: None,
@@ -239,36 +240,36 @@ impl Live {
             why: String::new(),
         };
         loop {
-            let turn = self.waiting(&under, self.limiter.turn(place)).await?;
+            let turn = self.waiting(&progress, self.limiter.turn(place)).await?;
             let end = || Instant::now().checked_add(self.client.options.call);
-            under.deadline = under.deadline.or_else(end);
-            let came = self.attempt(call, &outgoing, &mut under).await?;
-            turn.end(self.ended(&came));
-            match self.next(came, &mut under) {
-                Next::End(result) => return result,
-                Next::Again { why, wait } => {
-                    under.why = why;
-                    let wait = self.wait(&under, wait)?;
-                    self.waiting(&under, tokio::time::sleep(wait)).await?;
+            progress.deadline = progress.deadline.or_else(end);
+            let outcome = self.attempt(call, &outgoing, &mut progress).await?;
+            turn.end(self.ended(&outcome));
+            match self.next(outcome, &mut progress) {
+                NextStep::End(result) => return result,
+                NextStep::Again { why, wait } => {
+                    progress.why = why;
+                    let wait = self.wait(&progress, wait)?;
+                    self.waiting(&progress, tokio::time::sleep(wait)).await?;
                 }
             }
         }
     }
 
-    /// Waits for something within the call's time, unless the model is halted.
+    /// Waits for a future within the call's time limit, unless the model is halted.
     async fn waiting<T>(
         &self,
-        under: &Under,
+        progress: &CallInProgress,
         waited: impl Future<Output = T>,
     ) -> Result<T, CallError> {
         let timed = async {
-            match under.deadline {
+            match progress.deadline {
                 None => Ok(waited.await),
                 Some(at) => tokio::time::timeout_at(at.into(), waited).await,
             }
         };
         let timed = self.switch.unless(timed).await.map_err(halted)?;
-        timed.map_err(|_| under.unavailable("; its time was up before its next turn"))
+        timed.map_err(|_| progress.unavailable("; its time was up before its next turn"))
     }
 
     /// Sends the request once, within the budget.
@@ -276,104 +277,105 @@ impl Live {
         &self,
         call: &Call,
         outgoing: &Outgoing,
-        under: &mut Under,
-    ) -> Result<Came, CallError> {
+        progress: &mut CallInProgress,
+    ) -> Result<Attempt, CallError> {
         let Client { http, options, .. } = &*self.client;
         let at = (options.clock)();
-        let worst = self.endpoint.worst_usd(under.prompt, call.request.max_tokens, at);
+        let worst = self.endpoint.worst_usd(progress.prompt, call.request.max_tokens, at);
         let worst = worst.unwrap_or(0.0);
         let reserved = self.switch.unless(options.budget.reserve(worst)).await.map_err(halted)?;
         let reserved = reserved.map_err(|why| CallError::OverBudget(why.to_string()))?;
-        under.attempts += 1;
-        let limit = options.attempt.min(under.left());
-        let came =
-            Came::of(http.send(outgoing.clone(), limit).await, &self.endpoint, options.clock);
-        let came = match came {
-            Came::Reply(reply, taken) => {
+        progress.attempts += 1;
+        let limit = options.attempt.min(progress.left());
+        let outcome =
+            Attempt::of(http.send(outgoing.clone(), limit).await, &self.endpoint, options.clock);
+        let outcome = match outcome {
+            Attempt::Reply(reply, taken) => {
                 let bytes = outgoing.body().len();
-                Came::Reply(reply.doubted(bytes, call.request.max_tokens), taken)
+                Attempt::Reply(reply.with_checked_usage(bytes, call.request.max_tokens), taken)
             }
             other => other,
         };
-        reserved.settle(match &came {
-            Came::Reply(reply, _) => self.endpoint.usd(reply, at).unwrap_or(worst),
-            // It was paid for, or may have been.
-            Came::Unreadable { .. } | Came::Lost { sent: true, .. } => worst,
-            Came::Fault(..) | Came::Lost { sent: false, .. } => 0.0,
+        reserved.settle(match &outcome {
+            Attempt::Reply(reply, _) => self.endpoint.usd(reply, at).unwrap_or(worst),
+            // It was billed, or may have been.
+            Attempt::Unreadable { .. } | Attempt::NoResponse { sent: true, .. } => worst,
+            Attempt::Fault(..) | Attempt::NoResponse { sent: false, .. } => 0.0,
         });
-        Ok(came)
+        Ok(outcome)
     }
 
-    /// What an attempt tells of the server's limits.
-    fn ended(&self, came: &Came) -> Ended {
-        match came {
-            Came::Reply(..) => Ended::Well,
-            Came::Fault(fault, wait)
+    /// What an attempt shows about the server's limits.
+    fn ended(&self, outcome: &Attempt) -> AttemptEnd {
+        match outcome {
+            Attempt::Reply(..) => AttemptEnd::Well,
+            Attempt::Fault(fault, wait)
                 if matches!(fault.kind, FaultKind::RateLimited | FaultKind::Overloaded) =>
             {
-                // Nobody is held back for longer than a call may last: the
-                // calls end then, and soon the model is halted.
+                // No wait is longer than a call may last: the calls end then,
+                // and soon the model is halted.
                 let most = self.client.options.call;
-                Ended::Throttled(wait.filter(|wait| *wait <= most).unwrap_or_default())
+                AttemptEnd::Throttled(wait.filter(|wait| *wait <= most).unwrap_or_default())
             }
-            _ => Ended::Otherwise,
+            _ => AttemptEnd::Otherwise,
         }
     }
 
-    fn next(&self, came: Came, under: &mut Under) -> Next {
-        match came {
-            Came::Reply(reply, taken) => {
-                let queued = taken.sent.saturating_duration_since(under.asked);
+    fn next(&self, outcome: Attempt, progress: &mut CallInProgress) -> NextStep {
+        match outcome {
+            Attempt::Reply(reply, taken) => {
+                let queued = taken.sent.saturating_duration_since(progress.asked);
                 let timing = Timing {
                     queue_ms: queued.as_secs_f64() * 1_000.0,
                     first_byte_ms: taken.first_byte_ms,
                     total_ms: taken.total_ms,
-                    attempts: under.attempts,
+                    attempts: progress.attempts,
                 };
-                Next::End(Ok(Answered { reply, timing, recorded: false }))
+                NextStep::End(Ok(Answered { reply, timing, recorded: false }))
             }
-            Came::Fault(fault, wait) if fault.kind.is_passing() => {
+            Attempt::Fault(fault, wait) if fault.kind.is_transient() => {
                 let wait = match (wait, fault.kind) {
-                    (Some(wait), _) => Wait::Told(wait),
-                    (None, FaultKind::RateLimited) => Wait::Long,
-                    (None, _) => Wait::Short,
+                    (Some(wait), _) => Backoff::Requested(wait),
+                    (None, FaultKind::RateLimited) => Backoff::Long,
+                    (None, _) => Backoff::Short,
                 };
-                Next::Again { why: fault.to_string(), wait }
+                NextStep::Again { why: fault.to_string(), wait }
             }
-            Came::Fault(fault, _) if fault.kind.is_hopeless() => {
+            Attempt::Fault(fault, _) if fault.kind.is_permanent() => {
                 let reason = format!("{} at {}: {fault}", self.model, self.endpoint.origin());
-                Next::End(Err(halted(self.switch.hopeless(fault.kind, reason))))
+                NextStep::End(Err(halted(self.switch.permanent_fault(fault.kind, reason))))
             }
-            Came::Fault(fault, _) => Next::End(Err(CallError::Rejected(fault))),
-            Came::Unreadable { error, page: true }
-                if !under.no_json && under.attempts < self.client.options.patience.attempts =>
+            Attempt::Fault(fault, _) => NextStep::End(Err(CallError::Rejected(fault))),
+            Attempt::Unreadable { error, page: true }
+                if !progress.no_json
+                    && progress.attempts < self.client.options.patience.attempts =>
             {
-                under.no_json = true;
-                Next::Again { why: error.to_string(), wait: Wait::Short }
+                progress.no_json = true;
+                NextStep::Again { why: error.to_string(), wait: Backoff::Short }
             }
-            Came::Unreadable { error, .. } => Next::End(Err(CallError::Malformed(error))),
-            Came::Lost { why, .. } => Next::Again { why, wait: Wait::Short },
+            Attempt::Unreadable { error, .. } => NextStep::End(Err(CallError::Malformed(error))),
+            Attempt::NoResponse { why, .. } => NextStep::Again { why, wait: Backoff::Short },
         }
     }
 
     /// How long to wait for the next attempt, if there is one.
-    fn wait(&self, under: &Under, wait: Wait) -> Result<Duration, CallError> {
+    fn wait(&self, progress: &CallInProgress, wait: Backoff) -> Result<Duration, CallError> {
         let patience = self.client.options.patience;
-        if under.attempts >= patience.attempts {
-            return Err(under.unavailable(""));
+        if progress.attempts >= patience.attempts {
+            return Err(progress.unavailable(""));
         }
-        let backoff = |step| patience.backoff(step, &under.chance);
+        let backoff = |step| patience.backoff(step, &progress.chance);
         let wait = match wait {
-            Wait::Told(wait) => wait.max(backoff(under.attempts)),
-            Wait::Short => backoff(under.attempts),
-            Wait::Long => backoff(under.attempts.saturating_add(AHEAD)),
+            Backoff::Requested(wait) => wait.max(backoff(progress.attempts)),
+            Backoff::Short => backoff(progress.attempts),
+            Backoff::Long => backoff(progress.attempts.saturating_add(AHEAD)),
         };
-        let left = under.left();
+        let left = progress.left();
         if wait >= left {
             let (wait, left) = (wait.as_secs_f64(), left.as_secs_f64());
             let late =
                 format!("; the next attempt is due in {wait:.1} s, the call has {left:.1} s left");
-            return Err(under.unavailable(&late));
+            return Err(progress.unavailable(&late));
         }
         Ok(wait)
     }
@@ -383,8 +385,8 @@ fn halted(halt: Halt) -> CallError {
     CallError::Halted(halt.reason)
 }
 
-/// What the waits of a call are drawn from: the run's seed and what is asked,
-/// so that they are the same in the same run and differ from call to call.
+/// Seed of the waits of a call: from the run's seed and the request, so that
+/// they are the same in the same run and differ from call to call.
 fn chance(seed: u64, call: &Call, body: &[u8]) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&seed.to_le_bytes());

@@ -1,28 +1,29 @@
-//! Models of providers: what is asked and answered, as each puts it on the wire,
-//! and how a call gets there.
+//! Calls to language models: requests and replies in each provider's wire
+//! format, and how a call is made.
 //!
-//! A call passes through what wraps it: [`Scrubbed`](crate::llm::Scrubbed) takes
-//! secrets out, [`Once`](crate::llm::Once) makes each distinct call once or reads it
-//! from a cassette, [`Live`](crate::llm::Live) sends it within limits and budget.
-//! Encoding and decoding (`providers`) are pure; only `http` opens a socket.
+//! A call passes through wrappers: [`Scrubbed`](crate::llm::Scrubbed) removes
+//! secrets, [`Memoized`](crate::llm::Memoized) makes each distinct call once or reads
+//! it from a cassette, [`Live`](crate::llm::Live) sends it within limits and
+//! budget. Encoding and decoding (`providers`) are pure; only `http` opens a
+//! socket.
 
+mod attempt;
 mod budget;
 mod call;
 mod calls;
-mod came;
 pub mod cassette;
+mod dry_run;
 mod endpoint;
 mod error;
+mod failed_calls;
 mod figures;
 mod halt;
 mod http;
 mod key;
 mod limiter;
 mod live;
-mod lost;
-mod once;
+mod memoized;
 pub mod providers;
-mod rehearsal;
 mod reply;
 mod request;
 mod retry;
@@ -32,18 +33,18 @@ pub use budget::Budget;
 pub use call::{Answered, Call, CallError, Llm, Model, Question, Settings};
 pub use calls::{Calls, Now, call_usd};
 pub use cassette::Cassette;
+pub use dry_run::{DryRunCall, DryRunCalls, DryRunModel};
 pub use endpoint::{Endpoint, EndpointError};
 pub use error::{Fault, FaultKind, WireError};
+pub use failed_calls::{FailedCalls, FailureRecorder, PlainOrScrubbed};
 pub use halt::{Halt, HaltCause};
 pub use http::StartError;
 pub use key::{Key, KeyError, SCRUBBED};
 pub use limiter::Limits;
 pub use live::{Client, Live, LiveError, Options};
-pub use lost::{EitherWay, Lost, Watched};
-pub use once::Once;
+pub use memoized::Memoized;
 pub use providers::Provider;
-pub use rehearsal::{Foreseen, ForeseenCall, Rehearsal};
 pub use reply::{Finish, NoUsage, Reply, Tokens};
 pub use request::{Message, Request, Schema, Speaker};
-pub use retry::Patience;
+pub use retry::RetryPolicy;
 pub use scrubbed::Scrubbed;

@@ -1,22 +1,22 @@
-//! What a model is asked.
+//! Requests to a model.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-/// Who says a message. The system text stands apart, in [`Request::system`].
+/// The speaker of a message. The system text is kept apart, in [`Request::system`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speaker {
-    /// The one who asks.
+    /// The user, on whose behalf the seat asks.
     User,
-    /// The model.
+    /// The model that replies.
     Assistant,
 }
 
 /// One message of the conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Who says it.
+    /// The speaker of the message.
     pub speaker: Speaker,
     /// Its text, sent as it is.
     pub text: String,
@@ -39,22 +39,23 @@ pub struct Schema {
 pub struct Request {
     /// The model, as its provider names it.
     pub model: String,
-    /// What stands before the conversation; nothing is sent if it is empty.
+    /// The system text; none is sent if it is empty.
     pub system: String,
     /// The conversation, oldest first.
     pub messages: Vec<Message>,
     /// Most tokens that the model may write, reasoning included.
     pub max_tokens: u64,
-    /// Sampling temperature; the provider's own if none, which some models
+    /// Sampling temperature; if `None`, the provider's own, which some models
     /// insist on.
     pub temperature: Option<f64>,
     /// How hard a reasoning model thinks, in its provider's word (`low`,
-    /// `high`); its own default if none.
+    /// `high`); if `None`, its own default.
     pub effort: Option<String>,
-    /// The reply's shape; free text if none.
+    /// The reply's shape; free text if `None`.
     pub schema: Option<Schema>,
-    /// Where a prefix ends that later requests share, as the number of messages
-    /// in it; 0 is the system text alone. Only providers that cache at marks
-    /// read it (Anthropic); the others find shared prefixes by themselves.
+    /// The ends of prefixes that later requests share, as numbers of messages;
+    /// 0 is the system text alone. Only providers with explicit cache
+    /// breakpoints use it (Anthropic); the others find shared prefixes by
+    /// themselves.
     pub breakpoints: BTreeSet<usize>,
 }

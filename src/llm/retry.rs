@@ -1,9 +1,9 @@
-//! When a failed attempt is worth another, and how long to wait for it.
+//! When a failed attempt is retried, and after which wait.
 //!
 //! Sources: RFC 9110 §10.2.3 (`Retry-After`) and §5.6.7 (dates); OpenAI's
 //! `retry-after-ms`, which its own client libraries prefer; Google's
-//! `google/rpc/error_details.proto`; M. Brooker,
-//! "Exponential Backoff and Jitter", AWS Architecture Blog, 2015 (full jitter).
+//! `google/rpc/error_details.proto`; M. Brooker, "Exponential Backoff and
+//! Jitter", AWS Architecture Blog, 2015 (full jitter).
 
 use std::time::Duration;
 
@@ -13,27 +13,27 @@ use jiff::fmt::strtime;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-/// Longest wait that a server can mean: daily quotas are the longest that
-/// providers have. What is longer is taken for a mistake.
+/// Longest wait that is believed: daily quotas are the longest that providers
+/// have. A longer one is taken for a mistake.
 const LONGEST: Duration = Duration::from_secs(7 * 24 * 3_600);
 
 /// The three forms of a date in HTTP (RFC 9110 §5.6.7).
 const DATES: [&str; 3] =
     ["%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y"];
 
-/// How often and how patiently a call is tried.
+/// The number of attempts of a call, and the waits between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
-    /// Most attempts of one call.
+pub struct RetryPolicy {
+    /// Largest number of attempts of one call.
     pub attempts: u32,
     /// Longest wait before the second attempt; it doubles with each further
     /// one.
     pub first_wait: Duration,
-    /// Where it stops doubling.
+    /// The bound of the wait, at which it stops doubling.
     pub longest_wait: Duration,
 }
 
-impl Default for Patience {
+impl Default for RetryPolicy {
     /// Five attempts, with waits of at most 0.5, 1, 2 and 4 s between them. The
     /// OpenAI and Anthropic libraries begin at 0.5 s too, and make three.
     fn default() -> Self {
@@ -45,11 +45,10 @@ impl Default for Patience {
     }
 }
 
-impl Patience {
-    /// The wait after so many attempts: any time up to the bound (full
-    /// jitter), so that calls that failed together do not return together.
-    /// `chance` is what makes one call's wait another than the next one's:
-    /// equal bytes, equal wait.
+impl RetryPolicy {
+    /// The wait after `attempts` attempts: any time up to the bound (full
+    /// jitter), so that calls that failed together do not return together. It
+    /// is drawn with the seed `chance`: equal bytes, equal wait.
     pub(super) fn backoff(&self, attempts: u32, chance: &[u8]) -> Duration {
         let doubled = 1_u32.checked_shl(attempts.saturating_sub(1)).unwrap_or(u32::MAX);
         let bound = self.first_wait.saturating_mul(doubled).min(self.longest_wait);
@@ -60,22 +59,22 @@ impl Patience {
     }
 }
 
-/// What a response says of when to come back.
+/// The parts of a response that say when to come back.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RetryAfter<'a> {
-    /// `retry-after-ms`.
+    /// The `retry-after-ms` header.
     pub(super) ms: Option<&'a str>,
-    /// `retry-after`.
+    /// The `retry-after` header.
     pub(super) after: Option<&'a str>,
-    /// `date`: a date to come back at is by the server's own clock.
+    /// The `date` header: a date to come back at refers to the server's own clock.
     pub(super) date: Option<&'a str>,
-    /// The body: Google says it there.
+    /// The body, in which Google states the wait.
     pub(super) body: &'a [u8],
 }
 
 impl RetryAfter<'_> {
-    /// The wait that it asks for. Nothing, if what it says makes no sense:
-    /// neither number nor date, negative, past, or beyond a week.
+    /// The wait that it asks for; `None` if it makes no sense: neither a number
+    /// nor a date, negative, past, or beyond a week.
     pub(super) fn wait(&self, clock: fn() -> Timestamp) -> Option<Duration> {
         let sane = |wait: &Duration| *wait <= LONGEST;
         let ms = self.ms.and_then(|text| seconds(text, 1e-3)).filter(sane);
@@ -156,10 +155,10 @@ mod tests {
     #[test]
     fn google_tells_the_wait_in_the_body() {
         let body = br#"{"error":{"code":429,"details":[{"@type":"a"},{"retryDelay":"34.5s"}]}}"#;
-        let told = RetryAfter { body, ..RetryAfter::default() };
-        assert_eq!(told.wait(noon), Some(Duration::from_secs_f64(34.5)));
+        let retry_after = RetryAfter { body, ..RetryAfter::default() };
+        assert_eq!(retry_after.wait(noon), Some(Duration::from_secs_f64(34.5)));
         assert_eq!(
-            RetryAfter { after: Some("3"), ..told }.wait(noon),
+            RetryAfter { after: Some("3"), ..retry_after }.wait(noon),
             Some(Duration::from_secs(3))
         );
     }
@@ -179,7 +178,7 @@ mod tests {
 
     #[test]
     fn backoff_is_any_time_up_to_a_bound_that_doubles() {
-        let patience = Patience {
+        let patience = RetryPolicy {
             attempts: 9,
             first_wait: Duration::from_secs(1),
             longest_wait: Duration::from_secs(10),
@@ -198,7 +197,7 @@ mod tests {
 
     #[test]
     fn equal_chances_wait_equally_long() {
-        let patience = Patience::default();
+        let patience = RetryPolicy::default();
         assert_eq!(patience.backoff(2, b"a"), patience.backoff(2, b"a"));
         assert_ne!(patience.backoff(2, b"a"), patience.backoff(2, b"b"));
         assert_ne!(patience.backoff(2, b"a"), patience.backoff(3, b"a"));

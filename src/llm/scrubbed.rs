@@ -1,4 +1,4 @@
-//! Keeps secrets and addresses from providers.
+//! Removes secrets and e-mail addresses from what providers are sent.
 
 use std::sync::Arc;
 
@@ -8,12 +8,13 @@ use serde::de::IgnoredAny;
 use super::{Answered, Call, CallError, Llm, Model};
 use crate::text::redact::redact;
 
-/// Takes secrets and e-mail addresses out of what is sent, and puts them back
-/// into the reply: an answer that names a placeholder is graded as what it
-/// stands for.
+/// Replaces secrets and e-mail addresses in requests by placeholders, and
+/// restores them in the reply: an answer that names a placeholder is graded as
+/// the value behind it.
 ///
-/// One numbering serves a request, the system text first. What follows it, the
-/// record of calls too, sees only the redacted request and its reply.
+/// The placeholders of a request are numbered together, the system text first.
+/// Everything after this wrapper, the record of calls too, sees only the
+/// redacted request and its reply.
 pub struct Scrubbed {
     inner: Arc<dyn Llm>,
 }
@@ -44,7 +45,7 @@ impl Llm for Scrubbed {
         let mut answered = self.inner.call(call).await?;
         let text = &mut answered.reply.text;
         *text = match serde_json::from_str::<IgnoredAny>(text) {
-            // What a secret is made of must not end a string of JSON.
+            // Quotes and backslashes of a secret must not end a JSON string.
             Ok(_) => redaction.originals.restore_json(text),
             Err(_) => redaction.originals.restore(text),
         };

@@ -73,8 +73,8 @@ pub type Owners<'a> = [Option<Owner<'a>>];
 /// sums are taken in one order.
 pub fn pool(observed: &[Observed<'_>], owners: &Owners<'_>) -> Pooled {
     let mut pooled = Pooled::default();
-    for spec in MEASURES {
-        pooled.add(spec.id, spec.pool, contributions(spec, observed), owners);
+    for spec in MEASURES.iter() {
+        pooled.add(spec.id(), spec.pool, contributions(spec, observed), owners);
     }
     pooled
 }
@@ -229,7 +229,7 @@ mod tests {
 
     /// Rows that have these contributions to one measure: row, transcript, parts.
     fn pooled(id: &'static str, of: &[(u32, u32, Parts)]) -> Pooled {
-        let pool = MEASURES.iter().find(|spec| spec.id == id).unwrap().pool;
+        let pool = MEASURES.iter().find(|spec| spec.id() == id).unwrap().pool;
         let contributions = of.iter().cloned();
         let contributions =
             contributions.map(|(row, unit, parts)| Contribution { row, unit, parts });

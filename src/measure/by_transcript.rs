@@ -20,9 +20,9 @@ use super::money::{AS_BILLED, Terms};
 use super::payers::Payers;
 use super::pooling::{PooledUnit, pooled};
 use super::rows::ALL;
-use super::sat::{Sat, sat};
 use super::spec::{Parts, Pool, Sample, mean};
 use super::statistics::{FEWEST_FOR_AN_INTERVAL, quantile};
+use super::transcript_fingerprint::{TranscriptFingerprint, fingerprint_of};
 use super::waiting::km_median;
 use crate::model::{Cell, Repeated, Report, Standing, TranscriptFacts};
 
@@ -30,7 +30,7 @@ use crate::model::{Cell, Repeated, Report, Standing, TranscriptFacts};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ByTranscript {
     /// The transcripts, by data set and id.
-    pub transcripts: Vec<Sat>,
+    pub transcripts: Vec<TranscriptFingerprint>,
     /// The rows of each data set; none for all of them together.
     pub rows: Vec<UnitRow>,
 }
@@ -87,7 +87,7 @@ pub fn by_transcript(report: &Report) -> ByTranscript {
         Ok(())
     });
     let Ok(()) = taken;
-    ByTranscript { rows, transcripts: report.transcripts.iter().map(sat).collect() }
+    ByTranscript { rows, transcripts: report.transcripts.iter().map(fingerprint_of).collect() }
 }
 
 /// Hands over the rows of a run one after the other: all of them at once are
@@ -135,7 +135,7 @@ fn figures(
     known: &BTreeSet<&str>,
 ) -> Figured {
     // No two runs share a processor's time.
-    let specs = MEASURES.iter().filter(|spec| spec.id != "cpu_ms" && known.contains(spec.id));
+    let specs = MEASURES.iter().filter(|spec| spec.id() != "cpu_ms" && known.contains(spec.id()));
     let figures = specs.filter_map(|spec| {
         let mut units: BTreeMap<usize, Vec<Parts>> = BTreeMap::new();
         for (unit, sample) in samples {
@@ -146,7 +146,7 @@ fn figures(
             }
         }
         let of = |unit: usize| figure(spec.pool, units.get(&unit)?);
-        Some((spec.id.to_owned(), units_of(facts, row).map(of).collect()))
+        Some((spec.id().to_owned(), units_of(facts, row).map(of).collect()))
     });
     figures.collect()
 }

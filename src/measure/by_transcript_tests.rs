@@ -54,17 +54,23 @@ fn the_bill_by_request_adds_up_to_the_bill() {
 #[test]
 fn another_text_or_another_question_is_another_session() {
     let plain = || facts("s").requests(&[100]).probe(ProbeKind::Fact, 0, 10);
-    let same = sat(&plain().build());
-    assert_eq!(sat(&plain().build()), same);
-    let text = sat(&plain().with(|facts| facts.messages[0].text = "other".into()).build());
+    let same = fingerprint_of(&plain().build());
+    assert_eq!(fingerprint_of(&plain().build()), same);
+    let text =
+        fingerprint_of(&plain().with(|facts| facts.messages[0].text = "other".into()).build());
     assert!(text.session != same.session && text.probes == same.probes);
-    let probe = sat(&plain().with(|facts| facts.probes[0].probe.asked_at = 1).build());
+    let probe = fingerprint_of(&plain().with(|facts| facts.probes[0].probe.asked_at = 1).build());
     assert!(probe.session == same.session && probe.probes != same.probes);
     let words = plain().with(|facts| facts.probes[0].probe.question = "What?".into()).build();
-    assert!(sat(&words).probes == same.probes && sat(&words).words != same.words);
+    assert!(
+        fingerprint_of(&words).probes == same.probes && fingerprint_of(&words).words != same.words
+    );
     // Without its words a run tells the rest all the same.
     let silent = plain().with(|facts| facts.probes[0].probe.question.clear()).build();
-    assert_eq!((sat(&silent).words, sat(&silent).probes), (None, same.probes));
+    assert_eq!(
+        (fingerprint_of(&silent).words, fingerprint_of(&silent).probes),
+        (None, same.probes)
+    );
 }
 
 #[test]

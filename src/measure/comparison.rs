@@ -8,11 +8,11 @@ use super::measures::MEASURES;
 use super::paired::{Difference, Side, Spread, Unpaired, paired};
 use super::rows::ALL;
 use super::sign_flip::holm;
-use super::spec::{Direction, mean};
+use super::spec::mean;
 use super::statistics::FEWEST_FOR_AN_INTERVAL;
 use crate::model::{
-    Cell, ComparedMeasure, ComparedProbes, ComparedRow, Comparison, Outranks, RIGHT, Report,
-    Standing,
+    Cell, ComparedMeasure, ComparedProbes, ComparedRow, Comparison, Direction, Outranks, RIGHT,
+    Report, Standing, catalogue,
 };
 use crate::text::counted;
 
@@ -123,7 +123,7 @@ fn row(
     if standing == Standing::Control && pair.0 == pair.1 {
         return None;
     }
-    let kinds = MEASURES.iter().map(|spec| spec.id);
+    let kinds = MEASURES.iter().map(|spec| spec.id());
     let kinds = kinds.filter(|id| id.starts_with("continuity_") || id.starts_with("recall_"));
     let ids = COMPARED.into_iter().chain(kinds).filter(|id| !left_out.contains(id));
     let mut measures = Vec::new();
@@ -150,7 +150,7 @@ fn row(
 }
 
 fn direction(id: &str) -> Direction {
-    MEASURES.iter().find(|spec| spec.id == id).map_or(Direction::Neutral, |spec| spec.direction)
+    catalogue::find(id).map_or(Direction::Neutral, |measure| measure.direction)
 }
 
 fn described(id: &str, found: &Difference) -> ComparedMeasure {

@@ -63,7 +63,7 @@ mod tests {
     fn idle_compactions_of_a_session_are_counted() {
         let facts = facts("s").requests(&[100]).build();
         let of = |cell: CellBuilder| {
-            let spec = MEASURES.iter().find(|spec| spec.id == "idle_compactions").unwrap();
+            let spec = MEASURES.iter().find(|spec| spec.id() == "idle_compactions").unwrap();
             spec.of(&sample(&facts, &cell.sent(&[100]).build()))
         };
         let cell = || cell("s", "x").compaction(100, 99).compaction(100, 50).compaction(100, 98);

@@ -29,7 +29,6 @@ mod probed;
 mod ranking;
 mod recency;
 mod rows;
-mod sat;
 mod sentences;
 mod sign_flip;
 mod sources;
@@ -37,6 +36,7 @@ mod spec;
 mod statistics;
 #[cfg(test)]
 mod testkit;
+mod transcript_fingerprint;
 mod variance;
 mod verdict;
 mod waiting;
@@ -50,10 +50,10 @@ pub use measures::{MEASURES, depth_of};
 pub use paired::{Difference, Side, Spread, Unpaired, paired};
 pub use pooling::{FactsInOrder, PooledUnit, pooled, these_sessions};
 pub use rows::ALL;
-pub use sat::{Sat, sat};
 pub use sign_flip::{holm, sign_flip};
-pub use spec::{Asked, Basis, Direction, Parts, Pool, Sample, Spec, Support, SupportOf, Unit};
+pub use spec::{Asked, Basis, Compute, Parts, Pool, Sample, Spec, Support, SupportOf};
 pub use statistics::{Bounds, Clusters, Confidence, FEWEST_FOR_AN_INTERVAL, Weighted};
+pub use transcript_fingerprint::{TranscriptFingerprint, fingerprint_of};
 pub use waiting::km_median;
 
 use std::collections::BTreeSet;

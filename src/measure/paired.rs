@@ -172,7 +172,7 @@ struct Pooled {
 
 /// Pairs a measure of two rows; else why it cannot be paired.
 pub fn paired(id: &str, a: &Side<'_>, b: &Side<'_>, seed: u64) -> Result<Difference, Unpaired> {
-    let spec = MEASURES.iter().find(|spec| spec.id == id);
+    let spec = MEASURES.iter().find(|spec| spec.id() == id);
     let pool = spec.ok_or(Unpaired::NoPair)?.pool;
     let (units_a, units_b) = (a.units(id), b.units(id));
     let both: Vec<Pair<'_, '_>> =

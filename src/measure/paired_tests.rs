@@ -3,7 +3,7 @@ use crate::model::Standing;
 
 /// A run of transcripts `t0`, `t1`, … of data set `d` with one measure.
 fn run(id: &str, figures: &[Option<Figure>], series: Option<&[Figures]>) -> ByTranscript {
-    let sat = |at: usize| super::super::sat::Sat {
+    let sat = |at: usize| super::super::transcript_fingerprint::TranscriptFingerprint {
         dataset: "d".into(),
         transcript: format!("t{at}"),
         cluster: None,

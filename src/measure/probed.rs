@@ -37,7 +37,7 @@ pub fn kinds_by_dataset(facts: &[TranscriptFacts]) -> BTreeMap<String, BTreeSet<
 
 /// One probe under one preset.
 #[derive(Clone, Copy)]
-pub struct Put<'a> {
+pub struct ProbeResult<'a> {
     /// What the transcript tells about it.
     pub facts: &'a ProbeFacts,
     /// What came of it.
@@ -67,7 +67,7 @@ pub enum Wrong {
     Unused,
 }
 
-impl Put<'_> {
+impl ProbeResult<'_> {
     /// What it asks for.
     pub fn kind(&self) -> ProbeKind {
         self.facts.probe.kind
@@ -107,14 +107,14 @@ impl Put<'_> {
 
 impl<'a> Sample<'a> {
     /// Every probe of the cell, in the order of their ids.
-    pub fn put(&self) -> impl Iterator<Item = Put<'a>> + use<'a> {
+    pub fn probe_results(&self) -> impl Iterator<Item = ProbeResult<'a>> + use<'a> {
         let Sample { facts, cell, rows, full, .. } = *self;
         let asked_only = self.is_asked_only();
         let before = full.and_then(Cell::rows).map(|rows| rows.probes.as_slice());
         rows.probes.iter().map(move |row| {
             let snapshot = &rows.snapshots[row.snapshot as usize];
             let scored = before.and_then(|rows| rows.get(row.probe as usize));
-            Put {
+            ProbeResult {
                 facts: &facts.probes[row.probe as usize],
                 row,
                 snapshot,
@@ -128,18 +128,18 @@ impl<'a> Sample<'a> {
 
     /// The probes that ask for something that was said: all but those whose
     /// right answer is that it is not known (semantics §30).
-    pub fn answered(&self) -> impl Iterator<Item = Put<'a>> + use<'a> {
-        self.put().filter(|put| put.kind() != ProbeKind::Abstain)
+    pub fn answered(&self) -> impl Iterator<Item = ProbeResult<'a>> + use<'a> {
+        self.probe_results().filter(|result| result.kind() != ProbeKind::Abstain)
     }
 
     /// The unanswerable ones.
-    pub fn unanswerable(&self) -> impl Iterator<Item = Put<'a>> + use<'a> {
-        self.put().filter(|put| put.kind() == ProbeKind::Abstain)
+    pub fn unanswerable(&self) -> impl Iterator<Item = ProbeResult<'a>> + use<'a> {
+        self.probe_results().filter(|result| result.kind() == ProbeKind::Abstain)
     }
 
     /// What compression did to each exposed probe with both answers graded.
     pub fn agreements(&self) -> impl Iterator<Item = (ProbeKind, Agreement)> + use<'a> {
-        let exposed = self.answered().filter(|put| put.exposed);
-        exposed.filter_map(|put| Some((put.kind(), put.agreement()?)))
+        let exposed = self.answered().filter(|result| result.exposed);
+        exposed.filter_map(|result| Some((result.kind(), result.agreement()?)))
     }
 }

@@ -119,7 +119,7 @@ impl Builder<'_> {
         let probed = self.row.units.iter().any(|unit| !self.facts[*unit].probes.is_empty());
         let asked = MEASURES.iter().filter(|s| probed || !matches!(s.basis, Basis::Probes));
         let mut values: BTreeMap<String, Value> =
-            asked.map(|spec| (spec.id.to_owned(), self.value(spec))).collect();
+            asked.map(|spec| (spec.id().to_owned(), self.value(spec))).collect();
         let known = |values: &BTreeMap<String, Value>, id: &str| {
             values.get(id).is_some_and(|v| v.number().is_some())
         };
@@ -186,11 +186,11 @@ impl Builder<'_> {
         if self.row.units.is_empty() {
             return Value::Absent("every cell failed".into());
         }
-        if let Some(reason) = self.pooled.unknown(self.code as u32, spec.id) {
+        if let Some(reason) = self.pooled.unknown(self.code as u32, spec.id()) {
             return Value::Absent(reason.to_owned());
         }
-        let Some(figure) = self.pooled.row(self.code as u32, spec.id) else {
-            let reason = self.pooled.reason(self.code as u32, spec.id);
+        let Some(figure) = self.pooled.row(self.code as u32, spec.id()) else {
+            let reason = self.pooled.reason(self.code as u32, spec.id());
             return Value::Absent(reason.unwrap_or("nothing to measure").into());
         };
         let Basis::References(of) = spec.basis else { return Value::Known(figure) };

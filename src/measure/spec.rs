@@ -2,45 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::exams::Exams;
+use super::exams::{Depth, Exams};
 use super::money::Terms;
 use crate::model::{
-    Cell, CellRows, CompactionRow, ProbeKind, Reference, ReferenceState, Repeated, Source,
+    Cell, CellRows, CompactionRow, Measure, ProbeKind, Reference, ReferenceState, Repeated, Source,
     TranscriptFacts,
 };
 use crate::text::counted;
-
-/// What a measure counts in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// Tokens of the run's counter.
-    Tokens,
-    /// A part of a whole, `0.0..=1.0` unless the summary says otherwise.
-    Share,
-    /// A difference of shares, `-1.0..=1.0`.
-    Difference,
-    /// Points of a hundred, `0.0..=100.0`.
-    Points,
-    /// One figure over another.
-    Ratio,
-    /// A number of things.
-    Count,
-    /// Milliseconds.
-    Milliseconds,
-    /// US dollars at list prices.
-    Dollars,
-}
-
-/// Which way is better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// More is better.
-    Higher,
-    /// Less is better.
-    Lower,
-    /// Neither: it describes.
-    Neutral,
-}
 
 /// How the values of cells become the value of a row (measures §7).
 ///
@@ -160,22 +128,28 @@ impl Support {
 /// Which part of the exam a measure rests on, of one transcript.
 pub type SupportOf = fn(&TranscriptFacts) -> Support;
 
-/// One measure: everything that tables, documentation and tests iterate over.
+/// How a measure is computed and pooled.
+#[derive(Clone, Copy)]
 pub struct Spec {
-    /// Column name in `summary.csv`.
-    pub id: &'static str,
-    /// What it counts in.
-    pub unit: Unit,
-    /// Which way is better.
-    pub direction: Direction,
-    /// What it stands for, in a sentence.
-    pub summary: &'static str,
+    /// Which measure.
+    pub measure: &'static Measure,
     /// How cells become a row.
     pub pool: Pool,
     /// What the figure rests on.
     pub basis: Basis,
     /// What one cell contributes, however small its exam.
-    pub compute: fn(&Sample<'_>) -> Parts,
+    pub compute: Compute,
+}
+
+/// What one cell contributes to a measure.
+#[derive(Clone, Copy)]
+pub enum Compute {
+    /// Of the whole cell.
+    Cell(fn(&Sample<'_>) -> Parts),
+    /// Of its probes of the measure's kind.
+    OfKind(fn(&Sample<'_>, ProbeKind) -> Parts),
+    /// Of its cuts at a depth.
+    AtDepth(fn(&Sample<'_>, Depth) -> Parts, Depth),
 }
 
 /// What a figure rests on.
@@ -198,6 +172,19 @@ pub enum Basis {
 }
 
 impl Spec {
+    /// The id of the measure.
+    pub fn id(&self) -> &'static str {
+        self.measure.id
+    }
+
+    /// At which depth it looks at cuts; `None`: it does not.
+    pub fn depth(&self) -> Option<Depth> {
+        match self.compute {
+            Compute::AtDepth(_, depth) => Some(depth),
+            Compute::Cell(_) | Compute::OfKind(_) => None,
+        }
+    }
+
     /// What one cell contributes; nothing where what the measure rests on is
     /// not there or does not suffice.
     pub fn of(&self, sample: &Sample<'_>) -> Parts {
@@ -211,7 +198,12 @@ impl Spec {
             Basis::References(_) if !Support::whole(sample.facts).suffices() => {
                 Parts::Absent(TOO_FEW)
             }
-            _ => (self.compute)(sample),
+            _ => match (self.compute, self.measure.kind) {
+                (Compute::OfKind(compute), Some(kind)) => compute(sample, kind),
+                (Compute::OfKind(_), None) => unreachable!("its measure has a kind"),
+                (Compute::Cell(compute), _) => compute(sample),
+                (Compute::AtDepth(compute, depth), _) => compute(sample, depth),
+            },
         }
     }
 }

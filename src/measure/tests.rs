@@ -1,8 +1,9 @@
 use std::collections::BTreeSet;
 
+use super::spec::Compute;
 use super::testkit::{absent, cell, close, facts, run, run_at, sample};
 use super::*;
-use crate::model::{AgainstFull, BreakEven, CellOutcome, Interval, PresetRow, Value};
+use crate::model::{AgainstFull, BreakEven, CellOutcome, Interval, PresetRow, Value, catalogue};
 
 fn row<'a>(report: &'a Report, dataset: &str, strategy: &str) -> &'a PresetRow {
     report.rows.iter().find(|r| r.dataset == dataset && r.strategy == strategy).unwrap()
@@ -478,16 +479,13 @@ fn columns_of_probes_are_not_there_at_all_without_any() {
 }
 
 #[test]
-fn every_measure_has_an_id_of_its_own_and_a_summary() {
-    let ids: BTreeSet<&str> = MEASURES.iter().map(|s| s.id).collect();
+fn every_measure_is_computed_in_one_way_and_is_in_the_catalogue() {
+    let ids: BTreeSet<&str> = MEASURES.iter().map(Spec::id).collect();
     assert_eq!(ids.len(), MEASURES.len());
-    for spec in MEASURES {
-        let snake = spec
-            .id
-            .chars()
-            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-".contains(c));
-        assert!(snake, "{} is not snake_case", spec.id);
-        assert!(!spec.summary.is_empty() && !spec.summary.ends_with('.'), "{}", spec.id);
+    for spec in MEASURES.iter() {
+        assert_eq!(catalogue::find(spec.id()), Some(spec.measure));
+        // `spec.of` asks for the kind of one that is counted by kind.
+        assert_eq!(spec.measure.kind.is_some(), matches!(spec.compute, Compute::OfKind(_)));
     }
 }
 
@@ -508,22 +506,22 @@ fn every_measure_yields_what_its_pooling_takes() {
         .build();
     let (full, recorded) = (Some(&cell), Some(&cell));
     let sample = spec::Sample { full, recorded, ..sample(&facts, &cell) };
-    for spec in MEASURES {
+    for spec in MEASURES.iter() {
         let fits = match spec.of(&sample) {
             Parts::One(_) => matches!(spec.pool, Pool::Mean | Pool::Sum | Pool::Max),
             Parts::Fraction { .. } => spec.pool == Pool::RatioOfSums,
             Parts::Waits(_) => spec.pool == Pool::WaitMedian,
             Parts::Many(_) => matches!(spec.pool, Pool::Median | Pool::Percentile(_)),
             Parts::Absent(_) => {
-                spec.id.starts_with("reference_recall_")
+                spec.id().starts_with("reference_recall_")
                     || matches!(spec.basis, Basis::Probes | Basis::Cuts)
-                    || spec.id.starts_with("cut_cost_usd")
-                    || spec.id.starts_with("pays_after")
-                    || spec.id == "void_share"
+                    || spec.id().starts_with("cut_cost_usd")
+                    || spec.id().starts_with("pays_after")
+                    || spec.id() == "void_share"
             }
             Parts::Unknown(_) => false,
         };
-        assert!(fits, "{}", spec.id);
+        assert!(fits, "{}", spec.id());
     }
 }
 

@@ -1,4 +1,4 @@
-//! What was answered to a probe, and what the judge made of it.
+//! The answer to a probe, and the judge's verdict on it.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 #[error("{0}")]
 pub struct NoAnswer(pub String);
 
-/// What the judge made of an answer. There are no numbers between the
-/// verdicts: a rubric gives `Partial` its share of nuggets.
+/// The judge's verdict on an answer. There are no numbers between the verdicts:
+/// on a rubric, `Partial` holds the share of the nuggets that the answer gives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -44,7 +44,7 @@ impl Verdict {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Judgement {
-    /// The verdict.
+    /// Whether the answer is right, wrong, partly right or ungraded.
     pub verdict: Verdict,
     /// Score `0.0..=1.0`; absent where it was not graded. An answer that
     /// abstains scores 1 where the probe is unanswerable, else 0.
@@ -63,7 +63,7 @@ pub struct Judgement {
 pub struct Vote {
     /// The judge: `offline`, or `provider/model`.
     pub judge: String,
-    /// Its verdict.
+    /// This judge's own verdict.
     pub verdict: Verdict,
     /// Its score; absent where it did not grade.
     pub score: Option<f64>,
@@ -73,9 +73,9 @@ pub struct Vote {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
-    /// Words and dates, without a model.
+    /// Compares words and dates, without calling a model.
     Lexical,
-    /// A language model.
+    /// Calls a language model.
     Model,
 }
 

@@ -1,10 +1,10 @@
-//! Probes as they were put to a context, and what came of them.
+//! Probes as they were asked of a context, with their answers and verdicts.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Judgement, LedgerState, MessageIndex, NoAnswer, Probe, Role};
 
-/// A probe with everything that its transcript alone tells about it.
+/// A probe with everything about it that follows from its transcript alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeFacts {
@@ -23,22 +23,23 @@ pub struct ProbeFacts {
 /// One stretch of a snapshot, in the order in which it is sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Part {
-    /// Recorded messages as recorded.
+pub enum SnapshotPart {
+    /// Consecutive messages of the recording, unchanged.
     Messages {
-        /// The first of them.
+        /// Position of the first message.
         from: MessageIndex,
-        /// The one behind the last.
+        /// Position after the last message.
         to: MessageIndex,
     },
-    /// A recorded message, changed.
+    /// One message of the recording whose text the strategy changed.
     Edited {
-        /// The message.
+        /// Position of the message in the transcript.
         message: MessageIndex,
         /// Hash of its text in `texts.jsonl`.
         text: String,
     },
-    /// Preamble, notes and what a strategy wrote.
+    /// A text that is no recorded message: the preamble, a note, or something
+    /// the strategy wrote.
     Written {
         /// Its role; `System` for preamble and notes.
         role: Role,
@@ -62,26 +63,26 @@ pub struct Snapshot {
     /// Compactions made so far.
     pub compactions: u32,
     /// What is sent, in order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<SnapshotPart>,
 }
 
-/// What came back for a probe.
+/// The result of asking a probe.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Answer {
-    /// The text.
+    /// The text that the answerer gave.
     Said(String),
-    /// Nothing, and why: it is never graded.
+    /// No answer, with the reason. It is never graded.
     Nothing(NoAnswer),
 }
 
-/// One probe under one preset.
+/// The result of one probe under one preset.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeRow {
-    /// Position in [`TranscriptFacts::probes`](super::TranscriptFacts).
+    /// Position of the probe in [`TranscriptFacts::probes`](super::TranscriptFacts).
     pub probe: u32,
-    /// Position in [`CellRows::snapshots`](super::CellRows).
+    /// Position of its context in [`CellRows::snapshots`](super::CellRows).
     pub snapshot: u32,
     /// Worst state of its evidence (semantics §29); absent without evidence.
     pub evidence: Option<LedgerState>,
@@ -90,31 +91,33 @@ pub struct ProbeRow {
     /// Whether an expected value stands in the context, not negated nearby;
     /// absent where no value is expected (semantics §32).
     pub answerable: Option<bool>,
-    /// What was answered.
+    /// The answer, or the reason why there is none.
     pub answer: Answer,
-    /// What the judge made of it.
+    /// The judge's verdict on the answer.
     pub judgement: Judgement,
-    /// The same with the preset's recovery channel; absent where it has none.
+    /// The same, where the answerer could use the preset's recovery channel;
+    /// absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovered: Option<Recovered>,
 }
 
-/// What came back for a probe whose answerer could search what was dropped.
+/// The result of a probe whose answerer could search what was dropped from the context.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recovered {
-    /// What was answered.
+    /// The answer given after searching, or the reason why there is none.
     pub answer: Answer,
-    /// What the judge made of it.
+    /// The judge's verdict on that answer.
     pub judgement: Judgement,
-    /// Searches made.
+    /// Number of searches that the answerer made.
     pub calls: u32,
-    /// Tokens of what they gave, as the run counts; what came twice counts twice.
+    /// Tokens of the search results, as the run counts them; a result that was
+    /// returned twice counts twice.
     pub tokens: u64,
 }
 
-/// What compression did to one probe: right or wrong under `full`, and under
-/// the preset, both against the probe's own expectation (semantics §31).
+/// The effect of compression on one probe: right or wrong under `full`, and
+/// under the preset, both against the probe's own expectation (semantics §31).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Agreement {
@@ -129,7 +132,7 @@ pub enum Agreement {
 }
 
 impl Agreement {
-    /// From right or wrong before and after.
+    /// Combines whether the answer was right before and after compression.
     pub fn of(before: bool, after: bool) -> Self {
         match (before, after) {
             (true, true) => Agreement::Kept,
@@ -150,5 +153,5 @@ impl Agreement {
     }
 }
 
-/// Scores from here on are right (semantics §31).
+/// Lowest score that counts as right (semantics §31).
 pub const RIGHT: f64 = 0.5;

@@ -8,13 +8,13 @@ use super::Usage;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Buckets {
-    /// At the full rate.
+    /// Tokens billed at the full rate.
     pub uncached: u64,
-    /// Read from the cache.
+    /// Tokens read from the cache.
     pub read: u64,
-    /// Written to the cache for its shorter life.
+    /// Tokens written to the cache for its shorter lifetime.
     pub write: u64,
-    /// Written for an hour.
+    /// Tokens written to the cache for an hour.
     pub write_1h: u64,
     /// Tokens newly stored, times the seconds for which that is paid
     /// (explicit caches with a fee for storage).
@@ -22,12 +22,13 @@ pub struct Buckets {
 }
 
 impl Buckets {
-    /// A prompt of so many tokens, of which the first `read` are read, those up
-    /// to `hour` written for an hour and those up to `written` for less.
+    /// A prompt of `tokens` tokens, of which the first `read` are read, those
+    /// up to `hour` are written for an hour and those up to `written` for the
+    /// shorter lifetime.
     ///
     /// # Panics
-    /// If the bounds do not ascend to the prompt's size: the rules of a
-    /// provider are wrong then.
+    /// If the bounds do not ascend to the prompt's size: then the provider's
+    /// cache rules have a bug.
     pub fn up_to(tokens: u64, read: u64, hour: u64, written: u64) -> Self {
         assert!(
             read <= hour && hour <= written && written <= tokens,
@@ -50,7 +51,7 @@ impl Buckets {
         [self.read, self.write, self.write_1h].into_iter().fold(self.uncached, u64::saturating_add)
     }
 
-    /// Tokens written, for however long.
+    /// Tokens written to the cache, for either lifetime.
     pub fn written(&self) -> u64 {
         self.write.saturating_add(self.write_1h)
     }
@@ -85,12 +86,12 @@ impl From<&Usage> for Buckets {
 
 /// One prompt under each of the caches that a bill is made for (measures §2).
 ///
-/// What differs rarely is kept elsewhere: a run of many sessions holds one of
+/// Values that rarely differ are boxed: a run of many sessions holds one of
 /// these for each request of each strategy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PromptBill {
-    /// As billed: the provider's rules, and what befell the recording's cache.
+    /// As billed: the provider's rules, and the cache events that the recording shows.
     pub billed: Buckets,
     /// By the provider's rules alone; `None` where that is the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -100,13 +101,13 @@ pub struct PromptBill {
     /// that is the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head_breakpoint: Option<Box<Buckets>>,
-    /// Tokens that a cache would read that forgets nothing and charges nothing
-    /// for writing.
+    /// Tokens that an ideal cache would read: one that never forgets and
+    /// charges nothing for writing.
     pub ideal_read: u64,
 }
 
 impl PromptBill {
-    /// By the provider's rules, without what befell the recording's cache.
+    /// By the provider's rules alone, without the cache events of the recording.
     pub fn rules_only(&self) -> Buckets {
         self.rules_only.as_deref().copied().unwrap_or(self.billed)
     }
@@ -116,53 +117,53 @@ impl PromptBill {
         self.head_breakpoint.as_deref().copied().unwrap_or(self.billed)
     }
 
-    /// The same, without what says nothing new.
+    /// The same, without the alternatives that equal the billed buckets.
     pub fn settled(mut self) -> Self {
         self.rules_only = self.rules_only.filter(|rules| **rules != self.billed);
         self.head_breakpoint = self.head_breakpoint.filter(|head| **head != self.billed);
         self
     }
 
-    /// Under a cache that forgets nothing.
+    /// With an ideal cache, which never forgets.
     pub fn ideal(&self) -> Buckets {
         let uncached = self.billed.prompt() - self.ideal_read;
         Buckets { uncached, read: self.ideal_read, ..Buckets::default() }
     }
 
-    /// Without any cache.
+    /// With no cache at all: every token is billed at the full rate.
     pub fn uncached(&self) -> Buckets {
         Buckets { uncached: self.billed.prompt(), ..Buckets::default() }
     }
 }
 
-/// One request of the session.
+/// The bill of one request of the session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequestBill {
-    /// Its prompt.
+    /// How the prompt of this request is billed.
     pub prompt: PromptBill,
-    /// Tokens that were sent before and are billed as new, because what stood
+    /// Tokens that were sent before and are billed as new, because something
     /// before them was edited or removed while the cache was warm.
     pub rewritten: u64,
-    /// Whose prices hold: 0 is [`Bill::model`], others stand in
+    /// The model whose prices apply: 0 is [`Bill::model`], others are in
     /// [`Bill::other_models`], counted from 1.
-    #[serde(default, skip_serializing_if = "super::cell::is_main")]
+    #[serde(default, skip_serializing_if = "super::facts::is_main")]
     pub model: u32,
 }
 
-/// One call of the compactor's model.
+/// The bill of one call to the compactor's model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallBill {
     /// Position of its compaction among the cell's.
     pub compaction: u32,
-    /// Its prompt.
+    /// How the prompt of this call is billed.
     pub prompt: PromptBill,
     /// Tokens that it wrote.
     pub output: u64,
 }
 
-/// After how many requests a compaction has paid for itself.
+/// The number of requests after which a compaction has paid for itself.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BreakEven {
@@ -171,9 +172,9 @@ pub struct BreakEven {
     /// The first request at which the bill with it is no higher than without,
     /// from 1; `None`: not before the session ended.
     pub requests: Option<u32>,
-    /// What `R·c_eff·H > I·(q − c) + K` says; `None` where it never holds.
+    /// The solution of `R·c_eff·H > I·(q − c) + K`; `None` where it has none.
     pub formula: Option<f64>,
-    /// Requests that were left.
+    /// Requests that the session still made after the compaction.
     pub left: u32,
 }
 
@@ -216,22 +217,22 @@ impl CacheRules {
     }
 }
 
-/// A cell's bill under the cache rules of one model. Prices come later.
+/// A cell's bill under the cache rules of one model, in tokens; prices are applied later.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bill {
-    /// Whose bill it is, as asked for: a model's name, or [`RECORDED`].
+    /// The payer as asked for: a model's name, or [`RECORDED`].
     pub billed_as: String,
-    /// The model of the price list whose rules and prices hold.
+    /// The model of the price list whose rules and prices apply.
     pub model: String,
-    /// Those rules.
+    /// Those cache rules.
     pub rules: CacheRules,
     /// The models of the other requests, where the session changed its model and
     /// is billed as recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_models: Vec<String>,
-    /// The model of the price list that takes the calls of compactions; `None`:
-    /// the same.
+    /// The model of the price list that bills the compactor's calls; `None`:
+    /// the same model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compactor: Option<String>,
     /// One for each request of the transcript, in order; `None` for requests
@@ -244,18 +245,18 @@ pub struct Bill {
 }
 
 impl Bill {
-    /// The models whose prices hold for requests, in the order of
+    /// The models whose prices apply to requests, in the order of
     /// [`RequestBill::model`].
     pub fn models(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&self.model).chain(&self.other_models).map(String::as_str)
     }
 
-    /// The model whose prices hold for a request.
+    /// The model whose prices apply to a request.
     pub fn model_of(&self, request: &RequestBill) -> &str {
         self.models().nth(request.model as usize).unwrap_or(&self.model)
     }
 
-    /// The model whose prices hold for the calls of compactions.
+    /// The model whose prices apply to the compactor's calls.
     pub fn call_model(&self) -> &str {
         self.compactor.as_deref().unwrap_or(&self.model)
     }

@@ -1,4 +1,4 @@
-//! What recorded usage tells about the provider's count and its cache.
+//! What recorded usage shows about the provider's token count and its cache.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -36,13 +36,13 @@ pub struct Fit {
     /// Tokens that the recording does not show: system prompt, tools, and what
     /// the harness adds.
     pub hidden: f64,
-    /// Provider's tokens for one of ours.
+    /// The provider's tokens for one token of ours.
     pub factor: f64,
-    /// Requests with usage that it rests on.
+    /// Number of requests with recorded usage that the fit uses.
     pub requests: u32,
 }
 
-/// How the provider's count follows from ours, and how well.
+/// How the provider's token count is estimated from ours, and how good the estimate is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Calibration {
@@ -69,8 +69,8 @@ pub struct Calibration {
 }
 
 impl TranscriptFacts {
-    /// Tokens of the run for one token of the exam, whose distances are exact
-    /// counts, so that they depend on the transcript alone.
+    /// Tokens of the run for one token of the exam. The distances in the exam
+    /// are exact counts, so that they depend on the transcript alone.
     pub fn factor(&self) -> f64 {
         match (self.tokens_source, &self.calibration) {
             (TokensSource::Calibrated, Some(known)) => known.fits.first().map_or(1.0, |f| f.factor),
@@ -79,7 +79,7 @@ impl TranscriptFacts {
     }
 }
 
-/// What befell the recording's cache, against the provider's published rules.
+/// An event in the recording's cache that the provider's published rules do not predict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Exogenous {
@@ -87,17 +87,17 @@ pub enum Exogenous {
     Cold,
     /// A cold start that left the global part of the preamble.
     Restart,
-    /// The cache was as an earlier request had left it: answered by a machine
-    /// that had not seen the ones since.
+    /// The cache was in the state that an earlier request had left: the request
+    /// was answered by a machine that had not seen the later ones.
     Former {
         /// When that request was sent.
         at: Timestamp,
     },
-    /// The session's first request found its whole preamble: another session
-    /// had just begun alike.
+    /// The session's first request found its whole preamble in the cache:
+    /// another session had just begun with the same one.
     Primed,
-    /// The prefix was read although its life was over: a request that is not
-    /// in the recording had renewed it.
+    /// The prefix was read although it should have expired: a request that is
+    /// not in the recording had renewed it.
     Renewed,
 }
 
@@ -105,25 +105,25 @@ pub enum Exogenous {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Validation {
-    /// The model of the price list whose rules and prices hold; of most requests
-    /// where the session changed its model.
+    /// The model of the price list whose rules and prices apply; where the
+    /// session changed its model, the one of most requests.
     pub model: String,
-    /// Requests compared.
+    /// Number of requests that were compared.
     pub requests: u32,
     /// Sum of what the provider reported.
     pub recorded: Buckets,
     /// Sum of the same requests in the row.
     pub simulated: Buckets,
-    /// Input side of what was reported, in USD; absent without a price.
+    /// Cost of the reported input tokens in USD; absent without a price.
     pub recorded_usd: Option<f64>,
-    /// Input side of the row, in USD.
+    /// Cost of the row's input tokens in USD; absent without a price.
     pub simulated_usd: Option<f64>,
-    /// Cold starts, restarts and older states of the cache that were found and
-    /// replayed.
+    /// Cold starts, restarts and older cache states that were found in the
+    /// recording and replayed.
     pub cold_starts: u32,
-    /// Of those, the ones that the rules foresee (the cache's life was over).
+    /// Of those, the ones that the rules predict (the cache had expired).
     pub expired: u32,
-    /// Requests at which the cache had been renewed out of sight.
+    /// Requests at which the cache had been renewed by something that was not recorded.
     pub renewed: u32,
 }
 
@@ -131,31 +131,31 @@ pub struct Validation {
 /// each absent where nothing was recorded to compare with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BillErrors {
-    /// Of the tokens sent.
+    /// Error in the tokens sent.
     pub tokens: Option<f64>,
-    /// Of the tokens read from the cache.
+    /// Error in the tokens read from the cache.
     pub reads: Option<f64>,
-    /// Of the tokens written to it, for however long.
+    /// Error in the tokens written to it, for either lifetime.
     pub writes: Option<f64>,
-    /// Of the input side in USD.
+    /// Error in the cost of the input tokens in USD.
     pub usd: Option<f64>,
 }
 
 impl BillErrors {
-    /// Errors above this put a bill in doubt.
+    /// A larger error makes a bill doubtful.
     pub const FAR_OFF: f64 = 0.05;
 
-    /// The size of the largest one, 0 where none is known.
+    /// The size of the largest error, 0 where none is known.
     pub fn size(&self) -> f64 {
         self.worst().map_or(0.0, f64::abs)
     }
 
-    /// Whether it puts the bill in doubt.
+    /// Whether the largest error makes the bill doubtful.
     pub fn are_far_off(&self) -> bool {
         self.size() > Self::FAR_OFF
     }
 
-    /// The largest one, by size.
+    /// The error of the largest size, with its sign.
     pub fn worst(&self) -> Option<f64> {
         let known = [self.tokens, self.reads, self.writes, self.usd].into_iter().flatten();
         known.max_by(|a, b| a.abs().total_cmp(&b.abs()))
@@ -163,7 +163,7 @@ impl BillErrors {
 }
 
 impl Validation {
-    /// How far the row is off.
+    /// The relative errors of the row's bill.
     pub fn errors(&self) -> BillErrors {
         let (found, recorded) = (&self.simulated, &self.recorded);
         let relative = |found: f64, recorded: f64| (recorded > 0.0).then(|| found / recorded - 1.0);

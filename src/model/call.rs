@@ -1,18 +1,18 @@
-//! Calls of real models: what each one took.
+//! Calls of real models, with their outcome, tokens and time.
 
 use serde::{Deserialize, Serialize};
 
 use super::{LatencySource, Usage};
 
-/// Who asks a model.
+/// The role in which a run asks a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Seat {
-    /// Writes summaries.
+    /// Writes the summaries of compactions.
     Compactor,
-    /// Answers probes.
+    /// Answers the probes from a context.
     Answerer,
-    /// Grades answers.
+    /// Grades the answers to probes.
     Judge,
     /// Embeds texts that are searched by meaning.
     Embedder,
@@ -30,35 +30,35 @@ impl Seat {
     }
 }
 
-/// Where the time of a call went. Only `total_ms` is the model's latency: the
-/// harness's own waiting stands apart.
+/// Where the time of a call went. Only `total_ms` is the model's latency; the
+/// harness's own waiting is kept apart from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Timing {
     /// Waiting before the last attempt was sent, in milliseconds: for a turn,
     /// for a rate limit, between attempts, and the attempts that failed.
     pub queue_ms: f64,
-    /// Of the last attempt, from sending until the response's head was there.
+    /// Time of the last attempt from sending to the response's headers, in milliseconds.
     pub first_byte_ms: f64,
-    /// Of the last attempt, from sending until the last byte was there.
+    /// Time of the last attempt from sending to the last byte, in milliseconds.
     pub total_ms: f64,
-    /// Requests sent, the failed ones included.
+    /// Number of requests sent, the failed ones included.
     pub attempts: u32,
 }
 
-/// How a call ended.
+/// The outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CallOutcome {
-    /// With a whole reply.
+    /// The reply is complete.
     Replied,
-    /// With a reply that was cut off.
+    /// A reply that was cut off.
     Truncated,
-    /// The model declined.
+    /// The model declined to answer.
     Refused,
-    /// The provider withheld prompt or reply.
+    /// The provider withheld the prompt or the reply.
     Filtered,
-    /// The provider turned the request down for good.
+    /// The provider rejected the request for a lasting reason.
     Rejected,
     /// The response could not be read.
     Malformed,
@@ -86,25 +86,25 @@ impl CallOutcome {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallRow {
-    /// Who asked.
+    /// The seat that made the call.
     pub seat: Seat,
-    /// `provider/model`.
+    /// The model, as `provider/model`.
     pub model: String,
-    /// What was asked: BLAKE3 of provider, model, parameters, messages, schema
-    /// and repetition, hex.
+    /// Hash of the request: BLAKE3 of provider, model, parameters, messages,
+    /// schema and repetition, hex.
     pub key: String,
-    /// Repetition, from 0.
+    /// Number of the repetition, from 0.
     pub replicate: u32,
-    /// How it ended.
+    /// Whether the call brought a reply, and of which kind.
     pub outcome: CallOutcome,
-    /// Its tokens, where the provider told them.
+    /// The tokens of the call, where the provider reported them.
     pub usage: Option<Usage>,
-    /// Those of the output that were reasoning, where the provider tells.
+    /// Output tokens that were reasoning, where the provider reports them.
     pub reasoning: Option<u64>,
     /// Its price in USD at the standard rates; absent where the model has no
     /// price or the tokens are not known.
     pub usd: Option<f64>,
-    /// Where its time went.
+    /// The time of the call, by phase.
     pub timing: Timing,
     /// Whether the time was measured now or when it was recorded.
     pub source: LatencySource,

@@ -1,25 +1,21 @@
-//! What one replay leaves behind: rows that can be measured, judged and
-//! reported again without the data set.
+//! The result of one replay: rows that can be measured, judged and reported
+//! again without the data set.
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Bill, Calibration, CompactionRow, Exam, Exogenous, LedgerState, MessageIndex, ProbeFacts,
-    ProbeRow, Role, Snapshot, TokensSource, Usage, Validation,
-};
+use super::{Bill, CompactionRow, LedgerState, MessageIndex, ProbeRow, Snapshot};
 
 /// Label of the window that is each recorded model's own context limit.
 pub const NATIVE: &str = "native";
 
-/// Smallest context limit that agents of the field run with, in tokens
-/// (semantics §10). Below it, single tool results loom larger than they ever did
+/// Smallest context limit that agents in use run with, in tokens (`semantics`
+/// 10). Below it, single tool results take a larger share than they ever did
 /// for the recorded agent.
 pub const SMALLEST_NATIVE: u64 = 128_000;
 
-/// One transcript × preset × window × replicate.
+/// What identifies a cell: one transcript × preset × window × replicate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CellKey {
@@ -27,7 +23,7 @@ pub struct CellKey {
     pub dataset: String,
     /// Id of the transcript.
     pub transcript: String,
-    /// Plain preset id.
+    /// The preset's id, without markup.
     pub strategy: String,
     /// Window label as typed (`25%`, `200k`, [`NATIVE`]).
     pub window: String,
@@ -35,13 +31,13 @@ pub struct CellKey {
     pub replicate: u32,
 }
 
-/// What a row of the comparison is.
+/// The role of a row in the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
-    /// Ranked.
+    /// An ordinary preset, which takes part in the ranking.
     Ranked,
-    /// A control: printed as a scale, never ranked.
+    /// A control: printed for orientation, never ranked.
     Control,
     /// An LLM-backed mechanism on the offline compactor: it measures our
     /// stand-in, not the strategy, and is never ranked (measures §6).
@@ -64,25 +60,25 @@ pub struct RequestRow {
     pub messages: u32,
     /// Whether context and recorded output exceed the window.
     pub overflow: bool,
-    /// Whether tool call and result are whole, as providers demand.
+    /// Whether every tool call in it has its result, as providers demand.
     pub valid: bool,
-    /// Tokens that the prompt begins with like the one before; 0 at the first.
+    /// Tokens of the longest common prefix with the prompt before; 0 at the first.
     pub common_prefix: u64,
-    /// Whether that ends before the end of the prompt before: the strategy
+    /// Whether that prefix is shorter than the prompt before: the strategy
     /// edited or removed something.
     pub cache_break: bool,
 }
 
-/// How a time came about. Times of different sources are never mixed in one
+/// How a time was obtained. Times of different sources are never mixed in one
 /// mean (measures §3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LatencySource {
-    /// Measured while a model answered.
+    /// Measured in this run while a model answered.
     Live,
-    /// Measured then, and read from a recording of the calls.
+    /// Measured when the call was recorded, and read from that recording.
     Recorded,
-    /// Worked out from a [`TimeProfile`].
+    /// Computed from a [`TimeProfile`].
     Modelled,
 }
 
@@ -97,7 +93,7 @@ impl LatencySource {
     }
 }
 
-/// How fast people, tools and models are taken to be where nothing was timed.
+/// Assumed speeds of people, tools and models where nothing was timed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TimeProfile {
@@ -105,11 +101,11 @@ pub struct TimeProfile {
     pub user_ms: f64,
     /// Milliseconds that a tool takes.
     pub tool_ms: f64,
-    /// Milliseconds to a model's first token, prefill apart.
+    /// Milliseconds to a model's first token, without the prefill.
     pub first_token_ms: f64,
     /// Prompt tokens a second that are not read from a cache.
     pub prefill_per_s: f64,
-    /// Tokens a second that are written.
+    /// Output tokens a second.
     pub decode_per_s: f64,
 }
 
@@ -120,11 +116,11 @@ pub enum ReferenceState {
     /// A recorded message that holds it is sent unedited.
     Verbatim,
     /// No such message is sent; a text that the strategy wrote or edited holds
-    /// it, with words that stood beside it.
+    /// it, together with words that stood near it.
     Carried,
     /// Only its last component occurs.
     Partial,
-    /// It occurs in such texts only, without the words that gave it meaning.
+    /// It occurs in such texts only, without the words that stood near it.
     Bare,
     /// It does not occur, and the preset's own search finds it. Looked for at
     /// cuts only.
@@ -146,17 +142,17 @@ impl ReferenceState {
         }
     }
 
-    /// Whether the context still tells it: verbatim, or carried with support.
+    /// Whether the context still states it: verbatim, or carried with support.
     pub fn is_kept(self) -> bool {
         matches!(self, ReferenceState::Verbatim | ReferenceState::Carried)
     }
 }
 
-/// What became of one reference of the exam.
+/// Whether one reference of the exam survived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReferenceOutcome {
-    /// Position in [`Exam::references`].
+    /// Position of the reference in [`Exam::references`].
     pub reference: u32,
     /// Whether it survives in this preset's context at its request.
     pub state: ReferenceState,
@@ -166,11 +162,11 @@ pub struct ReferenceOutcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LossRow {
-    /// The message.
+    /// Position of the message in the transcript.
     pub message: MessageIndex,
     /// Ordinal of the first request with this state.
     pub request: u32,
-    /// What became of it.
+    /// Its state from that request on.
     pub state: LedgerState,
 }
 
@@ -189,11 +185,11 @@ pub struct CellRows {
     /// One row per request, in order. Cells that sent the same share them.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub requests: Arc<Vec<RequestRow>>,
-    /// Compactions, in order.
+    /// The compactions of the cell, in order.
     pub compactions: Vec<CompactionRow>,
     /// One row per reference of the exam, in its order.
     pub references: Vec<ReferenceOutcome>,
-    /// The contexts that probes were put to, by request.
+    /// The contexts in which probes were asked, by request.
     pub snapshots: Vec<Snapshot>,
     /// One row per probe of the transcript, in their order.
     pub probes: Vec<ProbeRow>,
@@ -211,8 +207,8 @@ pub struct CellRows {
 }
 
 impl CellRows {
-    /// Those of a cell that sends nothing: a control that is asked only, or
-    /// examined at cuts only.
+    /// The rows of a cell that sends nothing: of a control that only answers
+    /// probes, or is only examined at cuts.
     pub fn unsent(window: u64) -> Self {
         CellRows {
             window,
@@ -248,13 +244,13 @@ impl CellRows {
     }
 }
 
-/// How a cell ended.
+/// The outcome of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CellOutcome {
-    /// It ran through.
+    /// The replay reached its end.
     Done(Box<CellRows>),
-    /// It stopped; the other cells go on.
+    /// The replay stopped with an error; the other cells continue.
     Failed {
         /// What went wrong, in a sentence.
         error: String,
@@ -265,23 +261,23 @@ pub enum CellOutcome {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cell {
-    /// Which one.
+    /// The transcript, preset, window and replicate of the cell.
     pub key: CellKey,
     /// Whether the row is ranked.
     pub standing: Standing,
-    /// How it ended.
+    /// The rows of the cell, or its error.
     pub outcome: CellOutcome,
 }
 
 impl Cell {
-    /// Whether the provider would have refused a request, so that nothing is kept
-    /// at it. Controls do not answer for that.
+    /// Whether the provider would have refused a request, so that nothing
+    /// counts as kept at it. Controls are exempt.
     pub fn refuses_request(&self, request: u32) -> bool {
         let sent = self.rows().and_then(|rows| rows.requests.get(request as usize));
         self.standing != Standing::Control && sent.is_some_and(|sent| sent.overflow)
     }
 
-    /// The rows of a cell that ran through.
+    /// The rows of a cell that reached its end.
     pub fn rows(&self) -> Option<&CellRows> {
         match &self.outcome {
             CellOutcome::Done(rows) => Some(rows),
@@ -289,8 +285,8 @@ impl Cell {
         }
     }
 
-    /// Whether this cell answers for the overflow of a probe's context, as it
-    /// does for that of a request (measures §1). Controls do not.
+    /// Whether the overflow of a probe's context counts against this cell, as
+    /// that of a request does (measures §1). Controls are exempt.
     pub fn refuses(&self, probe: &ProbeRow) -> bool {
         let snapshot = self.rows().and_then(|rows| rows.snapshots.get(probe.snapshot as usize));
         self.standing != Standing::Control && snapshot.is_some_and(|s| s.overflow)
@@ -302,7 +298,7 @@ impl Cell {
         self.counted(probe, probe.judgement.score)
     }
 
-    /// The same of the answer with the preset's recovery channel.
+    /// The same for the answer with the preset's recovery channel.
     pub fn recovered_score(&self, probe: &ProbeRow) -> Option<f64> {
         self.counted(probe, probe.recovered.as_ref()?.judgement.score)
     }
@@ -312,113 +308,13 @@ impl Cell {
     }
 }
 
-/// A message, as far as measuring and drawing need it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MessageFacts {
-    /// The message's id.
-    pub id: String,
-    /// Its role.
-    pub role: Role,
-    /// When it was recorded.
-    pub at: Option<Timestamp>,
-    /// Its tokens.
-    pub tokens: u64,
-    /// Tool that it is a result of, or that it calls first.
-    pub tool: Option<String>,
-    /// Hash of its text in `texts.jsonl`.
-    pub text: String,
-}
-
-/// A request of the recording.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RequestFacts {
-    /// The assistant message that it produced.
-    pub message: MessageIndex,
-    /// Tokens of the preamble and every message before it: what `full` sends.
-    pub tokens_full: u64,
-    /// Output that the recording made: the provider's figure where it is
-    /// final, else counted.
-    pub output: u64,
-    /// Whether `output` is the provider's figure.
-    pub output_recorded: bool,
-    /// When it was made, on the simulated clock.
-    pub at: Timestamp,
-    /// What the provider reported for the recorded request.
-    pub recorded: Option<Usage>,
-    /// Whether it was billed: aborted requests report no tokens.
-    pub billed: bool,
-    /// What befell the recording's cache before it, against the provider's rules.
-    pub exogenous: Option<Exogenous>,
-    /// Who answered: 0 is [`TranscriptFacts::model`], others stand in
-    /// [`TranscriptFacts::other_models`], counted from 1.
-    #[serde(default, skip_serializing_if = "is_main")]
-    pub model: u32,
-}
-
-/// Whether it is the session's own model: nothing to write down.
-pub(super) fn is_main(model: &u32) -> bool {
-    *model == 0
-}
-
-/// What every preset of one transcript shares.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TranscriptFacts {
-    /// Name of the data set.
-    pub dataset: String,
-    /// Id of the transcript.
-    pub transcript: String,
-    /// Project or developer: the unit of resampling where known.
-    pub cluster: Option<String>,
-    /// Tokens of the recorded preamble, the hidden part included.
-    pub preamble_tokens: u64,
-    /// Of those, tokens that the provider counted and the recording does not show.
-    pub hidden_tokens: u64,
-    /// Every message.
-    pub messages: Vec<MessageFacts>,
-    /// Every request.
-    pub requests: Vec<RequestFacts>,
-    /// The references.
-    pub exam: Exam,
-    /// The probes, in the order of their ids.
-    pub probes: Vec<ProbeFacts>,
-    /// Compactions in the recording.
-    pub recorded_compactions: u32,
-    /// Model that answered most requests, as the recording names it.
-    pub model: Option<String>,
-    /// The other models that answered requests.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub other_models: Vec<String>,
-    /// How the tokens of this transcript are counted.
-    pub tokens_source: TokensSource,
-    /// What recorded usage tells about the provider's count; absent without usage.
-    pub calibration: Option<Calibration>,
-    /// The simulated bill against the recorded one; absent without usage.
-    pub validation: Option<Validation>,
-    /// Why the run cuts it nowhere, where it does not (cuts §1).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub no_cut: Option<String>,
-    /// Its fingerprint before names were taken out of it (`--no-text`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub as_recorded: Option<String>,
-    /// Whether some time of the simulated clock is modelled.
-    pub clock_modelled: bool,
-    /// Requests of sidechains (subagents), each on its own prefix, with the
-    /// model that answered it where it is named.
-    pub sidechains: Vec<(Timestamp, Option<String>, Usage)>,
-    /// Records left out on import, by reason.
-    pub left_out: Vec<(String, u64)>,
-}
-
 /// Nearest-rank quantiles of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Quantiles {
-    /// Median.
+    /// The median (50th percentile).
     pub p50: f64,
-    /// 95th percentile.
+    /// The 95th percentile of the sample.
     pub p95: f64,
-    /// Largest.
+    /// The largest value in the sample.
     pub max: f64,
 }

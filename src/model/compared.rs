@@ -1,8 +1,8 @@
-//! Presets beside each other: tests, sizes, and where chance comes from.
+//! Comparisons of presets: tests, equal sizes, and sources of variance.
 
 use serde::{Deserialize, Serialize};
 
-/// What a test of the confirmatory family comes to (measures §7).
+/// The result of a test of the confirmatory family (measures §7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outranks {
@@ -10,11 +10,11 @@ pub enum Outranks {
     Better,
     /// Worse, after Holm's correction.
     Worse,
-    /// Every pair is alike.
+    /// The difference of every pair is zero.
     Tie,
-    /// The data leave it open.
+    /// The data do not decide it.
     Undecided,
-    /// Too few clusters to say more than what was seen.
+    /// Too few clusters for more than a description.
     Descriptive,
 }
 
@@ -34,7 +34,7 @@ impl Outranks {
 /// A preset at a window less the comparator, paired by transcript.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tested {
-    /// Plain preset id.
+    /// The preset's id, without markup.
     pub strategy: String,
     /// Window label as typed.
     pub window: String,
@@ -46,11 +46,11 @@ pub struct Tested {
     pub interval: Option<(f64, f64)>,
     /// Sign-flip p over clusters, where the number of clusters allows one.
     pub p: Option<f64>,
-    /// The same after Holm's correction over the family.
+    /// That p after Holm's correction over the family.
     pub p_holm: Option<f64>,
     /// Smallest difference found with a power of 0.8, from six clusters on.
     pub mde: Option<f64>,
-    /// What may be said.
+    /// The conclusion that the test allows.
     pub outranks: Outranks,
 }
 
@@ -64,12 +64,12 @@ pub struct Family {
     pub comparator: String,
     /// The tests, in printing order of the rows. Their number is the family's size m.
     pub tests: Vec<Tested>,
-    /// What the number of clusters and of tests forbids to say, if anything.
+    /// Conclusions that the number of clusters and tests rules out, if any.
     pub limit: Option<String>,
 }
 
-/// What the newest tokens alone keep, against their mean size: the grey curve
-/// behind every preset (measures §8).
+/// What a preset that keeps only the newest tokens retains, against their mean
+/// size: the grey curve drawn behind every preset (measures §8).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecencyCurve {
     /// Data set, or `ALL`.
@@ -80,10 +80,10 @@ pub struct RecencyCurve {
     pub points: Vec<(f64, f64)>,
 }
 
-/// One preset at the size at which others are looked at.
+/// One preset at the size at which presets are compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AtSize {
-    /// Plain preset id.
+    /// The preset's id, without markup.
     pub strategy: String,
     /// The measure, interpolated within its sweep on the logarithm of the
     /// size; or why it is not known there.
@@ -95,40 +95,40 @@ pub struct AtSize {
 pub struct EqualSize {
     /// Data set, or `ALL`.
     pub dataset: String,
-    /// Whose prices bill it.
+    /// The model or payer whose prices are used.
     pub agent_model: String,
     /// Id of the measure of quality.
     pub measure: String,
     /// Id of the measure of size: `mean_tokens` or `cost_usd`.
     pub size: String,
-    /// The size.
+    /// The size at which the presets are compared, in the unit of that measure.
     pub at: f64,
     /// Ranked presets with a sweep, the best first.
     pub presets: Vec<AtSize>,
 }
 
-/// Where chance comes in.
+/// A source of variance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChanceOf {
-    /// Sessions differ.
+    /// The sampling of sessions.
     Transcript,
-    /// Probes of a session differ.
+    /// Sampling of probes within a session.
     Probe,
-    /// The compactor writes another summary.
+    /// Repeated summaries of the compactor.
     Compaction,
-    /// The answerer answers otherwise.
+    /// Repeated answers of the answerer.
     Answer,
-    /// The judge grades otherwise.
+    /// Repeated grades of the judge.
     Judge,
 }
 
-/// One part of a figure's variance, where it was repeated.
+/// One component of a figure's variance, estimated from repetitions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VariancePart {
-    /// Where the chance comes in.
+    /// The source of this component.
     pub of: ChanceOf,
-    /// Variance in the square of the measure's unit; or why it is not known.
+    /// Variance in the square of the measure's unit, or the reason why it is not known.
     pub variance: super::Value,
     /// Degrees of freedom; 0 where it is not known.
     pub freedom: u64,
@@ -137,12 +137,12 @@ pub struct VariancePart {
 /// The parts of one row's variance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Variance {
-    /// Plain preset id.
+    /// The preset's id, without markup.
     pub strategy: String,
     /// Window label as typed.
     pub window: String,
     /// Id of the measure.
     pub measure: String,
-    /// Every part, in order.
+    /// The components, in the order of [`ChanceOf`].
     pub parts: Vec<VariancePart>,
 }

@@ -1,4 +1,4 @@
-//! Two runs on the same data beside each other.
+//! The comparison of two runs on the same data.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,21 +13,21 @@ pub struct Comparison {
     pub b: String,
     /// Names of the data sets.
     pub title: String,
-    /// Transcripts of both.
+    /// Number of transcripts that are in both runs.
     pub transcripts: u64,
     /// Id of the measure that is tested.
     pub primary: String,
     /// Number of tests, over which p is corrected.
     pub family: u64,
-    /// What the number of clusters and of tests forbids to say, if anything.
+    /// Conclusions that the number of clusters and tests rules out, if any.
     pub limit: Option<String>,
-    /// Presets that only A has.
+    /// Presets that are in A only.
     pub only_a: Vec<String>,
-    /// Presets that only B has.
+    /// Presets that are in B only.
     pub only_b: Vec<String>,
     /// Settings that differ, and what is left out for that reason.
     pub notes: Vec<String>,
-    /// The rows of both runs.
+    /// The rows that are in both runs.
     pub rows: Vec<ComparedRow>,
 }
 
@@ -38,13 +38,13 @@ pub struct ComparedRow {
     pub dataset: String,
     /// Plain preset id in A.
     pub strategy_a: String,
-    /// Plain preset id in B; mostly the same.
+    /// Plain preset id in B; usually the same.
     pub strategy_b: String,
     /// Window label as typed.
     pub window: String,
     /// Whether the row is ranked.
     pub standing: Standing,
-    /// Measures with a figure in both.
+    /// Measures that have a figure in both runs.
     pub measures: Vec<ComparedMeasure>,
     /// Probes that are right in both, in one, or in neither; absent without any.
     pub probes: Option<ComparedProbes>,
@@ -53,50 +53,51 @@ pub struct ComparedRow {
 /// A measure of one row in both runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ComparedMeasure {
-    /// Its id.
+    /// The measure's id, as in `PresetRow::values`.
     pub measure: String,
     /// Figure in A over the transcripts of both.
     pub a: f64,
-    /// Figure in B.
+    /// Figure in B over the transcripts of both.
     pub b: f64,
-    /// B less A.
+    /// Figure in B minus figure in A.
     pub difference: f64,
     /// Its 95 % interval.
     pub interval: Option<(f64, f64)>,
-    /// Whether that speaks of these very sessions only.
+    /// Whether the interval holds for these sessions only.
     pub these_sessions_only: bool,
     /// Differences by cluster where there are too few for an interval.
     pub dots: Vec<f64>,
     /// Transcripts with a figure in both.
     pub transcripts: u64,
-    /// Their clusters.
+    /// Number of clusters of those transcripts.
     pub clusters: u64,
     /// Transcripts with a better figure in B; of a measure that only describes,
     /// with a higher one.
     pub better: u64,
-    /// Transcripts with a worse one.
+    /// Transcripts with a worse figure in B; of a measure that only describes,
+    /// with a lower one.
     pub worse: u64,
-    /// Transcripts with the same.
+    /// Transcripts with the same figure in both runs.
     pub alike: u64,
-    /// Sign-flip p, of the primary measure.
+    /// Sign-flip p; of the primary measure only.
     pub p: Option<f64>,
-    /// The same after Holm's correction.
+    /// That p after Holm's correction; of the primary measure only.
     pub p_holm: Option<f64>,
     /// Smallest difference found with a power of 0.8.
     pub mde: Option<f64>,
-    /// What may be said, of the primary measure.
+    /// The conclusion that the test allows; of the primary measure only.
     pub outcome: Option<Outranks>,
 }
 
-/// How many probes are right where.
+/// Numbers of probes by the run in which they are right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComparedProbes {
-    /// Right in both.
+    /// Right in both runs.
     pub both: u64,
     /// Right in A only.
     pub only_a: u64,
     /// Right in B only.
     pub only_b: u64,
-    /// Right in neither.
+    /// Right in neither run.
     pub neither: u64,
 }

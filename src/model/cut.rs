@@ -1,5 +1,5 @@
-//! Cuts: places of a recording at which a compaction is made to happen, what
-//! was at stake there, and what each preset kept of it (docs/cuts.md).
+//! Cuts: places of a recording at which a compaction is forced, what was at
+//! stake there, and what each preset kept of it (`cuts`).
 
 use serde::{Deserialize, Serialize};
 
@@ -8,11 +8,11 @@ use super::{
     Standing,
 };
 
-/// What the name of a preset's null begins with: the same preset with an empty
-/// text in the place of what its model writes.
+/// Prefix of the name of a preset's null: the same preset with an empty text in
+/// place of what its model writes.
 pub const NULL: &str = "null:";
 
-/// Something that the recorded agent used behind a cut and could only know from
+/// Something that the recorded agent used after a cut and could know only from
 /// before it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -35,8 +35,8 @@ pub struct FactAtStake {
     pub reread: bool,
 }
 
-/// A cut with everything about it that no preset changes, and what came of it
-/// under each.
+/// A cut: the facts about it that no preset changes, and the result of each
+/// preset.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cut {
@@ -44,50 +44,50 @@ pub struct Cut {
     pub dataset: String,
     /// Id of the transcript.
     pub transcript: String,
-    /// Ordinal of the first request behind it.
+    /// Ordinal of the first request after it.
     pub request: u32,
     /// Whether the recorded agent compacted here.
     pub recorded: bool,
-    /// Requests behind it that are looked at.
+    /// Requests after it that are looked at.
     pub requests: u32,
-    /// Messages of the material.
+    /// Number of messages before the cut that may be compacted.
     pub messages: u32,
     /// Tokens of what would be sent without any compaction, preamble included.
     pub tokens_before: u64,
     /// Of those, tokens of the preamble, its hidden part included.
     pub preamble_tokens: u64,
-    /// What is at stake, by request and text.
+    /// The facts at stake, by request and text.
     pub facts: Vec<FactAtStake>,
-    /// One for each preset, replicate and depth, in this order.
+    /// One result for each preset, replicate and depth, in this order.
     pub rows: Vec<CutRow>,
 }
 
 impl Cut {
-    /// What cuts are sorted by.
+    /// The sort key of cuts.
     pub fn key(&self) -> (&str, &str, u32, bool) {
         (&self.dataset, &self.transcript, self.request, self.recorded)
     }
 }
 
-/// A preset at a cut.
+/// The result of a preset at a cut.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CutRow {
-    /// Plain preset id, behind [`NULL`] for its null.
+    /// Plain preset id, after [`NULL`] for its null.
     pub strategy: String,
     /// Repetition of the compaction, from 0.
     pub replicate: u32,
-    /// 1: the first compaction, made to happen here. Above: the material was
-    /// replayed at a window that many times smaller.
+    /// 1: the first compaction, forced here. Above: the messages before the cut
+    /// were replayed at a window that many times smaller.
     pub depth: u32,
     /// Whether the row is ranked.
     pub standing: Standing,
-    /// How it ended.
+    /// The measured result, or the error.
     pub outcome: CutOutcome,
 }
 
 impl CutRow {
-    /// What came of it, if it ran through.
+    /// The measured result, if the replay reached its end.
     pub fn exam(&self) -> Option<&CutExam> {
         match &self.outcome {
             CutOutcome::Done(exam) => Some(exam),
@@ -96,30 +96,30 @@ impl CutRow {
     }
 }
 
-/// How a preset ended at a cut.
+/// The outcome of a preset at a cut.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CutOutcome {
-    /// It ran through.
+    /// The replay reached its end.
     Done(Box<CutExam>),
-    /// It stopped; the others go on.
+    /// The replay stopped with an error; the other presets continue.
     Failed {
-        /// What went wrong, in a sentence.
+        /// The error, in a sentence.
         error: String,
     },
 }
 
-/// What a preset sent behind a cut.
+/// The measured result of a preset after a cut.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CutExam {
     /// Context limit that was assumed.
     pub window: u64,
-    /// Tokens of the first prompt behind the cut, preamble included.
+    /// Tokens of the first prompt after the cut, preamble included.
     pub tokens_after: u64,
     /// Compactions and views that changed what is sent, up to the cut.
     pub compactions: u32,
-    /// What became of each fact, in their order, at the request that uses it.
+    /// The state of each fact, in their order, at the request that uses it.
     /// `Lost` where the provider would have refused that request.
     pub states: Vec<ReferenceState>,
     /// Facts, by position, whose request the provider would have refused
@@ -131,27 +131,28 @@ pub struct CutExam {
     /// How long the user waited for the compaction at depth 1, or for all that
     /// led to the cut at a greater depth; absent without a model call.
     pub blocking_ms: Option<f64>,
-    /// How that time came about.
+    /// How that time was obtained; absent where there is none.
     pub latency_source: Option<LatencySource>,
-    /// What it costs, one for each payer of the run.
+    /// The cost, one entry for each payer of the run.
     pub bills: Vec<CutBill>,
-    /// Texts that the strategy wrote and that stand right behind the cut:
-    /// hashes into `texts.jsonl`.
+    /// Texts of the strategy that are sent directly after the cut: hashes into
+    /// `texts.jsonl`.
     pub texts: Vec<String>,
-    /// What the compactor answered, up to the last request behind the cut.
+    /// The compactor's replies, up to the last request after the cut.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replies: Vec<ReplyFacts>,
-    /// The context that probes were put to; absent without probes.
+    /// The context in which probes were asked; absent without probes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<Snapshot>,
-    /// The probes that stand at this cut, in the order of their ids.
+    /// The results of the probes at this cut, in the order of their ids.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<ProbeRow>,
 }
 
 #[cfg(test)]
 impl CutExam {
-    /// Facts in these states behind one compaction, and nothing else.
+    /// The result of one compaction with facts in these states, and defaults
+    /// for everything else.
     pub(crate) fn of_states(window: u64, tokens_after: u64, states: Vec<ReferenceState>) -> Self {
         Self {
             window,
@@ -179,14 +180,14 @@ pub struct CutBill {
     pub billed_as: String,
     /// Calls of the compactor's model up to the cut.
     pub compactions_usd: Option<f64>,
-    /// The requests behind the cut.
+    /// The requests after the cut.
     pub with_usd: Option<f64>,
-    /// The same requests had nothing been compacted.
+    /// The same requests without any compaction.
     pub without_usd: Option<f64>,
-    /// The first request behind the cut, from 1, at which the bill with the
+    /// The first request after the cut, from 1, at which the bill with the
     /// compaction is no higher than without; absent where none is.
     pub pays_after: Option<u32>,
-    /// Dollars by which the bill with the compaction falls behind that without
-    /// at each request, in the mean from the second on: how fast it pays.
+    /// Dollars that the compaction saves per request, in the mean from the
+    /// second request on.
     pub saved_per_request_usd: Option<f64>,
 }

@@ -1,8 +1,8 @@
-//! Short hashes by which another run knows a transcript again.
+//! Short hashes by which two runs find out whether they have the same transcript.
 
 use super::TranscriptFacts;
 
-/// Hash of parts, none of which can run into the next.
+/// Hash of a list of parts. Their lengths are hashed too, so that the boundaries count.
 #[derive(Clone, Debug, Default)]
 pub struct Fingerprint(blake3::Hasher);
 
@@ -10,12 +10,12 @@ pub struct Fingerprint(blake3::Hasher);
 const LENGTH: usize = 16;
 
 impl Fingerprint {
-    /// Adds a part.
+    /// Adds one part to the hash.
     pub fn add(&mut self, part: &str) {
         self.0.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
     }
 
-    /// What the parts come to, in hexadecimal.
+    /// The hash in hexadecimal, shortened to the length of a fingerprint.
     pub fn short(&self) -> String {
         self.0.finalize().to_hex()[..LENGTH].to_owned()
     }

@@ -1,4 +1,4 @@
-//! What a gate was asked, and what it found.
+//! The rules of a gate, and their findings.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Finding {
-    /// What the rule forbids is not there.
+    /// The row does not violate the rule.
     Passed,
-    /// The data leave it open: the effect is large enough and not sure, or the
-    /// other way round.
+    /// The data do not decide it: the effect is large enough but not certain,
+    /// or certain but not large enough.
     Undecided,
-    /// There is no figure to look at. Missing data never passes.
+    /// The row has no figure for the rule. Missing data never passes.
     Missing,
-    /// What the rule forbids is there: a measured regression.
+    /// The row violates the rule: a measured regression.
     Failed,
 }
 
@@ -29,7 +29,7 @@ impl Finding {
     }
 }
 
-/// What becomes of a gate whose worst finding is undecided (semantics §41).
+/// How a gate ends whose worst finding is undecided (semantics §41).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UndecidedPolicy {
@@ -42,31 +42,32 @@ pub enum UndecidedPolicy {
     Fail,
 }
 
-/// One rule looked at on one row.
+/// One rule applied to one row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Check {
     /// Data set of the row, or `ALL`.
     pub dataset: String,
-    /// Plain preset id.
+    /// The preset's id, without markup.
     pub strategy: String,
     /// Window label as typed.
     pub window: String,
-    /// Whose prices bill it.
+    /// The model or payer whose prices are used.
     pub agent_model: String,
     /// Column name of the measure, the kind of probe included.
     pub measure: String,
     /// Its figure, if there is one.
     pub value: Option<f64>,
-    /// The baseline's figure over the same transcripts, in a rule against a baseline.
+    /// The baseline's figure over the same transcripts, for a rule that
+    /// compares with a baseline.
     pub baseline: Option<f64>,
-    /// Bounds of what the finding rests on: of the figure, or of the paired
-    /// difference to the baseline.
+    /// Bounds that the finding uses: of the figure, or of the paired difference
+    /// to the baseline.
     pub interval: Option<(f64, f64)>,
-    /// Transcripts that it rests on.
+    /// Number of transcripts that the finding uses.
     pub transcripts: u64,
-    /// What was found.
+    /// Whether the row passed.
     pub finding: Finding,
-    /// The same in words: figures, threshold, and what is missing where
+    /// The finding in words: figures, threshold, and what is missing where
     /// something is.
     pub reason: String,
 }
@@ -76,7 +77,7 @@ pub struct Check {
 pub struct RuleFindings {
     /// The rule as typed.
     pub rule: String,
-    /// Every row that it speaks of; never empty.
+    /// The checks of every row that the rule applies to; never empty.
     pub checks: Vec<Check>,
 }
 
@@ -85,7 +86,7 @@ pub struct RuleFindings {
 pub struct Gate {
     /// Name of the baseline, where one is given (never a whole path).
     pub baseline: Option<String>,
-    /// What becomes of undecided findings.
+    /// How undecided findings count.
     pub undecided: UndecidedPolicy,
     /// The rules in the order typed.
     pub rules: Vec<RuleFindings>,
@@ -97,9 +98,9 @@ impl Gate {
         self.rules.iter().flat_map(|rule| &rule.checks)
     }
 
-    /// What the gate comes to: a failure outweighs what is missing, that what
-    /// is undecided, that what passed. Undecided findings count as the policy
-    /// says.
+    /// The gate's overall finding: failed before missing, missing before
+    /// undecided, undecided before passed. Undecided findings count as the
+    /// policy says.
     pub fn finding(&self) -> Finding {
         let counted = |check: &Check| match (check.finding, self.undecided) {
             (Finding::Undecided, UndecidedPolicy::Pass) => Finding::Passed,

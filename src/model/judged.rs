@@ -1,38 +1,38 @@
-//! How far a judge agrees with what is known of answers.
+//! How far a judge agrees with labelled answers.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Planted, Source};
 
-/// What calibrating a judge gives.
+/// The result of calibrating a judge.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JudgeReport {
-    /// The judge's name.
+    /// The judge's name: `offline`, or `provider/model`.
     pub judge: String,
-    /// How it works.
+    /// Whether the judge calls a model.
     pub source: Source,
-    /// Seed of the sample, of what was planted and of the resamples.
+    /// Seed of the sample, of the planted answers and of the resampling.
     pub seed: u64,
     /// By file: all labelled answers, then each group, then what was planted;
     /// where there are several files, all of them together stand last.
     pub rows: Vec<JudgeRow>,
     /// Why answers were not graded, most frequent first.
     pub reasons: Vec<(String, u64)>,
-    /// What the files hold beyond the cases: file, reason, how many.
+    /// What the files hold besides the cases: file, reason, number.
     pub left_out: Vec<(String, String, u64)>,
-    /// Whether it can be relied on.
+    /// Whether the judge can be relied on.
     pub trust: Trust,
 }
 
 impl JudgeReport {
-    /// The row of this part over all files.
+    /// The row for this part, over all files.
     pub fn overall(&self, part: &JudgePart) -> Option<&JudgeRow> {
         self.rows.iter().rev().find(|row| row.part == *part)
     }
 
-    /// Of whose wrong answers the largest share is accepted, among those with
-    /// enough questions for an interval; the first of equals. One group that is
-    /// all there is has no row.
+    /// Of the groups with enough questions for an interval, the one of whose
+    /// wrong answers the largest share is accepted; of several, the first. A
+    /// single group has no row of its own.
     pub fn worst_group(&self) -> Option<&JudgeRow> {
         let groups = self.rows.iter().filter(|row| matches!(row.part, JudgePart::Group(_)));
         let known = groups.filter(|row| row.false_accept_bounds.is_some()).rev();
@@ -43,21 +43,21 @@ impl JudgeReport {
     }
 }
 
-/// The answers of a row.
+/// Which answers a row covers.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum JudgePart {
-    /// All that people labelled.
+    /// All answers that people labelled.
     Labelled,
-    /// Those of one group.
+    /// The labelled answers of one group.
     Group(String),
-    /// All that was planted.
+    /// All answers that were planted.
     Planted,
-    /// What was planted of one kind.
+    /// The planted answers of one kind.
     PlantedKind(Planted),
 }
 
 impl JudgePart {
-    /// Which sort of part it is, as files say it.
+    /// The sort of part, as written in files.
     pub fn as_str(&self) -> &'static str {
         match self {
             JudgePart::Labelled => "labelled",
@@ -67,7 +67,7 @@ impl JudgePart {
         }
     }
 
-    /// Which one of that sort.
+    /// The name of the group or of the planted kind; empty for a whole sort.
     pub fn name(&self) -> &str {
         match self {
             JudgePart::Labelled | JudgePart::Planted => "",
@@ -86,15 +86,15 @@ impl JudgePart {
 /// and are in no share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JudgeRow {
-    /// The file; `None` for all of them.
+    /// The file; `None` for all files together.
     pub file: Option<String>,
-    /// Which answers.
+    /// The answers that this row covers.
     pub part: JudgePart,
-    /// Questions that were answered.
+    /// Number of questions that were answered.
     pub questions: u64,
-    /// Answers that were graded.
+    /// Number of answers that were graded.
     pub graded: u64,
-    /// Answers graded as was due.
+    /// Number of answers graded as expected.
     pub agreed: u64,
     /// Cohen's kappa of accepting and rejecting; absent where label and judge
     /// both know one class only, and for single planted kinds. Planted halves
@@ -102,16 +102,16 @@ pub struct JudgeRow {
     pub kappa: Option<f64>,
     /// Its 95 % interval; absent below six questions, and for what was planted.
     pub kappa_bounds: Option<(f64, f64)>,
-    /// Answers graded higher than was due.
+    /// Answers graded higher than expected.
     pub false_accepts: u64,
-    /// Graded answers for which that is possible.
+    /// Graded answers that could have been graded too high.
     pub to_reject: u64,
     /// The 95 % interval of their share; absent where fewer than six questions
     /// have such an answer, and for what was planted.
     pub false_accept_bounds: Option<(f64, f64)>,
-    /// Answers graded lower than was due.
+    /// Answers graded lower than expected.
     pub false_rejects: u64,
-    /// Graded answers for which that is possible.
+    /// Graded answers that could have been graded too low.
     pub to_accept: u64,
     /// Answers that were not graded.
     pub unscored: u64,
@@ -121,17 +121,18 @@ pub struct JudgeRow {
 }
 
 impl JudgeRow {
-    /// Share of the graded answers that were graded as was due.
+    /// Share of the graded answers that were graded as expected.
     pub fn agreement(&self) -> Option<f64> {
         share(self.agreed, self.graded)
     }
 
-    /// Share of answers graded higher than was due, where that is possible.
+    /// Share of the answers graded higher than expected, among those where that
+    /// is possible.
     pub fn false_accept_share(&self) -> Option<f64> {
         share(self.false_accepts, self.to_reject)
     }
 
-    /// Share of answers graded lower than was due, where that is possible.
+    /// Share of the answers graded lower than expected, among those where that is possible.
     pub fn false_reject_share(&self) -> Option<f64> {
         share(self.false_rejects, self.to_accept)
     }
@@ -141,7 +142,7 @@ fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// Kappa from which a judge is trusted (measures §7).
+/// Lowest kappa at which a judge is trusted (measures §7).
 pub const TRUSTED_KAPPA: f64 = 0.7;
 /// Share of wrong answers accepted below which a judge is trusted (measures
 /// §7): of the answers that people find wrong by the upper bound of its 95 %
@@ -151,12 +152,12 @@ pub const TRUSTED_FALSE_ACCEPTS: f64 = 0.05;
 /// Whether a judge can be relied on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// It meets the bounds on answers that people labelled, and misses none on
+    /// It meets the bounds on the answers that people labelled, and on the
     /// planted ones.
     Trusted,
     /// It misses one of them.
     Untrusted,
-    /// Too few answers that people labelled, and nothing is missed.
+    /// People labelled too few answers, and no bound is missed.
     Unknown,
 }
 
@@ -176,7 +177,7 @@ impl Trust {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PanelAgreement {
-    /// The first two, and the third if it was ever asked.
+    /// The first two judges, and the third if it was ever asked.
     pub judges: Vec<String>,
     /// Answers that were put to the panel.
     pub answers: u64,
@@ -187,14 +188,15 @@ pub struct PanelAgreement {
     /// Cohen's kappa of the first two on them; absent where chance alone would
     /// agree always.
     pub kappa: Option<f64>,
-    /// Answers that the third decided: the first two gave no verdict together.
+    /// Answers that the third judge decided, because the first two did not
+    /// agree on a verdict.
     pub third: u64,
-    /// Answers without a grade, because nobody graded or nobody gave way.
+    /// Answers without a grade, because no judge graded or the judges did not agree.
     pub nobody: u64,
 }
 
 impl PanelAgreement {
-    /// Whether the first two agree as little as no trusted judge would.
+    /// Whether the first two judges agree less than trusted judges do.
     pub fn is_doubtful(&self) -> bool {
         self.kappa.is_some_and(|kappa| kappa < TRUSTED_KAPPA)
     }

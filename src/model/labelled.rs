@@ -1,4 +1,4 @@
-//! Answers whose rightness is known: by people, or by how they were made.
+//! Answers whose correctness is known: because people labelled them, or by construction.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub struct LabelledQuestion {
     pub question: String,
     /// What it asks for.
     pub kind: ProbeKind,
-    /// What makes an answer right.
+    /// What makes an answer right: values, a rubric, or abstaining.
     pub expect: Expectation,
     /// Values that would be wrong.
     pub stale: Vec<String>,
@@ -24,30 +24,30 @@ pub struct LabelledQuestion {
 /// An answer with its label.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LabelledCase {
-    /// What was asked.
+    /// The question that the answer is for.
     pub asked: Arc<LabelledQuestion>,
     /// Id of the answer in its file.
     pub id: String,
-    /// Line from 1 where it stands; absent where it was planted.
+    /// Line of the answer in its file, from 1; absent where it was planted.
     pub line: Option<u64>,
-    /// What was answered.
+    /// The text of the answer.
     pub answer: String,
-    /// What is known of it.
+    /// How the answer is labelled.
     pub label: Label,
-    /// Who answered.
+    /// Where the answer comes from.
     pub author: Author,
 }
 
-/// What is known of an answer.
+/// The label of an answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Label {
-    /// It is right.
+    /// The answer is right.
     Correct,
-    /// It is wrong, or says nothing to the point.
+    /// The answer is wrong or beside the point.
     Incorrect,
-    /// It asserts what no longer holds.
+    /// It asserts something that is no longer true.
     Stale,
-    /// It says that it does not know: right only where nothing can be known.
+    /// It says that it does not know: right only for an unanswerable question.
     Abstained,
     /// The score that it deserves by a rubric, `0.0..=1.0`.
     Score(f64),
@@ -66,18 +66,18 @@ impl Label {
     }
 }
 
-/// Who gave an answer.
+/// Where an answer comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Author {
-    /// Not said.
+    /// The file does not name a source.
     Unnamed,
-    /// A model, or any other group of answers.
+    /// A model, or any other named group of answers.
     Group(Arc<str>),
-    /// Nobody: it was made to try the judge.
+    /// Recap: it was made to test the judge.
     Planted(Planted),
 }
 
-/// What was planted. Only right answers are to be accepted.
+/// Kinds of planted answers. A judge should accept only the right ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Planted {
     /// An expected value as it stands, or every nugget.
@@ -98,9 +98,9 @@ pub enum Planted {
     Refused,
     /// "I don't know", where something can be known.
     Abstained,
-    /// Nothing.
+    /// An answer without any text.
     Empty,
-    /// A wrong value and words to the judge.
+    /// A wrong value, and instructions to the judge.
     Injected,
 }
 
@@ -146,10 +146,10 @@ impl Planted {
     }
 }
 
-/// Scores, both ends included, with which a planted half counts as one.
+/// Range of scores, both ends included, that is right for a planted half.
 pub const HALF: (f64, f64) = (0.3, 0.7);
 
-/// What a judge owes an answer.
+/// The grade that a judge is expected to give an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Due {
     /// A score from [`RIGHT`] on.
@@ -160,14 +160,14 @@ pub enum Due {
     Reject,
 }
 
-/// How a judgement stands to what was due.
+/// How a judgement compares with the expected grade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// As was due.
+    /// The answer was graded as expected.
     Agrees,
-    /// Graded higher than was due.
+    /// Graded higher than expected.
     FalseAccept,
-    /// Graded lower than was due.
+    /// Graded lower than expected.
     FalseReject,
     /// Not graded: neither agreement nor disagreement.
     Unscored,
@@ -186,7 +186,7 @@ impl Outcome {
 }
 
 impl LabelledCase {
-    /// What a judge owes it.
+    /// The grade that a judge is expected to give it.
     pub fn due(&self) -> Due {
         if let Author::Planted(planted) = self.author {
             return planted.due();
@@ -200,7 +200,7 @@ impl LabelledCase {
         if right { Due::Accept } else { Due::Reject }
     }
 
-    /// How a judgement of it stands to what was due.
+    /// How a judgement of it compares with the expected grade.
     pub fn outcome(&self, judgement: &Judgement) -> Outcome {
         let score = match (&judgement.verdict, judgement.score) {
             (Verdict::Unscored(_), _) | (_, None) => return Outcome::Unscored,

@@ -1,18 +1,18 @@
-//! What becomes of recorded messages.
+//! States of recorded messages in a context.
 
 use serde::{Deserialize, Serialize};
 
-/// What became of a recorded message in a context (semantics §24), best first.
+/// The state of a recorded message in a context (semantics §24), best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LedgerState {
-    /// Sent as recorded.
+    /// Sent exactly as recorded.
     Verbatim,
     /// Sent with part of it replaced or removed.
     Edited,
     /// Covered by a summary that is sent.
     Folded,
-    /// Not sent in any form, be it only for this request.
+    /// Not sent in any form, even if only for this request.
     Gone,
 }
 

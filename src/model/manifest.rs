@@ -1,4 +1,4 @@
-//! What a run was made of.
+//! The inputs and settings of a run.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +16,14 @@ pub struct Provenance {
     pub hash: String,
 }
 
-/// The price list of a run, and what of it the run needs: so that a report is
-/// made again without the list.
+/// The price list of a run, with the entries that the run needs, so that a
+/// report can be made again without the list.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prices {
-    /// What it is, or its file name.
+    /// The name of the list, or its file name.
     pub name: String,
-    /// When it was fetched, where known (`YYYY-MM-DD`).
+    /// The date on which it was fetched, where known (`YYYY-MM-DD`).
     pub date: Option<String>,
     /// BLAKE3 of its content, hex.
     pub hash: String,
@@ -32,10 +32,10 @@ pub struct Prices {
     pub models: BTreeMap<String, Json>,
 }
 
-/// What a run was made of.
+/// The inputs and settings of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// Names of the data sets, as the report is headed.
+    /// Names of the data sets, as in the heading of the report.
     pub title: String,
     /// Version of this program.
     pub version: String,
@@ -43,46 +43,46 @@ pub struct Manifest {
     pub instrument: u32,
     /// Seed of every random stream.
     pub seed: u64,
-    /// Tokeniser of the counts.
+    /// Name of the tokeniser that counts tokens.
     pub tokens: String,
-    /// Windows as typed.
+    /// The windows of the run, as typed on the command line.
     pub windows: Vec<String>,
     /// Whether thresholds scale with the window.
     pub scaled: bool,
-    /// Where compactions were made to happen: a number of places a session,
-    /// `all`, `recorded` or `none`.
+    /// Where compactions were forced: a number of places a session, `all`,
+    /// `recorded` or `none`.
     #[serde(default = "no_cuts")]
     pub cuts: String,
     /// Depths of the cuts, ascending.
     #[serde(default)]
     pub depths: Vec<u32>,
-    /// Repetitions.
+    /// How often each preset with a model was repeated.
     pub replicates: u32,
     /// Transcripts, each with the hash of its content.
     pub transcripts: Vec<Provenance>,
     /// Presets, each with the hash of its file, prompts and overrides.
     pub presets: Vec<Provenance>,
-    /// Who sat in the compactor's seat.
+    /// The model that wrote the summaries, or `offline`.
     pub compactor: String,
-    /// Who answered the probes.
+    /// The model that answered the probes, or `offline`.
     pub answerer: String,
-    /// Who graded the answers.
+    /// The model that graded the answers, or `offline`.
     pub judge: String,
-    /// Who ranked closed sessions in searches: a model that embeds them, or
-    /// the stand-in, which compares words (BM25); none where no preset
-    /// searches them.
+    /// What ranked closed sessions in searches: a model that embeds them, or
+    /// the stand-in, which compares words (BM25); none where no preset searches
+    /// them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embedder: Option<String>,
-    /// How the scores came about: `Model` only where answerer and judge both
+    /// How the scores were obtained: `Model` only where answerer and judge both
     /// are models.
     pub source: Source,
-    /// Whose prices and cache rules bill the sessions, as asked for.
+    /// The models whose prices and cache rules bill the sessions, as asked for.
     pub agent_models: Vec<String>,
-    /// The prices.
+    /// The price list that bills the run.
     pub prices: Prices,
-    /// How fast everyone is taken to be where nothing was timed.
+    /// Assumed speeds of people, tools and models where nothing was timed.
     pub profile: TimeProfile,
-    /// Presets that the user named: rules of a gate without a preset speak of
+    /// Presets that the user named: rules of a gate without a preset apply to
     /// these (semantics §41).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub named: Vec<String>,
@@ -93,12 +93,12 @@ pub struct Manifest {
     /// measure's range (measures §7).
     #[serde(default = "margin")]
     pub margin: f64,
-    /// Whether the sessions' words stay out of the run folder.
+    /// Whether the texts of the sessions are left out of the run folder.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_text: bool,
-    /// The cells and cuts that the run is to bring.
+    /// The cells and cuts that the complete run has.
     pub planned: Planned,
-    /// What reading the data had to leave out or doubted.
+    /// Warnings from reading the data: what was left out, and what is doubtful.
     pub warnings: Vec<String>,
 }
 
@@ -113,7 +113,7 @@ fn margin() -> f64 {
     MARGIN
 }
 
-/// Name of the embedded stand-in of a seat.
+/// Name of the built-in stand-in of a seat.
 pub const OFFLINE: &str = "offline";
 
 impl Manifest {
@@ -145,7 +145,7 @@ impl Manifest {
     }
 }
 
-/// What stands between the judges of a panel in its name.
+/// Separator between the judges of a panel in its name.
 pub const PANEL: &str = " + ";
 
 fn source_of(seat: &str) -> Source {

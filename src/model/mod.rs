@@ -1,4 +1,4 @@
-//! The vocabulary: plain data that every other module speaks, without I/O.
+//! The shared data types: plain data that every other module uses, without I/O.
 //!
 //! Invariant: nothing here reads a file, a clock or the environment, and
 //! nothing here knows a transcript format, a strategy or a report.
@@ -8,17 +8,20 @@ mod asked;
 mod bill;
 mod calibration;
 mod call;
+pub mod catalogue;
 mod cell;
 mod compaction;
 mod compared;
 mod comparison;
 mod cut;
+mod facts;
 mod fingerprint;
 mod gate;
 mod judged;
 mod labelled;
 mod ledger;
 mod manifest;
+mod measure;
 mod planned;
 mod probe;
 mod recorded;
@@ -31,14 +34,15 @@ mod usage;
 mod void;
 
 pub use answer::{Judgement, NoAnswer, Source, Verdict, Vote};
-pub use asked::{Agreement, Answer, Part, ProbeFacts, ProbeRow, RIGHT, Recovered, Snapshot};
+pub use asked::{
+    Agreement, Answer, ProbeFacts, ProbeRow, RIGHT, Recovered, Snapshot, SnapshotPart,
+};
 pub use bill::{Bill, BreakEven, Buckets, CacheRules, CallBill, PromptBill, RECORDED, RequestBill};
 pub use calibration::{BillErrors, Calibration, Exogenous, Fit, TokensSource, Validation};
 pub use call::{CallOutcome, CallRow, Seat, Timing};
 pub use cell::{
-    Cell, CellKey, CellOutcome, CellRows, LatencySource, LossRow, MessageFacts, NATIVE, Quantiles,
-    ReferenceOutcome, ReferenceState, RequestFacts, RequestRow, SMALLEST_NATIVE, Standing,
-    TimeProfile, TranscriptFacts,
+    Cell, CellKey, CellOutcome, CellRows, LatencySource, LossRow, NATIVE, Quantiles,
+    ReferenceOutcome, ReferenceState, RequestRow, SMALLEST_NATIVE, Standing, TimeProfile,
 };
 pub use compaction::{CompactionRow, is_of_size};
 pub use compared::{
@@ -46,6 +50,7 @@ pub use compared::{
 };
 pub use comparison::{ComparedMeasure, ComparedProbes, ComparedRow, Comparison};
 pub use cut::{Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake, NULL};
+pub use facts::{MessageFacts, RequestFacts, TranscriptFacts};
 pub use fingerprint::Fingerprint;
 pub use gate::{Check, Finding, Gate, RuleFindings, UndecidedPolicy};
 pub use judged::{
@@ -54,6 +59,7 @@ pub use judged::{
 pub use labelled::{Author, Due, HALF, Label, LabelledCase, LabelledQuestion, Outcome, Planted};
 pub use ledger::LedgerState;
 pub use manifest::{MARGIN, Manifest, OFFLINE, PANEL, Prices, Provenance};
+pub use measure::{Column, Direction, Measure, Unit};
 pub use planned::{Missing, Planned, PlannedPreset, PlannedTranscript};
 pub use probe::{Expectation, Probe, ProbeKind};
 pub use recorded::{Piece, RecordedCall, RecordedCompaction, RecordedTrigger};

@@ -1,4 +1,5 @@
-//! What a run is to bring, so that what an interrupted one lacks can be named.
+//! The cells and cuts that a complete run has, so that what an interrupted run
+//! lacks can be named.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Cell, CellKey, CellOutcome, Cut, Standing};
 
-/// Every cell and every cut of a run, written as what they are made of.
+/// Every cell and every cut of a run, as the lists that they are combined from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Planned {
@@ -19,11 +20,11 @@ pub struct Planned {
     pub transcripts: Vec<PlannedTranscript>,
 }
 
-/// A preset of a run.
+/// A preset of a planned run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedPreset {
-    /// Plain preset id.
+    /// The preset's id, without markup.
     pub name: String,
     /// Whether its cells are ranked.
     pub standing: Standing,
@@ -31,22 +32,22 @@ pub struct PlannedPreset {
     pub replicates: u32,
 }
 
-/// A transcript of a run.
+/// A transcript of a planned run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedTranscript {
     /// Name of its data set.
     pub dataset: String,
-    /// Its id.
+    /// Id of the transcript.
     pub transcript: String,
     /// Labels of the windows that it fits, in the order of the cells' keys.
     pub windows: Vec<String>,
-    /// The first request behind each cut, and whether the recorded agent
+    /// The first request after each cut, and whether the recorded agent
     /// compacted there.
     pub cuts: Vec<(u32, bool)>,
 }
 
-/// What a run lacks of what was planned.
+/// The planned cells and cuts that a run lacks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Missing {
     /// Cells that are missing.
@@ -57,16 +58,16 @@ pub struct Missing {
     pub cuts: usize,
     /// Cuts that were planned.
     pub planned_cuts: usize,
-    /// The first hundred of what is missing, each in words.
+    /// Descriptions of the first hundred missing cells and cuts.
     pub named: Vec<String>,
 }
 
-/// How many of the missing are named, and how many of them in a sentence.
+/// Most descriptions that are kept, and most that a sentence quotes.
 const NAMED: usize = 100;
 const TOLD: usize = 3;
 
 impl Missing {
-    /// The same in a sentence.
+    /// The sentence that reports what is missing.
     pub fn sentence(&self) -> String {
         let of = |missing: usize, planned: usize, what: &str| {
             let plural = if planned == 1 { "" } else { "s" };
@@ -89,7 +90,7 @@ impl Missing {
 }
 
 impl Planned {
-    /// How many cells there are.
+    /// Number of planned cells.
     pub fn len(&self) -> u64 {
         let replayed = self.presets.iter().map(|preset| u64::from(preset.replicates));
         let replayed = replayed.fold(0, u64::saturating_add);
@@ -100,7 +101,7 @@ impl Planned {
         self.transcripts.iter().map(of).fold(0, u64::saturating_add)
     }
 
-    /// Whether there is none.
+    /// Whether no cell is planned.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -122,8 +123,8 @@ impl Planned {
         })
     }
 
-    /// The cells that are missing, as cells that failed for that reason: their
-    /// rows are no more to be relied on than those of a cell that broke.
+    /// The missing cells, as failed cells: their rows are no more reliable than
+    /// those of a cell that failed.
     pub fn missing_cells(&self, cells: &[Cell]) -> Vec<Cell> {
         let there: BTreeSet<&CellKey> = cells.iter().map(|cell| &cell.key).collect();
         let missing = self.cells().filter(|(key, _)| !there.contains(key));
@@ -135,7 +136,7 @@ impl Planned {
         missing.map(cell).collect()
     }
 
-    /// What is missing; `None`: nothing.
+    /// What is missing; `None` if the run is complete.
     pub fn missing(&self, cells: &[Cell], cuts: &[Cut]) -> Option<Missing> {
         let lost = self.missing_cells(cells);
         let there: BTreeSet<_> = cuts.iter().map(Cut::key).collect();

@@ -25,25 +25,25 @@ pub enum ProbeKind {
     MultiHop,
     /// Behaviour under a standing rule: the user now asks for what it forbids.
     Constraint,
-    /// Behaviour under a preference that the user stated.
+    /// Behaviour that respects a preference which the user stated.
     Preference,
-    /// The tone that was agreed on.
+    /// The tone that the speakers agreed on.
     Tone,
     /// What a word means between these two speakers.
     SharedConcept,
-    /// A value in the newest snapshot of some state.
+    /// A value of the newest snapshot of some state.
     Snapshot,
-    /// In which order things were brought up.
+    /// The order in which things were mentioned.
     Ordering,
-    /// A summary of a longer stretch.
+    /// A summary of a longer part of the conversation.
     Summary,
     /// Two statements that exclude each other, which have to be noticed.
     Contradiction,
-    /// An answer that takes common knowledge beside the conversation
-    /// (category 3 of LoCoMo): no context alone can give it.
+    /// An answer that needs common knowledge besides the conversation (category
+    /// 3 of LoCoMo): no context alone can give it.
     OpenDomain,
-    /// What was never said: the right answer is that it is not known. Stands
-    /// alone in every measure (semantics §30).
+    /// Something that was never said: the right answer is that it is not known.
+    /// Measures report it apart from the other kinds (semantics §30).
     Abstain,
 }
 
@@ -92,8 +92,8 @@ impl ProbeKind {
         }
     }
 
-    /// Whether a right answer stands word for word in the evidence, rather
-    /// than being worked out from it or shown by behaviour.
+    /// Whether a right answer is stated word for word in the evidence, rather
+    /// than being inferred from it or shown by behaviour.
     pub fn is_stated(self) -> bool {
         matches!(
             self,
@@ -116,7 +116,7 @@ pub enum Expectation {
     AnyOf(Vec<String>),
     /// Every nugget, each for an equal share of the score; there is at least one.
     Rubric(Vec<String>),
-    /// Saying that it is not known. Only probes of kind abstain expect it.
+    /// Abstaining: saying that it is not known. Only probes of kind `abstain` expect it.
     Unanswerable,
 }
 

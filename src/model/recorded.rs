@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{MessageIndex, Role, Usage};
 
-/// What set off a recorded compaction.
+/// The trigger of a recorded compaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RecordedTrigger {
-    /// The agent's own threshold.
+    /// The agent's own threshold was reached.
     Auto,
     /// The user asked for it.
     Manual,
@@ -18,7 +18,7 @@ pub enum RecordedTrigger {
     Unknown,
 }
 
-/// A piece of what a recorded agent sent in front of its kept tail.
+/// A part of what a recorded agent sent before the messages that it kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Piece {
@@ -42,7 +42,7 @@ pub struct RecordedCall {
     pub model: Option<String>,
     /// What the provider reported.
     pub usage: Usage,
-    /// How long it took.
+    /// Duration of the call in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<f64>,
 }
@@ -57,7 +57,7 @@ pub struct RecordedCompaction {
     pub after: MessageIndex,
     /// First message still sent verbatim afterwards; `after` where nothing was kept.
     pub kept_from: MessageIndex,
-    /// The text that took the place of what went; absent when results were
+    /// The text that replaced the removed messages; absent when results were
     /// cleared instead (`cleared`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
@@ -66,14 +66,14 @@ pub struct RecordedCompaction {
     /// the agent wrapped it, and messages from further up that it kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pieces: Vec<Piece>,
-    /// Why what took the place cannot be told from the recording, where it
-    /// cannot (the vendor encrypted its summary).
+    /// Why the recording does not show what replaced the messages (the vendor
+    /// encrypted its summary); absent where it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unreadable: Option<String>,
     /// Ids of the tool calls whose results were cleared (micro-compaction).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cleared: Vec<String>,
-    /// What set it off.
+    /// What triggered the compaction.
     pub trigger: RecordedTrigger,
     /// Prompt tokens that the agent reported just before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -81,14 +81,14 @@ pub struct RecordedCompaction {
     /// The call that wrote the summary, where the recording shows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<RecordedCall>,
-    /// When it happened.
+    /// The time of the compaction, where it was recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
 }
 
 impl RecordedCompaction {
-    /// Whether messages gave way: something stands for them, or nothing does.
-    /// One that only cleared results takes none.
+    /// Whether messages were removed, with or without a replacement. A
+    /// compaction that only cleared results removes none.
     pub fn folds(&self) -> bool {
         self.summary.is_some() || !self.pieces.is_empty() || self.cleared.is_empty()
     }
@@ -98,7 +98,7 @@ impl RecordedCompaction {
         message >= self.kept_from || self.pieces.contains(&Piece::Message(message))
     }
 
-    /// The texts that stand for what went, as they were sent.
+    /// The texts that replaced the removed messages, as they were sent.
     pub fn texts(&self) -> impl Iterator<Item = (Role, &str)> {
         let bare = self.summary.as_deref().filter(|_| self.pieces.is_empty());
         let pieces = self.pieces.iter().filter_map(|piece| match piece {

@@ -13,27 +13,27 @@ use super::MessageIndex;
 pub enum IdentifierClass {
     /// File or folder path.
     Path,
-    /// Web address.
+    /// Address of a web page (URL).
     Url,
-    /// E-mail address.
+    /// E-mail address of a person or service.
     Email,
-    /// UUID.
+    /// Universally unique identifier (UUID).
     Uuid,
     /// Hexadecimal string of at least 7 digits (a commit, a hash).
     Hex,
     /// Number with at least 5 digits, a decimal point or a unit.
     Number,
-    /// Calendar date.
+    /// Calendar date, in any common notation.
     Date,
-    /// Dotted identifier (`config.timeout`).
+    /// Identifier with dots, such as `config.timeout`.
     Dotted,
     /// snake_case, camelCase, PascalCase or CONSTANT_CASE identifier.
     Identifier,
     /// kebab-case word with a digit or in code.
     Kebab,
-    /// Ticket key (`ABC-123`).
+    /// Key of an issue tracker, such as `ABC-123`.
     Ticket,
-    /// Quoted string.
+    /// Text between quotation marks.
     Quoted,
 }
 
@@ -88,17 +88,17 @@ pub struct Reference {
     pub support: Vec<String>,
 }
 
-/// The references of one transcript: every preset and window sits the same exam.
+/// The references of one transcript: every preset and window is tested on the same ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Exam {
     /// Ascending by request, then by text.
     pub references: Vec<Reference>,
-    /// Identifiers that the agent used although they stood only before a
-    /// recorded boundary and not in its summary: the instrument's own error.
+    /// Identifiers that the agent used although they occurred only before a
+    /// recorded boundary and not in its summary: the error of this measurement.
     pub did_without: u32,
-    /// Words of the transcript that its sentences are made with, lower-case: a
-    /// fifth of the messages hold each. Only a replay needs them.
+    /// The most frequent words of the transcript, lower-case: each occurs in at
+    /// least a fifth of the messages. Only a replay needs them.
     #[serde(skip)]
     pub common: BTreeSet<String>,
 }

@@ -1,23 +1,22 @@
-//! What is known of a compactor's reply, and when it is worth nothing.
+//! Facts about a compactor's replies, and when a reply is void.
 
 use serde::{Deserialize, Serialize};
 
-/// Why a compactor's reply is void: nothing of the strategy can be learnt from
-/// it (cuts §5).
+/// Why a compactor's reply is void: it says nothing about the strategy (`cuts`
+/// §5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Void {
-    /// Nothing was written.
+    /// The reply holds no text.
     Empty,
-    /// The model declined, or its provider turned the request down or withheld
-    /// the reply.
+    /// The model declined, or its provider rejected the request or withheld the
+    /// reply.
     Refused,
-    /// It ended before the model had said what it had to say, whether or not
-    /// the beginning was used.
+    /// It ended before it was complete, whether or not its beginning was used.
     CutOff,
-    /// It had not the asked shape, nor had the second one.
+    /// Neither it nor the second reply had the requested shape.
     WrongShape,
-    /// It is far shorter than any account of what it replaces.
+    /// It is far shorter than a summary of what it replaces could be.
     TooShort,
     /// The same text came back for several different inputs.
     Repeated,
@@ -36,7 +35,7 @@ impl Void {
         }
     }
 
-    /// The words behind a count of such replies.
+    /// The words after a count of such replies.
     pub fn words(self) -> &'static str {
         match self {
             Void::Empty => "empty",
@@ -49,23 +48,23 @@ impl Void {
     }
 }
 
-/// One reply of a compactor: enough to tell whether it is void, and not a word
-/// of it.
+/// Facts about one reply of a compactor: enough to tell whether it is void,
+/// without its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReplyFacts {
-    /// Hash of what was asked: prompt, messages, and what was written before.
+    /// Hash of the input: prompt, messages, and the earlier summary.
     pub input: u64,
-    /// Hash of the text that was taken; absent where none could be.
+    /// Hash of the text that was used; absent where none could be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<u64>,
     /// Tokens of the messages that it is to replace.
     pub replaced: u64,
-    /// Tokens of the text, without the model's reasoning; 0 where none was taken.
+    /// Tokens of the text, without the model's reasoning; 0 where none was used.
     pub written: u64,
     /// Tokens that it was allowed to have.
     pub bound: u64,
-    /// Why it is void, as far as the reply alone shows it.
+    /// Why it is void, as far as this reply alone shows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub void: Option<Void>,
 }
@@ -73,8 +72,8 @@ pub struct ReplyFacts {
 impl ReplyFacts {
     /// Tokens from which a reply is never too short (cuts §5).
     const SHORT: u64 = 50;
-    /// One part in so many of what is replaced: from there on a reply is never
-    /// too short either (cuts §5: 1 %).
+    /// Divisor of the size of what is replaced: a reply of at least that share
+    /// is never too short either (cuts §5: 1 %).
     const PART: u64 = 100;
 
     /// Whether the reply is too short for what it replaces: under 1 % of it and

@@ -1,4 +1,4 @@
-//! What reporters and the gate read: measured values with their reasons.
+//! The report that reporters and the gate read: measured values with their reasons.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use super::{
 /// Reports of different versions are never compared.
 pub const INSTRUMENT: u32 = 6;
 
-/// Whether the exam itself is in doubt: the recorded agent did without this share
-/// of the references that it would ask for, and that is a tenth or more.
+/// Whether the exam itself is doubtful: the share of the references that the
+/// recorded agent did without is a tenth or more.
 pub fn is_exam_doubtful(did_without: f64) -> bool {
     did_without >= 0.1
 }
@@ -23,16 +23,15 @@ pub fn is_exam_doubtful(did_without: f64) -> bool {
 /// what the row keeps is what its fallback keeps (cuts §5).
 pub const VOID_WITHIN: f64 = 0.05;
 
-/// How far apart the reader may be from itself under `full` where all of the
-/// evidence is at hand (measures §6).
+/// Largest difference of the reader's results from those under `full`, where
+/// all of the evidence is in the context (measures §6).
 pub const VALID_WITHIN: f64 = 0.05;
 
-/// How far the whole conversation must lie above an empty memory for a figure
-/// between the two to mean anything (measures §5, retention).
+/// Smallest difference between the whole conversation and an empty memory at
+/// which a figure between the two means anything (measures §5, retention).
 pub const SPREAD: f64 = 0.2;
 
-/// The value of a row that says why it has no rank although it is of a kind
-/// that is ranked.
+/// The value that stands for the reason why a row of a ranked kind has no rank.
 pub const UNRANKED: &str = "unranked";
 
 /// Why a number is not there. Absence is never zero.
@@ -43,11 +42,11 @@ pub struct Absent(pub String);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Value {
-    /// Measured or modelled; `*_source` columns say which.
+    /// A measured or modelled number; `*_source` columns say which.
     Known(f64),
-    /// Not computable.
+    /// No number, with the reason.
     Absent(String),
-    /// A word (a source, a verdict).
+    /// A word instead of a number, such as a source or a verdict.
     Text(String),
 }
 
@@ -61,15 +60,15 @@ impl Value {
     }
 }
 
-/// What an interval rests on (measures §7).
+/// The kind of an interval and its bounds (measures §7).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Interval {
     /// One or two transcripts: a block bootstrap over requests, this session only.
     ThisSessionOnly {
-        /// Lower bound.
+        /// Lower bound of the interval.
         lo: f64,
-        /// Upper bound.
+        /// Upper bound of the interval.
         hi: f64,
     },
     /// Three to five: every value, no interval.
@@ -79,16 +78,16 @@ pub enum Interval {
     },
     /// Six or more: 95 % t interval over clusters.
     Student {
-        /// Lower bound.
+        /// Lower bound of the interval.
         lo: f64,
-        /// Upper bound.
+        /// Upper bound of the interval.
         hi: f64,
     },
     /// Twenty or more: the wider of BCa and t.
     Wider {
-        /// Lower bound.
+        /// Lower bound of the interval.
         lo: f64,
-        /// Upper bound.
+        /// Upper bound of the interval.
         hi: f64,
     },
 }
@@ -105,25 +104,25 @@ impl Interval {
     }
 }
 
-/// How a preset stands against `full`, as far as n allows.
+/// How a preset compares with `full`, as far as n allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgainstFull {
-    /// Too few transcripts to say more than what was seen.
+    /// Too few transcripts for more than a description.
     Descriptive,
     /// The interval leaves the margin open.
     Undecided,
     /// Worse than `full` by more than the margin.
     Inferior,
-    /// Within the margin, at 10 transcripts or more; losses that are rare and
-    /// heavy may have been missed.
+    /// Within the margin, at 10 transcripts or more; rare, heavy losses may
+    /// have been missed.
     ProvisionalNonInferior,
     /// Within the margin, at 20 or more, and enough for such losses to show.
     NonInferior,
 }
 
 impl AgainstFull {
-    /// Words for the table.
+    /// The words for the table.
     pub fn as_str(self) -> &'static str {
         match self {
             AgainstFull::Descriptive => "descriptive",
@@ -140,11 +139,11 @@ impl AgainstFull {
 pub struct PresetRow {
     /// Data set, or `ALL`.
     pub dataset: String,
-    /// Plain preset id.
+    /// The preset's id, without markup.
     pub strategy: String,
     /// Window label as typed.
     pub window: String,
-    /// Whose prices and cache rules bill it: [`super::Bill::billed_as`].
+    /// The payer whose prices and cache rules are used: [`super::Bill::billed_as`].
     pub agent_model: String,
     /// Whether the row is ranked.
     pub standing: Standing,
@@ -158,14 +157,14 @@ pub struct PresetRow {
     /// Paired difference to `full` in the report's primary measure, as far as
     /// n allows.
     pub verdict: Option<AgainstFull>,
-    /// Cells that failed, with their errors.
+    /// The cells that failed, with their errors.
     pub failed: Vec<String>,
 }
 
 impl PresetRow {
     /// Whether the row still sent everything that its primary measure asks for
-    /// as it was recorded: nothing was at stake, and the figure says nothing of
-    /// quality (cuts §3).
+    /// exactly as recorded: nothing was at stake, and the figure says nothing
+    /// about quality (cuts §3).
     pub fn risked_nothing(&self, primary: &str) -> bool {
         let exposed = match primary {
             "kept_at_cut" => "exposed_share",
@@ -193,30 +192,30 @@ impl PresetRow {
     }
 }
 
-/// A sentence that a careful colleague would say, with the measures it rests on.
+/// A sentence of the report, with the measures that support it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sentence(pub String);
 
-/// What an age is counted in.
+/// The unit of an age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AgeUnit {
-    /// Compactions since it was last said.
+    /// Compactions since it was last mentioned.
     Compactions,
-    /// Tokens of messages since it was last said.
+    /// Tokens of messages since it was last mentioned.
     Tokens,
 }
 
-/// What is right of everything of one age.
+/// The share that is right of everything of one age.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgeBin {
-    /// Smallest age.
+    /// Smallest age in the bin.
     pub from: u64,
-    /// First age that is too large; `None`: open.
+    /// First age above the bin; `None` for an open bin.
     pub to: Option<u64>,
     /// Graded probes of that age.
     pub probes: u64,
-    /// Their mean score.
+    /// Mean score of those probes.
     pub recall: Option<f64>,
     /// References of that age.
     pub references: u64,
@@ -228,7 +227,7 @@ pub struct AgeBin {
 /// everything that was asked in the run (measures §5).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Forgetting {
-    /// Plain preset id.
+    /// The preset's id, without markup.
     pub strategy: String,
     /// Window label as typed.
     pub window: String,
@@ -238,7 +237,7 @@ pub struct Forgetting {
     pub bins: Vec<AgeBin>,
 }
 
-/// The whole comparison: all that reporters and the gate read.
+/// The whole comparison: everything that reporters and the gate read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// What the run was made of.
@@ -255,28 +254,28 @@ pub struct Report {
     /// The one confirmatory family; absent where there is nothing to compare.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub family: Option<Family>,
-    /// What plain recency keeps, by data set.
+    /// Recall of the newest tokens alone, by data set.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recency: Vec<RecencyCurve>,
     /// Presets at equal size, where a sweep allows it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub equal_size: Vec<EqualSize>,
-    /// Parts of the variance of the primary measure, row by row.
+    /// Variance components of the primary measure, row by row.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variance: Vec<Variance>,
-    /// What the gate found, where there is one.
+    /// The findings of the gate, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<Gate>,
-    /// The verdict in one paragraph, as a person would write it: what to use,
-    /// what it keeps and costs, and how sure that is.
+    /// The verdict in one paragraph: which preset to use, what it keeps and
+    /// costs, and how certain that is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Sentence>,
-    /// What an interrupted run lacks; absent where it is whole.
+    /// What an interrupted run lacks; absent where the run is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<Missing>,
     /// One or two sentences derived from the measures.
     pub sentences: Vec<Sentence>,
-    /// Limits and doubts that a reader must know.
+    /// Limits and doubts that a reader needs to know.
     pub warnings: Vec<String>,
     /// Facts of every transcript, sorted by data set and id.
     pub transcripts: Vec<TranscriptFacts>,

@@ -1,4 +1,4 @@
-//! Names that were perhaps meant where one is not known.
+//! Suggestions for a name that is not known.
 
 /// Least likeness (Jaro-Winkler) of a name that is suggested out of few.
 const LIKE: f64 = 0.75;
@@ -9,8 +9,8 @@ const SUGGESTED: usize = 3;
 /// Names listed at most where none is like the one that is not known.
 const LISTED: usize = 12;
 
-/// Known names whose likeness to one that is not known is at least so much, the
-/// most alike first.
+/// The known names whose similarity to an unknown one is at least `least`, the
+/// most similar first.
 pub fn alike<'a>(name: &str, known: impl IntoIterator<Item = &'a str>, least: f64) -> Vec<&'a str> {
     // No name is as long; comparing takes time with the product of both lengths.
     let lower = name.chars().take(LONGEST).collect::<String>().to_lowercase();
@@ -21,8 +21,8 @@ pub fn alike<'a>(name: &str, known: impl IntoIterator<Item = &'a str>, least: f6
     like.into_iter().take(SUGGESTED).map(|(_, name)| name).collect()
 }
 
-/// What to say of a name that is not known: the names that were perhaps meant;
-/// where none is like it, what is known, of many names the first.
+/// The hint for an unknown name: the similar names; where there is none, the
+/// known names, shortened if there are many.
 pub fn suggest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     let like = alike(name, known.iter().copied(), LIKE);
@@ -55,7 +55,7 @@ mod tests {
         assert_eq!(suggest("xyz", ["fifo"]), "known are `fifo`");
         assert_eq!(suggest("fifo", []), "there is none");
         let many: Vec<String> = (0..40).map(|n| format!("{n}")).collect();
-        let told = suggest("xyz", many.iter().map(String::as_str));
-        assert!(told.ends_with("`10`, `11` and 28 more"), "{told}");
+        let hint = suggest("xyz", many.iter().map(String::as_str));
+        assert!(hint.ends_with("`10`, `11` and 28 more"), "{hint}");
     }
 }

@@ -17,11 +17,11 @@ pub type MessageIndex = u32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Instructions that stand in the conversation itself.
+    /// Instructions within the conversation itself.
     System,
-    /// The person, or the harness speaking for them.
+    /// The person, or the harness on behalf of them.
     User,
-    /// The recorded agent.
+    /// The recorded agent's model.
     Assistant,
     /// The result of one tool call.
     Tool,
@@ -58,12 +58,12 @@ pub enum Block {
     ToolCall {
         /// The provider's id, unique within the transcript.
         id: String,
-        /// The tool's name.
+        /// The name of the called tool.
         name: String,
-        /// Decoded arguments.
+        /// The arguments, decoded from JSON.
         arguments: Json,
     },
-    /// What came back for one call. A message holds at most one.
+    /// The result of one call. A message holds at most one.
     ToolResult {
         /// Id of the [`Block::ToolCall`] that it answers.
         call: String,
@@ -113,7 +113,7 @@ pub struct Message {
     /// requested"): no model was called, so it is no request (semantics §4).
     #[serde(default, skip_serializing_if = "is_false")]
     pub synthetic: bool,
-    /// Sent to several agents at once, this one among them (seed 003, Zoea:
+    /// Sent to several agents at once, this one among them (Zoea:
     /// "swarm broadcasts").
     #[serde(default, skip_serializing_if = "is_false")]
     pub broadcast: bool,
@@ -130,8 +130,8 @@ impl Message {
         self.role == Role::User
     }
 
-    /// Its first text; empty where it has none.
-    pub fn said(&self) -> &str {
+    /// Its first text block; empty where it has none.
+    pub fn first_text(&self) -> &str {
         let text = self.blocks.iter().find_map(|block| match block {
             Block::Text { text } => Some(text.as_str()),
             _ => None,
@@ -147,7 +147,7 @@ impl Message {
         })
     }
 
-    /// Puts a text in the place of its tool result, if it has one.
+    /// Replaces the text of its tool result, if it has one.
     pub fn replace_result(&mut self, with: &str) {
         for block in &mut self.blocks {
             if let Block::ToolResult { text, images, .. } = block {
@@ -217,9 +217,9 @@ pub fn sent(blocks: &[Block]) -> String {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolDefinition {
-    /// The tool's name.
+    /// The name by which the model calls it.
     pub name: String,
-    /// What the model is told about it.
+    /// The description that the model is given.
     #[serde(default)]
     pub description: String,
     /// JSON Schema of its arguments.
@@ -227,14 +227,14 @@ pub struct ToolDefinition {
     pub parameters: Json,
 }
 
-/// What stands before the first message at every request.
+/// Everything before the first message, sent with every request.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Preamble {
     /// System prompt, one entry per block.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub system: Vec<String>,
-    /// Tool definitions.
+    /// The definitions of the tools that the agent could call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolDefinition>,
     /// Content pinned by the user (files, media descriptions).
@@ -257,7 +257,7 @@ impl Preamble {
     }
 }
 
-/// A system prompt that changed in mid-session.
+/// A change of the system prompt within a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PreambleChange {
@@ -271,12 +271,12 @@ pub struct PreambleChange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct CallId(pub u32);
 
-/// A tool call and where its result stands.
+/// A tool call with the position of its result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// The provider's id.
+    /// The provider's id of the call.
     pub id: String,
-    /// The tool's name.
+    /// The name of the called tool.
     pub tool: String,
     /// The assistant message that made it.
     pub message: MessageIndex,
@@ -286,27 +286,28 @@ pub struct Call {
     pub result: Option<MessageIndex>,
 }
 
-/// One recorded session.
+/// A recorded session with everything that a replay needs of it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Transcript {
     /// Unique within a data set.
     pub id: String,
-    /// What stands before the first message.
+    /// Everything before the first message.
     pub preamble: Preamble,
     /// The conversation, uncompacted, in order.
     pub messages: Vec<Message>,
-    /// System prompts that changed on the way.
+    /// Changes of the system prompt during the session.
     pub preamble_changes: Vec<PreambleChange>,
     /// Compactions that the vendor's agent made, in order.
     pub compactions: Vec<RecordedCompaction>,
     /// Model that answered most of the requests, as the recording names it.
     pub model: Option<String>,
-    /// The model of each response that another one gave.
+    /// The model of each response that did not come from `model`.
     pub other_models: BTreeMap<MessageIndex, String>,
     /// Project or developer: sessions that share it are one cluster (measures §7).
     pub project: Option<String>,
-    /// Values that the record itself carries (working directory, home, branch,
-    /// session id, version): never references, since no context has to keep them.
+    /// Values that the recording itself carries (working directory, home,
+    /// branch, session id, version): never references, since no context has to
+    /// keep them.
     pub metadata: Vec<String>,
     /// Requests of subagents that are no transcripts of their own, in order.
     pub sidechains: Vec<SidechainRequest>,
@@ -314,7 +315,7 @@ pub struct Transcript {
     pub left_out: BTreeMap<String, u64>,
 }
 
-/// What parts the id of a session from the number of a conversation beside it.
+/// Separator between the id of a session and the number of a conversation of its subagent.
 pub const SIDECHAIN: &str = "#sidechain-";
 
 impl Transcript {
@@ -352,7 +353,7 @@ impl Transcript {
         calls
     }
 
-    /// The message that answers each call which has an answer, by the call's id.
+    /// The message with the result of each call that has one, by the call's id.
     pub fn results(&self) -> FxHashMap<String, MessageIndex> {
         self.calls().into_iter().filter_map(|call| Some((call.id, call.result?))).collect()
     }

@@ -31,17 +31,17 @@ pub struct Usage {
     pub output_final: bool,
 }
 
-/// Largest figure that is taken for a count of tokens: the longest context
+/// Largest figure that is accepted as a count of tokens: the longest context
 /// window sold (ten million, Llama 4 Scout, 2025-04-05).
 pub const MOST_TOKENS: u64 = 10_000_000;
 
 impl Usage {
-    /// Whether no figure is beyond any window.
+    /// Whether every figure is below that limit.
     pub fn is_believable(&self) -> bool {
         self.prompt() <= MOST_TOKENS && self.output <= MOST_TOKENS
     }
 
-    /// Prompt tokens written to the cache, for however long.
+    /// Prompt tokens written to the cache, for either lifetime.
     pub fn written(&self) -> u64 {
         self.cache_write_5m.saturating_add(self.cache_write_1h)
     }
@@ -66,6 +66,6 @@ pub struct SidechainRequest {
     /// Model that answered it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What the provider reported; never nothing.
+    /// What the provider reported; not all zero.
     pub usage: Usage,
 }

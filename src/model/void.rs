@@ -1,22 +1,23 @@
-//! Which replies of a compactor are void (cuts §5): what they leave behind is
-//! what the strategy's fallback keeps, not the strategy.
+//! Finds void replies of a compactor (cuts §5): after one, the context holds
+//! what the strategy's fallback keeps, which says nothing about the strategy.
 //!
-//! A text that comes back for several inputs is found among all replies to one
-//! preset at one window, whatever order its cells are in. Asking the same again
-//! is no different input.
+//! A text that is returned for several inputs is found among all replies to one
+//! preset at one window, in any order of its cells. Asking the same again is
+//! not a different input.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Cell, Cut, ReplyFacts, VOID_WITHIN, Void};
 
-/// Different inputs from which one text for all of them is void (cuts §5).
+/// Number of different inputs for which the same text makes all of the replies
+/// void (cuts §5).
 const INPUTS: usize = 3;
 /// Tokens from which an input deserves an account of its own (ours). Two short
 /// messages, folded one pair after the other, may well come to the same.
 const LARGE: u64 = 1_000;
-/// How many times as long as its account such an input is at least (ours). A
-/// summary that stands and to which nothing was added comes back as it was, and
-/// is most of what it replaces.
+/// Smallest ratio of such an input to its reply (our choice). A standing
+/// summary to which nothing was added comes back as it was, and is most of what
+/// it replaces.
 const TIMES: u64 = 2;
 
 /// Bounds from which a reply that is cut off is held against its model (ours).
@@ -24,13 +25,13 @@ const TIMES: u64 = 2;
 /// given less room is cut off for no fault of its own.
 const ROOM: u64 = 500;
 
-/// Texts that came back for too many different inputs: for three that deserve
-/// accounts of their own, or for three of any kind and more than half of the
-/// time. Such a text is void wherever it stands.
+/// Texts that were returned for too many different inputs: for three large
+/// ones, or for three of any size and more than half of the time. Such a text
+/// is void wherever it occurs.
 #[derive(Clone, Debug, Default)]
 pub struct Repeated(BTreeSet<u64>);
 
-/// Where one text came back.
+/// Where one text was returned.
 #[derive(Default)]
 struct Uses {
     replies: usize,
@@ -39,7 +40,7 @@ struct Uses {
 }
 
 impl Repeated {
-    /// Finds them among replies.
+    /// Finds them among the replies to one preset at one window.
     pub fn among<'a>(replies: impl IntoIterator<Item = &'a ReplyFacts>) -> Self {
         let mut all = 0;
         let mut texts: BTreeMap<u64, Uses> = BTreeMap::new();
@@ -59,7 +60,7 @@ impl Repeated {
         Self(texts.into_iter().filter(|(_, uses)| too_often(uses)).map(|(text, _)| text).collect())
     }
 
-    /// Why a reply is void: for none, one or two reasons.
+    /// The reasons why a reply is void: none, one or two.
     pub fn reasons(&self, reply: &ReplyFacts) -> impl Iterator<Item = Void> + use<> {
         let repeated = reply.text.is_some_and(|text| self.0.contains(&text));
         let own = reply.void.filter(|why| *why != Void::CutOff || reply.bound >= ROOM);
@@ -67,7 +68,7 @@ impl Repeated {
     }
 }
 
-/// What the compactor repeated, by strategy and window, at cuts as well.
+/// The texts that the compactor repeated, by strategy and window, cuts included.
 pub fn repeated<'a>(cells: &'a [Cell], cuts: &'a [Cut]) -> BTreeMap<(&'a str, &'a str), Repeated> {
     let mut replies: BTreeMap<(&str, &str), Vec<&ReplyFacts>> = BTreeMap::new();
     for cell in cells {
@@ -84,19 +85,19 @@ pub fn repeated<'a>(cells: &'a [Cell], cuts: &'a [Cut]) -> BTreeMap<(&'a str, &'
     replies.into_iter().map(|(key, replies)| (key, Repeated::among(replies))).collect()
 }
 
-/// How many replies are void, and why.
+/// Numbers of void replies, by reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VoidReplies {
-    /// All replies.
+    /// Number of all replies.
     pub replies: u64,
-    /// Those that are void.
+    /// Number of the void replies.
     pub void: u64,
-    /// How many are void for each reason; a reply may have two.
+    /// Number of void replies for each reason; a reply may have two.
     pub reasons: BTreeMap<Void, u64>,
 }
 
 impl VoidReplies {
-    /// Counts a reply.
+    /// Counts one more reply.
     pub fn add(&mut self, reply: &ReplyFacts, repeated: &Repeated) {
         self.replies += 1;
         self.void += u64::from(repeated.reasons(reply).next().is_some());
@@ -105,7 +106,7 @@ impl VoidReplies {
         }
     }
 
-    /// Share of the replies that are void; `None` of none.
+    /// Share of the replies that are void; `None` without replies.
     pub fn share(&self) -> Option<f64> {
         (self.replies > 0).then(|| self.void as f64 / self.replies as f64)
     }

@@ -1,4 +1,4 @@
-//! Whose prices and cache rules bill a session.
+//! The models whose prices and cache rules bill a session.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use super::model::ModelPrices;
 use crate::model::RECORDED;
 
 /// Bills a recording that names no model with a price (semantics §39), unless
-/// its name gives a family away.
+/// its name shows the family.
 pub const DEFAULT_AGENT_MODEL: &str = "claude-sonnet-5-5";
 
-/// Who stands in for a model without a price, by what its name holds: a
-/// provider's cache rules matter more than which of its models it was.
+/// The substitute of a model without a price, by a part of its name: the
+/// provider's cache rules matter more than the exact model.
 const FAMILIES: [(&str, &str); 5] = [
     ("claude", DEFAULT_AGENT_MODEL),
     ("gpt", "gpt-5.4"),
@@ -20,36 +20,37 @@ const FAMILIES: [(&str, &str); 5] = [
     ("deepseek", "deepseek-v4-pro"),
 ];
 
-/// The model that bills what a model without a price did.
+/// The model that is billed in place of one without a price.
 pub fn billed_instead(model: Option<&str>) -> &'static str {
     let name = model.unwrap_or_default().to_lowercase();
     let family = FAMILIES.iter().find(|(family, _)| name.contains(family));
     family.map_or(DEFAULT_AGENT_MODEL, |(_, model)| model)
 }
 
-/// One payer of a session.
+/// A model that bills a session, with its prices.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Agent {
-    /// As asked for: a model's name, or [`RECORDED`].
+    /// The name as asked for: a model's name, or [`RECORDED`].
     pub billed_as: String,
-    /// Name of the model, in the list where it is listed.
+    /// Name of the model, in the price list if it is listed.
     pub model: String,
-    /// Its prices; `None`: unknown, and so is what the session costs.
+    /// Its prices; `None` if they are unknown, as is then the cost of the session.
     pub prices: Option<Arc<ModelPrices>>,
-    /// Who pays for the requests that another model answered, where the session
-    /// is billed as recorded; else nobody.
+    /// The payers for requests that another model answered, where the session
+    /// is billed as recorded; otherwise empty.
     pub others: Vec<Agent>,
 }
 
 impl Agent {
-    /// Who pays for a request, by [`RequestFacts::model`](crate::model::RequestFacts::model).
+    /// The payer for a request, by
+    /// [`RequestFacts::model`](crate::model::RequestFacts::model).
     pub fn of_request(&self, model: u32) -> &Agent {
         let other = (model as usize).checked_sub(1).and_then(|at| self.others.get(at));
         other.unwrap_or(self)
     }
 }
 
-/// Who pays in a run.
+/// The payers of a run.
 #[derive(Clone, Debug)]
 pub struct Agents {
     list: Arc<PriceList>,
@@ -64,7 +65,7 @@ impl Agents {
         Self { list, asked }
     }
 
-    /// The price list.
+    /// The price list of the run.
     pub fn list(&self) -> &PriceList {
         &self.list
     }
@@ -85,7 +86,7 @@ impl Agents {
         self.asked.iter().map(|name| self.named(name)).collect()
     }
 
-    /// The recorded model where it is priced, else the one billed instead.
+    /// The recorded model if it has a price, else its substitute.
     pub fn recorded(&self, recorded: Option<&str>) -> Agent {
         let own = recorded.map(|name| self.named(name)).filter(|agent| agent.prices.is_some());
         own.unwrap_or_else(|| self.named(billed_instead(recorded)))

@@ -1,4 +1,4 @@
-//! Dollars for tokens by bucket.
+//! Converts tokens by bucket to dollars.
 
 use jiff::Timestamp;
 
@@ -43,7 +43,7 @@ impl<'a> Tariff<'a> {
         *self.known[tier].get_or_insert_with(|| self.model.rates(&moment))
     }
 
-    /// The rates of every request whose prompt has at most so many tokens;
+    /// The rates of every request whose prompt has at most `most` tokens;
     /// `None` where they differ by tier or hour.
     pub fn flat(&mut self, most: u64) -> Option<Rates> {
         let varies = self.model.has_off_peak() || self.tiers.iter().any(|above| *above < most);
@@ -69,7 +69,7 @@ impl<'a> Tariff<'a> {
         }
     }
 
-    /// What the model writes in answer to a prompt of so many tokens, in USD.
+    /// The cost of the output after a prompt of this size, in USD.
     pub fn output_usd(&mut self, prompt_tokens: u64, output: u64, at: Timestamp) -> Option<f64> {
         Some(output as f64 * self.rates(prompt_tokens, at).output?)
     }
@@ -83,12 +83,12 @@ impl Rates {
 }
 
 impl ModelPrices {
-    /// See [`Tariff::prompt_usd`].
+    /// The prompt's cost in USD, for a single request; see [`Tariff::prompt_usd`].
     pub fn prompt_usd(&self, buckets: &Buckets, at: Timestamp, class: Class) -> Option<f64> {
         Tariff::new(self, class).prompt_usd(buckets, at)
     }
 
-    /// See [`Tariff::output_usd`].
+    /// The output's cost in USD, for a single request; see [`Tariff::output_usd`].
     pub fn output_usd(
         &self,
         prompt_tokens: u64,

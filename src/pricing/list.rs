@@ -1,4 +1,4 @@
-//! The price list: which models it knows, and under which names.
+//! The price list, and the names under which it knows models.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -10,29 +10,29 @@ use crate::model::alike;
 
 /// The list that ships with the program.
 const BUNDLED: &str = include_str!("litellm.json");
-/// What the bundled list is.
+/// The name of the bundled list.
 pub const BUNDLED_NAME: &str = "litellm 1.109.1, trimmed";
-/// When the bundled list was fetched.
+/// The date on which the bundled list was fetched.
 pub const BUNDLED_DATE: &str = "2026-11-21";
 
-/// Entries of the untrimmed list that are no models.
+/// Entries of the untrimmed list that are not models.
 const NO_MODELS: &[&str] = &["sample_spec", "fallback_generalizations"];
 
-/// Least likeness of a name that is offered, out of thousands.
+/// Least similarity of a suggested name, out of thousands.
 const LIKE: f64 = 0.85;
 
-/// What is wrong with a price list.
+/// Why a price list cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PriceError {
-    /// It is no JSON object.
+    /// It is not a JSON object.
     #[error("{0}")]
     Syntax(String),
     /// An entry cannot be read.
     #[error("model `{model}`: {problem}")]
     Entry {
-        /// Its name.
+        /// The name of the entry.
         model: String,
-        /// What is wrong.
+        /// The problem of the entry.
         problem: String,
     },
 }
@@ -56,20 +56,20 @@ impl Unpriced {
     }
 }
 
-/// Prices by model.
+/// A price list, with models by name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PriceList {
-    /// What the list is, for manifests.
+    /// The name of the list, for manifests.
     pub name: String,
     /// BLAKE3 of its bytes, hex.
     pub hash: String,
-    /// When it was fetched, where known: `YYYY-MM-DD`.
+    /// The date on which it was fetched, where known: `YYYY-MM-DD`.
     pub date: Option<String>,
     models: BTreeMap<String, Listed>,
 }
 
-/// A model as the list writes it, and read once somebody asks for it: a run
-/// needs one of thousands.
+/// An entry of the list, parsed when it is first needed: a run needs one of
+/// thousands.
 #[derive(Clone, Debug, PartialEq)]
 struct Listed {
     entry: Json,
@@ -104,7 +104,7 @@ impl PriceList {
         Ok(list)
     }
 
-    /// A list whose entries are not looked at yet.
+    /// A list whose entries are not parsed yet.
     fn unread(name: &str, text: &str) -> Result<Self, PriceError> {
         let entries: Map<String, Json> =
             serde_json::from_str(text).map_err(|e| PriceError::Syntax(e.to_string()))?;
@@ -138,14 +138,14 @@ impl PriceList {
         self.priced(name).ok_or_else(|| self.unpriced(name, unprefixed(name)))
     }
 
-    /// The same, where nobody asks what else may have been meant.
+    /// The same, without suggestions for unknown names.
     pub fn priced(&self, name: &str) -> Option<&ModelPrices> {
         let names = [name, bare(name), unprefixed(name)];
         let found = names.iter().find_map(|name| Some(self.models.get(*name)?.prices(name)));
         found.filter(|model| model.is_priced())
     }
 
-    /// Models whose name holds every word, in any order and case.
+    /// Models whose name contains every word, in any order and case.
     pub fn search<'a>(&'a self, words: &'a str) -> impl Iterator<Item = &'a ModelPrices> {
         let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
         self.models().filter(move |model| {

@@ -1,4 +1,4 @@
-//! One model of the list.
+//! The prices and limits of one model.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use serde_json::Value as Json;
 use super::off_peak::OffPeak;
 use super::rates::{Class, Rate, Rates, read_field};
 
-/// What the rates of a request depend on.
+/// The properties of a request that determine its rates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
-    /// Tokens of the whole prompt, cached ones included: they choose the tier.
+    /// Tokens of the whole prompt, cached ones included: they determine the tier.
     pub prompt_tokens: u64,
     /// How urgently it is served.
     pub class: Class,
-    /// When it is made.
+    /// Time of the request.
     pub at: Timestamp,
 }
 
@@ -24,7 +24,7 @@ pub struct Moment {
 pub struct ModelPrices {
     /// Its name in the list.
     pub id: String,
-    /// Who serves it, as the list calls them (`anthropic`, `vertex_ai`).
+    /// The company that serves it, as the list names it (`anthropic`, `vertex_ai`).
     pub provider: String,
     /// Largest prompt in tokens.
     pub max_input_tokens: Option<u64>,
@@ -34,7 +34,7 @@ pub struct ModelPrices {
     pub cache_min_tokens: Option<u64>,
     /// Whether it caches at breakpoints that the request marks.
     pub cache_breakpoints: bool,
-    /// When the provider retires it, as the list writes it.
+    /// Date on which the provider retires it, as the list writes it.
     pub deprecation_date: Option<String>,
     /// Page that the prices were taken from.
     pub source: Option<String>,
@@ -118,7 +118,7 @@ impl ModelPrices {
                 .map(|((_, above, _), price)| (*above, *price))
         };
         let standard = of_class(Class::Standard);
-        // A discount on the first tier says nothing about a higher one.
+        // A discount on the first tier does not apply to a higher one.
         let own =
             of_class(moment.class).filter(|(above, _)| standard.is_none_or(|s| *above >= s.0));
         let cheaper = self.off_peak.as_ref().filter(|_| moment.class == Class::Standard);
@@ -148,7 +148,7 @@ impl ModelPrices {
     }
 }
 
-/// A list of objects with `range` and the prices that hold within it.
+/// A list of objects with `range` and the prices that apply within it.
 fn read_tiers(tiers: &Json, prices: &mut BTreeMap<(Rate, u64, Class), f64>) -> Result<(), String> {
     for tier in tiers.as_array().ok_or("`tiered_pricing` is no list")? {
         let from = tier.get("range").and_then(|range| range.get(0)).and_then(Json::as_f64);

@@ -1,4 +1,4 @@
-//! Hours at which a model is cheaper.
+//! Hours at which a model has lower prices.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -6,26 +6,26 @@ use serde_json::Value as Json;
 
 use super::rates::{Rate, read_field};
 
-/// Rates that hold within windows of the week, in UTC.
+/// Rates that apply within windows of the week, in UTC.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct OffPeak {
     rates: Vec<(Rate, f64)>,
     windows: Vec<Window>,
 }
 
-/// Stretches of the day on some days of the week.
+/// Periods of the day on some days of the week.
 #[derive(Clone, Debug, PartialEq)]
 struct Window {
-    /// Minutes from midnight: from, and the first that is outside.
+    /// Minutes from midnight: the first, and the first after the period.
     minutes: Vec<(u32, u32)>,
-    /// Days, Monday is 1; all of them where the list names none.
+    /// Days, Monday is 1; all days where the list names none.
     days: Vec<i64>,
 }
 
 const DAY: u32 = 24 * 60;
 
 impl OffPeak {
-    /// Reads `off_peak_pricing`; what is malformed is an error with its words.
+    /// Reads `off_peak_pricing`; a malformed value is an error that quotes it.
     pub(super) fn read(json: &Json) -> Result<Self, String> {
         let object = json.as_object().ok_or("`off_peak_pricing` is no object")?;
         let rates = object.iter().filter_map(|(field, value)| {
@@ -43,8 +43,8 @@ impl OffPeak {
         let now = at.to_zoned(TimeZone::UTC);
         let minute = now.hour() as u32 * 60 + now.minute() as u32;
         let day = i64::from(now.weekday().to_monday_one_offset());
-        let holds = self.windows.iter().any(|window| window.holds(day, minute));
-        let found = self.rates.iter().find(|(other, _)| *other == rate).filter(|_| holds);
+        let is_off_peak = self.windows.iter().any(|window| window.contains(day, minute));
+        let found = self.rates.iter().find(|(other, _)| *other == rate).filter(|_| is_off_peak);
         found.map(|(_, price)| *price)
     }
 }
@@ -64,7 +64,7 @@ impl Window {
         Ok(Self { minutes, days })
     }
 
-    fn holds(&self, day: i64, minute: u32) -> bool {
+    fn contains(&self, day: i64, minute: u32) -> bool {
         (self.days.is_empty() || self.days.contains(&day))
             && self.minutes.iter().any(|&(from, to)| from <= minute && minute < to)
     }

@@ -1,4 +1,4 @@
-//! Names of prices, as the list spells them.
+//! The kinds of prices, by their names in the list.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ pub enum Rate {
     Input,
     /// Prompt tokens read from a cache.
     CacheRead,
-    /// Prompt tokens written to a cache for its shorter life.
+    /// Prompt tokens written to a cache for its shorter lifetime.
     CacheWrite,
     /// Prompt tokens written to a cache for an hour.
     CacheWrite1h,
@@ -18,7 +18,7 @@ pub enum Rate {
 }
 
 impl Rate {
-    /// Every rate.
+    /// Every rate, in the order of tables.
     pub const ALL: [Rate; 5] =
         [Rate::Input, Rate::CacheRead, Rate::CacheWrite, Rate::CacheWrite1h, Rate::Output];
 
@@ -37,19 +37,19 @@ impl Rate {
 /// How urgently a request is served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Class {
-    /// As it comes.
+    /// Served immediately, at the standard price.
     #[default]
     Standard,
     /// Within a day, at a discount.
     Batch,
-    /// When there is room, at a discount.
+    /// Served when there is capacity, at a discount.
     Flex,
-    /// Before others, at a surcharge.
+    /// Served before others, at a surcharge.
     Priority,
 }
 
 impl Class {
-    /// Every class.
+    /// Every class, the standard one first.
     pub const ALL: [Class; 4] = [Class::Standard, Class::Batch, Class::Flex, Class::Priority];
 
     /// The name used in commands and files.
@@ -62,7 +62,7 @@ impl Class {
         }
     }
 
-    /// What the list appends to a field.
+    /// The suffix that the list adds to a field.
     fn suffix(self) -> &'static str {
         match self {
             Class::Standard => "",
@@ -79,8 +79,8 @@ impl fmt::Display for Class {
     }
 }
 
-/// Reads a field of the list: which rate, from which prompt length on, for
-/// which class. `None` for fields that are no such price.
+/// Parses a field of the list: its rate, the prompt length from which it
+/// applies, its class. `None` for other fields.
 pub(super) fn read_field(field: &str) -> Option<(Rate, u64, Class)> {
     // The longer names first: a write for an hour begins like any other write.
     let rate = Rate::ALL
@@ -103,15 +103,15 @@ pub(super) fn read_field(field: &str) -> Option<(Rate, u64, Class)> {
 /// absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rates {
-    /// Of uncached prompt tokens.
+    /// Rate of uncached prompt tokens.
     pub input: Option<f64>,
-    /// Of prompt tokens read from a cache.
+    /// Rate of prompt tokens read from a cache.
     pub cache_read: Option<f64>,
-    /// Of prompt tokens written to a cache.
+    /// Rate of prompt tokens written to a cache.
     pub cache_write: Option<f64>,
-    /// Of prompt tokens written for an hour.
+    /// Rate of prompt tokens written to a cache for an hour.
     pub cache_write_1h: Option<f64>,
-    /// Of output tokens.
+    /// Rate of output tokens.
     pub output: Option<f64>,
 }
 

@@ -1,5 +1,5 @@
-//! The prices that a run kept in its manifest: what it cost can be worked out
-//! again without the list.
+//! The prices that a run stored in its manifest, so that its cost can be
+//! computed again without the list.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value as Json};
@@ -11,9 +11,9 @@ use super::rates::Class;
 use crate::model::{Buckets, Prices};
 
 impl From<&Prices> for PriceList {
-    /// The models that the manifest keeps, found by the same names as in the
-    /// list that they come from. An entry that cannot be read (a manifest is a
-    /// file that somebody may have edited) has no price.
+    /// The models in the manifest, found by the same names as in the list that
+    /// they come from. An entry that cannot be read (the manifest may have been
+    /// edited) has no price.
     fn from(prices: &Prices) -> Self {
         let sound = prices.models.iter().filter(|(id, entry)| ModelPrices::read(id, entry).is_ok());
         let entries: Map<String, Json> = sound.map(|(id, e)| (id.clone(), e.clone())).collect();
@@ -34,7 +34,7 @@ impl Tariff<'_> {
 }
 
 impl ModelPrices {
-    /// What this model takes for requests that are served as they come.
+    /// This model's prices for requests of the standard class.
     pub fn standard(&self) -> Tariff<'_> {
         Tariff::new(self, Class::Standard)
     }

@@ -1,4 +1,4 @@
-//! The identifiers that requests use, before anything is known of their past.
+//! The identifiers that requests use, before the messages before them are considered.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -12,17 +12,17 @@ use crate::text::{
     Identifier, IdentifierOptions, Needle, identifiers, is_generic, recompiled, restyled,
 };
 
-/// Identifiers that the requests use, before anything is known of their past.
+/// The identifiers that the requests use, before the messages before them are considered.
 pub(super) struct Candidates {
     pub(super) texts: Vec<(String, IdentifierClass)>,
     pub(super) needles: Vec<Needle>,
-    /// Identifiers that give each one away while they stand near: the last
+    /// For each identifier, others from which it can be guessed: the last
     /// segment of a dotted one, the same words in another style.
     pub(super) hints: Vec<Vec<u32>>,
-    /// Request's ordinal, its message, the identifier's number.
+    /// Ordinal of the request, its message, number of the identifier.
     pub(super) uses: Vec<(u32, MessageIndex, u32)>,
-    /// The line that binds an identifier where a request first says it: a name
-    /// of its own, unless an earlier message has the line.
+    /// The line that defines an identifier where a request first uses it: a
+    /// name of its own, unless an earlier message has the line.
     pub(super) bound: FxHashMap<(u32, u32), String>,
 }
 
@@ -47,10 +47,10 @@ impl Candidates {
             let mut used = used(transcript, request, &mut habits);
             let is_current = |word: &str| rarity.is_current(word);
             used.retain(|u| {
-                let declares = |name: &str| u.is_old || declared.holds(name);
+                let declares = |name: &str| u.is_old || declared.declares(name);
                 !is_generic(&u.text, u.class, &is_current, &declares)
             });
-            // Stable: of one name that stands several times the first counts.
+            // The sort is stable: of several occurrences of one name the first counts.
             used.sort_by(|a, b| (&a.text, a.class).cmp(&(&b.text, b.class)));
             let mut spelled: FxHashSet<&str> = FxHashSet::default();
             for Used { text, class, bound, .. } in &used {
@@ -98,7 +98,7 @@ impl Candidates {
     }
 }
 
-/// What gives an identifier away.
+/// The identifiers from which another can be guessed.
 fn hints(text: &str, class: IdentifierClass) -> Vec<(String, IdentifierClass)> {
     let name = match class {
         IdentifierClass::Path => {
@@ -112,13 +112,13 @@ fn hints(text: &str, class: IdentifierClass) -> Vec<(String, IdentifierClass)> {
     restyled(name).into_iter().chain(own).map(|hint| (hint, IdentifierClass::Identifier)).collect()
 }
 
-/// An identifier as a message says it first.
+/// An identifier at its first occurrence in a message.
 struct Used {
     text: String,
     class: IdentifierClass,
-    /// The line that binds it there.
+    /// The line that defines it there.
     bound: Option<String>,
-    /// Whether it stands in what an edit takes away or leaves.
+    /// Whether it is in the text that an edit removes or keeps.
     is_old: bool,
 }
 
@@ -135,7 +135,7 @@ fn used<'a>(
         if let Place::Argument { tool, key, listed } = place {
             let again = habits.holds(tool, key, text);
             arguments.push((tool, key, text, listed));
-            // An entry of a list that was sent before stands there again.
+            // An entry of a list that was sent before is sent again.
             if is_measure(key) || is_attached(tool, key) || listed && again {
                 return;
             }
@@ -170,12 +170,12 @@ fn is_code(place: Place<'_>, text: &str) -> bool {
     !text.trim().contains('\n') && !PROSE.contains(&key)
 }
 
-/// What a harness adds to a call from a file: Claude Code's plan.
+/// Arguments that a harness adds to a call from a file: Claude Code's plan.
 fn is_attached(tool: &str, key: &str) -> bool {
     tool == "ExitPlanMode" && key == "plan"
 }
 
-/// Arguments that say how much, not what.
+/// Arguments that state an amount.
 fn is_measure(key: &str) -> bool {
     const MEASURES: &[&str] = &["offset", "limit", "timeout", "line", "head_limit", "depth"];
     MEASURES.contains(&key.to_ascii_lowercase().as_str())
@@ -204,8 +204,8 @@ impl<'a> Habits<'a> {
     }
 }
 
-/// A path by its place below the working directory, so that one request's two
-/// spellings are one identifier.
+/// A path relative to the working directory, so that two spellings of it in one
+/// request are one identifier.
 fn relative<'a>(text: &'a str, class: IdentifierClass, roots: &[&str]) -> &'a str {
     if class != IdentifierClass::Path {
         return text;

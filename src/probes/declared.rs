@@ -1,5 +1,5 @@
-//! Names that code declares: those that a project makes are its own, however
-//! plain their words, and those that a new line binds are nobody's yet.
+//! Names that code declares: those that a project defines belong to it, however
+//! plain their words, and those that a new line defines are not known before.
 
 use std::sync::LazyLock;
 
@@ -9,8 +9,8 @@ use rustc_hash::FxHashSet;
 use super::occurrences::texts;
 use crate::model::Transcript;
 
-/// A function, type or member with the word that declares it, a field with its
-/// tag, or a branch in git's own words.
+/// A function, type or member with its keyword, a field with its tag, or a
+/// branch in git's own words.
 static MADE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?x)
@@ -28,7 +28,7 @@ static MADE: LazyLock<Regex> = LazyLock::new(|| {
 /// Bytes before a place, and characters behind it, within which its line ends.
 const LONGEST: usize = 400;
 
-/// Words that bind a name within one function or file.
+/// Keywords that bind a name within one function or file.
 const BINDERS: &[&str] = &["const", "let", "mut", "val", "var"];
 
 /// The names that the code in a transcript declares.
@@ -47,8 +47,8 @@ impl<'a> Declared<'a> {
         Declared(names)
     }
 
-    /// Whether the project made it, or the member that a dotted name ends in.
-    pub(super) fn holds(&self, text: &str) -> bool {
+    /// Whether the project declares it, or the member at the end of a dotted name.
+    pub(super) fn declares(&self, text: &str) -> bool {
         self.0.contains(text.rsplit('.').next().unwrap_or(text)) || self.0.contains(text)
     }
 }
@@ -72,16 +72,16 @@ pub(super) fn binding(text: &str, from: usize, to: usize) -> Option<&str> {
     bound.then(|| text[start..end].trim())
 }
 
-/// Whether the bytes from `from` of an argument say what stands in a file: what
-/// an edit replaces, and the lines that a patch removes or leaves. They have to
-/// be the file's own, so nobody makes them up.
+/// Whether the bytes from `from` of an argument repeat what is in a file: the
+/// text that an edit replaces, and the lines that a patch removes or keeps.
+/// They must match the file, so the model has read them.
 pub(super) fn is_old(key: &str, text: &str, patch: Option<usize>, from: usize) -> bool {
     let start = line_start(text, from).filter(|start| patch.is_some_and(|patch| patch < *start));
     let quoted = start.is_some_and(|start| text[start..].starts_with([' ', '-']));
     key.to_ascii_lowercase().starts_with("old") || quoted
 }
 
-/// Where the line of a place begins; none for one so long that it is data.
+/// The beginning of a line; `None` for a line that is too long to be code.
 fn line_start(text: &str, from: usize) -> Option<usize> {
     let floor = text.floor_char_boundary(from.saturating_sub(LONGEST));
     let end = text[floor..from].rfind('\n');

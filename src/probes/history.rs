@@ -1,10 +1,10 @@
-//! What the recorded agent really had before it at a request.
+//! The messages that the recorded agent had in its context at a request.
 
 use rustc_hash::FxHashMap;
 
 use crate::model::{MessageIndex, RecordedCompaction, Transcript};
 
-/// The recorded boundaries of a transcript, ready to be asked about a request.
+/// The recorded boundaries of a transcript, indexed for queries about requests.
 pub(super) struct History<'a> {
     compactions: &'a [RecordedCompaction],
     /// For each result that was ever cleared, when (messages recorded by then).
@@ -25,13 +25,13 @@ impl<'a> History<'a> {
         History { compactions: &transcript.compactions, cleared }
     }
 
-    /// The last boundary before `request` that took messages away; one that
-    /// only cleared results takes none.
+    /// The last boundary before `request` that removed messages; one that only
+    /// cleared results does not.
     pub(super) fn boundary(&self, request: MessageIndex) -> Option<&'a RecordedCompaction> {
         self.compactions.iter().rfind(|c| c.after <= request && c.folds())
     }
 
-    /// Whether any boundary, of either kind, stands before `request`.
+    /// Whether any boundary, of either kind, precedes `request`.
     pub(super) fn is_bounded(&self, request: MessageIndex) -> bool {
         self.compactions.iter().any(|c| c.after <= request)
     }

@@ -1,5 +1,5 @@
-//! Mining of references: what the recorded agent went on to use
-//! (measures §4, semantics §34 and §35).
+//! Mining of references: what the recorded agent used later (measures §4,
+//! semantics §34 and 35).
 
 use std::collections::BTreeSet;
 
@@ -17,11 +17,11 @@ use crate::text::{NeedleSet, contains_bounded};
 /// What makes an identifier a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MiningRules {
-    /// Tokens between the end of the message that last held it and the
-    /// request (measures §4: 4,000, whatever the window).
+    /// Smallest number of tokens between the end of the message that last held
+    /// it and the request (measures §4: 4,000, whatever the window).
     pub min_distance: u64,
-    /// Characters up to which a value that the same tool argument held before
-    /// is a habit (a mode, a kind) and no memory.
+    /// Longest value that counts as a habit (a mode, a kind), in characters, if
+    /// the same tool argument held it before.
     pub habit_length: usize,
 }
 
@@ -40,8 +40,8 @@ pub fn mine(transcript: &Transcript, sizes: &[u64], rules: &MiningRules) -> Exam
     Mining::new(transcript, sizes, rules).exam()
 }
 
-/// Folders of the record itself: what lies below them is also known by its
-/// place there.
+/// Folders in the recording's metadata: paths below them are also known
+/// relative to them.
 pub(super) fn roots(transcript: &Transcript) -> Vec<&str> {
     let mut roots: Vec<&str> = transcript
         .metadata
@@ -53,8 +53,8 @@ pub(super) fn roots(transcript: &Transcript) -> Vec<&str> {
     roots
 }
 
-/// Which needles stand in the preamble, a tool's schema or the record itself:
-/// no context has to keep them.
+/// The needles in the preamble, a tool's schema or the recording's own
+/// metadata: no context has to keep them.
 fn known(transcript: &Transcript, set: &NeedleSet, needles: usize) -> Vec<bool> {
     let mut known = vec![false; needles];
     let mut mark = |text: &str| set.scan(text, |needle, _| known[needle as usize] = true);
@@ -74,7 +74,7 @@ fn known(transcript: &Transcript, set: &NeedleSet, needles: usize) -> Vec<bool> 
     }
     transcript.metadata.iter().for_each(|value| mark(value));
     transcript.model.iter().for_each(|value| mark(value));
-    // A harness tells its agent what day it is.
+    // The harness tells the agent the current date.
     for at in transcript.messages.iter().filter_map(|message| message.at) {
         mark(&at.strftime("%Y-%m-%d").to_string());
     }
@@ -124,8 +124,8 @@ fn ends(sizes: &[u64]) -> Vec<u64> {
         .collect()
 }
 
-/// What a transcript's requests use and where it stands: read once, whatever
-/// is asked of it.
+/// The identifiers of a transcript's requests and all their occurrences:
+/// computed once, for all queries.
 pub struct Mining<'a> {
     transcript: &'a Transcript,
     sizes: &'a [u64],
@@ -168,7 +168,7 @@ impl<'a> Mining<'a> {
         }
     }
 
-    /// What was used long after it was last said (measures §4).
+    /// Identifiers that were used long after they were last mentioned (measures §4).
     pub fn exam(&self) -> Exam {
         let mut exam = Exam { common: self.common(), ..Exam::default() };
         for &(ordinal, request, number) in &self.candidates.uses {
@@ -191,7 +191,7 @@ impl<'a> Mining<'a> {
         exam
     }
 
-    /// Words that the transcript's sentences are made with.
+    /// The frequent words of the transcript, which its sentences consist of.
     pub fn common(&self) -> BTreeSet<String> {
         self.rarity.common()
     }
@@ -206,7 +206,7 @@ impl<'a> Mining<'a> {
     ) -> Option<Reference> {
         let before = self.ends[request as usize] - self.sizes[request as usize];
         let distance_tokens = before - self.ends[last as usize];
-        // `pool.drainQueue` is no memory while `drainQueue` stands nearby.
+        // `pool.drainQueue` need not be remembered if `drainQueue` occurs nearby.
         let hints = &self.candidates.hints[number as usize];
         let near = || hints.iter().any(|&hint| self.is_near(hint, request));
         if distance_tokens < self.min_distance || near() {
@@ -226,10 +226,10 @@ impl<'a> Mining<'a> {
         })
     }
 
-    /// What is at stake at a cut: identifiers that the requests behind it use,
-    /// that stand in its material, and that nobody has said again between the
-    /// cut and the request (cuts §2). One of each, at its first use. The
-    /// distance is that from the message that last held it to the cut.
+    /// The facts at stake at a cut: identifiers that the requests after it use,
+    /// that occur in its material, and that were not mentioned again between
+    /// the cut and the request (cuts §2). Each counts once, at its first use.
+    /// The distance is from the message that last held it to the cut.
     pub fn at_stake(&self, place: &Place) -> Vec<Reference> {
         let uses = &self.candidates.uses;
         let last = place.request + place.requests;
@@ -273,8 +273,8 @@ impl<'a> Mining<'a> {
         unnested(facts)
     }
 
-    /// Whether a request binds the name itself, on a line that no source has: what
-    /// is called so is new.
+    /// Whether a request itself defines the name, on a line that no source has:
+    /// then it is a new name.
     fn is_new(&self, request: u32, number: u32, sources: &[MessageIndex]) -> bool {
         self.candidates.bound.get(&(request, number)).is_some_and(|line| {
             !sources.iter().any(|&source| {
@@ -305,8 +305,8 @@ impl<'a> Mining<'a> {
             .min_by_key(|&at| self.sizes[at as usize])
     }
 
-    /// The words around its sources that tell what the identifier was about,
-    /// those of the newest first.
+    /// The words around its sources that show what the identifier means, those
+    /// of the newest source first.
     fn support(&self, sources: &[MessageIndex], number: u32) -> Vec<String> {
         let mut support: Vec<String> = Vec::new();
         for &source in sources.iter().rev().take(SOURCES) {
@@ -333,7 +333,7 @@ impl<'a> Mining<'a> {
         support
     }
 
-    /// What a call returned: it tells what the call's arguments were about.
+    /// The result of a call, which shows what the call's arguments mean.
     fn answer(&self, block: &Block) -> &str {
         let Block::ToolCall { id, .. } = block else { return "" };
         let result = self.results.get(id);
@@ -341,7 +341,8 @@ impl<'a> Mining<'a> {
         result.map_or("", |(_, text)| text)
     }
 
-    /// Whether the agent used at `request` what no recorded context held any more.
+    /// Whether the agent used at `request` something that its recorded context
+    /// no longer contained.
     fn did_without(&self, request: MessageIndex, number: u32) -> bool {
         let needle = &self.candidates.needles[number as usize];
         let summarised = self

@@ -1,7 +1,7 @@
-//! Probes that a transcript holds in itself.
+//! Implicit probes, mined from a transcript.
 //!
-//! Invariant: what is mined depends on the transcript alone, never on a
-//! window or a preset, so every preset sits the same exam.
+//! Invariant: the probes depend on the transcript alone, never on a window or a
+//! preset, so every preset is tested on the same ones.
 
 mod candidates;
 mod declared;

@@ -4,10 +4,10 @@ use serde_json::Value as Json;
 
 use crate::model::{Block, Message};
 
-/// Where a text stands in a message.
+/// The kind of text within a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place<'a> {
-    /// What somebody said.
+    /// Text of the user or the assistant.
     Said,
     /// A string inside the arguments of a call.
     Argument {
@@ -15,15 +15,15 @@ pub(super) enum Place<'a> {
         tool: &'a str,
         /// The nearest object key above the string; empty for a bare string.
         key: &'a str,
-        /// Whether it is a part of a list.
+        /// Whether it is an element of a list.
         listed: bool,
     },
-    /// What a tool returned.
+    /// The result of a tool.
     Result,
 }
 
 /// Calls `each` with every text, decoded string argument and result of a
-/// message, in order: no reasoning, no names of tools or arguments.
+/// message, in order; without reasoning and the names of tools and arguments.
 pub(super) fn texts<'a>(message: &'a Message, each: &mut dyn FnMut(Place<'a>, &'a str)) {
     for block in &message.blocks {
         block_texts(block, each);

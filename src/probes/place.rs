@@ -1,5 +1,5 @@
-//! Cuts: the places of a transcript at which a compaction is made to happen
-//! (cuts §1). Where they are depends on the transcript alone.
+//! Cuts: the places of a transcript at which a compaction is forced (`cuts`
+//! §1). They depend on the transcript alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,24 +8,23 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::model::{MessageIndex, Piece, RecordedCompaction, Transcript};
 use crate::text::{counted, grouped};
 
-/// Requests that there must be before a cut, and from it on (cuts §1).
+/// Fewest requests before a cut, and after it (cuts §1).
 const LEAST_REQUESTS: u32 = 5;
-/// Tokens of messages that there must be before a cut, for each unit of depth
-/// (cuts §1).
+/// Fewest tokens of messages before a cut, for each unit of depth (cuts §1).
 const LEAST_TOKENS: u64 = 4_000;
-/// Requests behind a cut that are looked at, at most (cuts §1).
+/// Most requests after a cut that are looked at (cuts §1).
 const HORIZON: u32 = 40;
 
-/// At which places a run cuts.
+/// The places of a run's cuts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cuts {
-    /// At none.
+    /// No cuts at all.
     None,
-    /// At so many, spread evenly over the session's tokens.
+    /// This many places, spread evenly over the session's tokens.
     Spread(u32),
     /// At every request that allows it.
     All,
-    /// Where the vendor's agent compacted.
+    /// The places at which the vendor's agent compacted.
     Recorded,
 }
 
@@ -60,43 +59,43 @@ impl std::fmt::Display for Cuts {
     }
 }
 
-/// A message of the material of a cut.
+/// A message that may be compacted at a cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// The message.
+    /// Its position in the transcript.
     pub message: MessageIndex,
     /// Whether its result had been cleared by then.
     pub cleared: bool,
 }
 
-/// A place at which a compaction is made to happen.
+/// A place at which a compaction is forced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Ordinal of the first request behind it.
+    /// Ordinal of the first request after it.
     pub request: u32,
-    /// Requests behind it that are looked at.
+    /// Number of requests after it that are looked at.
     pub requests: u32,
-    /// The first message that arrives behind it.
+    /// The first message that arrives after it.
     pub from: MessageIndex,
     /// The message of the last request that is looked at.
     pub last: MessageIndex,
-    /// What the recorded agent had before it: its messages since the last
+    /// The messages that the recorded agent had before it: those since the last
     /// recorded boundary and those that it kept, ascending.
     pub material: Vec<Kept>,
-    /// The recorded compaction that stands here, by its position; `None`: the
-    /// recorded agent went on without one.
+    /// The position of the recorded compaction at this place; `None`: the
+    /// recorded agent continued without one.
     pub recorded: Option<usize>,
-    /// Depths that are looked at here, ascending.
+    /// Depths that are examined here, ascending.
     pub depths: Vec<u32>,
 }
 
 impl Place {
-    /// Whether a message is part of the material as it was recorded.
+    /// Whether a message is part of the material, as recorded.
     pub fn holds(&self, message: MessageIndex) -> bool {
         self.kept(message).is_some_and(|at| !self.material[at].cleared)
     }
 
-    /// Tokens of the material behind a message of it. `sizes` holds the tokens
+    /// Tokens of the material after a message of it. `sizes` holds the tokens
     /// of every message of the transcript.
     pub fn behind(&self, message: MessageIndex, sizes: &[u64]) -> u64 {
         let next = self.material.partition_point(|kept| kept.message <= message);
@@ -108,7 +107,7 @@ impl Place {
     }
 }
 
-/// The cuts of a transcript, by request; or why there is none.
+/// The cuts of a transcript, by request; or the reason why there are none.
 pub type Places = Result<Vec<Place>, String>;
 
 /// Finds the cuts. `sizes` holds the tokens of every message by the vocabulary,
@@ -133,7 +132,7 @@ pub fn places(transcript: &Transcript, sizes: &[u64], cuts: Cuts, depths: &[u32]
     })
 }
 
-/// A transcript as placing cuts has to know it.
+/// What the search for cuts needs of a transcript.
 struct Survey<'a> {
     transcript: &'a Transcript,
     /// Messages of the requests, ascending.
@@ -143,7 +142,7 @@ struct Survey<'a> {
     results: FxHashMap<String, MessageIndex>,
 }
 
-/// A request at which a cut may be.
+/// A request at which a cut is possible.
 struct Candidate {
     request: u32,
     /// Tokens of the material.
@@ -179,14 +178,14 @@ impl<'a> Survey<'a> {
         next.map_or(self.transcript.messages.len() as u32, |c| c.after)
     }
 
-    /// Requests from one on that are looked at.
+    /// Number of requests from one on that are looked at.
     fn horizon(&self, request: u32) -> u32 {
         let end = self.end(self.requests[request as usize]);
         let last = self.requests.partition_point(|&message| message < end) as u32;
         (last - request).min(HORIZON)
     }
 
-    /// Every request with enough before it and from it on.
+    /// Every request with enough messages and requests before it and after it.
     fn candidates(&self) -> Vec<Candidate> {
         let mut found = Vec::new();
         for (request, &message) in (0u32..).zip(&self.requests) {
@@ -205,7 +204,7 @@ impl<'a> Survey<'a> {
         found
     }
 
-    /// Tokens of the messages that a boundary kept from before its tail.
+    /// Tokens of the messages before its tail that a boundary kept.
     fn further_up(&self, boundary: &RecordedCompaction) -> u64 {
         let pieces = boundary.pieces.iter().filter_map(|piece| match piece {
             Piece::Message(message) => Some(*message),
@@ -230,7 +229,7 @@ impl<'a> Survey<'a> {
         chosen.into_iter().map(|(request, depths)| self.place(request, depths)).collect()
     }
 
-    /// So many of them, each the nearest that is left to its share.
+    /// For each of `count` even shares, the nearest candidate that is left.
     fn nearest(&self, candidates: Vec<u32>, count: usize) -> BTreeSet<u32> {
         if count >= candidates.len() {
             return candidates.into_iter().collect();
@@ -264,8 +263,8 @@ impl<'a> Survey<'a> {
         }
     }
 
-    /// A cut at every recorded compaction that a request follows, with what
-    /// stood before it.
+    /// A cut at every recorded compaction that a request follows, with the
+    /// material before it.
     fn recorded(&self) -> Vec<Place> {
         let all = &self.transcript.compactions;
         let folding = all.iter().enumerate().filter(|(_, c)| c.folds());
@@ -276,7 +275,7 @@ impl<'a> Survey<'a> {
             let message = *self.requests.get(request as usize).filter(|&&m| m < end)?;
             let requests = self.horizon(request);
             let material = self.material(&all[..at], from);
-            // Two boundaries without a request between them are one place.
+            // Two boundaries without a request between them are the same place.
             (message >= from && !material.is_empty()).then(|| Place {
                 request,
                 requests,
@@ -290,9 +289,9 @@ impl<'a> Survey<'a> {
         folding.filter_map(place).collect()
     }
 
-    /// What the recorded agent had of the messages before `end`, behind these
-    /// boundaries. Results whose call it had no more are left out: no provider
-    /// takes them.
+    /// The messages before `end` that the recorded agent had after these
+    /// boundaries. Results whose call is missing are left out, since no
+    /// provider accepts them.
     fn material(&self, boundaries: &[RecordedCompaction], end: MessageIndex) -> Vec<Kept> {
         let boundary = boundaries.iter().rfind(|c| c.folds());
         let cleared: FxHashSet<MessageIndex> = boundaries
@@ -320,7 +319,7 @@ impl<'a> Survey<'a> {
         material
     }
 
-    /// What the transcript lacks.
+    /// Why the transcript has no place for a cut.
     fn why_none(&self, depths: &[u32]) -> String {
         let requests = self.requests.len();
         let tokens = self.before.last().copied().unwrap_or(0);

@@ -5,11 +5,11 @@ use serde_json::Value as Json;
 
 use crate::model::{Block, MessageIndex, Transcript};
 
-/// Which calls ask for the same thing.
+/// Groups of calls that ask for the same thing.
 pub(super) struct Rereads {
-    /// Kind of call that each tool result answers.
+    /// The group of the call that each tool result answers.
     kinds: FxHashMap<MessageIndex, u32>,
-    /// Messages that made each kind of call, ascending.
+    /// The messages with calls of each group, ascending.
     calls: Vec<Vec<MessageIndex>>,
 }
 
@@ -53,9 +53,8 @@ impl Rereads {
     }
 }
 
-/// What a call asks for: the tool and its string arguments. Numbers say how
-/// much of it (offset, limit), and another part of one file is read from the
-/// same source.
+/// The key of a call's group: the tool and its string arguments. Numbers are
+/// ignored, since they select a part of the same source (offset, limit).
 fn target(tool: &str, arguments: &Json) -> String {
     let mut target = tool.to_owned();
     strings(arguments, &mut target);

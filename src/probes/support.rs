@@ -1,4 +1,4 @@
-//! The words around an identifier that tell what it was about.
+//! The words around an identifier that show what it means.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use crate::text::{IdentifierOptions, Needle, around, identifiers, words};
 const SOURCE_RADIUS: usize = 150;
 /// Characters on either side of a carrier that support must stand in (measures §4).
 const CARRIER_RADIUS: usize = 250;
-/// Sources of an identifier, the newest, that support is taken from. One is
+/// Number of newest sources of an identifier that support is taken from. One is
 /// too few: a summary tells what the session did with a file, and the last
 /// source is often a call that holds the path alone.
 pub(super) const SOURCES: usize = 10;
@@ -27,10 +27,10 @@ const NEEDED: usize = 2;
 const COMMON_SHARE: u64 = 5;
 /// A word is current in a conversation if one message in this many holds it …
 const CURRENT_SHARE: u64 = 10;
-/// … and at least so many do.
+/// … and at least this many messages do.
 const CURRENT_MESSAGES: u32 = 8;
 
-/// In how many messages of a transcript each word stands.
+/// For each word, the number of messages of a transcript that contain it.
 pub(super) struct Rarity {
     messages: FxHashMap<String, (u32, u32)>,
     total: u64,
@@ -61,15 +61,15 @@ impl Rarity {
         Rarity { messages, total: transcript.messages.len() as u64 }
     }
 
-    /// Whether the conversation uses a word everywhere: whoever works on it
-    /// could put a compound of such words together.
+    /// Whether a word is used throughout the conversation, so that a compound
+    /// of such words can be formed without having read it.
     pub(super) fn is_current(&self, word: &str) -> bool {
         let count = |word: &str| self.messages.get(word).map_or(0, |(count, _)| *count);
         let either = count(word).max(word.strip_suffix('s').map_or(0, count));
         self.is_spread(either, CURRENT_SHARE)
     }
 
-    /// The words that sentences of this conversation are made with.
+    /// The frequent words of this conversation, which its sentences consist of.
     pub(super) fn common(&self) -> BTreeSet<String> {
         let spread = self.messages.iter().filter(|(_, (n, _))| self.is_spread(*n, COMMON_SHARE));
         spread.map(|(word, _)| word.clone()).collect()

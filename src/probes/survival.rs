@@ -1,4 +1,4 @@
-//! Does a reference survive in a context? (measures §4, survival)
+//! Whether a reference survives in a context (measures §4, survival).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -13,7 +13,7 @@ use crate::model::{Exam, IdentifierClass, MessageIndex, Reference, ReferenceStat
 use crate::text::bounded::last_component;
 use crate::text::{Needle, NeedleSet};
 
-/// What a preset sends at one request, as far as survival has to know.
+/// The parts of a context that the search for references needs.
 pub trait ContextView {
     /// Whether the message is sent as recorded.
     fn verbatim(&self, message: MessageIndex) -> bool;
@@ -24,25 +24,25 @@ pub trait ContextView {
     /// Calls `each` with the stable id and the text of every stored synthetic
     /// entry and preamble note that was written since `read`, and moves it on.
     fn written_since(&self, read: &mut Written, each: &mut dyn FnMut(u32, &str));
-    /// What became of the text with an id of [`ContextView::written_since`].
+    /// The state of the text with an id of [`ContextView::written_since`].
     fn carrier(&self, id: u32) -> Carrier<'_>;
 }
 
 /// How many texts of each kind have been read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
-    /// Synthetic entries.
+    /// Number of synthetic entries that were read.
     pub entries: u32,
-    /// Texts of preamble notes.
+    /// Number of texts of preamble notes that were read.
     pub notes: u32,
 }
 
-/// A text that a strategy wrote, as it stands now.
+/// The current state of a text that a strategy wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier<'a> {
-    /// It is sent.
+    /// It is sent, with this text.
     Sent(&'a str),
-    /// It is stored and left out of this request.
+    /// It is stored, but hidden at this request.
     Hidden,
     /// It will not be sent again.
     Gone,
@@ -55,8 +55,9 @@ pub enum Carrier<'a> {
 #[derive(Clone, Debug)]
 pub struct Survival {
     exam: Arc<Known>,
-    /// The synthetic entries and notes that name each identifier: each text is
-    /// scanned once, so a look-up costs what its identifier's carriers cost.
+    /// The synthetic entries and notes that contain each identifier: each text
+    /// is scanned once, so that a query costs only the carriers of its
+    /// identifier.
     carriers: FxHashMap<u32, Vec<(u32, Carried)>>,
     read: Written,
 }
@@ -72,7 +73,7 @@ struct Known {
     names: Vec<Name>,
     /// Every identifier and last component of one.
     spellings: NeedleSet,
-    /// Which identifier each needle of `spellings` stands for, and how.
+    /// The identifier that each needle of `spellings` stands for, and in which form.
     meaning: Vec<(u32, Carried)>,
 }
 
@@ -81,11 +82,11 @@ struct Known {
 struct Name {
     whole: Needle,
     last: Option<Needle>,
-    /// Messages in which its last component stands, ascending.
+    /// Messages that contain its last component, ascending.
     last_sources: Vec<MessageIndex>,
 }
 
-/// What a carrier holds of an identifier.
+/// The form in which a carrier contains an identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Carried {
     Nothing,
@@ -133,8 +134,8 @@ impl Survival {
         }
     }
 
-    /// What became of the reference at position `reference` of the exam in
-    /// the context of its request.
+    /// The state of the reference at position `reference` of the exam in the
+    /// context of its request.
     ///
     /// # Panics
     ///
@@ -193,7 +194,7 @@ impl Survival {
         &self.exam.names[self.exam.numbers[reference] as usize]
     }
 
-    /// Notes which identifiers the texts written since the last look name.
+    /// Records which identifiers the new texts since the last call contain.
     fn read_on(&mut self, view: &dyn ContextView) {
         let Survival { exam, carriers, read } = self;
         view.written_since(read, &mut |id, text| {
@@ -209,7 +210,7 @@ impl Survival {
         });
     }
 
-    /// The best that edited messages and synthetic entries say.
+    /// The best state that edited messages and synthetic entries give it.
     fn carried(
         &mut self,
         asked: &Reference,
@@ -251,7 +252,7 @@ fn from(messages: &[MessageIndex], oldest: MessageIndex) -> &[MessageIndex] {
     &messages[messages.partition_point(|&at| at < oldest)..]
 }
 
-/// What carriers make of a reference, worst first.
+/// The state that carriers give a reference, worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Found {
     Nothing,
@@ -274,7 +275,7 @@ impl Name {
         }
     }
 
-    /// Whether a message from before `request` is sent that holds the last component.
+    /// Whether a message before `request` with the last component is sent.
     fn last_stands(&self, request: MessageIndex, view: &dyn ContextView) -> bool {
         let Some(last) = &self.last else {
             return false;
@@ -294,7 +295,7 @@ impl Name {
     }
 }
 
-/// One set of everything that a carrier may name, and what each needle means.
+/// One set of all spellings that are searched for, and the meaning of each needle.
 fn spellings(names: &[Name]) -> (NeedleSet, Vec<(u32, Carried)>) {
     let mut needles = Vec::new();
     let mut meaning = Vec::new();

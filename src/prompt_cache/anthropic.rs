@@ -22,16 +22,16 @@ const BREAKPOINTS: usize = 4;
 /// Blocks that a breakpoint looks at, its own included.
 const LOOKBACK: u32 = 20;
 
-/// Entries that are not worth a look at which of them live.
+/// Number of entries up to which expired ones are not removed.
 const FEW: usize = 64;
 
-/// See the module.
+/// Anthropic's prompt cache, with entries at marked breakpoints.
 #[derive(Clone, Debug)]
 pub struct Anthropic {
     minimum: u64,
     /// The entries by the hash of their prefix.
     entries: FxHashMap<u64, Entry>,
-    /// Entries that were left when those that had died were last dropped.
+    /// Number of entries after expired ones were last removed.
     alive: usize,
     /// The last breakpoint of the last request that had one.
     newest: Option<u64>,
@@ -51,12 +51,12 @@ impl Entry {
 }
 
 impl Anthropic {
-    /// An empty cache of a model that caches prefixes of at least so many tokens.
+    /// An empty cache of a model that caches prefixes of at least `minimum` tokens.
     pub fn new(minimum: u64) -> Self {
         Self { minimum, entries: FxHashMap::default(), alive: 0, newest: None }
     }
 
-    /// The longest living entry that a breakpoint finds, as a number of blocks.
+    /// The longest valid entry that a breakpoint finds, as a number of blocks.
     fn found(&self, prompt: &Prompt, breakpoint: usize, at: Timestamp) -> Option<usize> {
         let reach = prompt.block(breakpoint)?.parts.saturating_sub(LOOKBACK);
         let blocks = (0..=breakpoint).rev().map_while(|at| Some((at, prompt.block(at)?)));
@@ -66,8 +66,8 @@ impl Anthropic {
         })
     }
 
-    /// Drops what is no longer alive, once as much has come as was there: nothing
-    /// but a renewal of the newest entry brings one back to life.
+    /// Removes expired entries, once their number has doubled: only a renewal
+    /// of the newest entry can make one valid again.
     fn forget(&mut self, at: Timestamp) {
         if self.entries.len() > 2 * self.alive + FEW {
             let newest = self.newest;
@@ -79,14 +79,14 @@ impl Anthropic {
     fn keep(&mut self, prompt: &Prompt, block: usize, at: Timestamp, life: Life) {
         let prefix = prompt.prefix(block + 1);
         let entry = self.entries.entry(prefix).or_insert(Entry { first: at, used: at, life });
-        // A read renews an entry; it never shortens its life.
+        // A read renews an entry; it never shortens its lifetime.
         (entry.used, entry.life) = (at, entry.life.max(life));
     }
 }
 
 impl PromptCache for Anthropic {
     fn request(&mut self, prompt: &Prompt, at: Timestamp) -> Buckets {
-        // From the last to the first; what is too short is not cached.
+        // From the last to the first; a prefix that is too short is not cached.
         let marks = prompt.marks().iter().rev().take(BREAKPOINTS).copied();
         let marks: Vec<(usize, Life)> =
             marks.filter(|(block, _)| prompt.end(block + 1) >= self.minimum).collect();

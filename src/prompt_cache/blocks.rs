@@ -1,43 +1,43 @@
-//! The blocks of a conversation, so that a prompt that changed in one place
-//! costs that place alone.
+//! The blocks of a conversation, in a tree, so that a change at one position
+//! costs that position alone.
 //!
-//! A balanced tree over places, each with a block or none. A copy shares its
-//! nodes with what it was copied from, and a node knows the hash of its blocks
-//! in their order: two prompts are compared without being read.
+//! The tree is balanced; each position has a block or none. A copy shares its
+//! nodes with the original, and a node stores the hash of its blocks in their
+//! order: two prompts are compared without reading them.
 
 use std::sync::Arc;
 
 use super::prompt::Unit;
 
-/// A block by itself, wherever it stands.
+/// A block by itself, independent of its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Hash of its bytes and its role.
+    /// Hash of the block's bytes and its role.
     pub content: u64,
-    /// Its tokens.
+    /// Tokens of the block.
     pub tokens: u64,
-    /// Its content blocks, as a provider counts them.
+    /// Number of its content blocks, as a provider counts them.
     pub parts: u32,
-    /// What it is part of.
+    /// The part of the prompt that it belongs to.
     pub unit: Unit,
 }
 
-/// Blocks that follow one another, taken together.
+/// The combined hash and counts of consecutive blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sum {
     pub blocks: usize,
     pub parts: u32,
     pub tokens: u64,
-    /// A polynomial in [`BASE`] with the blocks as its coefficients: the only
-    /// kind of hash that tells a row from the hashes of its two halves.
+    /// A polynomial in [`BASE`] with the blocks as its coefficients: such a
+    /// hash can be computed from the hashes of two halves.
     hash: u64,
     /// [`BASE`] to the power of the number of blocks.
     shift: u64,
 }
 
-/// A prime, so that no two rows of blocks agree but by chance.
+/// A prime, so that different sequences of blocks have different hashes except by chance.
 const PRIME: u64 = (1 << 61) - 1;
-/// Any number without a pattern.
+/// An arbitrary number without a pattern.
 const BASE: u64 = 0x0bf5_8476_d1ce_4e5b;
 
 impl Sum {
@@ -48,7 +48,7 @@ impl Sum {
         Self { blocks: 1, parts, tokens, hash: spread(piece.content) % PRIME, shift: BASE }
     }
 
-    /// This and what stands behind it.
+    /// The sum of this sequence followed by another.
     pub fn then(self, next: Self) -> Self {
         Self {
             blocks: self.blocks + next.blocks,
@@ -59,7 +59,7 @@ impl Sum {
         }
     }
 
-    /// Hash of the row; every bit of it depends on every block.
+    /// Hash of the sequence; every bit of it depends on every block.
     pub fn digest(self) -> u64 {
         spread(self.hash ^ (self.blocks as u64).rotate_left(32))
     }
@@ -71,7 +71,7 @@ fn times(a: u64, b: u64) -> u64 {
     ((product as u64 & PRIME) + (product >> 61) as u64) % PRIME
 }
 
-/// Another number for every number, with all bits mixed (SplitMix64).
+/// A bijection that mixes all bits (SplitMix64).
 fn spread(number: u64) -> u64 {
     let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -79,10 +79,10 @@ fn spread(number: u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// Places of a leaf: fewer cost more nodes, more cost longer sums.
+/// Number of positions in a leaf: fewer cost more nodes, more cost longer sums.
 const LEAF: usize = 16;
 
-/// See the module.
+/// The blocks of a conversation, as a tree that copies share.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Blocks {
     root: Half,
@@ -96,53 +96,54 @@ type Half = Option<Arc<Node>>;
 #[derive(Clone, Debug)]
 struct Node {
     sum: Sum,
-    kind: Kind,
+    kind: NodeKind,
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum NodeKind {
     Leaf(Vec<Option<Piece>>),
     Fork([Half; 2]),
 }
 
 impl Blocks {
-    /// Places, with and without a block.
+    /// Number of positions, with and without a block.
     pub fn places(&self) -> usize {
         self.places
     }
 
-    /// All blocks together.
+    /// The sum of all blocks.
     pub(super) fn sum(&self) -> Sum {
         sum(&self.root)
     }
 
-    /// Adds a place at the end.
+    /// Adds a position at the end.
     pub fn push(&mut self, piece: Option<Piece>) {
         if self.places == LEAF << self.height {
             let all = self.root.take();
-            self.root = Some(Arc::new(Node::new(Kind::Fork([all, None]))));
+            self.root = Some(Arc::new(Node::new(NodeKind::Fork([all, None]))));
             self.height += 1;
         }
-        put(&mut self.root, self.height, self.places, piece);
+        insert(&mut self.root, self.height, self.places, piece);
         self.places += 1;
     }
 
-    /// Replaces what stands at a place.
+    /// Replaces the block at a position.
     ///
     /// # Panics
-    /// If there is no such place.
+    ///
+    /// If there is no such position.
     pub fn set(&mut self, place: usize, piece: Option<Piece>) {
         assert!(place < self.places, "a block is replaced where there is a place for one");
-        put(&mut self.root, self.height, place, piece);
+        insert(&mut self.root, self.height, place, piece);
     }
 
-    /// What stands at a place; `None` as well where there is no such place.
+    /// The block at a position; `None` also if there is no such position.
     pub fn at(&self, place: usize) -> Option<Piece> {
         let (mut node, mut place, mut height) = (self.root.as_ref()?, place, self.height);
         loop {
             match &node.kind {
-                Kind::Leaf(pieces) => return pieces.get(place).copied().flatten(),
-                Kind::Fork(halves) => {
+                NodeKind::Leaf(pieces) => return pieces.get(place).copied().flatten(),
+                NodeKind::Fork(halves) => {
                     height -= 1;
                     let half = LEAF << height;
                     node = halves.get(place / half)?.as_ref()?;
@@ -152,16 +153,16 @@ impl Blocks {
         }
     }
 
-    /// How many blocks stand before a place.
+    /// Number of blocks before a position.
     pub fn before(&self, place: usize) -> usize {
         let (mut node, mut place, mut height) = (self.root.as_ref(), place, self.height);
         let mut blocks = 0;
         while let Some(tree) = node {
             match &tree.kind {
-                Kind::Leaf(pieces) => {
+                NodeKind::Leaf(pieces) => {
                     return blocks + pieces.iter().take(place).flatten().count();
                 }
-                Kind::Fork([first, second]) => {
+                NodeKind::Fork([first, second]) => {
                     height -= 1;
                     let half = LEAF << height;
                     node = first.as_ref();
@@ -176,18 +177,18 @@ impl Blocks {
         blocks
     }
 
-    /// The first so many blocks together, and the one behind them.
+    /// The sum of the first `blocks` blocks, and the block after them.
     pub(super) fn leading(&self, blocks: usize) -> (Sum, Option<Piece>) {
         let (mut node, mut all) = (self.root.as_ref(), Sum::EMPTY);
         while let Some(tree) = node {
             match &tree.kind {
-                Kind::Leaf(pieces) => {
+                NodeKind::Leaf(pieces) => {
                     let mut pieces = pieces.iter().flatten();
                     let left = blocks - all.blocks;
                     all = pieces.by_ref().take(left).fold(all, |all, p| all.then(Sum::of(p)));
                     return (all, pieces.next().copied());
                 }
-                Kind::Fork([first, second]) => {
+                NodeKind::Fork([first, second]) => {
                     let whole = sum(first);
                     let goes_on = all.blocks + whole.blocks <= blocks;
                     node = if goes_on { second.as_ref() } else { first.as_ref() };
@@ -198,17 +199,17 @@ impl Blocks {
         (all, None)
     }
 
-    /// The place of a block, by its number from 0.
+    /// The position of a block, by its number from 0.
     pub fn place_of(&self, block: usize) -> Option<usize> {
         let (mut node, mut left, mut height) = (self.root.as_ref()?, block, self.height);
         let mut start = 0;
         loop {
             match &node.kind {
-                Kind::Leaf(pieces) => {
+                NodeKind::Leaf(pieces) => {
                     let mut there = (start..).zip(pieces).filter(|(_, piece)| piece.is_some());
                     return there.nth(left).map(|(place, _)| place);
                 }
-                Kind::Fork([first, second]) => {
+                NodeKind::Fork([first, second]) => {
                     height -= 1;
                     let whole = sum(first).blocks;
                     if left < whole {
@@ -230,19 +231,19 @@ impl Blocks {
 }
 
 impl Node {
-    fn new(kind: Kind) -> Self {
+    fn new(kind: NodeKind) -> Self {
         let sum = match &kind {
-            Kind::Leaf(pieces) => {
+            NodeKind::Leaf(pieces) => {
                 pieces.iter().flatten().fold(Sum::EMPTY, |all, piece| all.then(Sum::of(piece)))
             }
-            Kind::Fork([first, second]) => sum(first).then(sum(second)),
+            NodeKind::Fork([first, second]) => sum(first).then(sum(second)),
         };
         Self { sum, kind }
     }
 
     fn empty(height: u32) -> Self {
-        let leaf = || Kind::Leaf(Vec::with_capacity(LEAF));
-        Self::new(if height == 0 { leaf() } else { Kind::Fork([None, None]) })
+        let leaf = || NodeKind::Leaf(Vec::with_capacity(LEAF));
+        Self::new(if height == 0 { leaf() } else { NodeKind::Fork([None, None]) })
     }
 }
 
@@ -250,21 +251,21 @@ fn sum(half: &Half) -> Sum {
     half.as_ref().map_or(Sum::EMPTY, |node| node.sum)
 }
 
-/// Puts a block to a place below a node, or to the first one that is free.
-/// Nodes that a copy holds as well are left as they are.
-fn put(half: &mut Half, height: u32, place: usize, piece: Option<Piece>) {
+/// Puts a block at a position below a node, or at the first free one. Nodes
+/// that are shared with a copy are not changed.
+fn insert(half: &mut Half, height: u32, place: usize, piece: Option<Piece>) {
     let node = Arc::make_mut(half.get_or_insert_with(|| Arc::new(Node::empty(height))));
     match &mut node.kind {
-        Kind::Leaf(pieces) => match pieces.get_mut(place) {
+        NodeKind::Leaf(pieces) => match pieces.get_mut(place) {
             Some(known) => *known = piece,
             None => pieces.push(piece),
         },
-        Kind::Fork(halves) => {
+        NodeKind::Fork(halves) => {
             let width = LEAF << (height - 1);
-            put(&mut halves[place / width], height - 1, place % width, piece);
+            insert(&mut halves[place / width], height - 1, place % width, piece);
         }
     }
-    let kind = std::mem::replace(&mut node.kind, Kind::Fork([None, None]));
+    let kind = std::mem::replace(&mut node.kind, NodeKind::Fork([None, None]));
     *node = Node::new(kind);
 }
 

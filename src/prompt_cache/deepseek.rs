@@ -1,10 +1,9 @@
-//! DeepSeek's cache on disk: automatic, free to write, without marks.
+//! DeepSeek's cache on disk: automatic, free to write, without breakpoints.
 //!
-//! Source: api-docs.deepseek.com, context caching. A hit needs a whole stored
-//! unit: the ends of every input and every output are units, which are the
-//! ends of our blocks. Stored prefixes live for "a few hours to a few days";
-//! four hours without use are assumed. There is no minimum beyond a unit of 64
-//! tokens.
+//! Source: api-docs.deepseek.com, context caching. A hit needs a complete
+//! stored unit: units end where inputs and outputs end, which are the ends of
+//! our blocks. Stored prefixes live for "a few hours to a few days"; four hours
+//! without use are assumed. There is no minimum beyond a unit of 64 tokens.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -13,12 +12,12 @@ use super::prefixes::Prefixes;
 use super::prompt::Prompt;
 use crate::model::Buckets;
 
-/// Assumed life without use.
+/// Assumed lifetime without use.
 const LIFE: SignedDuration = SignedDuration::from_hours(4);
 /// Shorter content is not cached.
 const UNIT: u64 = 64;
 
-/// See the module.
+/// DeepSeek's automatic cache on disk.
 #[derive(Clone, Debug, Default)]
 pub struct DeepSeek(Prefixes);
 

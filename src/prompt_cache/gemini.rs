@@ -9,18 +9,18 @@ use super::prefixes::Prefixes;
 use super::prompt::Prompt;
 use crate::model::Buckets;
 
-/// On by default, without a fee and without a promise: the longest prefix that
-/// was sent lately, from the model's minimum on, is read.
+/// Enabled by default, without a fee and without a guarantee: the longest
+/// prefix that was sent recently, from the model's minimum on, is read.
 ///
-/// No life is published; an hour without use is assumed, that of explicit
-/// content by default.
+/// No lifetime is published; an hour without use is assumed, the default of
+/// explicit content.
 #[derive(Clone, Debug)]
 pub struct GeminiImplicit {
     minimum: u64,
     sent: Prefixes,
 }
 
-/// Life of explicit content by default, and assumed for the implicit cache.
+/// Default lifetime of explicit content, also assumed for the implicit cache.
 const LIFE: SignedDuration = SignedDuration::from_hours(1);
 
 impl GeminiImplicit {
@@ -56,9 +56,9 @@ impl PromptCache for GeminiImplicit {
 }
 
 /// Content that is cached explicitly: created at the last breakpoint of a
-/// request, at the full input price, and paid for by the hour until it
-/// expires; every prompt that begins with it reads it. It is made anew when
-/// it has expired or the prompt begins otherwise.
+/// request, at the full input price, and paid for by the hour until it expires;
+/// every prompt that begins with it reads it. It is created again when it has
+/// expired or the prompt begins differently.
 #[derive(Clone, Debug)]
 pub struct GeminiExplicit {
     minimum: u64,
@@ -112,13 +112,13 @@ impl PromptCache for GeminiExplicit {
         self.content.is_some_and(|content| at < content.expires)
     }
 
-    /// Explicit content is guaranteed until it expires: no restart of the
-    /// agent and no pressure on the cache takes it away.
+    /// Explicit content is guaranteed until it expires: neither a restart of
+    /// the agent nor eviction removes it.
     fn reset(&mut self, _prompt: &Prompt, _kept: usize, _at: Timestamp) {}
 
     fn forget_after(&mut self, _at: Timestamp) {}
 
-    /// Use does not lengthen its life.
+    /// Use does not extend its lifetime.
     fn renew(&mut self, _at: Timestamp) {}
 }
 

@@ -1,7 +1,8 @@
-//! A cache that forgets nothing: every prefix that was ever sent is read.
+//! An ideal cache, which never forgets: every prefix that was ever sent is
+//! read.
 //!
-//! No provider has it. It tells what a strategy would cost if caches were
-//! perfect, beside what it costs with the one there is (measures §2).
+//! No provider has it. It shows what a strategy would cost with a perfect
+//! cache, besides its cost with the real one (measures §2).
 
 use jiff::Timestamp;
 
@@ -10,7 +11,7 @@ use super::prefixes::Prefixes;
 use super::prompt::Prompt;
 use crate::model::Buckets;
 
-/// See the module. Writing is free.
+/// A cache that never forgets and charges nothing for writing.
 #[derive(Clone, Debug, Default)]
 pub struct Ideal(Prefixes);
 

@@ -33,25 +33,24 @@ use jiff::Timestamp;
 
 use crate::model::Buckets;
 
-/// A provider's cache as one session meets it. Requests come one after the
-/// other: each may read what the ones before it wrote.
+/// A provider's cache during one session. Requests come one after the other:
+/// each may read what the ones before it wrote.
 pub trait PromptCache: Send {
-    /// What becomes of a prompt that is sent at this time. Times never run
-    /// backwards.
+    /// Bills a prompt that is sent at this time. Times must not run backwards.
     fn request(&mut self, prompt: &Prompt, at: Timestamp) -> Buckets;
 
-    /// Whether what the last request left there can still be read.
+    /// Whether the cache entries of the last request can still be read.
     fn is_warm(&self, at: Timestamp) -> bool;
 
-    /// The next request finds nothing but the first blocks of its prompt, which
-    /// somebody else's requests keep alive: a restart, or an eviction.
+    /// Empties the cache except for the first blocks of the prompt, which other
+    /// sessions keep alive: a restart, or an eviction.
     fn reset(&mut self, prompt: &Prompt, kept: usize, at: Timestamp);
 
     /// The next request finds nothing that was first sent after an instant: it
-    /// was answered where only the ones up to then had been.
+    /// was answered by a machine that has only seen the requests up to then.
     fn forget_after(&mut self, at: Timestamp);
 
-    /// What the last request left was used just now by a request that is not seen.
+    /// Renews the entries of the last request, because of a request that is not recorded.
     fn renew(&mut self, at: Timestamp);
 }
 

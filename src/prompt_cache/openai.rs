@@ -28,13 +28,13 @@ const MINIMUM: u64 = 1_024;
 #[derive(Clone, Debug, Default)]
 pub struct OpenAiSteps(Prefixes);
 
-/// Tokens at the end of an answer that are not read with it. The figure that
-/// meets most of 395 recorded requests to the token (250; 154 with none, 137
+/// Tokens at the end of an answer that are not read with it: the value that
+/// predicts most of 395 recorded requests exactly (250; 154 with none, 137
 /// without the answer).
 const ANSWERS_END: u64 = 64;
-/// What a cached prefix grows by.
+/// The step by which a cached prefix grows.
 const STEP: u64 = 128;
-/// Assumed life without use.
+/// Assumed lifetime without use.
 const IDLE: SignedDuration = SignedDuration::from_mins(10);
 
 impl PromptCache for OpenAiSteps {
@@ -68,12 +68,12 @@ impl PromptCache for OpenAiSteps {
 }
 
 /// From GPT-5.6 on: entries at breakpoints, which cost to write. The newest
-/// message is a breakpoint by itself, beside at most three marked ones; a
-/// prompt matches exactly at an entry, anywhere among the 80 newest, without
+/// message is an implicit breakpoint, in addition to at most three marked ones;
+/// a prompt matches exactly at an entry, anywhere among the 80 newest, without
 /// steps and without a limit of blocks; entries live for 30 minutes.
 #[derive(Clone, Debug, Default)]
 pub struct OpenAiMarked {
-    /// Newest last.
+    /// The entries, the newest last.
     entries: VecDeque<Entry>,
 }
 
@@ -86,16 +86,16 @@ struct Entry {
     used: Timestamp,
 }
 
-/// Explicit breakpoints beside the implicit one.
+/// Most explicit breakpoints besides the implicit one.
 const EXPLICIT: usize = 3;
-/// Breakpoints among which a match is looked for.
+/// Number of breakpoints that are searched for a match.
 const REMEMBERED: usize = 80;
-/// Life of an entry without use.
+/// Lifetime of an entry without use.
 const LIFE: SignedDuration = SignedDuration::from_mins(30);
 
 impl OpenAiMarked {
-    /// Positions of the blocks behind which entries are written, last first:
-    /// the newest input, and the latest explicit marks.
+    /// Positions of the blocks after which entries are written, last first: the
+    /// newest input, and the latest explicit marks.
     fn breakpoints(prompt: &Prompt) -> Vec<usize> {
         let eligible = |block: &usize| prompt.end(block + 1) >= MINIMUM;
         let is_input = |block: &usize| prompt.block(*block).is_some_and(|b| b.unit != Unit::Output);

@@ -1,54 +1,54 @@
-//! Every prefix that a session sent, with the time of its last use: what an
-//! automatic cache may hold.
+//! Every prefix that a session sent, with the time of its last use: the
+//! possible contents of an automatic cache.
 //!
-//! Prefixes are not kept one by one. Those of the newest prompt are known by
-//! the prompt itself, and each earlier one is a branch: it has a prefix in
-//! common with what was sent after it, and turns off there. Prompts share what
-//! did not change, so that a branch costs what was changed at its turn.
+//! Prefixes are not stored one by one. Those of the newest prompt follow from
+//! the prompt itself, and each earlier prompt is a branch: it shares a prefix
+//! with the prompt after it, and ends differently. Prompts share what did not
+//! change, so that a branch costs only what changed.
 
 use jiff::{SignedDuration, Timestamp};
 use rustc_hash::FxHashMap;
 
 use super::prompt::Prompt;
 
-/// Turns behind which a branch is forgotten: no prompt comes back to what was
-/// left so many changes ago, and no recording at hand has as many requests.
+/// Number of changes after which a branch is forgotten: no prompt returns to a
+/// state so many changes ago, and no known recording has as many requests.
 pub(super) const KEPT: u64 = 4_096;
 
-/// See the module.
+/// All prefixes that a session sent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Prefixes {
     newest: Prompt,
-    /// When each of its prefixes was first sent.
+    /// When each prefix of the newest prompt was first sent.
     first: Firsts,
     newest_at: Option<Timestamp>,
-    /// Prompts that the newest one turned off from, or that one before it did,
-    /// by their first prefix that is on no other branch.
+    /// Branches of the newest prompt and of earlier ones, by their first prefix
+    /// that is on no other branch.
     left: FxHashMap<u64, Branch>,
-    /// Branches that were ever left.
+    /// Number of branches so far.
     turns: u64,
-    /// What the next request finds of all this.
+    /// Which prefixes the next request finds.
     found: Found,
 }
 
-/// What an earlier prompt has behind the place where a later one turned off.
+/// The rest of an earlier prompt, after the prefix that it shares with a later one.
 #[derive(Clone, Debug)]
 struct Branch {
     prompt: Prompt,
     first: Firsts,
-    /// Last use of all its prefixes.
+    /// Time of the last use of its prefixes.
     used: Timestamp,
-    /// Which turn left it.
+    /// Number of the change that created it.
     turn: u64,
 }
 
-/// When the prefixes of a prompt were first sent: up to so many blocks, at the
-/// same time. Longer ones came later.
+/// When the prefixes of a prompt were first sent: pairs of a number of blocks
+/// and a time. Longer prefixes came later.
 #[derive(Clone, Debug, Default)]
 struct Firsts(Vec<(usize, Timestamp)>);
 
 impl Firsts {
-    /// Keeps those of up to so many blocks; returns the others.
+    /// Keeps the prefixes of up to `blocks` blocks; returns the others.
     fn split_off(&mut self, blocks: usize) -> Self {
         let kept = self.0.partition_point(|(to, _)| *to <= blocks);
         let rest = self.0.split_off(kept);
@@ -61,30 +61,30 @@ impl Firsts {
         Self(rest)
     }
 
-    /// How many leading blocks of up to `most` were first sent when this holds,
-    /// which it does up to some time.
+    /// How many leading blocks, up to `most`, were first sent at times for
+    /// which `holds` is true; it must be true up to some time.
     fn leading(&self, most: usize, holds: impl Fn(Timestamp) -> bool) -> usize {
         let sent = self.0.partition_point(|(_, first)| holds(*first));
         sent.checked_sub(1).map_or(0, |last| self.0[last].0).min(most)
     }
 }
 
-/// What a request finds. Another machine may answer the one after it, so that
-/// nothing is lost for good.
+/// The prefixes that a request finds. A different machine may answer the next
+/// one, so nothing is removed permanently.
 #[derive(Clone, Copy, Debug, Default)]
 enum Found {
-    /// Whatever lives.
+    /// All that have not expired.
     #[default]
     All,
-    /// The first blocks of its prompt, which others keep alive.
+    /// The first blocks of its prompt, which other sessions keep alive.
     Blocks(usize),
-    /// What had first been sent by then.
+    /// Those that had first been sent by this time.
     SentBy(Timestamp),
 }
 
 impl Prefixes {
     /// How many leading blocks of the prompt were sent before and used within
-    /// `life`; `None` lives for ever.
+    /// `life`; `None` never expires.
     pub fn known(&self, prompt: &Prompt, at: Timestamp, life: Option<SignedDuration>) -> usize {
         if let Found::Blocks(blocks) = self.found {
             return blocks;
@@ -96,7 +96,7 @@ impl Prefixes {
         };
         let mut to = self.newest.common(prompt);
         if to > 0 && !self.newest_at.is_some_and(lives) {
-            // Older prefixes were used earlier still.
+            // Older prefixes were last used even earlier.
             return 0;
         }
         let mut known = self.first.leading(to, there);
@@ -111,13 +111,13 @@ impl Prefixes {
         known
     }
 
-    /// Whether a request reads all of the newest prompt, and so may read on
-    /// into what the model answered.
+    /// Whether a request reads all of the newest prompt, and may therefore also
+    /// read the model's answer to it.
     pub fn ends_newest(&self, known: usize) -> bool {
         known > 0 && known == self.newest.len() && matches!(self.found, Found::All)
     }
 
-    /// Takes note of a prompt that is sent now.
+    /// Records a prompt that is sent now.
     pub fn send(&mut self, prompt: &Prompt, at: Timestamp) {
         let mut to = self.newest.common(prompt);
         let gone = self.first.split_off(to);
@@ -126,7 +126,7 @@ impl Prefixes {
             self.turns += 1;
             self.leave(to, Branch { prompt: newest, first: gone, used, turn: self.turns });
         }
-        // What comes back is part of the newest prompt again.
+        // Blocks that are sent again become part of the newest prompt.
         while to < prompt.len()
             && let Some(mut branch) = self.left.remove(&prompt.prefix(to + 1))
         {
@@ -143,7 +143,7 @@ impl Prefixes {
         self.found = Found::All;
     }
 
-    /// Keeps what a branch has behind so many blocks, if it goes on there.
+    /// Stores the rest of a branch after `blocks` blocks, if it has any.
     fn leave(&mut self, blocks: usize, branch: Branch) {
         if blocks < branch.prompt.len() {
             self.left.insert(branch.prompt.prefix(blocks + 1), branch);
@@ -161,17 +161,17 @@ impl Prefixes {
         found && !self.newest.is_empty() && self.newest_at.is_some_and(lives)
     }
 
-    /// The next request finds nothing but the first blocks of its prompt.
+    /// The next request finds only the first blocks of its prompt.
     pub fn reset(&mut self, kept: usize) {
         self.found = Found::Blocks(kept);
     }
 
-    /// The next request finds what had been sent by then.
+    /// The next request finds only what had been sent by then.
     pub fn forget_after(&mut self, at: Timestamp) {
         self.found = Found::SentBy(at);
     }
 
-    /// The newest prompt was used now.
+    /// Renews the newest prompt.
     pub fn renew(&mut self, at: Timestamp) {
         self.newest_at = Some(at);
     }

@@ -1,21 +1,21 @@
-//! A prompt as a cache sees it: blocks, each with the hash of everything up to
+//! A prompt as input of a cache: blocks, each with the hash of everything up to
 //! its end.
 
 use jiff::SignedDuration;
 
 use super::blocks::{Blocks, Piece, Sum};
 
-/// How long an entry lives after it was last used.
+/// Lifetime of an entry after its last use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Life {
     /// Five minutes (Anthropic's default).
     Minutes5,
-    /// An hour, at a higher price to write.
+    /// An hour, at a higher write price.
     Hour,
 }
 
 impl Life {
-    /// As a span of time.
+    /// The lifetime as a duration.
     pub fn duration(self) -> SignedDuration {
         match self {
             Life::Minutes5 => SignedDuration::from_mins(5),
@@ -24,14 +24,14 @@ impl Life {
     }
 }
 
-/// What a block is part of.
+/// The part of the prompt that a block belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Tool definitions, system prompt, notes.
     Preamble,
-    /// What is sent to the model: a user's text, a tool's result, a summary.
+    /// Text for the model: a user's text, a tool's result, a summary.
     Input,
-    /// What the model wrote before.
+    /// Text that the model wrote earlier.
     Output,
 }
 
@@ -44,29 +44,29 @@ pub struct Block {
     pub end: u64,
     /// Content blocks, as a provider counts them, up to and including this one.
     pub parts: u32,
-    /// What it is part of.
+    /// The part of the prompt that it belongs to.
     pub unit: Unit,
 }
 
-/// The blocks of one request, in the order in which they are sent. A copy
-/// costs nothing, and asking for a block is logarithmic in their number.
+/// The blocks of one request, in the order in which they are sent. Copying is
+/// cheap, and access to a block is logarithmic in their number.
 #[derive(Clone, Debug, Default)]
 pub struct Prompt {
-    /// What stands in front of the conversation.
+    /// The blocks before the conversation.
     head: Blocks,
     body: Blocks,
-    /// Breakpoints: behind which blocks, ascending.
+    /// The breakpoints, as the blocks after which they are set, ascending.
     marks: Vec<(usize, Life)>,
 }
 
 impl Prompt {
-    /// Adds a block of so many content blocks in the provider's sense.
+    /// Adds a block with `parts` content blocks in the provider's sense.
     /// `content` is a hash of its bytes and its role.
     pub fn push(&mut self, content: u64, tokens: u64, parts: u32, unit: Unit) {
         self.body.push(Some(Piece { content, tokens, parts, unit }));
     }
 
-    /// The blocks in front of the conversation.
+    /// The blocks before the conversation.
     pub(crate) fn head(&self) -> &Blocks {
         &self.head
     }
@@ -81,20 +81,21 @@ impl Prompt {
         self.body.sum().blocks
     }
 
-    /// Replaces the blocks in front of the conversation.
+    /// Replaces the blocks before the conversation.
     pub(crate) fn set_head(&mut self, head: Blocks) {
         self.head = head;
     }
 
-    /// The blocks of the conversation, to change them. No breakpoint may stand
-    /// behind one that goes.
+    /// The blocks of the conversation, to change them. Blocks before a
+    /// breakpoint must not be removed.
     pub(crate) fn body_mut(&mut self) -> &mut Blocks {
         &mut self.body
     }
 
-    /// Sets a breakpoint behind a block, by its position.
+    /// Sets a breakpoint after a block, by its position.
     ///
     /// # Panics
+    ///
     /// If there is no such block.
     pub fn mark(&mut self, block: usize, life: Life) {
         assert!(block < self.len(), "a breakpoint stands behind a block");
@@ -104,21 +105,23 @@ impl Prompt {
         }
     }
 
-    /// Sets breakpoints behind these blocks, and takes all others away.
+    /// Sets breakpoints after these blocks, and removes all others.
     ///
     /// # Panics
+    ///
     /// If there is no such block.
     pub fn mark_only(&mut self, blocks: &[usize], life: Life) {
         self.marks.clear();
         blocks.iter().for_each(|&block| self.mark(block, life));
     }
 
-    /// The breakpoints: behind which blocks, ascending, and for how long.
+    /// The breakpoints, as the blocks after which they are set, ascending, with
+    /// their lifetimes.
     pub fn marks(&self) -> &[(usize, Life)] {
         &self.marks
     }
 
-    /// Number of blocks.
+    /// Number of blocks in the prompt.
     pub fn len(&self) -> usize {
         self.head.sum().blocks + self.body.sum().blocks
     }
@@ -128,7 +131,7 @@ impl Prompt {
         self.len() == 0
     }
 
-    /// The first so many blocks together, and the one behind them.
+    /// The sum of the first `blocks` blocks, and the block after them.
     fn leading(&self, blocks: usize) -> (Sum, Option<Piece>) {
         let head = self.head.sum();
         match blocks.checked_sub(head.blocks) {
@@ -153,7 +156,7 @@ impl Prompt {
         (0..self.len()).filter_map(|at| self.block(at)).collect()
     }
 
-    /// Hash of the first so many blocks.
+    /// Hash of the first `blocks` blocks.
     pub fn prefix(&self, blocks: usize) -> u64 {
         self.leading(blocks).0.digest()
     }
@@ -163,16 +166,16 @@ impl Prompt {
         self.head.sum().tokens + self.body.sum().tokens
     }
 
-    /// Tokens of the first so many blocks.
+    /// Tokens of the first `blocks` blocks.
     pub fn end(&self, blocks: usize) -> u64 {
         self.leading(blocks).0.tokens
     }
 
-    /// Leading blocks that another prompt has as well.
+    /// Number of leading blocks that another prompt has in common.
     pub fn common(&self, other: &Prompt) -> usize {
         let most = self.len().min(other.len());
         let same = |blocks: usize| self.prefix(blocks) == other.prefix(blocks);
-        // Mostly a prompt has only grown.
+        // Usually a prompt has only grown.
         if same(most) {
             return most;
         }

@@ -1,4 +1,4 @@
-//! Which provider's rules hold for a model.
+//! The cache rules of a model.
 
 use jiff::Timestamp;
 
@@ -19,27 +19,28 @@ const GEMINI_MINIMUM: u64 = 4_096;
 pub enum Rules {
     /// [`Anthropic`], with the model's minimum.
     Anthropic(u64),
-    /// [`OpenAiSteps`].
+    /// [`OpenAiSteps`], up to GPT-5.5.
     OpenAiSteps,
-    /// [`OpenAiMarked`].
+    /// [`OpenAiMarked`], from GPT-5.6 on.
     OpenAiMarked,
     /// [`GeminiImplicit`], with the model's minimum.
     GeminiImplicit(u64),
     /// [`GeminiExplicit`], with the model's minimum.
     GeminiExplicit(u64),
-    /// [`DeepSeek`].
+    /// [`DeepSeek`], without parameters.
     DeepSeek,
-    /// [`NoCache`]: the list has no price for reading one.
+    /// [`NoCache`]: the list has no price for reading a cache.
     None,
 }
 
 impl Rules {
-    /// The rules of a model. `explicit`: content is cached explicitly where
-    /// the provider offers that (Gemini).
+    /// The rules of a model. `explicit`: content is cached explicitly where the
+    /// provider offers that (Gemini).
     ///
-    /// By the family that the name gives away, so that a model keeps its rules
-    /// behind a reseller (Bedrock, Vertex, Azure); else OpenAI's older rules,
-    /// which automatic caches resemble (Mistral, xAI).
+    /// They follow from the family in the model's name, so that a model keeps
+    /// its rules behind a reseller (Bedrock, Vertex, Azure); for unknown
+    /// families they are OpenAI's older rules, which automatic caches resemble
+    /// (Mistral, xAI).
     pub fn of(model: &ModelPrices, explicit: bool) -> Self {
         let id = model.id.to_lowercase();
         let minimum = |default| model.cache_min_tokens.unwrap_or(default);
@@ -73,7 +74,7 @@ impl Rules {
         }
     }
 
-    /// The rules in a few words.
+    /// The rules described in a few words.
     pub fn about(self) -> &'static str {
         match self {
             Rules::Anthropic(_) => {
@@ -134,7 +135,7 @@ impl Rules {
     }
 }
 
-/// No cache at all: everything is billed in full.
+/// No cache: every token is billed in full.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoCache;
 

@@ -1,9 +1,10 @@
-//! Compactions that work while the conversation goes on (semantics §25).
+//! Compactions that run in the background while the conversation continues
+//! (semantics §25).
 //!
-//! A stage in the background works on a copy of the context. What it did is
-//! done to the context itself once the simulated clock has passed the time
-//! that its model took, as far as it still applies then. One is in flight per
-//! stage; a failure leaves the context as it was.
+//! A stage in the background works on a copy of the context. Its changes are
+//! applied to the context itself once the simulated clock has passed the time
+//! that its model took, as far as they still apply then. One is in flight per
+//! stage; a failure leaves the context unchanged.
 
 use std::collections::BTreeMap;
 
@@ -11,24 +12,24 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::session::Session;
-use super::stage::Ran;
+use super::session::ReplaySession;
+use super::stage::StageOutcome;
 use crate::model::CompactionRow;
 use crate::strategy::{Applied, Gauge, PresetState, Record};
 
-/// A compaction whose model has not answered yet. It is part of what is saved.
+/// A compaction whose model has not answered yet. It is part of a saved session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct InFlight {
-    /// Its number among those of the cell.
+    /// The number of the compaction within the cell.
     number: u32,
-    /// When its model has answered.
+    /// The simulated time at which its model has answered.
     lands: Timestamp,
-    /// What was done to the copy.
+    /// The operations applied to the copy.
     log: Vec<Applied>,
-    /// The shared state when it began, and when it was done.
+    /// The shared state when it began, and when it ended.
     shared: (PresetState, PresetState),
-    /// The mechanism's own state when it was done.
+    /// The mechanism's own state when it ended.
     state: Json,
     row: CompactionRow,
     records: Vec<Record>,
@@ -36,7 +37,7 @@ pub(super) struct InFlight {
     forgets_usage: bool,
 }
 
-impl Session<'_> {
+impl ReplaySession<'_> {
     /// Starts a stage on a copy of the context. Its calls are made, billed and
     /// timed now.
     pub(super) async fn launch(&mut self, number: usize, gauge: &Gauge<'_>) -> Result<(), String> {
@@ -48,7 +49,7 @@ impl Session<'_> {
         let log = std::mem::replace(&mut self.context, own).into_log();
         let done = std::mem::replace(&mut self.shared, shared);
         self.reported = reported;
-        let Ran { outcome, mut row, calls, .. } = ran?;
+        let StageOutcome { outcome, mut row, calls, .. } = ran?;
         if log.is_empty() && calls.is_empty() && outcome.fallback.is_none() {
             return Ok(());
         }
@@ -57,7 +58,7 @@ impl Session<'_> {
         mechanism.restore(state).map_err(|e| e.to_string())?;
         let compaction = self.number();
         self.charge(compaction, &mut row, &calls);
-        // `as` saturates: beyond every calendar it never lands.
+        // `as` saturates: a time beyond the calendar is never reached.
         let took = SignedDuration::from_millis(row.latency_ms.unwrap_or(0.0).ceil() as i64);
         let in_flight = InFlight {
             number: compaction,
@@ -71,31 +72,31 @@ impl Session<'_> {
             forgets_usage: outcome.forgets_usage,
         };
         self.in_flight.insert(number, in_flight);
-        self.land_due()
+        self.apply_finished()
     }
 
-    /// Does what is done by now, in the order in which it was.
-    pub(super) fn land_due(&mut self) -> Result<(), String> {
+    /// Applies the compactions that have ended by now, in the order of their ends.
+    pub(super) fn apply_finished(&mut self) -> Result<(), String> {
         loop {
             let due = self.in_flight.iter().filter(|(_, one)| one.lands <= self.now);
             let next = due.min_by_key(|(_, one)| (one.lands, one.number)).map(|(&stage, _)| stage);
             let Some(stage) = next else { return Ok(()) };
-            let landed = self.in_flight.remove(&stage).expect("it was found there");
-            self.land(stage, landed)?;
+            let finished = self.in_flight.remove(&stage).expect("it was found there");
+            self.finish_compaction(stage, finished)?;
         }
     }
 
-    fn land(&mut self, stage: usize, landed: InFlight) -> Result<(), String> {
-        let InFlight { number, log, shared: (before, after), state, mut row, .. } = landed;
-        let (weight, told) = (self.context.weight(), self.told());
+    fn finish_compaction(&mut self, stage: usize, finished: InFlight) -> Result<(), String> {
+        let InFlight { number, log, shared: (before, after), state, mut row, .. } = finished;
+        let (weight, reported_weight) = (self.context.weight(), self.reported_weight());
         if !self.shared.adopt(&before, after) {
             row.error = Some("another session was opened before it was done".to_owned());
-            self.came_to_nothing(number, row);
+            self.record_without_effect(number, row);
             return Ok(());
         }
-        self.context.land(log);
-        self.adjust_reported(told);
-        self.reported = self.reported.filter(|_| !landed.forgets_usage);
+        self.context.apply_log(log);
+        self.adjust_reported(reported_weight);
+        self.reported = self.reported.filter(|_| !finished.forgets_usage);
         self.stages[stage].mechanism.restore(state).map_err(|e| e.to_string())?;
         let changes = self.observe();
         row.request = self.requests.len() as u32;
@@ -106,27 +107,28 @@ impl Session<'_> {
         row.messages_edited = changes.edited;
         self.compacted(number, &row, row.tokens_before);
         self.compactions.push((number, row));
-        self.records.extend(landed.records);
-        self.notices.extend(landed.notices);
+        self.records.extend(finished.records);
+        self.notices.extend(finished.notices);
         Ok(())
     }
 
-    /// What the end of the session overtook has cost, and done nothing.
-    pub(super) fn overtaken(&mut self) {
+    /// Bills the compactions that were still in flight at the end of the
+    /// session, and had no effect.
+    pub(super) fn bill_unfinished(&mut self) {
         for (_, InFlight { number, mut row, .. }) in std::mem::take(&mut self.in_flight) {
             row.error = Some("the session ended before it was done".to_owned());
-            self.came_to_nothing(number, row);
+            self.record_without_effect(number, row);
         }
     }
 
-    /// A compaction that changed nothing and has cost what it cost.
-    fn came_to_nothing(&mut self, number: u32, mut row: CompactionRow) {
+    /// Records a compaction that changed nothing but still cost something.
+    fn record_without_effect(&mut self, number: u32, mut row: CompactionRow) {
         row.request = self.requests.len() as u32;
         row.tokens_after = row.tokens_before;
         self.compactions.push((number, row));
     }
 
-    /// Goes on with what was in flight when the session was saved.
+    /// Resumes the compactions that were in flight when the session was saved.
     pub(super) fn adopt(&mut self, in_flight: BTreeMap<usize, InFlight>) {
         self.in_flight = in_flight;
         for one in self.in_flight.values_mut() {

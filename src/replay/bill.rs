@@ -1,15 +1,15 @@
-//! The bill of a cell: every prompt it sends, as each payer's cache sees it.
+//! The bill of a cell: the cost of every prompt with each payer's cache.
 //!
-//! Each payer has the cache as the recording found it (with its cold starts)
-//! and, where those differ, one that knows the provider's rules only; a cache
-//! that forgets nothing serves all of them.
+//! Each payer has a cache that follows the recording (with its cold starts)
+//! and, where it differs, one that follows the provider's rules only; all of
+//! them share an ideal cache that never forgets.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::break_even::{Climate, Compacted, Tariffs, Weather, break_even};
+use super::break_even::{CacheHistory, CacheState, Compacted, Tariffs, break_even};
 use super::plan::Plan;
 use crate::model::{
     Bill, Buckets, CallBill, Exogenous, PromptBill, RequestBill, RequestFacts, TranscriptFacts,
@@ -18,50 +18,50 @@ use crate::pricing::{Agent, ModelPrices};
 use crate::prompt_cache::{Ideal, Life, Prompt, PromptCache, Rules, Unit};
 use crate::strategy::{Breakpoint, Context, EntryId, ModelCall, Sent, Step};
 
-/// Keeps the books of one cell.
+/// Collects the bills of one cell.
 pub(super) struct Biller {
     sent: Sent,
     breakpoints: Vec<Breakpoint>,
-    /// The same with the first one behind everything in front of the
-    /// conversation; `None` where that is no other place.
+    /// The breakpoints with the first one behind everything in front of the
+    /// conversation; `None` where that is the same position.
     elsewhere: Option<Vec<Breakpoint>>,
-    /// Where the last request would have had its breakpoints then.
+    /// The positions of those breakpoints in the last request.
     places_elsewhere: Vec<usize>,
     life: Life,
-    /// A cache that forgets nothing; `None`: nobody asks for it.
+    /// A cache that never forgets; `None` where its figures are not needed.
     ideal: Option<Ideal>,
-    payers: Vec<Payer>,
-    /// Calls so far: each fresh one has a prompt of its own.
+    payers: Vec<PayerBill>,
+    /// Number of calls so far: each fresh one has a prompt of its own.
     calls: u64,
     compacted: Vec<Compacted>,
 }
 
-/// Who pays, and the caches of that provider.
-struct Payer {
+/// A payer's bill and the caches of its provider.
+struct PayerBill {
     agent: Agent,
-    /// Prices of the calls of compactions.
+    /// Prices of the compactor's calls.
     calls: Option<Arc<ModelPrices>>,
-    /// Only the preamble is marked, for content that is cached explicitly.
+    /// Whether only the preamble is marked, for content that is cached explicitly.
     explicit: bool,
-    /// One for each of its models: none reads what another one's cache holds.
+    /// One for each of its models: models do not share caches.
     caches: Vec<Caches>,
     bill: Bill,
-    /// How each request found the cache.
-    weather: Vec<Weather>,
+    /// The state in which each request found the cache.
+    cache_states: Vec<CacheState>,
 }
 
-/// A model's cache.
+/// The caches of one model, one for each way of billing.
 struct Caches {
     billed: Box<dyn PromptCache>,
-    /// Where the recording's cache fared otherwise than by the rules.
+    /// A cache without the recording's cache events, where there are any.
     rules_only: Option<Box<dyn PromptCache>>,
-    /// Where the first breakpoint may stand in another place.
+    /// A cache with the first breakpoint in its other position, where it has one.
     head_breakpoint: Option<Box<dyn PromptCache>>,
 }
 
 impl Biller {
-    /// Books for a cell. Without a model in the compactor's seat, the agent's
-    /// own is taken to write the summaries.
+    /// An empty bill for a cell. Without a model in the compactor's seat, the
+    /// agent's own model is assumed to write the summaries.
     pub fn new(plan: &Plan, facts: &TranscriptFacts) -> Self {
         let (preset, compactor) = (&plan.preset, plan.compactor.as_deref());
         let eventful = facts.requests.iter().any(|r| r.exogenous.is_some());
@@ -83,7 +83,7 @@ impl Biller {
             });
             let caches = caches.collect();
             let rules = rules(agent);
-            Payer {
+            PayerBill {
                 agent: agent.clone(),
                 calls: compactor.unwrap_or(agent).prices.clone(),
                 explicit: rules.caches_explicit_content(),
@@ -98,7 +98,7 @@ impl Biller {
                     calls: Vec::new(),
                     break_even: Vec::new(),
                 },
-                weather: Vec::with_capacity(facts.requests.len()),
+                cache_states: Vec::with_capacity(facts.requests.len()),
             }
         };
         Self {
@@ -114,8 +114,8 @@ impl Biller {
         }
     }
 
-    /// Leaves out what only the bill of a whole session is told with: caches by
-    /// the rules alone, with another breakpoint, and one that forgets nothing.
+    /// Leaves out what only the bill of a whole session needs: caches by the
+    /// rules alone, with another breakpoint, and the ideal cache.
     pub fn only_as_billed(&mut self) {
         self.ideal = None;
         self.elsewhere = None;
@@ -132,7 +132,7 @@ impl Biller {
         facts: &RequestFacts,
         pruned: Option<EntryId>,
     ) -> Step {
-        // At a cut nobody asks how prompts follow from one another.
+        // At a cut, the common prefix of prompts is not needed.
         if self.payers.is_empty() && self.ideal.is_none() {
             return Step::default();
         }
@@ -154,7 +154,7 @@ impl Biller {
     }
 
     /// What each payer is billed for the request with the first breakpoint in
-    /// its other place, where it has one.
+    /// its other position, where it has one.
     fn with_head_breakpoint(
         &mut self,
         context: &Context,
@@ -167,18 +167,18 @@ impl Biller {
         self.places_elsewhere = self.sent.places(context, plan, pruned);
         self.sent.mark(&self.places_elsewhere, self.life);
         let sent = &self.sent;
-        let bill = |payer: &mut Payer| {
+        let bill = |payer: &mut PayerBill| {
             let cache = payer.caches_of(facts).head_breakpoint.as_mut()?;
-            befall(cache.as_mut(), sent, facts);
+            apply_cache_event(cache.as_mut(), sent, facts);
             Some(Box::new(cache.request(sent.prompt(), facts.at)))
         };
         self.payers.iter_mut().map(bill).collect()
     }
 
-    /// Passes over a request that is not sent.
+    /// Skips a request that is not sent.
     pub fn skip(&mut self) {
         for payer in &mut self.payers {
-            payer.weather.push(Weather::NotBilled);
+            payer.cache_states.push(CacheState::NotBilled);
             payer.bill.requests.push(None);
         }
     }
@@ -190,18 +190,18 @@ impl Biller {
         }
     }
 
-    /// Bills the calls that a compaction made. Those on the live conversation
-    /// begin with the prompt of the last request and read its cache; what came
-    /// since and the instruction are new. A model other than the agent's has
-    /// none of it in its cache. Returns the tokens of each call that the first
-    /// payer's compactor had to read anew.
+    /// Bills the calls that a compaction made. Calls on the live conversation
+    /// begin with the prompt of the last request and read its cache; later
+    /// messages and the instruction are new. A model other than the agent's has
+    /// none of it in its cache. Returns the uncached tokens of each call for
+    /// the first payer's compactor.
     pub fn calls(&mut self, compaction: u32, calls: &[ModelCall], at: Timestamp) -> Vec<u64> {
         let mut anew = Vec::new();
         for call in calls.iter().filter(|call| call.usage.input > 0) {
             self.calls += 1;
-            // A live conversation that is smaller than the last prompt was folded
-            // since, and what of the old prefix it still begins with is not known
-            // here: it is billed as fresh, which is never too cheap.
+            // A live conversation that is smaller than the last prompt was
+            // folded since. How much of the old prefix it still begins with is
+            // not known here: it is billed as fresh, which is never too cheap.
             let live = call.live && self.sent.prompt().tokens() <= call.usage.input;
             let mut prompt = if live { self.sent.prompt().clone() } else { Prompt::default() };
             let rest = call.usage.input - prompt.tokens();
@@ -229,27 +229,26 @@ impl Biller {
         self.sent.prompt()
     }
 
-    /// Notes a compaction, to find out later when it has paid for itself.
+    /// Records a compaction, to compute its break-even later.
     pub fn compacted(&mut self, compacted: Compacted) {
         self.compacted.push(compacted);
     }
 
-    /// The bills, once the session is over.
-    /// `places` says where each compaction stands among those of the cell, by
-    /// its number.
+    /// The bills, once the session is over. `places` maps the number of each
+    /// compaction to its position among those of the cell.
     pub fn into_bills(
         self,
         facts: &TranscriptFacts,
         places: &BTreeMap<u32, u32>,
     ) -> Vec<Arc<Bill>> {
         let Self { payers, compacted, life, .. } = self;
-        let finish = |payer: Payer| {
+        let finish = |payer: PayerBill| {
             let mut bill = payer.bill;
             if let Some(prices) = &payer.agent.prices {
-                let climate = Climate::new(facts, &payer.weather);
+                let history = CacheHistory::new(facts, &payer.cache_states);
                 let calls = payer.calls.as_ref().map(|prices| prices.standard());
                 let mut tariffs = Tariffs { session: prices.standard(), calls };
-                let crossing = |c| break_even(c, &climate, &bill, &mut tariffs, life);
+                let crossing = |c| break_even(c, &history, &bill, &mut tariffs, life);
                 bill.break_even = compacted.iter().map(crossing).collect();
             }
             for call in &mut bill.calls {
@@ -264,7 +263,7 @@ impl Biller {
     }
 }
 
-impl Payer {
+impl PayerBill {
     /// The caches of the model that a request goes to.
     fn caches_of(&mut self, facts: &RequestFacts) -> &mut Caches {
         let model = self.model_of(facts);
@@ -275,8 +274,8 @@ impl Payer {
         if self.caches.len() > 1 { facts.model } else { 0 }
     }
 
-    /// Sends the prompt, after what befell the recording's cache.
-    /// `head_breakpoint`: what it is billed with that one.
+    /// Sends the prompt, after the cache event of the recording.
+    /// `head_breakpoint`: the bill with the breakpoint in its other position.
     fn send(
         &mut self,
         sent: &Sent,
@@ -287,19 +286,23 @@ impl Payer {
         let (prompt, at) = (sent.prompt(), facts.at);
         let model = self.model_of(facts);
         let Caches { billed: cache, rules_only, .. } = self.caches_of(facts);
-        befall(cache.as_mut(), sent, facts);
+        apply_cache_event(cache.as_mut(), sent, facts);
         let reset = facts.exogenous.is_some_and(|e| e != Exogenous::Renewed);
         let warm = !reset && cache.is_warm(at);
         let billed = cache.request(prompt, at);
         assert_eq!(billed.prompt(), prompt.tokens(), "buckets sum to the prompt");
         let rules_only = rules_only.as_mut().map(|cache| Box::new(cache.request(prompt, at)));
-        self.weather.push(if warm { Weather::Warm } else { Weather::Cold { read: billed.read } });
+        self.cache_states.push(if warm {
+            CacheState::Warm
+        } else {
+            CacheState::Cold { read: billed.read }
+        });
         let prompt = PromptBill { billed, rules_only, head_breakpoint, ideal_read }.settled();
         RequestBill { prompt, rewritten: 0, model }
     }
 
-    /// Sends the prompt of a compaction. `moved`: the same with the first
-    /// breakpoint in its other place.
+    /// Sends the prompt of a compaction. `moved`: the same prompt with the
+    /// first breakpoint in its other position.
     fn call(
         &mut self,
         prompt: &Prompt,
@@ -324,18 +327,18 @@ impl Payer {
 
     fn keep(&mut self, sent: Option<RequestBill>, step: &Step) {
         let Some(mut bill) = sent else {
-            self.weather.push(Weather::NotBilled);
+            self.cache_states.push(CacheState::NotBilled);
             return self.bill.requests.push(None);
         };
-        if step.broken && self.weather.last() == Some(&Weather::Warm) {
+        if step.broken && self.cache_states.last() == Some(&CacheState::Warm) {
             bill.rewritten = step.carried.saturating_sub(bill.prompt.billed.read);
         }
         self.bill.requests.push(Some(bill));
     }
 }
 
-/// Lets befall a cache what befell the recording's before a request.
-fn befall(cache: &mut dyn PromptCache, sent: &Sent, facts: &RequestFacts) {
+/// Applies to a cache the event that the recording's cache had before a request.
+fn apply_cache_event(cache: &mut dyn PromptCache, sent: &Sent, facts: &RequestFacts) {
     let (prompt, at) = (sent.prompt(), facts.at);
     match facts.exogenous {
         Some(Exogenous::Former { at }) => cache.forget_after(at),
@@ -347,9 +350,9 @@ fn befall(cache: &mut dyn PromptCache, sent: &Sent, facts: &RequestFacts) {
     }
 }
 
-/// The plan with the preamble's breakpoint behind everything in front of the
-/// conversation, where the recording hides more there than what outlives a
-/// restart; else both are one place.
+/// The breakpoints with the preamble's one moved behind everything in front of
+/// the conversation. `None` unless the recording hides text there that does not
+/// survive a restart; otherwise both positions are the same.
 fn elsewhere(plan: &[Breakpoint], facts: &TranscriptFacts) -> Option<Vec<Breakpoint>> {
     let global = facts.calibration.as_ref()?.global?;
     let apart = global < facts.hidden_tokens;
@@ -361,8 +364,8 @@ fn elsewhere(plan: &[Breakpoint], facts: &TranscriptFacts) -> Option<Vec<Breakpo
     moves.then(|| plan.iter().map(moved).collect())
 }
 
-/// How long the recorded agent asked its cache to live: for an hour, if that
-/// is what it wrote most for.
+/// The cache lifetime that the recorded agent asked for: one hour, if most of
+/// its writes were for an hour.
 pub(super) fn life(requests: &[RequestFacts]) -> Life {
     let mut written = Buckets::default();
     for usage in requests.iter().filter_map(|r| r.recorded.as_ref()) {

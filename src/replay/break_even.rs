@@ -1,122 +1,122 @@
 //! After how many requests a compaction has paid for itself.
 //!
-//! Two sessions are billed side by side from the compaction on: one that goes
-//! on from the compacted context, one that goes on as if nothing had happened.
-//! Both grow by the same recorded messages and are compacted no more; both
-//! find the cache as warm or as cold as the session really did
+//! Two sessions are billed side by side from the compaction on: one continues
+//! from the compacted context, the other as if nothing had been compacted. Both
+//! grow by the same recorded messages and are not compacted again; for both,
+//! the cache is warm or cold at the requests at which it was so in the session
 //! (measures §2).
 
 use crate::model::{Bill, BreakEven, Buckets, CacheRules, CallBill, TranscriptFacts};
 use crate::pricing::{Rates, Tariff};
 use crate::prompt_cache::Life;
 
-/// What a compaction did to the prompt.
+/// The effect of a compaction on the prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compacted {
-    /// Position among the cell's compactions.
+    /// Position of the compaction among those of the cell.
     pub compaction: u32,
-    /// First request that sees it.
+    /// Ordinal of the first request after it.
     pub request: u32,
-    /// Messages that had arrived.
+    /// Number of messages that had arrived.
     pub messages_seen: u32,
-    /// Tokens of the prompt before.
+    /// Tokens of the prompt before the compaction.
     pub before: u64,
-    /// Tokens of the prompt after.
+    /// Tokens of the prompt after the compaction.
     pub after: u64,
 }
 
-/// USD below which nothing is owed: rounding must not delay a crossing at zero.
+/// USD below which a difference counts as zero: rounding must not delay the break-even.
 const NOTHING: f64 = 1e-12;
 
-/// How a request found the cache.
+/// The state of the cache at a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Weather {
-    /// What the request before left could be read.
+pub enum CacheState {
+    /// The prompt of the request before could be read.
     Warm,
-    /// It could not; so much was read nevertheless.
+    /// It could not be read, except for a part.
     Cold {
-        /// Tokens of the part that others keep alive.
+        /// Tokens read from a part that other sessions keep alive.
         read: u64,
     },
     /// The request was not billed.
     NotBilled,
 }
 
-/// The billed requests of a session, as every compaction of it finds them.
+/// The billed requests of a session with the state of the cache at each.
 #[derive(Clone, Debug, Default)]
-pub struct Climate {
-    requests: Vec<Billed>,
-    /// Tokens of the messages before each message.
+pub struct CacheHistory {
+    requests: Vec<BilledRequest>,
+    /// Total tokens of the messages before each message.
     arrived: Vec<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Billed {
-    /// Its ordinal among all requests.
+struct BilledRequest {
+    /// Ordinal of the request among all requests.
     request: u32,
     at: jiff::Timestamp,
-    /// Tokens of all messages that had arrived.
+    /// Total tokens of the messages that had arrived.
     arrived: u64,
-    weather: Weather,
-    /// Warm ones among the billed requests before it.
+    state: CacheState,
+    /// Number of warm requests among the billed requests before it.
     warm_before: u32,
 }
 
-impl Climate {
-    /// The weather of each request of a transcript.
-    pub fn new(facts: &TranscriptFacts, weather: &[Weather]) -> Self {
+impl CacheHistory {
+    /// The history of a transcript's requests, given the cache state at each.
+    pub fn new(facts: &TranscriptFacts, state: &[CacheState]) -> Self {
         let mut arrived = vec![0; 1];
         for message in &facts.messages {
             arrived.push(arrived[arrived.len() - 1] + message.tokens);
         }
-        let all = (0u32..).zip(facts.requests.iter().zip(weather));
-        let all = all.filter(|(_, (_, weather))| **weather != Weather::NotBilled);
-        let all = all.map(|(number, (request, weather))| {
-            (number, request.at, arrived[request.message as usize], *weather)
+        let all = (0u32..).zip(facts.requests.iter().zip(state));
+        let all = all.filter(|(_, (_, state))| **state != CacheState::NotBilled);
+        let all = all.map(|(number, (request, state))| {
+            (number, request.at, arrived[request.message as usize], *state)
         });
         let requests = Self::counted(all);
         Self { requests, arrived }
     }
 
     fn counted(
-        requests: impl Iterator<Item = (u32, jiff::Timestamp, u64, Weather)>,
-    ) -> Vec<Billed> {
+        requests: impl Iterator<Item = (u32, jiff::Timestamp, u64, CacheState)>,
+    ) -> Vec<BilledRequest> {
         let mut warm_before = 0;
-        let billed = requests.map(|(request, at, arrived, weather)| {
-            let billed = Billed { request, at, arrived, weather, warm_before };
-            warm_before += u32::from(weather == Weather::Warm);
+        let billed = requests.map(|(request, at, arrived, state)| {
+            let billed = BilledRequest { request, at, arrived, state, warm_before };
+            warm_before += u32::from(state == CacheState::Warm);
             billed
         });
         billed.collect()
     }
 
-    /// The requests from a compaction on, and what had arrived by then.
-    fn ahead(&self, compacted: &Compacted) -> Ahead<'_> {
+    /// The requests after a compaction, and the messages that had arrived by then.
+    fn ahead(&self, compacted: &Compacted) -> RemainingRequests<'_> {
         let first = self.requests.partition_point(|r| r.request < compacted.request);
         let seen = (compacted.messages_seen as usize).min(self.arrived.len() - 1);
-        Ahead { requests: &self.requests[first..], start: self.arrived[seen] }
+        RemainingRequests { requests: &self.requests[first..], start: self.arrived[seen] }
     }
 }
 
-/// What the two sessions share, request by request from the compaction on.
+/// The requests after a compaction, which both sessions share.
 #[derive(Clone, Copy, Debug)]
-struct Ahead<'a> {
-    requests: &'a [Billed],
-    /// Tokens of the messages that had arrived when it ran.
+struct RemainingRequests<'a> {
+    requests: &'a [BilledRequest],
+    /// Total tokens of the messages that had arrived at the compaction.
     start: u64,
 }
 
-impl Ahead<'_> {
-    /// Tokens of messages that arrived since, at a request.
-    fn grown(&self, request: &Billed) -> u64 {
+impl RemainingRequests<'_> {
+    /// Tokens of the messages that arrived between the compaction and a request.
+    fn grown(&self, request: &BilledRequest) -> u64 {
         request.arrived.saturating_sub(self.start)
     }
 
-    /// Warm and cold ones among so many requests behind the first.
+    /// Numbers of warm and cold requests among the `behind` requests after the first.
     fn warm_and_cold(&self, behind: usize) -> (f64, f64) {
         let Some((first, rest)) = self.requests.split_first() else { return (0.0, 0.0) };
         let until = rest.get(behind).map_or_else(
-            || self.requests.last().map_or(0, Billed::warm_through),
+            || self.requests.last().map_or(0, BilledRequest::warm_through),
             |next| next.warm_before,
         );
         let warm = until - first.warm_through();
@@ -124,31 +124,31 @@ impl Ahead<'_> {
     }
 }
 
-impl Billed {
-    /// Warm requests up to and including this one.
+impl BilledRequest {
+    /// Number of warm requests up to and including this one.
     fn warm_through(&self) -> u32 {
-        self.warm_before + u32::from(self.weather == Weather::Warm)
+        self.warm_before + u32::from(self.state == CacheState::Warm)
     }
 }
 
-/// What is paid: the session's requests and the calls of compactions may be of
-/// two models.
+/// The prices: the session's requests and the compactor's calls may go to two
+/// models.
 pub struct Tariffs<'a> {
-    /// Of the session's requests.
+    /// Prices of the session's requests.
     pub session: Tariff<'a>,
-    /// Of the calls; `None`: their model has no price.
+    /// Prices of the compactor's calls; `None`: their model has no price.
     pub calls: Option<Tariff<'a>>,
 }
 
-/// The crossing of the two bills, beside what the formula says.
+/// The break-even of a compaction, by comparing the two bills and by the formula.
 pub fn break_even(
     compacted: &Compacted,
-    climate: &Climate,
+    history: &CacheHistory,
     bill: &Bill,
     Tariffs { session: tariff, calls }: &mut Tariffs<'_>,
     life: Life,
 ) -> BreakEven {
-    let ahead = climate.ahead(compacted);
+    let ahead = history.ahead(compacted);
     let first = compacted.request as usize;
     let cached = bill.requests[..first].iter().rev().flatten().next();
     let read = bill.requests.get(first).and_then(|r| r.as_ref()).map(|r| r.prompt.billed.read);
@@ -175,7 +175,7 @@ pub fn break_even(
     }
 }
 
-/// Where tokens go that are not read.
+/// How tokens are billed that are not read from the cache.
 #[derive(Clone, Copy, Debug)]
 enum Writes {
     Free,
@@ -201,7 +201,7 @@ impl Writes {
         }
     }
 
-    /// USD for a token that is not read.
+    /// USD for a token that is not read from the cache.
     fn rate(self, rates: &Rates) -> Option<f64> {
         match self {
             Writes::Free => rates.input,
@@ -221,14 +221,14 @@ impl Writes {
     }
 }
 
-/// One compaction as the two sessions meet it.
+/// One compaction as input of the comparison.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     before: u64,
     after: u64,
     /// Tokens of the prompt that the last request left in the cache.
     cached: u64,
-    /// Tokens of it that the compacted prompt still begins with and finds.
+    /// Tokens of that prompt with which the compacted prompt still begins.
     readable: u64,
     writes: Writes,
 }
@@ -236,7 +236,12 @@ struct Case {
 impl Case {
     /// The first request, from 1, at which the bill with the compaction and
     /// its call is no higher than without.
-    fn crossing(&self, tariff: &mut Tariff<'_>, ahead: Ahead<'_>, call: f64) -> Option<u32> {
+    fn crossing(
+        &self,
+        tariff: &mut Tariff<'_>,
+        ahead: RemainingRequests<'_>,
+        call: f64,
+    ) -> Option<u32> {
         let largest = ahead.grown(ahead.requests.last()?) + self.before.max(self.after);
         match tariff.flat(largest) {
             Some(rates) => self.crossing_at(&rates, tariff, ahead, call),
@@ -244,14 +249,14 @@ impl Case {
         }
     }
 
-    /// The same at one set of rates: behind the first request, each warm one
-    /// reads and each cold one writes what is gone or not, so that the crossing
-    /// is found by halving.
+    /// The same at one set of rates: after the first request, each warm request
+    /// reads and each cold one writes the removed tokens or not, so that the
+    /// crossing is found by bisection.
     fn crossing_at(
         &self,
         rates: &Rates,
         tariff: &mut Tariff<'_>,
-        ahead: Ahead<'_>,
+        ahead: RemainingRequests<'_>,
         call: f64,
     ) -> Option<u32> {
         let behind = match self.crossing_by_steps(tariff, ahead, call, 1) {
@@ -272,12 +277,13 @@ impl Case {
         (low < ahead.requests.len()).then_some(low as u32 + 1)
     }
 
-    /// Request by request, up to so many: the crossing, or what is still owed;
-    /// `Err(None)` where a rate is unknown or the session ended.
+    /// Compares request by request, up to `most` requests: the crossing, or
+    /// else the remaining difference in USD; `Err(None)` where a rate is
+    /// unknown or the session ended.
     fn crossing_by_steps(
         &self,
         tariff: &mut Tariff<'_>,
-        ahead: Ahead<'_>,
+        ahead: RemainingRequests<'_>,
         call: f64,
         most: usize,
     ) -> Result<u32, Option<f64>> {
@@ -286,8 +292,8 @@ impl Case {
         for (number, next) in (1u32..).zip(ahead.requests.iter().take(most)) {
             let grown = ahead.grown(next);
             let (with, without) = (self.after + grown, self.before + grown);
-            let (with_read, without_read) = match next.weather {
-                Weather::Cold { read } => (read, read),
+            let (with_read, without_read) = match next.state {
+                CacheState::Cold { read } => (read, read),
                 _ => (with_cached, without_cached),
             };
             let mut usd = |tokens, read| {
@@ -302,25 +308,30 @@ impl Case {
         Err((ahead.requests.len() > most).then_some(behind))
     }
 
-    /// `R > (I·(q − c) + K) / (c_eff·H)`, with `c_eff = c + p·(q − c)`: the
-    /// tokens `H` that go net of the summary, `I` that are written anew
-    /// (summary included) because the prefix broke, the read and write rates
-    /// `c` and `q` and the call's price `K` in input tokens, and the share `p`
-    /// of cold requests (measures §2, break-even, has the derivation).
-    /// A compaction at a cold request pays nothing for `I`.
-    fn formula(&self, tariff: &mut Tariff<'_>, ahead: Ahead<'_>, call: f64) -> Option<f64> {
+    /// `R > (I·(q − c) + K) / (c_eff·H)`, with `c_eff = c + p·(q − c)`: `H` is
+    /// the number of removed tokens net of the summary, `I` the number written
+    /// anew (summary included) because the prefix changed, `c` and `q` are the
+    /// read and write rates, `K` the price of the call in input tokens, and `p`
+    /// the share of cold requests (measures §2, break-even, has the
+    /// derivation). A compaction at a cold request pays nothing for `I`.
+    fn formula(
+        &self,
+        tariff: &mut Tariff<'_>,
+        ahead: RemainingRequests<'_>,
+        call: f64,
+    ) -> Option<f64> {
         let (first, rest) = ahead.requests.split_first()?;
         let rates = tariff.rates(self.before, first.at);
         let input = rates.input.filter(|rate| *rate > 0.0)?;
         let c = rates.cache_read.unwrap_or(input) / input;
         let q = self.writes.rate(&rates)? / input;
         let gone = self.before.checked_sub(self.after).filter(|gone| *gone > 0)? as f64;
-        let rewritten = match first.weather {
-            Weather::Warm => self.after.saturating_sub(self.readable) as f64,
+        let rewritten = match first.state {
+            CacheState::Warm => self.after.saturating_sub(self.readable) as f64,
             _ => 0.0,
         };
         let (_, later) = ahead.warm_and_cold(rest.len());
-        let cold = later + f64::from(u8::from(first.weather != Weather::Warm));
+        let cold = later + f64::from(u8::from(first.state != CacheState::Warm));
         let effective = c + cold / ahead.requests.len() as f64 * (q - c);
         Some((rewritten * (q - c) + call / input) / (effective * gone))
     }
@@ -354,28 +365,28 @@ mod tests {
     };
 
     /// Requests that found the cache so, with what had arrived before each.
-    fn climate(requests: &[(Weather, u64)]) -> Climate {
+    fn history(requests: &[(CacheState, u64)]) -> CacheHistory {
         let all = (0u32..).zip(requests);
         let all =
-            all.map(|(n, (weather, arrived))| (n, jiff::Timestamp::UNIX_EPOCH, *arrived, *weather));
-        Climate { requests: Climate::counted(all), arrived: vec![0] }
+            all.map(|(n, (state, arrived))| (n, jiff::Timestamp::UNIX_EPOCH, *arrived, *state));
+        CacheHistory { requests: CacheHistory::counted(all), arrived: vec![0] }
     }
 
-    fn ahead(climate: &Climate) -> Ahead<'_> {
-        Ahead { requests: &climate.requests, start: 0 }
+    fn ahead(history: &CacheHistory) -> RemainingRequests<'_> {
+        RemainingRequests { requests: &history.requests, start: 0 }
     }
 
-    fn warm(requests: usize) -> Climate {
-        climate(&vec![(Weather::Warm, 0); requests])
+    fn warm(requests: usize) -> CacheHistory {
+        history(&vec![(CacheState::Warm, 0); requests])
     }
 
     /// The crossing and what the formula says, over 100 warm requests.
     fn both(read: f64, call: f64) -> (Option<u32>, f64) {
         let prices = prices(read);
         let mut tariff = Tariff::new(&prices, Class::Standard);
-        let climate = warm(100);
-        let formula = CASE.formula(&mut tariff, ahead(&climate), call).unwrap();
-        (CASE.crossing(&mut tariff, ahead(&climate), call), formula)
+        let history = warm(100);
+        let formula = CASE.formula(&mut tariff, ahead(&history), call).unwrap();
+        (CASE.crossing(&mut tariff, ahead(&history), call), formula)
     }
 
     #[test]
@@ -447,11 +458,11 @@ mod tests {
         // both: 100,000·1.25 are saved at once, more than the call costs.
         let prices = prices(0.1);
         let mut tariff = Tariff::new(&prices, Class::Standard);
-        let cold = Weather::Cold { read: 40_000 };
-        let climate = climate(&[(cold, 0), (Weather::Warm, 0), (Weather::Warm, 0)]);
-        assert_eq!(CASE.crossing(&mut tariff, ahead(&climate), 30_000.0), Some(1));
+        let cold = CacheState::Cold { read: 40_000 };
+        let history = history(&[(cold, 0), (CacheState::Warm, 0), (CacheState::Warm, 0)]);
+        assert_eq!(CASE.crossing(&mut tariff, ahead(&history), 30_000.0), Some(1));
         // c_eff = 0.1 + 1/3·1.15; K alone: 30,000 / (0.48333·100,000).
-        let says = CASE.formula(&mut tariff, ahead(&climate), 30_000.0).unwrap();
+        let says = CASE.formula(&mut tariff, ahead(&history), 30_000.0).unwrap();
         assert!((says - 0.3 / (0.1 + 1.15 / 3.0)).abs() < 1e-9, "{says}");
     }
 
@@ -469,8 +480,8 @@ mod tests {
     fn what_both_sessions_grow_by_changes_nothing_while_the_cache_is_warm() {
         let prices = prices(0.1);
         let mut tariff = Tariff::new(&prices, Class::Standard);
-        let growing: Vec<_> = (0..100).map(|n| (Weather::Warm, n * 700)).collect();
-        assert_eq!(CASE.crossing(&mut tariff, ahead(&climate(&growing)), 30_000.0), Some(5));
+        let growing: Vec<_> = (0..100).map(|n| (CacheState::Warm, n * 700)).collect();
+        assert_eq!(CASE.crossing(&mut tariff, ahead(&history(&growing)), 30_000.0), Some(5));
     }
 
     #[test]
@@ -478,16 +489,16 @@ mod tests {
         let prices = prices(0.1);
         let mut tariff = Tariff::new(&prices, Class::Standard);
         for seed in 0u64..200 {
-            let weather = |n: u64| match (seed * 7 + n * n * 13 + n) % 5 {
-                0 => Weather::Cold { read: 40_000 },
-                _ => Weather::Warm,
+            let state = |n: u64| match (seed * 7 + n * n * 13 + n) % 5 {
+                0 => CacheState::Cold { read: 40_000 },
+                _ => CacheState::Warm,
             };
-            let requests: Vec<_> = (0..seed % 40).map(|n| (weather(n), n * 531)).collect();
+            let requests: Vec<_> = (0..seed % 40).map(|n| (state(n), n * 531)).collect();
             let case = Case { after: 50_000 + seed * 600, ..CASE };
-            let climate = climate(&requests);
+            let history = history(&requests);
             let call = (seed * seed) as f64 * 40.0;
-            let steps = case.crossing_by_steps(&mut tariff, ahead(&climate), call, usize::MAX);
-            assert_eq!(case.crossing(&mut tariff, ahead(&climate), call), steps.ok(), "{seed}");
+            let steps = case.crossing_by_steps(&mut tariff, ahead(&history), call, usize::MAX);
+            assert_eq!(case.crossing(&mut tariff, ahead(&history), call), steps.ok(), "{seed}");
         }
     }
 }

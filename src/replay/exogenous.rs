@@ -1,13 +1,16 @@
-//! What befell the recording's cache: cold starts, restarts, and prefixes
-//! that lived longer than the rules allow (measures §2).
+//! Events in the recording's cache that the provider's rules do not predict:
+//! cold starts, restarts, and prefixes that lived longer than the rules allow
+//! (measures §2).
 //!
-//! Found in recorded usage alone, so that it is replayed for every preset.
+//! They are derived from recorded usage alone, so that they are replayed for
+//! every preset.
 //!
-//! A cache that keeps prompts unasked (OpenAI's) reports no writes, and a
-//! request may be answered where only some of the earlier ones had been: what
-//! Codex and OpenCode sessions read is then, to the step of 128 tokens, the
-//! prompt of an earlier request. Of nothing, the tools alone, an earlier
-//! request's prompt and all of the last one, the nearest is replayed.
+//! A cache that stores prompts automatically (OpenAI's) reports no writes, and
+//! a request may be answered by a machine that has seen only some of the
+//! earlier ones: what Codex and OpenCode sessions read is then, to the step of
+//! 128 tokens, the prompt of an earlier request. Of the possible states
+//! (nothing, the tools alone, an earlier request's prompt, all of the last one)
+//! the nearest is replayed.
 
 use std::collections::BTreeSet;
 
@@ -16,15 +19,15 @@ use jiff::Timestamp;
 use super::bill::life;
 use crate::model::{Exogenous, RecordedCompaction, RequestFacts, Usage};
 
-/// Share of the predicted prefix below which a request started cold.
+/// Share of the predicted prefix below which a request counts as a cold start.
 const COLD: f64 = 0.9;
-/// Tokens by which what is read of a prompt may fall short of it: caches grow
-/// by steps of 128, and the last whole one is not always there.
+/// Tolerance in tokens between a prompt and what was read of it: caches grow by
+/// steps of 128, and the last whole one is not always there.
 const SLACK: u64 = 256;
 
-/// Marks the requests that found the cache otherwise than the requests before
-/// let expect. `hidden`: tokens of the hidden preamble; `global`: those of them
-/// that outlive a restart.
+/// Marks the requests whose cache differs from what the requests before
+/// predict. `hidden`: tokens of the hidden preamble; `global`: those of them
+/// that survive a restart.
 ///
 /// Each model has a cache of its own.
 pub(super) fn mark(
@@ -56,8 +59,8 @@ fn mark_one(
     let mut last: Option<(u64, &RequestFacts)> = None;
     // Prompts since the last recorded compaction, and when they were sent.
     let mut sent: Vec<(u64, Timestamp)> = Vec::new();
-    // What a cache that is not written at marks had: the nearest state that it
-    // was ever in.
+    // For a cache without explicit breakpoints: the nearest state that it was
+    // ever in.
     let nearest = |read: u64, all: u64, sent: &[(u64, Timestamp)]| {
         let former = sent.iter().rev().find(|(prompt, _)| *prompt <= read + SLACK);
         let former = former.map(|&(prompt, at)| (prompt, Some(Exogenous::Former { at })));
@@ -65,7 +68,7 @@ fn mark_one(
         let states = [(all, None), (0, Some(Exogenous::Cold))].into_iter();
         let states = states.chain(shared.map(|tokens| (tokens, Some(Exogenous::Restart))));
         let states = states.chain(former);
-        // Of equals the smallest: it takes less for granted.
+        // Of equally near states the smallest, which assumes less.
         states.min_by_key(|(tokens, _)| (tokens.abs_diff(read), *tokens)).and_then(|(_, e)| e)
     };
     let restarted = |read: u64| match global {
@@ -87,7 +90,7 @@ fn mark_one(
             compactions.iter().any(|c| before.message < c.after && c.after <= request.message)
         };
         found.push(match last {
-            // Others may have kept the preamble alive before the session began.
+            // Other sessions may have kept the preamble alive before the session began.
             None => match restarted(read) {
                 Exogenous::Restart if read > hidden.midpoint(global.unwrap_or(hidden)) => {
                     Some(Exogenous::Primed)
@@ -95,8 +98,8 @@ fn mark_one(
                 Exogenous::Restart => Some(Exogenous::Restart),
                 _ => None,
             },
-            // Behind the vendor's own compaction nothing but the preamble can
-            // be read; that even this was not is no doing of the compaction.
+            // After the vendor's own compaction nothing but the preamble can be
+            // read; that even this was not read is not due to the compaction.
             Some((_, before)) if edited(before) => {
                 let shared = global.is_some_and(|global| global > 0);
                 let cold = (shared || !marked && read == 0) && restarted(read) == Exogenous::Cold;
@@ -119,7 +122,7 @@ fn mark_one(
             sent.clear();
         }
         sent.push((usage.prompt(), request.at));
-        // A cache that is written without being asked keeps the whole prompt.
+        // A cache that stores prompts automatically keeps the whole prompt.
         let cached = if marked { read + usage.written() } else { usage.prompt() };
         last = Some((cached, request));
     }

@@ -1,11 +1,11 @@
-//! Follows what becomes of every message, at the cost of what changed.
+//! Tracks the state of every message, at a cost that depends on the changes only.
 
 use std::collections::BTreeSet;
 
 use crate::model::{LedgerState, LossRow, MessageIndex};
 use crate::strategy::{Context, EntryId};
 
-/// Messages that changed state, by the state they came to.
+/// Messages that changed state, by their new state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Changes {
     pub folded: u32,
@@ -25,7 +25,7 @@ pub(super) struct Loss {
 }
 
 impl Loss {
-    /// The states of a context that goes on: what is later reported changed after it.
+    /// The states of a context that is resumed: only later changes are reported.
     pub fn resumed(context: &Context) -> Self {
         Self {
             states: (0..context.seen_count()).map(|message| context.state(message)).collect(),
@@ -37,7 +37,8 @@ impl Loss {
     }
 
     /// Recorded messages whose state may have changed since the last call:
-    /// those that are new, that operations touched, or that came to be hidden or shown.
+    /// those that are new, that operations touched, or that were newly hidden
+    /// or shown.
     pub fn take_moved(&mut self, context: &mut Context) -> BTreeSet<MessageIndex> {
         let mut moved: BTreeSet<MessageIndex> = context.take_touched().into_iter().collect();
         moved.extend(self.states.len() as MessageIndex..context.seen_count());
@@ -56,8 +57,8 @@ impl Loss {
         moved
     }
 
-    /// Takes note of what became of the messages that moved; `request` is the
-    /// ordinal of the first request that will see it.
+    /// Records the new states of the messages that changed; `request` is the
+    /// ordinal of the first request after the change.
     pub fn observe(
         &mut self,
         context: &Context,
@@ -86,7 +87,7 @@ impl Loss {
         changes
     }
 
-    /// A change before the same request replaces the one noted for it.
+    /// A change before the same request replaces the recorded one.
     fn write(&mut self, row: LossRow) {
         let last = &mut self.last_row[row.message as usize];
         match last {
@@ -98,8 +99,8 @@ impl Loss {
         }
     }
 
-    /// The rows, by request and message; those that changed nothing in the
-    /// end are left out.
+    /// The rows, by request and message; those without an effective change are
+    /// left out.
     pub fn into_rows(self) -> Vec<LossRow> {
         let mut rows = self.rows;
         rows.sort_unstable_by_key(|r| (r.message, r.request));

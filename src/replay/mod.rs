@@ -22,12 +22,12 @@ mod validate;
 mod view;
 mod window;
 
-pub use cut::{Baseline, Examined, Look, Part, examine, examine_and_look};
+pub use cut::{Baseline, CutSegment, ExaminedCut, RequestInspector, examine, examine_and_look};
 pub use native::{NativeFrom, NativeWindow, UNKNOWN_LIMIT};
 pub use plan::Plan;
 pub use probed::Probed;
 pub use saved::SavedSession;
-pub use session::{Replayed, Session, replay};
+pub use session::{ReplaySession, Replayed, replay};
 pub use subject::Subject;
 pub use validate::validate;
 pub use window::{WindowError, WindowSpec};

@@ -3,11 +3,12 @@
 use crate::model::{MOST_TOKENS, RecordedTrigger, Transcript};
 use crate::pricing::Agents;
 
-/// Limit where the recorded model or its limit is not known, in tokens: that of
-/// Claude models but for the variants with 1m (Anthropic, "Context windows").
+/// Limit assumed where the recorded model or its limit is not known, in tokens:
+/// that of Claude models except the variants with 1m (Anthropic, "Context
+/// windows").
 pub const UNKNOWN_LIMIT: u64 = 200_000;
 
-/// What a model is sold with beyond the limit of the list, in tokens: 1m is a
+/// Limits of variants above the limit in the price list, in tokens: 1m is a
 /// variant of models with 200k (Anthropic, "Context windows").
 const LARGER: [u64; 2] = [UNKNOWN_LIMIT, 1_000_000];
 
@@ -20,18 +21,18 @@ const COMMON: [u64; 4] = [UNKNOWN_LIMIT, 272_000, 400_000, 1_000_000];
 pub struct NativeWindow {
     /// The context limit in tokens.
     pub tokens: u64,
-    /// Why it is that.
+    /// How the limit was determined.
     pub from: NativeFrom,
 }
 
-/// What a native window was taken from.
+/// How a native window was determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NativeFrom {
     /// The limit of the recorded model in the price list.
     Listed,
     /// Neither the model nor its limit is known: [`UNKNOWN_LIMIT`].
     Unknown,
-    /// The agent compacted by itself long before that limit.
+    /// The agent compacted automatically well below that limit.
     Compacted,
     /// The session's prompts were larger than that limit.
     Exceeded {
@@ -79,15 +80,15 @@ fn largest_prompt(transcript: &Transcript) -> u64 {
     let requests = transcript.messages.iter().filter_map(|message| message.usage);
     let requests = requests.map(|usage| usage.prompt());
     let before = transcript.compactions.iter().filter_map(|c| c.tokens_before);
-    // A log may claim anything.
+    // Recorded figures may be absurd.
     requests.chain(before).filter(|tokens| *tokens <= MOST_TOKENS).max().unwrap_or(0)
 }
 
-/// Whether the agent compacted without being asked, and said at which size.
+/// Whether the agent compacted automatically, and reported at which size.
 fn compacts_by_itself(transcript: &Transcript) -> bool {
-    let told = |tokens: Option<u64>| tokens.is_some_and(|tokens| tokens <= MOST_TOKENS);
+    let is_plausible = |tokens: Option<u64>| tokens.is_some_and(|tokens| tokens <= MOST_TOKENS);
     let mut compactions = transcript.compactions.iter();
-    compactions.any(|c| c.trigger == RecordedTrigger::Auto && told(c.tokens_before))
+    compactions.any(|c| c.trigger == RecordedTrigger::Auto && is_plausible(c.tokens_before))
 }
 
 #[cfg(test)]
@@ -166,8 +167,8 @@ mod tests {
         assert_eq!(over(Some("usual"), &[200_001]), 1_000_000);
         assert_eq!(over(None, &[300_000]), 1_000_000);
         assert_eq!(over(Some("large"), &[1_200_000]), 2_000_000);
-        let told = session(Some("usual"), &[300_000], &[]).from;
-        assert_eq!(told, NativeFrom::Exceeded { limit: 200_000, largest: 300_000 });
+        let from = session(Some("usual"), &[300_000], &[]).from;
+        assert_eq!(from, NativeFrom::Exceeded { limit: 200_000, largest: 300_000 });
         // The prompt before a compaction is one of the session's, whoever asked for it.
         let before = [(RecordedTrigger::Manual, Some(250_000)), (AUTO, Some(160_000))];
         assert_eq!(session(Some("usual"), &[9_000], &before).tokens, 1_000_000);

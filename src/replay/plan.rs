@@ -1,4 +1,4 @@
-//! What a cell is made of.
+//! The settings of a cell.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use crate::model::{CellKey, Standing};
 use crate::pricing::Agent;
 use crate::strategy::Preset;
 
-/// One cell to be run.
+/// The settings of one cell to be run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Which one.
+    /// The transcript, preset, window and replicate.
     pub key: CellKey,
-    /// The row's preset.
+    /// The preset that is replayed.
     pub preset: Arc<Preset>,
     /// Assumed context limit in tokens.
     pub window: u64,
@@ -24,7 +24,7 @@ pub struct Plan {
     pub seed: u64,
     /// Whether the compactor is the offline stand-in.
     pub offline: bool,
-    /// Who pays for the session: one bill each.
+    /// The payers of the session: one bill each.
     pub agents: Arc<[Agent]>,
     /// The model in the compactor's seat; `None`: the stand-in, whose calls are
     /// billed as the agent's model.
@@ -32,7 +32,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// How the row stands in the comparison.
+    /// The role of the row in the comparison.
     pub fn standing(&self) -> Standing {
         if self.preset.control {
             Standing::Control
@@ -43,7 +43,7 @@ impl Plan {
         }
     }
 
-    /// The cell's own stream: seed and key.
+    /// The random stream of the cell: from seed and key.
     pub(super) fn random(&self) -> ChaCha8Rng {
         let key = format!("{}\u{0}{:?}", self.seed, self.key);
         ChaCha8Rng::from_seed(*blake3::hash(key.as_bytes()).as_bytes())

@@ -1,24 +1,24 @@
-//! The context at a probe point, with what became of the evidence.
+//! The context at a probe point, with the states of the evidence.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::plan::Plan;
-use super::session::{Ran, Session};
+use super::session::{CellResult, ReplaySession};
 use super::subject::{Subject, text_hash};
-use crate::model::{CellRows, LedgerState, MessageIndex, Part, Preamble, Role, Snapshot};
+use crate::model::{CellRows, LedgerState, MessageIndex, Preamble, Role, Snapshot, SnapshotPart};
 use crate::strategy::ClosedSession;
 
-/// Messages on each side of the evidence that the control `evidence` shows
-/// (measures §5).
+/// Number of messages on each side of the evidence that the control `evidence`
+/// shows (measures §5).
 const NEIGHBOURS: u32 = 2;
 
-/// A probe that waits to be asked, with what the ledger says of it.
+/// A probe that still has to be asked, with the states of its evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probed {
-    /// Position in [`TranscriptFacts::probes`](crate::model::TranscriptFacts).
+    /// Position of the probe in [`TranscriptFacts::probes`](crate::model::TranscriptFacts).
     pub probe: u32,
-    /// Position in [`CellRows::snapshots`].
+    /// Position of its context in [`CellRows::snapshots`].
     pub snapshot: u32,
     /// Worst state of its evidence; absent without evidence.
     pub evidence: Option<LedgerState>,
@@ -28,8 +28,8 @@ pub struct Probed {
     pub sessions: Arc<[ClosedSession]>,
 }
 
-impl Session<'_> {
-    /// Keeps the context of this request if a probe is asked there.
+impl ReplaySession<'_> {
+    /// Stores the context of this request if a probe is asked there.
     pub(super) fn snapshot(&mut self, request: u32, overflow: bool) {
         let facts = &self.subject.facts;
         let asked: Vec<u32> = (0..)
@@ -66,8 +66,9 @@ impl Session<'_> {
         });
     }
 
-    /// What is sent now, in order; texts that no recorded message has are kept.
-    fn parts(&mut self) -> Vec<Part> {
+    /// The parts of what is sent now, in order; texts that are not recorded
+    /// messages are stored.
+    fn parts(&mut self) -> Vec<SnapshotPart> {
         let mut parts = Vec::new();
         let preamble = preamble(self.subject, self.context.seen_count());
         let notes = self.context.notes().map(|(_, text)| text.to_owned());
@@ -80,7 +81,7 @@ impl Session<'_> {
                 Some(message) if !entry.edited => extend(&mut parts, message),
                 Some(message) => {
                     let text = keep(entry.text.into_owned(), &mut self.texts);
-                    parts.push(Part::Edited { message, text });
+                    parts.push(SnapshotPart::Edited { message, text });
                 }
                 None => {
                     parts.push(written(entry.role, entry.text.into_owned(), &mut self.texts));
@@ -91,10 +92,10 @@ impl Session<'_> {
     }
 }
 
-/// The control `evidence`: each probe is put to the messages that answer it
-/// and their neighbours. Nothing is sent otherwise, so there are no requests;
-/// a probe without evidence sees the preamble alone.
-pub(super) fn evidence_alone(subject: &Subject, plan: &Plan) -> Ran {
+/// The control `evidence`: each probe is asked with the messages that answer it
+/// and their neighbours. It replays no requests; a probe without evidence sees
+/// the preamble alone.
+pub(super) fn evidence_alone(subject: &Subject, plan: &Plan) -> CellResult {
     let facts = &subject.facts;
     let mut texts = BTreeMap::new();
     let mut snapshots = Vec::new();
@@ -144,19 +145,19 @@ fn preamble(subject: &Subject, message: MessageIndex) -> String {
     }
 }
 
-/// Adds a message as recorded to the stretch that it goes on with, if it does.
-fn extend(parts: &mut Vec<Part>, message: MessageIndex) {
+/// Adds a recorded message: to the last part if it continues it, else as a new part.
+fn extend(parts: &mut Vec<SnapshotPart>, message: MessageIndex) {
     match parts.last_mut() {
-        Some(Part::Messages { to, .. }) if *to == message => *to += 1,
-        _ => parts.push(Part::Messages { from: message, to: message + 1 }),
+        Some(SnapshotPart::Messages { to, .. }) if *to == message => *to += 1,
+        _ => parts.push(SnapshotPart::Messages { from: message, to: message + 1 }),
     }
 }
 
-fn written(role: Role, text: String, texts: &mut BTreeMap<String, String>) -> Part {
-    Part::Written { role, text: keep(text, texts) }
+fn written(role: Role, text: String, texts: &mut BTreeMap<String, String>) -> SnapshotPart {
+    SnapshotPart::Written { role, text: keep(text, texts) }
 }
 
-/// Keeps a text under its hash.
+/// Stores a text under its hash.
 fn keep(text: String, texts: &mut BTreeMap<String, String>) -> String {
     let hash = text_hash(&text);
     texts.insert(hash.clone(), text);

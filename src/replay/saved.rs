@@ -1,4 +1,4 @@
-//! A session's state between two messages, and how to go on from it.
+//! Saves a session between two messages, and restores it.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use serde_json::Value as Json;
 use super::background::InFlight;
 use super::loss::Loss;
 use super::plan::Plan;
-use super::session::Session;
+use super::session::ReplaySession;
 use super::subject::Subject;
 use crate::model::MessageIndex;
 use crate::strategy::{Compactor, Context, PresetState, Saved};
 use crate::tokens::Reported;
 
-/// Everything that a later process needs to go on with a session where this
-/// one stopped: the strategy's side, not the rows measured so far.
+/// Everything that a later process needs to resume a session where this one
+/// stopped: the strategy's state, not the rows measured so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SavedSession {
@@ -28,7 +28,7 @@ pub struct SavedSession {
     in_flight: BTreeMap<usize, InFlight>,
 }
 
-impl<'a> Session<'a> {
+impl<'a> ReplaySession<'a> {
     /// The session's state between two messages.
     pub fn save(&self) -> SavedSession {
         let random = self.random.lock().expect("nothing panics while drawing");
@@ -43,7 +43,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// A session that goes on from a saved state.
+    /// Resumes a session from a saved state.
     pub fn restore(
         subject: &'a Subject,
         plan: &'a Plan,

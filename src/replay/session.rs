@@ -25,23 +25,23 @@ use crate::strategy::{
 };
 use crate::tokens::Reported;
 
-/// A cell that was run, with the texts that its strategy wrote.
+/// A finished cell, with the texts that its strategy wrote.
 #[derive(Clone, Debug)]
 pub struct Replayed {
-    /// Its rows.
+    /// The key, the role and the rows of the cell.
     pub cell: Cell,
     /// Texts of synthetic entries, by hash.
     pub texts: BTreeMap<String, String>,
-    /// Probes that wait to be asked: one per probe of the transcript, in
+    /// Probes that still have to be asked: one per probe of the transcript, in
     /// their order; none where the cell failed.
     pub probed: Vec<Probed>,
 }
 
-/// What a cell that ran through leaves: rows, texts, probes to be asked.
-pub(super) type Ran = (CellRows, BTreeMap<String, String>, Vec<Probed>);
+/// The result of a cell that reached its end: rows, texts, and probes to be asked.
+pub(super) type CellResult = (CellRows, BTreeMap<String, String>, Vec<Probed>);
 
-/// A preset in the middle of a recording.
-pub struct Session<'a> {
+/// A preset during its replay of a recording.
+pub struct ReplaySession<'a> {
     pub(super) plan: &'a Plan,
     pub(super) subject: &'a Subject,
     pub(super) compactor: &'a dyn Compactor,
@@ -49,7 +49,7 @@ pub struct Session<'a> {
     pub(super) stages: Vec<Running>,
     pub(super) shared: PresetState,
     pub(super) reported: Option<Reported>,
-    /// Messages before this one were part of what it counted.
+    /// The provider's last report counted the messages before this one.
     pub(super) reported_through: MessageIndex,
     pub(super) random: Mutex<ChaCha8Rng>,
     pub(super) window: u64,
@@ -57,21 +57,21 @@ pub struct Session<'a> {
     pub(super) recorded: Option<&'a RecordedCompaction>,
     pub(super) loss: Loss,
     pub(super) requests: Vec<RequestRow>,
-    /// With their numbers, in the order in which they took effect.
+    /// The compactions with their numbers, in the order in which they took effect.
     pub(super) compactions: Vec<(u32, CompactionRow)>,
-    /// Compactions that ever began.
+    /// Number of compactions that began.
     pub(super) begun: u32,
-    /// What works in the background, by stage.
+    /// Compactions in the background, by stage.
     pub(super) in_flight: BTreeMap<usize, InFlight>,
     pub(super) records: Vec<Record>,
     pub(super) notices: Vec<String>,
     pub(super) texts: BTreeMap<String, String>,
     pub(super) cpu_ms: f64,
-    /// Which calls and results are sent without their other half.
+    /// The calls without result and results without call that are sent.
     pub(super) pairs: Pairs,
     pub(super) snapshots: Vec<Snapshot>,
     pub(super) probed: Vec<Probed>,
-    /// Whether the recording is over, and only probes are still to be asked.
+    /// Whether the recording is over, and only probes still have to be asked.
     pub(super) at_end: bool,
     pub(super) survival: Survival,
     pub(super) references: Vec<ReferenceOutcome>,
@@ -86,7 +86,7 @@ pub struct Session<'a> {
 pub async fn replay(subject: &Subject, plan: &Plan, compactor: &dyn Compactor) -> Replayed {
     let ran = match plan.preset.asked_from {
         AskedFrom::Evidence => Ok(evidence_alone(subject, plan)),
-        AskedFrom::Context => match Session::open(subject, plan, compactor) {
+        AskedFrom::Context => match ReplaySession::open(subject, plan, compactor) {
             Err(error) => Err(error),
             Ok(mut session) => {
                 let ran = session.run_to_end().await;
@@ -103,7 +103,7 @@ pub async fn replay(subject: &Subject, plan: &Plan, compactor: &dyn Compactor) -
     Replayed { cell, texts, probed }
 }
 
-impl<'a> Session<'a> {
+impl<'a> ReplaySession<'a> {
     /// A session before its first message.
     pub fn open(
         subject: &'a Subject,
@@ -151,7 +151,7 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Replays all that is left.
+    /// Replays the rest of the recording.
     pub async fn run_to_end(&mut self) -> Result<(), String> {
         while self.step().await? {}
         self.ask_at_end().await
@@ -199,7 +199,7 @@ impl<'a> Session<'a> {
         let timeline = &self.subject.timeline;
         self.now = if is_request { timeline.sent_at(message) } else { timeline.at(message) };
         self.context.enter(message);
-        self.land_due()?;
+        self.apply_finished()?;
         if is_request {
             self.prepare()?;
             self.look_all(At::Request).await?;
@@ -208,9 +208,9 @@ impl<'a> Session<'a> {
         Ok(true)
     }
 
-    /// Puts the probes that no request follows to one virtual request at the
-    /// end (semantics §28). What it compacts is recorded, and is no part of
-    /// what the session cost.
+    /// Asks the probes after the last request at one virtual request at the end
+    /// (semantics §28). Its compactions are recorded, but are not part of what
+    /// the session cost.
     async fn ask_at_end(&mut self) -> Result<(), String> {
         let end = self.requests.len() as u32;
         if self.subject.facts.probes.iter().all(|probe| probe.request < end) {
@@ -221,7 +221,7 @@ impl<'a> Session<'a> {
         let messages = self.context.seen_count();
         self.now = self.subject.timeline.at(messages);
         self.context.enter(messages);
-        self.land_due()?;
+        self.apply_finished()?;
         self.prepare()?;
         self.look_all(At::Request).await?;
         self.check_pairs()?;
@@ -237,7 +237,7 @@ impl<'a> Session<'a> {
         self.look_all(At::Open).await
     }
 
-    /// What is always there: awareness, guidance, daily notes.
+    /// Adds the permanent texts: awareness, guidance, daily notes.
     pub(super) fn prepare(&mut self) -> Result<(), String> {
         let meter = Metered::new(self.compactor);
         for running in &mut self.stages {
@@ -261,7 +261,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Notes what is sent now, and what of the exam survives in it.
+    /// Records what is sent now, and which references of the exam survive in it.
     pub(super) fn request(&mut self, message: MessageIndex) -> Result<(), String> {
         let valid = self.check_pairs()?;
         let weight = self.context.weight();
@@ -300,8 +300,8 @@ impl<'a> Session<'a> {
         let arrived = &transcript.messages[message as usize];
         self.pairs.look_again(&self.context, [message]);
         let seen = self.context.seen_count();
-        // A micro-compaction and a compaction may stand at one message: each
-        // is seen in its turn.
+        // A micro-compaction and a compaction may be recorded at one message:
+        // each is handled in turn.
         let mut recorded = transcript.compactions.iter().filter(|c| c.after == seen);
         self.recorded = recorded.next();
         self.look_all(At::Append).await?;
@@ -323,8 +323,8 @@ impl<'a> Session<'a> {
         &self.context
     }
 
-    /// The last entry whose tool output was considered for pruning: where the
-    /// cache breakpoint `prune-boundary` stands.
+    /// The last entry whose tool output was considered for pruning: the
+    /// position of the cache breakpoint `prune-boundary`.
     pub fn prune_boundary(&self) -> Option<EntryId> {
         self.shared.pruned_through
     }
@@ -344,13 +344,13 @@ impl<'a> Session<'a> {
         self.requests.len() as u32
     }
 
-    /// Records that mechanisms kept beside the context.
+    /// Records that mechanisms keep beside the context.
     pub fn records(&self) -> &[Record] {
         &self.records
     }
 
     /// The files that the system would have on its own disk now, by path.
-    /// Stages may share one: both know it then.
+    /// Stages that write the same file write the same content.
     pub fn stored(&self) -> Vec<StoredFile> {
         let files = |running: &Running| running.mechanism.stored(&self.context, &self.shared);
         let mut files: Vec<StoredFile> = self.stages.iter().flat_map(files).collect();
@@ -359,8 +359,8 @@ impl<'a> Session<'a> {
         files
     }
 
-    pub(super) fn finish(mut self) -> Ran {
-        self.overtaken();
+    pub(super) fn finish(mut self) -> CellResult {
+        self.bill_unfinished();
         let places: BTreeMap<u32, u32> =
             self.compactions.iter().zip(0..).map(|((number, _), at)| (*number, at)).collect();
         self.probed.sort_by_key(|probed| probed.probe);

@@ -43,7 +43,11 @@ fn talk() -> Transcript {
 }
 
 /// What a session of the preset `recorded` shows once it has prepared a request.
-async fn at_request<T>(talk: Transcript, request: u32, show: impl Fn(&Session<'_>) -> T) -> T {
+async fn at_request<T>(
+    talk: Transcript,
+    request: u32,
+    show: impl Fn(&ReplaySession<'_>) -> T,
+) -> T {
     let subject = Subject::new("d", talk, Arc::new(Counter::default()));
     let preset = builtin("recorded", &[]).unwrap().unwrap();
     let plan = Plan {
@@ -63,7 +67,7 @@ async fn at_request<T>(talk: Transcript, request: u32, show: impl Fn(&Session<'_
         compactor: None,
     };
     let compactor = Offline::new(Arc::new(Counter::default()));
-    let mut session = Session::open(&subject, &plan, &compactor).unwrap();
+    let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
     assert!(session.run_to_request(request).await.unwrap());
     show(&session)
 }

@@ -1,4 +1,4 @@
-//! Runs one stage: looks whether it is due, times it, keeps its books.
+//! Runs one stage: checks whether it is due, measures its time, records its row.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -17,7 +17,7 @@ use crate::tokens::Weight;
 
 use super::break_even::Compacted;
 use super::loss::Changes;
-use super::session::Session;
+use super::session::ReplaySession;
 use super::subject::text_hash;
 
 /// A stage of one cell: its scaled trigger and its mechanism.
@@ -49,29 +49,29 @@ async fn on_cpu<F: Future>(future: F) -> (F::Output, Duration) {
     OnCpu { inner: Box::pin(future), spent: Duration::ZERO }.await
 }
 
-/// What a stage did, before its effect on the ledger is known.
-pub(super) struct Ran {
+/// The result of running a stage, before its effect on the ledger is known.
+pub(super) struct StageOutcome {
     pub outcome: Outcome,
     pub row: CompactionRow,
     pub calls: Vec<ModelCall>,
     pub is_view: bool,
 }
 
-impl<'a> Session<'a> {
-    /// Lets the processes of mechanisms end.
+impl<'a> ReplaySession<'a> {
+    /// Ends the processes that mechanisms started.
     pub async fn close(&mut self) {
         for running in &mut self.stages {
             running.mechanism.close().await;
         }
     }
 
-    /// Looks at every stage of a point, in order. What any of them hid the
-    /// last time is lifted first, so that each computes from the full store
-    /// and from what the ones before it do now (semantics §16 and §21).
+    /// Checks every stage of a point, in order. What any of them hid the last
+    /// time is shown again first, so that each computes from the full context
+    /// and from what the ones before it do now (semantics §16 and 21).
     pub(super) async fn look_all(&mut self, at: At) -> Result<(), String> {
         let due: Vec<usize> =
             (0..self.stages.len()).filter(|&number| self.stages[number].stage.at == at).collect();
-        let before = self.told();
+        let before = self.reported_weight();
         for &number in &due {
             self.context.begin_stage(number as u32);
         }
@@ -82,14 +82,14 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Looks at a stage; runs it if it is due. What works in the background
-    /// works at one thing at a time (semantics §25).
+    /// Checks a stage and runs it if it is due. A stage in the background runs
+    /// once at a time (semantics §25).
     pub(super) async fn look(&mut self, number: usize) -> Result<(), String> {
         self.context.begin_stage(number as u32);
         let gauge = self.gauge();
         let busy = self.in_flight.contains_key(&number);
         let due = !busy && self.stages[number].when.holds(&gauge);
-        // What the probes at the end would see is what is done by then.
+        // Probes at the end see only what was finished by then.
         if due && self.stages[number].stage.background {
             return if self.at_end { Ok(()) } else { self.launch(number, &gauge).await };
         }
@@ -101,14 +101,14 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// What changed in the ledger since the last look.
+    /// The changes of the ledger since the last call.
     pub(super) fn observe(&mut self) -> Changes {
         let moved = self.loss.take_moved(&mut self.context);
         self.pairs.look_again(&self.context, moved.iter().copied());
         self.loss.observe(&self.context, &moved, self.requests.len() as u32)
     }
 
-    /// Looks again at the stages that repeat recorded compactions.
+    /// Checks again the stages that repeat recorded compactions.
     pub(super) async fn look_recorded(&mut self, at: At) -> Result<(), String> {
         for number in 0..self.stages.len() {
             let Running { stage, when, .. } = &self.stages[number];
@@ -119,9 +119,13 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    pub(super) async fn run(&mut self, number: usize, gauge: &Gauge<'_>) -> Result<Ran, String> {
+    pub(super) async fn run(
+        &mut self,
+        number: usize,
+        gauge: &Gauge<'_>,
+    ) -> Result<StageOutcome, String> {
         let meter = Metered::new(self.compactor);
-        let told = self.told();
+        let reported_weight = self.reported_weight();
         let running = &mut self.stages[number];
         let host = Host {
             window: self.window,
@@ -141,7 +145,7 @@ impl<'a> Session<'a> {
         let compact = running.mechanism.compact(&mut self.context, &mut self.shared, &host);
         let (result, spent) = on_cpu(compact).await;
         let name = running.stage.mechanism.name;
-        // What a strategy does without its model says nothing of the strategy.
+        // The effect of a strategy without its model says nothing about the strategy.
         if let Some(why) = meter.unavailable() {
             return Err(format!("{name}: the compactor could not be asked: {why}"));
         }
@@ -157,14 +161,14 @@ impl<'a> Session<'a> {
         let row =
             CompactionRow { texts: texts.iter().map(|(hash, _)| hash.clone()).collect(), ..row };
         self.texts.extend(texts);
-        self.adjust_reported(told);
+        self.adjust_reported(reported_weight);
         self.reported = self.reported.filter(|_| !outcome.forgets_usage);
-        Ok(Ran { outcome, row, calls, is_view })
+        Ok(StageOutcome { outcome, row, calls, is_view })
     }
 
-    /// Size of what the last report counted, as far as it is sent still: messages
-    /// that came since are no part of it.
-    pub(super) fn told(&self) -> Weight {
+    /// Size of what the provider's last report counted, as far as it is still
+    /// sent; later messages are not part of it.
+    pub(super) fn reported_weight(&self) -> Weight {
         let since = (self.reported_through..self.context.seen_count()).map(EntryId::message);
         let sent = since.filter(|&id| self.context.contains(id) && !self.context.is_hidden(id));
         let whole = self.context.weight();
@@ -173,9 +177,9 @@ impl<'a> Session<'a> {
 
     /// What a reported figure becomes after the context changed: reported −
     /// removed + added, in the preset's own unit (semantics §13). What the
-    /// report never counted is not taken from it. `before`: [`Session::told`] then.
+    /// report never counted is not taken from it. `before`: [`ReplaySession::reported_weight`] then.
     pub(super) fn adjust_reported(&mut self, before: Weight) {
-        let after = self.told();
+        let after = self.reported_weight();
         let estimator = self.plan.preset.estimator;
         if let Some(reported) = &mut self.reported {
             let (removed, added) = (estimator.fallback(before), estimator.fallback(after));
@@ -223,10 +227,10 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// A row for a stage that did something: changed the ledger, called a
-    /// model, or fell back.
-    pub(super) fn keep(&mut self, ran: Ran, changes: Changes) {
-        let Ran { outcome, mut row, calls, is_view } = ran;
+    /// Records the row of a stage that had an effect: it changed the ledger,
+    /// called a model, or fell back.
+    pub(super) fn keep(&mut self, ran: StageOutcome, changes: Changes) {
+        let StageOutcome { outcome, mut row, calls, is_view } = ran;
         self.notices.extend(outcome.notices);
         self.records.extend(outcome.records);
         row.messages_folded = changes.folded;
@@ -240,8 +244,8 @@ impl<'a> Session<'a> {
         if !self.at_end {
             self.charge(number, &mut row, &calls);
             let before = match self.requests.last() {
-                // A view hides anew what it hid before: without it, the prompt
-                // would have been the last one and what came since.
+                // A view hides again what it hid before: without it, the prompt
+                // would have been the last one and the messages since.
                 Some(last) if is_view => last.tokens_sent + self.arrived,
                 _ => row.tokens_before,
             };
@@ -250,15 +254,16 @@ impl<'a> Session<'a> {
         self.compactions.push((number, row));
     }
 
-    /// The next compaction's number: they are counted as they begin.
+    /// The number of the next compaction: they are numbered as they begin.
     pub(super) fn number(&mut self) -> u32 {
         self.begun += 1;
         self.begun - 1
     }
 
-    /// Puts the calls of a compaction on the bill. Those that nobody timed are
-    /// given the time that the profile says; in the background, as if nothing
-    /// was read from a cache: whether it is still warm is not waited for.
+    /// Adds the calls of a compaction to the bill. Calls without a measured
+    /// time get the time of the profile; in the background, that of a call
+    /// without cache, since whether the cache is still warm is known only
+    /// later.
     pub(super) fn charge(&mut self, number: u32, row: &mut CompactionRow, calls: &[ModelCall]) {
         let anew = self.biller.calls(number, calls, self.now);
         if row.latency_ms.is_some() {
@@ -279,8 +284,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Notes what a compaction did to the prompt, to find out later when it has
-    /// paid for itself.
+    /// Records the effect of a compaction on the prompt, to compute its
+    /// break-even later.
     pub(super) fn compacted(&mut self, number: u32, row: &CompactionRow, before: u64) {
         self.biller.compacted(Compacted {
             compaction: number,
@@ -291,8 +296,9 @@ impl<'a> Session<'a> {
         });
     }
 
-    /// Calls and results must be whole wherever a preset does not declare
-    /// otherwise. A violation is a bug of the strategy, never mended silently.
+    /// Checks that calls and results are sent in pairs, unless the preset
+    /// declares otherwise. A violation is a bug of the strategy and is never
+    /// repaired silently.
     pub(super) fn check_pairs(&self) -> Result<bool, String> {
         let whole = self.pairs.are_whole();
         if whole || self.stages.iter().any(|s| s.stage.breaks_pairs) {
@@ -324,14 +330,14 @@ impl<'a> Session<'a> {
         let message = &self.subject.recording.transcript.messages[newest as usize];
         let timeline = &self.subject.timeline;
         message.opens_exchange().then(|| Turn {
-            said: message.said(),
+            said: message.first_text(),
             at: timeline.at(newest),
             before: newest.checked_sub(1).map(|before| timeline.at(before)),
         })
     }
 }
 
-/// What to shrink to: the stage's target, or its own threshold.
+/// The size to shrink to: the stage's target, or its own threshold.
 fn target(stage: &Stage, when: &When, gauge: &Gauge<'_>) -> u64 {
     if let Some((of, share)) = stage.target {
         return gauge.share(of, share);

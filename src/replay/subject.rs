@@ -1,4 +1,4 @@
-//! A transcript made ready: everything about it that every cell shares.
+//! A transcript prepared for replay: everything about it that all cells share.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,15 +21,15 @@ use crate::tokens::Counter;
 pub struct Subject {
     /// Transcript, sizes and calls.
     pub recording: Recording,
-    /// The clock at each message.
+    /// The simulated time of each message.
     pub timeline: Arc<Timeline>,
     /// Looks up the references.
     pub survival: Survival,
-    /// What measuring needs of it.
+    /// The facts that measures need.
     pub facts: Arc<TranscriptFacts>,
     /// Text of each message by its hash.
     pub texts: Arc<BTreeMap<String, String>>,
-    /// Where it is cut, each with what is at stake there.
+    /// The cuts, each with the facts at stake there.
     pub cuts: Arc<Vec<(Place, Vec<Reference>)>>,
 }
 
@@ -39,13 +39,13 @@ pub(crate) fn text_hash(text: &str) -> String {
 }
 
 impl Subject {
-    /// Counts, indexes and mines a transcript: each message is tokenised here
-    /// and nowhere else.
+    /// Counts, indexes and mines a transcript: the only place where its
+    /// messages are tokenised.
     pub fn new(dataset: &str, transcript: Transcript, counter: Arc<Counter>) -> Self {
         Self::with_cuts(dataset, transcript, counter, (Cuts::None, &[]))
     }
 
-    /// The same with its cuts, at such places and depths.
+    /// The same with cuts at the given places and depths.
     pub fn with_cuts(
         dataset: &str,
         transcript: Transcript,
@@ -117,15 +117,15 @@ impl Subject {
         }
     }
 
-    /// The same with what the simulated bill says beside the recorded one.
+    /// The same with the comparison of the simulated bill with the recorded one.
     #[must_use]
     pub fn with_validation(mut self, validation: Option<Validation>) -> Self {
         Arc::make_mut(&mut self.facts).validation = validation;
         self
     }
 
-    /// The same with the probes of its transcript, whose evidence is known to
-    /// be there.
+    /// The same with the probes of its transcript, whose evidence has been
+    /// checked.
     #[must_use]
     pub fn with_probes(mut self, probes: Vec<Probe>) -> Self {
         Arc::make_mut(&mut self.facts).probes = probe_facts(probes, &self.recording);
@@ -133,7 +133,7 @@ impl Subject {
     }
 }
 
-/// Where each probe is asked and what answers it, in the order of their ids.
+/// The request and the evidence of each probe, in the order of their ids.
 fn probe_facts(mut probes: Vec<Probe>, recording: &Recording) -> Vec<ProbeFacts> {
     probes.sort_by(|a, b| a.id.cmp(&b.id));
     let transcript = &recording.transcript;
@@ -146,7 +146,7 @@ fn probe_facts(mut probes: Vec<Probe>, recording: &Recording) -> Vec<ProbeFacts>
         let request = requests.partition_point(|&message| message <= probe.asked_at);
         let end = requests.get(request).map_or(transcript.messages.len(), |&m| m as usize);
         let age = |&last: &MessageIndex| {
-            // Like a reference's distance: by the vocabulary alone.
+            // As for a reference's distance, counted by the vocabulary alone.
             let since = &recording.exact.messages[last as usize + 1..end];
             since.iter().map(|weight| weight.tokens).sum()
         };
@@ -160,7 +160,7 @@ fn probe_facts(mut probes: Vec<Probe>, recording: &Recording) -> Vec<ProbeFacts>
     probes.into_iter().map(facts).collect()
 }
 
-/// Writes the tool's name to the messages that call it first or answer it.
+/// Adds the tool's name to the messages that call it first or answer it.
 fn name_tools(recording: &Recording, messages: &mut [MessageFacts]) {
     for (index, message) in recording.transcript.messages.iter().enumerate() {
         let called = message.blocks.iter().find_map(|b| match b {
@@ -175,8 +175,8 @@ fn name_tools(recording: &Recording, messages: &mut [MessageFacts]) {
     }
 }
 
-/// What subagents cost. Where no time is recorded, the session's first will do:
-/// it only says which prices held.
+/// The usage of subagents. Where no time is recorded, the session's first is
+/// used: it only selects the prices.
 fn sidechains(
     transcript: &Transcript,
     timeline: &Timeline,
@@ -185,7 +185,7 @@ fn sidechains(
     requests.map(|r| (r.at.unwrap_or(timeline.at(0)), r.model.clone(), r.usage)).collect()
 }
 
-/// The requests, and the models that answered some of them beside the session's.
+/// The requests, and the models besides the session's that answered some of them.
 fn requests(recording: &Recording, timeline: &Timeline) -> (Vec<RequestFacts>, Vec<String>) {
     let mut models: Vec<String> = Vec::new();
     let place = |models: &mut Vec<String>, name: &String| {

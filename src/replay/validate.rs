@@ -1,6 +1,6 @@
-//! The bill of the row `recorded`, which sends what the recorded agent sent,
-//! against what the provider billed: how far the bills of a run can be trusted
-//! on the user's own recording (measures §2).
+//! Compares the bill of the row `recorded`, which sends what the recorded agent
+//! sent, with what the provider billed: this shows how far the bills of a run
+//! can be trusted on the user's own recording (measures §2).
 
 use std::sync::Arc;
 
@@ -47,23 +47,23 @@ pub async fn validate(
         agents: Arc::new([agent.clone()]),
         compactor: None,
     };
-    // A recording that cannot be replayed says so in its own row.
+    // A recording that cannot be replayed is reported in its own row.
     let CellOutcome::Done(rows) = replay(subject, &plan, compactor).await.cell.outcome else {
         return None;
     };
     let bill = rows.bills.into_iter().next()?;
-    let mut books = Books { life: life(&facts.requests).duration(), ..Books::default() };
+    let mut sums = ErrorSums { life: life(&facts.requests).duration(), ..ErrorSums::default() };
     for (request, bill) in facts.requests.iter().zip(&bill.requests) {
         if let (Some(usage), Some(bill)) = (request.recorded, bill) {
-            books.take(request, &usage, bill, &agent);
+            sums.take(request, &usage, bill, &agent);
         }
     }
-    (books.requests > 0).then(|| books.close(agent.model))
+    (sums.requests > 0).then(|| sums.close(agent.model))
 }
 
 /// Sums over the requests that were compared.
 #[derive(Default)]
-struct Books {
+struct ErrorSums {
     requests: u32,
     recorded: Buckets,
     simulated: Buckets,
@@ -76,7 +76,7 @@ struct Books {
     life: SignedDuration,
 }
 
-impl Books {
+impl ErrorSums {
     fn take(&mut self, request: &RequestFacts, usage: &Usage, bill: &RequestBill, agent: &Agent) {
         let both = [Buckets::from(usage), bill.prompt.billed];
         let prices = agent.of_request(bill.model).prices.as_deref();

@@ -1,4 +1,4 @@
-//! A context as the reference look-up sees it.
+//! A context as the search for references sees it.
 
 use crate::model::{LedgerState, MessageIndex};
 use crate::probes::{Carrier, ContextView, Written};

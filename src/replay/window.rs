@@ -5,7 +5,7 @@ use std::str::FromStr;
 use crate::model::NATIVE;
 use crate::tokens::Sizes;
 
-/// Fewest tokens that a window must leave for messages (semantics §10).
+/// Fewest tokens for messages in a window (semantics §10).
 const LEAST_FOR_MESSAGES: u64 = 2_000;
 
 /// A window as typed: tokens, a share of each transcript's messages, or the
@@ -13,36 +13,36 @@ const LEAST_FOR_MESSAGES: u64 = 2_000;
 #[derive(Clone, Debug, PartialEq)]
 pub struct WindowSpec {
     label: String,
-    kind: Kind,
+    kind: WindowKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
+enum WindowKind {
     Tokens(u64),
     Share(f64),
     Native,
 }
 
-/// What is wrong with a window.
+/// Why a window cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WindowError {
-    /// It cannot be read.
+    /// The text is not a window.
     #[error(
-        "`{0}` is no window; write tokens (16000, 16k, 1m), a share of the messages (25%), or native"
+        "`{0}` is not a window; write tokens (16000, 16k, 1m), a share of the messages (25%), or native"
     )]
     Unreadable(String),
-    /// It leaves too little beside the preamble.
+    /// The preamble leaves too few tokens for messages.
     #[error(
         "a window of {window} tokens leaves {left} for messages beside a preamble of {preamble}; \
          at least 2000 are needed: use a window of {} or more, or a share such as 25%",
         preamble + LEAST_FOR_MESSAGES
     )]
     TooSmall {
-        /// The window.
+        /// The window in tokens.
         window: u64,
-        /// Tokens of the preamble.
+        /// The tokens of the preamble.
         preamble: u64,
-        /// What is left.
+        /// The tokens that are left for messages.
         left: u64,
     },
 }
@@ -62,7 +62,7 @@ impl FromStr for WindowSpec {
             if !(share > 0.0 && share <= 100.0) {
                 return Err(unreadable());
             }
-            Kind::Share(share / 100.0)
+            WindowKind::Share(share / 100.0)
         } else {
             let (digits, factor) = match lower.strip_suffix('k') {
                 Some(digits) => (digits, 1e3),
@@ -72,7 +72,7 @@ impl FromStr for WindowSpec {
             if !(number.is_finite() && number > 0.0 && number * factor < 1e15) {
                 return Err(unreadable());
             }
-            Kind::Tokens((number * factor) as u64)
+            WindowKind::Tokens((number * factor) as u64)
         };
         Ok(Self { label, kind })
     }
@@ -81,31 +81,31 @@ impl FromStr for WindowSpec {
 impl WindowSpec {
     /// The native window of each transcript's model.
     pub fn native() -> Self {
-        Self { label: NATIVE.to_owned(), kind: Kind::Native }
+        Self { label: NATIVE.to_owned(), kind: WindowKind::Native }
     }
 
     /// A share of the messages of each transcript, in per cent.
     pub fn share(percent: u8) -> Self {
-        Self { label: format!("{percent}%"), kind: Kind::Share(f64::from(percent) / 100.0) }
+        Self { label: format!("{percent}%"), kind: WindowKind::Share(f64::from(percent) / 100.0) }
     }
 
-    /// Whether it is the native window.
+    /// Whether it is the window of the recorded model.
     pub fn is_native(&self) -> bool {
-        self.kind == Kind::Native
+        self.kind == WindowKind::Native
     }
 
-    /// As typed: the key in tables.
+    /// The text as typed, which is the key in tables.
     pub fn label(&self) -> &str {
         &self.label
     }
 
     /// Tokens where there is no transcript, for a preset that is written for a
-    /// window of `written` tokens: a share is of that window, and `native` is it.
+    /// window of `written` tokens, which is also its `native` window.
     pub fn of_preset(&self, written: u64) -> u64 {
         match self.kind {
-            Kind::Tokens(window) => window,
-            Kind::Share(share) => (written as f64 * share) as u64,
-            Kind::Native => written,
+            WindowKind::Tokens(window) => window,
+            WindowKind::Share(share) => (written as f64 * share) as u64,
+            WindowKind::Native => written,
         }
     }
 
@@ -119,12 +119,12 @@ impl WindowSpec {
     pub fn tokens(&self, sizes: &Sizes, native: u64) -> Result<u64, WindowError> {
         let preamble = sizes.preamble_tokens();
         let window = match self.kind {
-            Kind::Share(share) => {
+            WindowKind::Share(share) => {
                 let part = (sizes.all_messages() as f64 * share) as u64;
                 return Ok(preamble + sizes.largest_output() + part.max(LEAST_FOR_MESSAGES));
             }
-            Kind::Tokens(window) => window,
-            Kind::Native => native,
+            WindowKind::Tokens(window) => window,
+            WindowKind::Native => native,
         };
         let left = window.saturating_sub(preamble);
         if left < LEAST_FOR_MESSAGES {

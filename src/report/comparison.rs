@@ -35,7 +35,7 @@ pub(super) fn title(row: &ComparedRow) -> String {
 
 /// The cells of a measure, under [`HEADS`].
 pub(super) fn cells(measure: &ComparedMeasure) -> Vec<String> {
-    let show = |x: f64| match measure.measure.contains("_usd") {
+    let show = |x: f64| match number::is_in_dollars(&measure.measure) {
         true => number::dollars(x),
         false => number::any(x),
     };

@@ -1,6 +1,7 @@
 //! Numbers as files and people read them. Files take plain decimals; people
 //! take few digits.
 
+use crate::model::{Unit, catalogue};
 pub(super) use crate::text::grouped;
 
 /// A number for a file: at most six decimals, no exponent, no trailing zeros,
@@ -14,6 +15,11 @@ pub(super) fn plain(x: f64) -> Option<String> {
 /// add up to its bill.
 pub(super) fn exact_dollars(x: f64) -> Option<String> {
     decimals(x, 9)
+}
+
+/// Whether a measure counts in dollars.
+pub(super) fn is_in_dollars(id: &str) -> bool {
+    catalogue::find(id).is_some_and(|measure| measure.unit == Unit::Dollars)
 }
 
 fn decimals(x: f64, digits: usize) -> Option<String> {

@@ -11,7 +11,7 @@ use polars::prelude::{Column, DataFrame, NamedFrom, Series};
 
 use super::number;
 use crate::model::{Bill, CellKey, CellRows, RECORDED};
-use crate::text::tame;
+use crate::text::harmless_data;
 
 /// Columns that stand first in every table of rows (reports/README.md).
 pub(super) const ROW_KEY: [(&str, Kind); 5] = [
@@ -75,7 +75,7 @@ impl Field {
 /// they would obey is shown; line feeds and tabs stay, in quotes.
 fn defused(text: &str) -> Cow<'_, str> {
     let armed = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    match tame(text) {
+    match harmless_data(text) {
         tamed if armed => Cow::Owned(format!("'{tamed}")),
         tamed => tamed,
     }

@@ -204,5 +204,9 @@ fn row(row: &PresetRow) -> Row<'_> {
 
 /// As many decimals as in `summary.csv`.
 fn rounded(id: &str, x: f64) -> Option<f64> {
-    if id.contains("_usd") { number::exact_dollars(x)?.parse().ok() } else { number::rounded(x) }
+    if number::is_in_dollars(id) {
+        number::exact_dollars(x)?.parse().ok()
+    } else {
+        number::rounded(x)
+    }
 }

@@ -11,10 +11,10 @@ use crate::model::{
     AgainstFull, Answer, Bill, BreakEven, Buckets, CallBill, Cell, CellKey, CellOutcome, CellRows,
     CompactionRow, Cut, CutExam, CutOutcome, CutRow, Exam, Expectation, FactAtStake,
     IdentifierClass, Interval, Judgement, LatencySource, LedgerState, LossRow, Manifest,
-    MessageFacts, PanelAgreement, Part, PresetRow, Prices, Probe, ProbeFacts, ProbeKind, ProbeRow,
+    MessageFacts, PanelAgreement, PresetRow, Prices, Probe, ProbeFacts, ProbeKind, ProbeRow,
     PromptBill, Provenance, RECORDED, Reference, ReferenceOutcome, ReferenceState, Report,
-    RequestBill, RequestFacts, RequestRow, Role, Sentence, Snapshot, Source, Standing, TimeProfile,
-    TokensSource, TranscriptFacts, Validation, Value, Verdict,
+    RequestBill, RequestFacts, RequestRow, Role, Sentence, Snapshot, SnapshotPart, Source,
+    Standing, TimeProfile, TokensSource, TranscriptFacts, Validation, Value, Verdict,
 };
 
 /// Bills every session, at $3 a million tokens, $0.30 read, $3.75 written and
@@ -384,7 +384,7 @@ fn snapshot(facts: &TranscriptFacts, compacted: bool) -> Snapshot {
         tokens: 5_000,
         overflow: false,
         compactions: u32::from(compacted),
-        parts: vec![Part::Messages { from, to: request * 2 + 1 }],
+        parts: vec![SnapshotPart::Messages { from, to: request * 2 + 1 }],
     }
 }
 
@@ -605,7 +605,7 @@ fn preset_row(
         ("cost_savings".to_owned(), known(savings)),
         ("cost_usd_refetch".to_owned(), Value::Absent("no price list was given".to_owned())),
         ("blocking_ms_sum".to_owned(), known(0.0)),
-        ("reference_recall_4_8k".to_owned(), known(recall)),
+        ("reference_recall_4k_8k".to_owned(), known(recall)),
         ("cpu_ms".to_owned(), known(1.25)),
     ]);
     let wait = match name {

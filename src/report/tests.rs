@@ -253,7 +253,7 @@ fn csv_headers_are_those_of_the_contract() {
          carried_share_first,added_at_cut_first,added_at_cut_first_lo,\
          added_at_cut_first_hi,gain_at_cut_first,tokens_at_cut_first,first_miss_first,\
          continuity_at_cut_first,\
-         blocking_ms_sum,reference_recall_4_8k"
+         blocking_ms_sum,reference_recall_4k_8k"
     );
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use rustc_hash::FxHashMap;
 
-use crate::model::{Expectation, MessageIndex, Part, ProbeFacts, Snapshot};
+use crate::model::{Expectation, MessageIndex, ProbeFacts, Snapshot, SnapshotPart};
 use crate::seats::judge::{Haystack, Sought};
 
 /// Where the values of a transcript's probes stand. Each message is read once,
@@ -56,11 +56,11 @@ impl Stated {
     fn says(&self, part: &Looked, snapshot: &Snapshot, texts: &BTreeMap<String, String>) -> bool {
         let messages = part.messages.get_or_init(|| self.messages_that_say(&part.sought));
         snapshot.parts.iter().any(|shown| match shown {
-            Part::Messages { from, to } => {
+            SnapshotPart::Messages { from, to } => {
                 let first = messages.partition_point(|message| message < from);
                 messages.get(first).is_some_and(|message| message < to)
             }
-            Part::Edited { text, .. } | Part::Written { text, .. } => {
+            SnapshotPart::Edited { text, .. } | SnapshotPart::Written { text, .. } => {
                 self.written(text, texts).states(&part.sought)
             }
         })
@@ -119,7 +119,7 @@ mod tests {
         Stated::new(messages.iter().map(|text| Arc::from(*text)).collect(), &[facts])
     }
 
-    fn shown(parts: Vec<Part>) -> Snapshot {
+    fn shown(parts: Vec<SnapshotPart>) -> Snapshot {
         Snapshot { request: 0, tokens: 0, overflow: false, compactions: 0, parts }
     }
 
@@ -132,8 +132,9 @@ mod tests {
     #[test]
     fn a_value_is_there_while_a_message_that_says_it_is_shown() {
         let stated = stated(&["Hello.", "The port is 8443.", "Thanks."], value("8443"));
-        let in_range =
-            |from, to| stated.answerable(0, &shown(vec![Part::Messages { from, to }]), &NO_TEXTS);
+        let in_range = |from, to| {
+            stated.answerable(0, &shown(vec![SnapshotPart::Messages { from, to }]), &NO_TEXTS)
+        };
         assert_eq!(in_range(0, 3), Some(true));
         assert_eq!(in_range(1, 2), Some(true));
         assert_eq!(in_range(0, 1), Some(false));
@@ -144,7 +145,7 @@ mod tests {
     #[test]
     fn a_denied_value_is_not_there() {
         let stated = stated(&["The port is not 8443."], value("8443"));
-        let all = shown(vec![Part::Messages { from: 0, to: 1 }]);
+        let all = shown(vec![SnapshotPart::Messages { from: 0, to: 1 }]);
         assert_eq!(stated.answerable(0, &all, &NO_TEXTS), Some(false));
     }
 
@@ -155,8 +156,8 @@ mod tests {
             ("summary".to_owned(), "They chose port 8443.".to_owned()),
             ("cleared".to_owned(), "[cleared]".to_owned()),
         ]);
-        let written = Part::Written { role: Role::User, text: "summary".into() };
-        let edited = Part::Edited { message: 0, text: "cleared".into() };
+        let written = SnapshotPart::Written { role: Role::User, text: "summary".into() };
+        let edited = SnapshotPart::Edited { message: 0, text: "cleared".into() };
         assert_eq!(stated.answerable(0, &shown(vec![written.clone()]), &texts), Some(true));
         assert_eq!(stated.answerable(0, &shown(vec![edited.clone()]), &texts), Some(false));
         assert_eq!(stated.answerable(0, &shown(vec![edited, written]), &texts), Some(true));
@@ -166,8 +167,9 @@ mod tests {
     fn a_list_may_be_said_in_several_messages() {
         let messages = ["We bought a kite.", "And a drum.", "And a violin."];
         let stated = stated(&messages, value("kite, drum, violin"));
-        let in_range =
-            |from, to| stated.answerable(0, &shown(vec![Part::Messages { from, to }]), &NO_TEXTS);
+        let in_range = |from, to| {
+            stated.answerable(0, &shown(vec![SnapshotPart::Messages { from, to }]), &NO_TEXTS)
+        };
         // Two thirds of three parts are two.
         assert_eq!(in_range(0, 2), Some(true));
         assert_eq!(in_range(0, 1), Some(false));
@@ -175,7 +177,7 @@ mod tests {
 
     #[test]
     fn rubrics_yes_and_no_and_what_is_unknown_have_no_value() {
-        let all = shown(vec![Part::Messages { from: 0, to: 1 }]);
+        let all = shown(vec![SnapshotPart::Messages { from: 0, to: 1 }]);
         for expect in [
             Expectation::Rubric(vec!["8443".into()]),
             Expectation::Unanswerable,

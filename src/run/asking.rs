@@ -14,8 +14,8 @@ use tokio::sync::OnceCell;
 use super::answerable::Stated;
 use super::pool::Seats;
 use crate::model::{
-    Answer, Block, CellOutcome, Judgement, Message, NoAnswer, Part, ProbeFacts, ProbeRow,
-    Recovered, Role, Snapshot, Verdict,
+    Answer, Block, CellOutcome, Judgement, Message, NoAnswer, ProbeFacts, ProbeRow, Recovered,
+    Role, Snapshot, SnapshotPart, Verdict,
 };
 use crate::replay::{Probed, Replayed, Subject};
 use crate::seats::answerer::{Passage, Searched, Shown};
@@ -273,13 +273,13 @@ impl Asking {
         let mut passages = Vec::new();
         for part in &snapshot.parts {
             match part {
-                Part::Messages { from, to } => passages.extend(
+                SnapshotPart::Messages { from, to } => passages.extend(
                     (*from..*to).map(|n| passage(n, Arc::clone(&self.messages[n as usize]))),
                 ),
-                Part::Edited { message, text } => {
+                SnapshotPart::Edited { message, text } => {
                     passages.push(passage(*message, Arc::from(texts[text].as_str())));
                 }
-                Part::Written { role, text } => passages.push(Passage {
+                SnapshotPart::Written { role, text } => passages.push(Passage {
                     role: *role,
                     at: None,
                     text: Arc::from(texts[text].as_str()),
@@ -311,7 +311,7 @@ fn once<K: std::hash::Hash + Eq, V>(places: &Once<K, V>, key: K) -> Arc<OnceCell
 
 /// What makes two askings the same: the context, the probes, and what may be
 /// searched.
-fn key(parts: &[Part], asked: &impl serde::Serialize) -> blake3::Hash {
+fn key(parts: &[SnapshotPart], asked: &impl serde::Serialize) -> blake3::Hash {
     let json = serde_json::to_vec(&(parts, asked)).expect("plain data serialises");
     blake3::hash(&json)
 }

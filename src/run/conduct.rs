@@ -2,7 +2,7 @@
 //! not read off its file.
 
 use crate::model::{CellOutcome, CellRows, LatencySource, LedgerState};
-use crate::replay::{Plan, Session, Subject, replay};
+use crate::replay::{Plan, ReplaySession, Subject, replay};
 use crate::strategy::{Compactor, Context};
 
 /// Points of a session at which it is saved, dropped and restored.
@@ -109,13 +109,13 @@ async fn restored(
 ) -> Result<[u64; 4], String> {
     let length = subject.facts.messages.len() as u32;
     let every = (length / RESTORED).max(1);
-    let mut straight = Session::open(subject, plan, compactor)?;
-    let mut resumed = Session::open(subject, plan, compactor)?;
+    let mut straight = ReplaySession::open(subject, plan, compactor)?;
+    let mut resumed = ReplaySession::open(subject, plan, compactor)?;
     for message in 0..length {
         if message % every == every - 1 {
             let saved = resumed.save();
             resumed.close().await;
-            resumed = Session::restore(subject, plan, compactor, saved)?;
+            resumed = ReplaySession::restore(subject, plan, compactor, saved)?;
         }
         straight.step().await?;
         resumed.step().await?;

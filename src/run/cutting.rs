@@ -14,7 +14,7 @@ use super::pool::{Seats, compactor};
 use crate::model::{
     Cell, CellKey, CellOutcome, CellRows, Cut, CutOutcome, CutRow, NULL, ProbeFacts, Standing,
 };
-use crate::replay::{Baseline, Examined, Part, Plan, Subject, examine};
+use crate::replay::{Baseline, CutSegment, ExaminedCut, Plan, Subject, examine};
 use crate::seats::compactor::Null;
 use crate::strategy::{AskedFrom, builtin};
 
@@ -64,7 +64,7 @@ impl Cutting {
     async fn cut(&self, at: usize, seats: &Seats) -> (Cut, BTreeMap<String, String>) {
         let (place, facts) = &self.subject.cuts[at];
         let probes: Vec<u32> = self.asked[at].iter().map(|(_, probe)| *probe).collect();
-        let part = Part::new(&self.subject, place, facts, &sorted(probes));
+        let part = CutSegment::new(&self.subject, place, facts, &sorted(probes));
         let mut cut = part.cut(place, facts);
         let without = self.without(&part).await;
         let wanted = self
@@ -96,7 +96,7 @@ impl Cutting {
 
     /// What the requests behind the cut cost uncompressed; `None` where that
     /// cannot be replayed.
-    async fn without(&self, part: &Part) -> Option<Baseline> {
+    async fn without(&self, part: &CutSegment) -> Option<Baseline> {
         let preset = builtin(BASELINE, &[])?.ok()?;
         let plan = Plan { preset: Arc::new(preset), ..self.plans.first()?.clone() };
         Some(examine(part, &plan, 1, &Null, None).await.ok()?.baseline)
@@ -104,12 +104,12 @@ impl Cutting {
 
     async fn exam(
         &self,
-        part: &Part,
+        part: &CutSegment,
         plan: &Plan,
         depth: u32,
         seats: &Seats,
         without: Option<&Baseline>,
-    ) -> Result<Examined, String> {
+    ) -> Result<ExaminedCut, String> {
         if plan.key.strategy.starts_with(NULL) {
             return examine(part, plan, depth, &Null, without).await;
         }
@@ -118,10 +118,10 @@ impl Cutting {
     }
 
     /// Puts the probes of this cut and depth to the context right behind it.
-    async fn ask(&self, at: usize, depth: u32, mut examined: Examined) -> Examined {
+    async fn ask(&self, at: usize, depth: u32, mut examined: ExaminedCut) -> ExaminedCut {
         let here = |probe: u32| self.asked[at].contains(&(depth, probe));
         examined.probed.retain(|probed| here(probed.probe));
-        let Examined { exam, texts, probed, .. } = &mut examined;
+        let ExaminedCut { exam, texts, probed, .. } = &mut examined;
         match exam.snapshot.as_ref().filter(|_| !probed.is_empty()) {
             Some(snapshot) => exam.probes = self.asking.at_cut(snapshot, texts, probed).await,
             None => exam.snapshot = None,
@@ -133,10 +133,10 @@ impl Cutting {
 fn row(
     plan: &Plan,
     depth: u32,
-    examined: Result<Examined, String>,
+    examined: Result<ExaminedCut, String>,
 ) -> (CutRow, BTreeMap<String, String>) {
     let (outcome, texts) = match examined {
-        Ok(Examined { exam, texts, .. }) => (CutOutcome::Done(Box::new(exam)), texts),
+        Ok(ExaminedCut { exam, texts, .. }) => (CutOutcome::Done(Box::new(exam)), texts),
         Err(error) => (CutOutcome::Failed { error }, BTreeMap::new()),
     };
     let row = CutRow {

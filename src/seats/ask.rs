@@ -43,7 +43,7 @@ impl Failure {
         match self {
             Failure::Call(CallError::Rejected(fault)) => {
                 let kind = fault.kind;
-                kind.is_passing()
+                kind.is_transient()
                     || matches!(kind, FaultKind::Auth | FaultKind::Quota | FaultKind::NotFound)
             }
             Failure::Call(error) => !error.is_of_the_request(),

@@ -1,8 +1,8 @@
-//! Sessions that follow one another in one conversation (seed 002, Lis:
-//! "Sessions — not merged summaries").
+//! The consecutive sessions of one conversation (Lis: "Sessions — not merged
+//! summaries").
 //!
-//! Invariant: every recorded message belongs to at most one session; what is
-//! open takes in what comes.
+//! Invariant: every recorded message belongs to at most one session; the open
+//! session takes each new message.
 
 use std::collections::BTreeMap;
 
@@ -12,53 +12,53 @@ use serde::{Deserialize, Serialize};
 use super::host::{PastSession, PresetState};
 use crate::model::MessageIndex;
 
-/// Stretches of recorded messages: the first, and the one behind the last.
+/// Ranges of recorded messages: the first, and the one after the last.
 type Spans = Vec<(MessageIndex, MessageIndex)>;
 
-/// The sessions of a system that keeps them, beside what is written of the
+/// The sessions of a system that keeps them, besides the summaries of the
 /// closed ones ([`PresetState::sessions`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chain {
-    /// The session that goes on now; `None` where none is kept.
+    /// The open session; `None` where none is kept.
     pub open: Option<OpenSession>,
     /// Every session by its number, from 1.
     pub known: BTreeMap<u32, SessionFacts>,
 }
 
-/// The session that goes on now.
+/// The session that takes new messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OpenSession {
-    /// Its number.
+    /// The session's number, from 1.
     pub number: u32,
     /// The first message that it has taken in since it was opened (again).
     pub from: MessageIndex,
 }
 
-/// What is known of a session, open or closed.
+/// The facts about a session, open or closed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SessionFacts {
-    /// The session that it goes on from.
+    /// The session that it continues.
     pub parent: Option<u32>,
-    /// When it was opened first.
+    /// The time at which it was first opened.
     pub opened: Timestamp,
-    /// Its messages, but for those that it takes in while it is open: a
-    /// session that was reopened has several stretches.
+    /// Its messages, without those that it takes while it is open: a session
+    /// that was reopened has several ranges.
     pub spans: Spans,
-    /// What was written of it before it was reopened.
+    /// The summary that was written before it was reopened.
     pub summary: Option<String>,
 }
 
 /// A session that can be searched: closed, and with a summary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ClosedSession {
-    /// Its id.
+    /// The session's id, unique within a cell.
     pub id: String,
-    /// What was written of it.
+    /// The summary of the session.
     pub summary: String,
-    /// Its messages.
+    /// The ranges of its messages.
     pub spans: Spans,
 }
 
@@ -92,7 +92,7 @@ impl PresetState {
         Some(number)
     }
 
-    /// Goes on with a closed session from a message on.
+    /// Reopens a closed session from a message on.
     pub(crate) fn reopen_session(&mut self, number: u32, from: MessageIndex) {
         let summary = self.session_summary(number).map(str::to_owned);
         if let Some(facts) = self.chain.known.get_mut(&number) {
@@ -107,13 +107,13 @@ impl PresetState {
         self.sessions.iter().find(|session| session.id == number.to_string())
     }
 
-    /// The last summary that was written of a session.
+    /// The last summary of a session.
     pub(crate) fn session_summary(&self, number: u32) -> Option<&str> {
         let past = self.past_session(number).and_then(|past| past.summary.as_deref());
         past.or_else(|| self.chain.known.get(&number)?.summary.as_deref())
     }
 
-    /// The messages of a session; of the open one also those until a message.
+    /// The messages of a session; for the open one, up to a message.
     pub(crate) fn session_messages(&self, number: u32, seen: MessageIndex) -> Vec<MessageIndex> {
         let spans = self.chain.known.get(&number).map_or(&[][..], |facts| &facts.spans);
         let open = self.chain.open.filter(|open| open.number == number).map(|o| (o.from, seen));
@@ -136,8 +136,8 @@ impl PresetState {
     }
 }
 
-/// Fills in summaries that one list of sessions has and the other lacks, where
-/// they are of the same messages.
+/// Copies summaries that one list of sessions has and the other lacks, where
+/// they cover the same messages.
 pub(super) fn fill_in(sessions: &mut [PastSession], from: Vec<PastSession>) {
     for written in from {
         let same = sessions

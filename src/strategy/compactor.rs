@@ -1,6 +1,7 @@
-//! The compactor's seat as mechanisms see it: typed tasks, typed replies.
+//! The compactor's seat from the side of mechanisms: typed tasks, typed
+//! replies.
 //!
-//! It lives with the strategies and is implemented by the seats, so that a
+//! It is defined with the strategies and implemented by the seats, so that a
 //! mechanism can reach neither answerer nor judge nor probe.
 
 use std::sync::Arc;
@@ -14,19 +15,19 @@ use crate::tokens::Counter;
 /// A message as the compactor is shown it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskMessage {
-    /// Its role.
+    /// Whom the message is attributed to.
     pub role: Role,
     /// Its text as sent.
     pub text: String,
     /// Images, which have no text.
     pub images: u32,
-    /// Its size, counted already.
+    /// The size of the text in tokens.
     pub tokens: u64,
 }
 
-/// Where the messages go in a rendered prompt. A prompt without it stands
-/// behind the messages. It is not what templates write, so that no value that
-/// was filled in is taken for it.
+/// Placeholder for the messages in a rendered prompt. A prompt without it comes
+/// after the messages. Templates cannot contain it, so that no value that was
+/// filled in is mistaken for it.
 pub const MESSAGES: &str = "\u{0}messages\u{0}";
 
 /// The live conversation that a prompt is appended to.
@@ -36,12 +37,13 @@ pub struct Live {
     pub tokens: u64,
     /// Preamble and notes as sent; empty where the compactor does not read it.
     pub system: String,
-    /// What else is sent, in order; empty where the compactor does not read it.
+    /// The other messages that are sent, in order; empty where the compactor
+    /// does not read them.
     pub messages: Vec<TaskMessage>,
 }
 
-/// Arachne's compressed conversation state (seed 000, "SessionState Schema").
-/// All four fields are always present.
+/// Arachne's compressed conversation state ("SessionState Schema"). All four
+/// fields are always present.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SessionState {
@@ -56,63 +58,62 @@ pub struct SessionState {
     pub conversation_summary: String,
 }
 
-/// GSV's two sections of a summarisation reply (seed 004, "Three-Tier
-/// Summarization").
+/// GSV's two sections of a summarisation reply ("Three-Tier Summarization").
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Digest {
-    /// The `<summary>` section.
+    /// The text of the `<summary>` section.
     pub summary: String,
-    /// The `<memories>` section, one durable fact each.
+    /// The items of the `<memories>` section, one durable fact each.
     pub memories: Vec<String>,
 }
 
-/// What the compactor is asked for.
+/// The kinds of tasks of the compactor.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Task {
-    /// A SessionState of the messages, merged into the previous one.
+    /// Write a SessionState of the messages, merged into the previous one.
     SessionState {
-        /// The rendered prompt.
+        /// The prompt with its values filled in.
         prompt: String,
-        /// What to fold, oldest first.
+        /// The messages to fold, oldest first.
         messages: Vec<TaskMessage>,
-        /// The state so far.
+        /// The state before this task.
         previous: Option<SessionState>,
-        /// Bound of the reply in tokens.
+        /// Largest size of the reply, in tokens.
         max_tokens: u64,
     },
-    /// A prompt for continuing the conversation, under these headings.
+    /// Write a prompt for continuing the conversation, under these headings.
     Continuation {
-        /// The rendered prompt.
+        /// The prompt with its values filled in.
         prompt: String,
-        /// What to fold, oldest first.
+        /// The messages to fold, oldest first.
         messages: Vec<TaskMessage>,
-        /// The headings asked for.
+        /// The headings that the reply must have.
         headings: Vec<String>,
         /// The live conversation that the prompt is appended to, so that the
         /// call reads its cache; `None`: a fresh request with the messages
         /// alone (semantics §26).
         live: Option<Live>,
-        /// Bound of the reply in tokens.
+        /// Largest size of the reply, in tokens.
         max_tokens: u64,
     },
-    /// A summary of one chunk with the memories worth keeping.
+    /// Write a summary of one chunk and the memories worth keeping.
     Digest {
-        /// The rendered prompt.
+        /// The prompt with its values filled in.
         prompt: String,
-        /// The chunk, oldest first.
+        /// The messages of the chunk, oldest first.
         messages: Vec<TaskMessage>,
-        /// Summary of the chunks before.
+        /// The summary of the chunks before.
         rolling: Option<String>,
         /// Memories that are recorded already.
         known: Vec<String>,
-        /// Bound of the reply in tokens.
+        /// Largest size of the reply, in tokens.
         max_tokens: u64,
     },
 }
 
 impl Task {
-    /// Bound of the reply in tokens.
+    /// Largest size of the reply, in tokens.
     pub fn max_tokens(&self) -> u64 {
         match self {
             Task::SessionState { max_tokens, .. }
@@ -126,7 +127,7 @@ impl Task {
         matches!(self, Task::Continuation { live: Some(_), .. })
     }
 
-    /// What is to be folded.
+    /// The messages to fold.
     pub fn messages(&self) -> &[TaskMessage] {
         match self {
             Task::SessionState { messages, .. }
@@ -136,14 +137,14 @@ impl Task {
     }
 }
 
-/// What the compactor gave, in the shape that was asked for.
+/// The compactor's result, in the shape that the task asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Produced {
-    /// For [`Task::SessionState`].
+    /// The result of [`Task::SessionState`].
     SessionState(SessionState),
-    /// For [`Task::Continuation`].
+    /// The result of [`Task::Continuation`].
     Continuation(String),
-    /// For [`Task::Digest`].
+    /// The result of [`Task::Digest`].
     Digest(Digest),
 }
 
@@ -158,7 +159,7 @@ impl Produced {
         )
     }
 
-    /// Whether it says nothing.
+    /// Whether it contains no text.
     pub(super) fn is_empty(&self) -> bool {
         match self {
             Produced::SessionState(state) => *state == SessionState::default(),
@@ -174,66 +175,66 @@ impl Produced {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallUsage {
-    /// Tokens read.
+    /// Tokens of the prompt.
     pub input: u64,
-    /// Tokens written.
+    /// Tokens of the reply.
     pub output: u64,
 }
 
-/// A reply with its price.
+/// A reply with its usage and time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply {
-    /// The content.
+    /// The result in the shape that the task asks for.
     pub produced: Produced,
-    /// Its tokens; of a task that was put twice, those of both replies.
+    /// The tokens of the call; if the task was sent twice, those of both replies.
     pub usage: CallUsage,
-    /// Tokens of its text by the compactor's counter. The usage cannot say it:
-    /// it may hold reasoning, and a reply that was sent back.
+    /// Tokens of the text, by the compactor's counter. The usage may include
+    /// reasoning, and a rejected first reply.
     pub written: u64,
-    /// Whether it was cut off and is taken as far as it goes.
+    /// Whether it was cut off and its beginning is used.
     pub cut: bool,
-    /// Time that the model took; `None` where no model was called.
+    /// Duration of the call in milliseconds; `None` where no model was called.
     pub latency_ms: Option<f64>,
     /// Whether that time was measured when the call was recorded.
     pub recorded: bool,
 }
 
 impl Reply {
-    /// A whole reply for which no model was called; `written` is what its text
-    /// counts.
+    /// A complete reply without a call to a model; `written` is the size of its
+    /// text.
     pub fn unmodelled(produced: Produced, usage: CallUsage, written: u64) -> Self {
         Self { produced, usage, written, cut: false, latency_ms: None, recorded: false }
     }
 }
 
-/// Why the compactor gave nothing usable.
+/// Why the compactor returned nothing usable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompactorError {
-    /// No model could be asked. This says nothing of the task, so it is no
+    /// No model could be called. This is not due to the task, and therefore no
     /// reason to fall back: the cell fails.
     #[error("no reply: {0}")]
     Unavailable(String),
-    /// The model declined, or its provider turned the request down or withheld
-    /// the reply.
+    /// The model declined, or its provider rejected the request or withheld the
+    /// reply.
     #[error("the model refused: {0}")]
     Refused(String),
     /// The task is larger than the compactor's own context.
     #[error("the task is too large for the compactor: {0}")]
     TooLarge(String),
-    /// The reply holds nothing.
+    /// The reply is empty.
     #[error("the reply is empty: {0}")]
     Empty(String),
-    /// The reply is not whole, and its beginning is of no use.
+    /// The reply is incomplete, and its beginning cannot be used.
     #[error("the reply is not whole: {0}")]
     CutOff(String),
-    /// The reply has not the asked shape.
+    /// The reply does not have the requested shape.
     #[error("the reply has not the asked shape: {0}")]
     Malformed(String),
 }
 
 impl CompactorError {
-    /// Why the reply is void; `None` where nobody was asked. A task that is too
-    /// large for the model was turned down.
+    /// Why the reply is void; `None` where no model was called. A task that is
+    /// too large for the model counts as refused.
     pub(super) fn void(&self) -> Option<Void> {
         match self {
             CompactorError::Unavailable(_) => None,
@@ -245,51 +246,51 @@ impl CompactorError {
     }
 }
 
-/// A call that gave nothing usable, and what it took all the same.
+/// A call without a usable result, with its usage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FailedCall {
-    /// Why.
+    /// Why there is no usable result.
     pub error: CompactorError,
-    /// Tokens of the replies that came; zero where none did.
+    /// Tokens of the replies; zero where there was none.
     pub usage: CallUsage,
-    /// Time that the model took; `None` where no reply came.
+    /// Duration of the call in milliseconds; `None` where no reply came.
     pub latency_ms: Option<f64>,
     /// Whether that time was measured when the call was recorded.
     pub recorded: bool,
 }
 
-/// A failure that took nothing: no reply came.
+/// A failure without usage: no reply came.
 impl From<CompactorError> for FailedCall {
     fn from(error: CompactorError) -> Self {
         Self { error, usage: CallUsage::default(), latency_ms: None, recorded: false }
     }
 }
 
-/// Whoever sits in the compactor's seat.
+/// A compactor: the offline stand-in, or a model.
 #[async_trait]
 pub trait Compactor: Send + Sync {
     /// Does one task. The reply is never longer than the task's bound, by the
-    /// compactor's own count of tokens; a model that is granted room for its
-    /// reasoning may use it for the reply too.
+    /// compactor's own count of tokens; a model that has room for reasoning may
+    /// use it for the reply too.
     async fn run(&self, task: &Task) -> Result<Reply, FailedCall>;
 
-    /// `offline`, or `provider/model`.
+    /// The compactor's name: `offline`, or `provider/model`.
     fn name(&self) -> &str;
 
-    /// Whether it reads the texts of [`Live`]: they are long, so that nobody
-    /// copies them for one that does not.
+    /// Whether it reads the texts of [`Live`]: they are long, and are not
+    /// copied for a compactor that does not.
     fn reads_live(&self) -> bool {
         false
     }
 
-    /// The same for a repetition of the compaction, from 0; `None` where
+    /// The compactor for a repetition of the compaction, from 0; `None` where
     /// repetitions cannot differ.
     fn repeated(&self, _replicate: u32) -> Option<Arc<dyn Compactor>> {
         None
     }
 
-    /// The same for a transcript whose tokens are counted so; `None` where it
-    /// does not count by itself, as a model does not.
+    /// The compactor for a transcript with this counter; `None` where it does
+    /// not count by itself, as a model does not.
     fn counting(&self, _counter: &Arc<Counter>) -> Option<Arc<dyn Compactor>> {
         None
     }

@@ -1,5 +1,5 @@
-//! The contract between the harness, which decides when, and a mechanism,
-//! which decides how.
+//! The interface between the harness, which decides when to compact, and a
+//! mechanism, which decides how.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -21,56 +21,56 @@ use super::trigger::When;
 use crate::model::{MessageIndex, RecordedCompaction};
 use crate::tokens::{Estimator, Reported, Weight};
 
-/// The only things that a mechanism may use beside the context: no files, no
-/// environment, no wall clock, never a probe.
+/// Everything that a mechanism may use besides the context: no files, no
+/// environment, no wall clock, no probes.
 pub struct Host<'a> {
     /// Assumed context limit of the model, in tokens.
     pub window: u64,
-    /// What the preset lets itself use of it.
+    /// The tokens that the preset allows itself.
     pub budget: u64,
-    /// Size to shrink to, in the preset's own measure. Missing it is no error.
+    /// Size to shrink to, in the preset's own measure. Missing it is not an error.
     pub target: u64,
-    /// What the preset believes its context to hold now; `None` while it waits
-    /// for a provider's figure.
+    /// The preset's own estimate of its context; `None` while it waits for a
+    /// provider's figure.
     pub believed: Option<u64>,
-    /// Simulated time.
+    /// The simulated time of the compaction.
     pub now: Timestamp,
-    /// Why the stage runs.
+    /// The trigger of the stage.
     pub cause: &'a When,
     /// What a provider would have reported for this preset's previous request.
     pub reported: Option<Reported>,
-    /// How the preset sizes things.
+    /// How the preset estimates sizes.
     pub estimator: Estimator,
     /// The vendor's compaction at this point of the recording, if there is one.
     pub recorded: Option<&'a RecordedCompaction>,
-    /// The preset's compactor, metered.
+    /// The preset's compactor, with a meter.
     pub compactor: &'a dyn Compactor,
-    /// Seeded stream for ids.
+    /// Seeded random numbers for ids.
     pub(crate) random: &'a Mutex<ChaCha8Rng>,
 }
 
 impl Host<'_> {
-    /// An id like a seed's `sum-{timestamp}-{random}`, from simulated time and
-    /// a seeded stream (semantics §43).
+    /// An id such as GenCode's `sum-{timestamp}-{random}`, from simulated time
+    /// and seeded random numbers (semantics §43).
     pub fn id(&self, prefix: &str) -> String {
         let random =
             self.random.lock().expect("nothing panics while drawing").next_u32() & 0xff_ffff;
         format!("{prefix}-{}-{random:06x}", self.now.as_millisecond())
     }
 
-    /// A piece's size in the unit that the preset adds and removes with.
+    /// A text's size in the unit that the preset adds and removes with.
     pub fn size(&self, piece: Weight) -> u64 {
         self.estimator.fallback(piece)
     }
 }
 
-/// What went wrong on the way, and what was done instead.
+/// A failed step, and what was done instead.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fallback {
-    /// What stands in for the failed step.
+    /// The step that was done instead.
     pub to: String,
-    /// Why.
+    /// The reason of the failure.
     pub reason: String,
 }
 
@@ -79,27 +79,27 @@ pub struct Fallback {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
-    /// What it is (`summary`, `archive`, `memory`).
+    /// The kind of record (`summary`, `archive`, `memory`).
     pub kind: String,
-    /// Its content.
+    /// The content of the record.
     pub body: Json,
 }
 
-/// What a compaction did beside changing the context.
+/// The effects of a compaction besides changing the context.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// What it fell back to, if a step failed.
+    /// The fallback, if a step failed.
     pub fallback: Option<Fallback>,
     /// Records for the run folder.
     pub records: Vec<Record>,
     /// Lines for the user.
     pub notices: Vec<String>,
-    /// Calls of models that it made itself, past the compactor's seat.
+    /// Calls of models that it made itself, bypassing the compactor's seat.
     pub calls: Vec<ModelCall>,
-    /// CPU time that a process of its own took.
+    /// CPU time of a process that it runs.
     pub cpu: Duration,
-    /// Whether the token counters began anew: what the provider reported for
-    /// the request before says nothing of the next (seed 004, GSV: a reset).
+    /// Whether the token counters were reset: then the provider's last report
+    /// says nothing about the next request (GSV, after a reset).
     pub forgets_usage: bool,
 }
 
@@ -116,38 +116,38 @@ pub struct PresetState {
     /// Lines of the daily memory files by day (`YYYY-MM-DD`): `###` headers
     /// that say when, and the memories below them.
     pub memories: BTreeMap<String, Vec<String>>,
-    /// Sessions that were brought to an end, oldest first.
+    /// Closed sessions, oldest first.
     pub sessions: Vec<PastSession>,
-    /// How they follow one another, where a strategy keeps that.
+    /// The order of the sessions, where a strategy keeps it.
     pub chain: Chain,
-    /// Results that were replaced and whose originals a later summary is to
-    /// be written from.
+    /// Results that were replaced, and whose originals a later summary will be
+    /// written from.
     pub originals: BTreeSet<MessageIndex>,
 }
 
-/// A part of the conversation that a strategy closed (seed 002, Lis: a session
-/// is "a self-contained segment of a chat with its own summary"; seed 004, GSV:
-/// what a reset archives).
+/// A part of the conversation that a strategy closed (Lis: a session is "a
+/// self-contained segment of a chat with its own summary"; GSV: what a reset
+/// archives).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PastSession {
-    /// Its id, unique within a cell.
+    /// The session's id, unique within a cell.
     pub id: String,
     /// Its first recorded message.
     pub from: MessageIndex,
-    /// The recorded message behind its last one.
+    /// The recorded message after its last one.
     pub to: MessageIndex,
-    /// What was written of it, if anything was.
+    /// The summary of the session, if one was written.
     pub summary: Option<String>,
     /// When it was closed.
     pub closed: Timestamp,
 }
 
 impl PresetState {
-    /// Takes over what changed between two states, and keeps its own of the
-    /// rest. If another session was opened since, work that was begun in the
-    /// one before has nothing left to do: `false`, and only what it wrote of
-    /// closed sessions is taken.
+    /// Takes over the changes between two states, and keeps its own values of
+    /// everything else. If another session was opened meanwhile, work that
+    /// began in the one before no longer applies: returns `false`, and takes
+    /// only its summaries of closed sessions.
     pub(crate) fn adopt(&mut self, before: &Self, after: Self) -> bool {
         let Self { pruned_through, pruned, boundary, memories, sessions, chain, originals } = after;
         if self.chain.open != before.chain.open {
@@ -180,12 +180,12 @@ impl PresetState {
     }
 }
 
-/// A file that a system keeps of its own accord, in its own format.
+/// A file that a system keeps, in its own format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredFile {
     /// Its path below the system's folder, with `/`.
     pub path: String,
-    /// Its content.
+    /// The content of the file.
     pub content: Vec<u8>,
 }
 
@@ -198,35 +198,36 @@ pub enum StrategyError {
     /// A model call failed and the preset has no fallback.
     #[error("the compactor failed: {0}")]
     Compactor(#[from] CompactorError),
-    /// A program of the user's did not answer, or not as agreed.
+    /// The user's program did not answer, or not according to the protocol.
     #[error("preset `{preset}`, {during} of `{program}`: {problem}")]
     Program {
-        /// The preset that names it.
+        /// The preset that runs it.
         preset: String,
-        /// The command.
+        /// The command that starts the program.
         program: String,
-        /// When: at its start, or at which call.
+        /// During its start, or during which call.
         during: String,
-        /// What is wrong, with its last words behind [`ITS_WORDS`](super::ITS_WORDS).
+        /// The problem, with the program's last output after
+        /// [`ITS_WORDS`](super::ITS_WORDS).
         problem: String,
     },
-    /// The recording does not hold what the mechanism repeats.
+    /// The recording lacks what the mechanism repeats.
     #[error("the recording cannot be repeated: {reason}")]
     Unreadable {
-        /// What it does not hold, and why.
+        /// What it lacks, and why.
         reason: String,
     },
-    /// A saved state that this mechanism did not write.
+    /// A saved state that was not written by this mechanism.
     #[error("cannot restore the state of `{mechanism}`: {reason}")]
     State {
-        /// The mechanism.
+        /// The name of the mechanism.
         mechanism: &'static str,
         /// What is wrong with it.
         reason: String,
     },
 }
 
-/// A saved state as its mechanism wrote it.
+/// Reads a saved state of a mechanism.
 pub(crate) fn restored<T: DeserializeOwned>(
     mechanism: &'static str,
     state: Json,
@@ -238,7 +239,7 @@ pub(crate) fn restored<T: DeserializeOwned>(
 /// A mechanism that shrinks a conversation. One value serves one cell.
 #[async_trait]
 pub trait Strategy: Send {
-    /// At open and before every request: notes that are always there
+    /// Called at the start and before every request: sets permanent notes
     /// (awareness, guidance, daily notes).
     fn prepare(
         &mut self,
@@ -249,8 +250,8 @@ pub trait Strategy: Send {
         Ok(())
     }
 
-    /// Shrinks towards `host.target`. Missing it is no error; the harness
-    /// records what came of it.
+    /// Shrinks towards `host.target`. Missing it is not an error; the harness
+    /// records the result.
     async fn compact(
         &mut self,
         context: &mut Context,
@@ -263,16 +264,16 @@ pub trait Strategy: Send {
         Vec::new()
     }
 
-    /// The session is over: a process of its own may end.
+    /// Called after the session: a process may be ended.
     async fn close(&mut self) {}
 
-    /// What a later session needs to go on where this one stopped. Stateless
-    /// mechanisms have none.
+    /// The state with which a later process resumes where this one stopped.
+    /// Stateless mechanisms have none.
     fn state(&self) -> Json {
         Json::Null
     }
 
-    /// Takes back what [`Strategy::state`] gave.
+    /// Restores the result of [`Strategy::state`].
     fn restore(&mut self, _state: Json) -> Result<(), StrategyError> {
         Ok(())
     }

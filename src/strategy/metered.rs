@@ -1,5 +1,5 @@
-//! Keeps count of the calls to a compactor: what each took, and what is known of
-//! its reply.
+//! Records the calls to a compactor: the usage of each, and facts about its
+//! reply.
 
 use std::sync::Mutex;
 
@@ -15,14 +15,14 @@ use crate::model::{ReplyFacts, Void};
 pub struct ModelCall {
     /// Its tokens; zero where no reply came.
     pub usage: CallUsage,
-    /// Time that the model took.
+    /// Duration of the call in milliseconds.
     pub latency_ms: Option<f64>,
     /// Whether that time was measured when the call was recorded.
     pub recorded: bool,
     /// Whether it was appended to the live conversation, whose cache it reads.
     pub live: bool,
-    /// What is known of the reply; `None` where nobody could be asked, and of
-    /// calls that were made past the compactor's seat.
+    /// Facts about the reply; `None` where no model could be called, and for
+    /// calls that bypassed the compactor's seat.
     pub reply: Option<ReplyFacts>,
 }
 
@@ -36,10 +36,10 @@ impl ModelCall {
     }
 }
 
-/// What is known of a reply by itself; `None` where nobody was asked.
+/// Facts about a reply by itself; `None` where no model was called.
 fn facts(task: &Task, outcome: &Result<Reply, FailedCall>) -> Option<ReplyFacts> {
     let none = ReplyFacts {
-        input: asked(task),
+        input: task_hash(task),
         text: None,
         replaced: task.messages().iter().map(|message| message.tokens).sum(),
         written: 0,
@@ -53,7 +53,7 @@ fn facts(task: &Task, outcome: &Result<Reply, FailedCall>) -> Option<ReplyFacts>
         }
         Ok(reply) if reply.produced.is_empty() => ReplyFacts { void: Some(Void::Empty), ..none },
         Ok(reply) => {
-            let text = Some(said(&reply.produced));
+            let text = Some(reply_hash(&reply.produced));
             let taken = ReplyFacts { text, written: reply.written, ..none };
             let short = taken.is_too_short().then_some(Void::TooShort);
             ReplyFacts { void: reply.cut.then_some(Void::CutOff).or(short), ..taken }
@@ -61,7 +61,7 @@ fn facts(task: &Task, outcome: &Result<Reply, FailedCall>) -> Option<ReplyFacts>
     })
 }
 
-/// Passes tasks on and keeps count of them.
+/// Passes tasks on and records the calls.
 pub struct Metered<'a> {
     inner: &'a dyn Compactor,
     calls: Mutex<Vec<ModelCall>>,
@@ -69,18 +69,18 @@ pub struct Metered<'a> {
 }
 
 impl<'a> Metered<'a> {
-    /// A fresh meter in front of a compactor.
+    /// A new meter around a compactor.
     pub fn new(inner: &'a dyn Compactor) -> Self {
         Self { inner, calls: Mutex::default(), unavailable: Mutex::default() }
     }
 
-    /// The calls since the last time this was asked.
+    /// The calls since the last time.
     pub fn take(&self) -> Vec<ModelCall> {
         std::mem::take(&mut *self.calls.lock().expect("no call panics while metering"))
     }
 
-    /// Why a call could not be made, if one could not: the first one's reason.
-    /// Whatever the strategy made of it then says nothing of the strategy.
+    /// The reason of the first call that could not be made, if there is one.
+    /// What the strategy did then says nothing about the strategy.
     pub fn unavailable(&self) -> Option<String> {
         self.unavailable.lock().expect("no call panics while metering").clone()
     }
@@ -108,9 +108,9 @@ impl Compactor for Metered<'_> {
     }
 }
 
-/// Hash of what is asked: the prompt, what was written before, and the messages.
-/// A live conversation holds the messages and adds nothing to tell inputs by.
-fn asked(task: &Task) -> u64 {
+/// Hash of a task: the prompt, the earlier summary, and the messages. A live
+/// conversation contains the messages, so that it need not be hashed.
+fn task_hash(task: &Task) -> u64 {
     let mut hash = TextHash::default();
     match task {
         Task::SessionState { prompt, previous, .. } => {
@@ -131,8 +131,8 @@ fn asked(task: &Task) -> u64 {
     hash.end()
 }
 
-/// Hash of what was replied.
-fn said(produced: &Produced) -> u64 {
+/// Hash of the text of a reply.
+fn reply_hash(produced: &Produced) -> u64 {
     let mut hash = TextHash::default();
     match produced {
         Produced::SessionState(state) => hash.add(&state_text(state)),
@@ -154,7 +154,7 @@ fn state_text(state: &SessionState) -> String {
 struct TextHash(blake3::Hasher);
 
 impl TextHash {
-    /// Adds a text behind its length, so that no two lists run together alike.
+    /// Adds a text with its length, so that the boundaries between texts count.
     fn add(&mut self, text: &str) {
         self.0.update(&(text.len() as u64).to_le_bytes());
         self.0.update(text.as_bytes());
@@ -224,8 +224,8 @@ mod tests {
         let produced = Produced::Digest(Digest { summary: "x".to_owned(), memories: Vec::new() });
         let reply = known(&task, Ok(free(produced.clone())));
         assert_eq!((reply.replaced, reply.written, reply.bound), (500, 100, 90));
-        assert_eq!((reply.text, reply.void), (Some(said(&produced)), None));
-        assert_eq!(reply.input, asked(&task));
+        assert_eq!((reply.text, reply.void), (Some(reply_hash(&produced)), None));
+        assert_eq!(reply.input, task_hash(&task));
     }
 
     #[test]
@@ -241,8 +241,8 @@ mod tests {
             let reply = known(&digest("", None), Err(error));
             assert_eq!((reply.void, reply.text, reply.written), (Some(void), None, 0));
         }
-        let nobody = CompactorError::Unavailable(text());
-        assert_eq!(facts(&digest("", None), &Err(nobody.into())), None);
+        let unavailable = CompactorError::Unavailable(text());
+        assert_eq!(facts(&digest("", None), &Err(unavailable.into())), None);
     }
 
     #[tokio::test]
@@ -270,11 +270,11 @@ mod tests {
             continuation("hello", None),
             continuation("bye", None),
         ];
-        let inputs: std::collections::BTreeSet<u64> = tasks.iter().map(asked).collect();
+        let inputs: std::collections::BTreeSet<u64> = tasks.iter().map(task_hash).collect();
         assert_eq!(inputs.len(), tasks.len());
         let live = Live { tokens: 9, system: "S".to_owned(), messages: Vec::new() };
-        assert_eq!(asked(&continuation("hello", Some(live))), asked(&tasks[3]));
+        assert_eq!(task_hash(&continuation("hello", Some(live))), task_hash(&tasks[3]));
         // Stable from run to run and from version to version: it is in run folders.
-        assert_eq!(asked(&tasks[3]), 7_478_799_252_198_092_612);
+        assert_eq!(task_hash(&tasks[3]), 7_478_799_252_198_092_612);
     }
 }

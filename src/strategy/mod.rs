@@ -1,5 +1,5 @@
-//! How a conversation is shrunk: the trait, the context it works on, the
-//! presets that combine mechanisms, and one mechanism per file.
+//! Shrinking a conversation: the trait, the context it works on, the presets
+//! that combine mechanisms, and one mechanism per file.
 //!
 //! Invariant: nothing here can see a probe, an answer or a verdict, so no
 //! strategy can tune itself to the test.
@@ -34,8 +34,8 @@ pub use host::{
 #[doc(hidden)]
 pub use mechanisms::take_answer;
 pub use mechanisms::{
-    ArchiveError, CompressionStats, Content, GencodeSession, GencodeSummary, ITS_WORDS, MECHANISMS,
-    Metadata, Part, SessionMessage, ToolUsage, read_archive,
+    ArchiveError, CompressionStats, Content, ContentPart, GencodeSession, GencodeSummary,
+    ITS_WORDS, MECHANISMS, Metadata, SessionMessage, ToolUsage, read_archive,
 };
 pub use metered::{Metered, ModelCall};
 pub use preset::{

@@ -92,7 +92,7 @@ impl From<Transcript> for Talk {
     }
 }
 
-/// A text of exactly so many o200k tokens.
+/// A text of exactly this many o200k tokens.
 pub(crate) fn words(tokens: usize) -> String {
     vec![" word"; tokens].concat()
 }
@@ -164,7 +164,7 @@ pub(crate) fn free(produced: Produced) -> Reply {
     Reply::unmodelled(produced, usage, written)
 }
 
-/// A reply in a shape that nobody asked for.
+/// A reply in a shape that was not requested.
 pub(crate) struct OffShape;
 
 #[async_trait]
@@ -284,7 +284,7 @@ impl Rig {
         rig
     }
 
-    /// Appends so many messages and runs what is due.
+    /// Appends this many messages and runs the stages that are due.
     pub(crate) fn feed(&mut self, messages: u32) {
         for _ in 0..messages {
             let index = self.context.seen_count();
@@ -307,7 +307,7 @@ impl Rig {
         }
     }
 
-    /// Appends so many messages and looks at nothing.
+    /// Appends this many messages without running any stage.
     pub(crate) fn append(&mut self, messages: u32) {
         (0..messages).for_each(|_| self.context.append());
     }
@@ -365,7 +365,7 @@ impl Rig {
         let newest = self.context.seen_count().checked_sub(1).map(EntryId::message);
         let newest = newest.and_then(|id| self.context.original(id));
         let turn = newest.filter(|message| message.opens_exchange()).map(|message| Turn {
-            said: message.said(),
+            said: message.first_text(),
             at: self.now,
             before: self.before,
         });

@@ -1,14 +1,14 @@
-//! When a stage runs: the point at which it is looked at, and the condition.
+//! Triggers of a stage: the point at which it is checked, and the condition.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
-/// The point at which a stage is looked at (semantics §15).
+/// The point at which a stage is checked (semantics §15).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum At {
-    /// When the session opens.
+    /// At the start of the session.
     Open,
     /// After every appended message (GenCode).
     Append,
@@ -33,13 +33,13 @@ impl At {
     }
 }
 
-/// What a share is a share of.
+/// The size that a share refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Of {
     /// The model's context limit.
     Window,
-    /// The preset's budget.
+    /// The budget of the preset.
     Budget,
     /// The window less the output reserve.
     Usable,
@@ -60,12 +60,12 @@ impl Of {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum When {
-    /// Every time.
+    /// The condition always holds.
     Always,
-    /// The believed size is strictly above a share of something and above a
-    /// number of tokens, and no more than another.
+    /// The estimated size is strictly above a share of something and above a
+    /// number of tokens, and at most another number.
     Above {
-        /// Of what.
+        /// The size that the share refers to.
         of: Of,
         /// The share, in `0.0..=1.0`.
         share: f64,
@@ -74,7 +74,7 @@ pub enum When {
         /// And at most this many, if there is a bound.
         at_most: Option<u64>,
     },
-    /// The believed size is strictly above the window less a reserve.
+    /// The estimated size is strictly above the window less a reserve.
     AboveReserve {
         /// The reserve in tokens.
         reserve: u64,
@@ -86,15 +86,15 @@ pub enum When {
     /// The newest message is a user's, and came after a silence of more than
     /// this many minutes.
     Idle {
-        /// The silence.
+        /// The length of the silence, in minutes.
         minutes: u64,
     },
-    /// The newest message is a user's, and this hour of the day (UTC) has come
-    /// since the message before it.
+    /// The newest message is a user's, and this hour of the day (UTC) has
+    /// passed since the message before it.
     Hour(i8),
     /// The newest message is a user's and begins with one of these words.
     Command(Vec<String>),
-    /// The vendor's agent compacted here.
+    /// The vendor's agent compacted at this point.
     Recorded,
 }
 
@@ -120,21 +120,21 @@ impl std::fmt::Display for When {
     }
 }
 
-/// What a condition is held against.
+/// The quantities that conditions are compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gauge<'a> {
-    /// What the preset believes its context to hold; `None` while it waits for
-    /// a provider's figure.
+    /// The preset's own estimate of its context; `None` while it waits for a
+    /// provider's figure.
     pub believed: Option<u64>,
-    /// Context limit.
+    /// Context limit in tokens.
     pub window: u64,
-    /// The preset's budget.
+    /// The budget of the preset, in tokens.
     pub budget: u64,
-    /// Window less output reserve.
+    /// The window less the output reserve, in tokens.
     pub usable: u64,
-    /// Tool output behind the prune boundary.
+    /// Tokens of tool output after the prune boundary.
     pub tool_tokens: u64,
-    /// Stored messages.
+    /// Number of stored messages.
     pub messages: u32,
     /// The newest message, if it is a user's.
     pub turn: Option<Turn<'a>>,
@@ -142,14 +142,14 @@ pub struct Gauge<'a> {
     pub recorded: bool,
 }
 
-/// What a user just said, and when.
+/// A user's message, with its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn<'a> {
-    /// The words.
+    /// The text of the message.
     pub said: &'a str,
-    /// When they came.
+    /// The time of the message.
     pub at: Timestamp,
-    /// When the message before them came; `None` at the first.
+    /// The time of the message before it; `None` at the first.
     pub before: Option<Timestamp>,
 }
 
@@ -160,7 +160,7 @@ impl Turn<'_> {
         silence.is_some_and(|silence| silence > i128::from(minutes) * 60_000)
     }
 
-    /// Whether an hour of the day (UTC) has come since the message before.
+    /// Whether an hour of the day (UTC) has passed since the message before.
     fn crosses(&self, hour: i8) -> bool {
         let Some(before) = self.before else { return false };
         let day = self.at.to_zoned(TimeZone::UTC).date();
@@ -185,8 +185,8 @@ impl Gauge<'_> {
 }
 
 impl When {
-    /// The size in tokens above which it holds; `None` where it is not about
-    /// the size of the context.
+    /// The size in tokens above which it holds; `None` where it does not depend
+    /// on the size of the context.
     pub fn threshold(&self, gauge: &Gauge<'_>) -> Option<u64> {
         match self {
             When::Above { of, share, and_over, .. } => {

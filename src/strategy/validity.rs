@@ -1,4 +1,4 @@
-//! What a provider would say of a context: calls and results in pairs.
+//! Whether a provider would accept a context: calls and results in pairs.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use crate::model::{CallId, LedgerState, MessageIndex};
 
 /// Whether each visible result has its call, and each visible call its result,
 /// as far as the result has been recorded by now (an interrupted call has
-/// none). Returns the first violation. The cost is that of what is visible.
+/// none). Returns the first violation. The cost depends on the visible entries.
 pub fn pairs_are_whole(context: &Context) -> Result<(), String> {
     let recording = context.recording();
     let visible: Vec<MessageIndex> = context.visible().filter_map(|id| id.index()).collect();
@@ -36,15 +36,15 @@ pub fn pairs_are_whole(context: &Context) -> Result<(), String> {
     Ok(())
 }
 
-/// The broken pairs of a context, kept up to date at the cost of what changed.
+/// The broken pairs of a context, updated at the cost of the changes.
 #[derive(Clone, Debug, Default)]
 pub struct Pairs {
     broken: BTreeSet<CallId>,
 }
 
 impl Pairs {
-    /// Looks again at the pairs that these messages belong to. Every message
-    /// that was appended, or whose state changed, has to come by.
+    /// Checks the pairs of these messages again. It must be called for every
+    /// message that was appended, or whose state changed.
     pub fn look_again(
         &mut self,
         context: &Context,
@@ -64,7 +64,7 @@ impl Pairs {
         }
     }
 
-    /// Whether every pair is whole: what [`pairs_are_whole`] would find.
+    /// Whether every pair is complete: the same result as [`pairs_are_whole`].
     pub fn are_whole(&self) -> bool {
         self.broken.is_empty()
     }

@@ -1,5 +1,5 @@
-//! Bounded occurrence: an identifier stands in a text only where it is not
-//! part of a longer one.
+//! Bounded occurrence: an identifier occurs in a text only where it is not part
+//! of a longer one.
 
 use std::ops::Range;
 
@@ -15,12 +15,12 @@ pub fn contains_bounded(haystack: &str, needle: &str, class: IdentifierClass) ->
     Needle::new(needle, class, &[]).find(haystack).is_some()
 }
 
-/// What has to stand to the left of an occurrence.
+/// What may precede an occurrence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Left {
-    /// Anything that does not make the identifier longer; a path may go on.
+    /// Anything that does not make the identifier longer; a path may have more components.
     Open,
-    /// The beginning of the path: the text names it by a suffix.
+    /// Only the beginning of the path: the text names it by a suffix.
     Whole,
 }
 
@@ -67,12 +67,12 @@ impl Needle {
         self.spellings.iter().flat_map(move |(spelling, left)| {
             memmem::find_iter(haystack.as_bytes(), spelling.as_bytes())
                 .map(|start| start..start + spelling.len())
-                .filter(|place| stands(haystack, place, self.class, *left))
+                .filter(|place| is_whole(haystack, place, self.class, *left))
         })
     }
 }
 
-/// Many identifiers, looked for in one pass.
+/// Many identifiers, searched in one pass.
 #[derive(Clone, Debug)]
 pub struct NeedleSet {
     automaton: Option<AhoCorasick>,
@@ -103,14 +103,14 @@ impl NeedleSet {
         NeedleSet { automaton, patterns }
     }
 
-    /// Calls `found` with the number of each needle that stands in `text`, once per place.
+    /// Calls `found` with the number of each needle that occurs in `text`, once per place.
     pub fn scan(&self, text: &str, mut found: impl FnMut(u32, Range<usize>)) {
         let Some(automaton) = &self.automaton else {
             return;
         };
         for hit in automaton.find_overlapping_iter(text) {
             let (owner, class, left) = self.patterns[hit.pattern().as_usize()];
-            if stands(text, &hit.range(), class, left) {
+            if is_whole(text, &hit.range(), class, left) {
                 found(owner, hit.range());
             }
         }
@@ -120,10 +120,10 @@ impl NeedleSet {
 /// Whether the bytes at `place`, which spell an identifier of `class`, are
 /// not part of a longer one.
 pub fn is_bounded(text: &str, place: &Range<usize>, class: IdentifierClass) -> bool {
-    stands(text, place, class, Left::Open)
+    is_whole(text, place, class, Left::Open)
 }
 
-fn stands(text: &str, place: &Range<usize>, class: IdentifierClass, left: Left) -> bool {
+fn is_whole(text: &str, place: &Range<usize>, class: IdentifierClass, left: Left) -> bool {
     let before = without_escape(&text[..place.start]);
     let after = &text[place.end..];
     let needle = &text[place.clone()];
@@ -146,7 +146,7 @@ fn without_escape(before: &str) -> &str {
     if escaped.iter().any(|escape| before.ends_with(escape)) { "" } else { before }
 }
 
-/// A date goes on into a time of day: `2026-01-16T00:14`.
+/// A date may be followed by a time of day: `2026-01-16T00:14`.
 fn is_clock(class: IdentifierClass, after: &str) -> bool {
     let mut next = after.chars();
     class == IdentifierClass::Date
@@ -178,8 +178,8 @@ fn left_side(before: &str, class: IdentifierClass, left: Left) -> bool {
     }
 }
 
-/// Whether `before` ends in a prefix that leaves a path what it is: `./`,
-/// `../`, or the `a/` and `b/` of a diff.
+/// Whether `before` ends in a prefix that does not change what a path names:
+/// `./`, `../`, or the `a/` and `b/` of a diff.
 fn is_path_prefix(before: &str) -> bool {
     let stem = before.trim_end_matches('/');
     let component = stem
@@ -234,8 +234,8 @@ fn components(path: &str) -> impl Iterator<Item = Range<usize>> + '_ {
         .filter(|part| !part.is_empty())
 }
 
-/// The last path component or the last dotted segment, where it says enough
-/// on its own to be looked for: at least five characters.
+/// The last path component or the last dotted segment, if it is specific enough
+/// to be searched for: at least five characters.
 pub fn last_component(text: &str, class: IdentifierClass) -> Option<&str> {
     let cut = match class {
         IdentifierClass::Path => '/',

@@ -1,4 +1,4 @@
-//! Values that an error quotes, cut short: enough to find them again.
+//! Shortens the values that an error quotes; what remains is enough to recognise them.
 
 use std::borrow::Cow;
 
@@ -9,14 +9,14 @@ const QUOTED: usize = 200;
 /// has backticks of its own.
 const SAID: usize = 400;
 
-/// Characters of a line at most, whatever it quotes.
+/// Most characters of a line, whatever it quotes.
 const LINE: usize = 1_200;
 
-/// Lines of a message at most: more than any list of violations has, and a value
-/// may hold any number of line feeds.
+/// Most lines of a message: more than any list of violations has, and a value
+/// may contain any number of line feeds.
 const LINES: usize = 120;
 
-/// What a parser says behind a value that it quotes.
+/// The text of a parser after a value that it quotes.
 const BEHIND: [&str; 2] = ["\", expected ", "`, expected "];
 
 /// The beginning of a value, with an ellipsis where there is more.
@@ -24,9 +24,9 @@ pub fn excerpt(value: &str) -> Cow<'_, str> {
     beginning(value, QUOTED)
 }
 
-/// A message, line by line, with every value that it quotes cut short: between
-/// backticks, as this program quotes, and where a parser does. Of very many lines
-/// the first ones are left.
+/// A message, line by line, with every quoted value shortened: between
+/// backticks, as this program quotes, and where a parser quotes. Only the first
+/// of very many lines are kept.
 pub fn brief(message: &str) -> Cow<'_, str> {
     if message.len() <= QUOTED {
         return Cow::Borrowed(message);
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn what_a_message_quotes_is_cut_and_what_it_says_is_not() {
         let (long, short) = ("x".repeat(5_000), "x".repeat(200) + "…");
-        for (told, quoted) in [
+        for (shown, quoted) in [
             (format!("strategy `{long}` is not known"), format!("strategy `{short}` is not known")),
             (
                 format!("invalid type: string \"{long}\", expected u64"),
@@ -87,7 +87,7 @@ mod tests {
             ),
             (format!("one\n`{long}`\nthree"), format!("one\n`{short}`\nthree")),
         ] {
-            assert_eq!(brief(&told), quoted);
+            assert_eq!(brief(&shown), quoted);
         }
         let list: Vec<String> = (0..100).map(|n| format!("`name-{n}`")).collect();
         let list = format!("known are {}", list.join(", "));
@@ -97,10 +97,10 @@ mod tests {
 
     #[test]
     fn line_feeds_within_a_value_do_not_let_it_run_on() {
-        let told = format!("unknown role `{}`", "x\n".repeat(100_000));
-        let told = brief(&told);
-        assert_eq!(told.lines().count(), LINES + 1);
-        assert!(told.ends_with("\n… and 99881 more lines"), "{told}");
+        let shown = format!("unknown role `{}`", "x\n".repeat(100_000));
+        let shown = brief(&shown);
+        assert_eq!(shown.lines().count(), LINES + 1);
+        assert!(shown.ends_with("\n… and 99881 more lines"), "{shown}");
         let list = "x\n".repeat(LINES - 1) + &"x".repeat(QUOTED);
         assert_eq!(brief(&list), list);
     }
@@ -108,8 +108,8 @@ mod tests {
     #[test]
     fn no_quote_within_a_value_lets_it_run_on() {
         for value in ["`".repeat(9_000), "a`".repeat(9_000), "a\", expected ".repeat(900)] {
-            let told = brief(&format!("unknown role `{value}`")).chars().count();
-            assert!(told <= LINE + 1, "{told}");
+            let shown = brief(&format!("unknown role `{value}`")).chars().count();
+            assert!(shown <= LINE + 1, "{shown}");
         }
     }
 }

@@ -13,13 +13,13 @@ fn list(text: &'static str) -> FxHashSet<&'static str> {
 
 /// Words that programmers and writers use everywhere, lower-case.
 static COMMON: LazyLock<FxHashSet<&str>> = LazyLock::new(|| list(include_str!("words.txt")));
-/// Names that a language or a platform brings along, lower-case.
+/// Names that belong to a language or a platform, lower-case.
 static STANDARD: LazyLock<FxHashSet<&str>> = LazyLock::new(|| list(include_str!("standard.txt")));
 /// Packages and objects whose members are not the project's, as written.
 static PACKAGES: LazyLock<FxHashSet<&str>> = LazyLock::new(|| list(include_str!("packages.txt")));
 /// Files that every project may have, lower-case.
 static FILES: LazyLock<FxHashSet<&str>> = LazyLock::new(|| list(include_str!("files.txt")));
-/// What ends a file name.
+/// The extensions of file names.
 static EXTENSIONS: LazyLock<FxHashSet<&str>> =
     LazyLock::new(|| list(include_str!("extensions.txt")));
 
@@ -81,7 +81,7 @@ impl Judge<'_> {
     fn dotted(&self, text: &str, own: &dyn Fn() -> bool) -> bool {
         let first = text.split('.').next().unwrap_or(text);
         let last = text.rsplit('.').next().unwrap_or(text);
-        // What `teamMembersResult` is called tells whose `error` it is.
+        // The object's name `teamMembersResult` shows whose `error` it is.
         let named = |part: &str| words(part).len() > 1 && !self.all_known(part, 2);
         let plain = last.chars().count() < 5
             || STANDARD.contains(last.to_lowercase().as_str())
@@ -89,8 +89,8 @@ impl Judge<'_> {
         PACKAGES.contains(first) || plain && !named(first)
     }
 
-    /// A compound of two plain words, one of which only turns the other into
-    /// an adjective (`checkpoint-scoped`), is language and no name.
+    /// A compound of two plain words, one of which only turns the other into an
+    /// adjective (`checkpoint-scoped`), is ordinary language, not a name.
     fn kebab(&self, text: &str) -> bool {
         let digit = text.bytes().any(|b| b.is_ascii_digit());
         let forms = |part: Option<&str>| part.is_some_and(|part| FORMERS.contains(&part));
@@ -99,9 +99,9 @@ impl Judge<'_> {
         self.all_known(text, 3) || adjective && !digit
     }
 
-    /// Ordinary words in quotes are speech, what stands between two strings of
-    /// a program is no string, and a message of up to three plain words
-    /// (`failed to init repo: %v`) is any program's.
+    /// Ordinary words in quotes are speech, the text between two strings of a
+    /// program is not a string, and a message of up to three plain words
+    /// (`failed to init repo: %v`) occurs in any program.
     fn quote(&self, text: &str) -> bool {
         let program = text.contains(['(', ')', '{', '}', ';', '=', '+', '`'])
             && !text.contains(['%', ':', ',']);
@@ -126,7 +126,7 @@ impl Judge<'_> {
     }
 }
 
-/// Where every system keeps its own.
+/// Folders of the operating system.
 const SYSTEM: &[&str] = &[
     "/dev/",
     "/bin/",
@@ -163,7 +163,7 @@ fn is_repository(host: &str, path: &str) -> bool {
 fn generic_url(url: &str) -> bool {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let host = rest.split(['/', ':', '?']).next().unwrap_or(rest);
-    // A bare host of the well-known kind is no more specific than a brand.
+    // A well-known host alone is no more specific than a brand.
     rest.trim_end_matches('/') == host || host == "localhost" || host.starts_with("example.")
 }
 
@@ -210,7 +210,7 @@ pub fn words(text: &str) -> Vec<String> {
 }
 
 /// The same words joined in the other usual ways (`filesTouched` for
-/// `files_touched`): whoever has one can write the others.
+/// `files_touched`): each of them follows from the others.
 pub fn restyled(text: &str) -> Vec<String> {
     let words = words(text);
     let capital = |word: &String| {
@@ -236,8 +236,8 @@ pub fn restyled(text: &str) -> Vec<String> {
     styles
 }
 
-/// The file that a compiled name stands for, and the other way round
-/// (`pool.js` in an import, `pool.ts` on disk).
+/// The source file of a compiled name, and the other way round (`pool.js` in an
+/// import, `pool.ts` on disk).
 pub fn recompiled(path: &str) -> Option<String> {
     let (stem, extension) = path.rsplit_once('.')?;
     let other = match extension {

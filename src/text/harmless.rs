@@ -1,16 +1,17 @@
-//! Texts that strangers wrote, made harmless for whoever looks at them.
+//! Makes foreign texts safe to display.
 //!
-//! A recording, a preset, a file's name and a model's reply may hold characters
-//! that a terminal obeys, that turn the reading direction around or that nobody
-//! sees. Each becomes U+FFFD: what was there is gone, that it was is not.
+//! A recording, a preset, a file's name and a model's reply may contain
+//! characters that control a terminal, that change the reading direction or
+//! that are invisible. Each becomes U+FFFD, so that it has no effect but shows
+//! that there was something.
 
 use std::borrow::Cow;
 
-/// What stands in the place of such a character.
+/// The replacement of such a character.
 const MARK: char = '\u{FFFD}';
 
-/// Characters that change how others are shown: controls (the escape and the
-/// backspace among them), direction marks, overrides and isolates (Unicode
+/// Characters that change how others are displayed: controls (the escape and
+/// the backspace among them), direction marks, overrides and isolates (Unicode
 /// annex 9), line separators, annotations, and the noncharacters that HTML
 /// forbids.
 pub fn is_command(c: char) -> bool {
@@ -29,9 +30,9 @@ pub fn is_command(c: char) -> bool {
         )
 }
 
-/// Characters without width, which hide in a word or spell words of their own
-/// that nobody sees: spaces and joiners of no width, fillers, tags (U+E0000 and
-/// the following) and the selectors behind them.
+/// Invisible characters, which hide in a word or spell words of their own:
+/// spaces and joiners of no width, fillers, tags (U+E0000 and the following)
+/// and the selectors after them.
 pub fn is_unseen(c: char) -> bool {
     matches!(
         c,
@@ -58,13 +59,13 @@ pub fn harmless(text: &str) -> Cow<'_, str> {
     without(text, |c| is_command(c) || is_unseen(c))
 }
 
-/// Several lines for a file of data: what has no width stays, since words of
-/// many languages, and emoji, are spelled with it.
-pub fn tame(text: &str) -> Cow<'_, str> {
+/// Several lines for a data file: invisible characters stay, since words of
+/// many languages, and emoji, are spelled with them.
+pub fn harmless_data(text: &str) -> Cow<'_, str> {
     without(text, is_command)
 }
 
-/// One line for a terminal: also line feeds and tabs are shown and not obeyed.
+/// One line for a terminal: line feeds and tabs are replaced too.
 pub fn one_line(text: &str) -> String {
     text.chars().map(|c| if is_command(c) || is_unseen(c) { MARK } else { c }).collect()
 }
@@ -102,8 +103,8 @@ mod tests {
     #[test]
     fn data_keep_what_words_are_spelled_with() {
         let emoji = "👩\u{200D}💻";
-        assert_eq!(tame(emoji), emoji);
-        assert_eq!(tame("a\u{202E}b\u{7}c\n"), "a\u{FFFD}b\u{FFFD}c\n");
+        assert_eq!(harmless_data(emoji), emoji);
+        assert_eq!(harmless_data("a\u{202E}b\u{7}c\n"), "a\u{FFFD}b\u{FFFD}c\n");
         assert!(matches!(harmless("日本語 plain\n"), Cow::Borrowed(_)));
     }
 }

@@ -30,7 +30,7 @@ static WRITTEN_DATE: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the pattern is constant and valid")
 });
 
-/// How a text is to be read.
+/// How a text is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IdentifierOptions {
     /// The whole text is code or a command, as an argument of a tool is:
@@ -49,9 +49,8 @@ pub struct Identifier<'a> {
     pub range: Range<usize>,
 }
 
-/// The identifiers of a *decoded* text, in order of their last byte; each
-/// stands bounded at its place. Commit trailers and line-number gutters are
-/// no part of what a text says and give none.
+/// The identifiers of a *decoded* text, in order of their last byte; each is
+/// bounded at its place. Commit trailers and line-number gutters are skipped.
 pub fn identifiers(text: &str, options: IdentifierOptions) -> Vec<Identifier<'_>> {
     let mut scan = Scan { text, code: options.code, fenced: false, found: Vec::new() };
     let mut start = 0;
@@ -155,7 +154,7 @@ impl<'a> Scan<'a> {
         if let Some(scheme) = text.find("://") {
             self.url(run, scheme);
         } else if text.contains('*') || text.contains('$') {
-            // A pattern or a template names nothing by itself, its words may.
+            // A pattern or a template is not an identifier, but its words may be.
             self.pieces(run, code, |c| !is_word(c));
         } else {
             self.pieces(run, code, |c| matches!(c, ':' | ',' | '&' | '?' | '#' | '%' | '='));
@@ -206,7 +205,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// What is specific inside something that is not, as a whole.
+    /// The specific parts of a text that is not specific as a whole.
     fn parts(&mut self, base: usize, body: &str, code: bool) {
         let mut start = 0;
         for part in body.split_inclusive(['/', '-', '.', '~', '+', '@']) {
@@ -228,8 +227,8 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// A relative path names what it names from wherever it is written, and a
-/// member of the object at hand is known by its own name.
+/// A relative path means the same wherever it is written, and a member of the
+/// current object is known by its own name.
 fn without_lead(text: &str) -> &str {
     let mut rest = text;
     while let Some(shorter) = rest.strip_prefix("./").or_else(|| rest.strip_prefix("../")) {
@@ -260,7 +259,8 @@ fn gutter(line: &str) -> usize {
     mark.map_or(0, |mark| digits_from + digits + mark.len_utf8())
 }
 
-/// `Co-Authored-By: …`, `Signed-off-by: …` and their like: written by habit.
+/// `Co-Authored-By: …`, `Signed-off-by: …` and similar lines, which are written
+/// automatically.
 fn is_trailer(line: &str) -> bool {
     line.trim_start().split_once(": ").is_some_and(|(key, _)| {
         key.len() < 40

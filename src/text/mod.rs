@@ -1,8 +1,8 @@
-//! What a text names: specific identifiers, and where they stand again; and
-//! counts in words.
+//! Reading texts: specific identifiers and where they occur again; dates,
+//! secrets, excerpts, and counts in words.
 //!
-//! Invariant: every function here is a pure function of its arguments and
-//! takes time linear in the text.
+//! Invariant: every function here is a pure function of its arguments and takes
+//! time linear in the text.
 
 pub mod bounded;
 pub mod calendar;
@@ -21,7 +21,7 @@ pub use calendar::{DateSpan, PartialDate, dates};
 pub use counted::{counted, form_for, grouped, noun_for};
 pub use excerpt::{brief, excerpt};
 pub use generic::{is_generic, recompiled, restyled};
-pub use harmless::{harmless, is_command, one_line, tame};
+pub use harmless::{harmless, harmless_data, is_command, one_line};
 pub use identifiers::{Identifier, IdentifierOptions, identifiers};
 pub use normal::Normal;
 pub use words::{around, words};

@@ -1,4 +1,4 @@
-//! Normal form: two spellings of one value compare equal.
+//! The normal form of a text, in which two spellings of one value are equal.
 
 /// Number words and their digits; larger ones are written in digits anyway.
 const NUMBERS: &[(&str, &str)] = &[
@@ -25,7 +25,7 @@ const NUMBERS: &[(&str, &str)] = &[
     ("twenty", "20"),
 ];
 
-/// A text without what spellings differ in: case, punctuation, articles, the
+/// A text without differences of spelling: case, punctuation, articles, the
 /// possessive, number words, thousands separators, trailing zeros of decimals
 /// and the endings of ordinals.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -45,18 +45,18 @@ impl Normal {
         Normal(words)
     }
 
-    /// Whether nothing is left: the text is punctuation or articles.
+    /// Whether nothing remains: the text is only punctuation or articles.
     pub fn is_empty(&self) -> bool {
         self.0.trim().is_empty()
     }
 
-    /// Whether `value` stands in it, in whole words. An empty value stands
+    /// Whether it contains `value`, in whole words. An empty value is contained
     /// nowhere.
     pub fn contains(&self, value: &Normal) -> bool {
         !value.is_empty() && self.0.contains(&value.0)
     }
 
-    /// Whether both are the same value. Nothing is no value.
+    /// Whether both are the same value. Empty texts are not values.
     pub fn same(&self, other: &Normal) -> bool {
         !self.is_empty() && self == other
     }

@@ -1,4 +1,4 @@
-//! The shapes by which a run of characters is known as an identifier.
+//! The shapes by which a sequence of characters is recognised as an identifier.
 
 use super::bounded::is_word;
 use super::generic::is_file_extension;
@@ -71,8 +71,8 @@ fn is_email(body: &str) -> bool {
     !user.is_empty() && host_ends && !host.contains(['@', '/']) && !user.contains('/')
 }
 
-/// A path says more than `and/or`: it is rooted, has three components or an
-/// extension, or a component that is no plain word.
+/// A path is more than `and/or`: it is rooted, has three components or an
+/// extension, or a component that is not a plain word.
 fn is_path(body: &str) -> bool {
     let parts: Vec<&str> = body.split('/').filter(|part| !part.is_empty()).collect();
     let sound = parts.iter().all(|part| {
@@ -91,9 +91,9 @@ fn is_path(body: &str) -> bool {
     }
 }
 
-/// A number that is one thing and not another: at least five digits, a
-/// decimal point, or a unit; and three significant digits, for a round one
-/// (`30s`, `1.5`, `10000`) is anybody's.
+/// A specific number: at least five digits, a decimal point, or a unit; and
+/// three significant digits, since round ones (`30s`, `1.5`, `10000`) occur
+/// anywhere.
 fn is_number(body: &str) -> bool {
     let bare = body.strip_prefix('v').unwrap_or(body);
     let digits_end =

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-/// Characters that a word has at least: shorter ones say nothing (measures §4).
+/// Fewest characters of a word: shorter ones are not specific (measures §4).
 const SHORTEST: usize = 3;
-/// Characters that it has at most: longer runs are data (measures §4).
+/// Most characters of a word: longer runs are data (measures §4).
 const LONGEST: usize = 64;
 
 /// Runs of letters, digits and underscores that hold a letter and are neither

@@ -16,34 +16,34 @@ use crate::model::{
     sent,
 };
 
-/// What stands for a result that the recorded agent cleared: Claude Code's
-/// words, as in the preset `recorded`.
+/// The text that replaces a result that the recorded agent cleared: Claude
+/// Code's own, as in the preset `recorded`.
 const CLEARED: &str = "[Old tool result content cleared]";
 
-/// Factors that two vocabularies can differ by. The widest gap that OpenAI
-/// names is 4.4 (o200k against cl100k on Gujarati, "Hello GPT-4o", 2024-05-13).
-/// Outside, prompts followed something else than the messages.
+/// Plausible factors between two vocabularies. The widest gap that OpenAI names
+/// is 4.4 (o200k against cl100k on Gujarati, "Hello GPT-4o", 2024-05-13).
+/// Outside, the prompts do not depend on the messages.
 pub(super) const FACTORS: std::ops::RangeInclusive<f64> = 0.2..=5.0;
 
-/// Readings that make an error worth its name: a line goes through two exactly.
+/// Fewest readings for a meaningful error: a line fits two exactly.
 const FEWEST_FITTED: usize = 3;
-/// Readings of which each half can be a line.
+/// Fewest readings for fitting a line to each half.
 const FEWEST_HALVED: usize = 4;
 
-/// A prompt that reads less than this share of what was read and written
-/// before has lost its cache (measures §2).
+/// A prompt that reads less than this share of what was read and written before
+/// has lost its cache (measures §2).
 pub(super) const COLD_BELOW: f64 = 0.9;
 /// Reads that differ by less than this share are of one prefix.
 const SAME_READ: f64 = 0.01;
-/// How far a read may exceed the fitted hidden part, which is an estimate.
+/// How far a read may exceed the fitted hidden part, which is only an estimate.
 const HIDDEN_SLACK: f64 = 0.05;
 
-/// A recorded request: what the provider counted, and what we count.
+/// A recorded request: the provider's count, and ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// The response.
+    /// Position of the response in the transcript.
     pub message: MessageIndex,
-    /// First message of its stretch: 0, or where a recorded boundary stands.
+    /// First message of its stretch: 0, or the position of a recorded boundary.
     pub from: MessageIndex,
     /// Tokens of the context that the recorded agent had, by the vocabulary:
     /// visible preamble and messages.
@@ -71,17 +71,16 @@ pub(super) fn reported_prompt(message: &Message) -> Option<u64> {
     Some(usage.prompt()).filter(|&prompt| prompt > 0 && is_believable(prompt))
 }
 
-/// Compares what the provider counted with what we count. `sizes` are exact.
-/// `None` without usage.
+/// Fits the provider's counts to ours. `sizes` are exact. `None` without usage.
 pub fn calibrate(transcript: &Transcript, sizes: &Sizes, counter: &Counter) -> Option<Calibration> {
     let (readings, unseen) = read(transcript, sizes, counter);
     let stretches: Vec<&[Reading]> = readings.chunk_by(|a, b| a.from == b.from).collect();
     let first = stretches.first()?;
-    let line = Line::through(first);
+    let line = FitLine::through(first);
     let fits = stretches.iter().enumerate().map(|(number, stretch)| {
-        // Of one size for the whole run: that of the first stretch.
+        // One size for the whole run: that of the first stretch.
         let sized = stretch.iter().map(|reading| reading.sized(line.factor)).collect::<Vec<_>>();
-        let Line { hidden, factor } = if number == 0 { line } else { Line::through(&sized) };
+        let FitLine { hidden, factor } = if number == 0 { line } else { FitLine::through(&sized) };
         Fit { from: stretch[0].from, hidden, factor, requests: stretch.len() as u32 }
     });
     Some(Calibration {
@@ -94,8 +93,8 @@ pub fn calibrate(transcript: &Transcript, sizes: &Sizes, counter: &Counter) -> O
     })
 }
 
-/// Error on the second half of a stretch when only the first is known, and
-/// only the hidden text of the first.
+/// Error on the second half of a stretch when only the first half is fitted,
+/// and only its hidden text is known.
 fn forward(stretch: &[Reading], messages: &[Message]) -> Option<f64> {
     if stretch.len() < FEWEST_HALVED {
         return None;
@@ -105,7 +104,7 @@ fn forward(stretch: &[Reading], messages: &[Message]) -> Option<f64> {
     let (mut first, mut second) = (first.to_vec(), second.to_vec());
     let unseen: u64 = unseen::mark(&mut first, messages).iter().map(|(_, tokens)| tokens).sum();
     second.iter_mut().for_each(|reading| reading.unseen = unseen);
-    Line::through(&first).error_on(&second)
+    FitLine::through(&first).error_on(&second)
 }
 
 /// Every request with usage. The context is what the recorded agent had, as
@@ -128,13 +127,13 @@ fn read(
     }
     let counter = counter.scaled(1.0);
     let each = sizes.messages.iter().map(|weight| weight.tokens).collect();
-    let mut had = Had::new(transcript, each, &counter);
+    let mut had = KnownMessages::new(transcript, each, &counter);
     let mut boundaries = transcript.compactions.iter().peekable();
     let mut changes = transcript.preamble_changes.iter().zip(&sizes.preamble_changes).peekable();
     let mut preamble = sizes.preamble.tokens;
     // First message and first reading of the stretch.
     let (mut from, mut first) = (0, 0);
-    // Hidden text that came in earlier stretches and is still there.
+    // Hidden text of earlier stretches that is still in the context.
     let mut still = 0;
     for (index, message) in (0..).zip(&transcript.messages) {
         while let Some(boundary) = boundaries.next_if(|boundary| boundary.after <= index) {
@@ -168,30 +167,31 @@ fn read(
     (readings, unseen)
 }
 
-/// The messages that the recorded agent had, as a walk goes on.
-pub(super) struct Had<'a> {
+/// The messages in the recorded agent's context, at one point of a walk over
+/// the transcript.
+pub(super) struct KnownMessages<'a> {
     transcript: &'a Transcript,
     counter: &'a Counter,
-    /// Tokens of each message, as the walk knows them.
+    /// Tokens of each message, as far as the walk knows them.
     pub(super) each: Vec<u64>,
     /// Message of each call's result.
     results: BTreeMap<String, MessageIndex>,
-    /// Recorded messages from further up that the agent kept.
+    /// Recorded messages before the tail that the agent kept.
     kept: Vec<MessageIndex>,
-    /// Recorded messages `from..seen` are there.
+    /// Recorded messages `from..seen` are in the context.
     from: MessageIndex,
     seen: MessageIndex,
-    /// Size of what the vendor put in their place.
+    /// Size of the vendor's replacement for removed messages.
     pub(super) summary: Option<u64>,
-    /// All of it.
+    /// Tokens of the whole context.
     pub(super) tokens: u64,
     /// Hidden text of earlier stretches, by the message that carries it.
     unseen: BTreeMap<MessageIndex, u64>,
 }
 
-impl<'a> Had<'a> {
-    /// Nothing yet. `each`: tokens of each message; `counter` counts what takes
-    /// the place of others.
+impl<'a> KnownMessages<'a> {
+    /// An empty context. `each`: tokens of each message; `counter` counts what
+    /// replaces others.
     pub(super) fn new(transcript: &'a Transcript, each: Vec<u64>, counter: &'a Counter) -> Self {
         let calls = transcript.calls().into_iter();
         Self {
@@ -208,7 +208,7 @@ impl<'a> Had<'a> {
         }
     }
 
-    /// The next message came.
+    /// Adds the next message.
     pub(super) fn append(&mut self) {
         self.tokens += self.size(self.seen);
         self.seen += 1;
@@ -226,14 +226,14 @@ impl<'a> Had<'a> {
         }
     }
 
-    /// The messages that are there, newest first.
+    /// The messages in the context, newest first.
     pub(super) fn newest_first(&self) -> impl Iterator<Item = MessageIndex> + use<> {
         let kept = self.kept.clone().into_iter().rev();
         (self.from..self.seen).rev().chain(kept)
     }
 
-    /// Does what the recorded agent did at a boundary. Whether something took
-    /// the place of messages.
+    /// Applies a recorded boundary. Returns whether something replaced
+    /// messages.
     pub(super) fn compact(&mut self, boundary: &RecordedCompaction) -> bool {
         for call in &boundary.cleared {
             let result = self.results.get(call).copied();
@@ -287,8 +287,8 @@ impl<'a> Had<'a> {
 }
 
 impl Reading {
-    /// The same with its hidden text counted as ours, at so many of the
-    /// provider's tokens for one.
+    /// The same with its hidden text converted to our tokens, at `factor` of
+    /// the provider's tokens for one of ours.
     fn sized(&self, factor: f64) -> Self {
         let unseen = (self.unseen as f64 / factor).round() as u64;
         Self { counted: self.counted + unseen, unseen: 0, ..*self }
@@ -300,17 +300,18 @@ impl Reading {
     }
 }
 
-/// `prompt = hidden + factor × counted + unseen`.
+/// The fitted line `prompt = hidden + factor × counted + unseen`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Line {
+pub(super) struct FitLine {
     hidden: f64,
     factor: f64,
 }
 
-impl Line {
-    /// The least-squares line with no negative hidden part: through the origin
-    /// where it would be negative. With factor 1 where the readings do not tell
-    /// one: a single size, or a slope that no vocabulary has.
+impl FitLine {
+    /// The least-squares line without a negative hidden part: through the
+    /// origin where it would be negative. The factor is 1 where the readings do
+    /// not determine it: with a single size, or for a slope that no vocabulary
+    /// has.
     pub(super) fn through(readings: &[Reading]) -> Self {
         let points = || readings.iter().map(|r| (r.counted as f64, r.shown()));
         let mean = |value: fn((f64, f64)) -> f64| {
@@ -335,7 +336,7 @@ impl Line {
         Self { hidden: 0.0, factor: products / squares }
     }
 
-    /// Predicted less reported.
+    /// The predicted prompt minus the reported one, in tokens.
     fn error(self, reading: &Reading) -> f64 {
         self.hidden + self.factor * reading.counted as f64 - reading.shown()
     }
@@ -359,10 +360,10 @@ pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
     Some(if values.len() % 2 == 1 { upper } else { f64::midpoint(values[middle - 1], upper) })
 }
 
-/// The part of the hidden preamble that sessions share and a restart leaves in
-/// the cache: the most frequent read where the cache was lost or the context
-/// was compacted, the smallest of several. Without one, what the very first
-/// request read. It cannot be more than is hidden.
+/// The part of the hidden preamble that sessions share and that stays in the
+/// cache after a restart: the most frequent read after the cache was lost or
+/// the context was compacted, of several the smallest. Without one, what the
+/// very first request read. It cannot be larger than the hidden preamble.
 fn global_part(readings: &[Reading], hidden: f64) -> Option<u64> {
     let restarted = readings.windows(2).filter(|pair| {
         let before = (pair[0].read + pair[0].written) as f64;

@@ -11,7 +11,7 @@ fn close(found: f64, expected: f64) {
 }
 
 fn line(readings: &[Reading], hidden: f64, factor: f64) {
-    let found = Line::through(readings);
+    let found = FitLine::through(readings);
     close(found.hidden, hidden);
     close(found.factor, factor);
 }
@@ -23,7 +23,7 @@ fn three_readings_are_fitted_by_least_squares() {
     let readings = [at(100, 370), at(200, 400), at(300, 610)];
     line(&readings, 220.0, 1.2);
     // Predicted 340, 460, 580: off by 30/370, 60/400 and 30/610.
-    close(Line::through(&readings).error_on(&readings).unwrap(), 30.0 / 370.0);
+    close(FitLine::through(&readings).error_on(&readings).unwrap(), 30.0 / 370.0);
 }
 
 #[test]

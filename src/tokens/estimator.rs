@@ -1,11 +1,11 @@
-//! How an agent sizes its own context when it decides whether to compact.
+//! How an agent estimates the size of its own context when it decides whether to compact.
 
 use serde::{Deserialize, Serialize};
 
 use super::Weight;
 
 /// The last usage that a provider would have reported to this preset
-/// (semantics §13), kept up to date by what stages did since.
+/// (semantics §13), adjusted by the changes of stages since then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reported {
@@ -15,7 +15,7 @@ pub struct Reported {
     pub output: u64,
 }
 
-/// What a preset believes the size of its context to be.
+/// How a preset estimates the size of its context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Estimator {
     /// A tokeniser: the exact count (Arachne).
@@ -46,8 +46,8 @@ impl Estimator {
         }
     }
 
-    /// Size of the whole context in the preset's eyes; `None` when it has to
-    /// wait for the provider's first figure.
+    /// Estimated size of the whole context; `None` while it waits for the
+    /// provider's first figure.
     pub fn total(self, context: Weight, reported: Option<Reported>) -> Option<u64> {
         match (self, reported) {
             (Estimator::CharsOverFour, Some(usage)) => Some(usage.input + usage.output),

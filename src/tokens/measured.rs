@@ -8,24 +8,24 @@
 //! what no report covers is counted with the vocabulary and the session's
 //! factor: messages behind the last request, and what a strategy writes.
 
-use super::calibration::{COLD_BELOW, Had, reported_prompt};
+use super::calibration::{COLD_BELOW, KnownMessages, reported_prompt};
 use super::unseen::LEAST;
 use super::weight::{Shrink, Sizes, reported_output};
 use super::{Counter, scale};
 use crate::model::{Message, MessageIndex, Role, Transcript};
 
-/// What the reported prompts say about the sizes of a session.
+/// The sizes of a session's messages that follow from the reported prompts.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Measured {
-    /// Tokens of each message as it came, and those of them that are hidden
-    /// text of the harness and nothing of the message's own.
+    /// Tokens of each message, and the part of them that is hidden text of the
+    /// harness.
     pub messages: Vec<(u64, u64)>,
-    /// Tokens in front of the first message that the recording does not show.
+    /// Tokens before the first message that the recording does not show.
     pub hidden: u64,
-    /// What messages lost while they stayed, in the order of the requests.
+    /// What messages lost while they stayed in the context, in the order of the requests.
     pub shrinks: Vec<Shrink>,
-    /// For each recorded compaction the tokens of what took the place of
-    /// messages; `None` where nothing did, or no request shows it.
+    /// For each recorded compaction the tokens of what replaced messages;
+    /// `None` where nothing did, or no request shows it.
     pub put_back: Vec<Option<u64>>,
 }
 
@@ -43,8 +43,8 @@ pub(super) fn measure(
         messages: &transcript.messages,
         thought: vec![0; estimates.len()],
         lost: vec![0; estimates.len()],
-        came: estimates.iter().map(|&tokens| (tokens, 0)).collect(),
-        had: Had::new(transcript, estimates, &counter),
+        added: estimates.iter().map(|&tokens| (tokens, 0)).collect(),
+        had: KnownMessages::new(transcript, estimates, &counter),
         hidden: None,
         preamble: scale(exact.preamble.tokens, factor),
         last: 0,
@@ -71,17 +71,18 @@ pub(super) fn measure(
         }
         walk.had.append();
     }
-    let Walk { came, hidden, shrinks, put_back, .. } = walk;
-    Measured { messages: came, hidden: hidden.unwrap_or(0), shrinks, put_back }
+    let Walk { added, hidden, shrinks, put_back, .. } = walk;
+    Measured { messages: added, hidden: hidden.unwrap_or(0), shrinks, put_back }
 }
 
 struct Walk<'a> {
     messages: &'a [Message],
-    had: Had<'a>,
-    came: Vec<(u64, u64)>,
+    had: KnownMessages<'a>,
+    added: Vec<(u64, u64)>,
     /// Of those, tokens that each has lost since.
     lost: Vec<u64>,
-    /// Of each response the tokens that the provider sends on and nobody sees.
+    /// For each response, the tokens that the provider keeps sending although
+    /// the recording does not show them.
     thought: Vec<u64>,
     /// `None` before the first report.
     hidden: Option<u64>,
@@ -97,10 +98,10 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// A request whose prompt the provider counted, before its response came.
-    /// `read`: what of it was read from a cache.
+    /// A request whose prompt the provider counted, before its response.
+    /// `read`: the part that was read from a cache.
     fn reported(&mut self, request: MessageIndex, prompt: u64, read: u64) {
-        // Whoever reads the last prompt whole has it unchanged before them.
+        // A request that reads the whole last prompt has it unchanged.
         let unchanged = read as f64 >= COLD_BELOW * self.last as f64;
         let shown = self.preamble + self.had.tokens;
         let hidden = *self.hidden.get_or_insert(prompt.saturating_sub(shown));
@@ -117,8 +118,8 @@ impl Walk<'_> {
         self.step = request;
     }
 
-    /// The first prompt behind a compaction sizes what the vendor put back.
-    /// What is left if that were less than nothing is returned.
+    /// The first prompt after a compaction gives the size of the vendor's
+    /// replacement. If that would be negative, the rest is returned.
     fn size_what_was_put_back(&mut self, number: usize, off: i64) -> i64 {
         let written = self.had.summary.unwrap_or(0) as i64;
         let sized = (written + off).max(0);
@@ -128,9 +129,10 @@ impl Walk<'_> {
         written + off - sized
     }
 
-    /// The step's messages are larger than they look: by what the response
-    /// thought, where its output is known; else all of them a little, or, by a
-    /// lot, the last one that is not the model's, with which hidden text came.
+    /// The messages of the step are larger than counted: by the reasoning of
+    /// the response, where its output is known; else all of them by a little,
+    /// or, if it is much, the last one that is not the model's, which carried
+    /// hidden text.
     fn grow(&mut self, request: MessageIndex, mut more: u64, prompt: u64) {
         let step: Vec<MessageIndex> =
             (self.step..request).filter(|&message| self.had.holds(message)).collect();
@@ -145,7 +147,7 @@ impl Walk<'_> {
             |message: &MessageIndex| self.messages[*message as usize].role == Role::Assistant;
         let carrier = step.iter().rfind(|message| !is_models(message)).or(step.last());
         let Some(&carrier) = carrier else {
-            // Nothing came: the preamble itself grew, and is not known to stay.
+            // No message came: the preamble itself grew, and may shrink again.
             return;
         };
         if more as f64 > LEAST.0.max(LEAST.1 * prompt as f64) {
@@ -156,10 +158,10 @@ impl Walk<'_> {
         }
     }
 
-    /// The prompt is smaller than its messages look: what earlier responses
-    /// thought goes when the user speaks, if the cache shows that something
-    /// changed further up; else the step's messages are smaller; else something
-    /// was taken out unseen, the newest first.
+    /// The prompt is smaller than counted: the reasoning of earlier responses
+    /// is dropped when the user speaks, if the cache shows a change further up;
+    /// else the messages of the step are smaller; else something was removed
+    /// that the recording does not show, the newest first.
     fn shrink(&mut self, request: MessageIndex, mut less: u64, unchanged: bool) {
         let step: Vec<MessageIndex> =
             (self.step..request).filter(|&message| self.had.holds(message)).collect();
@@ -179,7 +181,7 @@ impl Walk<'_> {
         for (message, share) in self.shares(&step, own) {
             let left = self.had.size(message) - share;
             self.had.resize(message, left);
-            self.came[message as usize].0 -= share.min(self.came[message as usize].0);
+            self.added[message as usize].0 -= share.min(self.added[message as usize].0);
         }
         less -= own;
         for message in older {
@@ -190,8 +192,8 @@ impl Walk<'_> {
         }
     }
 
-    /// So many tokens over messages in proportion to their sizes; to the last
-    /// token, and none gets more than its size where the sum of them allows it.
+    /// Distributes tokens over messages in proportion to their sizes, without a
+    /// remainder; no message gets more than its size if the total allows it.
     fn shares(&self, step: &[MessageIndex], tokens: u64) -> Vec<(MessageIndex, u64)> {
         let all: u64 = step.iter().map(|&message| self.had.size(message)).sum();
         let (mut sizes, mut given) = (0, 0);
@@ -209,19 +211,19 @@ impl Walk<'_> {
         each.collect()
     }
 
-    /// A message came with so many tokens more, of which some are hidden text.
+    /// A message came with additional tokens, some of which are hidden text.
     fn add(&mut self, message: MessageIndex, tokens: u64, hidden: u64) {
         self.had.resize(message, self.had.size(message) + tokens);
-        let came = &mut self.came[message as usize];
-        *came = (came.0 + tokens, came.1 + hidden);
+        let added = &mut self.added[message as usize];
+        *added = (added.0 + tokens, added.1 + hidden);
     }
 
-    /// From a request on a message has at most so many tokens less. How many
-    /// it had to lose.
+    /// From a request on, a message has `tokens` fewer tokens, but not less
+    /// than none. Returns by how many it was reduced.
     fn lose(&mut self, request: MessageIndex, message: MessageIndex, tokens: u64) -> u64 {
         let at = message as usize;
-        // A result that was cleared may be larger than what came.
-        let tokens = tokens.min(self.had.size(message)).min(self.came[at].0 - self.lost[at]);
+        // A cleared result may be larger than the replacement.
+        let tokens = tokens.min(self.had.size(message)).min(self.added[at].0 - self.lost[at]);
         if tokens > 0 {
             self.lost[at] += tokens;
             self.had.resize(message, self.had.size(message) - tokens);

@@ -16,7 +16,7 @@ pub use weight::{Shrink, Sizes, Weight, WeightTree};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A byte-pair vocabulary.
+/// A byte-pair vocabulary of OpenAI.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encoding {
     /// OpenAI's `o200k_base` (GPT-4o and later): the default.
@@ -36,7 +36,7 @@ impl Encoding {
     }
 }
 
-/// Which transcripts are sized by what the provider reported (measures §0).
+/// Which transcripts are sized by the provider's reported counts (measures §0).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Calibrate {
     /// None: every count is the vocabulary's own.
@@ -46,8 +46,8 @@ pub enum Calibrate {
     WhereReported,
 }
 
-/// How a run counts tokens: by a vocabulary, and scaled or not. It also counts
-/// how often it was asked.
+/// How a run counts tokens: by a vocabulary, scaled or not. It also counts its
+/// calls.
 #[derive(Clone, Debug)]
 pub struct Counter {
     encoding: Encoding,
@@ -87,7 +87,7 @@ impl Counter {
         Self { factor, ..self.clone() }
     }
 
-    /// The vocabulary.
+    /// The vocabulary that it counts with.
     pub fn encoding(&self) -> Encoding {
         self.encoding
     }
@@ -124,7 +124,7 @@ impl Counter {
     }
 }
 
-/// The provider's tokens for so many of ours.
+/// The provider's tokens for `tokens` of ours.
 fn scale(tokens: u64, factor: f64) -> u64 {
     (tokens as f64 * factor).round() as u64
 }
@@ -162,10 +162,10 @@ mod tests {
 
     #[test]
     fn the_manifest_is_told_the_vocabulary_and_how_it_was_chosen() {
-        let told = |calibrate| Counter::default().calibrating(calibrate).describe();
-        assert_eq!(told(Calibrate::Never), "o200k");
+        let described = |calibrate| Counter::default().calibrating(calibrate).describe();
+        assert_eq!(described(Calibrate::Never), "o200k");
         assert_eq!(
-            told(Calibrate::WhereReported),
+            described(Calibrate::WhereReported),
             "o200k, the provider's count where it is reported"
         );
     }

@@ -1,18 +1,18 @@
-//! Text that harnesses put beside a message and recordings do not show: a
-//! reminder, a memory file. It shows in the prompts alone, as a jump that stays.
+//! Text that harnesses add to a message and recordings do not show: a reminder,
+//! a memory file. It is visible in the prompts only, as a jump that stays.
 //!
 //! A straight line through such a jump is wrong on both sides of it.
 
-use super::calibration::{FACTORS, Line, Reading, median};
+use super::calibration::{FACTORS, FitLine, Reading, median};
 use crate::model::{Message, MessageIndex, Role};
 
-/// Tokens, and share of the prompt, from which growth beyond the messages' own
-/// is looked at. What responses think, and what frames a message, stays below
-/// it on nearly all requests of the sessions at hand.
+/// Fewest tokens, and share of the prompt, by which growth must exceed the
+/// messages' own to be considered. Reasoning and the framing of messages stay
+/// below it on nearly all requests of the known sessions.
 pub(super) const LEAST: (f64, f64) = (1_000.0, 0.02);
 
-/// Share of a jump that the later prompts must keep on average: less has
-/// fallen back, and was no text that stays.
+/// Share of a jump that the later prompts must keep on average: a smaller one
+/// was not text that stays.
 const KEPT: f64 = 0.5;
 
 /// Readings to one jump. With more of them, prompts follow something else than
@@ -36,23 +36,23 @@ pub(super) fn mark(stretch: &mut [Reading], messages: &[Message]) -> Vec<(Messag
         return Vec::new();
     }
     let mut carried = Vec::new();
-    let mut came = vec![0; stretch.len()];
+    let mut unseen = vec![0; stretch.len()];
     for (reading, tokens) in jumps {
         let arrived = stretch[reading - 1].message..stretch[reading].message;
-        // What the model wrote itself is no hidden text of the harness.
+        // The model's own text is not hidden text of the harness.
         let carries = |at: &MessageIndex| messages[*at as usize].role != Role::Assistant;
         if let Some(message) = arrived.rev().find(carries) {
-            came[reading] = tokens;
+            unseen[reading] = tokens;
             carried.push((message, tokens));
         }
     }
     let mut marked = stretch.to_vec();
     let mut there = 0;
-    for (reading, came) in marked.iter_mut().zip(came) {
-        there += came;
+    for (reading, unseen) in marked.iter_mut().zip(unseen) {
+        there += unseen;
         reading.unseen += there;
     }
-    let errors = |readings: &[Reading]| Line::through(readings).errors_on(readings);
+    let errors = |readings: &[Reading]| FitLine::through(readings).errors_on(readings);
     if errors(&marked) > ERRORS_LEFT * errors(stretch) {
         return Vec::new();
     }
@@ -60,8 +60,8 @@ pub(super) fn mark(stretch: &mut [Reading], messages: &[Message]) -> Vec<(Messag
     carried
 }
 
-/// Readings whose prompt grew beyond the messages' own for good, with the
-/// tokens.
+/// Readings whose prompt grew permanently beyond the messages' own growth, with
+/// the tokens.
 fn jumps(stretch: &[Reading]) -> Vec<(usize, u64)> {
     let grown = |of: fn(&Reading) -> u64| {
         stretch.windows(2).map(move |pair| of(&pair[1]) as f64 - of(&pair[0]) as f64)
@@ -71,7 +71,7 @@ fn jumps(stretch: &[Reading]) -> Vec<(usize, u64)> {
         return Vec::new();
     };
     let beyond: Vec<f64> = steps.iter().map(|(own, prompt)| prompt - slope * own).collect();
-    // What every request adds: the frame of its messages.
+    // The part that every request adds: the framing of its messages.
     let frame = median(beyond.clone()).unwrap_or(0.0);
     let mut level = 0.0;
     let levels: Vec<f64> = beyond
@@ -98,9 +98,9 @@ fn jumps(stretch: &[Reading]) -> Vec<(usize, u64)> {
     found
 }
 
-/// The provider's tokens for one of ours, by the growth from request to
-/// request: the median of the ratios, each weighted by what it rests on, which
-/// is the slope of least absolute errors. Jumps do not move it.
+/// The provider's tokens for one of ours, from the growth between requests: the
+/// median of the ratios, weighted by size, which is the slope of least absolute
+/// errors. Jumps do not affect it.
 fn steady_slope(steps: &[(f64, f64)]) -> Option<f64> {
     let ratios =
         steps.iter().filter(|(own, _)| *own > 0.0).map(|(own, prompt)| (prompt / own, *own));

@@ -1,5 +1,5 @@
-//! What a message weighs in every unit that a trigger may ask for, and sums
-//! over runs of messages.
+//! The size of a message in every unit that a trigger may use, and sums over
+//! ranges of messages.
 
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 
@@ -10,7 +10,7 @@ use super::measured::measure;
 use super::{Counter, scale};
 use crate::model::{Message, MessageIndex, Preamble, Transcript};
 
-/// The size of a text in every unit at once.
+/// The size of a text in every unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Weight {
@@ -116,7 +116,7 @@ fn json_units(role: &str, text: &str) -> u64 {
     FRAME + units(role) + units(text) + escapes
 }
 
-/// Everything about a transcript's size that presets share.
+/// All sizes of a transcript, which presets share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sizes {
     /// Weight of each message.
@@ -130,7 +130,7 @@ pub struct Sizes {
     pub hidden_tokens: u64,
     /// Output tokens of each message; 0 for those that are no requests.
     pub output: Vec<u64>,
-    /// What messages lose while they stay, in the order of the requests: known
+    /// What messages lose while they stay, in the order of the requests; known
     /// where sizes are the provider's.
     pub shrinks: Vec<Shrink>,
     /// For each recorded compaction the tokens of what took the place of
@@ -138,15 +138,15 @@ pub struct Sizes {
     pub put_back: Vec<Option<u64>>,
 }
 
-/// From a request on a message is sent with fewer tokens: what the model
-/// thought within a turn goes when the user speaks again.
+/// A reduction of a message's size from a request on: the model's reasoning
+/// within a turn is dropped when the user speaks again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shrink {
     /// The response of that request.
     pub before: MessageIndex,
-    /// The message.
+    /// The message that becomes smaller.
     pub message: MessageIndex,
-    /// How many tokens less; never more than it has.
+    /// By how many tokens; never more than it has.
     pub tokens: u64,
 }
 
@@ -287,8 +287,8 @@ fn hidden_tokens(transcript: &Transcript, preamble: u64, messages: &[Weight]) ->
     0
 }
 
-/// Prefix sums of weights with cheap change: a Fenwick tree. Append, change
-/// and prefix sum take time logarithmic in the length.
+/// Prefix sums of weights that can change cheaply: a Fenwick tree. Append,
+/// change and prefix sum take time logarithmic in the length.
 #[derive(Clone, Debug, Default)]
 pub struct WeightTree {
     nodes: Vec<Weight>,
@@ -304,12 +304,12 @@ impl WeightTree {
         tree
     }
 
-    /// Number of weights.
+    /// Number of weights in the tree.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether there is none.
+    /// Whether it has no weights.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }

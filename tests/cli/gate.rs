@@ -364,10 +364,10 @@ fn a_baseline_that_is_about_something_else_is_refused_by_name_before_anything_ru
     let ran = mine(&desk, &session(), "run", &rule);
     assert_eq!(ran.code, 2, "{ran:?}");
     assert!(ran.err.contains("the messages of"), "{}", ran.err);
-    // A baseline that no rule speaks of is a mistake.
+    // A baseline that no rule refers to is a mistake.
     let idle = ["--baseline", "base/baseline.json", "--fail-on", "overflows > 0"];
     let error = desk.refused(&[&["bench", "--strategy", "fifo"], &idle[..]].concat());
-    assert!(error.contains("no rule speaks of the baseline"), "{error}");
+    assert!(error.contains("no rule refers to the baseline"), "{error}");
 }
 
 #[test]

@@ -261,7 +261,7 @@ fn where_no_reply_can_be_kept_no_further_one_is_paid_for() {
     };
     let (code, said) = run("8192");
     assert_eq!(code, Some(3), "{said}");
-    assert!(said.contains("tape.jsonl takes no further reply (File too large"), "{said}");
+    assert!(said.contains("tape.jsonl cannot store another reply (File too large"), "{said}");
     // The next one may be on its way by the time it is known.
     assert!(server.requests() <= 2, "{}", server.requests());
     // What is there is written, and with room the rest is asked for.

@@ -183,7 +183,7 @@ type Answers = fn(usize) -> Act;
 fn what_cannot_be_embedded_leaves_the_recovered_answer_unscored_with_its_reason() {
     let cases: [(Answers, &str); 6] = [
         (|_| Act::fault(400, "bad", "too strange"), "answered 400, bad request: too strange"),
-        (|_| Act::html(200, "<html>"), "the response is no JSON"),
+        (|_| Act::html(200, "<html>"), "the response is not JSON"),
         (
             |_| Act::json(200, &json!({"data": []})),
             "no single embedding for a single text: it has 0",

@@ -100,7 +100,7 @@ fn an_unknown_strategy_is_refused_with_the_known_ones() {
 fn an_unreadable_window_is_refused_with_what_is_allowed() {
     for window in ["huge", "0", "101%", "-5", ""] {
         let error = Desk::new().refused(&["bench", &format!("--window={window}")]);
-        assert_says(&error, &[&format!("`{window}` is no window"), "16k", "25%"]);
+        assert_says(&error, &[&format!("`{window}` is not a window"), "16k", "25%"]);
     }
 }
 

@@ -181,5 +181,8 @@ fn a_cut_that_is_not_there_is_refused_and_why() {
     let null = desk.refused(&["show", "pi.jsonl", "--strategy", "null:fifo", "--cut", "1"]);
     assert!(null.contains("no model writes text for `fifo`"), "{null}");
     let null = desk.refused(&["show", "pi.jsonl", "--strategy", "null:lis"]);
-    assert!(null.contains("stands behind cuts only") && null.contains("add --cut 1"), "{null}");
+    assert!(
+        null.contains("can be shown after a cut only") && null.contains("add --cut 1"),
+        "{null}"
+    );
 }

@@ -101,7 +101,7 @@ fn strategies_show_takes_a_window_as_bench_does() {
     );
     for bad in ["0", "-1", "200kk", "101%", "naitve", ""] {
         let error = desk.refused(&["strategies", "show", "prune", &format!("--window={bad}")]);
-        assert!(error.contains("is no window") && error.contains("25%"), "{bad}: {error}");
+        assert!(error.contains("is not a window") && error.contains("25%"), "{bad}: {error}");
     }
 }
 

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use recap::model::{
     Block, CellKey, LedgerState, Message, RecordedCompaction, RecordedTrigger, Role, Transcript,
 };
-use recap::replay::{Plan, Session, Subject};
+use recap::replay::{Plan, ReplaySession, Subject};
 use recap::seats::compactor::Offline;
 use recap::strategy::{Compactor, Preset};
 use recap::tokens::Counter;
@@ -103,7 +103,7 @@ pub fn plan(preset: Preset, window: u64) -> Plan {
 }
 
 /// One letter per message: Verbatim, Edited, Folded, or `.` for gone.
-pub fn ledger(session: &Session<'_>) -> String {
+pub fn ledger(session: &ReplaySession<'_>) -> String {
     let context = session.context();
     (0..context.seen_count())
         .map(|m| match context.state(m) {
@@ -121,7 +121,7 @@ pub fn replayed(transcript: Transcript, plan: &Plan, compactor: &dyn Compactor) 
     block_on(async {
         let mut rows = Vec::new();
         for request in 0..subject.facts.requests.len() as u32 {
-            let mut session = Session::open(&subject, plan, compactor).unwrap();
+            let mut session = ReplaySession::open(&subject, plan, compactor).unwrap();
             assert!(session.run_to_request(request).await.unwrap());
             rows.push(ledger(&session));
         }
@@ -134,7 +134,7 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// What the model would be sent, in words, so that two contexts can be compared.
-pub fn sent(session: &Session<'_>) -> Vec<(String, String)> {
+pub fn sent(session: &ReplaySession<'_>) -> Vec<(String, String)> {
     let context = session.context();
     let notes = context.notes().map(|(key, text)| (key.to_owned(), text.to_owned()));
     let entries = context.visible().filter_map(|id| {

@@ -2,7 +2,7 @@
 //! seeds, and the built-in presets to run them through.
 
 use recap::model::{Block, Role, Transcript};
-use recap::replay::{Plan, Session};
+use recap::replay::{Plan, ReplaySession};
 use recap::strategy::{Record, builtin};
 use serde_json::json;
 
@@ -98,19 +98,23 @@ pub fn at_request<T>(
     transcript: &Transcript,
     plan: &Plan,
     request: u32,
-    look: impl FnOnce(&Session<'_>) -> T,
+    look: impl FnOnce(&ReplaySession<'_>) -> T,
 ) -> T {
     let subject = subject(transcript.clone());
     let compactor = offline();
     block_on(async {
-        let mut session = Session::open(&subject, plan, &compactor).unwrap();
+        let mut session = ReplaySession::open(&subject, plan, &compactor).unwrap();
         assert!(session.run_to_request(request).await.unwrap(), "no request {request}");
         look(&session)
     })
 }
 
 /// Looks at the session when it sends its last request.
-pub fn at_last<T>(transcript: &Transcript, plan: &Plan, look: impl FnOnce(&Session<'_>) -> T) -> T {
+pub fn at_last<T>(
+    transcript: &Transcript,
+    plan: &Plan,
+    look: impl FnOnce(&ReplaySession<'_>) -> T,
+) -> T {
     let requests = transcript.messages.iter().filter(|m| m.is_request()).count();
     at_request(transcript, plan, requests as u32 - 1, look)
 }
@@ -125,7 +129,7 @@ pub fn records(transcript: &Transcript, plan: &Plan, kind: &str) -> Vec<serde_js
     let subject = subject(transcript.clone());
     let compactor = offline();
     block_on(async {
-        let mut session = Session::open(&subject, plan, &compactor).unwrap();
+        let mut session = ReplaySession::open(&subject, plan, &compactor).unwrap();
         session.run_to_end().await.unwrap();
         let of_kind = |record: &&Record| record.kind == kind;
         session.records().iter().filter(of_kind).map(|record| record.body.clone()).collect()
@@ -133,6 +137,6 @@ pub fn records(transcript: &Transcript, plan: &Plan, kind: &str) -> Vec<serde_js
 }
 
 /// Recorded messages that are sent, in the order in which they are sent.
-pub fn shown(session: &Session<'_>) -> Vec<u32> {
+pub fn shown(session: &ReplaySession<'_>) -> Vec<u32> {
     session.context().visible().map(|id| id.index().expect("nothing synthetic")).collect()
 }

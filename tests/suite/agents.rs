@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use crate::common::talk::{Talk, last, real};
 use crate::common::{block_on, ledger, replayed, subject};
 use recap::model::{Role, Transcript};
-use recap::replay::{Plan, Session};
+use recap::replay::{Plan, ReplaySession};
 use recap::strategy::{
     CallUsage, Compactor, FailedCall, Produced, Reply, Task, TaskMessage, builtin,
 };
@@ -49,7 +49,7 @@ fn seen(transcript: &Transcript, plan: &Plan) -> Seen {
     let subject = subject(transcript.clone());
     let requests = transcript.messages.iter().filter(|message| message.is_request()).count();
     let (sent, ledger) = block_on(async {
-        let mut session = Session::open(&subject, plan, &*compactor).unwrap();
+        let mut session = ReplaySession::open(&subject, plan, &*compactor).unwrap();
         assert!(session.run_to_request(requests as u32 - 1).await.unwrap());
         let context = session.context();
         let entry = |id| context.entry(id).map(|entry| (entry.role, entry.text.into_owned()));

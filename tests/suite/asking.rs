@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use recap::clock::PROFILE;
 use recap::model::{
     Answer, Cell, CellOutcome, CellRows, Expectation, Judgement, LedgerState, Manifest, NoAnswer,
-    Part, Prices, Probe, ProbeKind, Source, Verdict,
+    Prices, Probe, ProbeKind, SnapshotPart, Source, Verdict,
 };
 use recap::pricing::{Agents, PriceList};
 use recap::replay::{Probed, Replayed, Subject, replay};
@@ -59,7 +59,7 @@ fn rule_28_a_probe_sees_the_context_of_the_first_request_after_it() {
     let (rows, probed) = replayed(&subject, "", 1_000);
     assert_eq!(rows.snapshots.len(), 1);
     assert_eq!(rows.snapshots[0].request, 2);
-    assert_eq!(rows.snapshots[0].parts, [Part::Messages { from: 0, to: 5 }]);
+    assert_eq!(rows.snapshots[0].parts, [SnapshotPart::Messages { from: 0, to: 5 }]);
     assert_eq!(rows.snapshots[0].tokens, rows.requests[2].tokens_sent);
     assert_eq!(probed[0].evidence, Some(LedgerState::Verbatim));
     assert_eq!(probed[0].age_compactions, Some(0));
@@ -79,7 +79,7 @@ fn rule_28_without_a_request_after_it_there_is_one_virtual_request_whose_compact
     assert_eq!(rows.requests.len(), 5, "no request is added");
     let end = &rows.snapshots[0];
     assert_eq!((rows.snapshots.len(), end.request), (1, 5));
-    assert_eq!(end.parts, [Part::Messages { from: 9, to: 11 }]);
+    assert_eq!(end.parts, [SnapshotPart::Messages { from: 9, to: 11 }]);
     let (at_end, before): (Vec<_>, Vec<_>) = rows.compactions.iter().partition(|c| c.at_end);
     assert_eq!(at_end.len(), 1);
     assert!(before.iter().all(|c| c.request < 5) && at_end[0].request == 5);
@@ -120,8 +120,8 @@ fn the_control_evidence_shows_the_evidence_and_two_messages_on_each_side() {
         block_on(replay(&subject, &plan(control, 1_000), &offline()));
     let rows = cell.rows().unwrap();
     assert!(rows.requests.is_empty() && rows.compactions.is_empty());
-    let parts: Vec<&[Part]> = rows.snapshots.iter().map(|s| s.parts.as_slice()).collect();
-    let stretch = |from, to| Part::Messages { from, to };
+    let parts: Vec<&[SnapshotPart]> = rows.snapshots.iter().map(|s| s.parts.as_slice()).collect();
+    let stretch = |from, to| SnapshotPart::Messages { from, to };
     // Nothing after 9, when they are asked.
     assert_eq!(parts[0], [stretch(1, 6)]);
     assert_eq!(parts[1], [stretch(0, 3), stretch(7, 10)]);

@@ -7,7 +7,7 @@ use crate::common::{block_on, ledger, message, plan, preset, sent, subject, text
 use async_trait::async_trait;
 use recap::model::{CellOutcome, CellRows, LatencySource, Role, Transcript};
 use recap::pricing::{Agent, PriceList};
-use recap::replay::{Plan, Session, replay};
+use recap::replay::{Plan, ReplaySession, replay};
 use recap::strategy::{CallUsage, Compactor, CompactorError, FailedCall, Produced, Reply, Task};
 
 /// A model that takes 50 seconds a call and refuses some of them.
@@ -161,13 +161,13 @@ fn a_failure_leaves_the_context_as_it_was_and_the_next_trigger_tries_again() {
 fn a_session_that_is_saved_in_flight_goes_on_the_same() {
     let subject = subject(talk(14));
     let (plan, straight_slow, resumed_slow) = (folding(), Slow::default(), Slow::default());
-    let mut straight = Session::open(&subject, &plan, &straight_slow).unwrap();
-    let mut resumed = Session::open(&subject, &plan, &resumed_slow).unwrap();
+    let mut straight = ReplaySession::open(&subject, &plan, &straight_slow).unwrap();
+    let mut resumed = ReplaySession::open(&subject, &plan, &resumed_slow).unwrap();
     let mut folded = false;
     loop {
         let saved = serde_json::to_string(&resumed.save()).unwrap();
         let saved = serde_json::from_str(&saved).unwrap();
-        resumed = Session::restore(&subject, &plan, &resumed_slow, saved).unwrap();
+        resumed = ReplaySession::restore(&subject, &plan, &resumed_slow, saved).unwrap();
         let more = block_on(straight.step()).unwrap();
         assert_eq!(more, block_on(resumed.step()).unwrap());
         assert_eq!(sent(&straight), sent(&resumed));

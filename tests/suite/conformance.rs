@@ -3,7 +3,7 @@
 use crate::common::{any_transcript, block_on, ledger, offline, plan, preset, sent, subject};
 use proptest::prelude::*;
 use recap::model::{CellOutcome, LedgerState};
-use recap::replay::{Plan, Session, Subject, WindowSpec, replay};
+use recap::replay::{Plan, ReplaySession, Subject, WindowSpec, replay};
 use recap::strategy::{Preset, Sent, builtin, builtin_names, pairs_are_whole};
 
 /// Every preset but the control that is asked and never replayed.
@@ -60,7 +60,7 @@ proptest! {
         for name in quarter(part) {
             let plan = plan(builtin(name, &[]).unwrap().unwrap(), tokens);
             let compactor = offline();
-            let mut session = Session::open(&subject, &plan, &compactor).unwrap();
+            let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
             block_on(session.run_to_request(request)).unwrap_or_else(|e| panic!("{name}: {e}"));
             let context = session.context();
             let sent: u64 = context.visible().map(|id| context.entry(id).unwrap().weight.tokens).sum();
@@ -106,7 +106,7 @@ fn prompts_follow_the_context(subject: &Subject, plan: &Plan) {
     let compactor = offline();
     let mut before = Vec::new();
     for request in 0..subject.facts.requests.len() as u32 {
-        let mut session = Session::open(subject, plan, &compactor).unwrap();
+        let mut session = ReplaySession::open(subject, plan, &compactor).unwrap();
         block_on(session.run_to_request(request)).unwrap_or_else(|e| panic!("{name}: {e}"));
         let mut afresh = Sent::new(None);
         afresh.look(&mut session.context().clone());
@@ -129,14 +129,14 @@ fn prompts_follow_the_context(subject: &Subject, plan: &Plan) {
 fn saved_and_restored_everywhere(subject: &Subject, plan: &Plan) -> bool {
     let name = &plan.preset.name;
     let compactor = offline();
-    let mut straight = Session::open(subject, plan, &compactor).unwrap();
-    let mut resumed = Session::open(subject, plan, &compactor).unwrap();
+    let mut straight = ReplaySession::open(subject, plan, &compactor).unwrap();
+    let mut resumed = ReplaySession::open(subject, plan, &compactor).unwrap();
     let mut changed = false;
     block_on(async {
         loop {
             let saved = serde_json::to_string(&resumed.save()).unwrap();
             let saved = serde_json::from_str(&saved).unwrap();
-            resumed = Session::restore(subject, plan, &compactor, saved).unwrap();
+            resumed = ReplaySession::restore(subject, plan, &compactor, saved).unwrap();
             let more = straight.step().await.unwrap_or_else(|e| panic!("{name}: {e}"));
             let also = resumed.step().await.unwrap_or_else(|e| panic!("{name}: {e}"));
             assert_eq!(more, also, "{name}");
@@ -220,7 +220,7 @@ proptest! {
             let replayed = block_on(replay(&subject, &plan, &compactor));
             let CellOutcome::Done(rows) = replayed.cell.outcome else { panic!("it failed") };
             for (number, row) in (0u32..).zip(rows.requests.iter()) {
-                let mut session = Session::open(&subject, &plan, &compactor).unwrap();
+                let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
                 prop_assert!(block_on(session.run_to_request(number)).unwrap());
                 prop_assert_eq!(row.valid, pairs_are_whole(session.context()).is_ok());
             }

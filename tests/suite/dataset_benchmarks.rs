@@ -229,7 +229,7 @@ fn the_shorter_chat_is_read_instead_and_questions_may_have_their_own_folder() {
     }
     let dataset = read(folder.path());
     assert_eq!((dataset.transcripts.len(), dataset.probes.len()), (1, 10));
-    let warned = ["7/chat.json: left out, since 7/chat_trunecated.json stands beside it"];
+    let warned = ["7/chat.json: left out, since 7/chat_trunecated.json is in the same folder"];
     assert_eq!(dataset.warnings, warned);
     // Asked for by name, the longer one is read.
     assert_eq!(read(&chat.join("chat.json")).probes.len(), 10);

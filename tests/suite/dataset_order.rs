@@ -82,7 +82,7 @@ fn a_file_with_its_newest_record_first_is_read_from_its_end() {
     lines.reverse();
     let reversed = read(&lines);
     assert_eq!(ids(&reversed), ids(&right));
-    let said = "log.jsonl: its newest record stands first; it was read from its end";
+    let said = "log.jsonl: its newest record comes first; it was read from its end";
     assert_eq!(reversed.warnings, [said]);
 }
 

@@ -76,12 +76,17 @@ fn sections(text: &str) -> BTreeSet<u32> {
     numbers.filter_map(|(number, _)| number.parse().ok()).collect()
 }
 
-/// The names by which its headings can be linked to, as on code forges.
+/// The name by which a heading can be linked to, as on code forges.
+fn anchor(heading: &str) -> String {
+    let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.collect::<String>().to_lowercase().replace(' ', "-")
+}
+
+/// The names of all of its headings: one that occurs again has a number.
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut anchors = BTreeSet::new();
     for heading in headings(text) {
-        let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
-        let anchor: String = kept.collect::<String>().to_lowercase().replace(' ', "-");
+        let anchor = anchor(heading);
         let again = (1..).map(|number| format!("{anchor}-{number}"));
         let mut names = std::iter::once(anchor.clone()).chain(again);
         anchors.extend(names.find(|name| !anchors.contains(name)));
@@ -192,4 +197,45 @@ fn headings_have_the_anchors_that_links_use() {
     let expected = ["2-money", "2-money-1", "2b", "a-b-c-d"].map(str::to_owned);
     assert_eq!(anchors(text), BTreeSet::from(expected));
     assert_eq!(sections(text), BTreeSet::from([2]));
+}
+
+/// The table of all measures, as the catalogue has them.
+fn measures() -> String {
+    let mut table = String::from(
+        "| column of `summary.csv` | counts in | better | stands for | defined in |\n\
+         |---|---|---|---|---|\n",
+    );
+    for measure in recap::model::catalogue::all() {
+        let (document, number) = measure.section.split_once(" §").unwrap();
+        let text = fs::read_to_string(root().join(format!("docs/{document}.md"))).unwrap();
+        let heads = text.lines().filter_map(|line| line.strip_prefix("## "));
+        let mut heads = heads.filter(|head| head.starts_with(&format!("{number}. ")));
+        let head = heads.next().unwrap_or_else(|| panic!("no section {}", measure.section));
+        writeln!(
+            table,
+            "| `{}` | {} | {} | {} | [{}]({document}.md#{}) |",
+            measure.id,
+            measure.unit.as_str(),
+            measure.direction.as_str(),
+            measure.meaning.replace('|', "\\|"),
+            measure.section,
+            anchor(head),
+        )
+        .unwrap();
+    }
+    table
+}
+
+#[test]
+fn the_table_of_measures_is_the_catalogue() {
+    let (begin, end) = ("<!-- measures: begin -->\n", "<!-- measures: end -->");
+    let path = root().join("docs/measures.md");
+    let text = fs::read_to_string(&path).unwrap();
+    let (before, rest) = text.split_once(begin).unwrap();
+    let (table, after) = rest.split_once(end).unwrap();
+    if std::env::var_os("RECAP_UPDATE_DOCS").is_some() {
+        fs::write(&path, format!("{before}{begin}{}{end}{after}", measures())).unwrap();
+        return;
+    }
+    assert_eq!(table, measures(), "RECAP_UPDATE_DOCS=1 writes it anew");
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::common::{call, ledger, message, offline, plan, result, sent, small, subject, text};
 use recap::model::{CellOutcome, CellRows, Role, Transcript};
-use recap::replay::{Session, replay};
+use recap::replay::{ReplaySession, replay};
 use recap::strategy::Preset;
 use serde_json::Value as Json;
 use tempfile::TempDir;
@@ -91,7 +91,7 @@ impl Folder {
     #[track_caller]
     fn at(&self, request: u32) -> (String, Vec<(String, String)>) {
         let (subject, plan, compactor) = (subject(small()), plan(self.preset(), 1_000), offline());
-        let mut session = Session::open(&subject, &plan, &compactor).unwrap();
+        let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
         go(async {
             session.run_to_request(request).await.unwrap();
             session.close().await;
@@ -359,7 +359,7 @@ fn an_answer_that_the_context_cannot_follow_says_where() {
     let cases: &[(&str, &[&str])] = &[
         ("'m0', 'm99'", &["messages[1]", "`m99` is not in the context"]),
         ("'m0', 'x'", &["messages[1]", "`x` is not in the context"]),
-        ("'m3', 'm0'", &["messages[1]", "`m0` stands behind `m3`", "order"]),
+        ("'m3', 'm0'", &["messages[1]", "`m0` comes after `m3`", "order"]),
         ("'m0', 'm0'", &["messages[1]", "twice"]),
         ("{'text': 'new'}", &["messages[0]", "needs `role` and `text`"]),
         ("{'role': 'tool', 'text': 'new'}", &["messages[0]", "role `tool`"]),
@@ -373,7 +373,7 @@ fn an_answer_that_the_context_cannot_follow_says_where() {
         ),
         (
             "'m0', 'm3', {'role': 'user', 'text': 'x', 'covers': ['m1', 'm2']}, 'm4'",
-            &["messages[2]", "stands where the first message that it covers stood"],
+            &["messages[2]", "goes where the first message that it covers was"],
         ),
         ("'m0', {'id': 'm1', 'text': 'x'}", &["`m1` calls tools and cannot be rewritten"]),
         ("'m0', 'm1', 'm3', 'm4'", &["call `A` (read) is sent without its result"]),
@@ -412,11 +412,11 @@ fn an_operation_that_the_context_refuses_says_which() {
 fn what_nobody_asked_for_is_an_error_at_the_next_call() {
     fails(
         "def compact(m):\n    print(json.dumps(keep(*m['context'])))\n    return keep()\ntalk(compact)",
-        &["call 2", "nobody asked for"],
+        &["call 2", "without being asked"],
     );
     fails(
         "def flood(m):\n    say(keep(*m['context']))\n    while True: print('{}')\ntalk(flood)",
-        &["call 2", "nobody asked for"],
+        &["call 2", "without being asked"],
     );
 }
 
@@ -508,7 +508,7 @@ fn no_process_is_left_when_a_session_is_dropped_or_cut_off() {
     let folder = Folder::new(&format!("{PARENT}talk(lambda m: keep(*m['context']))"));
     let (subject_, plan_, compactor) = (subject(small()), plan(folder.preset(), 1_000), offline());
     go(async {
-        let mut session = Session::open(&subject_, &plan_, &compactor).unwrap();
+        let mut session = ReplaySession::open(&subject_, &plan_, &compactor).unwrap();
         session.run_to_request(3).await.unwrap();
     });
     assert_gone(&folder);
@@ -584,13 +584,13 @@ fn a_restored_session_goes_on_with_a_fresh_program_that_is_sent_everything() {
     let folder = Folder::with(DROPPER, "at = \"request\"\nwhen = { messages = 12 }\n");
     let (subject, plan, compactor) = (subject(long(12)), plan(folder.preset(), 1_000), offline());
     go(async {
-        let mut straight = Session::open(&subject, &plan, &compactor).unwrap();
-        let mut resumed = Session::open(&subject, &plan, &compactor).unwrap();
+        let mut straight = ReplaySession::open(&subject, &plan, &compactor).unwrap();
+        let mut resumed = ReplaySession::open(&subject, &plan, &compactor).unwrap();
         loop {
             let saved = serde_json::to_string(&resumed.save()).unwrap();
             resumed.close().await;
             let saved = serde_json::from_str(&saved).unwrap();
-            resumed = Session::restore(&subject, &plan, &compactor, saved).unwrap();
+            resumed = ReplaySession::restore(&subject, &plan, &compactor, saved).unwrap();
             let more = straight.step().await.unwrap();
             assert_eq!(more, resumed.step().await.unwrap());
             assert_eq!(sent(&straight), sent(&resumed));

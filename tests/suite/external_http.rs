@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use crate::common::{ledger, offline, plan, sent, small, subject};
 use crate::server::{Act, Received, Server, nowhere};
 use recap::model::{CellOutcome, CellRows};
-use recap::replay::{Session, replay};
+use recap::replay::{ReplaySession, replay};
 use recap::strategy::Preset;
 use serde_json::{Value as Json, json};
 
@@ -103,7 +103,7 @@ fn the_answer_is_the_new_context() {
     });
     let preset = load(&server.base(), "").unwrap();
     let (subject, plan, compactor) = (subject(small()), plan(preset, 1_000), offline());
-    let mut session = Session::open(&subject, &plan, &compactor).unwrap();
+    let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
     go(async {
         session.run_to_request(2).await.unwrap();
         session.close().await;
@@ -122,12 +122,12 @@ fn cells_and_restored_sessions_have_sessions_of_their_own() {
     let preset = load(&server.base(), "").unwrap();
     let (subject, plan, compactor) = (subject(small()), plan(preset, 1_000), offline());
     go(async {
-        let mut session = Session::open(&subject, &plan, &compactor).unwrap();
+        let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
         session.run_to_request(2).await.unwrap();
         let saved = serde_json::to_string(&session.save()).unwrap();
         session.close().await;
         let saved = serde_json::from_str(&saved).unwrap();
-        let mut session = Session::restore(&subject, &plan, &compactor, saved).unwrap();
+        let mut session = ReplaySession::restore(&subject, &plan, &compactor, saved).unwrap();
         session.run_to_end().await.unwrap();
         session.close().await;
     });
@@ -207,7 +207,7 @@ fn start_and_total_have_time_outs_of_their_own() {
 fn wrong_content_is_told_as_a_programs_is() {
     let cases: [(&[u8], &str); 7] = [
         (b"<html>", "its words: <html>"),
-        (b"", "is no JSON"),
+        (b"", "is not JSON"),
         (b"\xff\xfe", "not UTF-8"),
         (b"{\"type\":\"ready\"}", "must answer `compact`"),
         (b"{\"type\":\"context\",\"messages\":[],\"more\":1}", "unknown field `more`"),
@@ -286,7 +286,7 @@ fn the_command_line_checks_it_and_shows_no_secret_of_it() {
     ];
     recap(&run);
     let manifest = fs::read_to_string(folder.path().join("run/manifest.json")).unwrap();
-    assert_says(&manifest, &["no part of the preset's hash"]);
+    assert_says(&manifest, &["not part of the preset's hash"]);
     assert!(!manifest.contains("canary"), "{manifest}");
 }
 
@@ -330,7 +330,7 @@ fn last(preset: Preset) -> Vec<(String, String)> {
     let window = "25%".parse::<recap::replay::WindowSpec>().unwrap();
     let window = window.tokens(&subject.recording.sizes, 0).unwrap();
     let (plan, compactor) = (plan(preset, window), offline());
-    let mut session = Session::open(&subject, &plan, &compactor).unwrap();
+    let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
     go(async {
         session.run_to_end().await.unwrap();
         session.close().await;

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use recap::llm::cassette::{Mode, Scrub};
 use recap::llm::{
-    Answered, Call, CallError, Calls, Cassette, Fault, FaultKind, Finish, Llm, Model, Once,
+    Answered, Call, CallError, Calls, Cassette, Fault, FaultKind, Finish, Llm, Memoized, Model,
     Question, Reply, Settings, Tokens,
 };
 use recap::model::{CallOutcome, CallRow, LatencySource, Seat, Timing, Usage};
@@ -106,19 +106,19 @@ fn file() -> (TempDir, PathBuf) {
     (folder, file)
 }
 
-fn once(inner: &Arc<Scripted>, calls: &Arc<Calls>) -> Once {
+fn once(inner: &Arc<Scripted>, calls: &Arc<Calls>) -> Memoized {
     let prices = PriceList::bundled().find("gpt-5.4").ok().cloned();
-    Once::live(Arc::<Scripted>::clone(inner), prices, Arc::clone(calls))
+    Memoized::live(Arc::<Scripted>::clone(inner), prices, Arc::clone(calls))
 }
 
-fn replayed(calls: &Arc<Calls>) -> Once {
+fn replayed(calls: &Arc<Calls>) -> Memoized {
     let prices = PriceList::bundled().find("gpt-5.4").ok().cloned();
-    Once::replayed(model(), prices, Arc::clone(calls))
+    Memoized::replayed(model(), prices, Arc::clone(calls))
 }
 
 const QUESTIONS: [&str; 5] = ["b", "a", "long", "reject", "filter"];
 
-async fn asked(once: &Once) -> Vec<Result<Answered, CallError>> {
+async fn asked(once: &Memoized) -> Vec<Result<Answered, CallError>> {
     let mut answers = Vec::new();
     for question in QUESTIONS {
         answers.push(once.call(call(Seat::Judge, question)).await);

@@ -11,7 +11,7 @@ use crate::server::{Act, Received, Server, chat, nowhere};
 use recap::llm::providers::OpenAiChat;
 use recap::llm::{
     Answered, Budget, Call, CallError, Client, Endpoint, FaultKind, Finish, HaltCause, Key, Limits,
-    Live, LiveError, Llm, Model, Options, Patience, Question, Settings,
+    Live, LiveError, Llm, Model, Options, Question, RetryPolicy, Settings,
 };
 use recap::model::Seat;
 use recap::pricing::{ModelPrices, PriceList};
@@ -27,7 +27,7 @@ fn options() -> Options {
     let mut options = Options::new(7, || "2026-11-20T02:00:00Z".parse().unwrap());
     options.attempt = Duration::from_secs(60);
     options.call = Duration::from_secs(600);
-    options.patience = Patience {
+    options.patience = RetryPolicy {
         attempts: 3,
         first_wait: Duration::from_millis(1),
         longest_wait: Duration::from_millis(5),
@@ -420,7 +420,7 @@ fn the_client_may_end_in_async_code() {
 async fn a_call_ends_when_its_time_is_up_whatever_attempts_are_left() {
     let server = Server::playing(vec![Act::fault(503, "", "later")]);
     let mut options = options();
-    options.patience = Patience {
+    options.patience = RetryPolicy {
         attempts: u32::MAX,
         first_wait: Duration::from_millis(20),
         longest_wait: Duration::from_millis(20),

@@ -6,7 +6,7 @@ use crate::common;
 use crate::common::{any_transcript, block_on, offline, plan, preset, replayed, small};
 use proptest::prelude::*;
 use recap::model::{RecordedCompaction, RecordedTrigger, Role};
-use recap::replay::{Session, Subject};
+use recap::replay::{ReplaySession, Subject};
 use recap::strategy::{Context, EntryId};
 
 fn rows(toml: &str, window: u64) -> Vec<String> {
@@ -158,7 +158,7 @@ proptest! {
         let compactor = offline();
         for request in 0..subject.facts.requests.len() as u32 {
             let sessions = plans.each_ref().map(|plan| {
-                let mut session = Session::open(&subject, plan, &compactor).unwrap();
+                let mut session = ReplaySession::open(&subject, plan, &compactor).unwrap();
                 block_on(session.run_to_request(request)).unwrap();
                 session
             });

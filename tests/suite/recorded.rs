@@ -7,7 +7,7 @@ use crate::common::talk::real;
 use crate::common::{block_on, offline, subject};
 use recap::dataset::{LoadOptions, load};
 use recap::model::{CellOutcome, LatencySource, Transcript};
-use recap::replay::{Session, replay};
+use recap::replay::{ReplaySession, replay};
 use serde_json::{Value as Json, json};
 
 #[track_caller]
@@ -34,7 +34,7 @@ fn log(records: &[Json]) -> Transcript {
 fn sent(transcript: &Transcript, request: u32) -> Vec<(String, String)> {
     let (subject, plan) = (subject(transcript.clone()), real("recorded", 200_000, &[]));
     let compactor = offline();
-    let mut session = Session::open(&subject, &plan, &compactor).unwrap();
+    let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
     assert!(block_on(session.run_to_request(request)).unwrap());
     let context = session.context();
     let entries = context.visible().filter_map(|id| context.entry(id));

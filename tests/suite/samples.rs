@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::common::{offline, plan, sent, subject};
 use jsonschema::Validator;
 use recap::model::{CellOutcome, CellRows, Transcript};
-use recap::replay::{Session, Subject, WindowSpec, replay};
+use recap::replay::{ReplaySession, Subject, WindowSpec, replay};
 use recap::strategy::Preset;
 use serde_json::{Value as Json, json};
 
@@ -78,7 +78,7 @@ fn rows(preset: Preset) -> CellRows {
 fn last(preset: Preset) -> Vec<(String, String)> {
     let subject = subject(session());
     let (plan, compactor) = (plan(preset, tokens(&subject)), offline());
-    let mut session = Session::open(&subject, &plan, &compactor).unwrap();
+    let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
     go(async {
         session.run_to_end().await.unwrap();
         session.close().await;

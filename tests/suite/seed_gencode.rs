@@ -6,8 +6,8 @@ use crate::common;
 use crate::common::talk::{Talk, at_last, even, last, real, unscaled};
 use crate::common::{block_on, message, offline, subject};
 use recap::model::{Block, CellOutcome, CellRows, Role, Transcript};
-use recap::replay::{Plan, Session, replay};
-use recap::strategy::{Content, GencodeSession, Part, builtin};
+use recap::replay::{Plan, ReplaySession, replay};
+use recap::strategy::{Content, ContentPart, GencodeSession, builtin};
 use serde_json::Value as Json;
 
 /// Claude Sonnet in the seed's table: 191,808 usable tokens.
@@ -173,19 +173,19 @@ fn the_session_file_has_the_shape_of_the_seeds_example() {
 #[test]
 fn a_pruned_result_is_marked_in_the_session_file_with_its_time() {
     let (session, file) = saved(&reads(), &real("gencode", NATIVE, &[]));
-    let results: Vec<&Part> = session
+    let results: Vec<&ContentPart> = session
         .messages
         .iter()
         .filter_map(|message| match &message.content {
             Content::Parts(parts) => parts.first(),
             Content::Text(_) => None,
         })
-        .filter(|part| matches!(part, Part::ToolResult { .. }))
+        .filter(|part| matches!(part, ContentPart::ToolResult { .. }))
         .collect();
     let [
-        Part::ToolResult { content, pruned, pruned_at, .. },
+        ContentPart::ToolResult { content, pruned, pruned_at, .. },
         ..,
-        Part::ToolResult { pruned: no, .. },
+        ContentPart::ToolResult { pruned: no, .. },
     ] = &results[..]
     else {
         panic!("there are five results");
@@ -208,9 +208,11 @@ fn a_session_that_is_opened_again_sends_the_messages_of_its_file() {
             let texts = context.visible().map(|id| context.entry(id).unwrap().text.into_owned());
             texts.collect::<Vec<_>>()
         });
-        let read = |part: &Part| match part {
-            Part::Text { text } | Part::ToolResult { content: text, .. } => text.clone(),
-            Part::ToolUse { name, input, .. } => {
+        let read = |part: &ContentPart| match part {
+            ContentPart::Text { text } | ContentPart::ToolResult { content: text, .. } => {
+                text.clone()
+            }
+            ContentPart::ToolUse { name, input, .. } => {
                 serde_json::json!({"name": name, "arguments": input}).to_string()
             }
         };
@@ -256,12 +258,12 @@ fn the_authentication_scheme_is_still_known_after_save_exit_and_resume() {
     let talk = authentication();
     let (subject, plan, compactor) =
         (subject(talk.clone()), real("gencode", NATIVE, &[]), offline());
-    let mut session = Session::open(&subject, &plan, &compactor).unwrap();
+    let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
     while block_on(session.step()).unwrap() {}
     let saved = serde_json::to_string(&session.save()).unwrap();
     drop(session);
     let saved = serde_json::from_str(&saved).unwrap();
-    let resumed = Session::restore(&subject, &plan, &compactor, saved).unwrap();
+    let resumed = ReplaySession::restore(&subject, &plan, &compactor, saved).unwrap();
     let context = resumed.context();
     assert!(common::ledger(&resumed).starts_with("FF"), "the decision was folded");
     let texts = context.visible().map(|id| context.entry(id).unwrap().text.into_owned());

@@ -11,7 +11,7 @@ use crate::common::talk::{even, real, unscaled};
 use crate::common::{block_on, ledger, message, plan, sent, subject};
 use async_trait::async_trait;
 use recap::model::{Block, Role, Transcript};
-use recap::replay::{Plan, Session};
+use recap::replay::{Plan, ReplaySession};
 use recap::strategy::{
     CallUsage, Compactor, CompactorError, Digest, FailedCall, Preset, Produced, Reply, Task,
     read_archive,
@@ -92,7 +92,7 @@ fn at_end<T>(
     transcript: &Transcript,
     plan: &Plan,
     compactor: &Scripted,
-    look: impl FnOnce(&Session<'_>) -> T,
+    look: impl FnOnce(&ReplaySession<'_>) -> T,
 ) -> T {
     let requests = transcript.messages.iter().filter(|m| m.is_request()).count() as u32;
     at(transcript, plan, compactor, requests - 1, look)
@@ -103,11 +103,11 @@ fn at<T>(
     plan: &Plan,
     compactor: &Scripted,
     request: u32,
-    look: impl FnOnce(&Session<'_>) -> T,
+    look: impl FnOnce(&ReplaySession<'_>) -> T,
 ) -> T {
     let subject = subject(transcript.clone());
     block_on(async {
-        let mut session = Session::open(&subject, plan, compactor).unwrap();
+        let mut session = ReplaySession::open(&subject, plan, compactor).unwrap();
         assert!(session.run_to_request(request).await.unwrap());
         look(&session)
     })
@@ -118,7 +118,7 @@ fn ledgers(transcript: &Transcript, plan: &Plan) -> Vec<String> {
     common::replayed(transcript.clone(), plan, &Scripted::default())
 }
 
-fn files(session: &Session<'_>) -> BTreeMap<String, Vec<u8>> {
+fn files(session: &ReplaySession<'_>) -> BTreeMap<String, Vec<u8>> {
     session.stored().into_iter().map(|file| (file.path, file.content)).collect()
 }
 
@@ -132,7 +132,7 @@ fn ids(messages: std::ops::Range<usize>) -> Vec<String> {
     messages.map(|number| format!("m{number}")).collect()
 }
 
-fn notes(session: &Session<'_>) -> BTreeMap<String, String> {
+fn notes(session: &ReplaySession<'_>) -> BTreeMap<String, String> {
     let notes = session.context().notes();
     notes.map(|(key, text)| (key.to_owned(), text.to_owned())).collect()
 }
@@ -517,13 +517,13 @@ fn a_reset_system_goes_on_from_a_saved_session_at_every_message() {
     let (transcript, plan) = (compacted_and_reset(), compacting());
     let subject = subject(transcript);
     let (one, other) = (Scripted::default(), Scripted::default());
-    let mut straight = Session::open(&subject, &plan, &one).unwrap();
-    let mut resumed = Session::open(&subject, &plan, &other).unwrap();
+    let mut straight = ReplaySession::open(&subject, &plan, &one).unwrap();
+    let mut resumed = ReplaySession::open(&subject, &plan, &other).unwrap();
     block_on(async {
         loop {
             let saved = serde_json::to_string(&resumed.save()).unwrap();
             let saved = serde_json::from_str(&saved).unwrap();
-            resumed = Session::restore(&subject, &plan, &other, saved).unwrap();
+            resumed = ReplaySession::restore(&subject, &plan, &other, saved).unwrap();
             let more = straight.step().await.unwrap();
             assert_eq!(resumed.step().await.unwrap(), more);
             assert_eq!(sent(&resumed), sent(&straight));

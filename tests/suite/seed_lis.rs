@@ -9,7 +9,7 @@ use crate::common::talk::{Talk, even, real, unscaled};
 use crate::common::{block_on, ledger, subject};
 use async_trait::async_trait;
 use recap::model::{CellOutcome, CellRows, Expectation, Probe, ProbeKind, Role, Transcript};
-use recap::replay::{Plan, Session, Subject, replay};
+use recap::replay::{Plan, ReplaySession, Subject, replay};
 use recap::strategy::{
     Breakpoint, CallUsage, Compactor, CompactorError, EntryId, FailedCall, Produced, Reply, Task,
     builtin,
@@ -97,11 +97,11 @@ fn after<T>(
     plan: &Plan,
     scribe: &Scribe,
     messages: u32,
-    look: impl FnOnce(&Session<'_>) -> T,
+    look: impl FnOnce(&ReplaySession<'_>) -> T,
 ) -> T {
     let subject = subject(talk.end());
     block_on(async {
-        let mut session = Session::open(&subject, plan, scribe).unwrap();
+        let mut session = ReplaySession::open(&subject, plan, scribe).unwrap();
         while session.context().seen_count() < messages {
             assert!(session.step().await.unwrap(), "the recording ends before");
         }
@@ -117,7 +117,7 @@ fn rows(transcript: Transcript, plan: &Plan, scribe: &Scribe) -> CellRows {
 }
 
 /// What is sent: role and text, long texts as the number of their tokens.
-fn sent(session: &Session<'_>) -> Vec<(Role, String)> {
+fn sent(session: &ReplaySession<'_>) -> Vec<(Role, String)> {
     let context = session.context();
     let entry = |id| {
         let entry = context.entry(id).unwrap();
@@ -130,7 +130,7 @@ fn sent(session: &Session<'_>) -> Vec<(Role, String)> {
     context.visible().map(entry).collect()
 }
 
-fn texts(session: &Session<'_>) -> Vec<String> {
+fn texts(session: &ReplaySession<'_>) -> Vec<String> {
     sent(session).into_iter().map(|(_, text)| text).collect()
 }
 
@@ -138,7 +138,7 @@ const PARENT: &str = "[Summary of the previous session]\n\nsummary";
 const OWN: &str = "[Summary of this session]\n\nsummary";
 
 /// The session files by path.
-fn files(session: &Session<'_>) -> BTreeMap<String, Json> {
+fn files(session: &ReplaySession<'_>) -> BTreeMap<String, Json> {
     let read = |content: Vec<u8>| serde_json::from_slice(&content).unwrap();
     session.stored().into_iter().map(|file| (file.path, read(file.content))).collect()
 }
@@ -285,12 +285,12 @@ fn end(
     saved: bool,
 ) -> (Vec<(Role, String)>, BTreeMap<String, Json>) {
     block_on(async {
-        let mut session = Session::open(subject, plan, scribe).unwrap();
+        let mut session = ReplaySession::open(subject, plan, scribe).unwrap();
         while session.step().await.unwrap() {
             if saved {
                 let state = serde_json::to_string(&session.save()).unwrap();
                 let state = serde_json::from_str(&state).unwrap();
-                session = Session::restore(subject, plan, scribe, state).unwrap();
+                session = ReplaySession::restore(subject, plan, scribe, state).unwrap();
             }
         }
         (sent(&session), files(&session))

@@ -6,7 +6,7 @@
 use crate::common;
 use crate::common::{block_on, offline, plan, preset, replayed, small, subject};
 use recap::model::{Block, CellOutcome, CellRows, Role, Transcript, Usage};
-use recap::replay::{Session, replay};
+use recap::replay::{ReplaySession, replay};
 use recap::tokens::Counter;
 
 fn rows(transcript: Transcript, toml: &str, window: u64) -> CellRows {
@@ -263,7 +263,7 @@ fn rule_21_a_hidden_message_is_gone_for_that_request_and_stays_stored() {
     let subject = subject(small());
     let plan = plan(preset(stage), 1_000);
     let compactor = offline();
-    let mut session = Session::open(&subject, &plan, &compactor).unwrap();
+    let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
     block_on(session.run_to_request(4)).unwrap();
     assert_eq!(session.context().stored().count(), 10);
     assert_eq!(session.context().visible().count(), 2);
@@ -279,7 +279,7 @@ fn rule_37_and_43_ids_and_times_are_simulated_and_seeded() {
         let mut plan = plan(preset(stage), 1_000);
         plan.seed = seed;
         let compactor = offline();
-        let mut session = Session::open(&subject, &plan, &compactor).unwrap();
+        let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
         block_on(session.run_to_end()).unwrap();
         let bodies = session.records().iter().map(|r| r.body.to_string());
         bodies.collect::<Vec<_>>().join("\n")

@@ -4,7 +4,7 @@ use super::*;
 fn line(typed: &[&str], variables: &[(&str, &str)], text: &str) -> Result<Vec<String>, String> {
     let root = root();
     let typed: Vec<OsString> = ["recap"].iter().chain(typed).map(OsString::from).collect();
-    let said = Said::in_line(&root, &typed).expect("a subcommand that settings speak to");
+    let said = TypedOptions::in_line(&root, &typed).expect("a subcommand that settings apply to");
     let variable = |name: &str| {
         variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
     };
@@ -78,13 +78,13 @@ fn a_subcommand_hears_only_what_it_has_an_option_for() {
     assert_eq!(completed(&["replay"], &[], file), "replay --window=25% --format=csv");
     let root = root();
     let typed = ["recap", "models", "list"].map(OsString::from);
-    assert!(Said::in_line(&root, &typed).is_none());
+    assert!(TypedOptions::in_line(&root, &typed).is_none());
 }
 
 #[test]
 fn an_unknown_key_is_refused_with_its_line_and_the_nearest_one() {
-    let told = error("seed = 1\n\nwindws = \"25%\"\n");
-    assert_eq!(told, "error: recap.toml:3: `windws` is not known\nhelp: did you mean `window`?\n");
+    let shown = error("seed = 1\n\nwindws = \"25%\"\n");
+    assert_eq!(shown, "error: recap.toml:3: `windws` is not known\nhelp: did you mean `window`?\n");
     assert!(error("no_text = true").contains("did you mean `no-text`?"));
     let listed = error("xyzzyxyzzy = 1");
     assert!(listed.contains("help: known are `inputs`, `") && listed.contains(" more"), "{listed}");
@@ -100,25 +100,25 @@ fn a_value_of_the_wrong_sort_is_refused_with_its_line() {
     );
     assert!(error("seed = [1, 2]").contains("recap.toml:1: `seed` takes one text or number"));
     assert!(error("window = true").contains("`window` takes text, or a list of texts"));
-    let told = error("limit = 2\nseed = \"many\"");
-    assert!(told.contains("recap.toml:2: invalid value 'many' for '--seed <N>'"), "{told}");
-    assert!(told.contains("help: `recap bench --help` says what seed takes"), "{told}");
-    let told = error("redact = \"maybe\"");
-    assert!(told.contains("[possible values: yes, no]"), "{told}");
+    let shown = error("limit = 2\nseed = \"many\"");
+    assert!(shown.contains("recap.toml:2: invalid value 'many' for '--seed <N>'"), "{shown}");
+    assert!(shown.contains("help: `recap bench --help` says what seed takes"), "{shown}");
+    let shown = error("redact = \"maybe\"");
+    assert!(shown.contains("[possible values: yes, no]"), "{shown}");
 }
 
 #[test]
 fn broken_toml_is_refused_with_its_line() {
-    let told = error("seed = 1\nwindow = \n");
-    assert!(told.starts_with("error: recap.toml:2: "), "{told}");
-    let told = error("seed = 1\nseed = 2\n");
-    assert!(told.starts_with("error: recap.toml:2: "), "{told}");
+    let shown = error("seed = 1\nwindow = \n");
+    assert!(shown.starts_with("error: recap.toml:2: "), "{shown}");
+    let shown = error("seed = 1\nseed = 2\n");
+    assert!(shown.starts_with("error: recap.toml:2: "), "{shown}");
 }
 
 #[test]
 fn a_variable_that_is_no_value_is_named() {
-    let told = line(&["bench"], &[("RECAP_QUIET", "perhaps")], "").unwrap_err();
-    assert!(told.contains("RECAP_QUIET: `perhaps` is neither true nor false"), "{told}");
-    let told = line(&["bench"], &[("RECAP_SEED", "x")], "").unwrap_err();
-    assert!(told.contains("RECAP_SEED: invalid value 'x' for '--seed <N>'"), "{told}");
+    let shown = line(&["bench"], &[("RECAP_QUIET", "perhaps")], "").unwrap_err();
+    assert!(shown.contains("RECAP_QUIET: `perhaps` is neither true nor false"), "{shown}");
+    let shown = line(&["bench"], &[("RECAP_SEED", "x")], "").unwrap_err();
+    assert!(shown.contains("RECAP_SEED: invalid value 'x' for '--seed <N>'"), "{shown}");
 }

@@ -1,4 +1,4 @@
-//! `recap.toml` for the sessions at hand: the window that fits them, and rules
+//! `recap.toml` for the user's sessions: the window that fits them, and rules
 //! that a run on them can decide.
 
 use crate::cli::{inputs, wire};
@@ -9,20 +9,20 @@ use crate::tokens::{Counter, Sizes};
 
 const TEXT: &str = include_str!("recap.toml");
 
-/// Cuts and depths of a run that is not told otherwise, and the depth at which
-/// its rows are ranked.
+/// The default cuts and depths of a run, and the depth at which its rows are
+/// ranked.
 const CUTS: (Cuts, &[u32]) = (Cuts::Spread(5), &[1, DEEPEST]);
 const DEEPEST: u32 = 3;
 
-/// A rule of the gate, with what it forbids.
+/// A rule of the gate, with an explanation.
 struct Rule {
     rule: &'static str,
     forbids: &'static str,
-    /// Why it is left out; `None`: it is on.
+    /// Why the rule is commented out; `None` if it is active.
     off: Option<&'static str>,
 }
 
-/// The settings.
+/// The text of `recap.toml`.
 pub(super) fn text(typed: &[String], datasets: &[Dataset]) -> String {
     let default = [inputs::DEFAULT.to_owned()];
     let names = if typed.is_empty() { &default[..] } else { typed };
@@ -34,8 +34,8 @@ pub(super) fn text(typed: &[String], datasets: &[Dataset]) -> String {
         .replace("@RULES@", &rules.join("\n"))
 }
 
-/// Recordings of agents are replayed at the limit of their model, chats
-/// without usage at a share of each; a run of both chooses for each data set.
+/// Recordings of agents are replayed at the limit of their model, chats without
+/// usage at a share of each; a run of both chooses for each data set.
 fn window(datasets: &[Dataset]) -> &'static str {
     let recorded = datasets.iter().filter(|dataset| dataset.reports_usage()).count();
     match recorded {
@@ -45,9 +45,10 @@ fn window(datasets: &[Dataset]) -> &'static str {
     }
 }
 
-/// What is kept is judged by the questions where there are some, else by what
-/// the agent itself used next. Dollars are judged where they were paid: at the
-/// model's own window, by agents that never had to compact.
+/// The rules for these data sets: what is kept is measured by the probes where
+/// there are some, else by what the agent itself used next. Dollars are
+/// compared at the model's own window, and only with agents that never had to
+/// compact.
 fn rules(datasets: &[Dataset]) -> Vec<Rule> {
     let probed = datasets.iter().any(|dataset| !dataset.probes.is_empty());
     let mut transcripts = datasets.iter().flat_map(|dataset| &dataset.transcripts);
@@ -63,7 +64,7 @@ fn rules(datasets: &[Dataset]) -> Vec<Rule> {
     };
     let (least, drop) = match (probed, deepest) {
         (true, _) => ("continuity < 30", "continuity < baseline - 5"),
-        // Too short for more than a first compaction.
+        // The session is too short for more than a first compaction.
         (false, Some(..DEEPEST)) => {
             ("kept_at_cut_first < 0.3", "kept_at_cut_first < baseline - 0.05")
         }
@@ -77,8 +78,8 @@ fn rules(datasets: &[Dataset]) -> Vec<Rule> {
     ]
 }
 
-/// The greatest depth at which a compaction can be made to happen somewhere in
-/// a session; `None` where it is too short for any.
+/// The greatest depth at which a compaction can be forced in a session; `None`
+/// where it is too short for any.
 fn deepest(transcript: &Transcript) -> Option<u32> {
     let counter: std::sync::Arc<Counter> = wire::counter(None);
     let sizes = Sizes::of(transcript, &counter);

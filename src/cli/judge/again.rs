@@ -1,4 +1,4 @@
-//! `recap judge RUN`: the answers of a finished run before another judge.
+//! `recap judge RUN`: grades the answers of a finished run with another judge.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,16 +8,16 @@ use clap::Args;
 
 use super::super::exit::{Exit, Failure};
 use super::super::report;
-use super::{Counted, Seat, wait};
+use super::{JudgeSeat, ProgressJudge, wait};
 use crate::bench::{self, Results};
 use crate::gate::MAX_UNSCORED;
-use crate::model::{Answer, CallRow, Cell, Manifest, Seat as Asker, Source, TranscriptFacts};
+use crate::model::{Answer, CallRow, Cell, Manifest, Seat, Source, TranscriptFacts};
 use crate::run::{Finished, Folder, Loaded, judge_again};
 use crate::seats::judge::Judge;
 
 /// Options of `recap judge RUN`.
 #[derive(Debug, Args)]
-pub struct Again {
+pub struct RegradeArguments {
     /// Folder of the run whose answers are graded again; nothing is replayed, answered or changed
     /// in it
     #[arg(required = true)]
@@ -32,10 +32,10 @@ pub struct Again {
     json: bool,
 
     #[command(flatten)]
-    seat: Seat,
+    seat: JudgeSeat,
 }
 
-pub(in crate::cli) fn run(arguments: &Again) -> Result<Exit, Failure> {
+pub(in crate::cli) fn run(arguments: &RegradeArguments) -> Result<Exit, Failure> {
     let path = arguments.run.as_deref().expect("clap requires it");
     let loaded = Loaded::read(path)?;
     check(&loaded)?;
@@ -43,7 +43,7 @@ pub(in crate::cli) fn run(arguments: &Again) -> Result<Exit, Failure> {
     let (judge, exchange) = arguments.seat.fill(loaded.manifest.seed)?;
     let Loaded { manifest, mut transcripts, mut cells, mut cuts, calls, texts, .. } = loaded;
     let at_once = arguments.seat.line.concurrency();
-    let counted = Counted::new(Arc::clone(&judge), said(&cells));
+    let counted = ProgressJudge::new(Arc::clone(&judge), answers_to_grade(&cells));
     wait(judge_again(&transcripts, (&mut cells, &mut cuts), &counted, at_once))?;
     let (made, ended) = match &exchange {
         Some(exchange) => {
@@ -54,7 +54,7 @@ pub(in crate::cli) fn run(arguments: &Again) -> Result<Exit, Failure> {
     };
     let manifest = judged(manifest, judge.as_ref());
     let calls = with_calls(calls, made);
-    // As a run that went through leaves them.
+    // In the order of a run without interruptions.
     transcripts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
     cells.sort_by(|a, b| a.key.cmp(&b.key));
     let mut folder = Folder::create(&out, &manifest)?;
@@ -70,7 +70,7 @@ pub(in crate::cli) fn run(arguments: &Again) -> Result<Exit, Failure> {
     })
 }
 
-/// Whether there is something to grade.
+/// Refuses a run without answers to grade.
 fn check(run: &Loaded) -> Result<(), Failure> {
     if run.cells.is_empty() {
         return Err(Failure::with_code(Exit::Nothing, "the run has no finished cell")
@@ -83,15 +83,15 @@ fn check(run: &Loaded) -> Result<(), Failure> {
     }
     if asked.all(|asked| asked.probe.question.is_empty()) {
         return Err(Failure::usage(
-            "the run was made with --no-text: without its questions and answers nobody can grade it",
+            "the run was made with --no-text: it has no questions and answers that could be graded",
         )
         .help("run `recap bench` again without --no-text, or with another --judge"));
     }
     Ok(())
 }
 
-/// Answers that there are to grade, each distinct one once.
-fn said(cells: &[Cell]) -> usize {
+/// Number of distinct answers to grade.
+fn answers_to_grade(cells: &[Cell]) -> usize {
     let mut distinct = BTreeSet::new();
     for cell in cells {
         for row in cell.rows().into_iter().flat_map(|rows| &rows.probes) {
@@ -103,7 +103,7 @@ fn said(cells: &[Cell]) -> usize {
     distinct.len()
 }
 
-/// Where the new run goes, never where the old one is.
+/// The folder of the new run, which must not be the old one's.
 fn out(run: &Path, asked: Option<&Path>) -> Result<PathBuf, Failure> {
     // A path such as `..` has no name of its own.
     let whole = run.canonicalize().unwrap_or_else(|_| run.to_owned());
@@ -138,10 +138,9 @@ fn judged(mut manifest: Manifest, judge: &dyn Judge) -> Manifest {
     manifest
 }
 
-/// The calls that the new run rests on: those of the other seats, and what this
-/// judge was asked.
+/// The calls of the new run: those of the other seats, and those of this judge.
 fn with_calls(before: Vec<CallRow>, made: Vec<CallRow>) -> Vec<CallRow> {
-    let others = before.into_iter().filter(|call| call.seat != Asker::Judge);
+    let others = before.into_iter().filter(|call| call.seat != Seat::Judge);
     let mut calls: Vec<CallRow> = others.chain(made).collect();
     calls.sort_by(|a, b| (a.seat, &a.model, &a.key).cmp(&(b.seat, &b.model, &b.key)));
     calls

@@ -10,7 +10,7 @@ use clap::Args;
 use super::super::exit::{Exit, Failure};
 use super::super::inputs::DEFAULT;
 use super::super::wire;
-use super::{Counted, Seat, wait};
+use super::{JudgeSeat, ProgressJudge, wait};
 use crate::dataset::{DatasetError, LabelFolder, Labels, bundled, load_label_folder, load_labels};
 use crate::measure::{Graded, agreement};
 use crate::model::{Judgement, LabelledCase, LabelledQuestion};
@@ -20,12 +20,12 @@ use crate::report::{
 use crate::run::{grade, questions, sample};
 use crate::seats::judge::{Judge, plant};
 
-/// Violations that are printed: a file in a wrong shape has one a line.
+/// Most violations that are printed: a file with the wrong format has one a line.
 const PRINTED: usize = 100;
 
 /// Options of `recap judge calibrate`.
 #[derive(Debug, Args)]
-pub struct Calibrate {
+pub struct CalibrateArguments {
     /// Answers that people graded: JSON lines (datasets/labelled.schema.json), EVOUNA, or the human
     /// table of OpenQA-eval; of a folder every such file; without any, answers are planted for the
     /// bundled quickstart
@@ -53,12 +53,12 @@ pub struct Calibrate {
     json: bool,
 
     #[command(flatten)]
-    seat: Seat,
+    seat: JudgeSeat,
 }
 
-pub(in crate::cli) fn run(arguments: &Calibrate) -> Result<Exit, Failure> {
+pub(in crate::cli) fn run(arguments: &CalibrateArguments) -> Result<Exit, Failure> {
     let (judge, exchange) = arguments.seat.fill(arguments.seed)?;
-    let Exam { cases, left_out } = exam(arguments)?;
+    let CalibrationCases { cases, left_out } = calibration_cases(arguments)?;
     if cases.is_empty() {
         return Err(Failure::with_code(Exit::Nothing, "there is no answer to grade")
             .help("give a file with labelled answers, or a higher --sample or --planted"));
@@ -98,13 +98,13 @@ pub(in crate::cli) fn run(arguments: &Calibrate) -> Result<Exit, Failure> {
     Ok(ended)
 }
 
-/// What is put to the judge.
-struct Exam {
+/// The answers that the judge grades, and what the files hold besides them.
+struct CalibrationCases {
     cases: Vec<LabelledCase>,
     left_out: Vec<(String, String, u64)>,
 }
 
-fn exam(arguments: &Calibrate) -> Result<Exam, Failure> {
+fn calibration_cases(arguments: &CalibrateArguments) -> Result<CalibrationCases, Failure> {
     let (mut cases, mut left_out) = (Vec::new(), Vec::new());
     for (file, Labels { cases: more, left_out: less }) in labelled(&arguments.files)? {
         let name = file.display().to_string();
@@ -117,10 +117,10 @@ fn exam(arguments: &Calibrate) -> Result<Exam, Failure> {
         cases = sample(cases, most, arguments.seed);
     }
     cases.extend(planted);
-    Ok(Exam { cases, left_out })
+    Ok(CalibrationCases { cases, left_out })
 }
 
-/// The files of labelled answers, those of folders among them; the other files
+/// The files of labelled answers, including those in folders; the other files
 /// of a folder are named with the reason.
 fn labelled(inputs: &[PathBuf]) -> Result<Vec<(PathBuf, Labels)>, Failure> {
     let (mut files, mut others, mut errors) = (Vec::new(), Vec::new(), Vec::new());
@@ -155,7 +155,7 @@ fn labelled(inputs: &[PathBuf]) -> Result<Vec<(PathBuf, Labels)>, Failure> {
     Ok(files)
 }
 
-/// All that is wrong with the files: of several violations a line for each.
+/// The error for invalid files: a line for each violation.
 fn refusal(errors: &[DatasetError]) -> Failure {
     if let [error] = errors {
         return Failure::usage(error.to_string()).help(error.help());
@@ -163,7 +163,7 @@ fn refusal(errors: &[DatasetError]) -> Failure {
     let mut text = String::new();
     for error in errors.iter().take(PRINTED) {
         let line = error.line.map_or_else(String::new, |line| format!(":{line}"));
-        // One violation a line, whatever stands in the data.
+        // One violation a line, whatever the data contain.
         let what = error.problem.to_string().replace(['\n', '\r'], " ");
         let _ =
             write!(text, "{}{}{line}: {what}", if text.is_empty() { "" } else { "\n" }, error.file);
@@ -196,7 +196,7 @@ fn graded(
     cases: &[LabelledCase],
     at_once: usize,
 ) -> Result<Vec<Judgement>, Failure> {
-    let counted = Counted::new(Arc::clone(judge), cases.len());
+    let counted = ProgressJudge::new(Arc::clone(judge), cases.len());
     wait(grade(&counted, cases, at_once))
 }
 

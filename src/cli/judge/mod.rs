@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use clap::{Args, Subcommand};
 
-use super::exchange::{Exchange, Line};
+use super::exchange::{CallOptions, Exchange};
 use super::exit::{Exit, Failure};
 use super::seating::judges;
 use super::work::Work;
@@ -28,7 +28,7 @@ pub struct Arguments {
     action: Option<Action>,
 
     #[command(flatten)]
-    again: again::Again,
+    again: again::RegradeArguments,
 }
 
 #[derive(Debug, Subcommand)]
@@ -38,7 +38,7 @@ enum Action {
     /// Prints agreement, Cohen's kappa, false accepts and false rejects, by file, by who answered
     /// and by what was planted: right answers, and wrong, vague, negated, stale, refused, empty and
     /// injected ones to the same questions.
-    Calibrate(calibrate::Calibrate),
+    Calibrate(calibrate::CalibrateArguments),
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
@@ -48,7 +48,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
 }
 
-/// Waits for a judge; what is interrupted is said to be.
+/// Waits for a judge, and reports an interruption.
 fn wait<T>(grading: impl Future<Output = T>) -> Result<T, Failure> {
     let graded = Work::new(1)?.run(grading);
     graded.map_err(|stopped| {
@@ -57,31 +57,31 @@ fn wait<T>(grading: impl Future<Output = T>) -> Result<T, Failure> {
     })
 }
 
-/// A judge whose progress is told every few seconds.
-struct Counted {
+/// A judge whose progress is printed every few seconds.
+struct ProgressJudge {
     judge: Arc<dyn Judge>,
     graded: AtomicUsize,
     of: usize,
-    told: Mutex<Instant>,
+    last_shown: Mutex<Instant>,
 }
 
-impl Counted {
-    /// Lines come at most this often.
+impl ProgressJudge {
+    /// Shortest time between two lines.
     const EVERY: Duration = Duration::from_secs(5);
 
     fn new(judge: Arc<dyn Judge>, of: usize) -> Self {
-        Self { judge, graded: AtomicUsize::new(0), of, told: Mutex::new(Instant::now()) }
+        Self { judge, graded: AtomicUsize::new(0), of, last_shown: Mutex::new(Instant::now()) }
     }
 }
 
 #[async_trait]
-impl Judge for Counted {
+impl Judge for ProgressJudge {
     async fn grade(&self, grading: &Grading<'_>) -> Judgement {
         let judgement = self.judge.grade(grading).await;
         let graded = self.graded.fetch_add(1, Ordering::Relaxed) + 1;
-        let mut told = self.told.lock().expect("showing does not panic");
-        if told.elapsed() >= Self::EVERY {
-            *told = Instant::now();
+        let mut last_shown = self.last_shown.lock().expect("showing does not panic");
+        if last_shown.elapsed() >= Self::EVERY {
+            *last_shown = Instant::now();
             wire::say(&format!("{graded} of {} graded", counted(self.of, "answer")));
         }
         judgement
@@ -98,7 +98,7 @@ impl Judge for Counted {
 
 /// The judge's seat.
 #[derive(Debug, Args)]
-struct Seat {
+struct JudgeSeat {
     /// Who judges: `offline`, or provider/model; two for a panel, and a third for what they
     /// disagree on
     #[arg(long, value_name = "MODEL", default_values_t = [OFFLINE.to_owned()],
@@ -106,15 +106,15 @@ struct Seat {
     judge: Vec<String>,
 
     #[command(flatten)]
-    line: Line,
+    line: CallOptions,
 
     /// Price list in litellm's field names to read instead of the bundled one
     #[arg(long, value_name = "FILE", help_heading = headings::BILL)]
     prices: Option<PathBuf>,
 }
 
-impl Seat {
-    /// The judge or the panel, and the line to the models in it.
+impl JudgeSeat {
+    /// The judge or the panel, and the models behind it.
     fn fill(&self, seed: u64) -> Result<(Arc<dyn Judge>, Option<Exchange>), Failure> {
         if self.judge.iter().all(|name| name == OFFLINE) && self.judge.len() == 1 {
             self.line.refuse_idle()?;

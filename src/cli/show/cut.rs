@@ -1,5 +1,5 @@
-//! The context right behind a cut, and what became of everything that the
-//! recorded agent used next and could only know from before it.
+//! The context directly after a cut, and the state of everything that the
+//! recorded agent used next and could know only from before it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use super::super::work::Work;
 use super::Arguments;
 use crate::model::{CutExam, FactAtStake, NULL, Reference, ReferenceState, Transcript};
 use crate::probes::{Cuts, Place};
-use crate::replay::{Look, Part, Plan, Subject, examine_and_look};
+use crate::replay::{CutSegment, Plan, RequestInspector, Subject, examine_and_look};
 use crate::run::Seats;
 use crate::seats::compactor::Null;
 use crate::strategy::{Compactor, Context, Preset};
@@ -25,7 +25,7 @@ const AROUND: usize = 60;
 
 /// Which cut is shown.
 #[derive(Debug, Args)]
-pub(super) struct Cutting {
+pub(super) struct CutSelection {
     /// Show the context right behind a cut, and what of the facts at stake it keeps: the number of
     /// the cut in the session at this depth, from 1, in the order of cuts.csv
     #[arg(long, value_name = "K", conflicts_with_all = ["request", "window", "files"])]
@@ -43,7 +43,7 @@ pub(super) struct Cutting {
     depth: u32,
 }
 
-/// What is printed of a cut.
+/// The text that is printed for a cut.
 pub(super) fn shown(
     arguments: &Arguments,
     dataset: &str,
@@ -51,7 +51,7 @@ pub(super) fn shown(
     (preset, seats): (Preset, Seats),
     counter: Arc<Counter>,
 ) -> Result<String, Failure> {
-    let Cutting { cuts, depth, .. } = arguments.cutting;
+    let CutSelection { cuts, depth, .. } = arguments.cutting;
     if cuts == Cuts::Recorded && depth > 1 {
         return Err(Failure::usage("a recorded compaction is looked at as a first one")
             .help("leave out --depth"));
@@ -62,15 +62,15 @@ pub(super) fn shown(
         return Err(Failure::usage("the recorded agent did not compact at this cut")
             .help("add --cuts recorded"));
     }
-    let part = Part::new(&subject, place, facts, &[]);
+    let part = CutSegment::new(&subject, place, facts, &[]);
     let plan = super::plan(arguments, &subject, ("cut", 0), preset, seats.offline);
     let own = seats.compactor.counting(&subject.recording.counter);
     let compactor: Arc<dyn Compactor> = match plan.key.strategy.starts_with(NULL) {
         true => Arc::new(Null),
         false => own.unwrap_or(seats.compactor),
     };
-    let seen = Mutex::new(Seen::default());
-    let look: Look<'_> = &|request, context| {
+    let seen = Mutex::new(SeenStates::default());
+    let look: RequestInspector<'_> = &|request, context| {
         let mut seen = seen.lock().expect("no look panics");
         seen.look((request, context), &part, facts, arguments.diff);
     };
@@ -90,12 +90,12 @@ pub(super) fn shown(
     );
     text += &seen.context;
     let (subject, facts) = (&subject, &cut.facts[..]);
-    let stakes = Stakes { subject, part: &part, place, facts, exam: &exam, seen: &seen };
-    stakes.tell(&mut text);
+    let stakes = FactTable { subject, part: &part, place, facts, exam: &exam, seen: &seen };
+    stakes.write_to(&mut text);
     Ok(text)
 }
 
-/// The cut that is asked for, with what is at stake there.
+/// The requested cut, with the facts at stake there.
 fn picked<'a>(
     arguments: &Arguments,
     subject: &'a Subject,
@@ -133,23 +133,23 @@ fn header(arguments: &Arguments, subject: &Subject, place: &Place, plan: &Plan) 
     )
 }
 
-/// What was seen of the contexts behind a cut.
+/// What the contexts after a cut showed.
 #[derive(Default)]
-struct Seen {
-    /// The first one, as it is printed.
+struct SeenStates {
+    /// The first context, as it is printed.
     context: String,
-    /// Its messages.
+    /// Number of messages in that context.
     messages: u32,
-    /// By position of the fact, what of the strategy's text names it at the
+    /// By position of the fact: the strategy's text that names it, at the
     /// request that uses it.
     quotes: BTreeMap<usize, String>,
 }
 
-impl Seen {
+impl SeenStates {
     fn look(
         &mut self,
         (request, context): (u32, &Context),
-        part: &Part,
+        part: &CutSegment,
         facts: &[Reference],
         diff: bool,
     ) {
@@ -171,8 +171,8 @@ impl Seen {
     }
 }
 
-/// What of the texts that the strategy wrote or edited names a fact: where they
-/// support it, if anywhere.
+/// The strategy's own text that names a fact: where it supports the fact, if
+/// anywhere.
 fn carrier(fact: usize, context: &Context, subject: &Subject) -> Option<String> {
     let entries = context.visible().filter_map(|id| context.entry(id));
     let own = entries.filter(|entry| entry.edited || entry.id.index().is_none());
@@ -195,14 +195,14 @@ fn quote(text: &str, place: Range<usize>) -> String {
     format!("\"{}{line}{}\"", cut(start > 0), cut(end < text.len()))
 }
 
-/// What was at stake, and what became of it.
-struct Stakes<'a> {
+/// The facts at stake, with the state of each.
+struct FactTable<'a> {
     subject: &'a Subject,
-    part: &'a Part,
+    part: &'a CutSegment,
     place: &'a Place,
     facts: &'a [FactAtStake],
     exam: &'a CutExam,
-    seen: &'a Seen,
+    seen: &'a SeenStates,
 }
 
 /// States, the worst first, with what they mean.
@@ -221,8 +221,8 @@ const STATES: [(ReferenceState, &str); 6] = [
     (ReferenceState::Verbatim, "its message is sent as recorded"),
 ];
 
-impl Stakes<'_> {
-    fn tell(&self, text: &mut String) {
+impl FactTable<'_> {
+    fn write_to(&self, text: &mut String) {
         let _ = writeln!(text, "\n--- facts at stake");
         let requests = counted(self.place.requests, "request");
         if self.facts.is_empty() {
@@ -269,12 +269,12 @@ impl Stakes<'_> {
             let _ = writeln!(text, "    written: {quote}");
         }
         if state != ReferenceState::Carried {
-            let _ = writeln!(text, "    {}", self.stood(number));
+            let _ = writeln!(text, "    {}", self.last_position(number));
         }
     }
 
-    /// Where a fact last stood before the cut.
-    fn stood(&self, number: usize) -> String {
+    /// Where a fact occurred last before the cut.
+    fn last_position(&self, number: usize) -> String {
         let fact = &self.facts[number];
         let at = fact.last_seen as usize;
         let message = &self.subject.facts.messages[at];

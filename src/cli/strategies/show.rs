@@ -10,7 +10,7 @@ use crate::replay::UNKNOWN_LIMIT;
 use crate::strategy::{Gauge, Preset};
 use crate::text::one_line;
 
-/// What a preset lets itself use of a window.
+/// The token budgets of a preset at a window.
 fn budgets(preset: &Preset, window: u64) -> String {
     let (reserve, own) =
         (preset.output_reserve(window, true), preset.output_reserve(window, false));
@@ -22,7 +22,7 @@ fn budgets(preset: &Preset, window: u64) -> String {
     )
 }
 
-/// The stages of a preset in the numbers of a window.
+/// The stages of a preset with the numbers for a window.
 fn stages(text: &mut String, preset: &Preset, window: u64) -> Result<(), Failure> {
     let gauge = Gauge {
         believed: None,
@@ -50,10 +50,10 @@ fn stages(text: &mut String, preset: &Preset, window: u64) -> Result<(), Failure
             let target = in_tokens(gauge.share(of, share));
             let _ = writeln!(text, "  down to {share} of {}{target}", of.as_str());
         }
-        // An address may hold a password, and is told below without it.
-        let told = |key: &str| !(stage.mechanism.name == "http" && key == "url");
+        // An address may contain a password, and is printed below without it.
+        let is_shown = |key: &str| !(stage.mechanism.name == "http" && key == "url");
         let effective = preset.effective(stage, window, true);
-        for (key, value) in effective.iter().filter(|(key, _)| told(key)) {
+        for (key, value) in effective.iter().filter(|(key, _)| is_shown(key)) {
             let written = stage.parameters.get(key).filter(|written| *written != value);
             let written = written.map_or_else(String::new, |w| format!("  (written: {w})"));
             let _ = writeln!(text, "{}", one_line(&format!("  {key} = {value}{written}")));
@@ -62,8 +62,9 @@ fn stages(text: &mut String, preset: &Preset, window: u64) -> Result<(), Failure
     Ok(())
 }
 
-/// What the preset runs and whom it writes to. It stands last, where no text of
-/// the preset's own can push it off the screen or go on behind it.
+/// The programs that the preset runs and the servers that it contacts. This is
+/// printed last, where the preset's own texts cannot push it off the screen or
+/// continue it.
 fn reached(text: &mut String, preset: &Preset) {
     for (folder, command) in preset.commands() {
         let words: Vec<Cow<'_, str>> = command.iter().map(|word| typed(word)).collect();
@@ -84,8 +85,8 @@ fn reached(text: &mut String, preset: &Preset) {
     }
 }
 
-/// A word of a command, in quotes and with escapes where it is not plain: what
-/// is not seen is told, and where a word ends.
+/// A word of a command, quoted and escaped where it is not plain, so that
+/// invisible characters and the ends of words show.
 fn typed(word: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     match !word.is_empty() && word.chars().all(plain) {

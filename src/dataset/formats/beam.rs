@@ -1,10 +1,10 @@
 //! BEAM, "Beyond a Million Tokens": long chats in dated batches, with questions
-//! in a file beside them (Tavakoli et al., arXiv 2510.27246).
+//! in a separate file (Tavakoli et al., arXiv 2510.27246).
 //!
-//! Choices: the generator's marker at the end of a message (`->-> 1,1`) tells
-//! its place and is cut off; all messages of a batch have the batch's date; the
-//! opening of a nugget ("LLM response should state:") is cut off, since the
-//! nugget is what the answer has to hold. A chat is named after its folder.
+//! Choices: the generator's marker at the end of a message (`->-> 1,1`) states
+//! its position and is removed; all messages of a batch have the batch's date;
+//! the opening of a nugget ("LLM response should state:") is removed, since the
+//! nugget is what the answer has to contain. A chat is named after its folder.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -23,7 +23,7 @@ use crate::dataset::error::{DatasetError, Problem};
 use crate::dataset::source::{Source, from_json};
 use crate::model::{Block, Expectation, Message, Probe, ProbeKind, Role};
 
-/// BEAM chats.
+/// The format of BEAM chats.
 pub struct Beam;
 
 impl Format for Beam {
@@ -188,8 +188,8 @@ fn probes(name: &str, questions: Json, places: &Places, draft: &mut Draft) -> Re
     Ok(())
 }
 
-/// One nugget about a value is that value, beside the whole gold answer;
-/// everything else is graded nugget by nugget, as published.
+/// A rubric with one nugget about a value expects that value, or the whole gold
+/// answer; everything else is graded nugget by nugget, as published.
 fn expectation(kind: ProbeKind, answer: Option<String>, rubric: &[String]) -> Expectation {
     use ProbeKind::{Abstain, Fact, MultiHop, Temporal, Update};
     let nuggets: Vec<String> = rubric.iter().map(|nugget| nugget_of(nugget)).collect();
@@ -203,7 +203,7 @@ fn expectation(kind: ProbeKind, answer: Option<String>, rubric: &[String]) -> Ex
     }
 }
 
-/// A nugget without its opening.
+/// A nugget without its opening words.
 fn nugget_of(text: &str) -> String {
     static OPENING: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"(?i)^\s*(?:the )?LLM response should (?:state|contain|mention|include)\s*:\s*")
@@ -212,8 +212,8 @@ fn nugget_of(text: &str) -> String {
     OPENING.replace(text, "").trim().to_owned()
 }
 
-/// Messages that are named, in the order of the chat: a list of ids, or lists
-/// and single ids by name. What names no message is counted.
+/// The evidence messages in the order of the chat: from a list of ids, or from
+/// lists and single ids by name. Ids of no message are counted.
 fn evidence(named: &Json, places: &Places, draft: &mut Draft) -> Vec<String> {
     let mut open = vec![named];
     let mut found = BTreeSet::new();

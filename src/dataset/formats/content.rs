@@ -1,5 +1,5 @@
-//! What several vendors' formats share: content that is a string or a list,
-//! and the values that a record carries about itself.
+//! What several formats share: content that is a string or a list, and the
+//! values that a record contains about itself.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,9 +12,9 @@ use crate::dataset::check::Draft;
 use crate::dataset::source::Source;
 use crate::model::{Block, Message, Role, Transcript};
 
-/// Says so where more of a log lies on branches that the conversation left,
-/// counted as `reason`, than on the one that is read: perhaps the file was
-/// sorted, and the record that stands last in it was not the last one written.
+/// Warns if more records of a log lie on abandoned branches, counted as
+/// `reason`, than on the one that is read: perhaps the file was sorted, and its
+/// last record was not the last one written.
 pub(super) fn warn_of_branches(source: &mut Source<'_>, draft: &Draft, reason: &str) {
     let left = draft.transcript.left_out.get(reason).copied().unwrap_or(0);
     let read = draft.transcript.messages.len() as u64;
@@ -29,9 +29,9 @@ pub(super) fn warn_of_branches(source: &mut Source<'_>, draft: &Draft, reason: &
 /// Content that may be written as plain text or as a list of parts.
 #[derive(Debug)]
 pub(super) enum Content<P> {
-    /// Plain text.
+    /// The content as plain text.
     Text(String),
-    /// Parts in order.
+    /// The content as a list of parts.
     Parts(Vec<P>),
 }
 
@@ -79,16 +79,16 @@ impl<'de, P: Deserialize<'de>> Deserialize<'de> for Content<P> {
     }
 }
 
-/// Where a picture comes from; its bytes are not kept.
+/// The source of an image; its bytes are not kept.
 #[derive(Debug, serde::Deserialize)]
 #[serde(untagged)]
 pub(super) enum ImageSource {
-    /// Anthropic's shape.
+    /// Anthropic's notation with a type.
     Typed {
-        /// MIME type.
+        /// The image's MIME type.
         media_type: String,
     },
-    /// Any other.
+    /// A notation of another format.
     Other(IgnoredAny),
 }
 
@@ -109,7 +109,7 @@ pub(super) struct ResultText {
 }
 
 impl ResultText {
-    /// Adds a text part. Parts are set apart by a line end, since a model sees
+    /// Adds a text part. Parts are separated by a line feed, since a model sees
     /// them as separate blocks.
     pub(super) fn add(&mut self, text: &str) {
         if !self.text.is_empty() {
@@ -119,7 +119,7 @@ impl ResultText {
     }
 }
 
-/// Arguments are JSON in a string. What the model wrote wrongly stays text.
+/// The arguments of a call, which are JSON in a string. Invalid JSON is kept as text.
 pub(super) fn arguments(value: Json, draft: &mut Draft) -> Json {
     match value {
         Json::String(text) if text.trim().is_empty() => serde_json::json!({}),
@@ -132,7 +132,7 @@ pub(super) fn arguments(value: Json, draft: &mut Draft) -> Json {
     }
 }
 
-/// A tool-result message.
+/// A message with one tool result.
 pub(super) fn result_message(
     id: String,
     call: String,
@@ -164,7 +164,7 @@ pub(super) fn project_of(cwd: &str) -> Option<String> {
     parts[..cut].last().map(|&p| p.to_owned())
 }
 
-/// Home folder that a path lies in, where its form tells one.
+/// The home folder of a path, where its form shows one.
 pub(super) fn home_of(path: &str) -> Option<String> {
     let parts: Vec<&str> = path.splitn(4, '/').collect();
     match parts.as_slice() {
@@ -184,7 +184,7 @@ pub(super) fn home_of(path: &str) -> Option<String> {
     }
 }
 
-/// Which model gave which response.
+/// The model of each response.
 #[derive(Debug, Default)]
 pub(super) struct Models {
     count: BTreeMap<String, u64>,
@@ -192,16 +192,16 @@ pub(super) struct Models {
 }
 
 impl Models {
-    /// Notes the model of a response by the message's id. Messages that the
-    /// response was parted into have the id and `#` and a number.
+    /// Records the model of a response by the message's id. Messages that were
+    /// split off a response have the id with `#` and a number.
     pub(super) fn add(&mut self, model: &str, message: &str) {
         *self.count.entry(model.to_owned()).or_default() += 1;
         self.by_message.insert(message.to_owned(), model.to_owned());
     }
 
-    /// Writes down the model of most responses, the first in order on a tie,
-    /// and where another one answered.
-    pub(super) fn tell(self, transcript: &mut Transcript) {
+    /// Sets the transcript's model, that of most responses (of several, the
+    /// first in order), and the responses of other models.
+    pub(super) fn name_models(self, transcript: &mut Transcript) {
         let best = self.count.iter().rev().max_by_key(|(_, n)| **n);
         transcript.model = best.map(|(name, _)| name.clone());
         let whole = |id: &str| id.split_once('#').map_or(id.to_owned(), |(id, _)| id.to_owned());
@@ -257,12 +257,12 @@ mod tests {
         let ids = ["1", "2", "3", "4", "4#2", "unknown"];
         let messages = ids.map(message).to_vec();
         let mut transcript = Transcript { messages, ..Transcript::default() };
-        models.tell(&mut transcript);
+        models.name_models(&mut transcript);
         // Two and two: the first in order.
         assert_eq!(transcript.model.as_deref(), Some("a"));
         let others = [0, 3, 4].map(|at| (at, "b".to_owned()));
         assert_eq!(transcript.other_models, others.into());
-        Models::default().tell(&mut transcript);
+        Models::default().name_models(&mut transcript);
         assert_eq!((transcript.model, transcript.other_models.len()), (None, 0));
     }
 }

@@ -23,7 +23,7 @@ use crate::dataset::error::{DatasetError, Problem};
 use crate::dataset::source::{Source, from_json};
 use crate::model::{Block, Expectation, Message, Probe, ProbeKind, Role};
 
-/// LoCoMo conversations with their questions.
+/// The format of LoCoMo conversations with their questions.
 pub struct Locomo;
 
 impl Format for Locomo {
@@ -67,7 +67,7 @@ impl Format for Locomo {
     }
 }
 
-/// Names the conversation that a problem is in: the document has no lines to go by.
+/// Adds the name of the conversation to a problem: the document has no usable lines.
 fn within(id: &str, problem: Problem) -> Problem {
     match problem {
         Problem::Shape { at, message } => Problem::Shape { at: format!("{id}.{at}"), message },
@@ -217,7 +217,7 @@ fn probe(
         (1, Some(_)) => ProbeKind::MultiHop,
         (2, Some(_)) => ProbeKind::Temporal,
         (3, Some(_)) => ProbeKind::OpenDomain,
-        // A few adversarial questions have an answer after all.
+        // A few adversarial questions do have an answer.
         (4 | 5, Some(_)) => ProbeKind::Fact,
         (5, None) => ProbeKind::Abstain,
         (1..=4, None) => return Err(Problem::Inconsistent(format!("question {n} has no answer"))),
@@ -252,8 +252,8 @@ fn value(value: Json, n: usize, key: &str) -> Result<Option<String>, Problem> {
     }
 }
 
-/// Turns that are named, in the order of the conversation. Some entries hold
-/// several (`D8:6; D9:17`); what names no turn is counted.
+/// The evidence turns in the order of the conversation. Some entries hold
+/// several (`D8:6; D9:17`); ids of no turn are counted.
 fn evidence(named: &[String], places: &Places, draft: &mut Draft) -> Vec<String> {
     let separator = |c: char| c.is_whitespace() || c == ';' || c == ',';
     let names = named.iter().flat_map(|entry| entry.split(separator)).filter(|n| !n.is_empty());

@@ -23,7 +23,7 @@ pub trait Format: Sync {
     /// Kebab-case name, as typed after `recap import`.
     fn name(&self) -> &'static str;
 
-    /// One line for people.
+    /// A description in one line.
     fn describe(&self) -> &'static str;
 
     /// Whether the input looks like this format. Formats exclude each other.
@@ -39,28 +39,28 @@ pub trait Format: Sync {
         options: &LoadOptions,
     ) -> Result<Vec<Draft>, DatasetError>;
 
-    /// Where the file of probes stands, seen from the transcript's folder, where
-    /// the format has one; the first that is there is read.
+    /// Paths of the file of probes, relative to the transcript's folder, where
+    /// the format has one; the first that exists is read.
     fn probes_files(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Files that are read instead of a transcript when they stand beside it
-    /// in a folder.
+    /// Files that are read instead of a transcript in the same folder.
     fn read_instead(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Reads that file into the drafts that came from the transcript beside it.
+    /// Reads that file into the drafts of the transcript that it belongs to.
     ///
     /// # Errors
+    ///
     /// The first question that the format does not allow.
     fn read_probes(&self, _: &mut Source<'_>, _: &mut [Draft]) -> Result<(), DatasetError> {
         Ok(())
     }
 }
 
-/// Every format, in the order in which they are asked.
+/// Every format, in the order in which they are tried.
 pub static FORMATS: &[&dyn Format] = &[
     &Native,
     &claude_code::ClaudeCode,

@@ -15,7 +15,7 @@ use crate::dataset::error::{DatasetError, Problem};
 use crate::dataset::source::{HEAD, Source, from_json, parse};
 use crate::model::{Block, Message, Role, ToolDefinition, Usage};
 
-/// OpenAI chat messages.
+/// The format of OpenAI chat messages.
 pub struct OpenAiChat;
 
 impl Format for OpenAiChat {
@@ -80,7 +80,7 @@ impl Format for OpenAiChat {
     }
 }
 
-/// Whether the input is one JSON value rather than one a line.
+/// Whether the input is one JSON value rather than one per line.
 fn is_document(source: &mut Source<'_>) -> Result<bool, DatasetError> {
     let head = Head::new(source.head(HEAD)?);
     Ok(head.first_char() == Some('[') || head.spread)
@@ -178,7 +178,7 @@ struct ToolBody {
     parameters: Json,
 }
 
-/// OpenAI counts cached tokens inside the prompt's.
+/// OpenAI's usage; cached tokens are part of the prompt's.
 #[derive(Deserialize)]
 struct WireUsage {
     prompt_tokens: u64,
@@ -214,10 +214,10 @@ struct Reader {
     renamed: u64,
 }
 
-/// The ids of one conversation's calls. Some servers repeat them.
+/// The ids of one conversation's calls. Some servers use an id twice.
 #[derive(Default)]
 struct Calls {
-    /// How often an id was used, and what its newest call is named.
+    /// How often an id was used, and the name of its newest call.
     by_id: FxHashMap<String, (u64, String)>,
     /// Newest call of each function, for results that name only that.
     by_name: FxHashMap<String, String>,
@@ -238,7 +238,7 @@ impl Reader {
         let mut draft = Draft::default();
         draft.transcript.id = id;
         draft.transcript.model = conversation.model;
-        // Trials of one task are no independent sessions.
+        // Trials of one task are not independent sessions.
         draft.transcript.project = conversation.task_id.map(|t| format!("task-{}", bare(&t)));
         draft.transcript.preamble.tools = tools(conversation.tools);
         let mut calls = Calls::default();
@@ -324,7 +324,7 @@ impl Calls {
         (newest.clone(), renamed)
     }
 
-    /// The newest call that a result can mean.
+    /// The newest call that a result can belong to.
     fn answered_by(&self, id: Option<String>, name: Option<String>) -> Result<String, Problem> {
         match (id, name) {
             (Some(id), _) => Ok(self.by_id.get(&id).map_or(id, |(_, newest)| newest.clone())),

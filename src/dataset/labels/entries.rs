@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use crate::dataset::error::Problem;
 
-/// Goes through the entries of an array.
+/// Iterates over the entries of an array.
 pub(super) struct Entries<'a> {
     text: &'a str,
     at: usize,
@@ -22,7 +22,7 @@ enum State {
     Behind,
 }
 
-/// An entry with the line on which it begins, or what is wrong there.
+/// An entry with the line on which it begins, or the problem there.
 type Entry<'a> = (u64, Result<Cow<'a, str>, Problem>);
 
 impl<'a> Entries<'a> {
@@ -30,7 +30,7 @@ impl<'a> Entries<'a> {
         Entries { text, at: 0, line: 1, state: State::Before }
     }
 
-    /// Goes on to what is no blank.
+    /// Skips white space and returns the next byte.
     fn next_byte(&mut self) -> Option<u8> {
         loop {
             let byte = *self.text.as_bytes().get(self.at)?;
@@ -48,7 +48,7 @@ impl<'a> Entries<'a> {
         Some((self.line, Err(Problem::Syntax { message: message.to_owned() })))
     }
 
-    /// The entry that begins here, up to the comma or bracket behind it.
+    /// The entry that begins here, up to the comma or bracket after it.
     fn entry(&mut self) -> Option<Entry<'a>> {
         let (begin, line) = (self.at, self.line);
         let (mut depth, mut quoted, mut escaped) = (0_u32, false, false);

@@ -73,7 +73,7 @@ fn question(number: u64, line: u64, entry: &Map<String, Json>, reader: &mut Read
         let key = format!("answer_{model}");
         let answer = match entry.get(&key) {
             Some(Json::String(answer)) => answer.clone(),
-            // A model that gave nothing was judged all the same.
+            // A model's empty answer has a verdict as well.
             Some(Json::Null) => String::new(),
             _ => {
                 reader.problem(line, shape(&key, "expected a text"));

@@ -1,4 +1,4 @@
-//! Files of answers that people graded, to measure a judge by.
+//! Files of answers that people graded, used to measure a judge.
 //!
 //! Invariant: every answer of a file becomes a case, is counted in
 //! [`Labels::left_out`] with the reason, or is an error with its place; all
@@ -22,33 +22,34 @@ use super::source::{HEAD, Source};
 use super::walk::{self, Found};
 use crate::model::{Expectation, LabelledCase, LabelledQuestion, ProbeKind};
 
-/// What a file of labelled answers holds.
+/// The content of a file of labelled answers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Labels {
     /// The answers, in the order of the file.
     pub cases: Vec<LabelledCase>,
-    /// What was left out and why, with how often.
+    /// The reasons why answers were left out, with their numbers.
     pub left_out: BTreeMap<String, u64>,
 }
 
 /// A known format of labelled answers.
 pub struct LabelFormat {
-    /// Name in errors.
+    /// The name of the format in errors.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// A description of the format in one line.
     pub about: &'static str,
-    /// Whether the first bytes of a file, without blanks before them, are of it.
+    /// Whether the first bytes of a file, without leading white space, have this format.
     sniff: fn(&str) -> bool,
-    /// Reads a file; what cannot be read goes to the reader.
+    /// Reads a file; problems are reported to the reader.
     read: fn(&mut Source<'_>, &mut Reader) -> Result<(), DatasetError>,
 }
 
-/// Every known format; no file is of two.
+/// Every known format; a file matches at most one.
 pub static LABEL_FORMATS: &[LabelFormat] = &[native::FORMAT, evouna::FORMAT, openqa::FORMAT];
 
-/// Reads a file of labelled answers; its format is told by its content.
+/// Reads a file of labelled answers; its format is detected from its content.
 ///
 /// # Errors
+///
 /// Everything that is wrong with the file, in the order of its lines.
 pub fn load_labels(path: &Path) -> Result<Labels, Vec<DatasetError>> {
     let shown = path.display().to_string();
@@ -70,7 +71,7 @@ pub fn load_labels(path: &Path) -> Result<Labels, Vec<DatasetError>> {
     if reader.problems.is_empty() { Ok(reader.labels) } else { Err(reader.problems) }
 }
 
-/// What a folder holds.
+/// The content of a folder of labelled answers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LabelFolder {
     /// Its files of labelled answers, in the order of their paths.
@@ -79,10 +80,11 @@ pub struct LabelFolder {
     pub others: Vec<(PathBuf, String)>,
 }
 
-/// Reads every file of labelled answers in a folder and below it, each told by
-/// its content.
+/// Reads every file of labelled answers in a folder and below it, each by its
+/// detected format.
 ///
 /// # Errors
+///
 /// A folder without any; everything that is wrong with the files that are
 /// labelled answers.
 pub fn load_label_folder(root: &Path) -> Result<LabelFolder, Vec<DatasetError>> {
@@ -106,7 +108,7 @@ pub fn load_label_folder(root: &Path) -> Result<LabelFolder, Vec<DatasetError>> 
     if problems.is_empty() { Ok(folder) } else { Err(problems) }
 }
 
-/// Whether a file is something else than answers that people graded.
+/// Whether a file is something other than answers that people graded.
 fn is_no_labels(problem: &Problem) -> bool {
     matches!(problem, Problem::NoLabels { .. } | Problem::ByProgram { .. } | Problem::Empty)
 }
@@ -116,7 +118,7 @@ fn known() -> String {
     names.join(", ")
 }
 
-/// Gathers what a format reads.
+/// Collects what a format reads.
 struct Reader {
     file: Arc<str>,
     labels: Labels,
@@ -126,7 +128,7 @@ struct Reader {
 
 /// A question as a format reads it.
 struct Asked {
-    /// Its id, or where it stands.
+    /// Its id, or its position in the file.
     id: String,
     question: String,
     kind: ProbeKind,
@@ -149,8 +151,8 @@ impl Reader {
         *self.labels.left_out.entry(why.to_owned()).or_default() += n;
     }
 
-    /// The question, one and the same for all answers to it; `None` where it
-    /// cannot be asked or graded, which is noted.
+    /// The question, shared by all answers to it; `None` where it cannot be
+    /// asked or graded, which is reported.
     fn question(&mut self, line: u64, asked: Asked) -> Option<Arc<LabelledQuestion>> {
         let Asked { id, question, kind, expect, stale } = asked;
         let flaws = wording(&question, kind, &expect, &stale);

@@ -16,7 +16,7 @@ pub(super) const FORMAT: LabelFormat = LabelFormat {
     about: "recap's own labelled answers (JSON lines, datasets/labelled.schema.json)",
     sniff: |head| {
         let first = head.lines().next().unwrap_or("");
-        // A broken first line is to be said, not to be called unknown.
+        // A broken first line must be reported, rather than an unknown format.
         let broken = || serde_json::from_str::<Json>(first).is_err();
         let known = |key: &str| first.contains(&format!("\"{key}\""));
         first.starts_with('{') && (known("label") || known("answer") && broken())
@@ -25,7 +25,7 @@ pub(super) const FORMAT: LabelFormat = LabelFormat {
     read,
 };
 
-/// A case as it stands in a line.
+/// A case as it is written in a line.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WireCase {

@@ -1,7 +1,7 @@
 //! OpenQA-eval (Kamalloo et al. 2023, "Evaluating Open-Domain Question
 //! Answering in the Era of Large Language Models"): a table of answers with
-//! people's verdicts. What is right stands in the table of another evaluation
-//! of the same answers beside it.
+//! people's verdicts. The correct answers are in the table of another
+//! evaluation of the same answers, in the same folder.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ const QUESTION: &str = "Question";
 const ANSWER: &str = "Model answer";
 const VERDICT: &str = "Acceptable?";
 const GOLD: &str = "Gold answers";
-/// A column that people's verdicts have and those of programs lack.
+/// A column of people's verdicts that tables of programs do not have.
 const ANNOTATOR: &str = "annotator1";
 
 /// Gold answers by question and answer.
@@ -99,7 +99,7 @@ fn gold_of(path: &Path) -> Result<Gold, DatasetError> {
 }
 
 /// `NQ301_BEM.tsv` for `NQ301_human.tsv`: that evaluation was given the gold
-/// answers, and its table holds them.
+/// answers, and its table contains them.
 fn beside(path: &Path) -> PathBuf {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let stem = stem.strip_suffix("human").map_or_else(|| format!("{stem}_"), str::to_owned);
@@ -143,7 +143,7 @@ impl Table {
         Ok(columns)
     }
 
-    /// Rows behind the header, each with its line.
+    /// The rows after the header, each with its line.
     fn rows(&self) -> impl Iterator<Item = (u64, Result<StringRecord, Problem>)> + '_ {
         self.reader().into_records().map(|row| {
             let position = match &row {

@@ -15,21 +15,21 @@ use crate::dataset::{Dataset, LoadOptions};
 use crate::model::{Probe, ProbeKind, Transcript};
 use crate::text::{Normal, excerpt};
 
-/// What the check of a data set's probes found.
+/// The result of checking a data set's probes.
 #[derive(Debug)]
 pub struct ProbeAudit {
     /// Every violation, by file and line.
     pub violations: Vec<DatasetError>,
     /// One row for each kind that occurs, in the order of [`ProbeKind::ALL`].
     pub coverage: Vec<KindCoverage>,
-    /// What the user should know about the import.
+    /// Warnings about the import.
     pub warnings: Vec<String>,
 }
 
-/// What the probes of one kind cover.
+/// Coverage of the probes of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KindCoverage {
-    /// The kind.
+    /// The kind of probe.
     pub kind: ProbeKind,
     /// Probes of that kind.
     pub probes: u64,
@@ -40,14 +40,15 @@ pub struct KindCoverage {
     pub without_evidence: u64,
     /// Probes with alternatives and evidence that could be searched for them.
     pub searched: u64,
-    /// Those among them whose evidence says one of the alternatives.
+    /// Those among them whose evidence contains one of the alternatives.
     pub said: u64,
 }
 
-/// Checks every probe of `input`, those included that keep it from loading.
+/// Checks every probe of `input`, including those that keep it from loading.
 ///
 /// # Errors
-/// What is wrong with the transcripts.
+///
+/// The problems of the transcripts.
 pub fn audit_probes(input: &Path, options: &LoadOptions) -> Result<ProbeAudit, DatasetError> {
     let gathered = gather(input, options)?;
     let mut audit = of_placed(&gathered.dataset.transcripts, &gathered.probes);
@@ -66,7 +67,7 @@ impl ProbeAudit {
         of_placed(&dataset.transcripts, &placed)
     }
 
-    /// Probes that were looked at.
+    /// Number of probes that were checked.
     pub fn probes(&self) -> u64 {
         self.coverage.iter().map(|row| row.probes).sum()
     }
@@ -78,7 +79,7 @@ impl ProbeAudit {
     }
 
     fn sort(&mut self) {
-        // Several of one line keep the order in which they were found.
+        // Violations of one line keep the order in which they were found.
         self.violations.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     }
 }
@@ -112,7 +113,7 @@ fn of_placed(transcripts: &[Transcript], placed: &[Placed]) -> ProbeAudit {
     audit
 }
 
-/// Questions that were put before, at the same point of the same transcript.
+/// Questions that are asked twice, at the same point of the same transcript.
 fn repeated(placed: &[Placed]) -> Vec<DatasetError> {
     let mut asked: FxHashMap<(&str, u32, Normal), &str> = FxHashMap::default();
     let mut found = Vec::new();
@@ -147,13 +148,13 @@ impl KindCoverage {
     }
 }
 
-/// Positions of the evidence that is there.
+/// Positions of the evidence messages that exist.
 fn evidence(probe: &Probe, positions: &Positions<'_>) -> Vec<u32> {
     probe.evidence.iter().filter_map(|id| positions.get(id.as_str()).copied()).collect()
 }
 
-/// Whether the evidence says one of the alternatives; `None` where there is
-/// nothing to look for or to look in, and for yes and no, which nobody quotes.
+/// Whether the evidence contains one of the alternatives; `None` where there is
+/// nothing to look for or to look in, and for yes and no, which are not quoted.
 fn said(probe: &Probe, transcript: &Transcript, evidence: &[u32]) -> Option<bool> {
     let values = probe.expect.alternatives();
     if values.is_empty() || evidence.is_empty() || values.iter().any(|v| is_yes_or_no(v)) {
@@ -165,7 +166,7 @@ fn said(probe: &Probe, transcript: &Transcript, evidence: &[u32]) -> Option<bool
     Some(values.iter().any(|value| states(&text, &normal, value)))
 }
 
-/// Whether `text` says `value`; a value of punctuation alone as it is written.
+/// Whether `text` contains `value`; a value of punctuation alone must match exactly.
 fn states(text: &str, normal: &Normal, value: &str) -> bool {
     let value_normal = Normal::new(value);
     if value_normal.is_empty() {
@@ -182,9 +183,9 @@ fn is_yes_or_no(value: &str) -> bool {
 fn given_away(probe: &Probe) -> Option<ProbeFlaw> {
     let question = Normal::new(&probe.question);
     let mut values = probe.expect.alternatives().iter();
-    let told =
+    let given =
         values.find(|value| !is_yes_or_no(value) && states(&probe.question, &question, value))?;
-    Some(ProbeFlaw::GivenAway { answer: told.clone() })
+    Some(ProbeFlaw::GivenAway { answer: given.clone() })
 }
 
 fn not_in_evidence(probe: &Probe) -> ProbeFlaw {

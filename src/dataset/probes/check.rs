@@ -1,4 +1,4 @@
-//! What a probe must keep to be asked and graded.
+//! Rules that a probe must satisfy to be asked and graded.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ fn positions(transcript: &Transcript) -> Positions<'_> {
     transcript.messages.iter().map(|m| m.id.as_str()).zip(0..).collect()
 }
 
-/// Everything that keeps a data set from loading, probe by probe.
+/// The problems that keep a data set from loading, probe by probe.
 pub(crate) fn broken(transcripts: &[Transcript], placed: &[Placed]) -> Vec<DatasetError> {
     let index = index(transcripts);
     let mut ids = BTreeSet::new();
@@ -46,7 +46,7 @@ pub(crate) fn broken(transcripts: &[Transcript], placed: &[Placed]) -> Vec<Datas
     problems
 }
 
-/// Flaws of what a question and its expectation say.
+/// Flaws in the texts of a question and its expectation.
 pub(crate) fn wording(
     question: &str,
     kind: ProbeKind,
@@ -77,7 +77,7 @@ pub(crate) fn wording(
     flaws
 }
 
-/// Flaws of what it names in its transcript.
+/// Flaws in the references to its transcript.
 fn references(probe: &Probe, transcript: &Transcript, positions: &Positions<'_>) -> Vec<ProbeFlaw> {
     let mut flaws = Vec::new();
     let (asked_at, messages) = (probe.asked_at, transcript.messages.len());

@@ -9,7 +9,7 @@ use crate::dataset::error::{DatasetError, Problem};
 use crate::dataset::source::{Source, parse};
 use crate::model::{Expectation, MessageIndex, Probe, ProbeKind};
 
-/// A probe as it stands in a line.
+/// A probe as it is written in a line.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WireProbe {
@@ -88,11 +88,12 @@ impl From<&Probe> for WireProbe {
     }
 }
 
-/// Reads every line; what cannot be read goes into `problems`.
+/// Reads every line; problems of lines go into `problems`.
 ///
 /// # Errors
-/// What keeps the rest of the file from being read: bytes that are no text, a
-/// line without an end.
+///
+/// A problem that keeps the rest of the file from being read: invalid bytes, or
+/// a line that is too long.
 pub(crate) fn read(
     source: &mut Source<'_>,
     problems: &mut Vec<DatasetError>,
@@ -115,7 +116,8 @@ pub(crate) fn read(
 /// Writes one probe a line.
 ///
 /// # Errors
-/// What the writer refuses.
+///
+/// If the writer fails.
 pub(crate) fn write(probes: &[Probe], mut writer: impl Write) -> std::io::Result<()> {
     for probe in probes {
         serde_json::to_writer(&mut writer, &WireProbe::from(probe))?;

@@ -1,10 +1,10 @@
-//! What can be wrong with a probe.
+//! The flaws that make a probe unusable or misleading.
 
 use thiserror::Error;
 
 use crate::text::excerpt;
 
-/// What is wrong with a probe.
+/// The kinds of flaws of a probe.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ProbeFlaw {
     /// The data set has no such transcript.
@@ -18,70 +18,70 @@ pub enum ProbeFlaw {
     AskedAfterEnd {
         /// The position that it names.
         asked_at: u32,
-        /// Messages of the transcript.
+        /// Number of messages in the transcript.
         messages: usize,
     },
-    /// Evidence that is no message of its transcript.
-    #[error("names evidence `{}`, which is no message of its transcript", excerpt(.message))]
+    /// Evidence that is not a message of its transcript.
+    #[error("names evidence `{}`, which is not a message of its transcript", excerpt(.message))]
     UnknownEvidence {
         /// The id that it names.
         message: String,
     },
-    /// Evidence that stands behind the question.
+    /// Evidence that comes after the question.
     #[error(
         "names evidence `{}` (position {position}) but is asked after message {asked_at}", excerpt(.message)
     )]
     EvidenceAfter {
-        /// The message's id.
+        /// The id of the evidence message.
         message: String,
-        /// Its position.
+        /// The position of that message.
         position: u32,
         /// Where the probe is asked.
         asked_at: u32,
     },
-    /// One message is named twice.
+    /// A message is named twice.
     #[error("names evidence `{}` twice", excerpt(.message))]
     RepeatedEvidence {
-        /// The message's id.
+        /// The id of that message.
         message: String,
     },
-    /// Two probes of one id.
-    #[error("is the second probe of that id")]
+    /// Two probes with the same id.
+    #[error("has the same id as an earlier probe")]
     RepeatedId,
-    /// There is no question.
+    /// The question is empty.
     #[error("has an empty question")]
     EmptyQuestion,
     /// Nothing is expected, or one of the expected values is blank.
     #[error("expects nothing, or a blank value")]
     EmptyExpectation,
-    /// Kind and expectation do not fit.
+    /// The kind of the probe and its expectation do not match.
     #[error("is of kind {kind}; only probes of kind abstain, and all of them, are unanswerable")]
     KindMismatch {
-        /// Its kind.
+        /// The kind of the probe.
         kind: &'static str,
     },
-    /// A value is right and wrong.
-    #[error("takes `{}` for right and for stale", excerpt(.value))]
+    /// A value is both expected and stale.
+    #[error("lists `{}` as right and as stale", excerpt(.value))]
     StaleIsRight {
-        /// The value.
+        /// The value in question.
         value: String,
     },
-    /// The same question is put to the same transcript at the same point.
+    /// The same question is asked twice at the same point of the same transcript.
     #[error("asks what probe `{}` asks at the same point", excerpt(.first))]
     RepeatedQuestion {
         /// Id of the other probe.
         first: String,
     },
-    /// The evidence does not say any of the answers.
-    #[error("expects {expected}, and its evidence says none of that")]
+    /// The evidence contains none of the answers.
+    #[error("expects {expected}, but its evidence contains none of it")]
     NotInEvidence {
-        /// The alternatives, quoted.
+        /// The expected alternatives, in quotes.
         expected: String,
     },
-    /// The question says the answer.
+    /// The question contains the answer.
     #[error("gives its answer `{}` away in the question", excerpt(.answer))]
     GivenAway {
-        /// The alternative.
+        /// The alternative that it contains.
         answer: String,
     },
 }

@@ -1,7 +1,8 @@
-//! Probes of a data set: their file, what they must keep, and how good they are.
+//! Probes of a data set: their file, the rules that they must satisfy, and how
+//! good they are.
 //!
 //! Invariant: a data set that loads has only probes that can be asked and
-//! graded: everything they name is there, and no value is right and wrong.
+//! graded: everything they name exists, and no value is both right and wrong.
 
 mod audit;
 mod check;
@@ -17,10 +18,10 @@ use crate::model::Probe;
 
 use super::error::{DatasetError, Problem};
 
-/// A probe on its way in, with its place.
+/// A probe that was read, with its position in the file.
 pub(crate) struct Placed {
     pub(crate) probe: Probe,
-    /// Path of its file, as errors call it.
+    /// Path of its file, as shown in errors.
     pub(crate) file: String,
     /// Line from 1; absent where the file is one document.
     pub(crate) line: Option<u64>,

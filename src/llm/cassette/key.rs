@@ -1,11 +1,11 @@
-//! What makes two calls the same.
+//! The key by which equal calls are recognised.
 
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::llm::{Call, Model, Speaker};
 
-/// Everything that decides what a model is asked, in the order of its hashing.
+/// Everything that determines a model's answer, in the order of its hashing.
 #[derive(Serialize)]
 struct Content<'a> {
     provider: &'a str,
@@ -24,8 +24,8 @@ struct Content<'a> {
 /// The content key of a call: BLAKE3, hex, over a fixed JSON form of provider,
 /// model, parameters, texts, schema and repetition.
 ///
-/// Who asks, where the provider is reached, with which key, and what is marked
-/// for caching change no answer and are left out.
+/// The seat, the address and key of the provider, and the cache breakpoints do
+/// not change the answer and are left out.
 pub fn key(model: &Model, call: &Call) -> String {
     let request = &call.request;
     let content = Content {

@@ -12,35 +12,41 @@ use crate::model::{Seat, Timing, Usage};
 /// Version of the format. A line of another version is an error.
 const VERSION: u32 = 1;
 
-/// A line: what was asked by its key, and what came of it. The texts of the
-/// request are not stored.
+/// A line: the key of a call, and its outcome. The texts of the request are not
+/// stored.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Line {
-    /// First, so that lines sort by it.
+pub(super) struct CassetteLine {
+    /// The content key of the call. It is the first field, so that lines sort by it.
     pub key: String,
     v: u32,
     provider: String,
     model: String,
     replicate: u32,
-    /// Who asked first.
+    /// The first seat that made the call.
     seat: Seat,
-    /// When the answer was there.
+    /// The time of the answer.
     at: Timestamp,
-    outcome: Outcome,
+    outcome: StoredOutcome,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-enum Outcome {
-    Reply { text: String, finish: Ending, model: Option<String>, tokens: Count, timing: Timing },
-    Rejected(Fall),
-    Malformed(Flaw),
+enum StoredOutcome {
+    Reply {
+        text: String,
+        finish: StoredFinish,
+        model: Option<String>,
+        tokens: StoredTokens,
+        timing: Timing,
+    },
+    Rejected(StoredFault),
+    Malformed(StoredWireError),
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-enum Ending {
+enum StoredFinish {
     Done,
     Length,
     Refused,
@@ -50,7 +56,7 @@ enum Ending {
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-enum Count {
+enum StoredTokens {
     Known { usage: Usage, reasoning: Option<u64> },
     Missing,
     Contradictory(String),
@@ -58,16 +64,16 @@ enum Count {
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-enum Flaw {
+enum StoredWireError {
     NotJson { why: String, excerpt: String },
     Lacks(String),
-    Fault(Fall),
+    Fault(StoredFault),
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Fall {
-    kind: Kind,
+struct StoredFault {
+    kind: StoredFaultKind,
     status: u16,
     message: String,
 }
@@ -88,17 +94,17 @@ enum FaultKindName {
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(transparent)]
-struct Kind(#[serde(with = "FaultKindName")] FaultKind);
+struct StoredFaultKind(#[serde(with = "FaultKindName")] FaultKind);
 
-/// A recorded outcome, and when it was there.
+/// A recorded outcome with its time.
 pub(in crate::llm) struct Recorded {
     pub outcome: Result<Answered, CallError>,
     pub at: Timestamp,
 }
 
-impl Line {
-    /// The line of an outcome, without secrets; none where it says nothing of
-    /// the request.
+impl CassetteLine {
+    /// The line of an outcome, without secrets; `None` for an error that is
+    /// about the run rather than the request.
     pub fn of(
         (key, model, call): (&str, &Model, &Call),
         outcome: &Result<Answered, CallError>,
@@ -106,9 +112,13 @@ impl Line {
         scrub: &Scrub,
     ) -> Option<Self> {
         let outcome = match outcome {
-            Ok(answered) => Outcome::of_reply(answered, scrub),
-            Err(CallError::Rejected(fault)) => Outcome::Rejected(Fall::of(fault, scrub)),
-            Err(CallError::Malformed(error)) => Outcome::Malformed(Flaw::of(error, scrub)),
+            Ok(answered) => StoredOutcome::of_reply(answered, scrub),
+            Err(CallError::Rejected(fault)) => {
+                StoredOutcome::Rejected(StoredFault::of(fault, scrub))
+            }
+            Err(CallError::Malformed(error)) => {
+                StoredOutcome::Malformed(StoredWireError::of(error, scrub))
+            }
             Err(_) => return None,
         };
         Some(Self {
@@ -126,14 +136,14 @@ impl Line {
     /// Reads a line.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A description of what is wrong with the line.
     pub fn read(text: &str) -> Result<Self, String> {
         let line: Self = match serde_json::from_str(text) {
             Ok(line) => line,
             Err(error) => {
-                // The parser counts lines of what it was given.
-                let told = || error.to_string().replace(" at line 1 column ", " at column ");
-                return Err(another_version(text).unwrap_or_else(told));
+                // The parser numbers the lines of its input, which is a single line here.
+                let message = || error.to_string().replace(" at line 1 column ", " at column ");
+                return Err(another_version(text).unwrap_or_else(message));
             }
         };
         if line.v != VERSION {
@@ -146,32 +156,32 @@ impl Line {
         Ok(line)
     }
 
-    /// The line as it stands in the file, without its end.
+    /// The line as it is written to the file, without the line feed.
     pub fn written(&self) -> String {
         serde_json::to_string(self).expect("plain data serialises")
     }
 
-    /// Who asked whom, for messages.
+    /// The seat and the model of the call, for messages.
     pub fn about(&self) -> String {
         let Self { seat, provider, model, replicate, .. } = self;
         format!("{} of {provider}/{model}, replicate {replicate}", seat.as_str())
     }
 
-    /// Who was asked, as `provider/model`.
+    /// The model of the call, as `provider/model`.
     pub fn model(&self) -> String {
         format!("{}/{}", self.provider, self.model)
     }
 
-    /// What came of the call.
+    /// The outcome of the call.
     pub fn recorded(self) -> Recorded {
         let outcome = match self.outcome {
-            Outcome::Reply { text, finish, model, tokens, timing } => {
-                let usage = tokens.told();
-                let reply = Reply { text, finish: finish.told(), usage, model };
+            StoredOutcome::Reply { text, finish, model, tokens, timing } => {
+                let usage = tokens.restored();
+                let reply = Reply { text, finish: finish.restored(), usage, model };
                 Ok(Answered { reply, timing, recorded: true })
             }
-            Outcome::Rejected(fault) => Err(CallError::Rejected(fault.told())),
-            Outcome::Malformed(flaw) => Err(CallError::Malformed(flaw.told())),
+            StoredOutcome::Rejected(fault) => Err(CallError::Rejected(fault.restored())),
+            StoredOutcome::Malformed(flaw) => Err(CallError::Malformed(flaw.restored())),
         };
         Recorded { outcome, at: self.at }
     }
@@ -187,80 +197,80 @@ fn version(found: u64) -> String {
     format!("its format is version {found}, this program reads version {VERSION}")
 }
 
-impl Outcome {
+impl StoredOutcome {
     fn of_reply(answered: &Answered, scrub: &Scrub) -> Self {
         let reply = &answered.reply;
-        Outcome::Reply {
+        StoredOutcome::Reply {
             text: scrub(&reply.text),
             finish: match &reply.finish {
-                Finish::Done => Ending::Done,
-                Finish::Length => Ending::Length,
-                Finish::Refused => Ending::Refused,
-                Finish::Filtered => Ending::Filtered,
-                Finish::Other(word) => Ending::Other(scrub(word)),
+                Finish::Done => StoredFinish::Done,
+                Finish::Length => StoredFinish::Length,
+                Finish::Refused => StoredFinish::Refused,
+                Finish::Filtered => StoredFinish::Filtered,
+                Finish::Other(word) => StoredFinish::Other(scrub(word)),
             },
             model: reply.model.as_deref().map(|model| scrub(model)),
             tokens: match &reply.usage {
                 Ok(Tokens { usage, reasoning }) => {
-                    Count::Known { usage: *usage, reasoning: *reasoning }
+                    StoredTokens::Known { usage: *usage, reasoning: *reasoning }
                 }
-                Err(NoUsage::Missing) => Count::Missing,
-                Err(NoUsage::Contradictory(why)) => Count::Contradictory(scrub(why)),
+                Err(NoUsage::Missing) => StoredTokens::Missing,
+                Err(NoUsage::Contradictory(why)) => StoredTokens::Contradictory(scrub(why)),
             },
             timing: answered.timing,
         }
     }
 }
 
-impl Ending {
-    fn told(self) -> Finish {
+impl StoredFinish {
+    fn restored(self) -> Finish {
         match self {
-            Ending::Done => Finish::Done,
-            Ending::Length => Finish::Length,
-            Ending::Refused => Finish::Refused,
-            Ending::Filtered => Finish::Filtered,
-            Ending::Other(word) => Finish::Other(word),
+            StoredFinish::Done => Finish::Done,
+            StoredFinish::Length => Finish::Length,
+            StoredFinish::Refused => Finish::Refused,
+            StoredFinish::Filtered => Finish::Filtered,
+            StoredFinish::Other(word) => Finish::Other(word),
         }
     }
 }
 
-impl Count {
-    fn told(self) -> Result<Tokens, NoUsage> {
+impl StoredTokens {
+    fn restored(self) -> Result<Tokens, NoUsage> {
         match self {
-            Count::Known { usage, reasoning } => Ok(Tokens { usage, reasoning }),
-            Count::Missing => Err(NoUsage::Missing),
-            Count::Contradictory(why) => Err(NoUsage::Contradictory(why)),
+            StoredTokens::Known { usage, reasoning } => Ok(Tokens { usage, reasoning }),
+            StoredTokens::Missing => Err(NoUsage::Missing),
+            StoredTokens::Contradictory(why) => Err(NoUsage::Contradictory(why)),
         }
     }
 }
 
-impl Fall {
+impl StoredFault {
     fn of(fault: &Fault, scrub: &Scrub) -> Self {
         let message = scrub(&fault.message);
-        Self { kind: Kind(fault.kind), status: fault.status, message }
+        Self { kind: StoredFaultKind(fault.kind), status: fault.status, message }
     }
 
-    fn told(self) -> Fault {
+    fn restored(self) -> Fault {
         Fault { kind: self.kind.0, status: self.status, message: self.message }
     }
 }
 
-impl Flaw {
+impl StoredWireError {
     fn of(error: &WireError, scrub: &Scrub) -> Self {
         match error {
             WireError::NotJson { why, excerpt } => {
-                Flaw::NotJson { why: scrub(why), excerpt: scrub(excerpt) }
+                StoredWireError::NotJson { why: scrub(why), excerpt: scrub(excerpt) }
             }
-            WireError::Lacks(what) => Flaw::Lacks(scrub(what)),
-            WireError::Fault(fault) => Flaw::Fault(Fall::of(fault, scrub)),
+            WireError::Lacks(what) => StoredWireError::Lacks(scrub(what)),
+            WireError::Fault(fault) => StoredWireError::Fault(StoredFault::of(fault, scrub)),
         }
     }
 
-    fn told(self) -> WireError {
+    fn restored(self) -> WireError {
         match self {
-            Flaw::NotJson { why, excerpt } => WireError::NotJson { why, excerpt },
-            Flaw::Lacks(what) => WireError::Lacks(what.into()),
-            Flaw::Fault(fault) => WireError::Fault(fault.told()),
+            StoredWireError::NotJson { why, excerpt } => WireError::NotJson { why, excerpt },
+            StoredWireError::Lacks(what) => WireError::Lacks(what.into()),
+            StoredWireError::Fault(fault) => WireError::Fault(fault.restored()),
         }
     }
 }

@@ -5,17 +5,17 @@ use std::collections::btree_map::Entry;
 use std::path::Path;
 
 use super::CassetteError;
-use super::line::Line;
+use super::line::CassetteLine;
 
-/// What a file holds.
+/// The lines of a cassette file.
 pub(super) struct Lines {
-    /// Lines by key, as they stand there.
+    /// The lines by key, as they are in the file.
     pub lines: BTreeMap<String, Box<str>>,
-    /// Bytes up to the end of the last whole line.
+    /// Length in bytes up to the end of the last complete line.
     pub whole: u64,
-    /// Whether nothing follows that the next line would be glued to.
+    /// Whether the file ends with a line feed, so that a line can be appended.
     pub ended: bool,
-    /// What is odd about it but no error.
+    /// Oddities of the file that are not errors.
     pub warnings: Vec<String>,
 }
 
@@ -23,7 +23,7 @@ impl Lines {
     /// Reads the lines of a file.
     ///
     /// # Errors
-    /// If a line is no recorded call, and not the last one, cut short.
+    /// If a line is not a recorded call, unless it is a cut-off last line.
     pub fn read(file: &Path, bytes: &[u8]) -> Result<Self, CassetteError> {
         let mut lines: BTreeMap<String, Box<str>> = BTreeMap::new();
         let mut numbers = BTreeMap::new();
@@ -34,7 +34,7 @@ impl Lines {
             let text = text.map(str::trim_ascii);
             let line = match text.clone().and_then(|text| match text {
                 "" => Ok(None),
-                text => Line::read(text).map(Some),
+                text => CassetteLine::read(text).map(Some),
             }) {
                 Ok(line) => line,
                 Err(_) if !raw.ends_with(b"\n") && is_torn(raw, whole > 0) => {
@@ -71,10 +71,10 @@ impl Lines {
     }
 }
 
-/// Whether bytes are the beginning of a line that was being written: as far as
-/// they go where other lines stand `before`, else all that every line begins
-/// with. What ends without a line's end otherwise is some other file, and stays
-/// as it is.
+/// Whether bytes are the beginning of a line whose writing was interrupted.
+/// With other lines `before`, any beginning will do; else it has to start like
+/// every line. A file that ends otherwise without a line feed is not a
+/// cassette, and is not changed.
 fn is_torn(bytes: &[u8], before: bool) -> bool {
     const KEY: &[u8] = br#"{"key":""#;
     const DIGITS: usize = 64;
@@ -92,7 +92,7 @@ fn torn(file: &Path, number: usize) -> String {
     format!("the last line is cut short and left out\n  --> {}:{number}", file.display())
 }
 
-fn twice(file: &Path, line: &Line, first: usize, number: usize) -> String {
+fn twice(file: &Path, line: &CassetteLine, first: usize, number: usize) -> String {
     format!(
         "lines {first} and {number} record the same call ({}, key {}) with different outcomes; \
          the one first in byte order counts\n  --> {}",

@@ -26,46 +26,46 @@ mod lines;
 mod tests;
 
 pub use key::key;
-use line::Line;
+use line::CassetteLine;
 pub(in crate::llm) use line::Recorded;
 use lines::Lines;
 
-/// Takes secrets out of a text that is about to be written.
+/// Removes secrets from a text before it is written.
 pub type Scrub = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
-/// What a cassette is opened for.
+/// The purpose for which a cassette is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Calls that it holds are read from it, the others are made and added:
-    /// an interrupted run goes on without paying twice.
+    /// Calls in the cassette are read from it, others are made and added: an
+    /// interrupted run continues without paying twice.
     Record,
-    /// Nothing is called: what it does not hold is
+    /// No call is made: one that is not in the cassette is
     /// [`CallError::NotRecorded`].
     Replay,
 }
 
-/// What is wrong with a cassette.
+/// An error of a cassette.
 #[derive(Debug, Error)]
 pub enum CassetteError {
-    /// The system refused to read or write it.
+    /// The system failed to read or write it.
     #[error("cannot {action} the cassette: {source}\n  --> {}", file.display())]
     Io {
-        /// What was tried, as an infinitive.
+        /// The failed action, as an infinitive.
         action: &'static str,
-        /// The cassette.
+        /// Path of the cassette.
         file: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A line is no recorded call.
+    /// A line is not a recorded call.
     #[error(
-        "the line is no recorded call: {problem}\n  --> {}:{line}",
+        "the line is not a recorded call: {problem}\n  --> {}:{line}",
         file.display()
     )]
     Line {
-        /// The cassette.
+        /// Path of the cassette.
         file: PathBuf,
-        /// Line, from 1.
+        /// Number of the line, from 1.
         line: usize,
         /// What is wrong with it.
         problem: String,
@@ -76,13 +76,13 @@ pub enum CassetteError {
         file.display()
     )]
     Busy {
-        /// The cassette.
+        /// Path of the cassette.
         file: PathBuf,
     },
 }
 
 impl CassetteError {
-    /// What can be done about it.
+    /// What the user can do about it.
     pub fn help(&self) -> &'static str {
         match self {
             CassetteError::Io { .. } => "check the path, and whether it may be read and written",
@@ -94,7 +94,7 @@ impl CassetteError {
     }
 }
 
-/// An open cassette.
+/// An open cassette file with its recorded calls.
 pub struct Cassette {
     file: PathBuf,
     mode: Mode,
@@ -103,12 +103,13 @@ pub struct Cassette {
 }
 
 struct State {
-    /// Lines by key, as they stand in the file.
+    /// The lines by key, as they are in the file.
     lines: BTreeMap<String, Box<str>>,
-    /// Where new lines go; absent in a replay.
+    /// The file that new lines are appended to; absent in a replay.
     journal: Option<File>,
-    /// Why a line could not be appended: what follows would be glued to its
-    /// part. [`Cassette::finish`] tries again and tells.
+    /// Why a line could not be appended. Later lines are not appended either,
+    /// as they would be joined to its fragment; [`Cassette::finish`] tries
+    /// again and reports the error.
     failed: Option<io::Error>,
 }
 
@@ -148,37 +149,38 @@ impl Cassette {
         Ok((Self { file: file.to_owned(), mode, scrub, state }, warnings))
     }
 
-    /// What it was opened for.
+    /// The purpose for which it was opened.
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// Calls that it holds.
+    /// The number of calls in it.
     pub fn len(&self) -> usize {
         self.state().lines.len()
     }
 
-    /// Whether it holds none.
+    /// Whether it has no calls.
     pub fn is_empty(&self) -> bool {
         self.state().lines.is_empty()
     }
 
-    /// Why it takes no further line, if so.
+    /// Why no further line can be written, if so.
     pub(in crate::llm) fn problem(&self) -> Option<String> {
         let state = self.state();
         let why = state.failed.as_ref()?;
         Some(format!(
-            "{} takes no further reply ({why}): what cannot be kept is not asked for",
+            "{} cannot store another reply ({why}), so that no further call is made",
             self.file.display()
         ))
     }
 
-    /// The usage of every reply, with its model (`provider/model`) and when it
-    /// was there.
+    /// The usage of every reply, with its model (`provider/model`) and its
+    /// time.
     pub fn usage(&self) -> Vec<(String, Usage, Timestamp)> {
         let state = self.state();
         let lines = state.lines.values();
-        let read = lines.map(|line| Line::read(line).expect("a line was read before it was kept"));
+        let read =
+            lines.map(|line| CassetteLine::read(line).expect("a line was read before it was kept"));
         read.filter_map(|line| {
             let model = line.model();
             let Recorded { outcome, at } = line.recorded();
@@ -187,21 +189,21 @@ impl Cassette {
         .collect()
     }
 
-    /// What came of a call, if it holds that.
+    /// The recorded outcome of a call, if there is one.
     pub(in crate::llm) fn get(&self, key: &str) -> Option<Recorded> {
         let line = self.state().lines.get(key).cloned()?;
-        Some(Line::read(&line).expect("a line was read before it was kept").recorded())
+        Some(CassetteLine::read(&line).expect("a line was read before it was kept").recorded())
     }
 
-    /// Adds a call, and hands back what a replay will read of it. An outcome
-    /// that says nothing of the request is handed back as it is.
+    /// Adds a call, and returns what a replay will read of it. An error that is
+    /// about the run is returned unchanged.
     pub(in crate::llm) fn record(
         &self,
         (key, model, call): (&str, &Model, &Call),
         outcome: Result<Answered, CallError>,
         at: Timestamp,
     ) -> Result<Answered, CallError> {
-        let Some(line) = Line::of((key, model, call), &outcome, at, &self.scrub) else {
+        let Some(line) = CassetteLine::of((key, model, call), &outcome, at, &self.scrub) else {
             return outcome;
         };
         let text = line.written();
@@ -210,13 +212,13 @@ impl Cassette {
         if let Some(journal) = journal.as_mut().filter(|_| failed.is_none()) {
             *failed = journal.write_all(format!("{text}\n").as_bytes()).err();
         }
-        let line = Line::read(&text).expect("what was written can be read");
+        let line = CassetteLine::read(&text).expect("what was written can be read");
         state.lines.insert(key.to_owned(), text.into());
         line.recorded().outcome
     }
 
-    /// That it does not hold a call, said so that one sees which.
-    pub(in crate::llm) fn lacks(&self, key: &str, model: &Model, call: &Call) -> CallError {
+    /// The error for a call that is not in the cassette, with what identifies the call.
+    pub(in crate::llm) fn not_recorded(&self, key: &str, model: &Model, call: &Call) -> CallError {
         let (seat, replicate) = (call.seat.as_str(), call.replicate);
         let last = call.request.messages.last().map_or("", |message| message.text.trim_start());
         let begin: String = (self.scrub)(last).chars().take(80).collect();
@@ -227,15 +229,16 @@ impl Cassette {
         ))
     }
 
-    /// Writes a recording whole and sorted: under another name first, so that a
-    /// crash leaves the old file or the new one. Does nothing in a replay.
+    /// Writes a recording completely and sorted: under another name first, so
+    /// that a crash leaves the old file or the new one. Does nothing in a
+    /// replay.
     ///
     /// # Errors
-    /// If it cannot be written. Lines that could not be written while the run
-    /// went on are written now.
+    /// If it cannot be written. Lines that could not be appended during the run
+    /// are written now.
     pub fn finish(&self) -> Result<(), CassetteError> {
         let mut state = self.state();
-        // Some systems rename no file that is open.
+        // Some systems do not rename a file that is open.
         if state.journal.take().is_none() {
             return Ok(());
         }
@@ -253,11 +256,12 @@ impl Cassette {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("nobody panics while holding the cassette")
+        self.state.lock().expect("no thread panics while it holds the cassette")
     }
 }
 
-/// The file of a recording, held against other recordings where the system can.
+/// Opens the file of a recording and locks it against other recordings where
+/// the system can.
 fn held(file: &Path) -> Result<File, CassetteError> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);

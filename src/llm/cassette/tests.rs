@@ -43,7 +43,7 @@ fn at() -> Timestamp {
 fn written(text: &str, outcome: &Result<Answered, CallError>) -> String {
     let call = call(text);
     let key = key(&model(), &call);
-    Line::of((&key, &model(), &call), outcome, at(), &plain()).unwrap().written()
+    CassetteLine::of((&key, &model(), &call), outcome, at(), &plain()).unwrap().written()
 }
 
 fn folder() -> tempfile::TempDir {
@@ -128,7 +128,7 @@ fn every_outcome_of_a_request_is_read_as_it_was() {
     }
     for outcome in outcomes {
         let line = written("Why?", &outcome);
-        let recorded = Line::read(&line).unwrap().recorded();
+        let recorded = CassetteLine::read(&line).unwrap().recorded();
         let expected = outcome.map(|answered| Answered { recorded: true, ..answered });
         assert_eq!((recorded.outcome, recorded.at), (expected, at()));
     }
@@ -249,13 +249,13 @@ fn a_line_that_is_no_call_is_named() {
         (format!("{good}{good}"), "trailing characters at column "),
         ("[".repeat(100_000), "invalid type: sequence"),
     ] {
-        let told = refused(format!("{good}\n{line}\n{good}\n"));
-        assert!(told.starts_with("the line is no recorded call: "), "{told}");
-        assert!(told.contains(problem), "{problem}: {told}");
-        assert!(told.ends_with(remedy), "{told}");
+        let shown = refused(format!("{good}\n{line}\n{good}\n"));
+        assert!(shown.starts_with("the line is not a recorded call: "), "{shown}");
+        assert!(shown.contains(problem), "{problem}: {shown}");
+        assert!(shown.ends_with(remedy), "{shown}");
     }
-    let told = refused([good.as_bytes(), b"\n\xff\xfe\n"].concat());
-    assert!(told.contains("invalid utf-8") && told.ends_with(remedy), "{told}");
+    let shown = refused([good.as_bytes(), b"\n\xff\xfe\n"].concat());
+    assert!(shown.contains("invalid utf-8") && shown.ends_with(remedy), "{shown}");
 }
 
 #[test]
@@ -298,13 +298,15 @@ fn every_text_is_scrubbed_before_it_is_written() {
     ] {
         let model = Model { provider: secret(), name: secret(), ..model() };
         let call = Call { request: model.request(Question::of("", secret(), 9)), ..call("") };
-        let line = Line::of(("k", &model, &call), &outcome, at(), &scrub).unwrap().written();
+        let line =
+            CassetteLine::of(("k", &model, &call), &outcome, at(), &scrub).unwrap().written();
         assert!(line.contains("a *** b") && !line.contains("s3cret"), "{line}");
     }
     let folder = folder();
     let (cassette, _) = Cassette::open(&file(&folder, ""), Mode::Record, scrub).unwrap();
-    let lacks = cassette.lacks(&"0".repeat(64), &model(), &call(&secret())).to_string();
-    assert!(lacks.contains("asked \"a *** b\""), "{lacks}");
+    let not_recorded =
+        cassette.not_recorded(&"0".repeat(64), &model(), &call(&secret())).to_string();
+    assert!(not_recorded.contains("asked \"a *** b\""), "{not_recorded}");
 }
 
 #[test]
@@ -313,14 +315,14 @@ fn a_missing_call_is_named_so_that_one_can_tell_which_it_is() {
     let path = file(&folder, "");
     let (cassette, _) = opened(&path, Mode::Replay);
     let call = call(&"é".repeat(90));
-    let told = cassette.lacks(&key(&model(), &call), &model(), &call).to_string();
+    let shown = cassette.not_recorded(&key(&model(), &call), &model(), &call).to_string();
     let begin = format!(
         "the cassette has no such call: judge of openai/m, replicate 0, key {}, asked \"{}\"\n",
         &key(&model(), &call)[..12],
         "é".repeat(80),
     );
-    assert!(told.starts_with(&begin), "{told}");
-    assert!(told.ends_with("calls.jsonl"), "{told}");
+    assert!(shown.starts_with(&begin), "{shown}");
+    assert!(shown.ends_with("calls.jsonl"), "{shown}");
 }
 
 proptest! {
@@ -335,7 +337,7 @@ proptest! {
         let mut outcome = said(&text).unwrap();
         outcome.timing = Timing { queue_ms, first_byte_ms, total_ms, attempts };
         let line = written("Why?", &Ok(outcome.clone()));
-        let again = Line::read(&line).unwrap();
+        let again = CassetteLine::read(&line).unwrap();
         prop_assert_eq!(again.written(), line);
         prop_assert_eq!(again.recorded().outcome.unwrap().timing, outcome.timing);
     }

@@ -11,10 +11,10 @@ use crate::llm::figures::{figure, required, sums_to};
 use crate::llm::{Finish, NoUsage, Reply, Request, Speaker, Tokens};
 use crate::model::Usage;
 
-/// Most breakpoints that a request may carry ("Prompt caching").
+/// Largest number of breakpoints in a request ("Prompt caching").
 const BREAKPOINTS: usize = 4;
 
-/// The messages API.
+/// The wire format of Anthropic's messages API.
 #[derive(Clone, Copy, Debug)]
 pub struct Anthropic;
 
@@ -93,7 +93,7 @@ impl Provider for Anthropic {
     fn fault_kind(&self, error: &Value) -> Option<FaultKind> {
         let message = error["message"].as_str().unwrap_or("");
         Some(match error["type"].as_str()? {
-            // No type of its own: the message tells.
+            // There is no error type of its own for this; only the message says it.
             "invalid_request_error" if is_too_long(message) => FaultKind::ContextTooLong,
             "invalid_request_error" if message.contains("credit balance") => FaultKind::Quota,
             "invalid_request_error" => FaultKind::BadRequest,
@@ -114,8 +114,8 @@ fn is_too_long(message: &str) -> bool {
     message.contains("prompt is too long") || message.contains("exceed context limit")
 }
 
-/// The breakpoints that are sent: the latest that may be, since a longer
-/// prefix saves more. An empty text can carry none.
+/// The breakpoints that are sent: the latest ones up to the allowed number,
+/// since a longer prefix saves more. An empty text cannot carry one.
 fn marks(request: &Request) -> Vec<usize> {
     let text = |prefix: usize| match prefix.checked_sub(1) {
         None => Some(&request.system),
@@ -125,8 +125,9 @@ fn marks(request: &Request) -> Vec<usize> {
     request.breakpoints.iter().rev().copied().filter(markable).take(BREAKPOINTS).collect()
 }
 
-/// `input_tokens` excludes what the cache holds. Writes are split by life where
-/// the provider tells, and are for five minutes otherwise, as asked for.
+/// `input_tokens` excludes cached tokens. Writes are split by lifetime where
+/// the provider reports that; otherwise they are for five minutes, as
+/// requested.
 fn tokens(usage: &Value) -> Result<Tokens, NoUsage> {
     if usage.is_null() {
         return Err(NoUsage::Missing);

@@ -14,7 +14,7 @@ use crate::llm::figures::{figure, required, rest, sums_to};
 use crate::llm::{Finish, NoUsage, Reply, Request, Speaker, Tokens};
 use crate::model::Usage;
 
-/// The generateContent method.
+/// The wire format of Gemini's `generateContent` method.
 #[derive(Clone, Copy, Debug)]
 pub struct Gemini;
 
@@ -49,8 +49,8 @@ impl Provider for Gemini {
             config["temperature"] = temperature.into();
         }
         if let Some(effort) = &request.effort {
-            // From Gemini 3 on; 2.5 knows only budgets of tokens, and turns
-            // a level down.
+            // Supported from Gemini 3 on; 2.5 knows only budgets of tokens, and
+            // rejects a level.
             config["thinkingConfig"] = json!({"thinkingLevel": effort});
         }
         if let Some(schema) = &request.schema {
@@ -99,7 +99,7 @@ impl Provider for Gemini {
     fn fault_kind(&self, error: &Value) -> Option<FaultKind> {
         let message = error["message"].as_str().unwrap_or("");
         Some(match error["status"].as_str()? {
-            // One status for all that is wrong with a request: the message tells.
+            // One status covers all errors of a request; the message distinguishes them.
             "INVALID_ARGUMENT" if message.contains("API key") => FaultKind::Auth,
             "INVALID_ARGUMENT" if message.contains("exceeds the maximum number of tokens") => {
                 FaultKind::ContextTooLong
@@ -129,8 +129,8 @@ fn segment(name: &str) -> String {
 }
 
 /// `promptTokenCount` includes what was read from the cache, but not what a
-/// tool put into the prompt; thoughts stand beside the candidates. A count of
-/// zero is left out (protocol buffers' JSON).
+/// tool added to the prompt; reasoning is counted besides the candidates. A
+/// count of zero is left out (protocol buffers' JSON).
 fn tokens(usage: &Value) -> Result<Tokens, NoUsage> {
     if usage.is_null() {
         return Err(NoUsage::Missing);

@@ -19,11 +19,11 @@ pub use openai_chat::OpenAiChat;
 pub use openai_embeddings::OpenAiEmbeddings;
 pub use openai_responses::OpenAiResponses;
 
-/// Every provider that converses.
+/// Every provider of chat models.
 pub static PROVIDERS: &[&dyn Provider] =
     &[&OpenAiChat::OPENAI, &OpenAiChat::COMPATIBLE, &OpenAiResponses, &Anthropic, &Gemini];
 
-/// The provider that converses of a name.
+/// The provider of chat models with this name.
 pub fn named(name: &str) -> Option<&'static dyn Provider> {
     PROVIDERS.iter().copied().find(|provider| provider.name() == name)
 }
@@ -33,15 +33,15 @@ pub trait Provider: Sync {
     /// The name used in commands and files.
     fn name(&self) -> &'static str;
 
-    /// Where a request goes, behind the server's address. Slash first.
+    /// The path of a request after the server's address, with a leading slash.
     fn path(&self, request: &Request) -> String;
 
-    /// Headers beside the key and the content type.
+    /// Headers besides the key and the content type.
     fn headers(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
 
-    /// The header that carries the key, and what stands before the key in it.
+    /// The header that carries the key, and the prefix of its value.
     fn key_header(&self) -> (&'static str, &'static str);
 
     /// The body of a request.
@@ -50,24 +50,23 @@ pub trait Provider: Sync {
     /// The reply in the body of a success.
     ///
     /// # Errors
-    ///
     /// If the body lacks what every reply has, or is a fault after all.
     fn reply(&self, body: &Value) -> Result<Reply, WireError>;
 
-    /// What kind of fault an error object tells, if more than its status does.
+    /// The kind of fault that an error object names, if it says more than the status.
     fn fault_kind(&self, error: &Value) -> Option<FaultKind>;
 
-    /// What a response says.
+    /// Reads a response.
     ///
     /// # Errors
-    ///
     /// If the provider reports a fault, or the body cannot be read. A body that
-    /// is no JSON (a proxy's page) is a fault by its status unless that is a
-    /// success.
+    /// is not JSON (a proxy's page) is a fault by its status, unless the status
+    /// is a success.
     fn decode(&self, status: u16, body: &[u8]) -> Result<Reply, WireError> {
         let success = (200..300).contains(&status);
         match serde_json::from_slice::<Value>(body) {
-            // Routers report upstream faults with status 200 (OpenRouter, "Errors").
+            // Routers report faults of their providers with status 200
+            // (OpenRouter, "Errors").
             Ok(body) if !success || body.get("error").is_some_and(|e| !e.is_null()) => {
                 Err(self.fault(status, &body).into())
             }
@@ -84,7 +83,7 @@ pub trait Provider: Sync {
         }
     }
 
-    /// The fault that a body reports.
+    /// The fault that a body describes.
     fn fault(&self, status: u16, body: &Value) -> Fault {
         let error = body.get("error").unwrap_or(body);
         // A fault inside a success may carry its own status.

@@ -12,18 +12,18 @@ use crate::llm::figures::{figure, required, rest, sums_to};
 use crate::llm::{Finish, NoUsage, Reply, Request, Speaker, Tokens};
 use crate::model::Usage;
 
-/// Chat completions.
+/// The wire format of OpenAI's chat completions, and of compatible servers.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenAiChat {
     name: &'static str,
-    /// The field of [`Request::max_tokens`].
+    /// The name of the field for [`Request::max_tokens`].
     max_tokens: &'static str,
 }
 
 impl OpenAiChat {
     /// OpenAI itself, whose reasoning models know only the newer field.
     pub const OPENAI: Self = Self { name: "openai", max_tokens: "max_completion_tokens" };
-    /// Others that speak it: the older field is the one that all of them know.
+    /// Compatible servers, all of which know the older field.
     pub const COMPATIBLE: Self = Self { name: "openai-compatible", max_tokens: "max_tokens" };
 }
 
@@ -95,13 +95,13 @@ impl Provider for OpenAiChat {
     }
 }
 
-/// What an error of OpenAI's tells, in both of its APIs.
+/// The kind of fault that an error of OpenAI's names, in both of its APIs.
 pub(super) fn fault_kind(error: &Value) -> Option<FaultKind> {
     let names = [error["code"].as_str(), error["type"].as_str()];
     let kind = names.into_iter().flatten().find_map(|name| match name {
-        // llama.cpp's server has a type of its own.
+        // llama.cpp's server has an error type of its own.
         "context_length_exceeded" | "exceed_context_size_error" => Some(FaultKind::ContextTooLong),
-        // Flagged as against the usage policy.
+        // The prompt was flagged as violating the usage policy.
         "content_filter" | "invalid_prompt" => Some(FaultKind::Filtered),
         "insufficient_quota" => Some(FaultKind::Quota),
         "rate_limit_exceeded" => Some(FaultKind::RateLimited),
@@ -109,7 +109,7 @@ pub(super) fn fault_kind(error: &Value) -> Option<FaultKind> {
         "model_not_found" => Some(FaultKind::NotFound),
         _ => None,
     });
-    // vLLM gives no code, only OpenAI's words.
+    // vLLM gives no code, only the same message as OpenAI.
     let too_long = || error["message"].as_str()?.find("maximum context length");
     kind.or_else(|| too_long().map(|_| FaultKind::ContextTooLong))
 }

@@ -16,7 +16,7 @@ use crate::llm::figures::{figure, required, sums_to};
 use crate::llm::{Finish, NoUsage, Reply, Request, Tokens};
 use crate::model::Usage;
 
-/// Embeddings, one text a request.
+/// The wire format of OpenAI's embeddings, with one text per request.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenAiEmbeddings;
 
@@ -46,7 +46,7 @@ impl Provider for OpenAiEmbeddings {
         };
         let vector = one["embedding"].as_array().filter(|numbers| !numbers.is_empty());
         let vector = vector.ok_or(WireError::Lacks("numbers in data[0].embedding".into()))?;
-        // NaN, which JSON has not, is written as null by some.
+        // NaN does not exist in JSON; some servers write it as null.
         if !vector.iter().all(Value::is_number) {
             let what = "vector of numbers alone in data[0].embedding";
             return Err(WireError::Lacks(what.into()));
@@ -64,7 +64,7 @@ impl Provider for OpenAiEmbeddings {
     }
 }
 
-/// Tokens of the text. Nothing is written, though some say so (Mistral).
+/// Tokens of the text. There is no output, though some servers report some (Mistral).
 fn tokens(usage: &Value) -> Result<Tokens, NoUsage> {
     if usage.is_null() {
         return Err(NoUsage::Missing);
@@ -136,7 +136,7 @@ mod tests {
         }
         for body in [r#"{"data": [{"embedding": [NaN]}]}"#, r#"{"data": [{"embedding": [1e999]}]}"#]
         {
-            assert!(decoded(body).unwrap_err().starts_with("the response is no JSON"), "{body}");
+            assert!(decoded(body).unwrap_err().starts_with("the response is not JSON"), "{body}");
         }
     }
 

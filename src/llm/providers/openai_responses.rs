@@ -12,8 +12,8 @@ use crate::llm::figures::{figure, required, rest, sums_to};
 use crate::llm::{Finish, NoUsage, Reply, Request, Speaker, Tokens};
 use crate::model::Usage;
 
-/// The responses API. Nothing is stored at the provider: each request carries
-/// its whole conversation.
+/// The wire format of OpenAI's responses API. Nothing is stored at the
+/// provider: each request carries its whole conversation.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenAiResponses;
 
@@ -77,7 +77,7 @@ impl Provider for OpenAiResponses {
         };
         let refused = parts().any(|part| part["type"] == "refusal");
         let finish = match (status, body["incomplete_details"]["reason"].as_str()) {
-            // Its error would stand in the body.
+            // The error is in the body.
             ("failed", _) => {
                 let message = "the response failed without an error".to_owned();
                 return Err(Fault { kind: FaultKind::Server, status: 200, message }.into());

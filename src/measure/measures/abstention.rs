@@ -2,45 +2,39 @@
 //! asserting what is not so (measures §5).
 
 use crate::measure::probed::Wrong;
-use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit, mean};
-use crate::model::{ProbeKind, Source, Verdict};
+use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec, mean};
+use crate::model::{ProbeKind, Source, Verdict, catalogue};
 
 /// Of what could have been answered.
 pub const ABSTENTION: Spec = Spec {
-    id: "abstention_rate",
-    unit: Unit::Share,
-    direction: Direction::Neutral,
-    summary: "share of answers to answerable probes that say it is not known",
+    measure: catalogue::ABSTENTION_RATE,
     pool: Pool::Mean,
     basis: Basis::Probes,
-    compute: |sample| {
-        let graded = sample.answered().filter(|put| put.row.judgement.score.is_some());
-        let abstained =
-            graded.map(|put| f64::from(u8::from(put.row.judgement.verdict == Verdict::Abstained)));
+    compute: Compute::Cell(|sample| {
+        let graded = sample.answered().filter(|result| result.row.judgement.score.is_some());
+        let abstained = graded
+            .map(|result| f64::from(u8::from(result.row.judgement.verdict == Verdict::Abstained)));
         Parts::one(mean(abstained), "no probe was graded")
-    },
+    }),
 };
 
 /// Asserted wrong / (abstain + update + lost probes), stale values included.
 pub const FABRICATION: Spec = Spec {
-    id: "fabrication_rate",
-    unit: Unit::Share,
-    direction: Direction::Lower,
-    summary: "share of wrong claims where the truth is unknowable, changed or gone",
+    measure: catalogue::FABRICATION_RATE,
     pool: Pool::Mean,
     basis: Basis::Probes,
-    compute: fabrication,
+    compute: Compute::Cell(fabrication),
 };
 
 fn fabrication(sample: &Sample<'_>) -> Parts {
     if sample.answered_by == Source::Lexical {
         return Parts::Absent("the offline reader only copies: what it invents says nothing");
     }
-    let tempting = sample.put().filter(|put| {
-        let lost = put.wrong() == Some(Some(Wrong::Lost));
-        put.score.is_some()
-            && (matches!(put.kind(), ProbeKind::Abstain | ProbeKind::Update) || lost)
+    let tempting = sample.probe_results().filter(|result| {
+        let lost = result.wrong() == Some(Some(Wrong::Lost));
+        result.score.is_some()
+            && (matches!(result.kind(), ProbeKind::Abstain | ProbeKind::Update) || lost)
     });
-    let claims = tempting.map(|put| f64::from(u8::from(put.is_asserted_wrong())));
+    let claims = tempting.map(|result| f64::from(u8::from(result.is_asserted_wrong())));
     Parts::one(mean(claims), "no probe tempts to invent")
 }

@@ -14,262 +14,184 @@ use figures::{
 pub use figures::{added_series, kept_series};
 
 use crate::measure::exams::Depth;
-use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
-use crate::model::ReferenceState;
+use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
+use crate::model::{Measure, ReferenceState, catalogue};
 
-type Compute = fn(&Sample<'_>, Depth) -> Parts;
-
-/// Both depths of a measure.
-macro_rules! at_cuts {
-    ($name:ident, $id:literal, $unit:ident, $direction:ident, $pool:ident, $basis:ident,
-     $compute:expr, $summary:literal) => {
-        #[doc = concat!("`", $id, "`: ", $summary, ".")]
-        pub static $name: [Spec; 2] = [
-            Spec {
-                id: $id,
-                unit: Unit::$unit,
-                direction: Direction::$direction,
-                summary: $summary,
-                pool: Pool::$pool,
-                basis: Basis::$basis,
-                compute: |sample| ($compute as Compute)(sample, Depth::Greatest),
-            },
-            Spec {
-                id: concat!($id, "_first"),
-                unit: Unit::$unit,
-                direction: Direction::$direction,
-                summary: concat!($summary, ", after the first compaction"),
-                pool: Pool::$pool,
-                basis: Basis::$basis,
-                compute: |sample| ($compute as Compute)(sample, Depth::First),
-            },
-        ];
-    };
+/// A measure at the greatest depth of the run, and the same after the first
+/// compaction.
+const fn at_cuts(
+    [greatest, first]: [&'static Measure; 2],
+    pool: Pool,
+    basis: Basis,
+    compute: fn(&Sample<'_>, Depth) -> Parts,
+) -> [Spec; 2] {
+    let at_greatest = Compute::AtDepth(compute, Depth::Greatest);
+    let at_first = Compute::AtDepth(compute, Depth::First);
+    [
+        Spec { measure: greatest, pool, basis, compute: at_greatest },
+        Spec { measure: first, pool, basis, compute: at_first },
+    ]
 }
 
-at_cuts!(
-    CUTS,
-    "cuts",
-    Count,
-    Neutral,
-    Sum,
-    Cuts,
-    |sample, depth| each(sample, depth, |exams| Parts::One(exams.len() as f64)),
-    "places at which a compaction was made to happen"
-);
-at_cuts!(
-    FACTS,
-    "facts_at_stake",
-    Count,
-    Neutral,
-    Sum,
-    Cuts,
+/// `cuts`.
+pub const CUTS: [Spec; 2] =
+    at_cuts([catalogue::CUTS, catalogue::CUTS_FIRST], Pool::Sum, Basis::Cuts, |sample, depth| {
+        each(sample, depth, |exams| Parts::One(exams.len() as f64))
+    });
+/// `facts_at_stake`.
+pub const FACTS: [Spec; 2] = at_cuts(
+    [catalogue::FACTS_AT_STAKE, catalogue::FACTS_AT_STAKE_FIRST],
+    Pool::Sum,
+    Basis::Cuts,
     |sample, depth| each(sample, depth, |exams| Parts::One(facts(exams))),
-    "identifiers that the agent used behind a cut and could only know from before it"
 );
-at_cuts!(
-    SESSIONS,
-    "sessions_at_stake",
-    Count,
-    Neutral,
-    Sum,
-    Cuts,
-    |sample, depth| each(sample, depth, |exams| {
-        Parts::One(if facts(exams) > 0.0 { 1.0 } else { 0.0 })
-    }),
-    "sessions with facts at stake"
+/// `sessions_at_stake`.
+pub const SESSIONS: [Spec; 2] = at_cuts(
+    [catalogue::SESSIONS_AT_STAKE, catalogue::SESSIONS_AT_STAKE_FIRST],
+    Pool::Sum,
+    Basis::Cuts,
+    |sample, depth| {
+        each(sample, depth, |exams| Parts::One(if facts(exams) > 0.0 { 1.0 } else { 0.0 }))
+    },
 );
-at_cuts!(
-    KEPT,
-    "kept_at_cut",
-    Share,
-    Higher,
-    AtCuts,
-    Cuts,
+/// `kept_at_cut`.
+pub const KEPT: [Spec; 2] = at_cuts(
+    [catalogue::KEPT_AT_CUT, catalogue::KEPT_AT_CUT_FIRST],
+    Pool::AtCuts,
+    Basis::Cuts,
     |sample, depth| share(sample, depth, |at| at.kept()),
-    "share of the facts at stake that the context behind the cut still tells, verbatim or with \
-     support in what the strategy wrote"
 );
-at_cuts!(
-    EXPOSED,
-    "exposed_share",
-    Share,
-    Neutral,
-    AtCuts,
-    Cuts,
+/// `exposed_share`.
+pub const EXPOSED: [Spec; 2] = at_cuts(
+    [catalogue::EXPOSED_SHARE, catalogue::EXPOSED_SHARE_FIRST],
+    Pool::AtCuts,
+    Basis::Cuts,
     |sample, depth| share(sample, depth, exposed),
-    "share of the facts at stake whose recorded text was no longer sent"
 );
-at_cuts!(
-    CARRIED,
-    "carried_share",
-    Share,
-    Higher,
-    AtCuts,
-    Cuts,
+/// `carried_share`.
+pub const CARRIED: [Spec; 2] = at_cuts(
+    [catalogue::CARRIED_SHARE, catalogue::CARRIED_SHARE_FIRST],
+    Pool::AtCuts,
+    Basis::Cuts,
     carried,
-    "of the facts whose recorded text was no longer sent, the share that stands in what the \
-     strategy wrote, with support"
 );
-at_cuts!(
-    ADDED,
-    "added_at_cut",
-    Difference,
-    Higher,
-    AtCuts,
-    Cuts,
+/// `added_at_cut`.
+pub const ADDED: [Spec; 2] = at_cuts(
+    [catalogue::ADDED_AT_CUT, catalogue::ADDED_AT_CUT_FIRST],
+    Pool::AtCuts,
+    Basis::Cuts,
     added,
-    "kept at cuts less what the same preset keeps with an empty text in the place of what its \
-     model writes"
 );
-at_cuts!(
-    GAIN,
-    "gain_at_cut",
-    Difference,
-    Higher,
-    AtCuts,
-    Cuts,
+/// `gain_at_cut`.
+pub const GAIN: [Spec; 2] = at_cuts(
+    [catalogue::GAIN_AT_CUT, catalogue::GAIN_AT_CUT_FIRST],
+    Pool::AtCuts,
+    Basis::Cuts,
     |sample, depth| share(sample, depth, |at| at.kept() - at.recency()),
-    "kept at cuts less what the newest messages of the same size would keep"
 );
-at_cuts!(
-    TOKENS,
-    "tokens_at_cut",
-    Ratio,
-    Lower,
-    RatioOfSums,
-    Cuts,
-    |sample, depth| each(sample, depth, |exams| Parts::Fraction {
-        of: sum(exams, |at| at.exam.tokens_after as f64),
-        to: sum(exams, |at| at.cut.tokens_before as f64),
-    }),
-    "tokens of the first prompt behind the cut over those without any compaction"
+/// `tokens_at_cut`.
+pub const TOKENS: [Spec; 2] = at_cuts(
+    [catalogue::TOKENS_AT_CUT, catalogue::TOKENS_AT_CUT_FIRST],
+    Pool::RatioOfSums,
+    Basis::Cuts,
+    |sample, depth| {
+        each(sample, depth, |exams| Parts::Fraction {
+            of: sum(exams, |at| at.exam.tokens_after as f64),
+            to: sum(exams, |at| at.cut.tokens_before as f64),
+        })
+    },
 );
-at_cuts!(
-    PER_1K,
-    "kept_per_1k",
-    Ratio,
-    Higher,
-    RatioOfSums,
-    Cuts,
-    |sample, depth| each(sample, depth, |exams| Parts::Fraction {
-        of: sum(exams, |at| at.kept()),
-        to: sum(exams, |at| at.exam.tokens_after as f64) / 1_000.0,
-    }),
-    "facts kept for each 1,000 tokens of the first prompt behind the cut"
+/// `kept_per_1k`.
+pub const PER_1K: [Spec; 2] = at_cuts(
+    [catalogue::KEPT_PER_1K, catalogue::KEPT_PER_1K_FIRST],
+    Pool::RatioOfSums,
+    Basis::Cuts,
+    |sample, depth| {
+        each(sample, depth, |exams| Parts::Fraction {
+            of: sum(exams, |at| at.kept()),
+            to: sum(exams, |at| at.exam.tokens_after as f64) / 1_000.0,
+        })
+    },
 );
-at_cuts!(
-    FIRST_MISS,
-    "first_miss",
-    Count,
-    Higher,
-    WaitMedian,
-    Cuts,
-    |sample, depth| each(sample, depth, |exams| Parts::Waits(
-        exams.iter().filter(|at| !at.cut.facts.is_empty()).map(first_miss).collect()
-    )),
-    "requests from the cut to the first fact that the context no longer tells, median \
-     (Kaplan-Meier: cuts without a miss wait on at the horizon)"
+/// `first_miss`.
+pub const FIRST_MISS: [Spec; 2] = at_cuts(
+    [catalogue::FIRST_MISS, catalogue::FIRST_MISS_FIRST],
+    Pool::WaitMedian,
+    Basis::Cuts,
+    |sample, depth| {
+        each(sample, depth, |exams| {
+            Parts::Waits(
+                exams.iter().filter(|at| !at.cut.facts.is_empty()).map(first_miss).collect(),
+            )
+        })
+    },
 );
-at_cuts!(
-    IRRECOVERABLE,
-    "irrecoverable_at_cut",
-    Share,
-    Lower,
-    AtCuts,
-    Cuts,
-    |sample, depth| share(
-        sample,
-        depth,
-        |at| lost(at).filter(|fact| fact.refetch.is_none()).count() as f64
-    ),
-    "share of the facts at stake that are lost and never stood in a tool result"
+/// `irrecoverable_at_cut`.
+pub const IRRECOVERABLE: [Spec; 2] = at_cuts(
+    [catalogue::IRRECOVERABLE_AT_CUT, catalogue::IRRECOVERABLE_AT_CUT_FIRST],
+    Pool::AtCuts,
+    Basis::Cuts,
+    |sample, depth| {
+        share(sample, depth, |at| lost(at).filter(|fact| fact.refetch.is_none()).count() as f64)
+    },
 );
-at_cuts!(
-    REFETCH,
-    "refetch_at_cut",
-    Tokens,
-    Lower,
-    RatioOfSums,
-    Cuts,
-    |sample, depth| each(sample, depth, |exams| Parts::Fraction {
-        of: exams.iter().map(|at| refetch(sample, at)).sum::<u64>() as f64,
-        to: exams.len() as f64,
-    }),
-    "tokens of tool results to be fetched again for what is lost, a cut in the mean"
+/// `refetch_at_cut`.
+pub const REFETCH: [Spec; 2] = at_cuts(
+    [catalogue::REFETCH_AT_CUT, catalogue::REFETCH_AT_CUT_FIRST],
+    Pool::RatioOfSums,
+    Basis::Cuts,
+    |sample, depth| {
+        each(sample, depth, |exams| Parts::Fraction {
+            of: exams.iter().map(|at| refetch(sample, at)).sum::<u64>() as f64,
+            to: exams.len() as f64,
+        })
+    },
 );
-at_cuts!(
-    RECOVERED,
-    "recovered_at_cut",
-    Share,
-    Higher,
-    AtCuts,
-    Cuts,
+/// `recovered_at_cut`.
+pub const RECOVERED: [Spec; 2] = at_cuts(
+    [catalogue::RECOVERED_AT_CUT, catalogue::RECOVERED_AT_CUT_FIRST],
+    Pool::AtCuts,
+    Basis::Cuts,
     |sample, depth| share(sample, depth, |at| at.count(|s| s == ReferenceState::Recovered)),
-    "share of the facts at stake that only the preset's own search finds"
 );
-at_cuts!(
-    BARE,
-    "bare_at_cut",
-    Share,
-    Neutral,
-    AtCuts,
-    Cuts,
+/// `bare_at_cut`.
+pub const BARE: [Spec; 2] = at_cuts(
+    [catalogue::BARE_AT_CUT, catalogue::BARE_AT_CUT_FIRST],
+    Pool::AtCuts,
+    Basis::Cuts,
     |sample, depth| share(sample, depth, |at| at.count(|s| s == ReferenceState::Bare)),
-    "share of the facts at stake that stand in what the strategy wrote without any word that gave \
-     them meaning"
 );
-at_cuts!(
-    COST,
-    "cut_cost_usd",
-    Dollars,
-    Lower,
-    RatioOfSums,
-    Bill,
+/// `cut_cost_usd`.
+pub const COST: [Spec; 2] = at_cuts(
+    [catalogue::CUT_COST_USD, catalogue::CUT_COST_USD_FIRST],
+    Pool::RatioOfSums,
+    Basis::Bill,
     cost,
-    "dollars of the compaction and of the requests behind the cut, less those of the same requests \
-     uncompressed, a cut in the mean"
 );
-at_cuts!(
-    PAYS,
-    "pays_after",
-    Count,
-    Lower,
-    WaitMedian,
-    Bill,
+/// `pays_after`.
+pub const PAYS: [Spec; 2] = at_cuts(
+    [catalogue::PAYS_AFTER, catalogue::PAYS_AFTER_FIRST],
+    Pool::WaitMedian,
+    Basis::Bill,
     pays,
-    "requests behind the cut until the compaction has paid for itself, median (Kaplan-Meier: cuts \
-     at which it has not wait on at the horizon)"
 );
-at_cuts!(
-    CONTINUITY,
-    "continuity_at_cut",
-    Points,
-    Higher,
-    Mean,
-    Cuts,
+/// `continuity_at_cut`.
+pub const CONTINUITY: [Spec; 2] = at_cuts(
+    [catalogue::CONTINUITY_AT_CUT, catalogue::CONTINUITY_AT_CUT_FIRST],
+    Pool::Mean,
+    Basis::Cuts,
     continuity,
-    "of the questions that can be answered uncompressed right before a cut, the part that still \
-     can right behind it"
 );
+
+/// Kept at cuts, of what was used 1 to 5 requests behind the cut.
+pub const NEAR: Spec = behind(catalogue::KEPT_AT_CUT_1_5, |sample, _| between(sample, 1, 5));
+/// The same of 6 to 20 requests behind it.
+pub const MIDDLE: Spec = behind(catalogue::KEPT_AT_CUT_6_20, |sample, _| between(sample, 6, 20));
+/// The same of 21 to 40 requests behind it.
+pub const FAR: Spec = behind(catalogue::KEPT_AT_CUT_21_40, |sample, _| between(sample, 21, 40));
 
 /// Kept at cuts by how far behind the cut the fact was used.
-macro_rules! behind {
-    ($name:ident, $id:literal, $from:literal, $to:literal) => {
-        #[doc = concat!("`", $id, "`: kept at cuts, of what was used ", $from, " to ", $to, " requests behind the cut.")]
-        pub static $name: Spec = Spec {
-            id: $id,
-            unit: Unit::Share,
-            direction: Direction::Higher,
-            summary: concat!(
-                "kept at cuts, of what was used at requests ", $from, " to ", $to, " behind the cut"
-            ),
-            pool: Pool::AtCuts,
-            basis: Basis::Cuts,
-            compute: |sample| between(sample, $from, $to),
-        };
-    };
+const fn behind(measure: &'static Measure, compute: fn(&Sample<'_>, Depth) -> Parts) -> Spec {
+    let compute = Compute::AtDepth(compute, Depth::Greatest);
+    Spec { measure, pool: Pool::AtCuts, basis: Basis::Cuts, compute }
 }
-behind!(NEAR, "kept_at_cut_1_5", 1, 5);
-behind!(MIDDLE, "kept_at_cut_6_20", 6, 20);
-behind!(FAR, "kept_at_cut_21_40", 21, 40);

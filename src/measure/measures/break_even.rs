@@ -1,17 +1,15 @@
 //! After how many requests a compaction has paid for itself (measures §2): the
 //! simulated crossing of the bills with and without it.
 
-use crate::measure::spec::{Basis, Direction, Parts, Pool, Spec, Unit};
+use crate::measure::spec::{Basis, Compute, Parts, Pool, Spec};
+use crate::model::catalogue;
 
 /// Median over the compactions that do.
 pub const REQUESTS: Spec = Spec {
-    id: "break_even_requests",
-    unit: Unit::Count,
-    direction: Direction::Lower,
-    summary: "median number of requests after which a compaction has paid for itself, over those that do",
+    measure: catalogue::BREAK_EVEN_REQUESTS,
     pool: Pool::Median,
     basis: Basis::Bill,
-    compute: |sample| match sample.bill() {
+    compute: Compute::Cell(|sample| match sample.bill() {
         Err(reason) => Parts::Unknown(reason),
         Ok(bill) if bill.break_even.is_empty() => Parts::Absent(NOTHING),
         Ok(bill) => {
@@ -22,25 +20,22 @@ pub const REQUESTS: Spec = Spec {
             }
             Parts::Many(crossings)
         }
-    },
+    }),
 };
 
 /// Share of those that do not.
 pub const NEVER: Spec = Spec {
-    id: "never_even",
-    unit: Unit::Share,
-    direction: Direction::Lower,
-    summary: "share of the compactions that have not paid for themselves when their session ends",
+    measure: catalogue::NEVER_EVEN,
     pool: Pool::RatioOfSums,
     basis: Basis::Bill,
-    compute: |sample| match sample.bill() {
+    compute: Compute::Cell(|sample| match sample.bill() {
         Err(reason) => Parts::Unknown(reason),
         Ok(bill) if bill.break_even.is_empty() => Parts::Absent(NOTHING),
         Ok(bill) => {
             let never = bill.break_even.iter().filter(|c| c.requests.is_none()).count();
             Parts::Fraction { of: never as f64, to: bill.break_even.len() as f64 }
         }
-    },
+    }),
 };
 
 const NOTHING: &str = "nothing was compacted";

@@ -1,16 +1,14 @@
 //! `compactions`: how often the preset compacted (measures §1).
 
-use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
+use crate::model::catalogue;
 
 /// See the module.
 pub const SPEC: Spec = Spec {
-    id: "compactions",
-    unit: Unit::Count,
-    direction: Direction::Neutral,
-    summary: "compactions",
+    measure: catalogue::COMPACTIONS,
     pool: Pool::Sum,
     basis: Basis::Requests,
-    compute,
+    compute: Compute::Cell(compute),
 };
 
 fn compute(sample: &Sample<'_>) -> Parts {

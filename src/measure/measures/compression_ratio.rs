@@ -1,16 +1,14 @@
 //! `compression_ratio`: tokens after a compaction over tokens before (measures §1).
 
-use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
+use crate::model::catalogue;
 
 /// See the module.
 pub const SPEC: Spec = Spec {
-    id: "compression_ratio",
-    unit: Unit::Ratio,
-    direction: Direction::Lower,
-    summary: "median over compactions of the context's tokens after / before",
+    measure: catalogue::COMPRESSION_RATIO,
     pool: Pool::Median,
     basis: Basis::Requests,
-    compute,
+    compute: Compute::Cell(compute),
 };
 
 fn compute(sample: &Sample<'_>) -> Parts {

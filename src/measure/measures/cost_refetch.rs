@@ -11,21 +11,18 @@ use std::collections::BTreeMap;
 
 use super::refetch_tokens;
 use crate::measure::money::{AS_BILLED, known};
-use crate::measure::spec::{Basis, Direction, Pool, Sample, Spec, Unit};
-use crate::model::Buckets;
+use crate::measure::spec::{Basis, Compute, Pool, Sample, Spec};
+use crate::model::{Buckets, catalogue};
 
 /// Tokens that the agent writes to ask for it (measures §2).
 const ASKING: u64 = 150;
 
 /// See the module.
 pub const SPEC: Spec = Spec {
-    id: "cost_usd_refetch",
-    unit: Unit::Dollars,
-    direction: Direction::Lower,
-    summary: "the bill if everything lost that stood in a tool result is fetched again where it is needed",
+    measure: catalogue::COST_USD_REFETCH,
     pool: Pool::Sum,
     basis: Basis::Bill,
-    compute: |sample| known(cost(sample)),
+    compute: Compute::Cell(|sample| known(cost(sample))),
 };
 
 fn cost(sample: &Sample<'_>) -> Result<f64, String> {

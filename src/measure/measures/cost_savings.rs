@@ -6,25 +6,23 @@
 //! `cost_savings_vs_recorded` stands beside it.
 
 use crate::measure::money::AS_BILLED;
-use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
-use crate::model::Cell;
+use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
+use crate::model::{Cell, catalogue};
 
 /// Against the whole conversation.
 pub const AGAINST_FULL: Spec = Spec {
-    id: "cost_savings",
-    unit: Unit::Share,
-    direction: Direction::Higher,
-    summary: "share of the whole conversation's bill that is saved; negative where the bill is higher",
+    measure: catalogue::COST_SAVINGS,
     pool: Pool::RatioOfSums,
     basis: Basis::Bill,
-    compute: |sample| against(sample, sample.full, "needs the bill of `full`"),
+    compute: Compute::Cell(|sample| against(sample, sample.full, "needs the bill of `full`")),
 };
 
 /// Against what the vendor's agent really did.
 pub const AGAINST_RECORDED: Spec = Spec {
-    id: "cost_savings_vs_recorded",
-    summary: "where the whole conversation is over the window: share saved of the bill of what the recorded agent really sent",
-    compute: |sample| against(sample, sample.recorded, "needs the bill of the control `recorded`"),
+    measure: catalogue::COST_SAVINGS_VS_RECORDED,
+    compute: Compute::Cell(|sample| {
+        against(sample, sample.recorded, "needs the bill of the control `recorded`")
+    }),
     ..AGAINST_FULL
 };
 

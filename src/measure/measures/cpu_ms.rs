@@ -1,17 +1,15 @@
 //! `cpu_ms`: the mechanism's own CPU time (measures §3), the one column that two
 //! equal runs may differ in.
 
-use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
+use crate::model::catalogue;
 
 /// See the module.
 pub const SPEC: Spec = Spec {
-    id: "cpu_ms",
-    unit: Unit::Milliseconds,
-    direction: Direction::Lower,
-    summary: "CPU time of the mechanism itself",
+    measure: catalogue::CPU_MS,
     pool: Pool::Sum,
     basis: Basis::Requests,
-    compute,
+    compute: Compute::Cell(compute),
 };
 
 fn compute(sample: &Sample<'_>) -> Parts {

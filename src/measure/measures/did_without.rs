@@ -5,18 +5,15 @@
 //! The exam leaves them out; their share says how often "used later" does not
 //! mean "needed from the context".
 
-use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Support, Unit};
-use crate::model::TranscriptFacts;
+use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec, Support};
+use crate::model::{TranscriptFacts, catalogue};
 
 /// See the module.
 pub const SPEC: Spec = Spec {
-    id: "did_without",
-    unit: Unit::Share,
-    direction: Direction::Lower,
-    summary: "share of references that the recorded agent used after a boundary had removed them",
+    measure: catalogue::DID_WITHOUT,
     pool: Pool::Mean,
     basis: Basis::References(support),
-    compute,
+    compute: Compute::Cell(compute),
 };
 
 fn support(facts: &TranscriptFacts) -> Support {

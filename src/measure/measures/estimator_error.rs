@@ -1,16 +1,14 @@
 //! `estimator_error`: the preset's own estimate against the exact count (measures §1).
 
-use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
+use crate::model::catalogue;
 
 /// See the module.
 pub const SPEC: Spec = Spec {
-    id: "estimator_error",
-    unit: Unit::Difference,
-    direction: Direction::Neutral,
-    summary: "median over requests of estimate / exact − 1; absent where the preset estimates nothing",
+    measure: catalogue::ESTIMATOR_ERROR,
     pool: Pool::Median,
     basis: Basis::Requests,
-    compute,
+    compute: Compute::Cell(compute),
 };
 
 fn compute(sample: &Sample<'_>) -> Parts {

@@ -2,18 +2,15 @@
 //! they found (cuts §6).
 
 use crate::measure::idle::is_idle;
-use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
+use crate::model::catalogue;
 
 /// See the module.
 pub const SPEC: Spec = Spec {
-    id: "idle_compactions",
-    unit: Unit::Count,
-    direction: Direction::Lower,
-    summary: "compactions that free less than 5 % of the context; what only chooses what is sent \
-              (fifo, sliding-window) does not count",
+    measure: catalogue::IDLE_COMPACTIONS,
     pool: Pool::Sum,
     basis: Basis::Requests,
-    compute,
+    compute: Compute::Cell(compute),
 };
 
 fn compute(sample: &Sample<'_>) -> Parts {

@@ -1,16 +1,14 @@
 //! `inflated`: compactions that made the context longer (measures §1).
 
-use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
+use crate::model::catalogue;
 
 /// See the module.
 pub const SPEC: Spec = Spec {
-    id: "inflated",
-    unit: Unit::Count,
-    direction: Direction::Lower,
-    summary: "compactions with more tokens after than before",
+    measure: catalogue::INFLATED,
     pool: Pool::Sum,
     basis: Basis::Requests,
-    compute,
+    compute: Compute::Cell(compute),
 };
 
 fn compute(sample: &Sample<'_>) -> Parts {

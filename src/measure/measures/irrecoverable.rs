@@ -2,28 +2,23 @@
 //! (measures §4). They were said by the user or worked out, so no tool can
 //! bring them back.
 
-use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Support, Unit};
+use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec, Support};
+use crate::model::catalogue;
 
 /// Share of the lost references, transcripts that lose nothing left out.
 pub const SHARE: Spec = Spec {
-    id: "irrecoverable",
-    unit: Unit::Share,
-    direction: Direction::Lower,
-    summary: "share of the lost references that no tool result ever held",
+    measure: catalogue::IRRECOVERABLE,
     pool: Pool::Mean,
     basis: Basis::References(Support::whole),
-    compute: share,
+    compute: Compute::Cell(share),
 };
 
 /// Their number.
 pub const COUNT: Spec = Spec {
-    id: "irrecoverable_references",
-    unit: Unit::Count,
-    direction: Direction::Lower,
-    summary: "lost references that no tool result ever held",
+    measure: catalogue::IRRECOVERABLE_REFERENCES,
     pool: Pool::Sum,
     basis: Basis::Requests,
-    compute: |sample| Parts::One(count(sample) as f64),
+    compute: Compute::Cell(|sample| Parts::One(count(sample) as f64)),
 };
 
 fn count(sample: &Sample<'_>) -> usize {

@@ -1,16 +1,14 @@
 //! `mean_tokens`: the mean context over all requests (measures §1).
 
-use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
+use crate::model::catalogue;
 
 /// See the module.
 pub const SPEC: Spec = Spec {
-    id: "mean_tokens",
-    unit: Unit::Tokens,
-    direction: Direction::Lower,
-    summary: "mean tokens of a context",
+    measure: catalogue::MEAN_TOKENS,
     pool: Pool::RatioOfSums,
     basis: Basis::Requests,
-    compute,
+    compute: Compute::Cell(compute),
 };
 
 fn compute(sample: &Sample<'_>) -> Parts {

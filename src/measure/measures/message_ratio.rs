@@ -1,17 +1,15 @@
 //! `message_ratio`: active over total messages at the last request, GenCode's figure
 //! (measures §1).
 
-use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
+use crate::model::catalogue;
 
 /// See the module.
 pub const SPEC: Spec = Spec {
-    id: "message_ratio",
-    unit: Unit::Ratio,
-    direction: Direction::Lower,
-    summary: "messages in the last context over messages recorded until then",
+    measure: catalogue::MESSAGE_RATIO,
     pool: Pool::Mean,
     basis: Basis::Requests,
-    compute,
+    compute: Compute::Cell(compute),
 };
 
 fn compute(sample: &Sample<'_>) -> Parts {

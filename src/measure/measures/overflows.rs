@@ -1,16 +1,14 @@
 //! `overflows`: requests that the provider would have refused (measures §1).
 
-use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
+use crate::model::catalogue;
 
 /// See the module.
 pub const SPEC: Spec = Spec {
-    id: "overflows",
-    unit: Unit::Count,
-    direction: Direction::Lower,
-    summary: "requests whose context and recorded output exceed the window",
+    measure: catalogue::OVERFLOWS,
     pool: Pool::Sum,
     basis: Basis::Requests,
-    compute,
+    compute: Compute::Cell(compute),
 };
 
 fn compute(sample: &Sample<'_>) -> Parts {

@@ -1,16 +1,14 @@
 //! `peak_tokens`: the largest context sent (measures §1).
 
-use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
+use crate::model::catalogue;
 
 /// See the module.
 pub const SPEC: Spec = Spec {
-    id: "peak_tokens",
-    unit: Unit::Tokens,
-    direction: Direction::Lower,
-    summary: "largest context sent",
+    measure: catalogue::PEAK_TOKENS,
     pool: Pool::Max,
     basis: Basis::Requests,
-    compute,
+    compute: Compute::Cell(compute),
 };
 
 fn compute(sample: &Sample<'_>) -> Parts {

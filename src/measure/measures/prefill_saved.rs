@@ -4,18 +4,15 @@
 //! breaks the cache more than it saves.
 
 use crate::measure::money::bill_of;
-use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
-use crate::model::{Bill, Cell};
+use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
+use crate::model::{Bill, Cell, catalogue};
 
 /// See the module.
 pub const SPEC: Spec = Spec {
-    id: "prefill_ms_saved",
-    unit: Unit::Milliseconds,
-    direction: Direction::Higher,
-    summary: "modelled time that reading the prompts takes less than under the whole conversation; negative where it takes more",
+    measure: catalogue::PREFILL_MS_SAVED,
     pool: Pool::Sum,
     basis: Basis::Bill,
-    compute,
+    compute: Compute::Cell(compute),
 };
 
 fn compute(sample: &Sample<'_>) -> Parts {

@@ -9,19 +9,15 @@
 //! window pays for it here as it does there. `recency_gain_survival` leaves
 //! overflows out.
 
-use crate::measure::spec::{
-    Asked, Basis, Direction, Parts, Pool, Sample, Spec, Support, Unit, mean,
-};
+use crate::measure::spec::{Asked, Basis, Compute, Parts, Pool, Sample, Spec, Support, mean};
+use crate::model::catalogue;
 
 /// See the module.
 pub const SPEC: Spec = Spec {
-    id: "recency_gain",
-    unit: Unit::Difference,
-    direction: Direction::Higher,
-    summary: "reference recall minus what the newest messages of the same mean size would score",
+    measure: catalogue::RECENCY_GAIN,
     pool: Pool::Mean,
     basis: Basis::References(Support::whole),
-    compute,
+    compute: Compute::Cell(compute),
 };
 
 /// Halvings of the bisection: enough to exhaust an `f64` between 0 and any context.

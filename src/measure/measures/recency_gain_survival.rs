@@ -2,17 +2,15 @@
 //! what is over the window and what is lost can be told apart.
 
 use super::recency_gain::less_plain_recency;
-use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Support, Unit};
+use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec, Support};
+use crate::model::catalogue;
 
 /// See the module.
 pub const SPEC: Spec = Spec {
-    id: "recency_gain_survival",
-    unit: Unit::Difference,
-    direction: Direction::Higher,
-    summary: "gain over recency as if no request had been refused",
+    measure: catalogue::RECENCY_GAIN_SURVIVAL,
     pool: Pool::Mean,
     basis: Basis::References(Support::whole),
-    compute,
+    compute: Compute::Cell(compute),
 };
 
 fn compute(sample: &Sample<'_>) -> Parts {

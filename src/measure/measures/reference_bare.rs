@@ -1,18 +1,15 @@
 //! `reference_bare`: named by summaries that no longer say what it was
 //! about (measures §4).
 
-use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Support, Unit, mean};
-use crate::model::ReferenceState;
+use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec, Support, mean};
+use crate::model::{ReferenceState, catalogue};
 
 /// See the module.
 pub const SPEC: Spec = Spec {
-    id: "reference_bare",
-    unit: Unit::Share,
-    direction: Direction::Lower,
-    summary: "share that only summaries name, without the words that gave it meaning",
+    measure: catalogue::REFERENCE_BARE,
     pool: Pool::Mean,
     basis: Basis::References(Support::whole),
-    compute,
+    compute: Compute::Cell(compute),
 };
 
 fn compute(sample: &Sample<'_>) -> Parts {

@@ -2,18 +2,15 @@
 //! their recorded text. Where it is 0 nothing was at stake, and reference
 //! recall says nothing of quality (cuts §3).
 
-use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Support, Unit, mean};
-use crate::model::ReferenceState;
+use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec, Support, mean};
+use crate::model::{ReferenceState, catalogue};
 
 /// See the module.
 pub const SPEC: Spec = Spec {
-    id: "reference_exposed",
-    unit: Unit::Share,
-    direction: Direction::Neutral,
-    summary: "share of the references whose recorded text was no longer sent",
+    measure: catalogue::REFERENCE_EXPOSED,
     pool: Pool::Mean,
     basis: Basis::References(Support::whole),
-    compute,
+    compute: Compute::Cell(compute),
 };
 
 fn compute(sample: &Sample<'_>) -> Parts {

@@ -2,18 +2,15 @@
 //! provider would have refused everything is lost, so that recall, partial,
 //! bare and lost always add up to 1.
 
-use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Support, Unit, mean};
-use crate::model::ReferenceState;
+use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec, Support, mean};
+use crate::model::{ReferenceState, catalogue};
 
 /// See the module.
 pub const SPEC: Spec = Spec {
-    id: "reference_lost",
-    unit: Unit::Share,
-    direction: Direction::Lower,
-    summary: "share that is not in the context in any form",
+    measure: catalogue::REFERENCE_LOST,
     pool: Pool::Mean,
     basis: Basis::References(Support::whole),
-    compute,
+    compute: Compute::Cell(compute),
 };
 
 fn compute(sample: &Sample<'_>) -> Parts {

@@ -1,17 +1,14 @@
 //! `reference_partial`: only the last component of the path is left (measures §4).
 
-use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Support, Unit, mean};
-use crate::model::ReferenceState;
+use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec, Support, mean};
+use crate::model::{ReferenceState, catalogue};
 
 /// See the module.
 pub const SPEC: Spec = Spec {
-    id: "reference_partial",
-    unit: Unit::Share,
-    direction: Direction::Lower,
-    summary: "share of which only the last component is still in the context",
+    measure: catalogue::REFERENCE_PARTIAL,
     pool: Pool::Mean,
     basis: Basis::References(Support::whole),
-    compute,
+    compute: Compute::Cell(compute),
 };
 
 fn compute(sample: &Sample<'_>) -> Parts {

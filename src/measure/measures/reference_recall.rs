@@ -1,17 +1,15 @@
 //! `reference_recall`: does what the agent went on to use survive
 //! (measures §4)? Kept and supported counts, over requests, then transcripts.
 
-use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Support, Unit, mean};
+use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec, Support, mean};
+use crate::model::catalogue;
 
 /// See the module.
 pub const SPEC: Spec = Spec {
-    id: "reference_recall",
-    unit: Unit::Share,
-    direction: Direction::Higher,
-    summary: "share of what the agent used next that is still in the context, with its support",
+    measure: catalogue::REFERENCE_RECALL,
     pool: Pool::Mean,
     basis: Basis::References(Support::whole),
-    compute,
+    compute: Compute::Cell(compute),
 };
 
 /// The share at every request that asks for something, in order.

@@ -1,16 +1,14 @@
 //! `references`: how many references the exam asks for (measures §4).
 
-use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
+use crate::model::catalogue;
 
 /// See the module.
 pub const SPEC: Spec = Spec {
-    id: "references",
-    unit: Unit::Count,
-    direction: Direction::Neutral,
-    summary: "references of the exam",
+    measure: catalogue::REFERENCES,
     pool: Pool::Sum,
     basis: Basis::Requests,
-    compute,
+    compute: Compute::Cell(compute),
 };
 
 fn compute(sample: &Sample<'_>) -> Parts {

@@ -7,17 +7,15 @@
 
 use std::collections::BTreeSet;
 
-use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
+use crate::model::catalogue;
 
 /// See the module.
 pub const SPEC: Spec = Spec {
-    id: "refetch_tokens",
-    unit: Unit::Tokens,
-    direction: Direction::Lower,
-    summary: "tokens of the smallest tool results that would bring the lost references back",
+    measure: catalogue::REFETCH_TOKENS,
     pool: Pool::Sum,
     basis: Basis::Requests,
-    compute,
+    compute: Compute::Cell(compute),
 };
 
 fn compute(sample: &Sample<'_>) -> Parts {

@@ -1,16 +1,14 @@
 //! `requests`: how often the recorded agent called its model.
 
-use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
+use crate::model::catalogue;
 
 /// See the module.
 pub const SPEC: Spec = Spec {
-    id: "requests",
-    unit: Unit::Count,
-    direction: Direction::Neutral,
-    summary: "requests of the recorded agent",
+    measure: catalogue::REQUESTS,
     pool: Pool::Sum,
     basis: Basis::Requests,
-    compute,
+    compute: Compute::Cell(compute),
 };
 
 fn compute(sample: &Sample<'_>) -> Parts {

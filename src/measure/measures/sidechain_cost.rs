@@ -7,19 +7,16 @@
 //! agent model.
 
 use crate::measure::money::{known, unknown};
-use crate::measure::spec::{Basis, Direction, Pool, Sample, Spec, Unit};
-use crate::model::Buckets;
+use crate::measure::spec::{Basis, Compute, Pool, Sample, Spec};
+use crate::model::{Buckets, catalogue};
 use crate::pricing::billed_instead;
 
 /// See the module.
 pub const SPEC: Spec = Spec {
-    id: "sidechain_cost_usd",
-    unit: Unit::Dollars,
-    direction: Direction::Neutral,
-    summary: "what the recorded requests of subagents are billed: the same under every preset, and part of no other figure",
+    measure: catalogue::SIDECHAIN_COST_USD,
     pool: Pool::Sum,
     basis: Basis::Bill,
-    compute: |sample| known(cost(sample)),
+    compute: Compute::Cell(|sample| known(cost(sample))),
 };
 
 fn cost(sample: &Sample<'_>) -> Result<f64, String> {

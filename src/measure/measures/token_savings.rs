@@ -1,17 +1,15 @@
 //! `token_savings`: `1 − tokens_sent / tokens_full` (measures §1). Never the headline: two
 //! strategies with equal savings have differed by 41 % in cost.
 
-use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
+use crate::model::catalogue;
 
 /// See the module.
 pub const SPEC: Spec = Spec {
-    id: "token_savings",
-    unit: Unit::Share,
-    direction: Direction::Higher,
-    summary: "share of the whole conversation's tokens that was not sent; negative where more was sent",
+    measure: catalogue::TOKEN_SAVINGS,
     pool: Pool::RatioOfSums,
     basis: Basis::Requests,
-    compute,
+    compute: Compute::Cell(compute),
 };
 
 fn compute(sample: &Sample<'_>) -> Parts {

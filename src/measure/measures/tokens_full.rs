@@ -1,16 +1,14 @@
 //! `tokens_full`: what `full` would send on the same transcripts (measures §1).
 
-use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
+use crate::model::catalogue;
 
 /// See the module.
 pub const SPEC: Spec = Spec {
-    id: "tokens_full",
-    unit: Unit::Tokens,
-    direction: Direction::Neutral,
-    summary: "tokens that the whole conversation would have sent, over all requests",
+    measure: catalogue::TOKENS_FULL,
     pool: Pool::Sum,
     basis: Basis::Requests,
-    compute,
+    compute: Compute::Cell(compute),
 };
 
 fn compute(sample: &Sample<'_>) -> Parts {

@@ -1,16 +1,14 @@
 //! `tokens_sent`: the sum of every context (measures §1).
 
-use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
+use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
+use crate::model::catalogue;
 
 /// See the module.
 pub const SPEC: Spec = Spec {
-    id: "tokens_sent",
-    unit: Unit::Tokens,
-    direction: Direction::Lower,
-    summary: "tokens sent over all requests, preamble included",
+    measure: catalogue::TOKENS_SENT,
     pool: Pool::Sum,
     basis: Basis::Requests,
-    compute,
+    compute: Compute::Cell(compute),
 };
 
 fn compute(sample: &Sample<'_>) -> Parts {

@@ -2,19 +2,11 @@
 //! evidence is all there as often right as under `full`? A smaller context
 //! makes retrieval easier, so a difference is the reader's, not the preset's.
 
-use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
-use crate::model::LedgerState;
+use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
+use crate::model::{LedgerState, Measure, catalogue};
 
-const fn spec(id: &'static str, summary: &'static str, compute: fn(&Sample<'_>) -> Parts) -> Spec {
-    Spec {
-        id,
-        unit: Unit::Share,
-        direction: Direction::Neutral,
-        summary,
-        pool: Pool::RatioOfSums,
-        basis: Basis::Probes,
-        compute,
-    }
+const fn spec(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> Spec {
+    Spec { measure, pool: Pool::RatioOfSums, basis: Basis::Probes, compute: Compute::Cell(compute) }
 }
 
 /// Scores under the preset and under `full`, of the probes whose evidence is
@@ -22,7 +14,7 @@ const fn spec(id: &'static str, summary: &'static str, compute: fn(&Sample<'_>) 
 fn verbatim(sample: &Sample<'_>) -> Vec<(f64, f64)> {
     let whole =
         sample.answered().filter(|p| p.row.evidence == Some(LedgerState::Verbatim) && !p.refused);
-    whole.filter_map(|put| Some((put.score?, put.before?))).collect()
+    whole.filter_map(|result| Some((result.score?, result.before?))).collect()
 }
 
 fn fraction(scores: impl ExactSizeIterator<Item = f64>) -> Parts {
@@ -33,13 +25,10 @@ fn fraction(scores: impl ExactSizeIterator<Item = f64>) -> Parts {
 }
 
 /// Under the preset.
-pub const OWN: Spec = spec(
-    "recall_verbatim",
-    "mean score of the probes whose evidence is all sent as recorded",
-    |sample| fraction(verbatim(sample).iter().map(|(own, _)| *own)),
-);
+pub const OWN: Spec = spec(catalogue::RECALL_VERBATIM, |sample| {
+    fraction(verbatim(sample).iter().map(|(own, _)| *own))
+});
 /// Under `full`, on the same probes.
-pub const FULL: Spec =
-    spec("recall_verbatim_full", "mean score of the same probes under `full`", |sample| {
-        fraction(verbatim(sample).iter().map(|(_, full)| *full))
-    });
+pub const FULL: Spec = spec(catalogue::RECALL_VERBATIM_FULL, |sample| {
+    fraction(verbatim(sample).iter().map(|(_, full)| *full))
+});

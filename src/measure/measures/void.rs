@@ -4,30 +4,23 @@
 //! Those of compactions for the probes at the end of a session are among them:
 //! the answers rest on them.
 
-use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
-use crate::model::VoidReplies;
+use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
+use crate::model::{VoidReplies, catalogue};
 
 /// How many.
 pub const REPLIES: Spec = Spec {
-    id: "void_replies",
-    unit: Unit::Count,
-    direction: Direction::Lower,
-    summary: "replies of the compactor that were empty, refused, cut off, of the wrong shape, \
-              too short, or the same text for different inputs",
+    measure: catalogue::VOID_REPLIES,
     pool: Pool::Sum,
     basis: Basis::Requests,
-    compute: |sample| Parts::One(counted(sample).void as f64),
+    compute: Compute::Cell(|sample| Parts::One(counted(sample).void as f64)),
 };
 
 /// Of how many.
 pub const SHARE: Spec = Spec {
-    id: "void_share",
-    unit: Unit::Share,
-    direction: Direction::Lower,
-    summary: "share of the compactor's replies that were void; above 0.05 the row is not ranked",
+    measure: catalogue::VOID_SHARE,
     pool: Pool::RatioOfSums,
     basis: Basis::Requests,
-    compute: share,
+    compute: Compute::Cell(share),
 };
 
 fn counted(sample: &Sample<'_>) -> VoidReplies {

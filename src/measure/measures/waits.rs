@@ -8,71 +8,38 @@
 
 use std::collections::BTreeMap;
 
-use crate::measure::spec::{Basis, Direction, Parts, Pool, Sample, Spec, Unit};
-use crate::model::CompactionRow;
+use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
+use crate::model::{CompactionRow, Measure, catalogue};
 
-const fn spec(
-    id: &'static str,
-    summary: &'static str,
-    pool: Pool,
-    compute: fn(&Sample<'_>) -> Parts,
-) -> Spec {
-    Spec {
-        id,
-        unit: Unit::Milliseconds,
-        direction: Direction::Lower,
-        summary,
-        pool,
-        basis: Basis::Requests,
-        compute,
-    }
+const fn spec(measure: &'static Measure, pool: Pool, compute: fn(&Sample<'_>) -> Parts) -> Spec {
+    Spec { measure, pool, basis: Basis::Requests, compute: Compute::Cell(compute) }
 }
 
 /// Median.
-pub const P50: Spec = spec(
-    "blocking_ms_p50",
-    "median time that the user waits where something is compacted",
-    Pool::Percentile(50),
-    listed,
-);
+pub const P50: Spec = spec(catalogue::BLOCKING_MS_P50, Pool::Percentile(50), listed);
 
 /// 95th percentile.
-pub const P95: Spec = spec(
-    "blocking_ms_p95",
-    "95th percentile of the time that the user waits where something is compacted",
-    Pool::Percentile(95),
-    listed,
-);
+pub const P95: Spec = spec(catalogue::BLOCKING_MS_P95, Pool::Percentile(95), listed);
 
 /// Longest.
-pub const MAX: Spec = spec(
-    "blocking_ms_max",
-    "longest time that the user waits for a compaction",
-    Pool::Max,
-    |sample| match listed(sample) {
-        Parts::Many(waits) => Parts::One(waits.into_iter().fold(0.0, f64::max)),
-        other => other,
-    },
-);
+pub const MAX: Spec = spec(catalogue::BLOCKING_MS_MAX, Pool::Max, |sample| match listed(sample) {
+    Parts::Many(waits) => Parts::One(waits.into_iter().fold(0.0, f64::max)),
+    other => other,
+});
 
 /// All of it.
-pub const SUM: Spec = spec(
-    "blocking_ms_sum",
-    "time that the user waits for compactions in all",
-    Pool::Sum,
-    |sample| total(sample, |compaction| !compaction.background),
-);
+pub const SUM: Spec = spec(catalogue::BLOCKING_MS_SUM, Pool::Sum, |sample| {
+    total(sample, |compaction| !compaction.background)
+});
 
 /// What the user does not wait for.
-pub const BACKGROUND: Spec = spec(
-    "background_ms",
-    "time of compactions that run while the conversation goes on",
-    Pool::Sum,
-    |sample| total(sample, |compaction| compaction.background),
-);
+pub const BACKGROUND: Spec = spec(catalogue::BACKGROUND_MS, Pool::Sum, |sample| {
+    total(sample, |compaction| compaction.background)
+});
 
 /// Every column of times that rest on the latency of models.
-pub const IDS: [&str; 5] = [P50.id, P95.id, MAX.id, SUM.id, BACKGROUND.id];
+pub const IDS: [&str; 5] =
+    [P50.measure.id, P95.measure.id, MAX.measure.id, SUM.measure.id, BACKGROUND.measure.id];
 
 fn listed(sample: &Sample<'_>) -> Parts {
     let mut waits: BTreeMap<u32, f64> = BTreeMap::new();

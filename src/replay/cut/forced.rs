@@ -1,15 +1,15 @@
-//! Depth 1: everything arrives uncompressed, and then a preset compacts
-//! whatever its trigger says (cuts §1).
+//! Depth 1: all messages arrive uncompressed, and then a compaction is forced
+//! even if the preset's trigger has not fired (cuts §1).
 
 use crate::model::{MessageIndex, RequestRow};
 use crate::replay::loss::Changes;
-use crate::replay::session::Session;
+use crate::replay::session::ReplaySession;
 use crate::strategy::{At, Gauge, Of, Preset, When};
 use crate::tokens::Reported;
 
-/// Whether a trigger is about the size of a context, so that it can be taken to
-/// be reached. What a user says, the clock and the vendor's own compactions
-/// are not.
+/// Whether a trigger depends on the size of a context, so that it can be
+/// treated as reached. Triggers on user messages, the clock and the vendor's
+/// own compactions cannot.
 fn is_about_size(when: &When) -> bool {
     matches!(
         when,
@@ -28,12 +28,12 @@ pub(super) fn forceable(preset: &Preset) -> Vec<usize> {
     may.map(|(number, _)| number).collect()
 }
 
-/// Windows beyond this are none that anybody offers.
+/// Largest window that is tried; no provider offers a larger one.
 const LARGEST: u64 = 1 << 32;
 
-/// The window at which a stage's trigger has just been reached by a context of
-/// so many tokens: the largest at which it fires. A trigger that is no share of
-/// the window has none: the window is then as large as the context.
+/// The window at which a stage's trigger is just reached by a context of
+/// `tokens` tokens: the largest at which it fires. For a trigger that is no
+/// share of the window, the window is as large as the context.
 pub(super) fn window(preset: &Preset, stage: usize, scaled: bool, tokens: u64) -> u64 {
     let fires = |window: u64| {
         let threshold = threshold(preset, stage, scaled, window);
@@ -50,8 +50,8 @@ pub(super) fn window(preset: &Preset, stage: usize, scaled: bool, tokens: u64) -
     fires_at
 }
 
-/// Tokens above which a stage fires at a window; `None` where it does not go by
-/// them.
+/// Tokens above which a stage fires at a window; `None` where it does not
+/// depend on tokens.
 fn threshold(preset: &Preset, stage: usize, scaled: bool, window: u64) -> Option<u64> {
     let when = preset.trigger(stage, window, scaled);
     let share = |of: Of, share: f64| {
@@ -69,10 +69,9 @@ fn threshold(preset: &Preset, stage: usize, scaled: bool, window: u64) -> Option
     }
 }
 
-impl Session<'_> {
-    /// Lets the first messages arrive as if nothing had ever been compacted.
-    /// The last request among them is sent, so that the cache is as warm as it
-    /// would be.
+impl ReplaySession<'_> {
+    /// Appends the first messages without any compaction. The last request
+    /// among them is sent, so that the cache is as warm as it would be.
     pub(super) async fn arrive_uncompacted(
         &mut self,
         messages: MessageIndex,
@@ -95,7 +94,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Goes past a request that every preset sends alike.
+    /// Passes a request that is the same for every preset.
     fn pass(&mut self, message: MessageIndex, sent: bool) {
         let weight = self.context.weight();
         let output = self.subject.recording.sizes.output[message as usize];
@@ -119,9 +118,10 @@ impl Session<'_> {
         self.reported_through = self.context.seen_count();
     }
 
-    /// Looks at every stage in order, each by its own trigger, and takes that of
-    /// one to be reached unless the context was changed before. Says whether
-    /// anything changed it, or a model was called for it.
+    /// Runs the stages in order, each by its own trigger, and treats the
+    /// trigger of the stage `forced` as reached unless the context was changed
+    /// before. Returns whether anything changed it, or a model was called for
+    /// it.
     pub(super) async fn force(&mut self, forced: Option<usize>) -> Result<bool, String> {
         let seen = self.context.seen_count();
         let timeline = &self.subject.timeline;
@@ -135,7 +135,7 @@ impl Session<'_> {
             if self.stages[number].stage.at == At::Open {
                 continue;
             }
-            let before = self.told();
+            let before = self.reported_weight();
             self.context.begin_stage(number as u32);
             self.adjust_reported(before);
             let mut gauge = self.gauge();
@@ -152,8 +152,8 @@ impl Session<'_> {
         Ok(acted)
     }
 
-    /// Takes the trigger of a stage to be reached: what the preset believes is
-    /// just above it.
+    /// Treats the trigger of a stage as reached: sets the size that the preset
+    /// estimates to just above it.
     fn reach(&self, number: usize, gauge: &mut Gauge<'_>) {
         let threshold = threshold(&self.plan.preset, number, self.plan.scaled, self.window);
         let least = threshold.unwrap_or(0) + 1;

@@ -1,10 +1,10 @@
-//! A preset at a cut: a compaction is made to happen at a place of a
-//! recording, and what the recorded agent used next is looked for in what is
-//! sent from there on (cuts §1 and §2).
+//! Examines a preset at a cut: a compaction is forced at a place of a
+//! recording, and the identifiers that the recorded agent used next are looked
+//! for in what is sent from there on (cuts §1 and §2).
 //!
 //! One file each: the part of the transcript that is looked at ([`part`]),
-//! depth 1 ([`forced`]), what it costs ([`money`]), and searching for what is
-//! lost ([`recovered`]).
+//! depth 1 ([`forced`]), the cost ([`money`]), and searching for what is lost
+//! ([`recovered`]).
 
 mod forced;
 mod money;
@@ -17,11 +17,11 @@ mod tests;
 use std::collections::BTreeMap;
 
 pub use money::Baseline;
-pub use part::Part;
+pub use part::CutSegment;
 
 use super::plan::Plan;
 use super::probed::Probed;
-use super::session::Session;
+use super::session::ReplaySession;
 use crate::model::{
     CutExam, LatencySource, NULL, ReferenceOutcome, ReferenceState, Snapshot, Standing,
 };
@@ -31,73 +31,73 @@ use recovered::Searcher;
 /// Fewest tokens that a window leaves for messages (semantics §10).
 const LEAST_FOR_MESSAGES: u64 = 2_000;
 
-/// What a preset did at a cut.
+/// The result of examining a preset at a cut.
 #[derive(Clone, Debug)]
-pub struct Examined {
-    /// What is kept of it; its probes are still to be asked.
+pub struct ExaminedCut {
+    /// The measured result; its probes still have to be asked.
     pub exam: CutExam,
-    /// Texts that were written, by hash.
+    /// Texts that the strategy wrote, by hash.
     pub texts: BTreeMap<String, String>,
-    /// Probes that wait to be asked, in the transcript's numbers.
+    /// Probes that still have to be asked, with positions in the whole transcript.
     pub probed: Vec<Probed>,
-    /// What the requests behind the cut cost each payer.
+    /// The cost of the requests after the cut, for each payer.
     pub baseline: Baseline,
 }
 
-/// Looks at what each request behind a cut sends, by the request's ordinal in
-/// the transcript.
-pub type Look<'a> = &'a (dyn Fn(u32, &Context) + Sync);
+/// A callback that gets the context of each request after a cut, with the
+/// request's ordinal in the transcript.
+pub type RequestInspector<'a> = &'a (dyn Fn(u32, &Context) + Sync);
 
-/// Examines a preset at a cut and a depth. `without` is what the requests
-/// behind it cost uncompressed; `None` where that is being found out.
+/// Examines a preset at a cut and a depth. `without` is the cost of the
+/// requests after it without compaction; `None` where it is being measured.
 ///
 /// The plan's window is not used: the cut has its own.
 ///
 /// # Errors
 /// Why the preset stopped, in a sentence.
 pub async fn examine(
-    part: &Part,
+    part: &CutSegment,
     plan: &Plan,
     depth: u32,
     compactor: &dyn Compactor,
     without: Option<&Baseline>,
-) -> Result<Examined, String> {
+) -> Result<ExaminedCut, String> {
     examine_and_look(part, (plan, depth), compactor, without, &|_, _| ()).await
 }
 
-/// The same, with a look at every context behind the cut.
+/// The same, with a callback for every context after the cut.
 ///
 /// # Errors
 /// Why the preset stopped, in a sentence.
 pub async fn examine_and_look(
-    part: &Part,
+    part: &CutSegment,
     (plan, depth): (&Plan, u32),
     compactor: &dyn Compactor,
     without: Option<&Baseline>,
-    look: Look<'_>,
-) -> Result<Examined, String> {
-    let examination = Examination { part, plan, compactor, without, look };
+    look: RequestInspector<'_>,
+) -> Result<ExaminedCut, String> {
+    let examination = CutExamination { part, plan, compactor, without, look };
     match depth {
         0 | 1 => examination.first_compaction().await,
         _ => examination.long_session(depth).await,
     }
 }
 
-/// A preset at a cut.
-struct Examination<'a> {
-    part: &'a Part,
+/// The inputs of examining a preset at a cut.
+struct CutExamination<'a> {
+    part: &'a CutSegment,
     plan: &'a Plan,
     compactor: &'a dyn Compactor,
     without: Option<&'a Baseline>,
-    look: Look<'a>,
+    look: RequestInspector<'a>,
 }
 
-impl Examination<'_> {
-    /// Depth 1: the first stage that can act does, at the window at which its
-    /// trigger has just been reached. Where none can at its own, each is tried
-    /// at a window as large as the context; where none can there, nothing is
-    /// compacted.
-    async fn first_compaction(&self) -> Result<Examined, String> {
+impl CutExamination<'_> {
+    /// Depth 1: the first stage that can act does so, at the window at which
+    /// its trigger is just reached. Where no stage acts at its own window, each
+    /// is tried at a window as large as the context; where none acts there
+    /// either, nothing is compacted.
+    async fn first_compaction(&self) -> Result<ExaminedCut, String> {
         let part = self.part;
         let sizes = &part.subject.recording.sizes;
         let tokens = sizes.preamble_tokens() + self.material_tokens();
@@ -137,7 +137,7 @@ impl Examination<'_> {
     /// A greater depth: the material is replayed from its beginning at a window
     /// that many times smaller, with the preamble and the largest answer beside
     /// it (semantics §10), so that losses add up.
-    async fn long_session(&self, depth: u32) -> Result<Examined, String> {
+    async fn long_session(&self, depth: u32) -> Result<ExaminedCut, String> {
         let part = self.part;
         let sizes = &part.subject.recording.sizes;
         let share = (self.material_tokens() / u64::from(depth)).max(LEAST_FOR_MESSAGES);
@@ -153,14 +153,14 @@ impl Examination<'_> {
         messages[..self.part.material as usize].iter().map(|weight| weight.tokens).sum()
     }
 
-    /// Goes on to the last request of the part and puts together what was seen.
+    /// Continues to the last request of the segment and collects the result.
     async fn finished(
         &self,
         (plan, depth): (&Plan, u32),
-        mut session: Session<'_>,
-        behind: Result<Behind, String>,
-    ) -> Result<Examined, String> {
-        let Examination { part, without, look, .. } = *self;
+        mut session: ReplaySession<'_>,
+        behind: Result<CutStart, String>,
+    ) -> Result<ExaminedCut, String> {
+        let CutExamination { part, without, look, .. } = *self;
         let mut searcher = Searcher::new(part, plan.preset.recovery);
         let followed = match behind {
             Ok(behind) => follow(part, &mut session, &mut searcher, look).await.map(|()| behind),
@@ -191,7 +191,7 @@ impl Examination<'_> {
         let probed =
             probed.into_iter().map(|p| Probed { probe: part.probe(p.probe), ..p }).collect();
         kept.extend(texts);
-        // A null answers nothing on purpose.
+        // A null returns an empty text on purpose.
         let asked = rows.compactions.iter().filter(|_| !is_null);
         let replies = asked.flat_map(|row| row.replies.clone());
         let exam = CutExam {
@@ -209,23 +209,23 @@ impl Examination<'_> {
             snapshot,
             probes: Vec::new(),
         };
-        Ok(Examined { exam, texts: kept, probed, baseline })
+        Ok(ExaminedCut { exam, texts: kept, probed, baseline })
     }
 }
 
-/// A session over a part, billed as a cut is.
+/// Opens a session over a segment, with the billing of a cut.
 fn opened<'a>(
-    part: &'a Part,
+    part: &'a CutSegment,
     plan: &'a Plan,
     compactor: &'a dyn Compactor,
-) -> Result<Session<'a>, String> {
-    let mut session = Session::open(&part.subject, plan, compactor)?;
+) -> Result<ReplaySession<'a>, String> {
+    let mut session = ReplaySession::open(&part.subject, plan, compactor)?;
     session.biller.only_as_billed();
     Ok(session)
 }
 
-/// What stands right behind a cut.
-struct Behind {
+/// The state directly after a cut.
+struct CutStart {
     tokens_after: u64,
     compactions: u32,
     cpu_ms: f64,
@@ -236,14 +236,14 @@ struct Behind {
     begun: u32,
 }
 
-impl Session<'_> {
+impl ReplaySession<'_> {
     /// Looks at a session that has just sent its first request behind a cut.
-    fn behind(&mut self, part: &Part) -> Result<Behind, String> {
+    fn behind(&mut self, part: &CutSegment) -> Result<CutStart, String> {
         let sent = self.requests.get(part.first as usize).map(|request| request.tokens_sent);
         let rows = || self.compactions.iter().map(|(_, row)| row);
         let waits = rows().filter(|row| !row.background).filter_map(|row| row.latency_ms);
         let waits: Vec<f64> = waits.collect();
-        Ok(Behind {
+        Ok(CutStart {
             tokens_after: sent.ok_or("the recording ends before the cut")?,
             compactions: self.compactions.len() as u32,
             cpu_ms: self.cpu_ms,
@@ -257,10 +257,10 @@ impl Session<'_> {
 
 /// Goes on from the first request behind the cut to the last of the part.
 async fn follow(
-    part: &Part,
-    session: &mut Session<'_>,
+    part: &CutSegment,
+    session: &mut ReplaySession<'_>,
     searcher: &mut Searcher<'_>,
-    look: Look<'_>,
+    look: RequestInspector<'_>,
 ) -> Result<(), String> {
     searcher.search(session);
     look(part.request_of(part.first), session.context());

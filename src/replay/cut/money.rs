@@ -1,7 +1,7 @@
 //! What a cut costs: the compaction, and the requests behind it with and
 //! without it (cuts §2, money of a cut).
 
-use super::part::Part;
+use super::part::CutSegment;
 use crate::model::{Bill, CallBill, CellRows, CutBill, RequestFacts};
 use crate::pricing::Agent;
 use crate::replay::plan::Plan;
@@ -17,15 +17,15 @@ pub struct Baseline(Vec<Option<Vec<f64>>>);
 /// The bills of a cut, and what its requests cost. `begun` compactions had
 /// begun when the first request behind the cut was sent.
 pub(super) fn bills(
-    part: &Part,
+    part: &CutSegment,
     plan: &Plan,
     rows: &CellRows,
     begun: u32,
     without: Option<&Baseline>,
 ) -> (Vec<CutBill>, Baseline) {
     let payers = rows.bills.iter().zip(plan.agents.iter());
-    let each: Vec<Payer<'_>> =
-        payers.map(|(bill, agent)| Payer { part, plan, rows, bill, agent }).collect();
+    let each: Vec<CutPayer<'_>> =
+        payers.map(|(bill, agent)| CutPayer { part, plan, rows, bill, agent }).collect();
     let costs = each.iter().map(|payer| payer.by_request(begun));
     let own = Baseline(costs.collect());
     let compacted = begun > 0;
@@ -37,16 +37,16 @@ pub(super) fn bills(
     (bills.collect(), own)
 }
 
-/// One payer's bill of a cut.
-struct Payer<'a> {
-    part: &'a Part,
+/// One payer's bill for a cut.
+struct CutPayer<'a> {
+    part: &'a CutSegment,
     plan: &'a Plan,
     rows: &'a CellRows,
     bill: &'a Bill,
     agent: &'a Agent,
 }
 
-impl Payer<'_> {
+impl CutPayer<'_> {
     /// Dollars of the compactions that led to the cut.
     fn compactions(&self, begun: u32) -> Option<f64> {
         let calls = self.bill.calls.iter().filter(|call| self.is_before(call, begun));

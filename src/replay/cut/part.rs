@@ -1,45 +1,46 @@
-//! The part of a transcript that a cut looks at: its material and the requests
-//! behind it. Every preset and depth shares it.
+//! The segment of a transcript that a cut examines: the messages that may be
+//! compacted (the material) and the requests after them. Every preset and depth
+//! uses the same segment.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::model::{
-    Cut, Exam, FactAtStake, MessageIndex, Part as Stretch, ProbeFacts, RecordedCompaction,
-    Reference, RequestFacts, Snapshot, TranscriptFacts,
+    Cut, Exam, FactAtStake, MessageIndex, ProbeFacts, RecordedCompaction, Reference, RequestFacts,
+    Snapshot, SnapshotPart, TranscriptFacts,
 };
 use crate::probes::{Place, Survival};
 use crate::replay::Subject;
 use crate::replay::subject::text_hash;
 
-/// What stands in the place of a result that the recorded agent had cleared:
-/// what Claude Code writes.
+/// The text that replaces a result that the recorded agent had cleared: Claude
+/// Code's own.
 const CLEARED: &str = "[Old tool result content cleared]";
 
-/// The part of a transcript that a cut looks at.
+/// The segment of a transcript that a cut examines.
 #[derive(Debug)]
-pub struct Part {
+pub struct CutSegment {
     /// Its messages as a transcript of their own, with the facts at stake as
     /// its references.
     pub(super) subject: Subject,
-    /// Messages of the material: the first of the part.
+    /// Number of messages of the material, which are the first of the segment.
     pub(super) material: MessageIndex,
-    /// Ordinal within the part of the first request behind the cut.
+    /// Ordinal, within the segment, of the first request after the cut.
     pub(super) first: u32,
-    /// The part's messages as the transcript numbers them.
+    /// The messages' positions in the whole transcript.
     messages: Vec<MessageIndex>,
-    /// Which of them were cleared, by their number within the part.
+    /// Which of them were cleared, by position within the segment.
     cleared: Vec<bool>,
-    /// The part's probes as the transcript numbers them.
+    /// The probes' positions in the whole transcript.
     probes: Vec<u32>,
-    /// Ordinal of the first request behind the cut within the transcript.
+    /// Ordinal, within the whole transcript, of the first request after the cut.
     request: u32,
 }
 
-impl Part {
-    /// Takes the part out of a transcript. `facts` is what is at stake, in the
-    /// transcript's numbers; `probes` are those that are put at this cut, by
-    /// their position among the transcript's.
+impl CutSegment {
+    /// Takes the segment out of a transcript. `facts` are the facts at stake,
+    /// with positions in the whole transcript; `probes` are those asked at this
+    /// cut, by their position among the transcript's.
     pub fn new(whole: &Subject, place: &Place, facts: &[Reference], probes: &[u32]) -> Self {
         let kept = place.material.iter().map(|kept| (kept.message, kept.cleared));
         let taken: Vec<(MessageIndex, bool)> =
@@ -93,10 +94,10 @@ impl Part {
             cuts: Arc::default(),
         };
         let probes = probes.to_vec();
-        Part { subject, material, first, messages, cleared, probes, request: place.request }
+        CutSegment { subject, material, first, messages, cleared, probes, request: place.request }
     }
 
-    /// What no preset changes, as it is kept.
+    /// The result that is the same for every preset.
     pub fn cut(&self, place: &Place, facts: &[Reference]) -> Cut {
         let sizes = &self.subject.recording.sizes;
         let of_material = &sizes.messages[..self.material as usize];
@@ -137,46 +138,46 @@ impl Part {
         &self.subject
     }
 
-    /// The ordinal within the transcript of a request from the cut on.
+    /// The ordinal, within the whole transcript, of a request of the segment.
     pub(super) fn request_of(&self, request: u32) -> u32 {
         self.request + request - self.first
     }
 
-    /// The assistant message that the first request behind the cut produced.
+    /// The assistant message that the first request after the cut produced.
     pub(super) fn first_message(&self) -> MessageIndex {
         self.subject.facts.requests[self.first as usize].message
     }
 
-    /// How many messages it has.
+    /// Number of messages in the segment.
     pub(super) fn length(&self) -> MessageIndex {
         self.messages.len() as MessageIndex
     }
 
-    /// A probe as the transcript numbers it.
+    /// The position of a probe in the whole transcript.
     pub(super) fn probe(&self, number: u32) -> u32 {
         self.probes[number as usize]
     }
 
-    /// A snapshot in the transcript's numbers. Results that were cleared are
-    /// edited messages there; their text is put among `texts`.
+    /// A snapshot with positions in the whole transcript. Cleared results
+    /// become edited messages there; their text is added to `texts`.
     pub(super) fn whole(
         &self,
         snapshot: Snapshot,
         texts: &mut BTreeMap<String, String>,
     ) -> Snapshot {
-        let mut parts: Vec<Stretch> = Vec::new();
+        let mut parts: Vec<SnapshotPart> = Vec::new();
         for part in snapshot.parts {
             match part {
-                Stretch::Messages { from, to } => {
+                SnapshotPart::Messages { from, to } => {
                     for at in from..to {
                         self.message(at, &mut parts, texts);
                     }
                 }
-                Stretch::Edited { message, text } => {
+                SnapshotPart::Edited { message, text } => {
                     let message = self.messages[message as usize];
-                    parts.push(Stretch::Edited { message, text });
+                    parts.push(SnapshotPart::Edited { message, text });
                 }
-                written @ Stretch::Written { .. } => parts.push(written),
+                written @ SnapshotPart::Written { .. } => parts.push(written),
             }
         }
         Snapshot { request: self.request, parts, ..snapshot }
@@ -185,7 +186,7 @@ impl Part {
     fn message(
         &self,
         at: MessageIndex,
-        parts: &mut Vec<Stretch>,
+        parts: &mut Vec<SnapshotPart>,
         texts: &mut BTreeMap<String, String>,
     ) {
         let message = self.messages[at as usize];
@@ -193,20 +194,20 @@ impl Part {
             let text = self.subject.recording.transcript.messages[at as usize].sent();
             let hash = text_hash(&text);
             texts.insert(hash.clone(), text);
-            return parts.push(Stretch::Edited { message, text: hash });
+            return parts.push(SnapshotPart::Edited { message, text: hash });
         }
         match parts.last_mut() {
-            Some(Stretch::Messages { to, .. }) if *to == message => *to += 1,
-            _ => parts.push(Stretch::Messages { from: message, to: message + 1 }),
+            Some(SnapshotPart::Messages { to, .. }) if *to == message => *to += 1,
+            _ => parts.push(SnapshotPart::Messages { from: message, to: message + 1 }),
         }
     }
 }
 
-/// From the transcript's numbers to those of the part.
+/// Converts positions in the transcript to positions in the segment.
 struct Numbers<'a>(&'a [MessageIndex]);
 
 impl Numbers<'_> {
-    /// Messages of the part before one of the transcript.
+    /// Number of messages of the segment before one of the transcript.
     fn before(&self, message: MessageIndex) -> MessageIndex {
         self.0.partition_point(|&other| other < message) as MessageIndex
     }
@@ -225,7 +226,7 @@ impl Numbers<'_> {
             .collect()
     }
 
-    /// A fact, whose request is behind the cut.
+    /// A fact, whose request is after the cut.
     fn reference(&self, fact: &Reference, first: u32, request: u32) -> Reference {
         Reference {
             request: first + fact.request - request,
@@ -240,7 +241,7 @@ impl Numbers<'_> {
         ProbeFacts { request: first, evidence: self.all(&probe.evidence), ..probe.clone() }
     }
 
-    /// A recorded compaction behind the material.
+    /// A recorded compaction after the material.
     fn compaction(
         &self,
         compaction: &RecordedCompaction,

@@ -1,29 +1,29 @@
-//! What is lost behind a cut and found again by the preset's own search: the
-//! harness asks for the words that stood beside it, never for itself
+//! Facts that are lost after a cut and that the preset's own search finds: the
+//! harness searches for the words near the fact, never for the fact itself
 //! (cuts §2).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::part::Part;
+use super::part::CutSegment;
 use crate::model::{Message, MessageIndex, ReferenceOutcome, ReferenceState, Role};
-use crate::replay::session::Session;
+use crate::replay::session::ReplaySession;
 use crate::strategy::{Archived, ArchivedSession, Channel, ClosedSession, RecoverySpec};
 
 /// Searches for lost facts, request by request.
 pub(super) struct Searcher<'a> {
-    part: &'a Part,
+    part: &'a CutSegment,
     channel: Option<&'static RecoverySpec>,
-    /// Every message of the part, as a search gives it back; made when first
+    /// Every message of the segment, as a search returns it; made when first
     /// needed.
     archive: Vec<Archived>,
-    /// Outcomes that were looked at.
+    /// Number of outcomes that were handled so far.
     looked: usize,
     found: BTreeSet<u32>,
 }
 
 impl<'a> Searcher<'a> {
-    pub(super) fn new(part: &'a Part, channel: Option<&'static RecoverySpec>) -> Self {
+    pub(super) fn new(part: &'a CutSegment, channel: Option<&'static RecoverySpec>) -> Self {
         Searcher { part, channel, archive: Vec::new(), looked: 0, found: BTreeSet::new() }
     }
 
@@ -32,8 +32,8 @@ impl<'a> Searcher<'a> {
         self.found.contains(&fact)
     }
 
-    /// Searches for what the newest requests lack.
-    pub(super) fn search(&mut self, session: &Session<'_>) {
+    /// Searches for the facts that the newest requests lack.
+    pub(super) fn search(&mut self, session: &ReplaySession<'_>) {
         let new = &session.references[self.looked..];
         self.looked = session.references.len();
         let lost = |outcome: &&ReferenceOutcome| outcome.state == ReferenceState::Lost;
@@ -52,11 +52,11 @@ impl<'a> Searcher<'a> {
     }
 }
 
-/// Words that a search asks for: the rarest beside the newest source.
+/// Number of words in a query: the rarest near the newest source.
 const QUERY_WORDS: usize = 5;
 
-/// Whether a search for the words beside a fact gives a text that holds it.
-fn finds(part: &Part, channel: &Channel<'_>, fact: u32) -> bool {
+/// Whether a search for the words near a fact returns a text that contains it.
+fn finds(part: &CutSegment, channel: &Channel<'_>, fact: u32) -> bool {
     let Some(tool) = channel.tools().first() else { return false };
     let words = spelt(part, fact);
     let queries = if channel.recovery().takes_questions() { vec![words.join(" ")] } else { words };
@@ -64,9 +64,9 @@ fn finds(part: &Part, channel: &Channel<'_>, fact: u32) -> bool {
     queries.iter().any(|query| channel.call(tool.name, query).iter().any(&holds))
 }
 
-/// The words that stood beside a fact where it was last said, as they are spelt
-/// there: searches tell upper and lower case apart.
-fn spelt(part: &Part, fact: u32) -> Vec<String> {
+/// The words near a fact where it was last mentioned, in their original
+/// spelling: searches distinguish upper and lower case.
+fn spelt(part: &CutSegment, fact: u32) -> Vec<String> {
     let reference = &part.subject.facts.exam.references[fact as usize];
     let transcript = &part.subject.recording.transcript;
     let source = transcript.messages[reference.last_seen as usize].sent();
@@ -79,8 +79,8 @@ fn spelt(part: &Part, fact: u32) -> Vec<String> {
     reference.support.iter().take(QUERY_WORDS).map(as_spelt).collect()
 }
 
-/// The part's messages as a search gives them back.
-fn archive(part: &Part) -> Vec<Archived> {
+/// The segment's messages as a search returns them.
+fn archive(part: &CutSegment) -> Vec<Archived> {
     let recording = &part.subject.recording;
     let known = recording.transcript.messages.iter().zip(&part.subject.facts.messages);
     let archived = (0..).zip(known).map(|(message, (recorded, facts))| Archived {
@@ -101,7 +101,7 @@ fn thought(message: &Message) -> Option<Arc<str>> {
     (!text.is_empty()).then(|| text.into())
 }
 
-/// A closed session as a search gives it back.
+/// A closed session as a search returns it.
 fn closed_session(closed: &ClosedSession) -> ArchivedSession {
     let first: MessageIndex = closed.spans.first().map_or(0, |span| span.0);
     let summary = Archived {

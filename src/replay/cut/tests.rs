@@ -105,9 +105,9 @@ fn plan(name: &str) -> Plan {
     }
 }
 
-fn part(subject: &Subject, at: usize) -> Part {
+fn part(subject: &Subject, at: usize) -> CutSegment {
     let (place, facts) = &subject.cuts[at];
-    Part::new(subject, place, facts, &[])
+    CutSegment::new(subject, place, facts, &[])
 }
 
 async fn exam(subject: &Subject, at: usize, name: &str, depth: u32) -> CutExam {
@@ -272,9 +272,9 @@ async fn a_snapshot_is_told_in_the_transcripts_own_numbers() {
     let (place, _) = &subject.cuts[0];
     // Message 15 is a call, kept with its result.
     assert_eq!(place.material[0].message, 15);
-    let parts = vec![crate::model::Part::Messages { from: 0, to: 3 }];
+    let parts = vec![crate::model::SnapshotPart::Messages { from: 0, to: 3 }];
     let snapshot = Snapshot { request: 0, tokens: 9, overflow: false, compactions: 0, parts };
     let whole = part.whole(snapshot, &mut BTreeMap::new());
-    assert_eq!(whole.parts, [crate::model::Part::Messages { from: 15, to: 18 }]);
+    assert_eq!(whole.parts, [crate::model::SnapshotPart::Messages { from: 15, to: 18 }]);
     assert_eq!(whole.request, place.request);
 }

@@ -12,7 +12,7 @@ use crate::model::{
 use crate::report::packed::unpacked;
 use crate::report::testkit::{Echo, Kit, panel};
 use crate::report::{Texts, probes_csv};
-use crate::text::tame;
+use crate::text::harmless_data;
 
 /// Words of the recording.
 const TEXTS: Echo = Echo(BTreeMap::new());
@@ -355,7 +355,7 @@ fn hostile_words_break_no_row_of_probes_csv_and_come_out_tame() {
     assert_eq!(rows.len(), 18, "no word breaks a row");
     for row in rows {
         for (column, name) in [("question", "question"), ("answer", "answer"), ("probe", "'=id")] {
-            assert_eq!(row[column], tame(&format!("{name}</script>{HOSTILE}")));
+            assert_eq!(row[column], harmless_data(&format!("{name}</script>{HOSTILE}")));
             assert!(!row[column].contains(['\0', '\u{1b}', '\u{202E}']), "{column}");
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::llm::Foreseen;
+use crate::llm::DryRunCalls;
 use crate::strategy::{Compactor, CompactorError, FailedCall, Reply, Task};
 use crate::tokens::Counter;
 
@@ -13,7 +13,7 @@ use crate::tokens::Counter;
 pub struct Rehearsed {
     first: Arc<dyn Compactor>,
     second: Arc<dyn Compactor>,
-    foreseen: Arc<Foreseen>,
+    foreseen: Arc<DryRunCalls>,
 }
 
 impl Rehearsed {
@@ -21,7 +21,7 @@ impl Rehearsed {
     pub fn new(
         first: Arc<dyn Compactor>,
         second: Arc<dyn Compactor>,
-        foreseen: Arc<Foreseen>,
+        foreseen: Arc<DryRunCalls>,
     ) -> Self {
         Self { first, second, foreseen }
     }
@@ -34,7 +34,7 @@ impl Compactor for Rehearsed {
             Err(FailedCall { error: CompactorError::Refused(_), .. }) => {
                 let outcome = self.second.run(task).await;
                 if let Ok(reply) = &outcome {
-                    self.foreseen.stood_in(reply.usage.output);
+                    self.foreseen.add_summary(reply.usage.output);
                 }
                 outcome
             }

@@ -1,4 +1,4 @@
-//! What changes a context, folds aside.
+//! Changes of a context, except folds.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::model::{CallId, MessageIndex, sent};
 use crate::tokens::{Shrink, Weight};
 
 impl Context {
-    /// Makes a change. Entries that it creates are returned.
+    /// Applies a change, and returns the entries that it creates.
     pub fn apply(&mut self, op: Op) -> Result<Vec<EntryId>, OpError> {
         let logged = self.log.is_some().then(|| op.clone());
         let made = self.perform(op)?;
@@ -81,7 +81,8 @@ impl Context {
         if emptied.is_empty() { Ok(Vec::new()) } else { self.evict(emptied) }
     }
 
-    /// Rewrites a live recorded message. What is left of it keeps its place.
+    /// Rewrites a recorded message that is in the context. The rest of it keeps
+    /// its position.
     fn edit(&mut self, message: MessageIndex, change: impl FnOnce(&mut Edit)) {
         let old = self.weight_of(EntryId(message));
         let mut edit = self.edits.remove(&message).unwrap_or_else(|| Edit {
@@ -104,7 +105,7 @@ impl Context {
         self.changes += 1;
     }
 
-    /// A recorded message is sent with fewer tokens from now on. One that is not
+    /// Sends a recorded message with fewer tokens from now on. One that is not
     /// sent as recorded keeps the size of its own text.
     pub(super) fn shrink(&mut self, shrink: &Shrink) {
         let id = EntryId(shrink.message);
@@ -119,8 +120,8 @@ impl Context {
         }
     }
 
-    /// Gives entries that stand for what went the size that the provider counted
-    /// for all of them, in proportion to their texts.
+    /// Gives the entries of a summary the size that the provider counted for
+    /// all of them, in proportion to their texts.
     pub(crate) fn size_written(&mut self, entries: &[EntryId], tokens: u64) {
         let all: u64 = entries.iter().map(|&id| self.weight_of(id).tokens).sum();
         let mut left = tokens;
@@ -161,7 +162,7 @@ impl Context {
         Ok(Vec::new())
     }
 
-    /// Drops what else refers to an entry that left.
+    /// Drops the references to an entry that was removed.
     pub(super) fn forget(&mut self, id: EntryId) {
         for hidden in self.hidden.values_mut() {
             hidden.also.remove(&id);
@@ -195,7 +196,7 @@ impl Context {
         };
         self.notes_total -= old.weight;
         self.note_keys.remove(&old.revision);
-        // What only the old text stood for goes with it; a fold has taken it over already.
+        // What only the old text stood for is lost with it; a fold has moved it already.
         if let Some(own) = old.cover {
             self.covers[own as usize].note = None;
             let union = std::mem::take(&mut self.covers[own as usize].messages);

@@ -1,5 +1,5 @@
-//! What a context holds: recorded messages as they are, edited ones, synthetic
-//! ones, and notes.
+//! The entries of a context: recorded messages unchanged, edited ones,
+//! synthetic ones, and notes.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -13,13 +13,13 @@ use crate::tokens::Weight;
 /// An entry as it is sent now.
 #[derive(Clone, Debug)]
 pub struct Entry<'a> {
-    /// Its identity.
+    /// The identity of the entry.
     pub id: EntryId,
-    /// Its role.
+    /// Whom the entry is attributed to.
     pub role: Role,
     /// Its text as sent.
     pub text: Cow<'a, str>,
-    /// Its size.
+    /// The size of the entry.
     pub weight: Weight,
     /// Whether part of a recorded message was replaced or removed.
     pub edited: bool,
@@ -35,7 +35,7 @@ pub(super) struct Synthetic {
     pub cover: u32,
 }
 
-/// What became of a recorded message that is not sent as it was.
+/// The change of a recorded message that is not sent as recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Edit {
@@ -49,11 +49,11 @@ pub(super) struct Edit {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Note {
-    /// Distinct for every text that a note ever had.
+    /// A number that is different for every text that a note ever had.
     pub revision: u32,
     pub text: String,
     pub weight: Weight,
-    /// What it stands for, if something was folded into it.
+    /// What the note stands for, if something was folded into it.
     pub cover: Option<u32>,
 }
 

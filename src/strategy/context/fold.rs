@@ -1,4 +1,4 @@
-//! Folding: entries give way to others that stand for them.
+//! Folding: entries are replaced by others that stand for them.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::model::Role;
 use crate::tokens::{Weight, WeightTree};
 
 impl Context {
-    /// Replaces `range` by `into`; the entries that were made are returned.
+    /// Replaces `range` by `into`; returns the new entries.
     pub(super) fn fold(
         &mut self,
         range: Vec<EntryId>,
@@ -54,7 +54,7 @@ impl Context {
         Ok(new)
     }
 
-    /// Takes entries out and puts new ones with a cover before a slot.
+    /// Removes entries and inserts new ones with a cover before a slot.
     fn insert_cover(
         &mut self,
         gone: &BTreeSet<EntryId>,
@@ -71,7 +71,7 @@ impl Context {
         new
     }
 
-    /// Makes a note the carrier of a cover, with what it carried before.
+    /// Makes a note the carrier of a cover, in addition to what it already stands for.
     fn carry(&mut self, key: String, text: String, cover: u32) {
         if let Some(own) = self.notes.get(&key).and_then(|note| note.cover) {
             let union = std::mem::take(&mut self.covers[own as usize].messages);
@@ -92,7 +92,7 @@ impl Context {
         id
     }
 
-    /// Records what becomes of an entry that leaves: covered, or gone.
+    /// Records the new state of a removed entry: covered, or gone.
     pub(super) fn settle(&mut self, id: EntryId, by: Option<u32>) {
         self.changes += 1;
         if let Some(index) = id.index() {
@@ -106,7 +106,7 @@ impl Context {
         let ordinal = id.ordinal().expect("an entry is recorded or synthetic");
         let own = self.synthetic[ordinal].cover;
         if self.hidden.values().any(|hidden| !hidden.also.is_empty()) {
-            // What a hidden entry covers was gone, and may come to stand again.
+            // Messages covered by a hidden entry were gone, and may be covered again.
             self.touched.extend_from_slice(&self.covers[own as usize].messages);
         }
         self.covers[own as usize].entries.retain(|&entry| entry != id);
@@ -125,8 +125,8 @@ impl Context {
         }
     }
 
-    /// Drops empty slots and what is `gone`, puts entries in at a slot of what
-    /// is left, and sums anew.
+    /// Drops empty slots and the entries in `gone`, inserts entries at a slot
+    /// of the rest, and recomputes the sums.
     pub(super) fn rebuild(
         &mut self,
         gone: &BTreeSet<EntryId>,

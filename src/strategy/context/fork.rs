@@ -1,5 +1,5 @@
-//! Work in the background: what was done to a copy is done to the original
-//! later, as far as it still applies (semantics §25).
+//! Background work: changes of a copy are applied to the original later, as far
+//! as they still apply (semantics §25).
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Context;
 use super::op::{EntryId, Op, Place};
 
-/// An operation, and the entries that it made in the copy.
+/// An operation on the copy, with the entries that it created there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Applied {
@@ -17,31 +17,33 @@ pub struct Applied {
 }
 
 impl Context {
-    /// A copy that remembers what is done to it.
+    /// A copy that logs its changes.
     pub(crate) fn fork(&self) -> Self {
         Self { log: Some(Vec::new()), ..self.clone() }
     }
 
-    /// What was done to a copy.
+    /// The logged changes of a copy.
     pub(crate) fn into_log(self) -> Vec<Applied> {
         self.log.unwrap_or_default()
     }
 
-    /// Does here what was done to a copy. What concerns entries that went
-    /// meanwhile is dropped.
-    pub(crate) fn land(&mut self, log: Vec<Applied>) {
+    /// Applies the changes of a copy. Those about entries that were removed
+    /// meanwhile are dropped.
+    pub(crate) fn apply_log(&mut self, log: Vec<Applied>) {
         let mut here: BTreeMap<EntryId, EntryId> = BTreeMap::new();
         for Applied { op, made } in log {
-            let Some(op) = self.still(op, &here) else { continue };
-            // An operation that is refused now concerns what went meanwhile.
+            let Some(op) = self.applicable(op, &here) else { continue };
+            // An operation that is refused now is about entries that were
+            // removed meanwhile.
             if let Ok(now) = self.perform(op) {
                 here.extend(made.into_iter().zip(now));
             }
         }
     }
 
-    /// What is left of an operation, with the names that its entries have here.
-    fn still(&self, op: Op, here: &BTreeMap<EntryId, EntryId>) -> Option<Op> {
+    /// The part of an operation that still applies, with the ids that its
+    /// entries have here.
+    fn applicable(&self, op: Op, here: &BTreeMap<EntryId, EntryId>) -> Option<Op> {
         let named = |id: EntryId| here.get(&id).copied().unwrap_or(id);
         let left = |ids: Vec<EntryId>| {
             let left: Vec<EntryId> =
@@ -96,7 +98,7 @@ mod tests {
         copy.apply(fold(&[0, 1, 2], "sum")).unwrap();
         rig.feed(1);
         assert_eq!(rig.ledger(), "vvvvv", "nothing is done yet");
-        rig.context.land(copy.into_log());
+        rig.context.apply_log(copy.into_log());
         assert_eq!(rig.ledger(), "fffvv");
         let texts: Vec<String> = rig.sent().into_iter().map(|(_, text)| text).collect();
         assert_eq!(texts, ["sum", "three", "four"]);
@@ -109,7 +111,7 @@ mod tests {
         copy.apply(fold(&[0, 3], "sum")).unwrap();
         copy.apply(fold(&[1, 2], "calls")).unwrap();
         rig.context.apply(Op::Evict(vec![id(1), id(2), id(3)])).unwrap();
-        rig.context.land(copy.into_log());
+        rig.context.apply_log(copy.into_log());
         assert_eq!(rig.ledger(), "f---");
         assert_eq!(rig.sent().len(), 1);
     }
@@ -120,7 +122,7 @@ mod tests {
         let mut copy = rig.context.fork();
         copy.apply(Op::EditResult(CallId(0), "short".to_owned())).unwrap();
         rig.context.apply(Op::RemoveCall(CallId(0))).unwrap();
-        rig.context.land(copy.into_log());
+        rig.context.apply_log(copy.into_log());
         assert_eq!(rig.ledger(), "v--v");
     }
 
@@ -136,7 +138,7 @@ mod tests {
         })
         .unwrap();
         rig.context.apply(fold(&[1, 2], "meanwhile")).unwrap();
-        rig.context.land(copy.into_log());
+        rig.context.apply_log(copy.into_log());
         let texts: Vec<String> = rig.sent().into_iter().map(|(_, text)| text).collect();
         assert_eq!(texts, ["meanwhile", "second"]);
         assert_eq!(rig.ledger(), "ffff");

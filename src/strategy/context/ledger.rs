@@ -1,4 +1,4 @@
-//! The bookkeeping behind a context: what each recorded message came to.
+//! The state of every recorded message in a context.
 
 use std::collections::BTreeSet;
 
@@ -8,11 +8,11 @@ use super::Context;
 use super::op::EntryId;
 use crate::model::{LedgerState, MessageIndex};
 
-/// What became of a recorded message in the stored context.
+/// The state of a recorded message in the stored context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Fate {
-    /// It is stored, perhaps edited, perhaps hidden.
+    /// It is stored, possibly edited or hidden.
     Live,
     /// Entries with this cover stand for it.
     Folded(u32),
@@ -28,19 +28,19 @@ pub(super) struct Cover {
     pub messages: Vec<MessageIndex>,
     /// The entries that carry it; a pair has two.
     pub entries: Vec<EntryId>,
-    /// The note that carries it instead.
+    /// The note that carries it instead of entries.
     pub note: Option<String>,
 }
 
-/// What one stage leaves out of what is sent.
+/// What one stage hides.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Hidden {
-    /// Recorded messages with a smaller index.
+    /// Recorded messages with a smaller index are hidden.
     pub before: MessageIndex,
-    /// But not these of them.
+    /// Entries among them that are not hidden.
     pub except: BTreeSet<EntryId>,
-    /// And these entries.
+    /// Other entries that are hidden.
     pub also: BTreeSet<EntryId>,
 }
 
@@ -59,7 +59,7 @@ impl Context {
         entry.map_or(&[], |entry| &self.covers[entry.cover as usize].messages)
     }
 
-    /// What became of a recorded message, as sent now.
+    /// The state of a recorded message, as sent now.
     pub fn state(&self, message: MessageIndex) -> LedgerState {
         match self.fates.get(message as usize) {
             None | Some(Fate::Gone) => LedgerState::Gone,

@@ -1,4 +1,5 @@
-//! What the model would see now, and where every recorded message is.
+//! The context that the model would see now, with the state of every recorded
+//! message.
 //!
 //! Invariant: the fields are private and change only through [`Context::apply`]
 //! (and by appending), so the ledger (verbatim, edited, folded, gone) is known
@@ -6,10 +7,10 @@
 //! editing, evicting and asking for sizes are logarithmic in the length of the
 //! context; only folds rebuild it.
 //!
-//! One file each: the vocabulary ([`op`], [`entry`]), what every context of a
-//! transcript shares ([`recording`]), what changes a context ([`change`],
-//! [`fold`], [`recall`], [`fork`]), what asks it ([`view`], [`weigh`], [`ledger`]), and saving
-//! ([`saved`]), and being sent ([`sent`], [`piece`]).
+//! One file each: operations and entries ([`op`], [`entry`]), what every
+//! context of a transcript shares ([`recording`]), changes ([`change`],
+//! [`fold`], [`recall`], [`fork`]), queries ([`view`], [`weigh`], [`ledger`]),
+//! saving ([`saved`]), and sending ([`sent`], [`piece`]).
 
 mod change;
 mod entry;
@@ -45,7 +46,7 @@ use crate::tokens::{Weight, WeightTree};
 use entry::{Edit, Note, Synthetic};
 use ledger::{Cover, Fate, Hidden};
 
-/// What the model would see now.
+/// The context that the model would see now.
 #[derive(Clone, Debug)]
 pub struct Context {
     recording: Recording,
@@ -72,24 +73,24 @@ pub struct Context {
     results: BTreeMap<String, Vec<EntryId>>,
     exchanges: Vec<MessageIndex>,
     touched: Vec<MessageIndex>,
-    /// Entries that were ever edited or left: caches over entries compare it.
+    /// Number of changes of entries by editing or removal: caches over entries compare it.
     changes: u64,
-    /// Tokens that recorded messages lost while they stayed.
+    /// Tokens that recorded messages lost without being edited.
     shrunk: BTreeMap<MessageIndex, u64>,
     next_shrink: usize,
     stage: u32,
     stale: Stale,
-    /// Grows whenever the preamble or a note changes.
+    /// Increases whenever the preamble or a note changes.
     preamble_changes: u64,
-    /// What was done since this was forked off; a context that is sent keeps none.
+    /// The operations since this copy was made; `None` for a context that is not a copy.
     log: Option<Vec<Applied>>,
 }
 
-/// What changed since the prompt was last brought up to date.
+/// What changed since the prompt was last updated.
 #[derive(Clone, Debug, Default)]
 struct Stale {
     slots: Vec<usize>,
-    /// Entries have other slots now.
+    /// Whether entries have other slots now.
     all: bool,
 }
 
@@ -146,8 +147,8 @@ impl Context {
         }
     }
 
-    /// Switches to the system prompt that is in force before a message, and to
-    /// the sizes that messages have from then on.
+    /// Switches to the system prompt and the message sizes that apply before a
+    /// message.
     pub(crate) fn enter(&mut self, message: MessageIndex) {
         let changes = &self.recording.transcript.preamble_changes;
         while changes.get(self.next_preamble).is_some_and(|c| c.before <= message) {
@@ -171,8 +172,8 @@ impl Context {
         self.total += weight;
     }
 
-    /// Says which stage the coming operations belong to and lifts what that
-    /// stage had hidden before.
+    /// Sets the stage of the coming operations, and shows again what that stage
+    /// had hidden before.
     pub(crate) fn begin_stage(&mut self, stage: u32) {
         self.stage = stage;
         self.hidden.remove(&stage);

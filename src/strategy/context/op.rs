@@ -1,5 +1,4 @@
-//! The vocabulary of a context: what an entry is called, and everything that
-//! can happen to one.
+//! The operations on a context, and the identity of its entries.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,60 +33,60 @@ impl EntryId {
     }
 }
 
-/// Where the entries that take the place of folded ones go (semantics §23).
+/// The position of the entries that replace folded ones (semantics §23).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
-    /// After the preamble, behind older synthetic entries that stand there.
+    /// After the preamble, and after older synthetic entries there.
     #[default]
     Head,
-    /// Where the first covered entry stood.
+    /// The position of the first covered entry.
     InPlace,
-    /// Behind this entry.
+    /// Directly after this entry.
     Behind(EntryId),
     /// In the preamble, as the note of this name: the note carries what was
     /// folded, and takes over what a note of that name carried before.
     Note(String),
 }
 
-/// Everything that can happen to a context. The log of these is the ledger.
+/// The operations on a context. Their log is the ledger.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Op {
-    /// Leave entries out of what is sent, until the stage is looked at again:
-    /// recorded messages before one but for some, and entries by name.
+    /// Hide entries until the stage is run again: recorded messages before one,
+    /// with exceptions, and single entries.
     Hide {
         /// Hides recorded messages with a smaller index.
         before: MessageIndex,
-        /// Does not hide these of them.
+        /// Messages among them that are not hidden.
         except: Vec<EntryId>,
-        /// Hides these as well.
+        /// Other entries to hide.
         also: Vec<EntryId>,
     },
     /// Replace the text of a call's result.
     EditResult(CallId, String),
     /// Remove a call and its result together.
     RemoveCall(CallId),
-    /// Drop entries for good.
+    /// Remove these entries permanently.
     Evict(Vec<EntryId>),
-    /// Store recorded messages again that were dropped or folded, each in its
-    /// place and as it was last sent. Those that are stored stay as they are.
+    /// Store recorded messages again that were dropped or folded, each at its
+    /// position and as it was last sent. Those that are stored are not changed.
     Recall(Vec<MessageIndex>),
     /// Replace entries by synthetic ones that cover them; several (a pair)
     /// share one cover.
     Fold {
-        /// What is covered, all of it live.
+        /// The covered entries, all of them stored.
         range: Vec<EntryId>,
-        /// What stands in its place.
+        /// The texts of the new entries, with their roles.
         into: Vec<(Role, String)>,
-        /// Where.
+        /// The position of the new entries.
         at: Place,
     },
     /// Set, replace or (with `None`) remove a note in the preamble.
     Note {
-        /// Its name.
+        /// The name of the note.
         key: String,
-        /// Its text.
+        /// The text of the note; `None` removes it.
         text: Option<String>,
     },
 }
@@ -98,13 +97,13 @@ pub enum OpError {
     /// The entry is not in the context.
     #[error("entry {0:?} is not in the context")]
     UnknownEntry(EntryId),
-    /// The call is not known, or has no result that is still there.
+    /// The call is not known, or its result is no longer there.
     #[error("call {0:?} has no result in the context")]
     UnknownCall(CallId),
-    /// A fold of nothing, or into nothing.
+    /// A fold with nothing to cover, or without new entries.
     #[error("a fold needs at least one entry to cover and one to put in its place")]
     EmptyFold,
-    /// A note has one text, and that is the system's.
+    /// A note has one text, with the role of the system.
     #[error("a fold into note `{0}` needs exactly one text, of role system")]
     NotANote(String),
 }

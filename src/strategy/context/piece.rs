@@ -1,4 +1,4 @@
-//! What an entry is sent as: a block of the prompt.
+//! Converts entries to blocks of the prompt.
 
 use std::hash::{Hash, Hasher};
 
@@ -10,7 +10,7 @@ use super::op::EntryId;
 use crate::model::{Block, Role};
 use crate::prompt_cache::{Piece, Unit};
 
-/// A hash of what stands in a block.
+/// The hash of a block's content.
 pub(super) fn hash(content: &impl Hash) -> u64 {
     let mut hasher = FxHasher::default();
     content.hash(&mut hasher);
@@ -18,7 +18,7 @@ pub(super) fn hash(content: &impl Hash) -> u64 {
 }
 
 impl Context {
-    /// What a slot is sent as; `None`: nothing.
+    /// The block of a slot; `None` if it is empty.
     pub(super) fn piece(&self, slot: usize) -> Option<Piece> {
         let id = self.order[slot];
         let sent = self.is_stored(id) && !self.is_hidden(id);
@@ -36,7 +36,7 @@ impl Context {
         }
     }
 
-    /// Hash of what an entry is sent as, its content blocks, and whose they are.
+    /// The hash of an entry's content, the number of its content blocks, and its unit.
     fn content(&self, id: EntryId) -> (u64, u32, Unit) {
         let unit = |role| if role == Role::Assistant { Unit::Output } else { Unit::Input };
         if let Some(ordinal) = id.ordinal() {

@@ -1,4 +1,4 @@
-//! Bringing recorded messages back: a session that was left is reopened.
+//! Restores recorded messages when an abandoned session is reopened.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ impl Context {
         Ok(back.into_iter().map(EntryId).collect())
     }
 
-    /// Takes messages from what stood for them.
+    /// Removes messages from the covers that stand for them.
     fn uncover(&mut self, back: &BTreeSet<MessageIndex>) {
         let folded = back.iter().filter_map(|&message| match self.fates[message as usize] {
             Fate::Folded(cover) => Some(cover),
@@ -46,7 +46,7 @@ impl Context {
         }
     }
 
-    /// Puts recorded messages before the first stored one that came after them.
+    /// Inserts recorded messages before the first stored one that came after them.
     fn merge(&mut self, back: &BTreeSet<MessageIndex>) {
         let mut waiting = back.iter().copied().peekable();
         let mut order = Vec::with_capacity(self.positions.len() + back.len());
@@ -139,7 +139,7 @@ mod tests {
         copy.apply(Op::Recall(vec![0, 1, 2])).unwrap();
         let into = vec![(Role::User, "summary".to_owned())];
         copy.apply(Op::Fold { range: ids(0..3), into, at: Place::Head }).unwrap();
-        rig.context.land(copy.into_log());
+        rig.context.apply_log(copy.into_log());
         assert_eq!((texts(&rig), rig.ledger()), (texts(&rig), "fffvv".to_owned()));
         assert_eq!(texts(&rig), ["summary", "three", "four"]);
     }

@@ -1,4 +1,4 @@
-//! What every context of a transcript shares.
+//! What all contexts of a transcript share.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
@@ -10,28 +10,28 @@ use crate::model::{
 use crate::text::{IdentifierOptions, identifiers};
 use crate::tokens::{Counter, Sizes, calibrate};
 
-/// The identifiers of a message, found when first asked for.
+/// The identifiers of a message, found when first needed.
 type Names = Arc<OnceLock<Vec<String>>>;
 
-/// What a context shares with every other context of its transcript.
+/// What all contexts of a transcript share.
 #[derive(Clone, Debug)]
 pub struct Recording {
-    /// The session.
+    /// The recorded session that is replayed.
     pub transcript: Arc<Transcript>,
     /// Its sizes as the run counts them.
     pub sizes: Arc<Sizes>,
-    /// Its sizes by the vocabulary alone, counted once: what an exam rests on.
+    /// Its sizes by the vocabulary alone, which the exam uses.
     pub exact: Arc<Sizes>,
     /// Whether `sizes` and `counter` are scaled to what the provider reported.
     pub tokens_source: TokensSource,
-    /// What recorded usage tells about the provider's count; absent without usage.
+    /// The estimate of the provider's count from recorded usage; absent without usage.
     pub calibration: Option<Arc<Calibration>>,
     /// Its calls and their results.
     pub calls: Arc<Vec<Call>>,
     /// The counter for texts that a strategy writes.
     pub counter: Arc<Counter>,
     call_of_result: Arc<BTreeMap<MessageIndex, CallId>>,
-    /// Shared with the parts that are taken out of it.
+    /// Shared with segments of the recording.
     names: Arc<[Names]>,
 }
 
@@ -60,7 +60,7 @@ impl Recording {
     }
 
     /// The same in the provider's tokens; unchanged without usage. No message
-    /// is counted again.
+    /// is tokenised again.
     #[must_use]
     pub fn calibrated(mut self) -> Self {
         let Some(known) = &self.calibration else { return self };
@@ -72,10 +72,10 @@ impl Recording {
         self
     }
 
-    /// A recording of some of the messages, in order, each with the text that
-    /// stands for its result where that is not as recorded. Nothing is counted
-    /// again but those texts. `compactions` are in the numbers of the part, each
-    /// with its own number in the transcript.
+    /// A recording of some of the messages, in order, each with the text of its
+    /// result where that differs from the recorded one. Only those texts are
+    /// tokenised. `compactions` have positions within the segment, each with
+    /// its own number in the transcript.
     #[must_use]
     pub fn part(
         &self,

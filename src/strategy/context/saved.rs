@@ -1,4 +1,4 @@
-//! A context at rest.
+//! Saves and restores a context.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use super::{Context, Recording};
 use crate::model::MessageIndex;
 use crate::tokens::Weight;
 
-/// A context's own part, to save and to go on from.
+/// The state of a context, without what the transcript determines.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Saved {
@@ -26,7 +26,7 @@ pub struct Saved {
 }
 
 impl Context {
-    /// Everything that a later process needs to go on with the same context.
+    /// Everything that a later process needs to resume with the same context.
     pub fn save(&self) -> Saved {
         Saved {
             seen: self.seen,

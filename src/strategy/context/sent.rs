@@ -1,10 +1,10 @@
-//! A context as the prompt that a provider is sent, kept up to date request
-//! by request.
+//! The prompt that a provider is sent for a context, updated request by
+//! request.
 //!
-//! Only what changed since the last time is looked at: a context remembers the
-//! slots that are stale, and each slot is a place of the prompt. So a growing
-//! conversation costs its new messages, and a moving window what leaves it and
-//! what comes to it.
+//! Only changes since the last update are processed: a context remembers the
+//! stale slots, and each slot is a position in the prompt. So a growing
+//! conversation costs its new messages, and a moving window the messages that
+//! leave and enter it.
 
 use std::collections::BTreeSet;
 
@@ -22,37 +22,37 @@ use crate::strategy::preset::Breakpoint;
 #[derive(Clone, Debug)]
 pub struct Sent {
     prompt: Prompt,
-    /// Tokens of the hidden preamble that outlive a restart; `None`: all.
+    /// Tokens of the hidden preamble that survive a restart; `None`: all.
     global: Option<u64>,
-    /// Blocks of the preamble that outlive a restart: tools and system prompt.
+    /// Number of blocks of the preamble that survive a restart: tools and system prompt.
     base: usize,
     /// Blocks of tools, system prompt and notes.
     system: usize,
-    /// State of the context when it was last looked at.
+    /// State of the context at the last update.
     seen: Seen,
-    /// The prompt of the last request, and how many of its blocks still lead.
+    /// The prompt of the last request, and how many of its leading blocks are unchanged.
     last: Prompt,
     intact: usize,
     /// Whether the recorded system prompt changed since the last request.
     foreign: bool,
     /// What changed since the last request.
     moved: Moved,
-    /// Where the newest breakpoint of the last request stood.
+    /// Position of the newest breakpoint of the last request.
     newest: Option<usize>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Seen {
-    /// Revision of the preamble; `None` before the first look.
+    /// Revision of the preamble; `None` before the first update.
     preamble: Option<u64>,
-    /// Tokens of the system prompt, and how many changes of it there were.
+    /// Tokens of the system prompt, and the number of its changes.
     system: (u64, usize),
     notes: SeenNotes,
     before: MessageIndex,
     named: Named,
 }
 
-/// The notes there were, and the last text that any of them got.
+/// The number of notes, and the newest revision of any of them.
 #[derive(Clone, Copy, Debug, Default)]
 struct SeenNotes {
     count: usize,
@@ -60,8 +60,8 @@ struct SeenNotes {
 }
 
 impl SeenNotes {
-    /// How many notes came since, where they stand behind all others and
-    /// nothing else has changed.
+    /// The number of notes added since, if they are last and nothing else has
+    /// changed.
     fn added(self, context: &Context) -> Option<usize> {
         let texts = context.note_keys.range(self.revision + 1..).count();
         let behind = context.notes.values().rev().take(texts);
@@ -70,15 +70,15 @@ impl SeenNotes {
     }
 }
 
-/// Entries that are hidden, and shown, by name.
+/// Single entries that are hidden, and shown.
 type Named = (BTreeSet<EntryId>, BTreeSet<EntryId>);
 
-/// What came to stand in a prompt, and the contents that went from it.
+/// Contents that were added to a prompt, and those that were removed.
 #[derive(Clone, Debug, Default)]
 struct Moved {
     came: Vec<Piece>,
     went: FxHashSet<u64>,
-    /// Whether blocks were set anew all over, so that one must look which came.
+    /// Whether blocks were replaced everywhere, so that the added ones must be determined.
     all_over: bool,
 }
 
@@ -88,7 +88,7 @@ impl Moved {
         self.came.extend(new);
     }
 
-    /// Tokens of what stands in a prompt and stood nowhere in the last one.
+    /// Tokens of the prompt's content that the last prompt did not contain anywhere.
     fn new_tokens(&self, last: &Prompt, now: &Prompt, intact: usize) -> u64 {
         if self.all_over {
             let went: FxHashSet<u64> = behind(last, intact).map(|piece| piece.content).collect();
@@ -108,21 +108,21 @@ fn behind(prompt: &Prompt, from: usize) -> impl Iterator<Item = Piece> + '_ {
     prompt.head().pieces(from).chain(prompt.body().pieces(in_body))
 }
 
-/// How a request's prompt follows from the one before it.
+/// How a request's prompt differs from the one before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Step {
-    /// Tokens that both begin with.
+    /// Tokens of the common prefix.
     pub common_prefix: u64,
-    /// Whether that ends before the end of the prompt before, other than by a
-    /// new system prompt in the recording.
+    /// Whether that prefix is shorter than the prompt before for a reason other
+    /// than a new system prompt in the recording.
     pub broken: bool,
-    /// Tokens that the prompt before held as well, wherever they stand.
+    /// Tokens that the prompt before contained as well, at any position.
     pub carried: u64,
 }
 
 impl Sent {
-    /// Nothing sent yet. `global`: tokens of the hidden preamble that outlive
-    /// a restart, where that is known.
+    /// Nothing sent yet. `global`: tokens of the hidden preamble that survive a
+    /// restart, where that is known.
     pub fn new(global: Option<u64>) -> Self {
         Self {
             prompt: Prompt::default(),
@@ -138,12 +138,12 @@ impl Sent {
         }
     }
 
-    /// The prompt as it was last brought up to date.
+    /// The prompt as last updated.
     pub fn prompt(&self) -> &Prompt {
         &self.prompt
     }
 
-    /// Blocks of tools and system prompt: what outlives a restart.
+    /// Number of blocks of tools and system prompt, which survive a restart.
     pub fn base(&self) -> usize {
         self.base
     }
@@ -154,7 +154,7 @@ impl Sent {
         self.prompt.len() - self.prompt.body_len()
     }
 
-    /// Brings the prompt up to date.
+    /// Updates the prompt to the context.
     pub fn look(&mut self, context: &mut Context) {
         let before = context.hidden_before();
         let named = (context.hidden_by_name(), context.shown_by_name());
@@ -184,8 +184,8 @@ impl Sent {
         };
     }
 
-    /// Goes on to the next request. `billed`: whether this one was sent to the
-    /// end, so that its breakpoints stand.
+    /// Advances to the next request. `billed`: whether this one was sent
+    /// completely, so that its breakpoints count.
     pub fn step(&mut self, billed: bool) -> Step {
         let new = self.moved.new_tokens(&self.last, &self.prompt, self.intact);
         let step = Step {
@@ -203,7 +203,7 @@ impl Sent {
         step
     }
 
-    /// The blocks behind which a plan sets breakpoints. `pruned`: the last entry
+    /// The blocks after which a plan sets breakpoints. `pruned`: the last entry
     /// whose tool output was considered for pruning.
     pub fn places(
         &self,
@@ -234,13 +234,13 @@ impl Sent {
         places
     }
 
-    /// Sets breakpoints behind these blocks, and no others. `life`: how long
-    /// their entries live.
+    /// Sets breakpoints after these blocks, and no others. `life`: the lifetime
+    /// of their cache entries.
     pub fn mark(&mut self, places: &[usize], life: Life) {
         self.prompt.mark_only(places, life);
     }
 
-    /// Brings a slot up to date.
+    /// Updates a slot.
     fn look_at(&mut self, context: &Context, slot: usize) {
         let body = self.prompt.body_mut();
         if slot >= body.places() {
@@ -250,12 +250,12 @@ impl Sent {
         if old != new {
             body.set(slot, new);
             self.moved.note(old, new);
-            // What strategies write may say the same in two places.
+            // Texts of strategies may occur at two positions.
             self.moved.all_over |= context.order[slot].index().is_none();
         }
     }
 
-    /// Slots of entries that came to be hidden or shown.
+    /// Slots of entries that were newly hidden or shown.
     fn newly_hidden(
         &self,
         context: &Context,
@@ -281,7 +281,7 @@ impl Sent {
         by_place.chain(by_name)
     }
 
-    /// Every slot, as if for the first time.
+    /// Updates every slot, as if for the first time.
     fn set_anew(&mut self, context: &Context) {
         let mut body = Blocks::default();
         (0..context.order.len()).for_each(|slot| body.push(context.piece(slot)));
@@ -289,7 +289,7 @@ impl Sent {
         self.moved.all_over = true;
     }
 
-    /// How many blocks in front of the recorded messages strategies wrote.
+    /// Number of blocks by strategies before the recorded messages.
     fn leading_synthetic(&self, context: &Context) -> usize {
         let slots = (0..).map_while(|block| self.prompt.body().place_of(block));
         slots.take_while(|&slot| context.order[slot].index().is_none()).count()
@@ -302,7 +302,7 @@ impl Sent {
         Some(blocks).filter(|&n| n > 0).map(|n| self.head() + n - 1)
     }
 
-    /// Brings the preamble up to date: the notes that were added, or all of it.
+    /// Updates the preamble: only the added notes, or all of it.
     fn look_at_head(&mut self, context: &Context) {
         let system = (context.preamble.tokens, context.next_preamble);
         let added = self.seen.notes.added(context);
@@ -315,7 +315,7 @@ impl Sent {
         self.seen.notes = SeenNotes { count: notes, revision: context.revisions };
     }
 
-    /// Puts the newest notes between the others and what stands behind them.
+    /// Inserts the newest notes between the others and the blocks after them.
     fn add_notes(&mut self, context: &Context, added: usize) {
         let mut head = self.prompt.head().clone();
         let notes = context.notes.len();
@@ -329,8 +329,8 @@ impl Sent {
         self.prompt.set_head(head);
     }
 
-    /// Tools and system prompt, the hidden part that outlives a restart, the
-    /// notes, and the rest of the hidden part, which harnesses put in front of
+    /// Sets tools and system prompt, the hidden part that survives a restart,
+    /// the notes, and the rest of the hidden part, which harnesses put before
     /// the conversation.
     fn set_head_anew(&mut self, context: &Context) {
         let hidden = context.recording().sizes.hidden_tokens;
@@ -348,10 +348,10 @@ impl Sent {
     }
 }
 
-/// Places of the preamble in front of the notes.
+/// Number of blocks of the preamble before the notes.
 const BASE: usize = 2;
 
-/// A block of the preamble, where there is anything in it.
+/// A block of the preamble; `None` if it is empty.
 fn preamble(content: u64, tokens: u64) -> Option<Piece> {
     (tokens > 0).then_some(Piece { content, tokens, parts: 1, unit: Unit::Preamble })
 }

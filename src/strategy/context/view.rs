@@ -1,4 +1,4 @@
-//! What a context holds and what of it would be sent.
+//! Queries about the entries of a context, stored and sent.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -26,7 +26,7 @@ impl Context {
         Some(Entry { id, role: message.role, text, weight: weight(), edited: edit.is_some() })
     }
 
-    /// The recorded message behind an entry, if it has been appended.
+    /// The recorded message of an entry, if it has been appended.
     pub fn original(&self, id: EntryId) -> Option<&Message> {
         id.index()
             .filter(|&i| i < self.seen)
@@ -57,8 +57,8 @@ impl Context {
         self.order.iter().copied().filter(|id| self.positions.contains_key(id))
     }
 
-    /// The entries that would be sent now, in order. The cost is that of what
-    /// is visible, not of what is hidden before it.
+    /// The entries that would be sent now, in order. The cost depends on the
+    /// visible entries, not on the hidden ones before them.
     pub fn visible(&self) -> impl DoubleEndedIterator<Item = EntryId> + '_ {
         let cut = self.cut();
         let entries = self.in_front(cut).into_iter().map(|(_, id)| id);
@@ -66,8 +66,8 @@ impl Context {
         entries.filter(|&id| self.positions.contains_key(&id) && !self.is_hidden(id))
     }
 
-    /// Entries before the slot [`Context::cut`] that may be sent all the same,
-    /// with their slots, in order.
+    /// Entries before the slot [`Context::cut`] that may still be sent, with
+    /// their slots, in order.
     pub(super) fn in_front(&self, cut: usize) -> Vec<(usize, EntryId)> {
         let shown = self.shown_by_name();
         let all = self.synthetic_live.iter().chain(&shown);
@@ -131,7 +131,7 @@ impl Context {
         Some((call, &self.recording.calls[call.0 as usize]))
     }
 
-    /// Whether a call was taken out of its message.
+    /// Whether a call was removed from its message.
     pub fn is_call_removed(&self, call: &Call) -> bool {
         self.edits.get(&call.message).is_some_and(|edit| edit.removed_blocks.contains(&call.block))
     }
@@ -146,8 +146,8 @@ impl Context {
         self.notes.iter().map(|(key, note)| (key.as_str(), note.text.as_str()))
     }
 
-    /// What is sent in front of the entries: the recorded preamble that is in
-    /// force, then the notes.
+    /// The text that is sent before the entries: the current recorded preamble,
+    /// then the notes.
     pub fn head(&self) -> String {
         let transcript = &self.recording.transcript;
         let changed = self.next_preamble.checked_sub(1).map(|at| &transcript.preamble_changes[at]);
@@ -182,7 +182,7 @@ impl Context {
             }
         }
         for (&revision, key) in self.note_keys.range(notes + 1..) {
-            // Recorded messages keep the lower half of the ids to themselves.
+            // Ids in the lower half belong to recorded messages.
             each(revision, &self.notes[key].text);
         }
     }
@@ -213,7 +213,7 @@ impl Context {
         shown.into_iter().chain(behind).min().unwrap_or(self.seen)
     }
 
-    /// Grows whenever an entry is edited or leaves.
+    /// Increases whenever an entry is edited or removed.
     pub(crate) fn changes(&self) -> u64 {
         self.changes
     }

@@ -1,4 +1,4 @@
-//! How large a context is, and its parts.
+//! The size of a context and of its parts.
 
 use super::Context;
 use super::op::{EntryId, SYNTHETIC};
@@ -14,8 +14,8 @@ impl Context {
     /// Size of the preamble, notes and hidden part of the recording included.
     pub fn preamble_weight(&self) -> Weight {
         let hidden = self.recording.sizes.hidden_tokens;
-        // The hidden part has no text: estimators that count characters are
-        // given the four a token that they assume.
+        // The hidden part has no text: estimators that count characters assume
+        // four for each of its tokens.
         let hidden = Weight {
             tokens: hidden,
             units: hidden * 4,

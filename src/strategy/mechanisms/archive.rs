@@ -1,10 +1,10 @@
-//! The files of seed 004 (GSV): archived messages and daily memories.
+//! The files of GSV: archived messages and daily memories.
 //!
-//! Source: the seed's paths `agents/{agentId}/sessions/{sessionId}.jsonl.gz`
+//! Source:  paths `agents/{agentId}/sessions/{sessionId}.jsonl.gz`
 //! and `agents/{agentId}/memory/{YYYY-MM-DD}.md`. A session has one archive of
 //! all its messages once it was reset, and a partial one for each compaction
 //! (ours: `{sessionId}-part{n}`). A line is a message as `datasets/` describes
-//! it (ours: the seed says JSON lines).
+//! it (ours: GSV says JSON lines).
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -19,38 +19,38 @@ use crate::model::{Message, MessageIndex};
 use crate::strategy::context::{Context, EntryId};
 use crate::strategy::host::{PresetState, StoredFile};
 
-/// Longest line that is read, in bytes: as of a data set.
+/// Longest line that is read, in bytes; as for a data set.
 const MAX_LINE: u64 = 64 << 20;
 
-/// Most that is unpacked of one archive, in bytes: as of a document.
+/// Most bytes that are unpacked of one archive; as for a document.
 const MAX_UNPACKED: u64 = 512 << 20;
 
 /// Why an archive cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ArchiveError {
-    /// It is no gzip file, or a broken one.
+    /// It is not a gzip file, or a broken one.
     #[error("the archive cannot be unpacked: {0}")]
     Packed(String),
-    /// A line is no message.
-    #[error("line {line} of the archive is no message: {problem}")]
+    /// A line is not a message.
+    #[error("line {line} of the archive is not a message: {problem}")]
     Line {
-        /// Its number, from 1.
+        /// The number of the line, from 1.
         line: u64,
-        /// What is wrong.
+        /// The problem of the line.
         problem: String,
     },
-    /// A line is longer than is read.
+    /// A line is longer than the limit.
     #[error("line {line} of the archive is longer than {limit} bytes")]
     LineTooLong {
-        /// Its number, from 1.
+        /// The number of the line, from 1.
         line: u64,
-        /// Bytes that are read.
+        /// The limit in bytes.
         limit: u64,
     },
-    /// It unpacks to more than is read.
+    /// It unpacks to more than the limit.
     #[error("the archive unpacks to more than {limit} bytes")]
     TooLarge {
-        /// Bytes that are read.
+        /// The limit in bytes.
         limit: u64,
     },
 }
@@ -65,7 +65,7 @@ pub fn read_archive(bytes: &[u8]) -> Result<Vec<Message>, ArchiveError> {
 }
 
 fn read_within(bytes: &[u8], line_limit: u64, limit: u64) -> Result<Vec<Message>, ArchiveError> {
-    // One byte more tells a text of just this size from a longer one.
+    // Reading one byte more than the limit shows whether there is more.
     let mut unpacked = BufReader::new(MultiGzDecoder::new(bytes).take(limit + 1));
     let mut messages = Vec::new();
     let mut text = Vec::new();
@@ -101,13 +101,13 @@ fn pack(context: &Context, messages: impl Iterator<Item = MessageIndex>) -> Vec<
     packed.finish().expect(never)
 }
 
-/// The id of the session that is open: they are numbered, so that the same run
-/// writes the same files.
+/// The id of the open session: they are numbered, so that the same run writes
+/// the same files.
 pub(super) fn current_session(shared: &PresetState) -> String {
     format!("session-{}", shared.sessions.len() + 1)
 }
 
-/// The agent whose files these are: one part of a path.
+/// The agent that owns the files, as one part of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct Agent(String);
@@ -131,7 +131,7 @@ impl TryFrom<String> for Agent {
 }
 
 impl Agent {
-    /// The archive of every session that was closed.
+    /// The archive of every closed session.
     pub(super) fn sessions(&self, context: &Context, shared: &PresetState) -> Vec<StoredFile> {
         let archive = |id: &str, messages| self.archive(id, pack(context, messages));
         shared.sessions.iter().map(|past| archive(&past.id, past.from..past.to)).collect()

@@ -1,9 +1,9 @@
 //! Chunked summary: the newest tokens stay, the rest is summarised chunk by
 //! chunk, with memories beside it.
 //!
-//! Source: seed 004 (GSV), "Context Compaction and Memory". Three tiers: every
+//! Source: GSV, "Context Compaction and Memory". Three tiers: every
 //! chunk; without the oversized chunks; a plain sentence. The summary of the
-//! last compaction is old text at the next. Left open by the seed and ours: the
+//! last compaction is old text at the next. Left open by GSV and ours: the
 //! newest message always stays, a preset's defaults, the bound of a reply, and
 //! that nothing is done where a summary alone is old.
 
@@ -33,7 +33,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     build: |build| Ok(Box::new(ChunkedSummary::new(build)?)),
 };
 
-/// What the synthetic message begins with.
+/// The first words of the synthetic message.
 const MARKER: &str = "[Conversation summary from automatic context compaction]";
 
 #[derive(Deserialize)]
@@ -48,25 +48,25 @@ struct Parameters {
     skip_above: f64,
     /// Bound of one reply, in tokens.
     max_tokens: u64,
-    /// Whose files the archives and memories are.
+    /// The agent that owns the archives and memories.
     #[serde(default)]
     agent: Agent,
 }
 
-/// What is saved with the session.
+/// The state that is saved with the session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Folded {
     /// Images among all the messages of this session that were compacted so far.
     images: u32,
-    /// What was archived, by compaction.
-    parts: Vec<Part>,
+    /// The archived messages, by compaction.
+    parts: Vec<RemovedMessages>,
 }
 
 /// The recorded messages that one compaction took out of the context.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Part {
+struct RemovedMessages {
     session: String,
     messages: Vec<MessageIndex>,
 }
@@ -78,7 +78,7 @@ struct ChunkedSummary {
     folded: Folded,
 }
 
-/// What a tier came to.
+/// The result of a tier.
 struct Summarised {
     tier: u8,
     text: String,
@@ -121,8 +121,8 @@ impl ChunkedSummary {
         if has_new { old } else { Vec::new() }
     }
 
-    /// One pass over the chunks with rolling context. Where it is told to, it
-    /// skips oversized ones with a placeholder note.
+    /// One pass over the chunks, with the summary so far as context. On
+    /// request, it replaces oversized chunks by a placeholder.
     async fn pass(
         &self,
         chunks: &[Chunk],
@@ -149,7 +149,7 @@ impl ChunkedSummary {
         Ok((parts.join("\n\n"), fresh))
     }
 
-    /// The three tiers, each only after the one before failed. Errors say why.
+    /// The three tiers, each only if the one before failed. Errors contain the reasons.
     async fn summarise(
         &self,
         chunks: &[Chunk],
@@ -177,8 +177,8 @@ impl ChunkedSummary {
         }
     }
 
-    /// Keeps what a compaction takes out. A session that was reset since has
-    /// no summary with images in it any more.
+    /// Archives the messages that a compaction removes. A session that was
+    /// reset since has no more summaries with images.
     fn archive(&mut self, shared: &PresetState, old: &[EntryId], images: u32) {
         let session = archive::current_session(shared);
         if self.folded.parts.last().is_some_and(|last| last.session != session) {
@@ -186,7 +186,7 @@ impl ChunkedSummary {
         }
         self.folded.images += images;
         let messages = old.iter().filter_map(|id| id.index()).collect();
-        self.folded.parts.push(Part { session, messages });
+        self.folded.parts.push(RemovedMessages { session, messages });
     }
 
     fn text(&self, summarised: &Summarised) -> String {
@@ -205,7 +205,7 @@ fn placeholder(chunk: &Chunk) -> String {
     format!("[Messages skipped as too large to summarize: {}.]", chunk.messages.len())
 }
 
-/// What went to the archive: ids of the recorded messages, the tier, images.
+/// The record of an archive: ids of the recorded messages, the tier, images.
 fn record(context: &Context, old: &[EntryId], tier: u8, images: u32) -> Record {
     let ids: Vec<&str> =
         old.iter().filter_map(|&id| Some(context.original(id)?.id.as_str())).collect();

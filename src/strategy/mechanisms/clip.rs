@@ -1,4 +1,4 @@
-//! The two ends of a long text.
+//! Shortens a long text to its two ends.
 
 use serde::Deserialize;
 
@@ -6,35 +6,35 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Clip {
-    /// What is counted.
+    /// The unit of both lengths.
     pub unit: Unit,
-    /// At its beginning.
+    /// Length of the beginning that is kept.
     #[serde(default)]
     pub head: usize,
-    /// At its end.
+    /// Length of the end that is kept.
     #[serde(default)]
     pub tail: usize,
 }
 
 impl Clip {
-    /// Whether a text of so many UTF-16 units is surely short enough: it has
-    /// no more characters.
-    pub(super) fn spares(self, units: u64) -> bool {
+    /// Whether a text of this many UTF-16 units is certainly short enough: it
+    /// cannot have more characters.
+    pub(super) fn is_surely_short(self, units: u64) -> bool {
         self.unit == Unit::Characters && units <= (self.head + self.tail) as u64
     }
 }
 
-/// What a text is measured in.
+/// The unit in which a text is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Unit {
-    /// Unicode characters.
+    /// Unicode scalar values.
     Characters,
-    /// Lines.
+    /// Lines of the text.
     Lines,
 }
 
-/// The two ends with a marker between them; `None` where they are all of it.
+/// The two ends with a marker between them; `None` where they cover the whole text.
 pub(super) fn clipped(text: &str, clip: Clip, marker: &str) -> Option<String> {
     let starts: Vec<usize> = match clip.unit {
         Unit::Characters => text.char_indices().map(|(at, _)| at).collect(),

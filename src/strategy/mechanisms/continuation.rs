@@ -1,7 +1,7 @@
 //! Continuation: everything since the last summary, up to the last messages,
 //! becomes a prompt for going on.
 //!
-//! Source: seed 001 (GenCode), layer 2, "Compaction". The seed names no
+//! Source: GenCode, layer 2, "Compaction". GenCode names no
 //! fallback: when the compactor fails, the context stays as it is (recorded).
 
 use std::collections::BTreeMap;
@@ -40,11 +40,11 @@ struct Parameters {
     /// Whether the stage does anything (`enabled`, `enableCompaction`).
     #[serde(default = "yes")]
     enabled: bool,
-    /// Messages that stay verbatim.
+    /// Number of newest messages that stay verbatim.
     keep_last: u32,
     keep_summaries: KeepSummaries,
     request: Request,
-    /// Bound of the reply, in tokens.
+    /// Largest size of the reply, in tokens.
     max_tokens: u64,
     #[serde(default)]
     file_tools: FileTools,
@@ -57,7 +57,7 @@ fn yes() -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum KeepSummaries {
-    /// Each summary stands for its own range.
+    /// Every summary stays, each for its own range.
     All,
     /// "System prompt, summary system message, last 10 messages".
     Last,
@@ -72,33 +72,33 @@ enum Request {
     Fresh,
 }
 
-/// The seed's `ConversationSummary`.
+/// A summary as in GenCode's `ConversationSummary`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Summary {
-    /// `sum-{timestamp}-{random}`.
+    /// The id, in the form `sum-{timestamp}-{random}`.
     pub id: String,
-    /// Always `compaction`.
+    /// The kind of summary, always `compaction`.
     #[serde(rename = "type")]
     pub kind: String,
     /// First and last message, counted from 1: the system prompt is 0.
     pub covering_messages: [u32; 2],
-    /// The continuation prompt.
+    /// The text that continues the conversation.
     pub content: String,
-    /// Sentences that say what was decided.
+    /// Sentences that state decisions.
     pub key_decisions: Vec<String>,
-    /// Paths that writing tools were given.
+    /// Paths that were passed to writing tools.
     pub files_modified: Vec<String>,
     /// Tools by their number of calls.
     pub tools_used: Vec<ToolUsage>,
-    /// When it was written.
+    /// The time of the summary.
     pub generated_at: String,
-    /// Characters / 4.
+    /// Estimated size: a quarter of the number of characters.
     pub estimated_tokens: u64,
 }
 
-/// What is saved with the session: `session.summaries`, and the entries that
-/// still stand in the conversation.
+/// The state that is saved with the session: `session.summaries`, and the
+/// entries that are still in the conversation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Summaries {
@@ -192,7 +192,7 @@ impl Continuation {
         Ok(())
     }
 
-    /// The seed's `getCompressionStats()`.
+    /// GenCode's `getCompressionStats()`.
     fn stats(&self, context: &Context, shared: &PresetState) -> Record {
         let stats = GencodeSession::of(context, shared, &self.summaries.records).stats();
         let body = serde_json::to_value(stats).expect("plain data serialises");
@@ -210,7 +210,7 @@ pub(super) fn live(context: &Context, compactor: &dyn Compactor) -> Live {
     Live { tokens, system: context.head(), messages: task_messages(context, &visible) }
 }
 
-/// The numbered points of the template, which the reply is to be ordered by.
+/// The numbered points of the template, which are the headings of the reply.
 pub(super) fn headings(template: &str) -> Vec<String> {
     let numbered = |line: &str| {
         let (number, rest) = line.trim().split_once(". ")?;
@@ -258,7 +258,7 @@ impl Strategy for Continuation {
         Ok(outcome)
     }
 
-    /// The session file, as the seed's example shows it.
+    /// The session file, as  example shows it.
     fn stored(&self, context: &Context, shared: &PresetState) -> Vec<StoredFile> {
         let session = GencodeSession::of(context, shared, &self.summaries.records);
         let content = serde_json::to_vec_pretty(&session).expect("plain data serialises");

@@ -1,7 +1,7 @@
 //! Messages in chunks, each put to the compactor for a summary and memories:
 //! what compaction and reset share.
 //!
-//! Source: seed 004 (GSV), "Chunk the Old Messages" and "Three-Tier
+//! Source: GSV, "Chunk the Old Messages" and "Three-Tier
 //! Summarization": chunks of a quarter of the window, in order, each with the
 //! summary of those before and the memories that are recorded already.
 
@@ -15,21 +15,21 @@ use crate::strategy::host::Host;
 use crate::strategy::preset::Build;
 use crate::strategy::prompt::Prompt;
 
-/// How messages are cut and asked about, as a stage's parameters say.
+/// How messages are split into chunks and summarised, as a stage's parameters say.
 pub(super) struct Digester {
     prompt: Prompt,
     /// Size of a chunk as a share of the window.
     chunk: f64,
     /// Chunks above this share of the window are oversized.
     skip_above: f64,
-    /// Bound of one reply, in tokens.
+    /// Largest size of one reply, in tokens.
     max_tokens: u64,
 }
 
-/// Messages that are put to the compactor in one call.
+/// Messages that are sent to the compactor in one call.
 pub(super) struct Chunk {
     pub messages: Vec<TaskMessage>,
-    /// By the preset's estimator.
+    /// The size by the preset's estimator.
     pub size: u64,
 }
 
@@ -54,7 +54,8 @@ impl Digester {
         Ok(Self { prompt: build.prompt(prompt, &allowed)?, chunk, skip_above, max_tokens })
     }
 
-    /// Entries in chunks of at most the size, but for single larger messages.
+    /// Splits entries into chunks of at most the size; a larger message is a
+    /// chunk of its own.
     pub(super) fn chunks(
         &self,
         context: &Context,
@@ -76,13 +77,13 @@ impl Digester {
         chunks
     }
 
-    /// Whether a chunk is too large to be put to a model.
+    /// Whether a chunk is too large for a model.
     pub(super) fn is_oversized(&self, chunk: &Chunk, host: &Host<'_>) -> bool {
         chunk.size > share(host, self.skip_above)
     }
 
     /// Summary and memories of one chunk, given the summary of those before,
-    /// what is recorded already, and the chunk's number among all.
+    /// the memories recorded already, and the chunk's number among all.
     pub(super) async fn ask(
         &self,
         chunk: &Chunk,

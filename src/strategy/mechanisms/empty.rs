@@ -1,4 +1,4 @@
-//! The control without history: the floor of every measure.
+//! The control without history: the lowest result of every measure.
 
 use async_trait::async_trait;
 use serde::Deserialize;

@@ -1,7 +1,7 @@
 //! Structured facts that GenCode keeps beside a summary: files modified, tool
 //! use, key decisions. They live in the summary record, not in the context.
 //!
-//! Source: seed 001, "Extract structured info (parallel)".
+//! Source: GenCode, "Extract structured info (parallel)".
 
 use std::collections::BTreeMap;
 
@@ -17,10 +17,10 @@ const LONGEST: usize = 200;
 /// "count + top 3 uses".
 const TOP_USES: usize = 3;
 
-/// Phrases that the seed takes for a decision.
+/// Phrases by which GenCode recognises a decision.
 const DECISION_PHRASES: [&str; 3] = ["decided", "chose", "will use"];
 
-/// Arguments that say best what a call was about, best first.
+/// Arguments that describe a call best, best first.
 const TELLING_ARGUMENTS: [&str; 12] = [
     "file_path",
     "path",
@@ -36,7 +36,7 @@ const TELLING_ARGUMENTS: [&str; 12] = [
     "name",
 ];
 
-/// Which tools write files, and which of their arguments say where.
+/// The tools that write files, and the arguments that hold the path.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct FileTools {
@@ -72,26 +72,26 @@ impl Default for FileTools {
     }
 }
 
-/// How often a tool was used, and for what.
+/// How often a tool was used, and its main uses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ToolUsage {
-    /// Its name.
+    /// The name of the tool.
     pub tool: String,
     /// Its calls in the range.
     pub count: u32,
-    /// Its most frequent uses, the older first where they tie.
+    /// Its most frequent uses, the older first where they are equally frequent.
     pub notable_uses: Vec<String>,
 }
 
 /// What was extracted from a range of messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Extraction {
-    /// In order of the first change.
+    /// The modified files, in the order of the first change.
     pub files_modified: Vec<String>,
-    /// Most used first, then by name.
+    /// The tools, the most used first, then by name.
     pub tools_used: Vec<ToolUsage>,
-    /// Sentences, in order.
+    /// Sentences that state decisions, in order.
     pub key_decisions: Vec<String>,
 }
 
@@ -169,7 +169,7 @@ fn usage(tool: String, uses: &[String]) -> ToolUsage {
         });
         counted[at].1 += 1;
     }
-    // Stable: the older of two equally frequent uses stays in front.
+    // The sort is stable: the older of two equally frequent uses stays first.
     counted.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
     let notable_uses = counted.iter().take(TOP_USES).map(|(text, _)| (*text).clone()).collect();
     ToolUsage { tool, count: uses.len() as u32, notable_uses }

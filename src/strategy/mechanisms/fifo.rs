@@ -1,6 +1,6 @@
 //! FIFO truncation: drop the oldest until the rest fits.
 //!
-//! Source: seed 000 (Arachne), "drops the oldest messages entirely when the
+//! Source: Arachne, "drops the oldest messages entirely when the
 //! token budget is exceeded", its hard fallback above 85 %. There whole
 //! exchanges go (`unit = "exchange"`, semantics §18), so that a session with
 //! one user message is never cut. `unit = "message"` is ours: messages go one
@@ -44,23 +44,23 @@ pub static SPEC: MechanismSpec = MechanismSpec {
 struct Parameters {
     #[serde(default)]
     unit: Unit,
-    /// Whether the first user message stays whatever happens.
+    /// Whether the first user message always stays.
     #[serde(default)]
     keep_first_user: bool,
 }
 
-/// What goes at once.
+/// The unit that is dropped at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Unit {
-    /// A user message and all up to the next one, as in the seed.
+    /// A user message and all up to the next one, as in Arachne.
     #[default]
     Exchange,
-    /// A message; a call with its results.
+    /// A message, or a call with its results.
     Message,
 }
 
-/// How much too large the context is, by what the preset believes.
+/// By how much the context is too large, as the preset estimates it.
 fn excess(host: &Host<'_>) -> u64 {
     host.believed.unwrap_or(0).saturating_sub(host.target)
 }
@@ -98,7 +98,7 @@ impl Strategy for ByExchange {
 
 struct ByMessage {
     keep_first_user: bool,
-    /// Known after the first look; a restored mechanism looks again.
+    /// Computed at the first run; a restored mechanism computes it again.
     groups: Option<Groups>,
 }
 
@@ -125,7 +125,7 @@ impl Strategy for ByMessage {
         let unsent = context.hidden_weight_before(from);
         let freed = |cut| host.size(groups.before(cut) - unsent - stays.before(cut));
         let before = first_that(from..newest.max(from), |cut| freed(cut) >= excess);
-        // Results behind the cut leave with their call.
+        // Results after the cut are dropped with their call.
         let leaves = |index: &MessageIndex| {
             group(context, *index) < before
                 && context.contains(EntryId::message(*index))
@@ -141,9 +141,9 @@ impl Strategy for ByMessage {
 }
 
 impl ByMessage {
-    /// Messages that stay whatever happens: the newest with its group, and the
-    /// first user message where the preset says so. What an earlier stage hides
-    /// is not brought back.
+    /// Messages that always stay: the newest with its group, and the first user
+    /// message where the preset says so. What an earlier stage hides is not
+    /// shown again.
     fn kept(&self, context: &Context, newest: MessageIndex) -> BTreeSet<MessageIndex> {
         let group = group(context, newest);
         let results = context.recording().calls_in(group).iter().filter_map(|call| call.result);
@@ -157,7 +157,7 @@ impl ByMessage {
     }
 }
 
-/// The message with which another goes: a result goes with its call.
+/// The message with which another is dropped: a result is dropped with its call.
 fn group(context: &Context, index: MessageIndex) -> MessageIndex {
     let call = context.call_of(EntryId::message(index)).map(|(_, call)| call);
     let stands = call.filter(|call| {
@@ -166,13 +166,13 @@ fn group(context: &Context, index: MessageIndex) -> MessageIndex {
     stands.map_or(index, |call| call.message)
 }
 
-/// The size of each group, at the message with which it goes. It is read once:
-/// what was appended is added, and only an edit or a fold makes it be read anew.
+/// The size of each group, stored at the message with which it is dropped. New
+/// messages are added; only an edit or a fold makes it be computed again.
 struct Groups {
     weights: WeightTree,
-    /// For each call the last message that answers it or one before it.
+    /// For each call, the last message that answers it or one before it.
     furthest: Vec<MessageIndex>,
-    /// State of the context that this holds for.
+    /// The state of the context for which this was computed.
     changes: u64,
 }
 
@@ -181,7 +181,7 @@ impl Groups {
         Self { weights: WeightTree::default(), furthest: Vec::new(), changes: context.changes() }
     }
 
-    /// Takes in what was appended since the last look.
+    /// Adds the messages that were appended since the last run.
     fn read_on(&mut self, context: &Context) {
         for index in self.weights.len() as MessageIndex..context.seen_count() {
             self.weights.push(Weight::default());
@@ -196,7 +196,7 @@ impl Groups {
         }
     }
 
-    /// Results from a cut on whose call stands before it.
+    /// Results after a cut whose call is before it.
     fn results_behind(&self, context: &Context, cut: MessageIndex) -> Vec<MessageIndex> {
         let calls = &context.recording().calls;
         let before = calls.partition_point(|call| call.message < cut);
@@ -205,14 +205,14 @@ impl Groups {
         results.filter(|&result| result >= cut && result < context.seen_count()).collect()
     }
 
-    /// Size of the groups that go by a cut before a message.
+    /// Size of the groups that a cut before a message drops.
     fn before(&self, cut: MessageIndex) -> Weight {
         self.weights.prefix(cut as usize)
     }
 }
 
-/// The first number of a range for which something holds that holds for all
-/// after it too; its end, where it holds for none.
+/// The first number of a range that satisfies a monotone condition; the end of
+/// the range if none does.
 fn first_that(range: Range<MessageIndex>, holds: impl Fn(MessageIndex) -> bool) -> MessageIndex {
     let (mut from, mut to) = (range.start, range.end);
     while from < to {
@@ -236,7 +236,7 @@ fn weight(context: &Context, index: MessageIndex) -> Weight {
     context.weight_of(EntryId::message(index))
 }
 
-/// Sizes by the message with which each goes.
+/// Sizes, by the message with which each is dropped.
 struct Sums(Vec<(MessageIndex, Weight)>);
 
 impl Sums {
@@ -251,7 +251,7 @@ impl Sums {
         Self(sums)
     }
 
-    /// Their sum before a cut.
+    /// The sum of the sizes before a cut.
     fn before(&self, cut: MessageIndex) -> Weight {
         let count = self.0.partition_point(|(at, _)| *at < cut);
         count.checked_sub(1).map_or(Weight::default(), |last| self.0[last].1)

@@ -1,20 +1,20 @@
-//! What the folding mechanisms share: where a conversation may be cut, and how
-//! its messages are shown to the compactor.
+//! Helpers of the folding mechanisms: where a conversation may be cut, and how
+//! its messages are presented to the compactor.
 
 use crate::model::{Block, MessageIndex};
 use crate::strategy::compactor::{CompactorError, FailedCall, Produced, Reply, TaskMessage};
 use crate::strategy::context::{Context, EntryId, Op, OpError};
 
-/// For every place between two messages, the nearest place at or before it
-/// that parts no call from its result.
+/// For every position between two messages, the nearest one at or before it
+/// that does not separate a call from its result.
 pub(super) struct Cuts {
-    /// By message: the oldest call whose result, or whose outcome that is
-    /// still awaited, stands at or behind it.
+    /// By message: the oldest call whose result is at or after it, or not
+    /// received yet.
     oldest_call: Vec<MessageIndex>,
 }
 
 impl Cuts {
-    /// Looks at every call that is stored.
+    /// Collects the positions from every stored call.
     pub(super) fn of(context: &Context) -> Self {
         let seen = context.seen_count();
         let mut oldest_call: Vec<MessageIndex> = (0..=seen).collect();
@@ -22,7 +22,7 @@ impl Cuts {
             if call.message >= seen || !context.contains(EntryId::message(call.message)) {
                 continue;
             }
-            // A call that is still running has its result behind everything.
+            // A call without a result yet counts as if the result were last.
             let Some(result) = call.result.map(|result| result.min(seen)) else {
                 continue;
             };
@@ -38,12 +38,12 @@ impl Cuts {
         Self { oldest_call }
     }
 
-    /// Whether cutting before a message leaves every call with its result.
+    /// Whether cutting before a message separates no call from its result.
     pub(super) fn is_whole(&self, cut: MessageIndex) -> bool {
         self.oldest_call[cut as usize] == cut
     }
 
-    /// The nearest whole cut at or before one: a tail that would begin with a
+    /// The nearest such cut at or before one: a tail that would begin with a
     /// result moves back to its call (semantics §19).
     pub(super) fn back_to_whole(&self, mut cut: MessageIndex) -> MessageIndex {
         while !self.is_whole(cut) {
@@ -58,7 +58,7 @@ pub(super) fn recorded_before(context: &Context, cut: MessageIndex) -> Vec<Entry
     context.stored().filter(|id| id.index().is_some_and(|i| i < cut)).collect()
 }
 
-/// Entries as the compactor is shown them: as they are sent, edits included.
+/// Entries as the compactor gets them: as they are sent, edits included.
 pub(super) fn task_messages(context: &Context, range: &[EntryId]) -> Vec<TaskMessage> {
     let shown = range.iter().filter_map(|&id| {
         let entry = context.entry(id)?;
@@ -81,7 +81,7 @@ fn images(context: &Context, message: MessageIndex) -> u32 {
     }
 }
 
-/// Sets a note unless it says the same already.
+/// Sets a note unless it already has that text.
 pub(super) fn set_note(
     context: &mut Context,
     key: &str,
@@ -94,8 +94,8 @@ pub(super) fn set_note(
     Ok(())
 }
 
-/// The reply in the shape that was asked for; any other shape is a failure of
-/// the compactor, not of the strategy.
+/// The reply in the requested shape; any other shape is a failure of the
+/// compactor, not of the strategy.
 pub(super) fn in_shape<T>(
     reply: Result<Reply, FailedCall>,
     shape: &str,

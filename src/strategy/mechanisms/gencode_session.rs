@@ -1,6 +1,6 @@
 //! GenCode's session file: what it saves, and what it goes on from.
 //!
-//! Source: seed 001, "Session JSON Example", "After pruning", "Session File
+//! Source: GenCode, "Session JSON Example", "After pruning", "Session File
 //! Verification" and layer 3, "Message Filtering". The shape of a message is
 //! that of the examples: a text, or parts of the types `text`, `tool_use` and
 //! `tool_result`.
@@ -14,14 +14,14 @@ use crate::model::{Block, Role};
 use crate::strategy::context::{Context, EntryId};
 use crate::strategy::host::PresetState;
 
-/// A session as it lies in `~/.gen/sessions`.
+/// A session file in `~/.gen/sessions`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GencodeSession {
-    /// Its head.
+    /// The head of the file.
     pub metadata: Metadata,
-    /// Active messages: what is left after compaction, the system prompt first.
+    /// Active messages: those left after compaction, the system prompt first.
     pub messages: Vec<SessionMessage>,
-    /// `session.summaries`.
+    /// The summaries of the session.
     pub summaries: Vec<Summary>,
 }
 
@@ -29,23 +29,23 @@ pub struct GencodeSession {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
-    /// The session's id.
+    /// The id of the session.
     pub id: String,
-    /// Active messages.
+    /// Number of active messages.
     pub message_count: u64,
-    /// Messages that there ever were, the system prompt included.
+    /// Number of all messages so far, the system prompt included.
     pub full_message_count: u64,
 }
 
-/// The seed's `getCompressionStats()`.
+/// The result of GenCode's `getCompressionStats()`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CompressionStats {
-    /// Messages that there ever were.
+    /// Number of all messages so far.
     pub total_messages: u64,
-    /// Messages that are still sent, summaries among them.
+    /// Number of messages that are still sent, summaries included.
     pub active_messages: u64,
-    /// Summaries that were ever written.
+    /// Number of summaries that were written.
     pub summary_count: u64,
     /// Active messages / total messages; 1 for a session without any.
     pub compression_ratio: f64,
@@ -54,50 +54,50 @@ pub struct CompressionStats {
 /// A message of a session file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionMessage {
-    /// `system`, `user` or `assistant`.
+    /// The role: `system`, `user` or `assistant`.
     pub role: Role,
-    /// A text, or parts.
+    /// The text or parts of the message.
     pub content: Content,
 }
 
-/// What a message holds.
+/// The content of a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Content {
-    /// A text alone.
+    /// A message of text only.
     Text(String),
-    /// Parts in order.
-    Parts(Vec<Part>),
+    /// A message of several parts.
+    Parts(Vec<ContentPart>),
 }
 
 /// A part of a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
-pub enum Part {
-    /// Words.
+pub enum ContentPart {
+    /// A part with text.
     Text {
-        /// They.
+        /// The text of the part.
         text: String,
     },
     /// A call of a tool.
     ToolUse {
-        /// Its id.
+        /// The id of the call.
         id: String,
-        /// The tool.
+        /// The name of the tool.
         name: String,
-        /// Its arguments.
+        /// The arguments of the call.
         input: Json,
     },
-    /// What came back.
+    /// The result of a call.
     ToolResult {
         /// Id of the call.
         tool_use_id: String,
-        /// The text, or the marker in its place.
+        /// The text of the result, or the marker in its place.
         content: String,
-        /// Set once the text was replaced.
+        /// Whether the text was replaced.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         pruned: bool,
-        /// When that was.
+        /// The time of the replacement.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pruned_at: Option<Timestamp>,
     },
@@ -123,8 +123,8 @@ impl GencodeSession {
         &self.messages
     }
 
-    /// `getCompressionStats()`: without the system prompt, which is no message
-    /// of a recording.
+    /// `getCompressionStats()`: without the system prompt, which is not a
+    /// message of a recording.
     pub fn stats(&self) -> CompressionStats {
         let total = self.metadata.full_message_count.saturating_sub(1);
         let active = (self.messages.len() as u64).saturating_sub(1);
@@ -144,24 +144,26 @@ fn message(context: &Context, shared: &PresetState, id: EntryId) -> Option<Sessi
         return Some(SessionMessage { role: entry.role, content });
     };
     let pruned_at = shared.pruned.get(&index).copied();
-    let parts: Vec<Part> =
+    let parts: Vec<ContentPart> =
         context.blocks(index).into_iter().filter_map(|block| part(block, pruned_at)).collect();
-    // Results stand in a user's message.
+    // Results are in messages of the user.
     let role = if entry.role == Role::Tool { Role::User } else { entry.role };
-    let content = match <[Part; 1]>::try_from(parts) {
-        Ok([Part::Text { text }]) => Content::Text(text),
+    let content = match <[ContentPart; 1]>::try_from(parts) {
+        Ok([ContentPart::Text { text }]) => Content::Text(text),
         Ok(one) => Content::Parts(one.into()),
         Err(parts) => Content::Parts(parts),
     };
     Some(SessionMessage { role, content })
 }
 
-/// Thinking is never sent again, and pictures have no text.
-fn part(block: Block, pruned_at: Option<Timestamp>) -> Option<Part> {
+/// Reasoning is never sent again, and images have no text.
+fn part(block: Block, pruned_at: Option<Timestamp>) -> Option<ContentPart> {
     Some(match block {
-        Block::Text { text } => Part::Text { text },
-        Block::ToolCall { id, name, arguments } => Part::ToolUse { id, name, input: arguments },
-        Block::ToolResult { call, text, .. } => Part::ToolResult {
+        Block::Text { text } => ContentPart::Text { text },
+        Block::ToolCall { id, name, arguments } => {
+            ContentPart::ToolUse { id, name, input: arguments }
+        }
+        Block::ToolResult { call, text, .. } => ContentPart::ToolResult {
             tool_use_id: call,
             content: text,
             pruned: pruned_at.is_some(),

@@ -1,9 +1,4 @@
-//! Guidance: a text of the preset's own in the system prompt.
-//!
-//! Sources: seed 003 (Zoea Nova), "System Prompt Guidance"; seed 004 (GSV),
-//! "Long-Term Memory: MEMORY.md", which "is only loaded into the system prompt
-//! for main sessions". A recording is a main session unless it is a sidechain,
-//! a subagent's conversation beside one.
+//! Guidance: a fixed text in the system prompt, given by the preset.
 
 use async_trait::async_trait;
 use serde::Deserialize;
@@ -41,12 +36,12 @@ struct Parameters {
 enum Sessions {
     #[default]
     All,
-    /// Those that are no sidechains.
+    /// Sessions that are not sidechains.
     Main,
 }
 
 struct Guidance {
-    /// Of its note: a preset may have several.
+    /// The key of its note: a preset may have several.
     key: String,
     text: String,
     sessions: Sessions,
@@ -66,7 +61,7 @@ impl Strategy for Guidance {
         Ok(set_note(context, &self.key, text)?)
     }
 
-    /// There is nothing to shrink.
+    /// This mechanism does not shrink anything.
     async fn compact(
         &mut self,
         _context: &mut Context,

@@ -1,8 +1,8 @@
-//! The control that games reference recall: the last messages and a bare list
-//! of every identifier. What it scores is the part of the measure that a list
-//! without meaning can get (measures §4). With `neighbours` each identifier
-//! is listed with the rarest words around it, so that it also gets what a list
-//! of words without sentences can get.
+//! The control that exploits reference recall: the last messages and a bare
+//! list of every identifier. Its score is the part of the measure that a list
+//! without meaning can reach (measures §4). With `neighbours` each identifier
+//! is listed with the rarest words around it, so that it also reaches what a
+//! list of words without sentences can.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -33,15 +33,15 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     },
 };
 
-/// Characters on either side of an identifier in which its neighbours stand:
-/// as far as the exam looks for words that support it (measures §4).
+/// Characters on either side of an identifier that are searched for neighbours:
+/// as far as the exam searches for words that support it (measures §4).
 const RADIUS: usize = 150;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
     last: u32,
-    /// Words that stand behind each identifier in the list.
+    /// Number of words that follow each identifier in the list.
     #[serde(default)]
     neighbours: usize,
 }
@@ -52,12 +52,12 @@ struct IdList {
     listed: BTreeSet<String>,
     /// Messages before this one are listed.
     through: u32,
-    /// Of a restored mechanism empty: past messages are counted again.
+    /// Empty in a restored mechanism: past messages are counted again.
     words: Words,
 }
 
 impl IdList {
-    /// Lists what messages that were not looked at yet bring. One note per
+    /// Lists the identifiers of messages that were not read yet. One note per
     /// message keeps the cost of a request independent of the history.
     fn read_on(&mut self, context: &mut Context) -> Result<(), StrategyError> {
         if self.neighbours > 0 {
@@ -90,7 +90,7 @@ impl IdList {
         Ok(())
     }
 
-    /// A line for each identifier that is new, in their order.
+    /// A line for each new identifier, in their order.
     fn lines(&mut self, text: &str, plain: &str) -> Vec<String> {
         let mut found = identifiers(text, IdentifierOptions::default());
         found.retain(|identifier| self.listed.insert(identifier.text.to_owned()));
@@ -115,14 +115,14 @@ impl IdList {
     }
 }
 
-/// The text with a blank for every character of an escaped line end or tab, as
-/// the arguments of a call have them: `\nfoo` is the word `foo`. Places in it
-/// are those of the text.
+/// The text with a space for every character of an escaped line feed or tab, as
+/// in the arguments of a call: `\nfoo` is the word `foo`. Positions are those
+/// of the text.
 fn without_escapes(text: &str) -> String {
     ["\\n", "\\t", "\\r"].iter().fold(text.to_owned(), |text, escape| text.replace(escape, "  "))
 }
 
-/// In how many of the past messages each word stands, whatever its case.
+/// For each word, ignoring case, the number of past messages that contain it.
 #[derive(Default)]
 struct Words {
     messages: FxHashMap<String, u32>,
@@ -139,8 +139,8 @@ impl Words {
         }
     }
 
-    /// The rarest words around a place, as they are written there; those that
-    /// are equally rare in their order. The place's own words are not among them.
+    /// The rarest words around a place, in their spelling there; equally rare
+    /// ones in their order. The words of the place itself are left out.
     fn rarest<'a>(&self, text: &'a str, place: &Range<usize>, many: usize) -> Vec<&'a str> {
         if many == 0 {
             return Vec::new();

@@ -6,7 +6,7 @@
 //! (arXiv 2508.21433: the newest 10 turns keep their output), OpenCode 1.18
 //! (newest 40,000 tokens, at least 20,000 to go, before the latest turn) and
 //! Gemini CLI 0.61.0 (a budget for tool output that is filled from the newest
-//! on, and the two ends of what does not fit). Seeds prune otherwise: `prune`.
+//! on, and the two ends of what does not fit). The five compared systems prune differently: `prune`.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -48,14 +48,14 @@ struct Parameters {
     /// Results in the newest turns of the user stay, and do not count as kept tokens.
     #[serde(default)]
     keep_turns: usize,
-    /// Whether older results that still fit into `keep_tokens` stay, and what is
-    /// left of a masked one counts.
+    /// Whether older results that still fit into `keep_tokens` stay, and the
+    /// rest of a masked one counts.
     #[serde(default)]
     fill: bool,
-    /// Nothing is masked unless at least so many tokens are saved.
+    /// Nothing is masked unless it saves at least this many tokens.
     #[serde(default)]
     minimum_saving: u64,
-    /// What stands for the output: `{{tool}}`, `{{lines}}`.
+    /// The text that replaces the output: `{{tool}}`, `{{lines}}`.
     #[serde(default = "marker")]
     marker: String,
     /// The two ends that stay, with the marker between them.
@@ -63,7 +63,7 @@ struct Parameters {
     /// Tools whose output always stays.
     #[serde(default)]
     exclude_tools: Vec<String>,
-    /// Whether the call leaves with its result.
+    /// Whether the call is removed with its result.
     #[serde(default)]
     clear_inputs: bool,
 }
@@ -72,11 +72,11 @@ fn marker() -> String {
     "[Old tool output removed]".to_owned()
 }
 
-/// What is saved with the session.
+/// The state that is saved with the session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settled {
-    /// Results before this message need not be looked at again.
+    /// Results before this message are settled.
     before: MessageIndex,
 }
 
@@ -84,8 +84,8 @@ struct Mask {
     parameters: Parameters,
     marker: Prompt,
     settled: Settled,
-    /// Results that may have to be masked one day, oldest first, so that a look
-    /// need not walk over the conversation. Found again after restoring.
+    /// Results that may have to be masked later, oldest first, so that a run
+    /// need not walk over the conversation. Computed again after restoring.
     pending: VecDeque<EntryId>,
     /// Messages before this one have been read.
     through: MessageIndex,
@@ -95,7 +95,7 @@ struct Mask {
 struct Masked {
     call: CallId,
     id: EntryId,
-    /// What it becomes; `None`: it leaves with its call.
+    /// The new text; `None`: it is removed with its call.
     text: Option<String>,
     saves: u64,
 }
@@ -120,8 +120,8 @@ impl Mask {
         Ok(Self { parameters, marker, settled, pending, through: 0 })
     }
 
-    /// Takes in the results that came since the last look, and drops those that
-    /// left or were replaced.
+    /// Adds the results that came since the last run, and drops those that were
+    /// removed or replaced.
     fn read_on(&mut self, context: &Context) {
         for index in self.through.max(self.settled.before)..context.seen_count() {
             let id = EntryId::message(index);
@@ -137,7 +137,7 @@ impl Mask {
         });
     }
 
-    /// Results from this message on stay, whatever their size.
+    /// The message from which on results stay, whatever their size.
     fn exempt_from(&self, context: &Context) -> MessageIndex {
         let seen = context.seen_count();
         let turns = match self.parameters.keep_turns {
@@ -158,7 +158,7 @@ impl Mask {
         turns.min(responses)
     }
 
-    /// What is to be masked, newest first.
+    /// The results to mask, newest first.
     fn old(&self, context: &Context, host: &Host<'_>) -> Vec<Masked> {
         let exempt_from = self.exempt_from(context);
         let limit = self.parameters.keep_tokens.unwrap_or(0);
@@ -187,7 +187,7 @@ impl Mask {
         found
     }
 
-    /// What becomes of a result; `None` where its two ends are all of it.
+    /// The masked form of a result; `None` where its two ends cover it completely.
     fn masked(
         &self,
         context: &Context,
@@ -199,7 +199,7 @@ impl Mask {
             return Some(Masked { call, id, text: None, saves: size });
         }
         let clip = self.parameters.clip;
-        if clip.is_some_and(|clip| clip.spares(context.weight_of(id).units)) {
+        if clip.is_some_and(|clip| clip.is_surely_short(context.weight_of(id).units)) {
             return None;
         }
         let output = output(context, id);
@@ -262,7 +262,7 @@ impl Strategy for Mask {
         let count = old.len();
         Self::apply(context, shared, old)?;
         if !self.parameters.fill {
-            // What is older was masked with it, or always stays.
+            // Older results were masked with it, or always stay.
             self.settled.before = newest + 1;
         }
         let body = json!({"count": count, "tokensSaved": saved});

@@ -1,6 +1,6 @@
 //! Daily memory files: what compactions extracted, by simulated day (UTC).
 //!
-//! Source: seed 004 (GSV), "Memory Extraction": appended under a header with
+//! Source: GSV, "Memory Extraction": appended under a header with
 //! the time, several a day to one file; today's and yesterday's are loaded
 //! into every system prompt.
 
@@ -19,9 +19,9 @@ const MEMORY_NOTE: &str = "daily-memory";
 /// Lines of the daily files by day.
 type Days = BTreeMap<String, Vec<String>>;
 
-/// The memory files as seen at one moment.
+/// The memory files at one moment.
 pub(super) struct Memories {
-    /// Today, `YYYY-MM-DD`.
+    /// The current day, as `YYYY-MM-DD`.
     pub day: String,
     yesterday: Option<String>,
     header: String,
@@ -43,17 +43,17 @@ impl Memories {
         }
     }
 
-    /// The same moment, writing to the file of the day of another.
+    /// The same moment, but writing to another day's file.
     pub(super) fn of_day(self, at: Timestamp) -> Self {
         Self { day: at.to_zoned(TimeZone::UTC).date().to_string(), ..self }
     }
 
-    /// Memories that the day's file holds already, without its headers.
+    /// Memories that the day's file already contains, without its headers.
     pub(super) fn known(&self, days: &Days) -> Vec<String> {
         days.get(&self.day).into_iter().flatten().filter_map(|line| memory(line)).collect()
     }
 
-    /// Appends what no file says yet under one header; returns what was added.
+    /// Appends under one header what no file contains yet; returns what was added.
     pub(super) fn record(&self, days: &mut Days, found: Vec<String>) -> Vec<String> {
         let mut known: BTreeSet<String> =
             days.values().flatten().filter_map(|line| Some(normalised(&memory(line)?))).collect();
@@ -112,7 +112,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Case, punctuation and spacing make no other memory.
+/// Memories that differ only in case, punctuation and spacing are the same.
 fn normalised(text: &str) -> String {
     let words = text
         .split(|c: char| !c.is_alphanumeric() && !"+#".contains(c))

@@ -1,4 +1,4 @@
-//! The mechanisms, one per file. Adding one is adding a file and two lines.
+//! The mechanisms, one per file. Adding one takes a file and two lines.
 
 mod archive;
 mod chunked_summary;
@@ -33,16 +33,16 @@ pub use archive::{ArchiveError, read_archive};
 pub use command::ITS_WORDS;
 #[doc(hidden)]
 pub use command::take_answer;
-pub(crate) use command::{HTTP, SPEC as COMMAND, named_files, told_address};
+pub(crate) use command::{HTTP, SPEC as COMMAND, named_files, shown_address};
 pub use continuation::Summary as GencodeSummary;
 pub use extraction::ToolUsage;
 pub use gencode_session::{
-    CompressionStats, Content, GencodeSession, Metadata, Part, SessionMessage,
+    CompressionStats, Content, ContentPart, GencodeSession, Metadata, SessionMessage,
 };
 
 use super::preset::MechanismSpec;
 
-/// Every mechanism.
+/// Every mechanism, by the name used in presets.
 pub static MECHANISMS: &[&MechanismSpec] = &[
     &chunked_summary::SPEC,
     &command::SPEC,

@@ -1,4 +1,4 @@
-//! Lines that tell the user what was done (seed 002, Lis, "Notification
+//! Lines that tell the user what was done (Lis, "Notification
 //! Formats"), literally.
 
 use crate::model::{Block, MessageIndex};
@@ -6,7 +6,7 @@ use crate::strategy::context::{Context, EntryId};
 use crate::tokens::Counter;
 
 /// After a run of pruning: the tool output behind the last boundary before and
-/// after, and the size of the whole context, counted exactly. The seed gives
+/// after, and the size of the whole context, counted exactly. Lis gives
 /// the latter as its provider reported it last.
 pub(super) fn pruned(before: u64, after: u64, context: u64, budget: u64) -> String {
     let saved = percent(before.saturating_sub(after), before);
@@ -18,24 +18,24 @@ pub(super) fn pruned(before: u64, after: u64, context: u64, budget: u64) -> Stri
     )
 }
 
-/// What a context is made of, in tokens.
+/// The composition of a context, in tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Makeup {
-    /// System prompt, pinned content and notes, and what the recording does
-    /// not show of them.
+    /// System prompt, pinned content and notes, and the part of them that the
+    /// recording does not show.
     system: u64,
-    /// Definitions of the tools.
+    /// Tokens of the definitions of the tools.
     definitions: u64,
-    /// Summaries.
+    /// Tokens of the summaries.
     summary: u64,
-    /// Messages that neither call a tool nor are its result.
+    /// Tokens of messages that neither call a tool nor are its result.
     kept: u64,
-    /// Calls and results.
+    /// Tokens of calls and results.
     calls: u64,
 }
 
 impl Makeup {
-    /// Takes a context apart. The parts add up to its size.
+    /// Computes the composition of a context. The parts add up to its size.
     pub(super) fn of(context: &Context) -> Self {
         let recording = context.recording();
         let preamble = context.preamble_weight().tokens;
@@ -66,15 +66,15 @@ fn definitions(context: &Context, counter: &Counter) -> u64 {
 }
 
 /// Whether a message calls a tool or is a result. A call is counted with the
-/// words around it: messages are not counted in parts.
+/// text around it: messages are not counted in parts.
 fn is_of_tools(context: &Context, message: MessageIndex) -> bool {
     let Some(original) = context.original(EntryId::message(message)) else { return false };
     let of_tool = |b: &Block| matches!(b, Block::ToolCall { .. } | Block::ToolResult { .. });
     original.blocks.iter().any(of_tool)
 }
 
-/// After a full compaction: the size that set it off, and what the context is
-/// made of now.
+/// After a full compaction: the size that triggered it, and the composition of
+/// the context now.
 pub(super) fn compacted(before: u64, now: Makeup, budget: u64) -> String {
     let tools = now.definitions + now.calls;
     [

@@ -1,8 +1,8 @@
 //! Pruning: old tool output is replaced by a marker, the calls stay.
 //!
-//! Sources: seed 001 (GenCode, layer 1: nothing under 20k tokens, the newest
+//! Sources: GenCode (layer 1: nothing under 20k tokens, the newest
 //! 40k of tool output protected by a backward walk, marker text, pruned flag
-//! and time) and seed 002 (Lis, stage 1: more than 8,000 tokens of unpruned
+//! and time) and Lis (stage 1: more than 8,000 tokens of unpruned
 //! output, the newest 2,000 kept, the bare tool name in place of the output,
 //! once per boundary, per-tool and global policies).
 
@@ -32,7 +32,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
-    /// GenCode's `enablePruning`.
+    /// Whether the stage is active (GenCode's `enablePruning`).
     #[serde(default = "yes")]
     enabled: bool,
     /// Tokens of the newest tool output that stay.
@@ -40,12 +40,12 @@ struct Parameters {
     /// What the output is replaced by; `{{tool}}` is the tool's name.
     #[serde(default = "gencode_marker")]
     marker: String,
-    /// Only output behind the last prune boundary is counted and pruned.
+    /// Whether only output after the last prune boundary is counted and pruned.
     #[serde(default)]
     once_per_boundary: bool,
     #[serde(default)]
     policy: Policy,
-    /// Context size above which `keep-all` prunes all the same, as a share of the budget.
+    /// Context size above which `keep-all` still prunes, as a share of the budget.
     #[serde(default = "lis_safeguard")]
     force_above: f64,
     /// Exceptions by tool name.
@@ -56,16 +56,16 @@ struct Parameters {
     notify: bool,
 }
 
-/// Lis's `LIS_TOOL_SUMMARIZATION_POLICY`.
+/// The policy for all tools (Lis's `LIS_TOOL_SUMMARIZATION_POLICY`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Policy {
-    /// Per tool.
+    /// The policy of each tool applies.
     #[default]
     Auto,
-    /// Never, unless the context blows past the safeguard.
+    /// Nothing is pruned, unless the context exceeds the safeguard.
     KeepAll,
-    /// Always, and everything.
+    /// All tool output is pruned.
     KeepNone,
 }
 
@@ -93,12 +93,12 @@ fn lis_safeguard() -> f64 {
 struct Prune {
     marker: Prompt,
     parameters: Parameters,
-    /// Known after the first look; a restored mechanism looks again.
+    /// Computed at the first run; a restored mechanism computes it again.
     tail: Option<Tail>,
 }
 
-/// The results that the last look protected, so that the next one need not
-/// walk over them again.
+/// The results that the last run protected, so that the next one need not walk
+/// over them again.
 #[derive(Default)]
 struct Tail {
     /// Oldest first, with their sizes.
@@ -106,12 +106,12 @@ struct Tail {
     sum: u64,
     /// Recorded messages before this one have been looked at.
     through: MessageIndex,
-    /// State of the context that this holds for.
+    /// The state of the context for which this was computed.
     changes: u64,
 }
 
 impl Tail {
-    /// Takes in the results that were appended since the last look.
+    /// Adds the results that were appended since the last run.
     fn read_on(&mut self, context: &Context, host: &Host<'_>) {
         for index in self.through..context.seen_count() {
             let id = EntryId::message(index);
@@ -192,9 +192,9 @@ impl Prune {
     }
 }
 
-/// The results that may have to be looked at, for a context that was changed
-/// since the last look, or never looked at: a walk backwards as far as it
-/// protects, and on to what was replaced before.
+/// The results that may have to be pruned, for a context that was changed since
+/// the last run, or at the first run: a walk backwards over the protected ones,
+/// and on to the first one that was replaced before.
 fn walk(context: &Context, host: &Host<'_>, floor: Option<EntryId>, protect: u64) -> Tail {
     let mut tail =
         Tail { through: context.seen_count(), changes: context.changes(), ..Tail::default() };
@@ -257,7 +257,7 @@ impl Strategy for Prune {
             });
         }
         if let Some(tail) = &mut self.tail {
-            // Only what left the tail was changed here.
+            // Only results outside the tail were changed here.
             tail.changes = context.changes();
         }
         shared.pruned_through = Some(newest);

@@ -1,5 +1,5 @@
-//! The control that replays the vendor's own compactions, so that the
-//! vendor's summary stands in the table as one more row (semantics §6).
+//! The control that replays the vendor's own compactions, so that the vendor's
+//! summary is one more row of the table (semantics §6).
 
 use async_trait::async_trait;
 use serde::Deserialize;
@@ -24,22 +24,22 @@ pub static SPEC: MechanismSpec = MechanismSpec {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Recorded {
-    /// What a cleared result is replaced by.
+    /// The text that replaces a cleared result.
     cleared_marker: String,
-    /// What becomes of a compaction whose summary cannot be read.
+    /// What to do with a compaction whose summary cannot be read.
     #[serde(default)]
     unreadable: Unreadable,
 }
 
-/// What becomes of a compaction whose summary cannot be read.
+/// What to do with a compaction whose summary cannot be read.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Unreadable {
-    /// The row fails: it would show what the agent did not have.
+    /// The row fails: it would show a context that the agent did not have.
     #[default]
     Fail,
-    /// What is covered goes, and nothing stands for it. Sizes of such contexts
-    /// are of use where a fit of its own says what is missing.
+    /// The covered messages are dropped without a replacement. The sizes of
+    /// such contexts are useful where a separate fit estimates what is missing.
     Drop,
 }
 
@@ -91,11 +91,11 @@ impl Recorded {
     }
 }
 
-/// Texts that stand together, behind a message that was kept.
+/// Consecutive texts, after a message that was kept.
 type Group = (Option<EntryId>, Vec<(Role, String)>);
 
-/// Puts the boundary's texts in the place of `range`. Several groups share it:
-/// each takes one entry, and the last, where the summary stands, the rest.
+/// Replaces `range` by the boundary's texts. If there are several groups, each
+/// takes one entry of the range, and the last, with the summary, the rest.
 fn fold(
     context: &mut Context,
     boundary: &RecordedCompaction,
@@ -122,7 +122,7 @@ fn place(behind: Option<EntryId>) -> Place {
     behind.map_or(Place::Head, Place::Behind)
 }
 
-/// The texts that a boundary put into the context, by where they stand.
+/// The texts that a boundary put into the context, grouped by position.
 fn groups(context: &Context, boundary: &RecordedCompaction) -> Vec<Group> {
     if boundary.pieces.is_empty() {
         let bare = boundary.texts().map(|(role, text)| (role, text.to_owned()));
@@ -147,7 +147,7 @@ fn groups(context: &Context, boundary: &RecordedCompaction) -> Vec<Group> {
 }
 
 /// The vendor's call. One that read from a cache was appended to the live
-/// conversation; the preset's own cache decides what that reads here.
+/// conversation; how much it reads here depends on the preset's own cache.
 fn call(recorded: &RecordedCall) -> ModelCall {
     let usage = recorded.usage;
     ModelCall {

@@ -1,7 +1,7 @@
 //! Reset: the session is archived and a new one begins with the message that
 //! asked for it.
 //!
-//! Source: seed 004 (GSV), "Session Reset and Archival". Before it is
+//! Source: GSV, "Session Reset and Archival". Before it is
 //! archived, memories are extracted from what the session holds; then messages
 //! and token counters are cleared. `when` is the policy: a command (manual), an
 //! hour (daily), a silence (idle). From GSV's own code: memories go to the file
@@ -46,9 +46,9 @@ struct Parameters {
     chunk: f64,
     /// Chunks above this share of the window are skipped.
     skip_above: f64,
-    /// Bound of one reply, in tokens.
+    /// Largest size of one reply, in tokens.
     max_tokens: u64,
-    /// Whose files the archives and memories are.
+    /// The agent that owns the archives and memories.
     #[serde(default)]
     agent: Agent,
 }
@@ -70,7 +70,7 @@ impl Reset {
         Ok(Self { digester: extract.then_some(digester), agent })
     }
 
-    /// The last extraction: chunk by chunk, what fails is gone without.
+    /// The last extraction, chunk by chunk; a chunk that fails is left out.
     async fn extract(
         &self,
         context: &Context,
@@ -106,14 +106,14 @@ impl Reset {
     }
 }
 
-/// Whether anybody said anything.
+/// Whether there is any text.
 fn has_content(context: &Context, entries: &[EntryId]) -> bool {
     entries.iter().filter_map(|&id| context.entry(id)).any(|entry| {
         matches!(entry.role, Role::User | Role::Assistant) && !entry.text.trim().is_empty()
     })
 }
 
-/// When the last of some recorded messages came, as far as it was recorded.
+/// The time of the last of some recorded messages, as far as it was recorded.
 fn last_activity(
     context: &Context,
     messages: std::ops::Range<MessageIndex>,

@@ -1,6 +1,6 @@
 //! Session state: the oldest exchanges are folded into a structured state.
 //!
-//! Source: seed 000 (Arachne), "Session State Compression". Evaluated once per
+//! Source: Arachne, "Session State Compression". Evaluated once per
 //! user message, before the call to the model. When the compactor fails,
 //! nothing is folded and nothing dropped: what is left is the FIFO stage of
 //! the preset above its own limit, and the fold is tried again next time.
@@ -32,13 +32,13 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     build: |build| Ok(Box::new(Folder::new(build)?)),
 };
 
-/// The note that tells the model what a `<session_state>` block is.
+/// The note that explains to the model what a `<session_state>` block is.
 const AWARENESS: &str = "session-state-awareness";
 
-/// The note that carries the state where it stands in the system prompt.
+/// The note with the state, where it is in the system prompt.
 const STATE_NOTE: &str = "session-state";
 
-/// The assistant's half of the synthetic pair.
+/// The assistant's message of the synthetic pair.
 const ACKNOWLEDGED: &str = "Understood.";
 
 #[derive(Deserialize)]
@@ -50,11 +50,11 @@ struct Parameters {
     merge_prompt: String,
     /// Note that is always in the system prompt.
     awareness_prompt: String,
-    /// Where the state stands.
+    /// The position of the state.
     placement: Placement,
-    /// Bound of the first state: "output = structured JSON (~200-500 tokens)".
+    /// Largest size of the first state: "output = structured JSON (~200-500 tokens)".
     max_tokens: u64,
-    /// Size reserved for the state, and bound of a merged one: "~200-800 tokens".
+    /// Size reserved for the state, and largest size of a merged one: "~200-800 tokens".
     reserve: u64,
 }
 
@@ -67,7 +67,7 @@ enum Placement {
     System,
 }
 
-/// What is saved with the conversation.
+/// The state that is saved with the conversation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Folded {
@@ -108,8 +108,8 @@ impl Folder {
         self.folded.entries.iter().copied().filter(|&id| context.contains(id)).collect()
     }
 
-    /// Where to cut so that the fewest oldest whole exchanges go and what is
-    /// left, with the reserve, meets the target (semantics §17). The newest
+    /// The cut that drops the fewest oldest whole exchanges such that the rest,
+    /// with the reserve, meets the target (semantics §17). The newest
     /// exchange, which the current user message opens, stays.
     fn cut(&self, context: &Context, host: &Host<'_>) -> Option<MessageIndex> {
         let believed = host.believed? + self.parameters.reserve;
@@ -134,7 +134,7 @@ impl Folder {
         last
     }
 
-    /// What the old state takes of the context, which the new one replaces.
+    /// The size of the old state, which the new one replaces.
     fn carried_size(&self, context: &Context, host: &Host<'_>) -> u64 {
         match self.parameters.placement {
             Placement::History => {
@@ -191,7 +191,7 @@ impl Folder {
     }
 }
 
-/// A visible entry's size in the preset's measure; what is hidden takes none.
+/// A visible entry's size in the preset's measure; 0 for a hidden one.
 fn size(context: &Context, host: &Host<'_>, id: EntryId) -> u64 {
     if context.is_hidden(id) {
         return 0;
@@ -203,8 +203,8 @@ fn json(state: &SessionState) -> String {
     serde_json::to_string(state).expect("plain data serialises")
 }
 
-/// What the tags and the acknowledgement add to the state: two tokens more
-/// than counted apart, since a tag may merge with its neighbour otherwise.
+/// Tokens that the tags and the acknowledgement add to the state: two more than
+/// counted separately, since a tag may merge with its neighbour otherwise.
 fn frame_tokens(context: &Context) -> u64 {
     let counter = &context.recording().counter;
     counter.count("<session_state>")
@@ -258,7 +258,7 @@ impl Strategy for Folder {
         Ok(outcome)
     }
 
-    /// The two columns that the seed adds to the conversation.
+    /// The two columns that Arachne adds to the conversation.
     fn stored(&self, context: &Context, _shared: &PresetState) -> Vec<StoredFile> {
         let Folded { compressed_state, compressed_at_message_id, .. } = &self.folded;
         let columns = serde_json::json!({

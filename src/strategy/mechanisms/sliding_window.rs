@@ -1,7 +1,7 @@
 //! Sliding window: the system prompt and the last N messages.
 //!
-//! Source: seed 003 (Zoea Nova), `MaxContextMessages = 20`: rows are counted,
-//! so a call message and each of its results are one each. The seed does not
+//! Source: Zoea Nova, `MaxContextMessages = 20`: rows are counted,
+//! so a call message and each of its results are one each. Zoea does not
 //! keep pairs; `keep_pairs` (ours, default true) leaves out results whose call
 //! is outside, which providers refuse (semantics §19).
 
@@ -56,7 +56,7 @@ impl Strategy for Parameters {
     }
 }
 
-/// Stored results from a cut on whose call lies before it.
+/// Stored results after a cut whose call is before it.
 pub(super) fn orphans(context: &Context, before: MessageIndex) -> Vec<EntryId> {
     let tail = (before..context.seen_count()).map(EntryId::message);
     tail.filter(|&id| {

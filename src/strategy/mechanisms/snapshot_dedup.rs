@@ -1,6 +1,6 @@
 //! Snapshot deduplication: of the results of each state tool only the newest.
 //!
-//! Source: seed 003 (Zoea Nova), "Snapshot Compaction": a result belongs to a
+//! Source: Zoea Nova, "Snapshot Compaction": a result belongs to a
 //! tool through its call id, never through its looks, and only the most recent
 //! result of each snapshot tool stays. `key_args` (ours) makes tool and key
 //! argument the identity; `tools = "auto"` (ours) takes every tool and argument
@@ -18,7 +18,7 @@ use crate::strategy::context::{Context, EntryId, Op};
 use crate::strategy::host::{Host, Outcome, PresetState, Strategy, StrategyError, restored};
 use crate::strategy::preset::MechanismSpec;
 
-/// Removes superseded snapshots.
+/// The mechanism that removes superseded snapshots.
 pub static SPEC: MechanismSpec = MechanismSpec {
     name: "snapshot-dedup",
     summary: "Keeps only the newest result of each state-snapshot tool",
@@ -91,8 +91,8 @@ struct SnapshotDedup {
 }
 
 impl SnapshotDedup {
-    /// What makes two calls snapshots of the same thing; `None` for a tool
-    /// that is no snapshot tool.
+    /// The key by which two calls are snapshots of the same thing; `None` for a
+    /// tool that is not a snapshot tool.
     fn identity(&self, tool: &str, arguments: &Json) -> Option<String> {
         let keys = &self.parameters.key_args;
         let named: Vec<String> =
@@ -133,8 +133,8 @@ impl SnapshotDedup {
         seen_again
     }
 
-    /// Results that a newer one supersedes, each returned once. Only what was
-    /// seen again can have any.
+    /// Results that a newer one supersedes, each returned once. Only keys in
+    /// `seen_again` can have any.
     fn take_superseded(&mut self, seen_again: &BTreeSet<String>) -> Vec<(CallId, MessageIndex)> {
         let needed = match self.tools {
             Tools::Named(_) => 1,
@@ -181,8 +181,8 @@ impl Strategy for SnapshotDedup {
         let seen_again = self.read_on(context);
         let superseded = self.take_superseded(&seen_again);
         if self.parameters.keep_pairs {
-            // A superseded snapshot never comes back, so taking call and result
-            // out for good shows the same as hiding them at every request.
+            // A superseded snapshot is never sent again, so removing call and
+            // result permanently is the same as hiding them at every request.
             for (call, result) in superseded {
                 if context.contains(EntryId::message(result)) {
                     context.apply(Op::RemoveCall(call))?;
@@ -197,7 +197,7 @@ impl Strategy for SnapshotDedup {
                     context.contains(caller) && !context.is_hidden(caller)
                 })
             };
-            // The seed resolves call ids among the messages of the window: a
+            // Zoea resolves call ids among the messages of the window: a
             // result whose call is outside belongs to no tool and stays.
             let also = self.seen.superseded.iter().copied().filter(resolves).collect();
             context.apply(Op::Hide { before: 0, except: Vec::new(), also })?;

@@ -32,27 +32,27 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     },
 };
 
-/// Times that it is repeated (`MAX_ITERATIONS`).
+/// Number of repetitions (`MAX_ITERATIONS`).
 const AGAIN: usize = 3;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
-    /// Share of the messages behind the input that stays.
+    /// Share of the messages after the input that stays.
     preserve: f64,
 }
 
 impl Parameters {
-    /// Drops once; says whether anything went.
+    /// Drops messages once; returns whether any was dropped.
     fn trim(&self, context: &mut Context) -> Result<bool, StrategyError> {
         let Some(&input) = context.exchanges().first() else {
-            // Without a user message all of it is input.
+            // Without a user message everything is input.
             return Ok(false);
         };
         let is_input = |id: &EntryId| id.index().is_some_and(|index| index <= input);
         let rest: Vec<EntryId> = context.stored().filter(|id| !is_input(id)).collect();
         let start = (rest.len() as f64 * (1.0 - self.preserve)) as usize;
-        // A call whose result is still to come stays, and all behind it.
+        // A call without a result yet stays, with everything after it.
         let open = Cuts::of(context).back_to_whole(context.seen_count());
         let goes = |id: &&EntryId| id.index().is_none_or(|index| index < open);
         let oldest: Vec<EntryId> = rest[..start].iter().take_while(goes).copied().collect();

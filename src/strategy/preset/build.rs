@@ -1,4 +1,4 @@
-//! From a stage as written to a mechanism that runs.
+//! Builds the mechanism of a stage.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,21 +11,22 @@ use crate::strategy::host::Strategy;
 use crate::strategy::prompt::Prompt;
 use crate::strategy::trigger::When;
 
-/// A mechanism: one file, one constant, one line in the slice.
+/// A mechanism: one file, one constant, one line in
+/// `MECHANISMS`.
 pub struct MechanismSpec {
-    /// Kebab-case id.
+    /// The kebab-case name used in presets.
     pub name: &'static str,
     /// One sentence for `--help` and documentation.
     pub summary: &'static str,
     /// Whether it calls the compactor.
     pub uses_compactor: bool,
-    /// Whether what it hides is lifted when the stage is looked at again.
+    /// Whether the entries that it hides are shown again at the next run of the stage.
     pub is_view: bool,
     /// Parameters that are absolute numbers of tokens or characters: they are
     /// written for the native window and scale with the run's. Those of a table
-    /// as `table.key`. Counts, shares and durations are not among them.
+    /// are given as `table.key`. Counts, shares and durations do not scale.
     pub scales: &'static [&'static str],
-    /// Makes a mechanism for one cell; the error is a sentence without a place.
+    /// Builds the mechanism for one cell; the error is a sentence without a position.
     pub build: fn(&Build<'_>) -> Result<Box<dyn Strategy>, String>,
 }
 
@@ -41,11 +42,11 @@ impl PartialEq for MechanismSpec {
     }
 }
 
-/// What a mechanism is built from.
+/// The inputs from which a mechanism is built.
 pub struct Build<'a> {
-    /// Its parameters in the numbers of the run's window.
+    /// Its parameters, scaled to the run's window.
     pub parameters: &'a Table,
-    /// Assumed context limit.
+    /// Assumed context limit in tokens.
     pub window: u64,
     /// Name of the preset.
     pub preset: &'a str,
@@ -63,7 +64,7 @@ impl Build<'_> {
         keyed(Value::Table(self.parameters.clone()))
     }
 
-    /// A prompt file by the name that a parameter gives, as it is written.
+    /// The text of a prompt file, by the name that a parameter gives.
     pub fn text(&self, file: &str) -> Result<&str, String> {
         let text = self.prompts.get(file).ok_or_else(|| format!("prompt `{file}` is not there"))?;
         Ok(text)
@@ -75,11 +76,11 @@ impl Build<'_> {
     }
 }
 
-/// Reads a value; what is wrong is said with the key where it stands.
+/// Deserializes a value; an error names the key.
 pub(super) fn keyed<T: for<'de> Deserialize<'de>>(value: Value) -> Result<T, String> {
     serde_path_to_error::deserialize(value).map_err(|e| {
         let (key, problem) = (e.path().to_string(), e.inner().message());
-        // An unknown key is named by the message itself.
+        // The message itself names an unknown key.
         if key == "." || problem.contains(&format!("`{key}`")) {
             problem.to_owned()
         } else {
@@ -97,11 +98,11 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// No scaling.
+    /// The factor 1: no scaling.
     pub const ONE: Scale = Scale { window: 1, native: 1 };
 
-    /// Scales a number of tokens or characters: rounded down, at least 1; none
-    /// stays none (semantics §14).
+    /// Scales a number of tokens or characters: rounded down, at least 1; 0
+    /// stays 0 (semantics §14).
     pub fn number(self, number: u64) -> u64 {
         if number == 0 {
             return 0;
@@ -111,11 +112,11 @@ impl Scale {
     }
 }
 
-/// A stage in the numbers of a window, ready for one cell.
+/// A stage scaled to a window, ready for one cell.
 pub struct BuiltStage {
-    /// When it runs.
+    /// The condition under which it runs.
     pub when: When,
-    /// What it runs.
+    /// The mechanism that it runs.
     pub mechanism: Box<dyn Strategy>,
 }
 
@@ -134,7 +135,7 @@ impl Preset {
         }
     }
 
-    /// A stage's parameters in the numbers of a window.
+    /// A stage's parameters scaled to a window.
     pub fn effective(&self, stage: &Stage, window: u64, scaled: bool) -> Table {
         let scale = self.scale(window, scaled);
         let mut parameters = stage.parameters.clone();
@@ -145,7 +146,7 @@ impl Preset {
                 table.get_mut(*key).and_then(Value::as_table_mut)
             });
             let Some(table) = inner.filter(|table| !counts_lines(table)) else { continue };
-            // What is no such number is refused by the mechanism that reads it.
+            // A value of another type is refused by the mechanism that reads it.
             if let Some(value) = table.get_mut(*key)
                 && let Some(number) = value.as_integer().and_then(|n| u64::try_from(n).ok())
             {
@@ -156,16 +157,17 @@ impl Preset {
         parameters
     }
 
-    /// The trigger of a stage in the numbers of a window.
+    /// The trigger of a stage scaled to a window.
     ///
     /// # Panics
+    ///
     /// If it has no such stage.
     pub fn trigger(&self, stage: usize, window: u64, scaled: bool) -> When {
         scale_when(&self.stages[stage].when, self.scale(window, scaled))
     }
 
-    /// The triggers in the numbers of a window, and a fresh mechanism each.
-    /// The error's place is the stage; a preset knows no file.
+    /// The triggers scaled to a window, and a new mechanism each. An error
+    /// names the stage; a preset knows no file.
     pub fn build(&self, window: u64, scaled: bool) -> Result<Vec<BuiltStage>, PresetError> {
         let scale = self.scale(window, scaled);
         let mut built = Vec::new();

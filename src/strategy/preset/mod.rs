@@ -23,44 +23,44 @@ use toml::Table;
 pub use build::{Build, BuiltStage, MechanismSpec, Scale};
 pub use builtin::{builtin, builtin_names};
 
-use super::mechanisms::{COMMAND, HTTP, told_address};
+use super::mechanisms::{COMMAND, HTTP, shown_address};
 use super::recovery::RecoverySpec;
 use super::trigger::{At, Of, When};
 use crate::model::NULL;
 use crate::tokens::Estimator;
 
-/// Most that a preset reserves of its window for output, in tokens of the
-/// preset's native window (GenCode: `min(outputLimit, 32k)`).
+/// Largest output reserve of a preset, in tokens of the preset's native window
+/// (GenCode: `min(outputLimit, 32k)`).
 const LARGEST_RESERVE: u64 = 32_000;
 
-/// What a preset lets itself use of the window (semantics §12).
+/// The part of the window that a preset uses (semantics §12).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Budget {
-    /// All of it.
+    /// The whole context window.
     Window,
-    /// A share of it.
+    /// A share of the window.
     Share(f64),
     /// The window less the output reserve ([`Preset::output_reserve`]).
     Usable,
 }
 
-/// Where a request sets a cache breakpoint.
+/// A position of a cache breakpoint in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Breakpoint {
-    /// Behind tools and system prompt, and behind the notes in it.
+    /// After tools and system prompt, including its notes.
     Preamble,
-    /// Behind everything in front of the conversation: what harnesses put there
-    /// (memory files, reminders) as well.
+    /// After everything before the conversation, including what harnesses put
+    /// there (memory files, reminders).
     Head,
-    /// Behind the summaries at the head of the history.
+    /// After the summaries at the beginning of the history.
     Summary,
-    /// Behind the last entry whose tool output was considered for pruning.
+    /// After the last entry whose tool output was considered for pruning.
     PruneBoundary,
-    /// Where the newest breakpoint of the request before stood, so that a turn
-    /// of more blocks than the provider looks back over finds it.
+    /// At the newest breakpoint of the request before, so that a turn of more
+    /// blocks than the provider looks back over finds it.
     Previous,
-    /// Behind the newest message: it moves on with every request.
+    /// After the newest message: it moves with every request.
     Newest,
 }
 
@@ -78,15 +78,15 @@ impl Breakpoint {
     }
 }
 
-/// Where breakpoints stand unless a preset says otherwise.
+/// The breakpoints of presets that do not name any.
 const BREAKPOINTS: [Breakpoint; 3] =
     [Breakpoint::Preamble, Breakpoint::Previous, Breakpoint::Newest];
 
-/// Which context probes are put to.
+/// The context in which probes are asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AskedFrom {
-    /// The one that the preset would send.
+    /// The context that the preset would send.
     #[default]
     Context,
     /// The probe's own evidence and its neighbours: nothing is replayed.
@@ -96,17 +96,17 @@ pub enum AskedFrom {
 /// One stage: a trigger, a mechanism and its parameters as written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stage {
-    /// Which mechanism.
+    /// The mechanism that the stage runs.
     pub mechanism: &'static MechanismSpec,
-    /// When it is looked at.
+    /// The point at which it is checked.
     pub at: At,
-    /// On which condition, in the numbers of the preset's native window.
+    /// Its condition, with numbers for the preset's native window.
     pub when: When,
     /// Size to shrink to; `None`: the trigger's own threshold.
     pub target: Option<(Of, f64)>,
     /// Whether tool calls and results may be separated (Zoea's window).
     pub breaks_pairs: bool,
-    /// Whether the conversation goes on while it works (semantics §25).
+    /// Whether the conversation continues while it works (semantics §25).
     pub background: bool,
     /// The mechanism's own parameters, unscaled.
     pub parameters: Table,
@@ -115,30 +115,30 @@ pub struct Stage {
 /// A named row of the comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Preset {
-    /// Kebab-case id.
+    /// The kebab-case name of the row.
     pub name: String,
-    /// One sentence.
+    /// A description in one sentence.
     pub summary: String,
-    /// Where the numbers come from.
+    /// The source of its numbers.
     pub source: String,
     /// Whether it is a control (never ranked).
     pub control: bool,
-    /// Which context its probes are put to.
+    /// The context in which its probes are asked.
     pub asked_from: AskedFrom,
     /// Window for which absolute numbers are meant; without one they do not scale.
     pub native_window: Option<u64>,
     /// Output limit of the preset's model, in tokens of the native window.
     pub output_limit: u64,
-    /// How it sizes its context.
+    /// How it estimates the size of its context.
     pub estimator: Estimator,
-    /// What it lets itself use.
+    /// The part of the window that it uses.
     pub budget: Budget,
-    /// Where its requests set cache breakpoints.
+    /// The positions of cache breakpoints in its requests.
     pub breakpoints: Vec<Breakpoint>,
     /// Whether it caches its preamble explicitly where a provider offers that
     /// (Gemini), and nothing else.
     pub explicit_cache: bool,
-    /// Its channel back to what was dropped, for whoever answers.
+    /// The channel by which an answerer can search what was dropped.
     pub recovery: Option<&'static RecoverySpec>,
     /// Its stages in order.
     pub stages: Vec<Stage>,
@@ -186,10 +186,10 @@ impl Preset {
     }
 
     /// The address of each server that it asks, without what is secret. What
-    /// the server does is no part of the preset's hash.
+    /// the server does is not part of the preset's hash.
     pub fn servers(&self) -> impl Iterator<Item = String> {
         let stages = self.stages.iter().filter(|s| s.mechanism.name == HTTP.name);
-        stages.filter_map(|stage| told_address(&stage.parameters))
+        stages.filter_map(|stage| shown_address(&stage.parameters))
     }
 
     /// Whether a stage calls the compactor.
@@ -218,7 +218,7 @@ impl Preset {
         window.saturating_sub(self.output_reserve(window, scaled))
     }
 
-    /// What the preset lets itself use, in tokens.
+    /// The part of the window that the preset uses, in tokens.
     pub fn budget_tokens(&self, window: u64, scaled: bool) -> u64 {
         match self.budget {
             Budget::Window => window,

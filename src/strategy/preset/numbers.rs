@@ -1,17 +1,16 @@
-//! The numbers that a preset may hold, wherever they stand.
+//! Checks the numbers in a preset.
 
 use toml::Value;
 
-/// Most that a number of a preset may be: no window has as many tokens, and
-/// none of a session's counts or silences is as large.
+/// Largest number in a preset: no window has as many tokens, and none of a
+/// session's counts or silences is as large.
 const LARGEST: i64 = 1_000_000_000;
 
-/// The parameters of a user's own program, which are handed on as they are.
+/// The parameters of a user's own program, which are passed on unchanged.
 const HANDED_ON: &str = "parameters";
 
-/// Refuses numbers that mean nothing in any place, below this key; the sentence
-/// begins with the key. What a number may be in its own place is told where it
-/// is read.
+/// Refuses numbers that are invalid for every key; the sentence begins with the
+/// key. The range of a particular key is checked where it is read.
 pub(super) fn check(key: &str, value: &Value) -> Result<(), String> {
     let is_number = match value {
         _ if key == HANDED_ON => true,

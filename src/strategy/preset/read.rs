@@ -1,4 +1,4 @@
-//! Reading a preset and the prompts that it names.
+//! Reads a preset and the prompts that it names.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -47,7 +47,7 @@ fn default_output_limit() -> u64 {
     8_192
 }
 
-/// Where broken TOML is broken, as far as the parser tells.
+/// The line of a TOML error, if the parser knows it.
 fn line_of(text: &str, error: &toml::de::Error) -> String {
     let before = error.span().and_then(|span| text.as_bytes().get(..span.start));
     before.map_or_else(String::new, |before| {
@@ -88,7 +88,7 @@ impl Preset {
         let canonical = table.to_string();
         let wire: Wire = serde_path_to_error::deserialize(Value::Table(table)).map_err(|e| {
             match e.path().to_string() {
-                // What is missing has no key to stand at.
+                // A missing key has no position.
                 path if path == "." => at("", e.inner().message().to_owned()),
                 path => at(&path, e.inner().message().to_owned()),
             }
@@ -146,7 +146,7 @@ impl Preset {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        // Programs run there, from wherever this is called.
+        // Programs run in that folder, whatever the working directory.
         let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
         Self::parse_in(Some(&folder), &file, &text, overrides, &|name| {
             prompt_text(&folder.join(name)).ok()
@@ -154,10 +154,10 @@ impl Preset {
     }
 }
 
-/// Longest prompt that is read, in bytes: far above what any model takes.
+/// Longest prompt that is read, in bytes: far more than any model accepts.
 const LONGEST_PROMPT: u64 = 16 << 20;
 
-/// A file that a preset names. A device or a pipe, which may never end, is none.
+/// Opens a file that a preset names. Devices and pipes, which may never end, are refused.
 fn plain_file(path: &Path) -> std::io::Result<File> {
     if std::fs::metadata(path)?.is_file() {
         File::open(path)
@@ -176,7 +176,7 @@ fn prompt_text(path: &Path) -> std::io::Result<String> {
     Ok(text)
 }
 
-/// The error at a key of a file, or at the file.
+/// An error with the key of a file, or with the file alone.
 fn refused(file: &str, key: &str, problem: String) -> PresetError {
     let key = excerpt(key);
     let place = if key.is_empty() { file.to_owned() } else { format!("{file}, {key}") };
@@ -214,7 +214,7 @@ fn stages(
 type Programs = BTreeMap<String, blake3::Hash>;
 
 /// Reads the files beside the preset that commands name. A word of a command
-/// that is no such file is an argument like any other.
+/// that is not such a file is an ordinary argument.
 fn programs(file: &str, folder: Option<&Path>, stages: &[Stage]) -> Result<Programs, PresetError> {
     let mut programs = Programs::new();
     let Some(folder) = folder else { return Ok(programs) };
@@ -295,11 +295,11 @@ mod tests {
     #[cfg(unix)]
     fn a_file_without_an_end_is_not_read() {
         let command = "mechanism = \"command\"\ncommand = [\"true\"]\nfiles = [\"/dev/zero\"]\n";
-        let told = refused(command);
-        assert!(told.ends_with("`/dev/zero` cannot be read: it is no plain file"), "{told}");
+        let shown = refused(command);
+        assert!(shown.ends_with("`/dev/zero` cannot be read: it is no plain file"), "{shown}");
         for name in ["/dev/zero", "long.md"] {
-            let told = refused(&format!("mechanism = \"summary\"\nprompt = \"{name}\"\n"));
-            assert!(told.ends_with(&format!("prompt `{name}` cannot be read")), "{told}");
+            let shown = refused(&format!("mechanism = \"summary\"\nprompt = \"{name}\"\n"));
+            assert!(shown.ends_with(&format!("prompt `{name}` cannot be read")), "{shown}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A stage as its table says.
+//! Reads the table of a stage.
 
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -31,7 +31,7 @@ struct WireTarget {
     share: f64,
 }
 
-/// Takes what every stage has out of its table; the rest is the mechanism's.
+/// Takes the common keys of stages out of the table; the rest belong to the mechanism.
 pub(super) fn read_stage(mut table: Table) -> Result<Stage, String> {
     let name = take_string(&mut table, "mechanism")?;
     let mechanism = MECHANISMS.iter().find(|m| m.name == name).ok_or_else(|| {

@@ -1,9 +1,9 @@
-//! Channels back to what was dropped: tools that search the archive of a
-//! session, for whoever answers from a context.
+//! Channels that recover what was dropped: tools that search the archive of a
+//! session, for a model that answers from a context.
 //!
-//! Invariant: an archive holds what was recorded before the request at which
-//! is asked: no later message, and of what a strategy wrote only the summaries
-//! of sessions that it had closed by then.
+//! Invariant: an archive contains only what was recorded before the request at
+//! which the probe is asked: no later message, and of a strategy's own texts
+//! only the summaries of sessions that it had closed by then.
 
 mod bm25;
 mod search;
@@ -15,30 +15,30 @@ use jiff::Timestamp;
 
 use crate::model::{MessageIndex, Role};
 
-/// Every channel.
+/// Every recovery channel, by the name used in presets.
 pub static RECOVERIES: &[&RecoverySpec] = &[&search::SPEC, &search::ZOEA, &sessions::SPEC];
 
-/// A tool of a channel. It takes one text.
+/// A tool of a channel, with one text argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tool {
     /// The name by which it is called.
     pub name: &'static str,
-    /// What the one who may call it is told about it.
+    /// The description that the answerer gets.
     pub description: &'static str,
 }
 
-/// A recorded message as a search gives it back.
+/// A recorded message as a search result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Archived {
-    /// Its place in the session.
+    /// The position of the message in the session.
     pub message: MessageIndex,
-    /// Its role.
+    /// Whom the message is attributed to.
     pub role: Role,
     /// The tool that it is a result of, or that it calls first.
     pub source: Option<Arc<str>>,
     /// Its text as a provider was sent it.
     pub content: Arc<str>,
-    /// The model's visible thinking, which is never sent otherwise.
+    /// The model's visible reasoning, which is not sent otherwise.
     pub reasoning: Option<Arc<str>>,
     /// Whether it was sent to several agents at once.
     pub broadcast: bool,
@@ -48,16 +48,16 @@ pub struct Archived {
     pub tokens: u64,
 }
 
-/// A session that a strategy had closed, as a search gives it back.
+/// A session that a strategy had closed, as a search result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArchivedSession {
-    /// What was written of it, in the place of its first message.
+    /// The summary of the session, at the position of its first message.
     pub summary: Archived,
-    /// Its messages: stretches, each the first and the one behind the last.
+    /// Its messages: ranges, each the first and the one after the last.
     pub spans: Vec<(MessageIndex, MessageIndex)>,
 }
 
-/// What a channel reaches.
+/// What a channel can search.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Past<'a> {
     /// The past messages, in their order.
@@ -66,62 +66,62 @@ pub struct Past<'a> {
     pub sessions: &'a [ArchivedSession],
 }
 
-/// A channel back to what was dropped.
+/// A channel that recovers what was dropped.
 pub trait Recovery: Send + Sync {
-    /// What may be called; at least one, the first over what was said.
+    /// Its tools; at least one, the first of which searches what was said.
     fn tools(&self) -> &'static [Tool];
 
-    /// What a tool finds; nothing where the tool is none of its own. Linear in
-    /// the text of the past.
+    /// The results of a tool; none for a tool of another channel. Linear in the
+    /// text of the past.
     fn call<'a>(&self, past: Past<'a>, tool: &str, query: &str) -> Vec<&'a Archived>;
 
-    /// What a good query is, for the one who may search.
+    /// Advice for writing a good query.
     fn advice(&self) -> &'static str {
         "Choose a short and telling text, such as a name or one rare word: only messages that \
          contain it exactly are found."
     }
 
-    /// The order in which a tool gives back what it found.
+    /// The order of the results, in words.
     fn order(&self) -> &'static str {
         "newest first"
     }
 
-    /// Whether a whole question is a query, since what is found is ranked by
-    /// all of its words; else one word at a time is.
+    /// Whether a whole question is a good query, because results are ranked by
+    /// all of its words; otherwise a query is one word.
     fn takes_questions(&self) -> bool {
         false
     }
 
     /// How closed sessions are ranked by meaning instead of by words; `None`
-    /// where the channel has no use for that.
+    /// where the channel does not support it.
     fn by_meaning(&self) -> Option<&'static ByMeaning> {
         None
     }
 }
 
-/// What a tool finds, given how near each closed session is to the query, in
-/// the order of [`Past::sessions`]: the larger, the nearer.
+/// The results of a tool, given the similarity of each closed session to the
+/// query, in the order of [`Past::sessions`]: larger is nearer.
 pub type Nearest = for<'a> fn(Past<'a>, &str, &str, &[f64]) -> Vec<&'a Archived>;
 
-/// A channel where somebody can tell how near a summary is to a query in
-/// meaning. What is not named here stays as it is without.
+/// The variant of a channel where embeddings tell how similar a summary is to a
+/// query. Everything that is not listed here stays the same.
 #[derive(Clone, Copy, Debug)]
 pub struct ByMeaning {
-    /// The same tools by the same names, as they work then.
+    /// The same tools by the same names, with their descriptions for this variant.
     pub tools: &'static [Tool],
-    /// What a good query is then.
+    /// Advice for writing a good query in this variant.
     pub advice: &'static str,
-    /// What a tool finds: of the past, by tool, query, and nearness.
+    /// Searches: past, tool, query, and similarities.
     pub call: Nearest,
 }
 
-/// A channel by its name: one file, one constant, one line in the slice.
+/// A channel by its name: one file, one constant, one line in [`RECOVERIES`].
 pub struct RecoverySpec {
-    /// Kebab-case id.
+    /// The kebab-case name used in presets.
     pub name: &'static str,
     /// One sentence for documentation.
     pub summary: &'static str,
-    /// What it does.
+    /// The implementation of the channel.
     pub recovery: &'static dyn Recovery,
 }
 
@@ -137,7 +137,7 @@ impl PartialEq for RecoverySpec {
     }
 }
 
-/// A channel with the past that it reaches.
+/// A channel with the past that it searches.
 #[derive(Clone, Copy, Debug)]
 pub struct Channel<'a> {
     spec: &'static RecoverySpec,
@@ -157,22 +157,22 @@ impl<'a> Channel<'a> {
         self
     }
 
-    /// What it does.
+    /// The implementation of the channel.
     pub fn recovery(&self) -> &'static dyn Recovery {
         self.spec.recovery
     }
 
-    /// What it reaches.
+    /// What the channel can search.
     pub fn past(&self) -> Past<'a> {
         self.past
     }
 
-    /// What may be called.
+    /// The tools of the channel.
     pub fn tools(&self) -> &'static [Tool] {
         self.spec.recovery.tools()
     }
 
-    /// What a tool finds.
+    /// The results of a tool.
     pub fn call(&self, tool: &str, query: &str) -> Vec<&'a Archived> {
         self.spec.recovery.call(self.past, tool, query)
     }

@@ -1,12 +1,12 @@
 //! `search`: past messages, past reasoning and broadcasts by the text that
-//! they contain (seed 003, Zoea, "Search Tools"). `zoea-search` is the same
-//! under the seed's own names, which its guidance tells the agent.
+//! they contain (Zoea, "Search Tools"). `zoea-search` is the same
+//! under  own names, which its guidance tells the agent.
 
 use memchr::memmem::Finder;
 
 use super::{Archived, Past, Recovery, RecoverySpec, Tool};
 
-/// The channel.
+/// The channel under recap's own names.
 pub static SPEC: RecoverySpec = RecoverySpec {
     name: "search",
     summary: "past messages, past reasoning and broadcasts by a text that they contain, \
@@ -14,14 +14,14 @@ pub static SPEC: RecoverySpec = RecoverySpec {
     recovery: &Search { tools: &GENERIC },
 };
 
-/// The channel with the seed's names.
+/// The channel under Zoea's names.
 pub static ZOEA: RecoverySpec = RecoverySpec {
     name: "zoea-search",
     summary: "the same, under the names of Zoea Nova's tools",
     recovery: &Search { tools: &OWN },
 };
 
-/// Messages that a search gives back at most (seed 003: `"limit": 20`).
+/// Most messages that a search returns (Zoea: `"limit": 20`).
 const LIMIT: usize = 20;
 
 static GENERIC: [Tool; 3] = tools(["search_messages", "search_reasoning", "search_broadcasts"]);

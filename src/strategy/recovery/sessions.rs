@@ -1,14 +1,14 @@
 //! `sessions`: the sessions that a strategy closed, by what was written of
-//! them, and the messages inside those that are found (seed 002, Lis: the
-//! summary is kept "for future semantic search"). The seed ranks by
+//! them, and the messages inside those that are found (Lis: the
+//! summary is kept "for future semantic search"). Lis ranks by
 //! embeddings, and so does this where a model makes them; else words are
 //! matched (BM25). Inside a session that is found words are matched either way:
-//! the seed keeps one embedding a session.
+//! Lis keeps one embedding a session.
 
 use super::bm25::ranked;
 use super::{Archived, ArchivedSession, ByMeaning, Past, Recovery, RecoverySpec, Tool};
 
-/// The channel.
+/// The channel of closed sessions.
 pub static SPEC: RecoverySpec = RecoverySpec {
     name: "sessions",
     summary: "closed sessions by the words of their summaries, or their meaning where a model embeds \
@@ -16,10 +16,10 @@ pub static SPEC: RecoverySpec = RecoverySpec {
     recovery: &Sessions,
 };
 
-/// Sessions that a search gives back at most (ours: the seed names no number).
+/// Most sessions that a search returns (our choice: Lis names no number).
 const SESSIONS: usize = 3;
 
-/// Messages of each of them at most (ours).
+/// Most messages of each of them (our choice).
 const MESSAGES: usize = 5;
 
 const SEARCH: &str = "search_sessions";
@@ -76,9 +76,9 @@ impl Recovery for Sessions {
     }
 }
 
-/// The sessions nearest to the query, of two that are as near the newer; as
-/// many, and as much of each, as where words are matched. Nearness has no
-/// point below which nothing is found, so that sessions are always found.
+/// The sessions nearest to the query, of two equally near ones the newer; as
+/// many, and as much of each, as when words are matched. Similarity has no
+/// threshold, so that sessions are always found.
 fn nearest<'a>(past: Past<'a>, tool: &str, query: &str, nearness: &[f64]) -> Vec<&'a Archived> {
     if tool != SEARCH {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Calendar dates in a text, whole or in part.
+//! Calendar dates in a text, complete or partial.
 
 mod reader;
 
@@ -12,11 +12,11 @@ use reader::Reader;
 /// absent. A year or a month is always there, and a day only with its month.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PartialDate {
-    /// The year.
+    /// The year, if it is named.
     pub year: Option<i16>,
-    /// The month, `1..=12`.
+    /// The month, `1..=12`, if it is named.
     pub month: Option<i8>,
-    /// The day, `1..=31`.
+    /// The day, `1..=31`, if it is named.
     pub day: Option<i8>,
 }
 
@@ -29,7 +29,7 @@ impl PartialDate {
             && open(self.day.map(i16::from), other.day.map(i16::from))
     }
 
-    /// Whether it says all that `other` says, and perhaps more.
+    /// Whether it states everything that `other` states, and perhaps more.
     pub fn covers(self, other: PartialDate) -> bool {
         (other.year.is_none() || self.year == other.year)
             && (other.month.is_none() || self.month == other.month)
@@ -57,9 +57,9 @@ impl From<Date> for PartialDate {
 /// A date and the bytes of the text that name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DateSpan {
-    /// What is named.
+    /// The date that is named.
     pub date: PartialDate,
-    /// Where.
+    /// The position in the text, in bytes.
     pub span: Range<usize>,
 }
 

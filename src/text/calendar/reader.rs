@@ -1,11 +1,11 @@
-//! How dates are read: pieces of the text, and what they say together.
+//! Reads dates: splits the text into pieces, and combines them.
 
 use std::ops::Range;
 
 use super::{DateSpan, MONTHS, PartialDate, month};
 use crate::text::normal::{is_word, runs_into_name};
 
-/// The most days that one month is read for: `3rd, 4th and 9th of May`.
+/// Most days that are read for one month: `3rd, 4th and 9th of May`.
 const MOST_DAYS: usize = 8;
 
 /// Words before a month that is also an ordinary word.
@@ -15,16 +15,16 @@ const BEFORE_MONTH: &[&str] = &[
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum PieceKind {
     Word,
     Number,
-    /// `7th`.
+    /// A number with an ending, such as `7th`.
     Ordinal,
 }
 
 #[derive(Clone, Debug)]
 struct Piece {
-    kind: Kind,
+    kind: PieceKind,
     span: Range<usize>,
 }
 
@@ -35,8 +35,8 @@ fn pieces(text: &str) -> Vec<Piece> {
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         let kind = match c {
-            '0'..='9' => Kind::Number,
-            c if is_word(c) => Kind::Word,
+            '0'..='9' => PieceKind::Number,
+            c if is_word(c) => PieceKind::Word,
             _ => continue,
         };
         let end = at + c.len_utf8();
@@ -62,11 +62,11 @@ fn pieces(text: &str) -> Vec<Piece> {
 fn fuse_ordinal(text: &str, pieces: &mut Vec<Piece>) {
     let [.., number, ending] = pieces.as_mut_slice() else { return };
     let is_ending = |s: &str| matches!(s, "st" | "nd" | "rd" | "th" | "ST" | "ND" | "RD" | "TH");
-    if number.kind == Kind::Number
+    if number.kind == PieceKind::Number
         && number.span.end == ending.span.start
         && is_ending(&text[ending.span.clone()])
     {
-        number.kind = Kind::Ordinal;
+        number.kind = PieceKind::Ordinal;
         number.span.end = ending.span.end;
         pieces.pop();
     }
@@ -91,12 +91,12 @@ impl<'a> Reader<'a> {
         found
     }
 
-    /// Reads the dates that begin at a piece; where the next may begin.
+    /// Reads the dates that begin at a piece; returns where the next may begin.
     fn read(&self, at: usize, found: &mut Vec<DateSpan>) -> Option<usize> {
         match self.pieces[at].kind {
-            Kind::Word => self.month_first(at, found),
-            Kind::Ordinal => self.day_first(at, found),
-            Kind::Number => self
+            PieceKind::Word => self.month_first(at, found),
+            PieceKind::Ordinal => self.day_first(at, found),
+            PieceKind::Number => self
                 .numeric(at, found)
                 .or_else(|| self.year_first(at, found))
                 .or_else(|| self.day_first(at, found))
@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
         self.pieces.get(at).map_or("", |piece| &self.text[piece.span.clone()])
     }
 
-    /// What stands between a piece and the one before it.
+    /// The text between a piece and the one before it.
     fn gap(&self, at: usize) -> &'a str {
         let start = at.checked_sub(1).map_or(0, |before| self.pieces[before].span.end);
         self.pieces.get(at).map_or("\n", |piece| &self.text[start..piece.span.start])
@@ -116,7 +116,7 @@ impl<'a> Reader<'a> {
 
     /// The value and the count of digits of a plain number.
     fn number(&self, at: usize) -> Option<(i16, usize)> {
-        let plain = self.pieces.get(at)?.kind == Kind::Number;
+        let plain = self.pieces.get(at)?.kind == PieceKind::Number;
         let digits = self.word(at);
         (plain && digits.len() <= 4).then(|| Some((digits.parse().ok()?, digits.len())))?
     }
@@ -177,9 +177,9 @@ impl<'a> Reader<'a> {
         Some(at + 3)
     }
 
-    /// Whether a number goes on to the left by the mark that joins its parts.
+    /// Whether a number continues to the left with the mark that joins its parts.
     fn is_glued(&self, at: usize, mark: &str) -> bool {
-        at > 0 && self.gap(at) == mark && self.pieces[at - 1].kind == Kind::Number
+        at > 0 && self.gap(at) == mark && self.pieces[at - 1].kind == PieceKind::Number
     }
 
     /// `2023 May 7`, `2023-May-07`.
@@ -206,7 +206,7 @@ impl<'a> Reader<'a> {
         let month = self.month(name).filter(|_| {
             let word = self.word(name);
             let capital = word.starts_with(char::is_uppercase);
-            // `2 may go`: the ordinary words need a capital.
+            // `2 may go`: a month that is also an ordinary word needs a capital.
             matches!(self.gap(name), " " | "" | "-" | ". " | " '" | "`")
                 && (capital || !matches!(word, "may" | "march" | "mar" | "sept" | "dec" | "jan"))
         })?;
@@ -242,7 +242,7 @@ impl<'a> Reader<'a> {
         Some(at + 1)
     }
 
-    /// A month without day and year: not the verb, nor the march.
+    /// A month without day and year, which is not an ordinary word such as the verb `may`.
     fn is_month_alone(&self, at: usize) -> bool {
         let word = self.word(at);
         let lower = word.to_lowercase();
@@ -287,12 +287,12 @@ impl<'a> Reader<'a> {
                 _ => break,
             };
         }
-        // `May 5, 6 people came`: without a month or a year behind, or an
-        // ending, the second number need not be a day.
+        // `May 5, 6 people came`: without a month, a year or an ending after
+        // it, the second number need not be a day.
         let dated = |at: usize| self.year(at).is_some() || month(self.word(at)).is_some();
         while let [.., _, (_, last)] = days.as_slice() {
             let of = usize::from(self.word(last + 1) == "of");
-            let ordinal = self.pieces[*last].kind == Kind::Ordinal;
+            let ordinal = self.pieces[*last].kind == PieceKind::Ordinal;
             if ordinal || dated(last + 1 + of) || matches!(self.gap(*last), "-" | "–" | "—") {
                 break;
             }
@@ -301,7 +301,7 @@ impl<'a> Reader<'a> {
         days
     }
 
-    /// The year that goes on a date: `2023`, `, 2023`, ` of 2023`, ` '23`.
+    /// The year after a date: `2023`, `, 2023`, ` of 2023`, ` '23`.
     fn year(&self, at: usize) -> Option<i16> {
         if self.word(at) == "of" && self.gap(at) == " " {
             return self.year(at + 1);
@@ -321,10 +321,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A year with the mark of a footnote stuck to it, as in text copied from
-    /// a page: `May 2, 20211`. Years have no five digits.
+    /// A year followed directly by the mark of a footnote, as in text copied
+    /// from a page: `May 2, 20211`. No year has five digits.
     fn footnoted(&self, at: usize) -> Option<(i16, usize)> {
-        let plain = self.pieces.get(at)?.kind == Kind::Number;
+        let plain = self.pieces.get(at)?.kind == PieceKind::Number;
         let digits = self.word(at);
         let year = plain && matches!(digits.len(), 5 | 6);
         let year = digits.get(..4).filter(|_| year && digits.starts_with(['1', '2']))?;

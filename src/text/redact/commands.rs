@@ -1,15 +1,14 @@
-//! Secrets that a command's, a file's or a sentence's own way of writing gives
-//! away.
+//! Secrets that are recognisable by the command, file or sentence around them.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::values::{humps, is_stand_in};
+use super::values::{case_changes, is_stand_in};
 
 /// Finds passwords of commands, of netrc files and of sentences, and cookies.
-pub(super) fn told(text: &str, spans: &mut Vec<Range<usize>>) {
+pub(super) fn command_secrets(text: &str, spans: &mut Vec<Range<usize>>) {
     arguments(text, spans);
     netrc(text, spans);
     sentences(text, spans);
@@ -57,8 +56,8 @@ fn netrc(text: &str, spans: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Passwords in prose: "the password is hunter2". A word alone, out of quotes,
-/// says something about the password and is none.
+/// Passwords in prose: "the password is hunter2". A plain word without quotes
+/// describes the password rather than being it.
 fn sentences(text: &str, spans: &mut Vec<Range<usize>>) {
     static SAID: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(concat!(
@@ -79,13 +78,13 @@ fn sentences(text: &str, spans: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Whether a value is one, and neither stands for one that is not there nor
-/// goes on in a placeholder.
+/// Whether a value is real: neither a stand-in for a missing one nor the
+/// beginning of a placeholder.
 fn stands_alone(text: &str, value: &Range<usize>) -> bool {
     !is_stand_in(&text[value.clone()]) && !text[value.end..].starts_with('<')
 }
 
-/// Whether people chose it and did not write it as a word: letters and digits
+/// Whether it looks chosen rather than written as a word: letters with digits
 /// or signs, and neither a number with a unit nor a compound.
 fn is_chosen(word: &str) -> bool {
     let digits = word.bytes().filter(u8::is_ascii_digit).count();
@@ -97,17 +96,17 @@ fn is_chosen(word: &str) -> bool {
         || letters == 0 && digits == word.len() && digits >= 6
 }
 
-/// The same in quotes, where a word may be one too.
+/// The same in quotes, where it may also be a plain word.
 fn is_chosen_in_quotes(word: &str) -> bool {
     let letters = word.bytes().all(|byte| byte.is_ascii_alphabetic());
-    is_chosen(word) || word.len() >= 8 && (!letters || humps(word) == 0 && !is_capital(word))
+    is_chosen(word) || word.len() >= 8 && (!letters || case_changes(word) == 0 && !is_capital(word))
 }
 
 fn is_capital(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_uppercase())
 }
 
-/// Names of cookies that hold what a session is known by.
+/// Names of cookies that identify a session.
 const SESSIONS: [&str; 9] =
     ["sess", "sid", "auth", "token", "jwt", "csrf", "xsrf", "login", "remember"];
 
@@ -127,7 +126,8 @@ fn cookies(text: &str, spans: &mut Vec<Range<usize>>) {
             let (name, value) = (pair[1].to_ascii_lowercase(), pair.get(2).expect("as above"));
             let known = SESSIONS.iter().any(|part| name.contains(part));
             let value_is = value.as_str();
-            let made = value_is.bytes().any(|byte| byte.is_ascii_digit()) || humps(value_is) > 1;
+            let made =
+                value_is.bytes().any(|byte| byte.is_ascii_digit()) || case_changes(value_is) > 1;
             let range = all.start() + value.start()..all.start() + value.end();
             if known && made && stands_alone(text, &range) {
                 spans.push(range);

@@ -1,4 +1,4 @@
-//! Where secrets and addresses stand.
+//! Finds secrets and e-mail addresses in a text.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -6,23 +6,23 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::commands::told;
+use super::commands::command_secrets;
 use super::tokens::{private_keys, tokens};
 use super::values::assigned;
 
-/// What was found.
+/// The kind of value that is replaced by a placeholder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum RedactedKind {
     Secret,
     Email,
 }
 
-impl Kind {
+impl RedactedKind {
     /// The word of its placeholders.
     pub fn as_str(self) -> &'static str {
         match self {
-            Kind::Secret => "SECRET",
-            Kind::Email => "EMAIL",
+            RedactedKind::Secret => "SECRET",
+            RedactedKind::Email => "EMAIL",
         }
     }
 }
@@ -31,24 +31,24 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub range: Range<usize>,
-    pub kind: Kind,
+    pub kind: RedactedKind,
 }
 
 impl Found {
     pub fn secret(range: Range<usize>) -> Self {
-        Self { range, kind: Kind::Secret }
+        Self { range, kind: RedactedKind::Secret }
     }
 }
 
 /// Everything that is found in a text, in order and disjoint.
 pub(super) fn found(text: &str) -> Vec<Found> {
-    // What is sure comes first: the later ones may see a part of it.
+    // Reliable patterns come first: the later ones may match a part of the same value.
     let mut spans = Vec::new();
     private_keys(text, &mut spans);
     url_passwords(text, &mut spans);
     tokens(text, &mut spans);
     authorizations(text, &mut spans);
-    told(text, &mut spans);
+    command_secrets(text, &mut spans);
     assigned(text, &mut spans);
     let secrets = spans.into_iter().map(Found::secret);
     let mut all: Vec<Found> = secrets.collect();
@@ -56,7 +56,7 @@ pub(super) fn found(text: &str) -> Vec<Found> {
     disjoint(all)
 }
 
-/// Those that overlap no earlier one, by place.
+/// Drops those that overlap an earlier one, and sorts the rest.
 pub(super) fn disjoint(spans: impl IntoIterator<Item = Found>) -> Vec<Found> {
     let mut kept: BTreeMap<usize, Found> = BTreeMap::new();
     for span in spans {
@@ -68,14 +68,14 @@ pub(super) fn disjoint(spans: impl IntoIterator<Item = Found>) -> Vec<Found> {
     kept.into_values().collect()
 }
 
-/// What stands between `user:` and `@` of a URL (RFC 3986 §3.2.1).
+/// The passwords between `user:` and `@` of URLs (RFC 3986 §3.2.1).
 fn url_passwords(text: &str, spans: &mut Vec<Range<usize>>) {
     static URL: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r#"://[^\s/:@"'`<>\\]*:([^\s/@"'`<>\\]+)@[A-Za-z0-9\[]"#).expect("it is valid")
     });
     for hit in URL.captures_iter(text) {
         let value = hit.get(1).expect("the group is not optional");
-        // A port of a template, `${HOST}:${PORT}@`, is no password.
+        // A port in a template, `${HOST}:${PORT}@`, is not a password.
         if !value.as_str().starts_with(['$', '{', '%', '*', '[', '(']) {
             spans.push(value.range());
         }
@@ -105,14 +105,15 @@ fn authorizations(text: &str, spans: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Whether large letters stand behind small ones, as in base64.
+/// Whether capital letters follow small ones, as in base64.
 fn mixes_case(value: &str) -> bool {
     let bytes = value.as_bytes();
-    let humps = bytes.windows(2).filter(|w| w[0].is_ascii_lowercase() && w[1].is_ascii_uppercase());
-    humps.count() >= 2
+    let changes =
+        bytes.windows(2).filter(|w| w[0].is_ascii_lowercase() && w[1].is_ascii_uppercase());
+    changes.count() >= 2
 }
 
-/// Endings of file names that no address has.
+/// Endings of file names, which do not occur as the end of an address.
 const FILES: &[&str] = &[
     "bmp", "cjs", "conf", "cpp", "css", "csv", "gif", "gz", "htm", "html", "ico", "jpeg", "jpg",
     "js", "json", "jsx", "lock", "log", "mjs", "pdf", "png", "scss", "service", "svg", "tar",
@@ -132,21 +133,24 @@ fn emails(text: &str, spans: &mut Vec<Found>) {
         let (whole, domain) = (hit.get(0).expect("the whole"), &hit[2]);
         let start = local_start(&hit[1]);
         if is_address(&hit[1][start..], domain, &text[whole.end()..]) {
-            spans.push(Found { range: whole.start() + start..whole.end(), kind: Kind::Email });
+            spans.push(Found {
+                range: whole.start() + start..whole.end(),
+                kind: RedactedKind::Email,
+            });
         }
     }
 }
 
-/// Where the part before the `@` begins: scripts that set no spaces run on
-/// before a name in Latin letters.
+/// Where the part before the `@` begins: in scripts without spaces, text may
+/// precede a name in Latin letters directly.
 fn local_start(local: &str) -> usize {
     let spaceless = |c: char| matches!(c, '\u{0E00}'..='\u{0EFF}' | '\u{1000}'..='\u{109F}' | '\u{2E80}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7AF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}');
     let tail = local.char_indices().rev().find(|(_, c)| spaceless(*c));
     tail.map(|(at, c)| at + c.len_utf8()).filter(|at| *at < local.len()).unwrap_or(0)
 }
 
-/// Whether it is an address, and no remote of git, package with its version,
-/// image file, algorithm or product of matrices.
+/// Whether it is an address, rather than a git remote, a package with its
+/// version, an image file, an algorithm or a product of matrices.
 fn is_address(local: &str, domain: &str, rest: &str) -> bool {
     // RFC 5321 §4.5.3.1.
     if local.len() > 64 || domain.len() > 253 || matches!(local, "git" | "hg" | "svn") {

@@ -1,7 +1,8 @@
-//! Takes secrets and e-mail addresses out of texts, and puts them back.
+//! Replaces secrets and e-mail addresses in texts by placeholders, and restores
+//! them.
 //!
 //! Each distinct value has one placeholder, `<EMAIL_1>` or `<SECRET_2>`, by
-//! order of appearance: whoever reads the redacted texts can still tell whether
+//! order of appearance: a reader of the redacted texts can still tell whether
 //! two values are the same.
 //!
 //! Invariant: restoring a redacted text gives the original, and redacting it
@@ -21,36 +22,36 @@ mod tests;
 mod tokens;
 mod values;
 
-use find::{Found, Kind, found};
+use find::{Found, RedactedKind, found};
 
-/// Times that a text is looked through. A placeholder may bare what stood
-/// beside it; twice is enough for any text that nobody wrote to be hard.
+/// Number of passes over a text. A placeholder may expose the value next to it;
+/// two passes are enough for any text that was not constructed as an attack.
 const PASSES: usize = 4;
 
-/// Shortest secret that is taken out wherever it stands, not only where it was
+/// Shortest secret that is replaced wherever it occurs, not only where it was
 /// found: a shorter one may be a word.
 const SHORTEST: usize = 8;
 
-/// What a placeholder looks like, also where a model left out its brackets.
+/// The form of a placeholder, also where a model left out its brackets.
 static PLACEHOLDER: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"<?\b(?:EMAIL|SECRET)_([0-9]+)\b>?").expect("it is valid"));
 
-/// Numbers that placeholders may not have, since a text has them.
+/// Numbers that placeholders must not get, because they occur in a text.
 static NUMBERED: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"(?:EMAIL|SECRET)_([0-9]+)").expect("it is valid"));
 
-/// What placeholders stand for, by their number.
+/// The original values of placeholders, by their number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Originals {
-    values: BTreeMap<u64, (Kind, String)>,
+    values: BTreeMap<u64, (RedactedKind, String)>,
 }
 
-/// Texts without what they should not tell.
+/// Redacted texts, with the values to restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redaction {
-    /// The texts, in their order.
+    /// The redacted texts, in their order.
     pub texts: Vec<String>,
-    /// What was taken out.
+    /// The values that were replaced.
     pub originals: Originals,
 }
 
@@ -92,11 +93,12 @@ pub fn ranges(text: &str) -> Vec<Range<usize>> {
     found(text).into_iter().map(|span| span.range).collect()
 }
 
-/// Adds the places where a secret stands that was found elsewhere.
+/// Adds further occurrences of the secrets that were found.
 fn everywhere(texts: &[String], mut spans: Vec<Vec<Found>>) -> Vec<Vec<Found>> {
     let mut values = BTreeSet::new();
     for (text, spans) in texts.iter().zip(&spans) {
-        let long = |span: &&Found| span.kind == Kind::Secret && span.range.len() >= SHORTEST;
+        let long =
+            |span: &&Found| span.kind == RedactedKind::Secret && span.range.len() >= SHORTEST;
         let secrets = spans.iter().filter(long).map(|span| &text[span.range.clone()]);
         values.extend(secrets.filter(|value| value.bytes().any(|byte| byte.is_ascii_digit())));
     }
@@ -112,7 +114,7 @@ fn everywhere(texts: &[String], mut spans: Vec<Vec<Found>>) -> Vec<Vec<Found>> {
     spans
 }
 
-/// Gives values their numbers.
+/// Assigns numbers to values.
 struct Numbers {
     taken: BTreeSet<u64>,
     last: u64,
@@ -139,7 +141,7 @@ impl Numbers {
         redacted
     }
 
-    fn placeholder(&mut self, value: &str, kind: Kind) -> String {
+    fn placeholder(&mut self, value: &str, kind: RedactedKind) -> String {
         if let Some(number) = self.by_value.get(value) {
             return named(self.originals.values[number].0, *number);
         }
@@ -153,37 +155,37 @@ impl Numbers {
     }
 }
 
-fn named(kind: Kind, number: u64) -> String {
+fn named(kind: RedactedKind, number: u64) -> String {
     format!("<{}_{number}>", kind.as_str())
 }
 
 impl Originals {
-    /// Whether nothing was taken out.
+    /// Whether nothing was replaced.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// Distinct values that were taken out: secrets, and e-mail addresses.
+    /// Number of distinct values that were replaced: secrets, and e-mail addresses.
     pub fn counts(&self) -> (usize, usize) {
         let of = |wanted| self.values.values().filter(|(kind, _)| *kind == wanted).count();
-        (of(Kind::Secret), of(Kind::Email))
+        (of(RedactedKind::Secret), of(RedactedKind::Email))
     }
 
-    /// Puts the originals back into a text.
+    /// Restores the originals in a text.
     pub fn restore(&self, text: &str) -> String {
-        self.put(text, str::to_owned)
+        self.substitute(text, str::to_owned)
     }
 
-    /// Puts the originals back into JSON, within whose strings the placeholders
-    /// stand.
+    /// Restores the originals in JSON, where the placeholders are inside
+    /// strings.
     pub fn restore_json(&self, text: &str) -> String {
-        self.put(text, |value| {
+        self.substitute(text, |value| {
             let quoted = serde_json::Value::from(value).to_string();
             quoted[1..quoted.len() - 1].to_owned()
         })
     }
 
-    fn put(&self, text: &str, shown: impl Fn(&str) -> String) -> String {
+    fn substitute(&self, text: &str, shown: impl Fn(&str) -> String) -> String {
         let mut restored = String::with_capacity(text.len());
         let mut done = 0;
         for hit in PLACEHOLDER.captures_iter(text) {
@@ -194,7 +196,7 @@ impl Originals {
             else {
                 continue;
             };
-            // The exact form, or its inside.
+            // The exact placeholder, or the text between its brackets.
             let exact = named(*kind, number);
             let inside = &exact[1..exact.len() - 1];
             let Some(at) = whole.as_str().find(inside) else { continue };

@@ -1,4 +1,4 @@
-//! Secrets that their own form gives away.
+//! Secrets that are recognisable by their own form.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -92,7 +92,7 @@ pub(super) fn tokens(text: &str, spans: &mut Vec<Range<usize>>) {
     static TOKEN: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(&format!(r"\b(?:{})", FORMS.join("|"))).expect("it is valid"));
     for hit in TOKEN.find_iter(text) {
-        // A word goes on: it is part of something longer, say of base64.
+        // The word continues: it is part of something longer, such as base64.
         let goes_on = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if !text[hit.end()..].starts_with(goes_on) && varied(hit.as_str()) {
             spans.push(hit.range());
@@ -100,10 +100,10 @@ pub(super) fn tokens(text: &str, spans: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Whether a token has at least five different characters behind its prefix:
-/// `ghp_xxxx…` is an example's.
+/// Whether a token has at least five different characters after its prefix:
+/// `ghp_xxxx…` is an example, not a token.
 fn varied(token: &str) -> bool {
-    // `xoxb-your-slack-token` is one too.
+    // `xoxb-your-slack-token` is an example, too.
     if token.contains("your") {
         return false;
     }
@@ -162,7 +162,7 @@ fn key_length(body: &[u8]) -> usize {
         if run >= LINE {
             last = at + 1;
         }
-        // Prose goes on where the key was cut off.
+        // Prose follows where the key was cut off.
         if last > 0 && (gap > 4 || at.saturating_sub(last) > 80) {
             break;
         }

@@ -1,4 +1,4 @@
-//! Values assigned to names that say they are secrets.
+//! Values assigned to names that denote secrets.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -8,9 +8,9 @@ use regex::Regex;
 /// Longest value that is taken for a secret, in bytes.
 const LONGEST: usize = 512;
 
-/// Names that say so, at the end of a longer name too. Behind them stands the
-/// sign of assignment (shell, JSON, YAML, code, URL) or a command's argument,
-/// and the value's quote.
+/// Names that denote a secret, also at the end of a longer name. They are
+/// followed by the sign of assignment (shell, JSON, YAML, code, URL) or a
+/// command's argument, and the value's quote.
 static NAME: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i)(?:",
@@ -26,7 +26,7 @@ static NAME: LazyLock<Regex> = LazyLock::new(|| {
     .expect("it is valid")
 });
 
-/// Words that stand where a value will stand, and types of values.
+/// Words in place of a value, and types of values.
 const WORDS: &[&str] = &[
     "admin",
     "any",
@@ -73,7 +73,7 @@ const WORDS: &[&str] = &[
     "value",
 ];
 
-/// Beginnings of what is no secret: a name of a type or an algorithm.
+/// Beginnings of values that are not secrets: a name of a type or an algorithm.
 static TYPE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?i)^(?:u?int[0-9]|float[0-9]|utf-?[0-9]|base[0-9]|sha-?[0-9]|hs[0-9]|rs[0-9]|es[0-9]|md5|oauth|bcrypt|argon|x509|vec|str[^a-z])",
@@ -81,16 +81,16 @@ static TYPE: LazyLock<Regex> = LazyLock::new(|| {
     .expect("it is valid")
 });
 
-/// How a value stands.
+/// A value with the syntax around it.
 struct Value<'a> {
     text: &'a str,
     /// Whether the name is that of a password, which people choose.
     password: bool,
     quoted: bool,
-    /// Whether it stands right behind `=`, as in shells and URLs.
+    /// Whether it follows `=` directly, as in shells and URLs.
     tight: bool,
-    /// Whether it is all that a variable of the environment is set to, so that
-    /// a word is no variable's name.
+    /// Whether an environment variable is set to this value alone, so that a
+    /// word is not a variable's name.
     set: bool,
 }
 
@@ -121,8 +121,8 @@ pub(super) fn assigned(text: &str, spans: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Whether a value is what a shell or a file of settings sets a variable to:
-/// `NAME=value` with a name in capitals and nothing else behind it.
+/// Whether a shell or a settings file sets a variable to this value:
+/// `NAME=value` with a name in capitals and nothing else after it.
 fn is_set(text: &str, name: usize, start: usize, value: &Range<usize>) -> bool {
     let name = &text[name..start];
     let capitals = name.ends_with('=') && !name.bytes().any(|byte| byte.is_ascii_lowercase());
@@ -139,8 +139,8 @@ fn is_flag(text: &str, name: usize) -> bool {
     start.starts_with(b"--")
 }
 
-/// Where a value's characters end, in quotes and without. Values that begin
-/// within another one end where it ends: each character is looked at once.
+/// The ends of values, in quotes and without. Values that begin within another
+/// one share its end, so that each character is read once.
 #[derive(Default)]
 struct Ends {
     quoted: usize,
@@ -169,7 +169,7 @@ fn length(value: &str, rest: &str, quote: Option<&str>) -> Option<usize> {
         return None;
     }
     match quote {
-        // Prose in quotes is no value; within JSON, the quote has its backslash.
+        // Prose in quotes is not a value; within JSON, the quote is escaped.
         Some(quote) => (rest.starts_with(quote) || rest.starts_with('\\')).then_some(value.len()),
         // A call, an index, a generic type.
         None if rest.starts_with(['(', '[', '{', '<']) => None,
@@ -188,7 +188,8 @@ impl Value<'_> {
         let wordy = |byte: u8| byte.is_ascii_alphabetic() || b"_-.:/".contains(&byte);
         let words = self.text.bytes().all(wordy);
         match (self.password, self.quoted) {
-            // People choose words; so do they for labels, which have capitals.
+            // People choose plain words as passwords; but labels are plain
+            // words as well, with capitals.
             (true, true) => {
                 !words || (letters >= 8 && letters == self.text.len() && !self.is_title())
             }
@@ -200,22 +201,22 @@ impl Value<'_> {
         }
     }
 
-    /// Whether it is a name as programs have: words joined by `_`, `-`, `:` or
-    /// humps, of which the last may be numbered.
+    /// Whether it is a name as in programs: words joined by `_`, `-`, `:` or
+    /// capitals, of which the last may be numbered.
     fn is_name(&self) -> bool {
         if self.password && self.quoted {
             return false;
         }
         let stem = self.text.trim_end_matches(|c: char| c.is_ascii_digit());
-        // One word with a number is a password, if it is said to be one.
-        let joined = stem.contains(['_', '-', ':', '.', '/']) || humps(stem) > 0;
+        // One word with a number is a password, if its name denotes one.
+        let joined = stem.contains(['_', '-', ':', '.', '/']) || case_changes(stem) > 0;
         let wordy = stem.bytes().all(|b| b.is_ascii_alphabetic() || b"_-:./".contains(&b));
         let constant = self.text.contains('_')
             && self.text.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
         wordy && (joined || !self.password) || constant
     }
 
-    /// Whether letters and digits alternate as they do in no word.
+    /// Whether letters and digits alternate as in no word.
     fn is_random(&self) -> bool {
         let bytes = self.text.as_bytes();
         let changes = bytes.windows(2).filter(|w| {
@@ -224,23 +225,25 @@ impl Value<'_> {
         });
         let changes = changes.count();
         let tight = self.tight && bytes.iter().all(u8::is_ascii_alphanumeric);
-        changes >= 3 || (tight && changes == 2) || (bytes.len() >= 20 && humps(self.text) >= 4)
+        changes >= 3
+            || (tight && changes == 2)
+            || (bytes.len() >= 20 && case_changes(self.text) >= 4)
     }
 
     /// Whether it is a label: a word with a capital.
     fn is_title(&self) -> bool {
-        self.text.starts_with(|c: char| c.is_ascii_uppercase()) || humps(self.text) > 0
+        self.text.starts_with(|c: char| c.is_ascii_uppercase()) || case_changes(self.text) > 0
     }
 }
 
-/// Whether a value only stands for one: it says where the value is, or that
+/// Whether a value is only a stand-in: it refers to the value, or says that
 /// there is none.
 pub(super) fn is_stand_in(text: &str) -> bool {
     is_reference(text) || is_filler(text)
 }
 
-/// Whether it says where the value is, and is none itself: a variable, a
-/// template, a path, an address.
+/// Whether it refers to a value elsewhere: a variable, a template, a path, an
+/// address.
 fn is_reference(text: &str) -> bool {
     let template = text.starts_with(['$', '{', '%', '<', '*', '@', '&', '#', '!', '-', '(', '['])
         || text.contains("${")
@@ -260,7 +263,7 @@ fn is_reference(text: &str) -> bool {
     template || path || dotted
 }
 
-/// Whether it stands for a value that is not there.
+/// Whether it stands for a missing value.
 fn is_filler(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let stem = lower.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -275,8 +278,8 @@ fn is_filler(text: &str) -> bool {
         || TYPE.is_match(text)
 }
 
-/// How often a large letter stands behind a small one.
-pub(super) fn humps(text: &str) -> usize {
+/// How often a capital letter follows a small one.
+pub(super) fn case_changes(text: &str) -> usize {
     let bytes = text.as_bytes();
     bytes.windows(2).filter(|w| w[0].is_ascii_lowercase() && w[1].is_ascii_uppercase()).count()
 }

@@ -15,10 +15,10 @@ use crate::model::{Block, Message, RecordedCompaction, Role};
 /// Why a record of the conversation is not in the transcript.
 pub(super) const ABANDONED: &str = "record on an abandoned branch";
 
-/// What goes wrong, with its line.
+/// A problem with its line.
 type Fault = (u64, Problem);
 
-/// A result where it stands.
+/// A result and its position.
 struct Placed {
     record: usize,
     part: Part,
@@ -36,7 +36,7 @@ pub(super) fn build(
     let chain = tree
         .main_chain(records, members, root)
         .map_err(|problem| (members.first().map_or(1, |&m| records[m].line), problem))?;
-    // A sidechain may hang from the main chain; only its own records count.
+    // A sidechain may branch off the main chain; only its own records count.
     let own: FxHashSet<usize> = members.iter().copied().collect();
     let chain: Vec<usize> = chain.into_iter().filter(|at| own.contains(at)).collect();
     let mut builder = Builder::new(records, tree, members, &chain);
@@ -60,12 +60,12 @@ struct Builder<'a> {
     results: FxHashMap<String, Vec<Placed>>,
     /// User records off the chain that belong to a call (a skill's text).
     attached: FxHashMap<String, Vec<usize>>,
-    /// Records that are in the transcript, with the message that they became
-    /// (the first, where there are several).
+    /// Records that are in the transcript, with the index of their message (the
+    /// first, where there are several).
     used: FxHashMap<usize, u32>,
     /// Position of each record.
     by_uuid: FxHashMap<String, usize>,
-    /// What the last boundary kept, until its summary comes.
+    /// What the last boundary kept, until its summary is read.
     kept: Option<Kept>,
 }
 
@@ -214,8 +214,8 @@ impl<'a> Builder<'a> {
             }
             behind.extend(self.attached.remove(call).into_iter().flatten());
         }
-        // What stands beside a result off the chain follows the results; on
-        // the chain it has a place of its own.
+        // Attachments of a result off the chain follow the results; on the
+        // chain they have a position of their own.
         behind.retain(|at| !self.on_chain.contains(at));
         behind.dedup();
         behind.into_iter().try_for_each(|at| self.emit_user(at))
@@ -264,7 +264,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Notes a compaction; the messages go on. Nothing was kept unless the
+    /// Records a compaction; the messages continue. Nothing was kept unless the
     /// record says so (semantics §6).
     fn emit_compaction(&mut self, at: usize) -> Result<(), Problem> {
         let after = self.draft.next_index();
@@ -286,7 +286,7 @@ impl<'a> Builder<'a> {
                 self.kept = Some(kept);
             }
             Body::MicroCompaction(metadata) => {
-                // Clearing results cuts nothing: what was sent before still is.
+                // Clearing results removes no messages: what was sent before still is.
                 let before = self.draft.transcript.compactions.last();
                 compaction.kept_from = before.map_or(0, |c| c.kept_from);
                 compaction.trigger = parts::trigger(metadata.trigger.as_deref());
@@ -304,8 +304,8 @@ impl<'a> Builder<'a> {
         self.by_uuid.get(uuid).and_then(|at| self.used.get(at)).copied()
     }
 
-    /// Gives the summary to its compaction; without one before it, the session
-    /// goes on from another file and begins with the summary.
+    /// Adds the summary to its compaction; without a compaction before it, the
+    /// session continues another file and begins with the summary.
     fn emit_summary(&mut self, at: usize, summary: String) {
         let after = self.draft.next_index();
         self.used.insert(at, after);
@@ -326,8 +326,9 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What is left of the results: branches are left out, and so is a result
-    /// whose record says that what stood before it is not in the file.
+    /// Handles the results without a call in the transcript: those on branches
+    /// are left out, and so is a result whose record says that the part before
+    /// it is not in the file.
     fn unanswered(&mut self) -> Result<(), Fault> {
         let results = std::mem::take(&mut self.results);
         let mut rest: Vec<(String, Placed)> = results

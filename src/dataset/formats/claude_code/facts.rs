@@ -34,7 +34,7 @@ pub(super) fn facts(records: &[Record], chain: &[usize], transcript: &mut Transc
             values.insert(model.clone());
         }
     }
-    models.tell(transcript);
+    models.name_models(transcript);
     transcript.metadata = values.into_iter().collect();
 }
 

@@ -12,13 +12,13 @@ use crate::model::{Piece, Role};
 pub(super) struct Kept {
     /// In order, each once.
     messages: Vec<u32>,
-    /// Whether the summary stands behind them.
+    /// Whether the summary comes after them.
     summary_behind: bool,
 }
 
 impl Kept {
-    /// What a boundary of the id `own` behind `after` messages says of it.
-    /// Records that are no messages of the conversation are passed over.
+    /// What the boundary with the id `own`, after `after` messages, kept.
+    /// Records that are not messages of the conversation are skipped.
     pub(super) fn of(
         metadata: &CompactMetadata,
         own: Option<&str>,
@@ -49,7 +49,7 @@ impl Kept {
         self.messages.len()
     }
 
-    /// First message from which on everything was kept, behind the summary.
+    /// The first message from which on everything after the summary was kept.
     pub(super) fn tail_from(&self, after: u32) -> u32 {
         let mut from = after;
         if !self.summary_behind {
@@ -60,7 +60,7 @@ impl Kept {
         from
     }
 
-    /// What stood in front of that tail, if it was more than the summary.
+    /// What was sent before that tail, if it was more than the summary.
     pub(super) fn pieces(&self, tail_from: u32, summary: &str) -> Vec<Piece> {
         let apart = self.messages.iter().copied().take_while(|&message| message < tail_from);
         let mut pieces: Vec<Piece> = apart.map(Piece::Message).collect();

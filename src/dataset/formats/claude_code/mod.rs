@@ -23,7 +23,7 @@ use crate::dataset::error::{DatasetError, Problem};
 use crate::dataset::source::Source;
 use crate::model::SIDECHAIN;
 
-/// Claude Code's session log.
+/// The format of Claude Code's session logs.
 pub struct ClaudeCode;
 
 impl Format for ClaudeCode {
@@ -58,7 +58,7 @@ impl Format for ClaudeCode {
         if tree.is_newest_first() {
             records.reverse();
             tree = Tree::new(&records);
-            source.warn("its newest record stands first; it was read from its end");
+            source.warn("its newest record comes first; it was read from its end");
         }
         warn_of_lost_parents(source, tree.lost_parents(&records));
         let (main, sidechains) = split(&records, &tree)
@@ -101,8 +101,8 @@ impl Format for ClaudeCode {
     }
 }
 
-/// Reads the log. A record that stands there twice (a resumed session copies
-/// what it goes on from) is read once; the second value counts the others.
+/// Reads the log. A record that occurs twice (a resumed session copies the one
+/// that it continues) is read once; the second value counts the copies.
 fn read_records(source: &mut Source<'_>) -> Result<(Vec<Record>, u64), DatasetError> {
     let mut records: Vec<Record> = Vec::new();
     let mut uuids = FxHashSet::default();

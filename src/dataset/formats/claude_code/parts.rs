@@ -7,8 +7,8 @@ use crate::dataset::error::Problem;
 use crate::dataset::formats::content::{Content, ImageSource, ResultText};
 use crate::model::{Block, RecordedTrigger, Usage};
 
-/// Blocks of a message. Results were taken out before; kinds that have no
-/// place in the model are counted as left out.
+/// The blocks of a message, without results, which were taken out before; kinds
+/// that the model does not have are counted as left out.
 pub(super) fn blocks(content: Content<Part>, draft: &mut Draft) -> Result<Vec<Block>, Problem> {
     let parts = match content {
         Content::Text(text) => return Ok(vec![Block::Text { text }]),
@@ -20,7 +20,7 @@ pub(super) fn blocks(content: Content<Part>, draft: &mut Draft) -> Result<Vec<Bl
             "text" => {
                 blocks.push(Block::Text { text: part.text.ok_or_else(|| lacks("text", "text"))? })
             }
-            // A redacted part has only ciphertext; the thinking took place.
+            // A redacted part has only ciphertext, but there was reasoning.
             "thinking" | "redacted_thinking" => {
                 blocks.push(Block::Reasoning { text: part.thinking.unwrap_or_default() })
             }
@@ -44,7 +44,7 @@ fn lacks(kind: &str, field: &str) -> Problem {
     }
 }
 
-/// What a tool result says.
+/// The text of a tool result.
 pub(super) fn result_text(content: Content<Part>, draft: &mut Draft) -> ResultText {
     let mut result = ResultText::default();
     match content {
@@ -109,7 +109,7 @@ fn usage(wire: &WireUsage) -> Usage {
     }
 }
 
-/// What set a compaction off.
+/// The trigger of a compaction.
 pub(super) fn trigger(name: Option<&str>) -> RecordedTrigger {
     match name {
         Some("auto") => RecordedTrigger::Auto,

@@ -1,12 +1,13 @@
-//! The log is a tree: finds the conversation in it (semantics §3).
+//! The log is a tree: this finds the conversation in it (semantics §3).
 //!
-//! Rewinding forks it, and so does every response with parallel calls, whose
-//! lines and results become branches of which the path to the leaf holds one.
+//! Rewinding adds a branch, and so does every response with parallel calls,
+//! whose lines and results become branches, of which the path to the leaf
+//! contains only one.
 //!
-//! Claude Code appends a record once it is complete, behind the one that it
-//! names as its parent: what was written last is the newest, whatever the
-//! clock of its `timestamp` showed. In 15 recordings of thirteen versions no record
-//! stands before its parent, and in nine of them timestamps run backwards.
+//! Claude Code appends a record once it is complete, after the one that it
+//! names as its parent: the record written last is the newest, whatever its
+//! `timestamp` says. In 15 recordings of thirteen versions no record precedes
+//! its parent, and in nine of them timestamps run backwards.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -42,7 +43,7 @@ impl Tree {
                 None => None,
                 Some(uuid) => by_uuid.get(uuid).copied().or_else(|| {
                     tree.dangling[at] = true;
-                    // A sidechain whose root is gone has no conversation to hang from.
+                    // A sidechain whose root is missing cannot be attached anywhere.
                     preceding.filter(|_| !record.is_sidechain())
                 }),
             };
@@ -55,8 +56,8 @@ impl Tree {
         tree
     }
 
-    /// Whether more records stand before their parents than behind them: the
-    /// file was sorted with the newest record first.
+    /// Whether more records precede their parents than follow them: the file
+    /// was sorted with the newest record first.
     pub(super) fn is_newest_first(&self) -> bool {
         let links = self.parents.iter().enumerate().filter_map(|(at, up)| Some((at, (*up)?)));
         let (before, behind): (Vec<_>, Vec<_>) = links.partition(|(at, parent)| at < parent);
@@ -76,11 +77,11 @@ impl Tree {
     }
 
     /// The path from a root to the newest leaf among `members`, in order. That
-    /// of a sidechain begins with its own `root`: what stands above is not looked
-    /// at again for each of them.
+    /// of a sidechain begins with its own `root`, so that the records above it
+    /// are not visited again for each sidechain.
     ///
     /// A leaf is a message without messages below it; the newest is the one
-    /// that was written last. Timestamps say nothing of that.
+    /// that was written last. Timestamps are not used.
     pub(super) fn main_chain(
         &self,
         records: &[Record],

@@ -1,7 +1,7 @@
-//! Records of a Claude Code log as they stand on disk, versions 1.0 to 2.1.
+//! Records of a Claude Code log in their format on disk, versions 1.0 to 2.1.
 //!
-//! Only what the importer reads is named: `toolUseResult` repeats a result
-//! with whole files and never reached the model.
+//! Only fields that the importer reads are named: `toolUseResult` repeats a
+//! result with whole files and was never sent to the model.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -17,7 +17,7 @@ struct Kind {
     kind: String,
 }
 
-/// What every record says of itself.
+/// The fields that every record has.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Header {
@@ -38,14 +38,14 @@ pub(super) struct Header {
     subtype: Option<String>,
 }
 
-/// What a record holds.
+/// The content of a record.
 #[derive(Debug)]
 pub(super) enum Body {
     User(Content<Part>),
     Assistant(Response),
     Compaction(CompactMetadata),
     MicroCompaction(MicrocompactMetadata),
-    /// No part of the conversation; the reason under which it is counted.
+    /// Not part of the conversation; the reason under which it is counted.
     Other(String),
 }
 
@@ -103,7 +103,7 @@ pub(super) struct Part {
     pub(super) source: Option<ImageSource>,
 }
 
-/// Anthropic's token counts: cached tokens stand beside `input_tokens`.
+/// Anthropic's token counts: cached tokens are counted besides `input_tokens`.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct WireUsage {
     pub(super) input_tokens: Option<u64>,
@@ -113,7 +113,7 @@ pub(super) struct WireUsage {
     pub(super) cache_creation: Option<CacheCreation>,
 }
 
-/// Cache writes by how long they live.
+/// Cache writes by their lifetime.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct CacheCreation {
     pub(super) ephemeral_1h_input_tokens: Option<u64>,
@@ -133,12 +133,12 @@ pub(super) struct CompactMetadata {
 #[serde(rename_all = "camelCase")]
 pub(super) struct PreservedSegment {
     pub(super) head_uuid: String,
-    /// The record that they stand behind: the boundary, or its summary.
+    /// The record after which they were kept: the boundary, or its summary.
     pub(super) anchor_uuid: Option<String>,
     pub(super) tail_uuid: Option<String>,
 }
 
-/// The same record by record, since 2026.
+/// The same as a list of records, since 2026.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PreservedMessages {
@@ -170,8 +170,9 @@ struct WithMetadata {
     microcompact_metadata: Option<MicrocompactMetadata>,
 }
 
-/// Reads one line. Two passes: what a record may hold depends on its kind,
-/// and kinds that are no conversation must not fail on fields nobody reads.
+/// Reads one line. Two passes: the fields of a record depend on its kind, and
+/// kinds that are not part of the conversation must not fail on fields that are
+/// not used.
 pub(super) fn read(text: &str) -> Result<(Header, Body), Problem> {
     let kind = parse::<Kind>(text)?.kind;
     let header: Header = match kind.as_str() {

@@ -1,9 +1,10 @@
-//! What a compaction of Codex CLI kept, and what took the place of the rest
-//! (semantics §6).
+//! What a compaction of Codex CLI kept, and what replaced the rest (`semantics`
+//! 6).
 //!
-//! Records since 2025-11 hold the new context as a list. Older ones hold the
-//! summary alone, and the context follows from Codex's own rule
-//! (openai/codex, `codex-rs/core/src/codex/compact.rs`, `build_compacted_history`).
+//! Records since 2025-11 contain the new context as a list. Older ones contain
+//! the summary alone, and the context follows from Codex's own rule
+//! (openai/codex, `codex-rs/core/src/codex/compact.rs`,
+//! `build_compacted_history`).
 
 use std::borrow::Cow;
 
@@ -15,12 +16,12 @@ use super::wire::{Compacted, Kept, texts};
 use crate::dataset::error::Problem;
 use crate::model::{Block, Message, Piece, RecordedCompaction, RecordedTrigger, Role};
 
-/// How a summary begins that Codex sends as a message of its own
+/// The beginning of a summary that Codex sends as a message of its own
 /// (`templates/compact/summary_prefix.md`, since 2025-10).
 const SUMMARY_PREFIX: &str = "Another language model started to solve this problem";
 
-/// What Codex put around the user's messages and the summary before that
-/// (`templates/compact/history_bridge.md`).
+/// The text that Codex put around the user's messages and the summary before
+/// that (`templates/compact/history_bridge.md`).
 const BRIDGE: [&str; 2] = [
     "You were originally given instructions from a user over one or more turns. Here were the \
      user messages:\n\n",
@@ -35,32 +36,31 @@ const BRIDGE: [&str; 2] = [
 /// (`COMPACT_USER_MESSAGE_MAX_TOKENS`).
 const USER_TOKENS: usize = 20_000;
 
-/// How messages begin that the harness writes in the user's name
+/// The beginnings of messages that the harness writes in the user's name
 /// (`is_session_prefix_message`).
 const HARNESS: [&str; 3] =
     ["<user_instructions>", "<environment_context>", "# AGENTS.md instructions"];
 
-/// What compactions look up among the messages before them. It grows with
-/// these: looking through all of them at every compaction would take the square
-/// of their number.
+/// An index of the messages before a compaction. It grows with the messages:
+/// searching all of them at every compaction would take quadratic time.
 #[derive(Default)]
-pub(super) struct Said {
-    /// Messages that were looked at, and entries of the system prompt.
+pub(super) struct MessageLookup {
+    /// Number of messages, and of entries of the system prompt, in the index.
     seen: (usize, usize),
-    /// Messages at the start that the harness wrote.
+    /// Number of messages at the start that the harness wrote.
     start: usize,
     /// Messages of the user.
     users: Vec<u32>,
-    /// Their texts, with a blank line between two.
+    /// The texts of the user's messages, separated by blank lines.
     by_users: String,
-    /// Messages that can be kept by themselves, by what was sent.
+    /// Messages that can be kept alone, by their text.
     alone: FxHashMap<(Role, String), Vec<u32>>,
     system: FxHashSet<String>,
 }
 
-impl Said {
-    /// Looks at what is new.
-    fn hear(&mut self, messages: &[Message], system: &[String]) {
+impl MessageLookup {
+    /// Adds new messages to the index.
+    fn add_new(&mut self, messages: &[Message], system: &[String]) {
         for (index, message) in (0u32..).zip(messages).skip(self.seen.0) {
             let harness = is_harness(message);
             if self.start == index as usize && (harness || message.role == Role::System) {
@@ -93,7 +93,7 @@ impl Reader {
         compacted: Compacted,
     ) -> Result<(), Problem> {
         let transcript = &self.draft.transcript;
-        self.said.hear(&transcript.messages, &transcript.preamble.system);
+        self.said.add_new(&transcript.messages, &transcript.preamble.system);
         let after = self.draft.next_index();
         let summary = compacted.message;
         let encrypted = |history: &Vec<Kept>| history.iter().any(|item| item.kind == "compaction");
@@ -115,7 +115,7 @@ impl Reader {
         self.draft.compact(RecordedCompaction {
             after,
             kept_from,
-            // A redacted file may say something of an empty message.
+            // In a redacted file an empty message may have text.
             summary: (!encrypted && !summary.is_empty()).then_some(summary),
             pieces,
             unreadable: encrypted.then(|| "the vendor encrypted its summary".to_owned()),
@@ -126,9 +126,9 @@ impl Reader {
         })
     }
 
-    /// The new context as the record lists it: messages that stood in the old
-    /// one, the newest where several say the same, and texts that did not.
-    /// Instructions of the preamble stay there.
+    /// The new context as the record lists it: messages of the old context (the
+    /// newest of several with the same text), and new texts. Instructions of
+    /// the preamble stay there.
     fn listed(&mut self, history: Vec<Kept>) -> Vec<Piece> {
         let mut pieces = Vec::with_capacity(history.len());
         let mut before = u32::MAX;
@@ -162,7 +162,7 @@ impl Reader {
     }
 }
 
-/// Whether a message can be kept by itself: one that calls a tool cannot.
+/// Whether a message can be kept alone: one that calls a tool cannot.
 fn is_alone(message: &Message) -> bool {
     let apart = |block: &Block| matches!(block, Block::ToolCall { .. } | Block::ToolResult { .. });
     !message.blocks.iter().any(apart)
@@ -170,16 +170,16 @@ fn is_alone(message: &Message) -> bool {
 
 /// Whether the harness wrote a message in the user's name.
 fn is_harness(message: &Message) -> bool {
-    let said = message.said().trim_start();
+    let said = message.first_text().trim_start();
     message.role == Role::User && HARNESS.iter().any(|start| said.starts_with(start))
 }
 
-/// The new context where only the summary is recorded: what the harness said
+/// The new context where only the summary is recorded: the harness's messages
 /// at the start, the user's newest messages, and the summary.
-fn by_rule(heard: &Said, messages: &[Message], summary: &str) -> Vec<Piece> {
-    let mut pieces: Vec<Piece> = (0..heard.start as u32).map(Piece::Message).collect();
+fn by_rule(lookup: &MessageLookup, messages: &[Message], summary: &str) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = (0..lookup.start as u32).map(Piece::Message).collect();
     if !summary.starts_with(SUMMARY_PREFIX) {
-        let said = heard.by_users.as_str();
+        let said = lookup.by_users.as_str();
         let said = if said.is_empty() { "(none)".into() } else { cut(said, USER_TOKENS) };
         let text = format!("{}{said}{}{summary}", BRIDGE[0], BRIDGE[1]);
         pieces.push(Piece::Text { role: Role::User, text });
@@ -187,7 +187,7 @@ fn by_rule(heard: &Said, messages: &[Message], summary: &str) -> Vec<Piece> {
     }
     let mut left = USER_TOKENS;
     let mut newest = Vec::new();
-    for &index in heard.users.iter().rev() {
+    for &index in lookup.users.iter().rev() {
         let text = messages[index as usize].sent();
         let tokens = text.len().div_ceil(4);
         if tokens > left {
@@ -204,8 +204,8 @@ fn by_rule(heard: &Said, messages: &[Message], summary: &str) -> Vec<Piece> {
     pieces
 }
 
-/// Begin and end of a text that is too long, as Codex shortens it
-/// (`truncate_middle`): four bytes are a token.
+/// Shortens a text that is too long, keeping its beginning and end, as Codex
+/// does (`truncate_middle`): four bytes count as a token.
 fn cut(text: &str, tokens: usize) -> Cow<'_, str> {
     let bytes = tokens * 4;
     if text.len() <= bytes {
@@ -213,6 +213,6 @@ fn cut(text: &str, tokens: usize) -> Cow<'_, str> {
     }
     let head = text.floor_char_boundary(bytes / 2);
     let tail = text.ceil_char_boundary(text.len() - (bytes - bytes / 2));
-    let gone = (tail - head).div_ceil(4);
-    Cow::Owned(format!("{}…{gone} tokens truncated…{}", &text[..head], &text[tail..]))
+    let removed = (tail - head).div_ceil(4);
+    Cow::Owned(format!("{}…{removed} tokens truncated…{}", &text[..head], &text[tail..]))
 }

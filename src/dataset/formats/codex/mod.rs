@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 
-use self::compacted::Said;
+use self::compacted::MessageLookup;
 use self::wire::{Body, Counts, Item, Output, Part, Record, Session, Turn};
 use super::Format;
 use super::content::{Content, Models, arguments, home_of, project_of, result_message};
@@ -23,7 +23,7 @@ use crate::dataset::error::{DatasetError, Problem};
 use crate::dataset::source::Source;
 use crate::model::{Block, Message, Role, Usage};
 
-/// Codex CLI's session log.
+/// The format of Codex CLI's session logs.
 pub struct Codex;
 
 impl Format for Codex {
@@ -63,7 +63,7 @@ impl Format for Codex {
 
 /// The response whose items are being read.
 struct Open {
-    /// Its message.
+    /// The index of its message.
     index: usize,
     /// Whether its tokens were reported before its items, as until 2025; then
     /// results may stand between its calls.
@@ -80,7 +80,7 @@ struct Reader {
     metadata: BTreeSet<String>,
     session_seen: bool,
     open: Option<Open>,
-    /// Tokens of a response whose items are still to come.
+    /// Tokens of a response whose items have not been read yet.
     pending: Option<Usage>,
     total: Option<Counts>,
     /// Prompt of the last response that was counted.
@@ -89,8 +89,8 @@ struct Reader {
     calls: FxHashMap<String, usize>,
     /// Compactions whose summary cannot be read.
     encrypted: u64,
-    /// What compactions look up among the messages.
-    said: Said,
+    /// The index of messages for compactions.
+    said: MessageLookup,
 }
 
 impl Reader {
@@ -109,7 +109,7 @@ impl Reader {
             prompt: None,
             calls: FxHashMap::default(),
             encrypted: 0,
-            said: Said::default(),
+            said: MessageLookup::default(),
         }
     }
 
@@ -136,8 +136,8 @@ impl Reader {
         Ok(())
     }
 
-    /// A session that goes on from another one begins with its own record and
-    /// repeats that of the other.
+    /// The record of a session. A session that continues another begins with
+    /// its own record and repeats that of the other.
     fn session(&mut self, session: Session) {
         let git = session.git.map_or([None, None], |git| [git.branch, git.commit_hash]);
         let own = [session.id, session.cli_version, session.originator];
@@ -199,7 +199,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Adds to the response that is open, or opens one.
+    /// Adds to the open response, or opens one.
     fn respond(&mut self, line: u64, at: Option<Timestamp>, mut block: Block) {
         self.draft.flatten(&mut block);
         if self.open.as_ref().is_some_and(|open| open.answered && !open.counted_first) {
@@ -222,8 +222,8 @@ impl Reader {
         self.draft.transcript.messages[index].blocks.push(block);
     }
 
-    /// Gives counted tokens to their response: the open one, if it lacks them,
-    /// else the one that comes next.
+    /// Assigns counted tokens to their response: to the open one, if it lacks
+    /// them, else to the next.
     fn tokens(&mut self, usage: Usage) {
         self.prompt = Some(usage.prompt());
         let open = self.open.take();
@@ -236,7 +236,7 @@ impl Reader {
         }
     }
 
-    /// Something else begins: an interrupted response leaves only its count.
+    /// Ends the open response: after an interruption, only its count may follow.
     fn close(&mut self) {
         self.open = None;
         self.drop_pending();
@@ -331,13 +331,12 @@ impl Reader {
     fn finish(mut self) -> Draft {
         self.close();
         self.order_results();
-        self.models.tell(&mut self.draft.transcript);
+        self.models.name_models(&mut self.draft.transcript);
         self.draft.transcript.metadata = self.metadata.into_iter().collect();
         self.draft
     }
 
-    /// Results that stand together follow in the order of their calls
-    /// (semantics §2).
+    /// Puts consecutive results in the order of their calls (semantics §2).
     fn order_results(&mut self) {
         let calls = &self.calls;
         let lines = std::mem::take(&mut self.draft.lines);
@@ -352,7 +351,7 @@ impl Reader {
     }
 }
 
-/// MIME type of a picture that is written into its address (RFC 2397).
+/// The MIME type of an image in a data URL (RFC 2397).
 fn media_type(url: &str) -> Option<String> {
     let named = url.strip_prefix("data:")?.split([';', ',']).next()?;
     (!named.is_empty()).then(|| named.to_owned())

@@ -1,4 +1,4 @@
-//! Records of a Codex CLI rollout as they stand on disk, versions 0.39 to 0.104.
+//! Records of a Codex CLI rollout in their format on disk, versions 0.39 to 0.104.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -34,7 +34,7 @@ pub(super) struct Record {
     pub(super) body: Body,
 }
 
-/// What a line holds.
+/// The content of a line.
 pub(super) enum Body {
     Session(Box<Session>),
     Turn(Turn),
@@ -42,11 +42,11 @@ pub(super) enum Body {
     Tokens(Option<TokenInfo>),
     Aborted,
     Compacted(Compacted),
-    /// No part of the conversation; the reason under which it is counted.
+    /// Not part of the conversation; the reason under which it is counted.
     Other(String),
 }
 
-/// What the session says of itself.
+/// The session's own record.
 #[derive(Deserialize)]
 pub(super) struct Session {
     pub(super) id: Option<String>,
@@ -54,8 +54,8 @@ pub(super) struct Session {
     pub(super) cli_version: Option<String>,
     pub(super) originator: Option<String>,
     pub(super) git: Option<Git>,
-    /// The system prompt, in files of 2026. The `instructions` of older ones
-    /// are the user's own and stand among the messages as well.
+    /// The system prompt, in files of 2026. The `instructions` of older files
+    /// are the user's own and are among the messages as well.
     pub(super) base_instructions: Option<Instructions>,
 }
 
@@ -70,20 +70,20 @@ pub(super) struct Instructions {
     pub(super) text: String,
 }
 
-/// Stands before a request, or before the first of a turn.
+/// Precedes a request, or the first of a turn.
 #[derive(Deserialize)]
 pub(super) struct Turn {
     pub(super) cwd: Option<String>,
     pub(super) model: Option<String>,
 }
 
-/// A part of the conversation, as the provider knows it.
+/// An item of the conversation, as the provider knows it.
 pub(super) enum Item {
     Message {
         role: String,
         content: Content<Part>,
     },
-    /// What of the thinking is not encrypted; may be empty.
+    /// The part of the reasoning that is not encrypted; may be empty.
     Reasoning(String),
     Call {
         /// Absent for tools that the provider itself runs.
@@ -143,7 +143,7 @@ struct WireResult {
     output: Output,
 }
 
-/// What came back: text, parts, or a text with a verdict.
+/// The result: text, parts, or a text with a status.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub(super) enum Output {
@@ -171,8 +171,8 @@ struct ShellMetadata {
 const EXIT_CODE: &str = "Exit code: ";
 
 impl Output {
-    /// The text, and whether the tool failed. A shell's JSON is unpacked:
-    /// escapes are no letters of what they hold (semantics §34).
+    /// The text, and whether the tool failed. A shell's JSON is unpacked, so
+    /// that escape sequences are not mistaken for text (semantics §34).
     pub(super) fn read(self) -> (ResultText, bool) {
         let (content, success) = match self {
             Output::Content(content) => (content, None),
@@ -207,9 +207,9 @@ impl Output {
 /// Counts of a `token_count` event.
 #[derive(Deserialize)]
 pub(super) struct TokenInfo {
-    /// Since the session began: an event that repeats it brings nothing new.
+    /// Totals since the session began: an event that repeats them adds nothing.
     pub(super) total_token_usage: Counts,
-    /// Of the response that it reports.
+    /// Counts of the response that it reports.
     pub(super) last_token_usage: Counts,
 }
 
@@ -243,7 +243,7 @@ struct WithInfo {
     info: Option<TokenInfo>,
 }
 
-/// The vendor's compaction: what the context was from then on.
+/// The vendor's compaction, with the context after it.
 #[derive(Deserialize)]
 pub(super) struct Compacted {
     #[serde(default)]
@@ -263,8 +263,8 @@ pub(super) struct Kept {
     pub(super) content: Content<Part>,
 }
 
-/// Reads one line. Two passes, since kinds that are no conversation must not
-/// fail on fields nobody reads.
+/// Reads one line. Two passes, since kinds that are not part of the
+/// conversation must not fail on fields that are not used.
 pub(super) fn read(text: &str) -> Result<(Option<Timestamp>, Body), Problem> {
     let header: Header = parse(text)?;
     let body = match header.kind.as_str() {
@@ -275,7 +275,7 @@ pub(super) fn read(text: &str) -> Result<(Option<Timestamp>, Body), Problem> {
         "event_msg" => match payload::<Kind>(text)?.kind.as_str() {
             "token_count" => Body::Tokens(payload::<WithInfo>(text)?.info),
             "turn_aborted" => Body::Aborted,
-            // The others repeat what the items say, or are for the screen.
+            // The others repeat what the items contain, or are for the screen.
             _ => Body::Other("event record".to_owned()),
         },
         other => Body::Other(format!("{other} record")),

@@ -13,7 +13,7 @@ use super::{Reader, plain};
 use crate::dataset::error::Problem;
 use crate::model::{Block, Piece, RecordedCall, RecordedCompaction, RecordedTrigger, Role};
 
-/// What OpenCode sends as the question for a summary.
+/// The question with which OpenCode asks for a summary.
 const QUESTION: &str = "What did we do so far?";
 
 /// A question for a summary.
@@ -26,7 +26,7 @@ pub(super) struct Asked {
 }
 
 impl Reader {
-    /// Notes a question. One that has no answer yet is kept as it was sent.
+    /// Records a question. One that has no answer yet is kept as it was sent.
     pub(super) fn ask(&mut self, info: &Info, part: &Part) {
         let trigger = match part.auto {
             Some(true) => RecordedTrigger::Auto,
@@ -37,8 +37,8 @@ impl Reader {
         self.asked.insert(id.clone(), Asked { id, at, trigger, tail: part.tail_start_id.clone() });
     }
 
-    /// A question that something else than a summary answers was sent as a
-    /// message.
+    /// Handles a question that was not answered by a summary, which was sent as
+    /// a message.
     pub(super) fn unanswered(&mut self, parent: Option<&str>) {
         if let Some(asked) = parent.and_then(|parent| self.asked.remove(parent)) {
             let blocks = vec![Block::Text { text: QUESTION.to_owned() }];
@@ -46,10 +46,10 @@ impl Reader {
         }
     }
 
-    /// Whether a summary was written to its end; a live session may be cut.
+    /// Whether a summary is complete; a live session may be cut off.
     pub(super) fn is_finished(&self, info: &Info) -> bool {
         let asked = info.parent_id.as_ref().is_some_and(|parent| self.asked.contains_key(parent));
-        // Until 2025 nothing asked for it, and nothing said how it ended.
+        // Until 2025 there was no question, and no finish reason.
         !asked || info.finish.is_some()
     }
 
@@ -93,9 +93,9 @@ impl Reader {
         })
     }
 
-    /// Pruned outputs become compactions that clear results, where the first
-    /// message stood that was begun later. Those of one pruning are a few
-    /// milliseconds apart.
+    /// Turns pruned outputs into compactions that clear results, at the first
+    /// message that began later. Those of one pruning are a few milliseconds
+    /// apart.
     pub(super) fn prune(&mut self) {
         let pruned = std::mem::take(&mut self.pruned);
         if pruned.is_empty() {
@@ -124,7 +124,7 @@ impl Reader {
         let mut compactions = std::mem::take(&mut self.draft.transcript.compactions);
         for (after, at, mut cleared) in by_place {
             cleared.sort_by_key(|call| results.get(call.as_str()).copied());
-            // Nothing can be cleared before it was there.
+            // A result can only be cleared after it was received.
             let there = cleared.iter().filter_map(|call| results.get(call.as_str())).max();
             let after = there.map_or(after, |&last| after.max(last + 1));
             compactions.push(RecordedCompaction {
@@ -137,7 +137,7 @@ impl Reader {
             });
         }
         compactions.sort_by_key(|compaction| (compaction.after, compaction.at));
-        // Clearing results cuts nothing: what was sent before still is.
+        // Clearing results removes no messages: what was sent before still is.
         let mut kept_from = 0;
         for compaction in &mut compactions {
             if compaction.cleared.is_empty() {
@@ -150,9 +150,9 @@ impl Reader {
     }
 }
 
-/// How many messages had begun by a time; asked in the order of time.
+/// How many messages had begun by a time; queries must ascend in time.
 struct Latest {
-    /// By time, the message and all before it.
+    /// By time: the message, and the number of messages up to it.
     begun: std::iter::Peekable<std::vec::IntoIter<(Timestamp, u32)>>,
     there: u32,
 }

@@ -22,13 +22,13 @@ use crate::dataset::error::{DatasetError, Problem};
 use crate::dataset::source::Source;
 use crate::model::{Block, Message, PreambleChange, Role, Usage};
 
-/// What OpenCode sends in the place of a call that came to no end.
+/// The text that OpenCode sends for a call that did not finish.
 const INTERRUPTED: &str = "[Tool execution was interrupted]";
 
-/// What OpenCode sends in the place of a command that a subagent ran.
+/// The text that OpenCode sends for a command that a subagent ran.
 const SUBTASK: &str = "The following tool was executed by the user";
 
-/// OpenCode's exported session.
+/// The format of sessions exported by OpenCode.
 pub struct OpenCode;
 
 impl Format for OpenCode {
@@ -68,7 +68,7 @@ impl Format for OpenCode {
     }
 }
 
-/// Names the message that a problem is in: the document has no lines to go by.
+/// Adds the id of the message to a problem: the document has no usable lines.
 fn within(id: &str, problem: Problem) -> Problem {
     match problem {
         Problem::Shape { at, message } => Problem::Shape { at: format!("{id}.{at}"), message },
@@ -90,11 +90,11 @@ struct Reader {
     calls: FxHashSet<String>,
     /// Questions for a summary that have no answer yet.
     asked: FxHashMap<String, compaction::Asked>,
-    /// Calls whose output was pruned, by when.
+    /// Calls whose output was pruned, by the time of the pruning.
     pruned: BTreeMap<Timestamp, Vec<String>>,
-    /// When each message began.
+    /// The start time of each message.
     begun: Vec<Option<Timestamp>>,
-    /// The last prompt that was reported and is not empty, in tokens.
+    /// The last reported prompt that is not empty, in tokens.
     last_prompt: Option<u64>,
 }
 
@@ -157,7 +157,7 @@ impl Reader {
         self.draft.push(message, None);
     }
 
-    /// What the user said. A question for a summary waits for its answer.
+    /// The user's message. A question for a summary waits for its answer.
     fn user(&mut self, info: &Info, parts: Vec<Part>) -> Result<(), Problem> {
         let mut blocks = Vec::new();
         for part in parts {
@@ -185,7 +185,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Texts and folders are read into text parts of their own.
+    /// Texts and folders become text parts of their own.
     fn file(&mut self, mime: String, blocks: &mut Vec<Block>) {
         match mime.as_str() {
             "text/plain" | "application/x-directory" => {}
@@ -200,7 +200,7 @@ impl Reader {
     fn assistant(&mut self, info: Info, parts: Vec<Part>, is_last: bool) -> Result<(), Problem> {
         let said = |part: &Part| part.kind != "step-start" && part.kind != "reasoning";
         if let Some(error) = &info.error {
-            // What failed is not sent again, but for what was interrupted.
+            // A failed response is not sent again, unless it was interrupted.
             if !(error.name == "MessageAbortedError" && parts.iter().any(said)) {
                 self.draft.leave_out("response that failed", 1);
                 return Ok(());
@@ -229,7 +229,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The system prompt, where a message names it.
+    /// Sets the system prompt, where a message contains it.
     fn system(&mut self, system: Vec<String>) {
         let before = self.draft.next_index();
         let transcript = &mut self.draft.transcript;
@@ -288,13 +288,13 @@ impl Reader {
         Ok(())
     }
 
-    /// A call, and its result where there is one.
+    /// A call, with its result where there is one.
     fn tool(&mut self, part: Part, is_last: bool) -> Result<(Block, Option<Message>), Problem> {
         let name = part.tool.ok_or_else(|| lacks("tool", "tool"))?;
         let state = part.state.ok_or_else(|| lacks("tool", "state"))?;
         let call = part.call_id.ok_or_else(|| lacks("tool", "callID"))?;
         let own = part.id.unwrap_or_else(|| format!("result-{}", self.calls.len() + 1));
-        // Some providers number the calls of each response anew.
+        // Some providers number the calls of each response from the beginning.
         let call = if self.calls.contains(&call) { own.clone() } else { call };
         if !self.calls.insert(call.clone()) {
             return Err(Problem::RepeatedCall { call });
@@ -310,8 +310,8 @@ impl Reader {
         Ok((block, result.map(message)))
     }
 
-    /// What came back, and whether the tool failed. A call that is still being
-    /// worked at has no result.
+    /// The result, and whether the tool failed. A call that is still running
+    /// has no result.
     fn result(
         &mut self,
         state: State,
@@ -359,13 +359,13 @@ impl Reader {
 
     fn finish(mut self) -> Draft {
         self.prune();
-        self.models.tell(&mut self.draft.transcript);
+        self.models.name_models(&mut self.draft.transcript);
         self.draft.transcript.metadata = self.metadata.into_iter().collect();
         self.draft
     }
 }
 
-/// The parts of each step. What stands before the first belongs to it.
+/// The parts of each step. Parts before the first step belong to it.
 fn steps(parts: Vec<Part>) -> Vec<Vec<Part>> {
     let mut steps: Vec<Vec<Part>> = vec![Vec::new()];
     let mut begun = false;

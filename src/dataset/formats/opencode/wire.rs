@@ -1,7 +1,8 @@
-//! An OpenCode export as it stands on disk: `{info, messages: [{info, parts}]}`.
+//! The format of an OpenCode export on disk: `{info, messages: [{info,
+//! parts}]}`.
 //!
-//! Only what the importer reads is named: `summary.diffs` of a user message
-//! repeats whole files and never reached the model.
+//! Only fields that the importer reads are named: `summary.diffs` of a user
+//! message repeats whole files and was never sent to the model.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer};
@@ -16,7 +17,7 @@ pub(super) struct Export {
     pub(super) messages: Vec<WireMessage>,
 }
 
-/// What the session says of itself.
+/// The session's own data.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Session {
@@ -37,7 +38,7 @@ pub(super) struct WireMessage {
     pub(super) parts: Vec<Part>,
 }
 
-/// Which fields there are depends on `role`.
+/// The fields depend on `role`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Info {
@@ -62,12 +63,12 @@ pub(super) struct Info {
 }
 
 impl Info {
-    /// Whether this is a summary that came to its end.
+    /// Whether this is a complete summary.
     pub(super) fn is_summary(&self) -> bool {
         self.summary == Json::Bool(true) && self.error.is_none()
     }
 
-    /// The system prompt that the message names.
+    /// The system prompt that the message contains.
     pub(super) fn system(&self) -> Vec<String> {
         let texts = self.system.as_array().into_iter().flatten().filter_map(Json::as_str);
         texts.filter(|text| !text.is_empty()).map(str::to_owned).collect()
@@ -86,7 +87,7 @@ pub(super) struct Error {
     pub(super) name: String,
 }
 
-/// Milliseconds since 1970.
+/// Times in milliseconds since 1970.
 #[derive(Clone, Copy, Default, Deserialize)]
 pub(super) struct Times {
     #[serde(default, deserialize_with = "time")]
@@ -95,7 +96,7 @@ pub(super) struct Times {
     pub(super) completed: Option<Timestamp>,
     #[serde(default, deserialize_with = "time")]
     pub(super) end: Option<Timestamp>,
-    /// When the output of a tool was pruned.
+    /// The time at which the output of a tool was pruned.
     #[serde(default, deserialize_with = "time")]
     pub(super) compacted: Option<Timestamp>,
 }
@@ -106,7 +107,7 @@ fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>,
     at.map_err(|_| serde::de::Error::custom("no time: out of range"))
 }
 
-/// Token counts of one step. Cached tokens stand beside `input`.
+/// Token counts of one step. Cached tokens are counted besides `input`.
 #[derive(Deserialize)]
 pub(super) struct Tokens {
     total: Option<f64>,
@@ -125,10 +126,11 @@ struct Cache {
 
 impl Tokens {
     /// The counts as `(input, read, written, output)`, reasoning included in
-    /// the output; `None` where one of them can be no count.
+    /// the output; `None` where one of them is not a valid count.
     ///
-    /// Until 2026 `output` held the reasoning, and since then it stands beside
-    /// it: what `total` says decides it, and without a total it is held.
+    /// Until 2026 `output` included the reasoning, and since then it is counted
+    /// separately: `total` shows which, and without a total it is taken as
+    /// included.
     pub(super) fn counts(&self) -> Option<[u64; 4]> {
         let count = |value: Option<f64>| {
             let value = value.unwrap_or(0.0);
@@ -152,7 +154,7 @@ pub(super) struct Part {
     pub(super) kind: String,
     pub(super) id: Option<String>,
     pub(super) text: Option<String>,
-    /// On texts that are shown and not sent.
+    /// Texts that are displayed but not sent.
     #[serde(default)]
     pub(super) ignored: bool,
     pub(super) mime: Option<String>,
@@ -161,14 +163,14 @@ pub(super) struct Part {
     pub(super) tool: Option<String>,
     pub(super) state: Option<State>,
     pub(super) tokens: Option<Tokens>,
-    /// On a compaction: whether it was the agent's own threshold.
+    /// For a compaction: whether the agent's own threshold triggered it.
     pub(super) auto: Option<bool>,
-    /// On a compaction: the first message that it kept.
+    /// For a compaction: the first message that it kept.
     #[serde(rename = "tail_start_id")]
     pub(super) tail_start_id: Option<String>,
 }
 
-/// How a tool call fared.
+/// The state of a tool call.
 #[derive(Deserialize)]
 pub(super) struct State {
     pub(super) status: String,

@@ -25,7 +25,7 @@ use crate::model::{
     Block, Message, Piece, RecordedCall, RecordedCompaction, RecordedTrigger, Role,
 };
 
-/// pi's session log.
+/// The format of pi's session logs.
 pub struct Pi;
 
 impl Format for Pi {
@@ -77,7 +77,7 @@ impl Format for Pi {
 const ABANDONED: &str = "entry on an abandoned branch";
 
 /// Positions of the conversation's entries: all of a list, or the path to the
-/// last entry of a tree. The session entry is a node of neither.
+/// last entry of a tree. The session entry is not part of either.
 fn chain(entries: &[Entry]) -> Result<Vec<usize>, Problem> {
     let is_session = |e: &Entry| matches!(e.body, Body::Session(_));
     let ids: FxHashMap<&str, usize> = entries
@@ -110,7 +110,7 @@ fn chain(entries: &[Entry]) -> Result<Vec<usize>, Problem> {
     Ok(path)
 }
 
-/// What pi puts around the summary of a compaction, in the user's name
+/// The text that pi puts around the summary of a compaction, in the user's name
 /// (pi-mono, `packages/coding-agent/src/core/messages.ts`).
 const COMPACTION_SUMMARY: (&str, &str) = (
     "The conversation history before this point was compacted into the following summary:\n\n\
@@ -118,8 +118,8 @@ const COMPACTION_SUMMARY: (&str, &str) = (
     "\n</summary>",
 );
 
-/// What pi puts around the summary of a branch that was left
-/// (pi-mono, `packages/coding-agent/src/core/messages.ts`).
+/// The text that pi puts around the summary of an abandoned branch (pi-mono,
+/// `packages/coding-agent/src/core/messages.ts`).
 const BRANCH_SUMMARY: (&str, &str) = (
     "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n",
     "</summary>",
@@ -226,7 +226,7 @@ impl Reader {
         message: WireMessage,
     ) -> Result<(), Problem> {
         let stopped = message.stop_reason.as_deref();
-        // The provider refused the request: nothing was answered.
+        // The provider refused the request, so that there is no response.
         let failed = stopped == Some("error");
         let whole = !failed && stopped != Some("aborted");
         if let (Some(model), false) = (&message.model, failed) {
@@ -274,10 +274,10 @@ impl Reader {
             None => after,
             Some(first) if first > at => {
                 return Err(Problem::Inconsistent(format!(
-                    "first kept entry {first} stands after the compaction (entry {at})"
+                    "first kept entry {first} comes after the compaction (entry {at})"
                 )));
             }
-            // The entry itself may lie on a branch that was left.
+            // The entry itself may be on an abandoned branch.
             Some(first) => {
                 self.index_at.range(first..=at).next().map_or(after, |(_, &index)| index)
             }
@@ -363,7 +363,7 @@ impl Reader {
     }
 
     fn finish(mut self) -> Draft {
-        self.models.tell(&mut self.draft.transcript);
+        self.models.name_models(&mut self.draft.transcript);
         self.draft.transcript.metadata = self.metadata.into_iter().collect();
         self.draft
     }

@@ -1,4 +1,4 @@
-//! Entries of a pi session as they stand on disk, versions 1 to 3.
+//! Entries of a pi session in their format on disk, versions 1 to 3.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -48,7 +48,7 @@ pub(super) struct Compaction {
     pub(super) first_kept_entry_index: Option<usize>,
     pub(super) first_kept_entry_id: Option<String>,
     pub(super) tokens_before: Option<u64>,
-    /// Of the call that wrote the summary, since 2026.
+    /// Usage of the call that wrote the summary, since 2026.
     pub(super) usage: Option<WireUsage>,
 }
 
@@ -68,7 +68,7 @@ pub(super) struct WithMessage {
     pub(super) message: WireMessage,
 }
 
-/// Which fields there are depends on `role`.
+/// The fields depend on `role`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct WireMessage {
@@ -102,7 +102,7 @@ pub(super) struct Part {
     pub(super) mime_type: Option<String>,
 }
 
-/// pi counts cached tokens beside `input`, for every provider.
+/// pi's usage: cached tokens are counted besides `input`, for every provider.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct WireUsage {
@@ -115,7 +115,7 @@ pub(super) struct WireUsage {
 }
 
 impl WireUsage {
-    /// The same in the vocabulary of the model.
+    /// The usage in disjoint buckets.
     pub(super) fn usage(&self, output_final: bool) -> Usage {
         Usage {
             input: self.input,
@@ -145,7 +145,7 @@ pub(super) fn lacks(field: &str) -> Problem {
     Problem::Shape { at: "message".to_owned(), message: format!("lacks `{field}`") }
 }
 
-/// A command that the user ran, as pi tells the model about it
+/// A command that the user ran, in the form in which pi sends it to the model
 /// (pi-mono, `packages/coding-agent/src/core/messages.ts`).
 pub(super) fn bash_text(message: &mut WireMessage) -> Result<String, Problem> {
     let command = message.command.take().ok_or_else(|| lacks("command"))?;

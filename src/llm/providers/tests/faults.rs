@@ -1,4 +1,4 @@
-//! What went wrong.
+//! Faults that providers report.
 
 use super::*;
 
@@ -63,18 +63,18 @@ fn openais_faults_are_told_apart_by_code_then_by_words_then_by_status() {
     assert_eq!(kind(&OpenAiChat::COMPATIBLE, 400, vllm), FaultKind::ContextTooLong);
     // vLLM's older bodies have no `error` around the fault.
     let bare = json!({"object": "error", "message": "no such model", "code": 404});
-    let told = fault(&OpenAiChat::COMPATIBLE, 404, bare.to_string().as_bytes());
-    assert_eq!(told, (FaultKind::NotFound, 404, "no such model".to_owned()));
+    let found = fault(&OpenAiChat::COMPATIBLE, 404, bare.to_string().as_bytes());
+    assert_eq!(found, (FaultKind::NotFound, 404, "no such model".to_owned()));
 }
 
 #[test]
 fn a_fault_inside_a_success_has_its_own_status() {
     let body = json!({"error": {"code": 429, "message": "upstream"}});
-    let told = fault(&OpenAiChat::COMPATIBLE, 200, body.to_string().as_bytes());
-    assert_eq!(told, (FaultKind::RateLimited, 429, "upstream".to_owned()));
+    let found = fault(&OpenAiChat::COMPATIBLE, 200, body.to_string().as_bytes());
+    assert_eq!(found, (FaultKind::RateLimited, 429, "upstream".to_owned()));
     let body = json!({"error": "upstream failed"});
-    let told = fault(&OpenAiChat::COMPATIBLE, 200, body.to_string().as_bytes());
-    assert_eq!(told, (FaultKind::Server, 200, "upstream failed".to_owned()));
+    let found = fault(&OpenAiChat::COMPATIBLE, 200, body.to_string().as_bytes());
+    assert_eq!(found, (FaultKind::Server, 200, "upstream failed".to_owned()));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What is sent.
+//! Bodies and headers of requests.
 
 use super::*;
 

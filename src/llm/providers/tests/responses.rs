@@ -100,11 +100,11 @@ fn what_a_response_took_is_told_in_disjoint_buckets() {
     let usage = |usage: Value| {
         reply(&OpenAiResponses, &body("completed", message(json!([text("ok")])), usage))
     };
-    let told = usage(json!({
+    let reply = usage(json!({
         "input_tokens": 1000, "output_tokens": 50, "total_tokens": 1050,
         "input_tokens_details": {"cached_tokens": 600, "cache_write_tokens": 100},
     }));
-    assert_eq!(told.usage, tokens([300, 600, 100, 0, 50], None));
+    assert_eq!(reply.usage, tokens([300, 600, 100, 0, 50], None));
     for (field, value, why) in [
         ("total_tokens", json!(16), "total_tokens is 16, its parts sum to 15"),
         ("output_tokens", Value::Null, "output_tokens is missing"),
@@ -132,10 +132,10 @@ fn a_failed_response_is_a_fault_of_its_kind() {
         said["error"] = json!({"code": code, "message": "m"});
         fault(&OpenAiResponses, 200, said.to_string().as_bytes())
     };
-    let told = |kind| (kind, 200, "m".to_owned());
-    assert_eq!(failed("server_error"), told(FaultKind::Server));
-    assert_eq!(failed("rate_limit_exceeded"), told(FaultKind::RateLimited));
-    assert_eq!(failed("invalid_prompt"), told(FaultKind::Filtered));
+    let expected = |kind| (kind, 200, "m".to_owned());
+    assert_eq!(failed("server_error"), expected(FaultKind::Server));
+    assert_eq!(failed("rate_limit_exceeded"), expected(FaultKind::RateLimited));
+    assert_eq!(failed("invalid_prompt"), expected(FaultKind::Filtered));
     let silent = body("failed", json!([]), Value::Null).to_string();
     assert_eq!(fault(&OpenAiResponses, 200, silent.as_bytes()).0, FaultKind::Server);
     let coded = json!({"message": "m", "type": "invalid_request_error", "param": "input",

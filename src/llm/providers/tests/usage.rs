@@ -1,16 +1,16 @@
-//! What it took.
+//! Token usage in replies.
 
 use super::*;
 
 #[test]
 fn openai_counts_cached_tokens_within_the_prompt() {
     // 1,000 = 300 uncached + 600 read + 100 written; 1,000 + 50 = 1,050.
-    let told = openai_usage(json!({
+    let reply = openai_usage(json!({
         "prompt_tokens": 1000, "completion_tokens": 50, "total_tokens": 1050,
         "prompt_tokens_details": {"cached_tokens": 600, "cache_write_tokens": 100},
         "completion_tokens_details": {"reasoning_tokens": 30},
     }));
-    assert_eq!(told.usage, tokens([300, 600, 100, 0, 50], Some(30)));
+    assert_eq!(reply.usage, tokens([300, 600, 100, 0, 50], Some(30)));
     let deepseek = openai_usage(json!({
         "prompt_tokens": 1000, "completion_tokens": 50, "total_tokens": 1050,
         "prompt_cache_hit_tokens": 640, "prompt_cache_miss_tokens": 360,
@@ -31,13 +31,13 @@ fn reasoning_beside_the_completion_is_output_if_the_total_says_so() {
 #[test]
 fn anthropic_counts_cached_tokens_beside_the_input() {
     // 20 + 600 + 100 + 300 = 1,020 prompt tokens.
-    let told = anthropic_usage(json!({
+    let reply = anthropic_usage(json!({
         "input_tokens": 20, "output_tokens": 50,
         "cache_read_input_tokens": 600, "cache_creation_input_tokens": 400,
         "cache_creation": {"ephemeral_5m_input_tokens": 100, "ephemeral_1h_input_tokens": 300},
     }));
-    assert_eq!(told.usage, tokens([20, 600, 100, 300, 50], None));
-    assert_eq!(told.usage.unwrap().usage.prompt(), 1020);
+    assert_eq!(reply.usage, tokens([20, 600, 100, 300, 50], None));
+    assert_eq!(reply.usage.unwrap().usage.prompt(), 1020);
     let unsplit = anthropic_usage(json!({
         "input_tokens": 20, "output_tokens": 50, "cache_creation_input_tokens": 400,
     }));
@@ -47,11 +47,11 @@ fn anthropic_counts_cached_tokens_beside_the_input() {
 #[test]
 fn gemini_counts_cached_tokens_within_the_prompt_and_thoughts_beside_the_answer() {
     // 1,000 = 400 uncached + 600 read; 20 answer + 70 thoughts; total 1,090.
-    let told = gemini_usage(json!({
+    let reply = gemini_usage(json!({
         "promptTokenCount": 1000, "cachedContentTokenCount": 600,
         "candidatesTokenCount": 20, "thoughtsTokenCount": 70, "totalTokenCount": 1090,
     }));
-    assert_eq!(told.usage, tokens([400, 600, 0, 0, 90], Some(70)));
+    assert_eq!(reply.usage, tokens([400, 600, 0, 0, 90], Some(70)));
     // 5 of a tool's tokens stand beside the prompt's 10.
     let tool = gemini_usage(json!({
         "promptTokenCount": 10, "toolUsePromptTokenCount": 5, "totalTokenCount": 15,
@@ -85,8 +85,8 @@ fn usage_that_cannot_be_right_leaves_the_reply_and_says_why() {
     ] {
         let mut usage = base.clone();
         usage[field] = value;
-        let told = openai_usage(usage);
-        assert_eq!((told.text.as_str(), contradiction(&told)), ("ok", why));
+        let reply = openai_usage(usage);
+        assert_eq!((reply.text.as_str(), contradiction(&reply)), ("ok", why));
     }
     let split = anthropic_usage(json!({
         "input_tokens": 1, "output_tokens": 1, "cache_creation_input_tokens": 10,
@@ -100,11 +100,11 @@ fn usage_that_cannot_be_right_leaves_the_reply_and_says_why() {
 #[test]
 fn the_largest_figures_do_not_overflow() {
     let most = 9_007_199_254_740_991_u64;
-    let told = gemini_usage(json!({
+    let reply = gemini_usage(json!({
         "promptTokenCount": most, "toolUsePromptTokenCount": most,
         "candidatesTokenCount": most, "thoughtsTokenCount": most,
     }));
-    assert_eq!(told.usage, tokens([2 * most, 0, 0, 0, 2 * most], Some(most)));
+    assert_eq!(reply.usage, tokens([2 * most, 0, 0, 0, 2 * most], Some(most)));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Reads GSV's two sections (seed 004, "Three-Tier Summarization").
+//! Reads GSV's two sections ("Three-Tier Summarization").
 
 use crate::seats::ask::Said;
 use crate::strategy::Digest;

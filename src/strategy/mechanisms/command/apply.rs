@@ -1,4 +1,4 @@
-//! From a program's answer to operations on the context.
+//! Applies a program's answer to the context.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::protocol::{Operation, Piece, Written};
 use crate::model::Role;
 use crate::strategy::context::{Context, EntryId, Op, OpError, Place};
 
-/// What a program wants of the context.
+/// The change that a program asks for.
 pub(super) enum Change {
     /// The new context as a whole.
     Context(Vec<Piece>),
@@ -14,12 +14,12 @@ pub(super) enum Change {
     Operations(Vec<Operation>),
 }
 
-/// Where the new messages of a context may stand.
+/// The rule for the positions of the new messages in an answer.
 const WHERE: &str =
-    "a new message stands where the first message that it covers stood, or before all messages";
+    "a new message goes where the first message that it covers was, or before all messages";
 
-/// What an entry is called: `m12` is recorded message 12, `s3` the fourth text
-/// that a strategy wrote.
+/// The name of an entry for programs: `m12` is recorded message 12, `s3` the
+/// fourth text that a strategy wrote.
 pub(super) fn name(id: EntryId) -> String {
     match (id.index(), id.ordinal()) {
         (Some(index), _) => format!("m{index}"),
@@ -27,7 +27,7 @@ pub(super) fn name(id: EntryId) -> String {
     }
 }
 
-/// Makes the change; the error says which part of the answer is wrong.
+/// Applies the change; the error names the part of the answer that is wrong.
 pub(super) fn apply(context: &mut Context, base: &[EntryId], change: Change) -> Result<(), String> {
     let positions = base.iter().enumerate().map(|(at, &id)| (name(id), at)).collect();
     let known = Known { base, positions };
@@ -43,7 +43,7 @@ pub(super) fn apply(context: &mut Context, base: &[EntryId], change: Change) -> 
     }
 }
 
-/// The entries that the program was told of.
+/// The entries whose names the program knows.
 struct Known<'a> {
     base: &'a [EntryId],
     positions: BTreeMap<String, usize>,
@@ -79,7 +79,7 @@ fn operate(context: &mut Context, known: &Known<'_>, operation: Operation) -> Re
                 return Err(no_tool(wrong.role));
             }
             if let Place::Behind(_) = at {
-                return Err("a fold stands at `head`, `in-place` or in a `note`".to_owned());
+                return Err("a fold goes to `head`, `in-place` or a `note`".to_owned());
             }
             let into = into.into_iter().map(|Written { role, text }| (role, text)).collect();
             Op::Fold { range: known.entries(&ids)?, into, at }
@@ -111,7 +111,7 @@ fn no_tool(role: Role) -> String {
     format!("a new message cannot have the role `{}`: it answers no call", role.as_str())
 }
 
-/// Gives an entry another text; what carries it from now on.
+/// Changes the text of an entry; returns the entry that carries it from now on.
 fn edit(context: &mut Context, id: EntryId, text: String) -> Result<EntryId, String> {
     let name = name(id);
     let entry = context.entry(id).filter(|_| context.contains(id));
@@ -138,32 +138,32 @@ fn edit(context: &mut Context, id: EntryId, text: String) -> Result<EntryId, Str
     Ok(made[0])
 }
 
-/// New messages that stand together for others.
+/// Consecutive new messages that stand for others.
 struct Group {
-    /// Place among the pieces.
+    /// Position of the first one among the pieces.
     at: usize,
-    /// Positions of what it covers; `None`: whatever else is missing.
+    /// Positions of the entries that it covers; `None`: all other missing ones.
     covers: Option<Vec<usize>>,
     into: Vec<(Role, String)>,
 }
 
-/// A piece of the new context, understood.
-enum Part {
+/// A parsed piece of the new context.
+enum NewEntries {
     Kept { position: usize, text: Option<String> },
     New(Group),
 }
 
-impl Part {
-    /// Where a kept entry stands in the old context.
+impl NewEntries {
+    /// The position of a kept entry in the old context.
     fn position(&self) -> Option<usize> {
         match self {
-            Part::Kept { position, .. } => Some(*position),
-            Part::New(_) => None,
+            NewEntries::Kept { position, .. } => Some(*position),
+            NewEntries::New(_) => None,
         }
     }
 }
 
-/// Brings the context to what the pieces say.
+/// Makes the context what the pieces describe.
 fn replace(context: &mut Context, known: &Known<'_>, pieces: Vec<Piece>) -> Result<(), String> {
     let mut parts = Vec::new();
     for (at, piece) in pieces.into_iter().enumerate() {
@@ -172,11 +172,11 @@ fn replace(context: &mut Context, known: &Known<'_>, pieces: Vec<Piece>) -> Resu
     }
     let missing = settle(known, &mut parts)?;
     let mut expected = Vec::new();
-    let mut kept = parts.iter().filter_map(Part::position).collect::<Vec<_>>().into_iter();
+    let mut kept = parts.iter().filter_map(NewEntries::position).collect::<Vec<_>>().into_iter();
     let mut before: Option<usize> = None;
     for part in parts {
         match part {
-            Part::Kept { position, text } => {
+            NewEntries::Kept { position, text } => {
                 before = kept.next();
                 let id = known.base[position];
                 expected.push(match text {
@@ -184,7 +184,7 @@ fn replace(context: &mut Context, known: &Known<'_>, pieces: Vec<Piece>) -> Resu
                     None => id,
                 });
             }
-            Part::New(group) => {
+            NewEntries::New(group) => {
                 let covers = group.covers.unwrap_or_default();
                 let first = covers.iter().min().copied();
                 let next = kept.as_slice().first().copied();
@@ -205,14 +205,14 @@ fn replace(context: &mut Context, known: &Known<'_>, pieces: Vec<Piece>) -> Resu
     }
     match context.visible().eq(expected) {
         true => Ok(()),
-        false => Err(format!("its messages cannot stand in that order: {WHERE}")),
+        false => Err(format!("its messages cannot be in that order: {WHERE}")),
     }
 }
 
 fn understand(
     context: &Context,
     known: &Known<'_>,
-    parts: &mut Vec<Part>,
+    parts: &mut Vec<NewEntries>,
     at: usize,
     piece: Piece,
 ) -> Result<(), String> {
@@ -227,8 +227,10 @@ fn understand(
         let covers = covers
             .map(|ids| ids.iter().map(|id| known.position(id)).collect::<Result<Vec<_>, _>>());
         match (covers.transpose()?, parts.last_mut()) {
-            (None, Some(Part::New(group))) => group.into.push((role, text)),
-            (covers, _) => parts.push(Part::New(Group { at, covers, into: vec![(role, text)] })),
+            (None, Some(NewEntries::New(group))) => group.into.push((role, text)),
+            (covers, _) => {
+                parts.push(NewEntries::New(Group { at, covers, into: vec![(role, text)] }))
+            }
         }
         return Ok(());
     };
@@ -236,11 +238,11 @@ fn understand(
     if covers.is_some() {
         return Err(format!("`{id}` is kept, so it covers nothing"));
     }
-    match parts.iter().rev().find_map(Part::position) {
-        Some(last) if last == position => return Err(format!("`{id}` stands there twice")),
+    match parts.iter().rev().find_map(NewEntries::position) {
+        Some(last) if last == position => return Err(format!("`{id}` is listed twice")),
         Some(last) if last > position => {
             let last = name(known.base[last]);
-            return Err(format!("`{id}` stands behind `{last}`: messages keep their order"));
+            return Err(format!("`{id}` comes after `{last}`: messages keep their order"));
         }
         _ => {}
     }
@@ -249,20 +251,20 @@ fn understand(
         return Err(format!("`{id}` keeps its role `{}`", entry.role.as_str()));
     }
     let text = text.filter(|text| *text != entry.text);
-    parts.push(Part::Kept { position, text });
+    parts.push(NewEntries::Kept { position, text });
     Ok(())
 }
 
-/// Says of every new message what it covers; what is left is gone.
-fn settle(known: &Known<'_>, parts: &mut [Part]) -> Result<Vec<EntryId>, String> {
+/// Assigns to every new message the entries that it covers; the rest are gone.
+fn settle(known: &Known<'_>, parts: &mut [NewEntries]) -> Result<Vec<EntryId>, String> {
     let mut free = vec![true; known.base.len()];
     for part in &*parts {
-        if let Part::Kept { position, .. } = part {
+        if let NewEntries::Kept { position, .. } = part {
             free[*position] = false;
         }
     }
     for part in &*parts {
-        let Part::New(Group { at, covers: Some(covers), .. }) = part else { continue };
+        let NewEntries::New(Group { at, covers: Some(covers), .. }) = part else { continue };
         for &position in covers {
             if !std::mem::take(&mut free[position]) {
                 let id = name(known.base[position]);
@@ -273,7 +275,7 @@ fn settle(known: &Known<'_>, parts: &mut [Part]) -> Result<Vec<EntryId>, String>
     let mut rest: Vec<usize> = (0..free.len()).filter(|&position| free[position]).collect();
     let mut taken = None;
     for part in parts {
-        let Part::New(group) = part else { continue };
+        let NewEntries::New(group) = part else { continue };
         let at = group.at;
         if group.covers.is_none() {
             if let Some(first) = taken.replace(at) {

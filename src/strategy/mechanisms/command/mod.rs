@@ -2,11 +2,11 @@
 //! a new context over its standard input and output.
 //!
 //! The program is started at the first compaction of a cell and serves that
-//! cell alone. Whatever it does wrong fails the cell, with the call and the
-//! program's last words; it never fails the run, and it leaves no process
-//! behind. `strategies/README.md` describes the protocol for those who write
-//! such programs. A server that speaks the same protocol over HTTP is asked in
-//! the same way.
+//! cell alone. Any error of the program fails the cell, with the call and the
+//! program's last output; it never fails the run, and it leaves no process
+//! behind. `strategies/README.md` describes the protocol for authors of such
+//! programs. A server that speaks the same protocol over HTTP is asked in the
+//! same way.
 
 mod apply;
 mod parameters;
@@ -33,13 +33,13 @@ use crate::strategy::preset::{Build, MechanismSpec};
 use crate::text::is_command;
 use apply::Change;
 use parameters::{LONGEST_WAIT, Parameters, ServerParameters, Timeouts};
-pub(crate) use parameters::{named_files, told_address};
+pub(crate) use parameters::{named_files, shown_address};
 use peer::{Peer, Way};
 use process::Launch;
-use protocol::{Answer, Aside, CLOSE, PROTOCOL, Request, Shown, ShownCall};
+use protocol::{Answer, CLOSE, Extras, PROTOCOL, Request, Shown, ShownCall};
 use server::Address;
 
-/// Asks a program.
+/// The mechanism that asks a program.
 pub static SPEC: MechanismSpec = MechanismSpec {
     name: "command",
     summary: "Asks a program of your own for the new context, over standard input and output",
@@ -49,7 +49,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     build: |build| Ok(Box::new(Asker::of_program(build)?)),
 };
 
-/// Asks a server.
+/// The mechanism that asks a server.
 pub static HTTP: MechanismSpec = MechanismSpec {
     name: "http",
     summary: "Asks a server of your own for the new context, by POST of JSON",
@@ -59,14 +59,14 @@ pub static HTTP: MechanismSpec = MechanismSpec {
     build: |build| Ok(Box::new(Asker::of_server(build)?)),
 };
 
-/// What stands in an error before the words of a program, which may quote the
+/// Separates an error from the program's last output, which may quote the
 /// conversation.
 pub const ITS_WORDS: &str = "; its words: ";
 
-/// Longest quotation of what a program wrote, in characters.
+/// Longest quotation of a program's output, in characters.
 const EXCERPT: usize = 300;
 
-/// Puts questions to the program, or the server's session, of one cell.
+/// Sends requests to the program, or the server's session, of one cell.
 struct Asker {
     way: Way,
     preset: String,
@@ -74,11 +74,11 @@ struct Asker {
     parameters: Json,
     timeouts: Timeouts,
     program: Option<Peer>,
-    /// What the program was sent, and which text of it.
+    /// The entries that the program was sent, with the hash of the text.
     seen: BTreeMap<EntryId, Option<blake3::Hash>>,
     calls: u32,
     waited: Duration,
-    /// What the program wants to be given back in a later process.
+    /// The state that the program wants to get back in a later process.
     state: Json,
 }
 
@@ -130,7 +130,7 @@ impl Asker {
         })
     }
 
-    /// The cell's error.
+    /// An error that fails the cell.
     fn error(&self, during: &str, problem: &str) -> StrategyError {
         StrategyError::Program {
             preset: self.preset.clone(),
@@ -140,7 +140,7 @@ impl Asker {
         }
     }
 
-    /// Puts one message to the program. One that fails is ended.
+    /// Sends one message to the program. A program that fails is ended.
     async fn ask(
         &mut self,
         mut program: Peer,
@@ -175,7 +175,7 @@ impl Asker {
         }
     }
 
-    /// The program, started if it does not run.
+    /// The program, which is started if it is not running.
     async fn running(&mut self, host: &Host<'_>) -> Result<Peer, StrategyError> {
         if let Some(program) = self.program.take() {
             return Ok(program);
@@ -197,7 +197,7 @@ impl Asker {
         self.seen.clear();
         match self.ask(program, &open, self.timeouts.start).await {
             Ok((mut program, Answer::Ready)) => {
-                // What an interpreter takes to start is not the strategy's.
+                // The start of an interpreter does not count as time of the strategy.
                 program.computed();
                 Ok(program)
             }
@@ -206,8 +206,8 @@ impl Asker {
         }
     }
 
-    /// The entries that the program does not know as they are now.
-    fn news<'a>(&mut self, context: &'a Context, base: &[EntryId]) -> Vec<Shown<'a>> {
+    /// The entries that the program has not been sent in their current form.
+    fn changed_entries<'a>(&mut self, context: &'a Context, base: &[EntryId]) -> Vec<Shown<'a>> {
         let mut news = Vec::new();
         for &id in base {
             let edited = id.index().and_then(|index| context.edited_text(index));
@@ -219,9 +219,9 @@ impl Asker {
         news
     }
 
-    /// What the program did beside changing the context.
-    fn aside(&mut self, aside: Aside, spent: Option<Duration>) -> Outcome {
-        if let Some(state) = aside.state {
+    /// The effects of an answer besides changing the context.
+    fn extras(&mut self, extras: Extras, spent: Option<Duration>) -> Outcome {
+        if let Some(state) = extras.state {
             self.state = state;
         }
         let call = |call: &protocol::Usage| ModelCall {
@@ -232,8 +232,8 @@ impl Asker {
             reply: None,
         };
         Outcome {
-            notices: aside.notice.into_iter().collect(),
-            calls: aside.usage.iter().map(call).collect(),
+            notices: extras.notice.into_iter().collect(),
+            calls: extras.usage.iter().map(call).collect(),
             cpu: spent.unwrap_or_default(),
             ..Outcome::default()
         }
@@ -272,12 +272,12 @@ fn named(call: &Call) -> ShownCall<'_> {
     ShownCall { id: &call.id, tool: &call.tool, arguments: None }
 }
 
-/// What a program wrote, on one line, such that it cannot drive a terminal.
+/// A program's output on one line, without control characters.
 fn harmless(text: &str) -> String {
     text.trim().chars().map(|c| if is_command(c) { ' ' } else { c }).collect()
 }
 
-/// The beginning of what a program wrote.
+/// The beginning of a program's output.
 fn excerpt(text: &str) -> String {
     let text = harmless(text);
     match text.char_indices().nth(EXCERPT) {
@@ -286,10 +286,11 @@ fn excerpt(text: &str) -> String {
     }
 }
 
-/// Takes over what a program answers to `compact`, with all messages of a
-/// recording in the context. No program is started: for tests of the reader.
+/// Applies an answer to `compact`, with all messages of a recording in the
+/// context. No program is started: for tests of the reader.
 ///
 /// # Errors
+///
 /// What is wrong with the answer.
 #[doc(hidden)]
 pub fn take_answer(recording: Recording, line: &str) -> Result<(), String> {
@@ -327,25 +328,25 @@ impl Strategy for Asker {
             now: host.now.to_string(),
             cause: host.cause.to_string(),
             context: base.iter().map(|id| apply::name(*id)).collect(),
-            messages: self.news(context, &base),
+            messages: self.changed_entries(context, &base),
         };
         let asked = self.ask(program, &request, self.timeouts.call).await;
         let (mut program, answer) = asked.map_err(|problem| self.error(&during, &problem))?;
         let spent = program.computed();
         self.program = Some(program);
-        let (change, aside) = match answer {
-            Answer::Context(pieces, aside) => (Change::Context(pieces), aside),
-            Answer::Operations(operations, aside) => (Change::Operations(operations), aside),
+        let (change, extras) = match answer {
+            Answer::Context(pieces, extras) => (Change::Context(pieces), extras),
+            Answer::Operations(operations, extras) => (Change::Operations(operations), extras),
             Answer::Ready => {
                 let problem = "it must answer `compact` with `context` or `operations`";
                 return Err(self.error(&during, problem));
             }
         };
         apply::apply(context, &base, change).map_err(|problem| self.error(&during, &problem))?;
-        Ok(self.aside(aside, spent))
+        Ok(self.extras(extras, spent))
     }
 
-    /// The context is saved elsewhere; a fresh program is sent all of it.
+    /// The context is saved separately; a new program is sent all of it.
     fn state(&self) -> Json {
         json!({"calls": self.calls, "state": self.state})
     }

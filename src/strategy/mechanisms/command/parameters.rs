@@ -1,24 +1,24 @@
-//! What a preset says of a program or a server.
+//! The parameters of a program or a server in a preset.
 
 use serde::Deserialize;
 use toml::Table;
 
 use super::server::Address;
 
-/// Longest time-out in seconds: a day.
+/// Longest timeout in seconds: a day.
 pub(super) const LONGEST_WAIT: f64 = 86_400.0;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Parameters {
-    /// Program and arguments.
+    /// The program and its arguments.
     pub(super) command: Vec<String>,
-    /// More files that it is made of: they only go into the preset's hash.
+    /// More files of the program: they only go into the preset's hash.
     #[serde(default)]
     pub(super) files: Vec<String>,
     #[serde(default)]
     pub(super) timeouts: Timeouts,
-    /// Handed to the program as they are.
+    /// Passed to the program unchanged.
     #[serde(default)]
     pub(super) parameters: Table,
 }
@@ -26,24 +26,24 @@ pub(super) struct Parameters {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ServerParameters {
-    /// Where every message is sent.
+    /// The address that every message is sent to.
     pub(super) url: String,
     #[serde(default)]
     pub(super) timeouts: Timeouts,
-    /// Handed to the server as they are.
+    /// Passed to the server unchanged.
     #[serde(default)]
     pub(super) parameters: Table,
 }
 
-/// How long the program may take, in seconds.
+/// Timeouts of the program, in seconds.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Timeouts {
-    /// To be ready.
+    /// Timeout until the program is ready, in seconds.
     pub(super) start: f64,
-    /// For one answer.
+    /// Timeout of one answer, in seconds.
     pub(super) call: f64,
-    /// For all its answers in a session together.
+    /// Timeout of all its answers in a session together, in seconds.
     pub(super) total: f64,
 }
 
@@ -53,19 +53,19 @@ impl Default for Timeouts {
     }
 }
 
-/// Program and arguments of a stage, and the files beside its preset that its
-/// parameters name: what a change of is a change of the strategy.
+/// The words of a stage's command, and the files beside its preset that its
+/// parameters name: changing one of them changes the strategy.
 pub(crate) fn named_files(stage: &Table) -> impl Iterator<Item = (&str, bool)> {
     let listed = |key| stage.get(key).and_then(toml::Value::as_array).into_iter().flatten();
-    // A bare first word is looked up in `PATH`, never beside the preset.
+    // A first word without a separator is looked up in `PATH`, not in the preset's folder.
     let is_path = |(at, word): &(usize, &str)| *at > 0 || word.contains(std::path::is_separator);
     let command = listed("command").filter_map(toml::Value::as_str).enumerate().filter(is_path);
     let files = listed("files").filter_map(toml::Value::as_str);
     command.map(|(_, word)| (word, false)).chain(files.map(|file| (file, true)))
 }
 
-/// The address of a stage's server, as it may be shown.
-pub(crate) fn told_address(stage: &Table) -> Option<String> {
+/// The address of a stage's server, without its secrets.
+pub(crate) fn shown_address(stage: &Table) -> Option<String> {
     let url = stage.get("url").and_then(toml::Value::as_str)?;
     Address::new(url).ok().map(|address| address.to_string())
 }

@@ -1,4 +1,4 @@
-//! Whoever is asked: a program that was started, or a session of a server.
+//! The other side of the protocol: a running program, or a session of a server.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::process::{self, Launch, Program};
 use super::server::{self, Address, Server};
 
-/// How to reach it.
+/// How to reach the other side.
 pub(super) enum Way {
     Program(Launch),
     Server(Address),
@@ -34,14 +34,14 @@ pub(super) enum Fault {
 }
 
 impl Fault {
-    /// Whether its time was over.
+    /// Whether it was a timeout.
     pub fn is_late(&self) -> bool {
         let program = matches!(self, Fault::Program(process::Fault::Late(_)));
         program || matches!(self, Fault::Server(server::Fault::Late(_)))
     }
 }
 
-/// One that can be asked.
+/// A running program or a session of a server.
 #[derive(Debug)]
 pub(super) enum Peer {
     Program(Box<Program>),
@@ -58,7 +58,7 @@ impl Peer {
         })
     }
 
-    /// Puts one message. Whatever fails, it is of no use any more.
+    /// Sends one message. After an error it cannot be used any more.
     pub async fn ask(&mut self, line: &str, limit: Duration) -> Result<String, Fault> {
         Ok(match self {
             Self::Program(program) => program.ask(line, limit).await?,
@@ -66,7 +66,7 @@ impl Peer {
         })
     }
 
-    /// What it has computed since this was last asked, where that is known.
+    /// The CPU time since the last call, where that is known.
     pub fn computed(&mut self) -> Option<Duration> {
         match self {
             Self::Program(program) => program.computed(),
@@ -74,7 +74,7 @@ impl Peer {
         }
     }
 
-    /// Says why it is of no use, ends it, and tells its last words.
+    /// Describes the fault, ends the other side, and returns its last output.
     pub async fn post_mortem(self, fault: &Fault) -> (String, String) {
         match (self, fault) {
             (Self::Program(program), Fault::Program(fault)) => program.post_mortem(fault).await,
@@ -90,7 +90,7 @@ impl Peer {
         }
     }
 
-    /// Lets it go, with a last message.
+    /// Ends it, with a last message.
     pub async fn close(self, line: &str) {
         match self {
             Self::Program(program) => program.close(line).await,

@@ -1,9 +1,9 @@
-//! A program of the user's: started, talked to a line at a time, and ended
-//! with everything that it started.
+//! A program of the user's: it is started, exchanges lines, and is ended
+//! together with everything that it started.
 //!
 //! Invariant: no process outlives the value. On Unix the program leads a
 //! process group of its own, and the group is killed before its leader is
-//! waited for, so that the number of the group cannot have gone to another.
+//! waited for, so that the number of the group cannot have been reused.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -16,31 +16,31 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// Longest answer in bytes, its line end included.
+/// Longest answer in bytes, including its line feed.
 pub(super) const LONGEST: u64 = 64 << 20;
 
-/// What is kept of standard error: so many bytes at its end.
+/// Number of bytes kept of the end of standard error.
 const KEPT: usize = 1_000;
 
-/// What it takes to notice that a pipe holds something.
+/// Time in which data in a pipe is noticed.
 const GLANCE: Duration = Duration::from_millis(1);
 
-/// What a program gets to go by itself.
+/// Time that a program gets to end by itself.
 const MOMENT: Duration = Duration::from_secs(1);
 
 /// How to start a program. No shell is involved.
 #[derive(Clone, Debug)]
 pub(super) struct Launch {
-    /// Name to be found in `PATH`, or path from the folder.
+    /// A name to look up in `PATH`, or a path from the folder.
     pub program: String,
-    /// Its arguments.
+    /// Arguments passed to the program.
     pub arguments: Vec<String>,
-    /// Where it runs: the preset's folder.
+    /// Its working directory: the preset's folder.
     pub folder: PathBuf,
 }
 
 impl Launch {
-    /// A name without a separator is left to `PATH`.
+    /// A name without a separator is looked up in `PATH`.
     fn path(&self) -> PathBuf {
         match Path::new(&self.program).components().count() {
             1 if !self.program.contains(std::path::is_separator) => PathBuf::from(&self.program),
@@ -62,7 +62,9 @@ pub(super) enum Fault {
     Long,
     #[error("its answer is not UTF-8")]
     Encoding,
-    #[error("it wrote what nobody asked for; standard output is for answers, one each")]
+    #[error(
+        "it wrote a line without being asked; standard output is for answers only, one per request"
+    )]
     Unasked,
     #[error("it ended without an answer")]
     Ended,
@@ -70,14 +72,14 @@ pub(super) enum Fault {
     Pipe(#[from] std::io::Error),
 }
 
-/// A program that runs.
+/// A running program with its pipes.
 #[derive(Debug)]
 pub(super) struct Program {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     words: Words,
-    /// CPU time that was reported already.
+    /// CPU time that was already reported.
     reported: Duration,
 }
 
@@ -100,10 +102,10 @@ impl Program {
         Ok(Self { child, input: Some(input), output, words, reported: Duration::ZERO })
     }
 
-    /// Sends a line and waits for the answer. Whatever fails, it is of no use
-    /// any more.
+    /// Sends a line and waits for the answer. After an error the program cannot
+    /// be used any more.
     pub async fn ask(&mut self, line: &str, limit: Duration) -> Result<String, Fault> {
-        // What it wrote beyond its last answer would be taken for the next one.
+        // Output after its last answer would be mistaken for the next one.
         if let Ok(early) = timeout(GLANCE, self.output.fill_buf()).await {
             return Err(if early?.is_empty() { Fault::Ended } else { Fault::Unasked });
         }
@@ -114,7 +116,7 @@ impl Program {
                 input.write_all(b"\n").await?;
                 input.flush().await.map_err(Fault::from)
             };
-            // Both at once: it may answer more than a pipe holds before it has read all.
+            // Both at once: its answer may fill the pipe before it has read everything.
             tokio::try_join!(send, answer(&mut self.output)).map(|((), answer)| answer)
         };
         match timeout(limit, talk).await {
@@ -126,8 +128,8 @@ impl Program {
         }
     }
 
-    /// What its threads have computed since this was last asked; `None` where
-    /// the system has no clock for that.
+    /// CPU time of its threads since the last call; `None` where the system has
+    /// no clock for that.
     pub fn computed(&mut self) -> Option<Duration> {
         let now = cpu_clock(&self.child)?;
         let since = now.saturating_sub(self.reported);
@@ -135,24 +137,24 @@ impl Program {
         Some(since)
     }
 
-    /// Says why it is of no use, ends it, and tells its last words.
+    /// Describes the fault, ends the program, and returns its last output.
     pub async fn post_mortem(mut self, fault: &Fault) -> (String, String) {
         if matches!(fault, Fault::Ended) {
-            // It may be about to go: its output is closed a moment before it is.
+            // It may be about to end: its output is closed shortly before.
             self.drain().await;
         }
         self.kill_group();
         let status = timeout(MOMENT, self.child.wait()).await;
         let why = match (fault, status) {
             (Fault::Ended, Ok(Ok(status))) => {
-                format!("it ended without an answer ({})", said(status))
+                format!("it ended without an answer ({})", describe_exit(status))
             }
             _ => fault.to_string(),
         };
         (why, self.words.last().await)
     }
 
-    /// Lets it go: its input ends behind a last line, then it gets a moment.
+    /// Ends it: its input is closed after a last line, then it gets a moment.
     pub async fn close(mut self, line: &str) {
         if let Some(mut input) = self.input.take() {
             let farewell = async {
@@ -167,7 +169,7 @@ impl Program {
         let _ = timeout(MOMENT, self.child.wait()).await;
     }
 
-    /// Reads what it still writes, for a moment, until its output ends.
+    /// Reads its remaining output, for a moment, until that ends.
     async fn drain(&mut self) {
         let rest = async {
             let mut sink = tokio::io::sink();
@@ -176,7 +178,7 @@ impl Program {
         let _ = timeout(MOMENT, rest).await;
     }
 
-    /// Ends it and all that it started. Has no effect once it was waited for.
+    /// Kills it and everything that it started. No effect once it was waited for.
     fn kill_group(&mut self) {
         let Some(id) = self.child.id() else { return };
         #[cfg(unix)]
@@ -205,8 +207,8 @@ async fn answer(output: &mut BufReader<ChildStdout>) -> Result<String, Fault> {
     String::from_utf8(line).map_err(|_| Fault::Encoding)
 }
 
-/// How a process ended, in words.
-fn said(status: ExitStatus) -> String {
+/// The exit status of a process, in words.
+fn describe_exit(status: ExitStatus) -> String {
     #[cfg(unix)]
     if std::os::unix::process::ExitStatusExt::signal(&status) == Some(9) {
         return "killed, or it closed its standard output".to_owned();
@@ -214,7 +216,7 @@ fn said(status: ExitStatus) -> String {
     status.to_string()
 }
 
-/// CPU time of a process that runs, all its threads together.
+/// CPU time of a running process, all its threads together.
 #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
 fn cpu_clock(child: &Child) -> Option<Duration> {
     let process = nix::unistd::Pid::from_raw(child.id()?.cast_signed());
@@ -222,13 +224,13 @@ fn cpu_clock(child: &Child) -> Option<Duration> {
     clock.now().ok().map(Duration::from)
 }
 
-/// No clock of another process without unsafe code.
+/// The CPU clock of another process is not available without unsafe code.
 #[cfg(not(any(target_os = "linux", target_os = "android", target_os = "freebsd")))]
 fn cpu_clock(_child: &Child) -> Option<Duration> {
     None
 }
 
-/// The end of what a program writes to standard error.
+/// The end of a program's standard error.
 #[derive(Debug)]
 struct Words {
     kept: Arc<Mutex<VecDeque<u8>>>,
@@ -251,7 +253,7 @@ impl Words {
         Self { kept, listener }
     }
 
-    /// The last lines, on one line. The program has ended.
+    /// The last lines, joined to one. The program has ended.
     async fn last(&mut self) -> String {
         let _ = timeout(MOMENT, &mut self.listener).await;
         let kept = self.kept.lock().expect("nothing panics while listening");

@@ -1,5 +1,5 @@
-//! The messages between the harness and a program, version 1: one JSON object
-//! a line. `strategies/protocol.schema.json` says the same to programs.
+//! The messages between the harness and a program, version 1: one JSON object a
+//! line. `strategies/protocol.schema.json` describes the same for programs.
 
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
@@ -11,14 +11,14 @@ use crate::strategy::context::Place;
 /// The version of the protocol.
 pub(super) const PROTOCOL: u32 = 1;
 
-/// The last message.
+/// The last message of a session.
 pub(super) const CLOSE: &str = r#"{"type":"close"}"#;
 
-/// What the harness says.
+/// A message of the harness.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Request<'a> {
-    /// The first message.
+    /// The first message of a session.
     Open {
         protocol: u32,
         recap: &'a str,
@@ -28,7 +28,7 @@ pub(super) enum Request<'a> {
         window: u64,
         budget: u64,
         parameters: &'a Json,
-        /// What an earlier process left as its state.
+        /// The state that an earlier process left.
         #[serde(skip_serializing_if = "Json::is_null")]
         state: &'a Json,
     },
@@ -49,7 +49,7 @@ pub(super) enum Request<'a> {
     },
 }
 
-/// An entry with its content.
+/// An entry with its text.
 #[derive(Serialize)]
 pub(super) struct Shown<'a> {
     pub id: String,
@@ -64,7 +64,7 @@ pub(super) struct Shown<'a> {
     pub images: u32,
 }
 
-/// A call of a tool.
+/// A call of a tool in an entry.
 #[derive(Serialize)]
 pub(super) struct ShownCall<'a> {
     pub id: &'a str,
@@ -78,14 +78,14 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
-/// What a program says.
+/// A message of the program.
 pub(super) enum Answer {
     Ready,
-    Context(Vec<Piece>, Aside),
-    Operations(Vec<Operation>, Aside),
+    Context(Vec<Piece>, Extras),
+    Operations(Vec<Operation>, Extras),
 }
 
-/// An entry of the new context: one that is there by its id, or a new one.
+/// An entry of the new context: an existing one by its id, or a new one.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Piece {
@@ -93,7 +93,7 @@ pub(super) struct Piece {
     pub role: Option<Role>,
     pub text: Option<String>,
     pub covers: Option<Vec<String>>,
-    // A program may hand back what it was given as it is.
+    // Accepted, so that a program may return what it was given.
     #[serde(rename = "tokens")]
     _tokens: Option<IgnoredAny>,
     #[serde(rename = "calls")]
@@ -104,7 +104,7 @@ pub(super) struct Piece {
     _images: Option<IgnoredAny>,
 }
 
-/// One change.
+/// A single change of the context.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Operation {
@@ -133,7 +133,7 @@ fn in_place() -> Place {
     Place::InPlace
 }
 
-/// A text that stands for others.
+/// A text that stands for other entries.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Written {
@@ -141,19 +141,19 @@ pub(super) struct Written {
     pub text: String,
 }
 
-/// What goes with every answer to a compaction.
+/// The optional fields of every answer to a compaction.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Aside {
+pub(super) struct Extras {
     /// One for each call of a model that the program made.
     #[serde(default)]
     pub usage: Vec<Usage>,
     /// A line for the user.
     pub notice: Option<String>,
-    /// What a later process needs to go on.
+    /// The state that a later process needs to resume.
     pub state: Option<Json>,
 }
 
-/// One call of a model.
+/// The usage of one call of a model.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Usage {
@@ -162,12 +162,12 @@ pub(super) struct Usage {
     pub latency_ms: Option<f64>,
 }
 
-/// Reads an answer; the error says what is wrong, and where.
+/// Parses an answer; the error says what is wrong, and where.
 pub(super) fn read(line: &str) -> Result<Answer, String> {
     let mut answer: Json =
-        serde_json::from_str(line).map_err(|e| format!("its answer is no JSON: {e}"))?;
+        serde_json::from_str(line).map_err(|e| format!("its answer is not JSON: {e}"))?;
     let Some(fields) = answer.as_object_mut() else {
-        return Err("its answer is no JSON object".to_owned());
+        return Err("its answer is not a JSON object".to_owned());
     };
     let kind = match fields.remove("type") {
         Some(Json::String(kind)) => kind,
@@ -179,13 +179,13 @@ pub(super) fn read(line: &str) -> Result<Answer, String> {
         "ready" => nothing_else(answer).map(|()| Answer::Ready).map_err(within),
         "context" => {
             let pieces = take("messages").and_then(|value| parse(value, "messages"));
-            let aside = || aside(answer);
-            pieces.and_then(|pieces| Ok(Answer::Context(pieces, aside()?))).map_err(within)
+            let extras = || extras(answer);
+            pieces.and_then(|pieces| Ok(Answer::Context(pieces, extras()?))).map_err(within)
         }
         "operations" => {
             let operations = take("operations").and_then(|value| parse(value, "operations"));
-            let aside = || aside(answer);
-            operations.and_then(|all| Ok(Answer::Operations(all, aside()?))).map_err(within)
+            let extras = || extras(answer);
+            operations.and_then(|all| Ok(Answer::Operations(all, extras()?))).map_err(within)
         }
         "error" => {
             let message = take("message").map_err(within)?;
@@ -206,25 +206,25 @@ fn nothing_else(rest: Json) -> Result<(), String> {
     }
 }
 
-fn aside(mut rest: Json) -> Result<Aside, String> {
+fn extras(mut rest: Json) -> Result<Extras, String> {
     let mut known = serde_json::Map::new();
     for name in ["usage", "notice", "state"] {
         let value = rest.as_object_mut().and_then(|fields| fields.remove(name));
         known.extend(value.map(|value| (name.to_owned(), value)));
     }
     nothing_else(rest)?;
-    let aside: Aside = parse(Json::Object(known), "")?;
+    let extras: Extras = parse(Json::Object(known), "")?;
     let odd = |call: &Usage| call.latency_ms.is_some_and(|ms| ms < 0.0);
     let beyond = |call: &Usage| call.input.max(call.output) > MOST_TOKENS;
-    if aside.usage.iter().any(odd) {
+    if extras.usage.iter().any(odd) {
         return Err("usage: a latency below 0".to_owned());
     }
-    match aside.usage.iter().find(|call| beyond(call)) {
+    match extras.usage.iter().find(|call| beyond(call)) {
         Some(call) => Err(format!(
             "usage: no model takes {} tokens in a call (at most {MOST_TOKENS})",
             call.input.max(call.output)
         )),
-        None => Ok(aside),
+        None => Ok(extras),
     }
 }
 
@@ -239,8 +239,8 @@ fn parse<T: DeserializeOwned>(value: Json, name: &str) -> Result<T, String> {
     })
 }
 
-/// A problem without the string that stands where none may: it may be text of
-/// the conversation.
+/// A problem without the unexpected string, which may be text of the
+/// conversation.
 fn unquoted(problem: &str) -> String {
     match (problem.find("string \""), problem.rfind("\", expected ")) {
         (Some(from), Some(to)) if from < to => {
@@ -295,8 +295,8 @@ mod tests {
     #[test]
     fn what_goes_with_an_answer_is_optional() {
         let plain = read(r#"{"type":"context","messages":[]}"#);
-        let Ok(Answer::Context(pieces, aside)) = plain else { panic!("it is an answer") };
-        assert!(pieces.is_empty() && aside.usage.is_empty());
-        assert_eq!((aside.notice, aside.state), (None, None));
+        let Ok(Answer::Context(pieces, extras)) = plain else { panic!("it is an answer") };
+        assert!(pieces.is_empty() && extras.usage.is_empty());
+        assert_eq!((extras.notice, extras.state), (None, None));
     }
 }

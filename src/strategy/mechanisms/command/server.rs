@@ -18,20 +18,20 @@ use tokio::time::timeout;
 use super::process::LONGEST;
 use crate::text::first_cause;
 
-/// What a server gets to take leave.
+/// Time that a server gets for the last message.
 const MOMENT: Duration = Duration::from_secs(1);
 
-/// What is read of the body of a refusal, in bytes.
+/// Bytes that are read of the body of an error response.
 const KEPT: usize = 1_000;
 
-/// Where a server is.
+/// The address of a server.
 #[derive(Clone, Debug)]
 pub(super) struct Address(Url);
 
 impl Address {
-    /// Reads an address.
+    /// Parses an address, which must use HTTP or HTTPS.
     pub fn new(url: &str) -> Result<Self, String> {
-        // The address is not quoted: it may hold a password.
+        // The address is not quoted: it may contain a password.
         let url = Url::parse(url).map_err(|why| format!("`url` is no address: {why}"))?;
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
             return Err("`url` must begin with http:// or https:// and name a host".to_owned());
@@ -39,7 +39,7 @@ impl Address {
         Ok(Self(url))
     }
 
-    /// Whether it is on this machine: then no proxy stands in between.
+    /// Whether it is on this machine: then no proxy is used.
     fn is_local(&self) -> bool {
         let host = self.0.host_str().unwrap_or_default();
         let host = host.trim_start_matches('[').trim_end_matches(']');
@@ -69,7 +69,7 @@ pub(super) enum Fault {
     #[error("it answered with status {status}{}", redirected(*.status))]
     Status {
         status: StatusCode,
-        /// The beginning of the body.
+        /// The beginning of the response's body.
         words: String,
     },
     #[error("its answer is longer than {} MB", LONGEST >> 20)]
@@ -104,7 +104,7 @@ impl Server {
             builder = builder.no_proxy();
         }
         if address.0.scheme() == "http" {
-            // Needs no certificates, which a small system may not have.
+            // No certificates are needed, which a small system may not have.
             builder = builder.tls_certs_only([]);
         }
         let client = builder.build().map_err(|why| Fault::Tls(first_cause(&why)))?;
@@ -117,7 +117,7 @@ impl Server {
         asked.unwrap_or(Err(Fault::Late(limit.as_secs_f64())))
     }
 
-    /// Says farewell, whatever comes of it.
+    /// Sends the last message, and ignores the result.
     pub async fn close(self, line: &str) {
         let _ = timeout(MOMENT, self.post(line)).await;
     }
@@ -126,7 +126,7 @@ impl Server {
         let mut response = self.post(line).await?;
         let status = response.status();
         if status != StatusCode::OK {
-            // What a refusal says beyond its beginning, or too late, is not waited for.
+            // The rest of an error response, or one that is late, is not waited for.
             let read = timeout(MOMENT, body(&mut response, KEPT)).await;
             let (words, _) = read.ok().and_then(Result::ok).unwrap_or_default();
             let words = String::from_utf8_lossy(&words).into_owned();
@@ -153,7 +153,7 @@ fn within(session: &str, line: &str) -> String {
     format!("{{\"session\":\"{session}\",{fields}")
 }
 
-/// At most so many bytes of a body, and whether there are more.
+/// At most `most` bytes of a body, and whether there are more.
 async fn body(response: &mut Response, most: usize) -> Result<(Vec<u8>, bool), Fault> {
     let mut body = Vec::new();
     loop {
@@ -168,7 +168,7 @@ async fn body(response: &mut Response, most: usize) -> Result<(Vec<u8>, bool), F
     }
 }
 
-/// An id that no other session has, of this run or of another.
+/// An id that no other session has, in this run or another.
 fn session() -> String {
     static SESSIONS: AtomicU64 = AtomicU64::new(0);
     let number = SESSIONS.fetch_add(1, Ordering::Relaxed);

@@ -1,7 +1,7 @@
 //! Rolling sessions: each compaction closes the session with a summary of its
 //! own and opens a new one.
 //!
-//! Source: seed 002 (Lis), "Context Compaction & Sessions". Summaries are never
+//! Source: Lis, "Context Compaction & Sessions". Summaries are never
 //! merged: only the one of the session before is injected, and what is older
 //! leaves the context. One file each: what a stage does ([`compact`], [`turn`]),
 //! how a summary is asked for ([`summary`]), and the files ([`stored`]).
@@ -39,7 +39,7 @@ enum Parameters {
         prompt: String,
         /// Newest tokens that stay verbatim.
         keep_recent: u64,
-        /// Bound of the reply, in tokens.
+        /// Largest size of the reply, in tokens.
         max_tokens: u64,
         /// Whether the user is told.
         #[serde(default = "yes")]
@@ -47,11 +47,11 @@ enum Parameters {
     },
     /// Leaves all messages to the old session (`/new`, `/clear`).
     New {},
-    /// Writes what closed sessions still lack.
+    /// Writes the summaries that closed sessions still lack.
     Summarise { prompt: String, max_tokens: u64 },
     /// Goes back to a closed session (`/resume`).
     Resume {
-        /// Reopens it in full up to this share of the budget.
+        /// Reopens it completely up to this share of the budget.
         within: f64,
     },
 }
@@ -60,7 +60,7 @@ fn yes() -> bool {
     true
 }
 
-/// What a stage does.
+/// The action of a stage.
 enum Action {
     Compact { writer: Writer, keep_recent: u64, notify: bool },
     New,
@@ -92,13 +92,13 @@ fn action(build: &Build<'_>) -> Result<Action, String> {
     })
 }
 
-/// What stands before the summary of the session before.
+/// The heading of the summary of the session before.
 const PARENT: &str = "[Summary of the previous session]";
 
-/// What stands before an own summary, in a session that was reopened.
+/// The heading of a reopened session's own summary.
 const OWN: &str = "[Summary of this session]";
 
-/// Makes entries give way to a summary behind the other summaries.
+/// Replaces entries by a summary after the other summaries.
 fn fold(
     context: &mut Context,
     range: Vec<EntryId>,
@@ -110,7 +110,7 @@ fn fold(
     Ok(())
 }
 
-/// The summaries in the context: all that stands there and was not recorded.
+/// The summaries in the context: all stored entries that were not recorded.
 fn summaries(context: &Context) -> Vec<EntryId> {
     context.stored().filter(|id| id.index().is_none()).collect()
 }
@@ -119,8 +119,9 @@ fn entries(messages: impl IntoIterator<Item = MessageIndex>) -> Vec<EntryId> {
     messages.into_iter().map(EntryId::message).collect()
 }
 
-/// Where a session may end so that the newest message opens the next one: a
-/// call that is still running goes with its result.
+/// The position before the newest message, where a session may end so that this
+/// message opens the next one: a call without a result yet is not separated
+/// from it.
 fn before_newest(context: &Context) -> Option<MessageIndex> {
     let newest = context.seen_count().checked_sub(1)?;
     Some(Cuts::of(context).back_to_whole(newest))

@@ -1,8 +1,8 @@
-//! The files that Lis would keep: a row of its session table each, and the
-//! chat that says which session goes on.
+//! The files that Lis would keep: a row of its session table each, and the chat
+//! with the current session.
 //!
-//! Embeddings and cache statistics are not among them: replay has no embedding
-//! model, and the bill knows what was read from a cache, no strategy does.
+//! They lack embeddings and cache statistics: replay has no embedding model,
+//! and cache reads are known to the bill only, not to a strategy.
 
 use serde_json::{Value as Json, json};
 
@@ -10,7 +10,7 @@ use crate::strategy::chain::SessionFacts;
 use crate::strategy::context::{Context, EntryId};
 use crate::strategy::host::{PresetState, StoredFile};
 
-/// `chat.json` and `sessions/N.json`.
+/// The files `chat.json` and `sessions/N.json`.
 pub(super) fn files(context: &Context, shared: &PresetState) -> Vec<StoredFile> {
     let current = shared.chain.open.map(|open| open.number);
     let chat = file("chat.json".to_owned(), &json!({"current_session_id": current}));

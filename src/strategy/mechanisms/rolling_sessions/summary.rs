@@ -1,4 +1,4 @@
-//! How a session's summary is asked for.
+//! Requests for a session's summary.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::strategy::mechanisms::continuation::headings;
 use crate::strategy::mechanisms::folding::{in_shape, task_messages};
 use crate::strategy::prompt::Prompt;
 
-/// Asks for summaries.
+/// Requests the summaries of sessions from the compactor.
 pub(super) struct Writer {
     prompt: Prompt,
     max_tokens: u64,

@@ -1,8 +1,8 @@
-//! What a user's commands do: `/new` and `/clear`, and `/resume`.
+//! The effects of the user's commands `/new`, `/clear` and `/resume`.
 //!
-//! The message that gives the command opens the next session (ours): the seed
-//! answers commands itself, and a recording goes on with a response, which
-//! needs a message to answer.
+//! The message with the command opens the next session (ours): Lis answers
+//! commands itself, but a recording continues with a response, which needs a
+//! message to answer.
 
 use serde_json::json;
 
@@ -30,7 +30,7 @@ pub(super) fn new(
     Ok(outcome)
 }
 
-/// Drops what stands before a message, and says how many messages that were;
+/// Drops the entries before a message, and returns the number of messages;
 /// `None` where there were none.
 fn leave(context: &mut Context, cut: MessageIndex) -> Result<Option<usize>, StrategyError> {
     let old = recorded_before(context, cut);
@@ -43,7 +43,7 @@ fn leave(context: &mut Context, cut: MessageIndex) -> Result<Option<usize>, Stra
 }
 
 /// Writes the summaries of closed sessions that have none, the oldest first.
-/// That of the parent comes into the context.
+/// The parent's summary is put into the context.
 pub(super) async fn summarise(
     writer: &Writer,
     context: &mut Context,
@@ -75,7 +75,7 @@ pub(super) async fn summarise(
     Ok(outcome)
 }
 
-/// Puts the summary of a closed session into the context, for its messages.
+/// Puts the summary of a closed session into the context, in place of its messages.
 fn inject(context: &mut Context, shared: &PresetState, number: u32) -> Result<(), StrategyError> {
     let Some(summary) = shared.session_summary(number) else { return Ok(()) };
     let messages = shared.session_messages(number, context.seen_count());
@@ -84,8 +84,8 @@ fn inject(context: &mut Context, shared: &PresetState, number: u32) -> Result<()
     Ok(())
 }
 
-/// Goes back to a closed session: in full where it is small enough, else in a
-/// new session that goes on from its summary.
+/// Returns to a closed session: completely where it is small enough, else in a
+/// new session that continues from its summary.
 pub(super) fn resume(
     within: f64,
     context: &mut Context,
@@ -101,7 +101,7 @@ pub(super) fn resume(
     let left = leave(context, cut)?;
     let closed = match left {
         Some(_) => shared.close_session(cut, None, host.now),
-        // Nothing was said in the session that is left: it is another's now.
+        // The abandoned session is empty; its message belongs to another one now.
         None => {
             context.apply(Op::Evict(summaries(context)))?;
             None
@@ -128,7 +128,7 @@ fn fits(tokens: u64, budget: u64, within: f64) -> bool {
     tokens <= (budget as f64 * within) as u64
 }
 
-/// Brings a session back: its parent's summary, its own, its messages.
+/// Restores a session: its parent's summary, its own, its messages.
 fn reopen(
     context: &mut Context,
     shared: &PresetState,
@@ -140,7 +140,7 @@ fn reopen(
     }
     context.apply(Op::Recall(messages.clone()))?;
     if let Some(own) = shared.session_summary(target) {
-        // Beside the messages that it was written of, it stands for none.
+        // Next to the messages themselves, the summary stands for none of them.
         fold(context, entries(messages.iter().copied()), OWN, own)?;
         context.apply(Op::Recall(messages))?;
     }
@@ -150,7 +150,7 @@ fn reopen(
 /// The session that a user names by its number, or the one closed last.
 fn target(context: &Context, shared: &PresetState) -> Option<u32> {
     let newest = context.original(EntryId::message(context.seen_count().checked_sub(1)?))?;
-    let number = match newest.said().split_whitespace().nth(1) {
+    let number = match newest.first_text().split_whitespace().nth(1) {
         Some(word) => word.parse().ok()?,
         None => shared.sessions.last()?.id.parse().ok()?,
     };

@@ -1,11 +1,11 @@
-//! Summary: all but a tail becomes one summary, the way agents in production
-//! do it.
+//! Summary: everything except a tail is replaced by one summary, as production
+//! agents do it.
 //!
-//! Which agent does what is said in the presets; each names its source. They
-//! differ in what stays verbatim ([`tail`], `keep_first`,
-//! `keep_user_messages`), in what the summariser is sent, in what becomes of an
-//! earlier summary, and in a second call that checks the first. Where a call
-//! fails, the context stays as it is and the failure is recorded.
+//! The presets say which agent does what, with their sources. They differ in
+//! what stays verbatim ([`tail`], `keep_first`, `keep_user_messages`), in what
+//! the summariser is sent, in what happens to an earlier summary, and in a
+//! second call that checks the first. Where a call fails, the context is not
+//! changed and the failure is recorded.
 
 mod parameters;
 mod sections;
@@ -52,7 +52,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     build: |build| Ok(Box::new(Summary::new(build)?)),
 };
 
-/// What is saved with the session.
+/// The state that is saved with the session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Standing {
@@ -60,9 +60,9 @@ struct Standing {
     text: Option<String>,
     /// The entries that carry it, opening and reply included.
     entries: Vec<EntryId>,
-    /// Ends of user messages that were too long to stay.
+    /// Shortened user messages that were too long to stay.
     clipped: Vec<EntryId>,
-    /// Whether a summary was refused.
+    /// Whether a summary was refused, so that no more are tried.
     given_up: bool,
 }
 
@@ -74,13 +74,13 @@ struct Summary {
     standing: Standing,
 }
 
-/// What is to be done with the entries before the tail.
+/// What to do with the entries before the tail.
 struct Plan {
-    /// What the summary stands for.
+    /// The entries that the summary replaces.
     range: Vec<EntryId>,
-    /// A user message of which only the two ends stay.
+    /// A user message that is shortened to its two ends.
     clip: Option<(EntryId, String)>,
-    /// User messages that stay.
+    /// Number of user messages that stay.
     users: usize,
 }
 
@@ -99,8 +99,8 @@ impl Summary {
         })
     }
 
-    /// Whether so many responses are stored that enough of them may be old: a
-    /// stage that is always looked at shall not walk the conversation for it.
+    /// Whether enough responses are stored for a fold. This avoids walking over
+    /// the conversation in a stage that is always run.
     fn may_have_enough(&self, context: &Context) -> bool {
         let fold = self.parameters.fold_responses;
         let need = fold + self.parameters.keep.counted_responses();
@@ -110,8 +110,8 @@ impl Summary {
         fold == 0 || context.stored().filter(is_response).take(need).count() == need
     }
 
-    /// Everything between the first messages and the tail, less the user's
-    /// newest words; `None` where nothing of it is new, or too little.
+    /// Everything between the first messages and the tail, without the user's
+    /// newest messages; `None` where nothing of it is new, or too little.
     fn plan(&self, context: &Context, host: &Host<'_>) -> Option<Plan> {
         if !self.may_have_enough(context) {
             return None;
@@ -131,7 +131,7 @@ impl Summary {
     }
 
     /// The user's messages that stay, newest first within the bound, and the
-    /// two ends of the first that is too long.
+    /// first one that is too long, shortened.
     fn users(
         &self,
         context: &Context,
@@ -200,7 +200,7 @@ impl Summary {
         }
     }
 
-    /// One call, or two where the second checks the first.
+    /// One call, or two where a second one checks the first.
     async fn summarise(
         &self,
         context: &Context,
@@ -218,7 +218,7 @@ impl Summary {
         Ok(if checked.trim().is_empty() { draft } else { checked })
     }
 
-    /// What stands in place of the range, and the summary in it.
+    /// The entries that replace the range, and the summary in them.
     fn entries(&self, context: &Context, reply: &str) -> (String, Vec<(Role, String)>) {
         let before = self.standing.text.as_deref().unwrap_or_default();
         let counter = &context.recording().counter;
@@ -233,7 +233,7 @@ impl Summary {
         (text, parts.into_iter().flatten().collect())
     }
 
-    /// Whether the new entries are larger than what they stand for.
+    /// Whether the new entries are larger than what they replace.
     fn is_larger(context: &Context, host: &Host<'_>, plan: &Plan, into: &[(Role, String)]) -> bool {
         let counter = &context.recording().counter;
         let new = into.iter().map(|(role, text)| Weight::of_text(role.as_str(), text, counter));
@@ -256,7 +256,7 @@ impl Summary {
             range.retain(|&other| other != id);
         }
         if let Some(&last) = range.last() {
-            // What users said stays in front of the summary.
+            // The user's messages stay before the summary.
             let behind = self.parameters.keep_user_messages > 0;
             let at = if behind { Place::Behind(last) } else { Place::InPlace };
             self.standing.entries = context.apply(Op::Fold { range, into, at })?;
@@ -274,8 +274,8 @@ fn summary_of(reply: Result<Reply, FailedCall>) -> Result<String, CompactorError
     })
 }
 
-/// The two ends of a text that are together about so many tokens, four
-/// characters each; `None` for a text that is shorter.
+/// The two ends of a text, together about `tokens` tokens of four characters
+/// each; `None` for a shorter text.
 fn ends(text: &str, tokens: u64) -> Option<String> {
     let half = (tokens as usize) * 2;
     let clip = Clip { unit: Unit::Characters, head: half, tail: half };
@@ -298,7 +298,7 @@ impl Strategy for Summary {
         let mut outcome = Outcome::default();
         self.standing.entries.retain(|&id| context.contains(id));
         if self.standing.entries.is_empty() {
-            // Another stage has dropped it.
+            // Another stage has dropped the summary.
             self.standing.text = None;
         }
         let Some(plan) = self.plan(context, host).filter(|_| !self.standing.given_up) else {

@@ -1,4 +1,4 @@
-//! What a preset says of a summary.
+//! The parameters of a summary in a preset.
 
 use serde::Deserialize;
 
@@ -11,48 +11,48 @@ use crate::strategy::preset::Build;
 #[serde(deny_unknown_fields)]
 pub(super) struct Parameters {
     pub prompt: String,
-    /// In place of `prompt` once a summary stands.
+    /// The prompt used instead of `prompt` once there is a summary.
     pub update_prompt: Option<String>,
-    /// Of a second call, which sees the same messages and `{{draft}}`.
+    /// The prompt of a second call, which gets the same messages and `{{draft}}`.
     pub check_prompt: Option<String>,
     pub request: Request,
-    /// Bound of a reply, in tokens.
+    /// Largest size of a reply, in tokens.
     pub max_tokens: u64,
-    /// The newest messages, which stay.
+    /// The newest messages that stay.
     #[serde(default)]
     pub keep: Tail,
-    /// Recorded messages at the beginning, which stay.
+    /// Number of recorded messages at the beginning that stay.
     #[serde(default)]
     pub keep_first: u32,
-    /// Tokens of the newest user messages among the rest, which stay.
+    /// Tokens of the newest user messages among the rest that stay.
     #[serde(default)]
     pub keep_user_messages: u64,
-    /// Nothing is done unless so many responses of the agent would be folded.
+    /// Nothing is done unless at least this many responses of the agent would be folded.
     #[serde(default)]
     pub fold_responses: usize,
     /// Characters of each tool output that the summariser is sent.
     pub tool_text: Option<usize>,
     #[serde(default)]
     pub merge: Merge,
-    /// Bound of a summary merged by sections, in tokens.
+    /// Largest size of a summary merged by sections, in tokens.
     pub max_summary: Option<u64>,
     #[serde(default)]
     pub role: Speaker,
     /// First line of the summary.
     #[serde(default = "marker")]
     pub marker: String,
-    /// A user's message before the summary.
+    /// A user's message before the summary, if any.
     pub opening: Option<String>,
-    /// The agent's answer to the summary.
+    /// The agent's answer to the summary, if any.
     pub reply: Option<String>,
-    /// Whether a summary that makes the context no smaller is refused, and
-    /// none is tried from then on.
+    /// Whether a summary that does not shrink the context is refused, and none
+    /// is tried from then on.
     #[serde(default)]
     pub refuse_larger: bool,
 }
 
 impl Parameters {
-    /// Refuses what makes no sense together.
+    /// Refuses combinations that make no sense.
     pub(super) fn read(build: &Build<'_>) -> Result<Self, String> {
         let parameters: Parameters = build.read()?;
         parameters.keep.check()?;
@@ -79,22 +79,22 @@ fn marker() -> String {
 pub(super) enum Request {
     /// The live conversation with the prompt behind it, whose cache is read.
     Prefix,
-    /// What is to be folded, in a request of its own.
+    /// The messages to fold, in a separate request.
     Fresh,
 }
 
-/// What becomes of the summary that stands.
+/// What happens to the existing summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Merge {
-    /// It is the oldest of the messages that the summariser is sent.
+    /// It is the oldest of the messages that the summariser gets.
     #[default]
     Rewrite,
-    /// What is new is summarised alone and added to its sections.
+    /// Only new messages are summarised, and the result is added to its sections.
     Sections,
 }
 
-/// Who says the summary.
+/// The role of the summary's message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Speaker {

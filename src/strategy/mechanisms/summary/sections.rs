@@ -1,4 +1,4 @@
-//! A summary whose sections are kept and added to, and never written anew.
+//! A summary whose sections are kept and extended, but never rewritten.
 
 use crate::tokens::Counter;
 
@@ -8,8 +8,8 @@ struct Section {
     lines: Vec<String>,
 }
 
-/// The sections of a text: `#` opens one; lines before the first have an
-/// empty heading.
+/// The sections of a text: `#` opens one; lines before the first have an empty
+/// heading.
 fn read(text: &str) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
     for line in text.lines().map(str::trim_end).filter(|line| !line.is_empty()) {
@@ -35,9 +35,9 @@ fn write(sections: &[Section]) -> String {
     sections.iter().map(text).collect::<Vec<_>>().join("\n\n")
 }
 
-/// The lines of `new` below those of `old` that stand under the same heading,
-/// the same line once. Above `max_tokens` the oldest line of the longest
-/// section goes, as often as need be.
+/// The lines of `old`, each section followed by the lines of `new` under the
+/// same heading, without repetitions. Above `max_tokens` the oldest line of the
+/// longest section is removed, as often as needed.
 pub(super) fn merged(old: &str, new: &str, max_tokens: u64, counter: &Counter) -> String {
     let mut sections = read(old);
     for section in read(new) {
@@ -64,7 +64,8 @@ fn shortened(sections: &mut [Section], max_tokens: u64, counter: &Counter) {
     let mut excess = counter.count(&write(sections)).saturating_sub(max_tokens);
     while excess > 0 {
         let Some(longest) = (0..sums.len()).rev().max_by_key(|&at| sums[at]) else { return };
-        // The lines of a section go from its beginning: count, then cut once.
+        // The lines of a section are removed from its beginning: count first,
+        // then cut once.
         let (mut count, mut freed) = (0, 0);
         let second = (0..sums.len()).filter(|&at| at != longest).map(|at| sums[at]).max();
         while count < sizes[longest].len()

@@ -1,4 +1,4 @@
-//! Which newest messages a summary leaves as they are.
+//! The newest messages that a summary leaves unchanged.
 
 use serde::Deserialize;
 
@@ -7,33 +7,33 @@ use crate::model::{MessageIndex, Role};
 use crate::strategy::context::{Context, EntryId};
 use crate::strategy::host::Host;
 
-/// The tail as written: one of the sizes, or nothing for no tail.
+/// The tail as written: one of the sizes, or none for no tail.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Tail {
-    /// At most so many tokens.
+    /// Largest number of tokens.
     tokens: Option<u64>,
-    /// At most this share of something.
+    /// Largest share of the size in `of`.
     share: Option<f64>,
-    /// Of what.
+    /// The size that the share refers to.
     of: Option<Of>,
-    /// Bounds of the share, in tokens.
+    /// Smallest number of tokens of the share.
     at_least: Option<u64>,
     at_most: Option<u64>,
-    /// What the target of the stage leaves beside preamble and summary.
+    /// The tail fills what the target of the stage leaves besides preamble and summary.
     to: Option<To>,
-    /// So many messages.
+    /// Number of messages.
     messages: Option<usize>,
-    /// So many responses of the agent, with what came between them.
+    /// Number of responses of the agent, with the messages between them.
     responses: Option<usize>,
-    /// So many turns of the user.
+    /// Number of turns of the user.
     turns: Option<usize>,
-    /// Where a tail within tokens may begin.
+    /// Where a tail limited by tokens may begin.
     #[serde(default)]
     from: From,
 }
 
-/// What a share is a share of.
+/// The size that a share refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Of {
@@ -52,15 +52,15 @@ enum To {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum From {
-    /// Wherever no call is parted from its result.
+    /// At any message that is not separated from its call.
     #[default]
     Pair,
-    /// At a message of the user's.
+    /// At a user's message.
     UserTurn,
 }
 
 impl Tail {
-    /// Refuses what makes no sense together.
+    /// Refuses combinations that make no sense.
     pub(super) fn check(self) -> Result<(), String> {
         let counts = [self.messages, self.responses, self.turns];
         let sizes = [self.tokens.is_some(), self.share.is_some(), self.to.is_some()];
@@ -87,10 +87,10 @@ impl Tail {
         Ok(())
     }
 
-    /// The recorded message that the tail begins with; no call of the tail or
-    /// before it is parted from its result.
+    /// The first recorded message of the tail; no call is separated from its
+    /// result.
     ///
-    /// `summary` is the size that the summary may come to.
+    /// `summary` is the size that the summary may have.
     pub(super) fn cut(self, context: &Context, host: &Host<'_>, summary: u64) -> MessageIndex {
         let cuts = Cuts::of(context);
         let recorded = || context.stored().filter_map(EntryId::index);
@@ -99,7 +99,7 @@ impl Tail {
                 context.original(EntryId::message(*index)).map(|message| message.role)
             };
             let counted = recorded().rev().filter(|index| role(index).is_some_and(counts));
-            // Where there are fewer, all of them stay.
+            // If there are fewer, all of them stay.
             cuts.back_to_whole(counted.into_iter().nth(keep - 1).unwrap_or(0))
         };
         if let Some(keep) = self.messages {
@@ -118,12 +118,12 @@ impl Tail {
         }
     }
 
-    /// Responses that the tail holds at least, where it is counted in them.
+    /// Least number of responses in the tail, where it is counted in them.
     pub(super) fn counted_responses(self) -> usize {
         self.responses.unwrap_or(0)
     }
 
-    /// Tokens of the tail at most.
+    /// Largest number of tokens in the tail.
     fn limit(self, context: &Context, host: &Host<'_>, summary: u64) -> Option<u64> {
         let share = self.share.zip(self.of).map(|(share, of)| {
             let whole = match of {
@@ -140,9 +140,9 @@ impl Tail {
         self.tokens.or(share).or(target)
     }
 
-    /// The longest tail within a limit. At user turns: where none is that
-    /// short, nothing stays if the agent has just had the last word, and else
-    /// the newest turn.
+    /// The longest tail within a limit. At user turns: if none is that short,
+    /// nothing stays after a final message of the agent, and else the newest
+    /// turn.
     fn within(self, limit: u64, context: &Context, host: &Host<'_>, cuts: &Cuts) -> MessageIndex {
         let mut sum = 0;
         let mut from = context.seen_count();
@@ -166,7 +166,7 @@ impl Tail {
     }
 }
 
-/// The end, if the newest message is the agent's and calls nothing.
+/// The end, if the newest message is the agent's and has no call.
 fn last_word(context: &Context) -> Option<MessageIndex> {
     let newest = context.seen_count().checked_sub(1)?;
     let message = context.original(EntryId::message(newest))?;

@@ -1,4 +1,4 @@
-//! What GSV's design says (strategies/README.md).
+//! GSV (`strategies` §4, last paragraph).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What GenCode's design says (strategies/README.md).
+//! GenCode (`strategies` §4, second paragraph).
 
 use std::sync::Arc;
 

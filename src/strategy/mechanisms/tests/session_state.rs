@@ -1,4 +1,4 @@
-//! What Arachne's design says (strategies/README.md).
+//! Arachne (`strategies` §4, first paragraph).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The mechanism `trim`.
+//! Tests of the mechanism `trim`.
 
 use std::sync::Arc;
 

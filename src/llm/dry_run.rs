@@ -1,4 +1,4 @@
-//! A model that is not asked: what a run would ask is counted, and nothing sent.
+//! A stand-in for a model in a dry run: calls are counted instead of sent.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -11,45 +11,46 @@ use crate::tokens::Counter;
 
 /// A call that a run would make.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ForeseenCall {
-    /// Who would ask.
+pub struct DryRunCall {
+    /// The seat that would make the call.
     pub seat: Seat,
-    /// `provider/model`.
+    /// The model, as `provider/model`.
     pub model: String,
-    /// Tokens of its prompt.
+    /// Tokens of the prompt.
     pub prompt: u64,
-    /// Most tokens of the reply itself.
+    /// Largest number of tokens of the reply itself.
     pub bound: u64,
-    /// Tokens that the model may think on top.
+    /// Tokens allowed for reasoning in addition to the reply.
     pub room: u64,
 }
 
-/// What all the models of a rehearsal would be asked.
+/// The calls that all the models of a dry run would get.
 #[derive(Debug, Default)]
-pub struct Foreseen(Mutex<Counts>);
+pub struct DryRunCalls(Mutex<Counts>);
 
 #[derive(Debug, Default)]
 struct Counts {
-    calls: Vec<ForeseenCall>,
+    calls: Vec<DryRunCall>,
     summaries: u64,
     written: u64,
 }
 
-impl Foreseen {
+impl DryRunCalls {
     /// Every call, in an order that does not depend on when it was made.
-    pub fn calls(&self) -> Vec<ForeseenCall> {
+    pub fn calls(&self) -> Vec<DryRunCall> {
         let mut calls = self.counts().calls.clone();
         calls.sort();
         calls
     }
 
-    /// Notes a call.
-    pub fn asked(&self, call: ForeseenCall) {
+    /// Adds a call that would be made.
+    pub fn add(&self, call: DryRunCall) {
         self.counts().calls.push(call);
     }
 
-    /// Notes how long a summary is that the stand-in wrote in a model's place.
-    pub fn stood_in(&self, tokens: u64) {
+    /// Records the length of a summary that the offline compactor wrote in
+    /// place of a model.
+    pub fn add_summary(&self, tokens: u64) {
         let mut counts = self.counts();
         counts.summaries += 1;
         counts.written += tokens;
@@ -62,30 +63,30 @@ impl Foreseen {
     }
 
     fn counts(&self) -> MutexGuard<'_, Counts> {
-        self.0.lock().expect("nobody panics while holding the counts")
+        self.0.lock().expect("no thread panics while it holds the counts")
     }
 }
 
-/// Stands in for a model in `--dry-run`. Its replies take as many tokens as
-/// they may at most. Answers differ from one another, so that each is graded;
-/// all texts have the same embedding; the other seats are refused, since only
-/// a real reply has their shape.
-pub struct Rehearsal {
+/// Stands in for a model in `--dry-run`. Its replies have the largest number of
+/// tokens that they may have. Answers differ from one another, so that each is
+/// graded; all texts have the same embedding; the other seats get an error,
+/// since only a real reply has the shape that they need.
+pub struct DryRunModel {
     model: Model,
     counter: Arc<Counter>,
-    foreseen: Arc<Foreseen>,
+    planned: Arc<DryRunCalls>,
 }
 
-impl Rehearsal {
-    /// Stands in for this model; prompts are counted by this counter, and calls
-    /// are noted there.
-    pub fn new(model: Model, counter: Arc<Counter>, foreseen: Arc<Foreseen>) -> Self {
-        Self { model, counter, foreseen }
+impl DryRunModel {
+    /// Stands in for `model`; `counter` counts the prompts, and the calls are
+    /// added to `planned`.
+    pub fn new(model: Model, counter: Arc<Counter>, planned: Arc<DryRunCalls>) -> Self {
+        Self { model, counter, planned }
     }
 }
 
 #[async_trait]
-impl Llm for Rehearsal {
+impl Llm for DryRunModel {
     fn model(&self) -> &Model {
         &self.model
     }
@@ -96,7 +97,7 @@ impl Llm for Rehearsal {
         let texts = std::iter::once(request.system.as_str()).chain(texts);
         let prompt = texts.map(|text| self.counter.count(text)).sum();
         let room = self.model.settings.room.min(request.max_tokens);
-        self.foreseen.asked(ForeseenCall {
+        self.planned.add(DryRunCall {
             seat: call.seat,
             model: self.model.id(),
             prompt,

@@ -1,35 +1,35 @@
-//! Each distinct call once in a run.
+//! Makes each distinct call once in a run.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use super::calls::{Calls, Facts, row};
+use super::calls::{CallFacts, Calls, row};
 use super::cassette::{Mode, key};
 use super::{Answered, Call, CallError, Cassette, Llm, Model};
 use crate::model::LatencySource;
 use crate::pricing::ModelPrices;
 
-/// Makes each distinct call once in a run, and notes what it took.
+/// Makes each distinct call once in a run, and records its row.
 ///
-/// The same request in one run is one call, cassette or not: presets that fold
-/// the same prefix ask for the same summary, and to pay for it again would
-/// measure the model's mood instead of the presets' difference. Whoever wants
-/// the mood asks with another [`Call::replicate`].
+/// Equal requests in one run are one call, with or without a cassette: presets
+/// that fold the same prefix ask for the same summary, and paying for it again
+/// would measure the model's randomness instead of the difference between
+/// presets. To measure the randomness, use another [`Call::replicate`].
 ///
-/// Two that ask the same at the same time wait for one answer. If that fails
-/// for a reason of the run, both are told so, and whoever asks later may try
-/// again. What the cassette holds is read from it; what it does not hold is
-/// added to it, or is [`CallError::NotRecorded`] in a replay.
-pub struct Once {
+/// Two callers with the same request at the same time wait for one answer. If
+/// the call fails because of the run, both get the error, and later callers may
+/// try again. A call in the cassette is read from it; any other is added to it,
+/// or is [`CallError::NotRecorded`] in a replay.
+pub struct Memoized {
     model: Model,
     inner: Option<Arc<dyn Llm>>,
     prices: Option<ModelPrices>,
     calls: Arc<Calls>,
 }
 
-impl Once {
+impl Memoized {
     /// A model that is called where the run's cassette does not hold the answer.
     pub fn live(inner: Arc<dyn Llm>, prices: Option<ModelPrices>, calls: Arc<Calls>) -> Self {
         Self { model: inner.model().clone(), inner: Some(inner), prices, calls }
@@ -40,7 +40,7 @@ impl Once {
         Self { model, inner: None, prices, calls }
     }
 
-    /// Whom to call; nobody in a replay.
+    /// The model to call; `None` in a replay.
     fn callee(&self) -> Option<&Arc<dyn Llm>> {
         let replays = |mode| mode == Mode::Replay;
         let tape = self.calls.tape();
@@ -52,7 +52,7 @@ impl Once {
         let (outcome, at) = match (tape.and_then(|tape| tape.get(key)), self.callee()) {
             (Some(recorded), _) => (recorded.outcome, recorded.at),
             (None, Some(inner)) => {
-                // What cannot be kept would have to be paid again.
+                // A reply that cannot be stored would have to be paid for again.
                 if let Some(why) = tape.and_then(Cassette::problem) {
                     return Err(CallError::Halted(why));
                 }
@@ -65,12 +65,12 @@ impl Once {
                 }
                 (outcome, at)
             }
-            (None, None) => return Err(lacks(self, key, call)),
+            (None, None) => return Err(not_recorded(self, key, call)),
         };
         self.noted(key, call, outcome, at)
     }
 
-    /// Notes what came of a call.
+    /// Adds the row of a call.
     fn noted(
         &self,
         key: &str,
@@ -81,7 +81,7 @@ impl Once {
         let source = self.calls.source();
         let recorded = source == LatencySource::Recorded;
         let outcome = outcome.map(|answered| Answered { recorded, ..answered });
-        let facts = Facts { key, model: &self.model, prices: self.prices.as_ref(), at, source };
+        let facts = CallFacts { key, model: &self.model, prices: self.prices.as_ref(), at, source };
         if let Some(row) = row(&facts, call, &outcome) {
             self.calls.note(row);
         }
@@ -89,25 +89,26 @@ impl Once {
     }
 }
 
-fn lacks(once: &Once, key: &str, call: &Call) -> CallError {
+fn not_recorded(once: &Memoized, key: &str, call: &Call) -> CallError {
     match once.calls.cassette() {
-        Some(tape) => tape.lacks(key, &once.model, call),
+        Some(tape) => tape.not_recorded(key, &once.model, call),
         None => CallError::NotRecorded(format!("{} is not called, and there is none", once.model)),
     }
 }
 
 #[async_trait]
-impl Llm for Once {
+impl Llm for Memoized {
     fn model(&self) -> &Model {
         &self.model
     }
 
     async fn call(&self, call: Call) -> Result<Answered, CallError> {
         let key = key(&self.model, &call);
-        let flight = self.calls.flight(&key);
-        // If the one who makes it is dropped, one of those who wait takes over.
-        let outcome = flight.get_or_init(|| self.make(&key, &call)).await.clone();
-        self.calls.landed(&key, call.seat, &flight);
+        let in_flight_call = self.calls.in_flight_call(&key);
+        // If the caller that makes the call is dropped, one of the waiting
+        // callers takes over.
+        let outcome = in_flight_call.get_or_init(|| self.make(&key, &call)).await.clone();
+        self.calls.deliver(&key, call.seat, &in_flight_call);
         outcome
     }
 }

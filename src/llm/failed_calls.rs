@@ -1,5 +1,5 @@
-//! What was asked in vain: a run that lost calls is incomplete, whatever the
-//! seats made of it.
+//! Remembers the calls of a run that failed: such a run is incomplete, whatever
+//! the seats did instead.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,19 +7,19 @@ use async_trait::async_trait;
 
 use super::{Answered, Call, CallError, Llm, Model};
 
-/// Calls of a run that brought no reply for a reason of the run.
+/// Calls of a run that brought no reply because of the run or the provider.
 #[derive(Debug, Default)]
-pub struct Lost {
+pub struct FailedCalls {
     errors: Mutex<Vec<CallError>>,
 }
 
-impl Lost {
-    /// How many there are, and the first of them by their words; `None`: none.
-    /// The order in which they failed depends on the machine, their words do
-    /// not. A missing recording comes before everything else: it is the only
-    /// one that no second attempt mends.
+impl FailedCalls {
+    /// The number of failed calls and the first of them in the order of their
+    /// messages; `None` if there is none. The order in which they failed
+    /// depends on the machine, their messages do not. A missing recording comes
+    /// first: it is the only error that a second attempt cannot remedy.
     pub fn first(&self) -> Option<(usize, CallError)> {
-        let errors = self.errors.lock().expect("nobody panics with the lock");
+        let errors = self.errors.lock().expect("no thread panics while it holds the lock");
         let missing = |error: &CallError| matches!(error, CallError::NotRecorded(_));
         let rank = |error: &CallError| (!missing(error), error.to_string());
         let first = errors.iter().min_by_key(|error| rank(error))?;
@@ -28,26 +28,29 @@ impl Lost {
 
     fn note(&self, error: &CallError) {
         if !error.is_of_the_request() {
-            self.errors.lock().expect("nobody panics with the lock").push(error.clone());
+            self.errors
+                .lock()
+                .expect("no thread panics while it holds the lock")
+                .push(error.clone());
         }
     }
 }
 
-/// A model whose lost calls are remembered.
-pub struct Watched {
+/// A model whose failed calls are recorded.
+pub struct FailureRecorder {
     inner: Arc<dyn Llm>,
-    lost: Arc<Lost>,
+    failed: Arc<FailedCalls>,
 }
 
-impl Watched {
-    /// Watches the calls of a model.
-    pub fn new(inner: Arc<dyn Llm>, lost: Arc<Lost>) -> Self {
-        Self { inner, lost }
+impl FailureRecorder {
+    /// Records the failed calls of a model in `failed`.
+    pub fn new(inner: Arc<dyn Llm>, failed: Arc<FailedCalls>) -> Self {
+        Self { inner, failed }
     }
 }
 
 #[async_trait]
-impl Llm for Watched {
+impl Llm for FailureRecorder {
     fn model(&self) -> &Model {
         self.inner.model()
     }
@@ -55,28 +58,29 @@ impl Llm for Watched {
     async fn call(&self, call: Call) -> Result<Answered, CallError> {
         let outcome = self.inner.call(call).await;
         if let Err(error) = &outcome {
-            self.lost.note(error);
+            self.failed.note(error);
         }
         outcome
     }
 }
 
-/// A model on a recording that does not say whether its calls were scrubbed:
-/// what it does not hold in the one way, it may hold in the other.
-pub struct EitherWay {
+/// A model that replays a recording which does not say whether its requests
+/// were scrubbed: a call is looked up unscrubbed first, then scrubbed.
+pub struct PlainOrScrubbed {
     plain: Arc<dyn Llm>,
     scrubbed: Arc<dyn Llm>,
 }
 
-impl EitherWay {
-    /// The same recording, read with plain requests and with scrubbed ones.
+impl PlainOrScrubbed {
+    /// A model that reads the recording with `plain` requests, and else with
+    /// `scrubbed` ones.
     pub fn new(plain: Arc<dyn Llm>, scrubbed: Arc<dyn Llm>) -> Self {
         Self { plain, scrubbed }
     }
 }
 
 #[async_trait]
-impl Llm for EitherWay {
+impl Llm for PlainOrScrubbed {
     fn model(&self) -> &Model {
         self.plain.model()
     }
@@ -129,25 +133,25 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_lost_for_a_reason_of_the_run_is_remembered() {
-        let lost = Arc::new(Lost::default());
+        let failed = Arc::new(FailedCalls::default());
         let fault = Fault { kind: FaultKind::BadRequest, status: 400, message: "no".to_owned() };
         for outcome in [Ok("yes"), Err(CallError::Rejected(fault))] {
-            let _ = ask(&Watched::new(model(outcome), Arc::clone(&lost))).await;
+            let _ = ask(&FailureRecorder::new(model(outcome), Arc::clone(&failed))).await;
         }
-        assert_eq!(lost.first(), None, "a rejected request says something of itself");
+        assert_eq!(failed.first(), None, "a rejected request says something of itself");
         let halted = CallError::Halted("a wrong key".to_owned());
         let missing = CallError::NotRecorded("judge of p/m".to_owned());
         for error in [halted.clone(), missing.clone(), halted] {
-            let watched = Watched::new(model(Err(error)), Arc::clone(&lost));
+            let watched = FailureRecorder::new(model(Err(error)), Arc::clone(&failed));
             assert!(ask(&watched).await.is_err());
         }
-        assert_eq!(lost.first(), Some((3, missing)));
+        assert_eq!(failed.first(), Some((3, missing)));
     }
 
     #[tokio::test]
     async fn a_recording_is_read_either_way() {
         let missing = || Err(CallError::NotRecorded("key".to_owned()));
-        let both = |plain, scrubbed| EitherWay::new(model(plain), model(scrubbed));
+        let both = |plain, scrubbed| PlainOrScrubbed::new(model(plain), model(scrubbed));
         assert_eq!(ask(&both(Ok("plain"), Ok("scrubbed"))).await, Ok("plain".to_owned()));
         assert_eq!(ask(&both(missing(), Ok("scrubbed"))).await, Ok("scrubbed".to_owned()));
         assert!(ask(&both(missing(), missing())).await.is_err());

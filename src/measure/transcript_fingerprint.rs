@@ -8,7 +8,7 @@ use crate::model::{Expectation, Fingerprint, TranscriptFacts};
 /// A transcript, such that another run can tell whether it is the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Sat {
+pub struct TranscriptFingerprint {
     /// Name of the data set.
     pub dataset: String,
     /// Id of the transcript.
@@ -28,8 +28,8 @@ pub struct Sat {
 }
 
 /// The transcript of a run.
-pub fn sat(facts: &TranscriptFacts) -> Sat {
-    Sat {
+pub fn fingerprint_of(facts: &TranscriptFacts) -> TranscriptFingerprint {
+    TranscriptFingerprint {
         dataset: facts.dataset.clone(),
         transcript: facts.transcript.clone(),
         cluster: facts.cluster.clone(),

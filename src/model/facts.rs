@@ -1,0 +1,110 @@
+//! What all presets of one transcript share: its messages, requests, references
+//! and probes, as far as measuring and drawing need them.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Calibration, Exam, Exogenous, MessageIndex, ProbeFacts, Role, TokensSource, Usage, Validation,
+};
+
+/// The facts of a message that measures and charts need.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MessageFacts {
+    /// The message's id in the recording.
+    pub id: String,
+    /// Whom the message is attributed to.
+    pub role: Role,
+    /// When it was recorded.
+    pub at: Option<Timestamp>,
+    /// Tokens of the message, as the run counts.
+    pub tokens: u64,
+    /// Tool that it is a result of, or that it calls first.
+    pub tool: Option<String>,
+    /// Hash of its text in `texts.jsonl`.
+    pub text: String,
+}
+
+/// A request of the recording.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RequestFacts {
+    /// The assistant message that it produced.
+    pub message: MessageIndex,
+    /// Tokens of the preamble and every message before it: what `full` sends.
+    pub tokens_full: u64,
+    /// Output that the recording made: the provider's figure where it is
+    /// final, else counted.
+    pub output: u64,
+    /// Whether `output` is the provider's figure.
+    pub output_recorded: bool,
+    /// Time of the request on the simulated clock.
+    pub at: Timestamp,
+    /// What the provider reported for the recorded request.
+    pub recorded: Option<Usage>,
+    /// Whether it was billed: aborted requests report no tokens.
+    pub billed: bool,
+    /// The event in the recording's cache before it that the provider's rules
+    /// do not predict.
+    pub exogenous: Option<Exogenous>,
+    /// The model that answered: 0 is [`TranscriptFacts::model`], others are in
+    /// [`TranscriptFacts::other_models`], counted from 1.
+    #[serde(default, skip_serializing_if = "is_main")]
+    pub model: u32,
+}
+
+/// Whether a request went to the session's main model, which is not written to files.
+pub(super) fn is_main(model: &u32) -> bool {
+    *model == 0
+}
+
+/// What every preset of one transcript shares.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TranscriptFacts {
+    /// Name of the data set.
+    pub dataset: String,
+    /// Id of the transcript.
+    pub transcript: String,
+    /// Project or developer: the unit of resampling where known.
+    pub cluster: Option<String>,
+    /// Tokens of the recorded preamble, the hidden part included.
+    pub preamble_tokens: u64,
+    /// Of those, tokens that the provider counted and the recording does not show.
+    pub hidden_tokens: u64,
+    /// The facts of every message, in order.
+    pub messages: Vec<MessageFacts>,
+    /// The facts of every request, in order.
+    pub requests: Vec<RequestFacts>,
+    /// The implicit probes: identifiers that the recorded agent used again.
+    pub exam: Exam,
+    /// The probes, in the order of their ids.
+    pub probes: Vec<ProbeFacts>,
+    /// Compactions in the recording.
+    pub recorded_compactions: u32,
+    /// Model that answered most requests, as the recording names it.
+    pub model: Option<String>,
+    /// The other models that answered requests.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_models: Vec<String>,
+    /// How the tokens of this transcript are counted.
+    pub tokens_source: TokensSource,
+    /// How the provider's token count follows from ours; absent without recorded usage.
+    pub calibration: Option<Calibration>,
+    /// The simulated bill against the recorded one; absent without usage.
+    pub validation: Option<Validation>,
+    /// The reason why the run makes no cut in it (cuts §1); absent where it makes one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_cut: Option<String>,
+    /// Its fingerprint before names were taken out of it (`--no-text`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_recorded: Option<String>,
+    /// Whether any time of the simulated clock is assumed rather than recorded.
+    pub clock_modelled: bool,
+    /// Requests of sidechains (subagents), each on its own prefix, with the
+    /// model that answered it where it is named.
+    pub sidechains: Vec<(Timestamp, Option<String>, Usage)>,
+    /// Records left out on import, by reason.
+    pub left_out: Vec<(String, u64)>,
+}

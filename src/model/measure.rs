@@ -1,0 +1,125 @@
+//! What a measure is: an id, what it counts in, which way is better, and what it
+//! stands for. All of them are in the [catalogue](super::catalogue).
+
+use super::ProbeKind;
+
+/// What a measure counts in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Tokens of the run's counter.
+    Tokens,
+    /// A part of a whole, `0.0..=1.0` unless its meaning says otherwise.
+    Share,
+    /// A difference of shares, `-1.0..=1.0`.
+    Difference,
+    /// Points of a hundred, `0.0..=100.0`.
+    Points,
+    /// One figure over another.
+    Ratio,
+    /// A number of things.
+    Count,
+    /// Milliseconds.
+    Milliseconds,
+    /// US dollars at list prices.
+    Dollars,
+    /// The unit of the measure that ranks the rows.
+    Ranking,
+    /// A place among rows, from 1.
+    Place,
+    /// A word instead of a number.
+    Word,
+    /// Yes or no.
+    Flag,
+}
+
+impl Unit {
+    /// Whether it is a number that can be compared with an amount.
+    pub fn is_amount(self) -> bool {
+        !matches!(self, Unit::Place | Unit::Word | Unit::Flag)
+    }
+
+    /// The word for it in tables.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Unit::Tokens => "tokens",
+            Unit::Share => "share",
+            Unit::Difference => "difference of shares",
+            Unit::Points => "points of 100",
+            Unit::Ratio => "ratio",
+            Unit::Count => "count",
+            Unit::Milliseconds => "milliseconds",
+            Unit::Dollars => "US dollars",
+            Unit::Ranking => "as the measure that ranks",
+            Unit::Place => "place, from 1",
+            Unit::Word => "word",
+            Unit::Flag => "true or false",
+        }
+    }
+}
+
+/// Which way is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+    /// Neither: it describes.
+    Neutral,
+}
+
+impl Direction {
+    /// The word for it in tables.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Direction::Higher => "higher",
+            Direction::Lower => "lower",
+            Direction::Neutral => "–",
+        }
+    }
+}
+
+/// Whether `summary.csv` has a column for a measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// In every run, filled or not.
+    Always,
+    /// In runs in which some row has a figure or a reason.
+    IfKnown,
+}
+
+/// A measure of a row of the comparison: a column of `summary.csv`.
+#[derive(Debug)]
+pub struct Measure {
+    /// Name of the column, and what gates and comparisons call it.
+    pub id: &'static str,
+    /// Short name for people; empty where the id will do.
+    pub(super) label: &'static str,
+    /// What it counts in.
+    pub unit: Unit,
+    /// Which way is better.
+    pub direction: Direction,
+    /// Whether it always has a column.
+    pub column: Column,
+    /// Where it is defined: a section of `docs/measures.md` or `docs/cuts.md`.
+    pub section: &'static str,
+    /// What it stands for, in a line.
+    pub meaning: &'static str,
+    /// The kind of probes that it is restricted to.
+    pub kind: Option<ProbeKind>,
+}
+
+impl Measure {
+    /// The short name for people.
+    pub fn label(&self) -> &'static str {
+        if self.label.is_empty() { self.id } else { self.label }
+    }
+}
+
+impl PartialEq for Measure {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl Eq for Measure {}
