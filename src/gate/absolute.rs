@@ -4,7 +4,7 @@
 use super::measures::{self, Known};
 use super::rule::{Amount, Operator};
 use super::words;
-use crate::model::{Check, Finding, Interval, PresetRow, Standing, Value};
+use crate::model::{Check, Finding, Interval, PresetRow, Standing, Value, catalogue};
 
 /// What became of one row.
 pub fn check(
@@ -25,10 +25,10 @@ pub fn check(
         window: row.window.clone(),
         agent_model: row.agent_model.clone(),
         measure: id.to_owned(),
-        value: row.number(id),
+        value: row.number_of(id),
         baseline: None,
         interval: row.intervals.get(id).and_then(Interval::bounds),
-        transcripts: row.number("transcripts").unwrap_or(0.0) as u64,
+        transcripts: row.number(catalogue::TRANSCRIPTS).unwrap_or(0.0) as u64,
         finding,
         reason,
     }

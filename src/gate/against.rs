@@ -38,7 +38,7 @@ pub fn check(row: &PresetRow, rule: &Rule, both: &Both<'_>, doubt: Option<String
         window: row.window.clone(),
         agent_model: row.agent_model.clone(),
         measure: rule.measure.clone(),
-        value: pair.as_ref().map_or_else(|| row.number(&rule.measure), |pair| Some(pair.b)),
+        value: pair.as_ref().map_or_else(|| row.number_of(&rule.measure), |pair| Some(pair.b)),
         baseline: pair.as_ref().map(|pair| pair.a),
         interval: pair.as_ref().and_then(bounds).map(|bounds| (bounds.lo, bounds.hi)),
         transcripts: pair.as_ref().map_or(0, |pair| pair.transcripts as u64),

@@ -11,8 +11,8 @@ use super::sign_flip::holm;
 use super::spec::mean;
 use super::statistics::FEWEST_FOR_AN_INTERVAL;
 use crate::model::{
-    Cell, ComparedMeasure, ComparedProbes, ComparedRow, Comparison, Direction, Outranks, RIGHT,
-    Report, Standing, catalogue,
+    Cell, ComparedMeasure, ComparedProbes, ComparedRow, Comparison, Direction, Outranks, Primary,
+    RIGHT, Report, Standing, catalogue,
 };
 use crate::text::counted;
 
@@ -93,13 +93,13 @@ pub fn compare(
         }
     }
     let first = datasets.first().copied().unwrap_or(ALL);
-    let (family, limit) = test(&mut rows, first, &b.report.primary);
+    let (family, limit) = test(&mut rows, first, b.report.primary);
     Comparison {
         a: a.name.to_owned(),
         b: b.name.to_owned(),
         title: b.report.title.clone(),
         transcripts: b.by_transcript.transcripts.len() as u64,
-        primary: b.report.primary.clone(),
+        primary: b.report.primary,
         family,
         limit,
         only_a: only(&own_a, &own_b),
@@ -180,12 +180,12 @@ fn described(id: &str, found: &Difference) -> ComparedMeasure {
 
 /// Tests the primary measure over presets and windows: the size of the family,
 /// and what cannot be said. Kinds and other measures get no p.
-fn test(rows: &mut [ComparedRow], dataset: &str, primary: &str) -> (u64, Option<String>) {
+fn test(rows: &mut [ComparedRow], dataset: &str, primary: Primary) -> (u64, Option<String>) {
     let mut tested: Vec<&mut ComparedMeasure> = Vec::new();
     for row in rows.iter_mut() {
         let in_family = row.dataset == dataset && row.standing != Standing::Control;
         for measure in &mut row.measures {
-            if in_family && measure.measure == primary {
+            if in_family && measure.measure == primary.id() {
                 tested.push(measure);
             } else {
                 measure.p = None;

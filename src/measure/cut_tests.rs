@@ -4,7 +4,7 @@ use super::measure;
 use super::testkit::{cell, facts, manifest};
 use crate::model::{
     Cell, Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake, IdentifierClass, PresetRow,
-    RECORDED, ReferenceState, Report, Standing, TranscriptFacts,
+    Primary, RECORDED, ReferenceState, Report, Standing, TranscriptFacts,
 };
 
 /// A session of 60 requests; message k has 100 + k tokens.
@@ -108,7 +108,7 @@ fn row<'a>(report: &'a Report, name: &str) -> &'a PresetRow {
 
 #[track_caller]
 fn close(row: &PresetRow, id: &str, expected: f64) {
-    let found = row.number(id);
+    let found = row.number_of(id);
     let near = found.is_some_and(|x| (x - expected).abs() < 1e-9);
     assert!(near, "{id}: {:?}, expected {expected}", row.values.get(id));
 }
@@ -145,7 +145,7 @@ fn states_are_counted_as_their_shares() {
     close(a, "kept_at_cut_1_5", 1.0);
     close(a, "kept_at_cut_6_20", 0.0);
     close(a, "kept_at_cut_21_40", 0.0);
-    assert_eq!(report.primary, "kept_at_cut");
+    assert_eq!(report.primary, Primary::KeptAtCut);
     assert_eq!(a.rank, Some(1));
 }
 
@@ -216,7 +216,7 @@ fn nothing_is_ranked_where_nothing_was_at_stake() {
     let report = run(&["s"], &["a", "b"], both(five(), "vvvvv", "ccccc"));
     let (a, b) = (row(&report, "a"), row(&report, "b"));
     assert_eq!((a.rank, b.rank), (None, Some(1)));
-    assert!(a.risked_nothing("kept_at_cut"));
+    assert!(a.risked_nothing(crate::model::Primary::KeptAtCut));
     // One fact is too little for a rank.
     let report = run(&["s"], &["a", "b"], both(vec![fact(1, 100)], "l", "c"));
     assert!(report.rows.iter().all(|row| row.rank.is_none()));
@@ -254,5 +254,5 @@ fn texts_that_add_nothing_over_empty_ones_are_told_in_the_verdict() {
 #[test]
 fn a_run_without_cuts_is_ranked_by_references() {
     let report = run(&["s"], &["a"], Vec::new());
-    assert_eq!(report.primary, "reference_recall");
+    assert_eq!(report.primary, Primary::ReferenceRecall);
 }

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use super::rows::{ALL, Entry};
-use crate::model::{AtSize, EqualSize, PresetRow, Standing, Value};
+use crate::model::{AtSize, EqualSize, PresetRow, Primary, Standing, Value, catalogue};
 
 /// Measures of size.
 const SIZES: [&str; 2] = ["mean_tokens", "cost_usd"];
@@ -18,7 +18,7 @@ const SAME: f64 = 1.0 + 1e-9;
 
 /// Comparisons by data set and payer, where at least two presets have a sweep
 /// that covers one size. Rows come in printing order.
-pub fn comparisons(table: &[Entry], primary: &str) -> Vec<EqualSize> {
+pub fn comparisons(table: &[Entry], primary: Primary) -> Vec<EqualSize> {
     let mut keys: Vec<(&str, &str)> = Vec::new();
     for Entry { row, .. } in table {
         if !keys.contains(&(&row.dataset, &row.agent_model)) {
@@ -43,7 +43,7 @@ pub fn comparisons(table: &[Entry], primary: &str) -> Vec<EqualSize> {
 /// Figures by size, ascending and of distinct sizes; or why there are too few.
 type Sweep = Result<Vec<(f64, f64)>, String>;
 
-fn comparison(rows: &[&PresetRow], primary: &str, size: &str) -> Option<EqualSize> {
+fn comparison(rows: &[&PresetRow], primary: Primary, size: &str) -> Option<EqualSize> {
     let first = rows.first()?;
     let mut presets: BTreeMap<&str, Vec<&PresetRow>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.standing == Standing::Ranked) {
@@ -68,7 +68,7 @@ fn comparison(rows: &[&PresetRow], primary: &str, size: &str) -> Option<EqualSiz
     Some(EqualSize {
         dataset: first.dataset.clone(),
         agent_model: first.agent_model.clone(),
-        measure: primary.to_owned(),
+        measure: primary,
         size: size.to_owned(),
         at,
         presets,
@@ -76,10 +76,11 @@ fn comparison(rows: &[&PresetRow], primary: &str, size: &str) -> Option<EqualSiz
 }
 
 /// The points of one preset. Windows that came to one size are one point.
-fn sweep(rows: &[&PresetRow], primary: &str, size: &str) -> Sweep {
-    let fits = |row: &&&PresetRow| row.failed.is_empty() && row.number("overflows") == Some(0.0);
+fn sweep(rows: &[&PresetRow], primary: Primary, size: &str) -> Sweep {
+    let fits =
+        |row: &&&PresetRow| row.failed.is_empty() && row.number(catalogue::OVERFLOWS) == Some(0.0);
     let fitting: Vec<&&PresetRow> = rows.iter().filter(fits).collect();
-    let point = |row: &&PresetRow| Some((row.number(size)?, row.number(primary)?));
+    let point = |row: &&PresetRow| Some((row.number_of(size)?, row.number(primary.measure())?));
     let mut points: Vec<(f64, f64)> =
         fitting.iter().filter_map(|row| point(row)).filter(|(size, _)| *size > 0.0).collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));

@@ -7,10 +7,10 @@
 //! another exam.
 
 use super::cluster::{paired, weighed};
-use super::rows::{ALL, BASELINE, Entry, RECORDED, most};
+use super::rows::{ALL, BASELINE, Entry, RECORDED};
 use super::sign_flip::{holm, sign_flip};
 use super::statistics::{Bounds, Clusters};
-use crate::model::{Family, Manifest, Outranks, Standing, Tested, TranscriptFacts};
+use crate::model::{Family, Manifest, Outranks, Primary, Standing, Tested, TranscriptFacts};
 use crate::text::{counted, form_for};
 
 /// Plain recency as every product has it.
@@ -31,7 +31,7 @@ pub fn family(
     table: &[Entry],
     facts: &[TranscriptFacts],
     manifest: &Manifest,
-    primary: &str,
+    primary: Primary,
 ) -> Option<Family> {
     let rows = rows(table);
     let comparator = comparator(&rows, manifest)?;
@@ -58,10 +58,10 @@ pub fn family(
     let differences: Vec<&Clusters> = pairs.iter().map(|(_, pairs)| pairs).collect();
     let ps = tested(&differences, manifest.seed);
     let tests = pairs.iter().zip(&ps).map(|((entry, pairs), p)| {
-        Paired { entry, pairs, p: *p, most: most(primary), seed: manifest.seed }.test()
+        Paired { entry, pairs, p: *p, most: primary.most(), seed: manifest.seed }.test()
     });
     Some(Family {
-        measure: primary.to_owned(),
+        measure: primary,
         comparator: comparator.to_owned(),
         tests: tests.collect(),
         limit: limit(&differences, ps.iter().flatten().count()),

@@ -45,7 +45,7 @@ fn close(found: f64, expected: f64) {
 fn presets_are_compared_with_fifo_where_nothing_else_is_asked_for() {
     let report = kept(8, &[("fifo", |_| 10), ("prune", |at| 12 + at % 2)]);
     let family = family(&report);
-    assert_eq!((family.comparator.as_str(), family.measure.as_str()), ("fifo", "reference_recall"));
+    assert_eq!((family.comparator.as_str(), family.measure.id()), ("fifo", "reference_recall"));
     let [test] = family.tests.as_slice() else { panic!("{family:?}") };
     assert_eq!((test.strategy.as_str(), test.clusters), ("prune", 8));
     // (2 + 3) / 2 of twenty references more.

@@ -59,7 +59,7 @@ pub use waiting::km_median;
 use std::collections::BTreeSet;
 
 use crate::model::{
-    Cell, Cut, Manifest, Missing, Report, Sentence, Standing, TranscriptFacts, Variance,
+    Cell, Cut, Manifest, Missing, Primary, Report, Sentence, Standing, TranscriptFacts, Variance,
 };
 
 /// Measures a run.
@@ -107,7 +107,6 @@ pub fn measure(
     warnings.extend(found);
     let forgetting = forgetting::curves(&manifest.windows, &transcripts, &cells);
     let rows = table.into_iter().map(|entry| entry.row).collect();
-    let primary = primary.to_owned();
     Report {
         manifest,
         title,
@@ -142,7 +141,7 @@ fn missing_cells(manifest: &Manifest, facts: &[TranscriptFacts], cells: &[Cell])
 
 /// Parts of the variance of every ranked row over all transcripts, told once:
 /// they are the same for every payer.
-fn variance_of(table: &[rows::Entry], primary: &str) -> Vec<Variance> {
+fn variance_of(table: &[rows::Entry], primary: Primary) -> Vec<Variance> {
     let all = || table.iter().filter(|entry| entry.row.dataset == ALL);
     let payer = all().next().map(|entry| &entry.row.agent_model);
     let told = all().filter(|entry| {
@@ -154,7 +153,7 @@ fn variance_of(table: &[rows::Entry], primary: &str) -> Vec<Variance> {
     told.map(|entry| Variance {
         strategy: entry.row.strategy.clone(),
         window: entry.row.window.clone(),
-        measure: primary.to_owned(),
+        measure: primary,
         parts: entry.variance.clone(),
     })
     .collect()

@@ -6,7 +6,7 @@
 use super::testkit::{CellBuilder, absent, cell, close, facts, manifest, prompt, run};
 use super::*;
 use crate::model::{
-    BreakEven, CallBill, LatencySource, PresetRow, RECORDED, TokensSource, Usage, Value,
+    BreakEven, CallBill, LatencySource, PresetRow, RECORDED, TokensSource, Usage, Value, catalogue,
 };
 
 fn row<'a>(report: &'a Report, strategy: &str) -> &'a PresetRow {
@@ -215,9 +215,9 @@ fn each_agent_model_has_rows_of_its_own_that_differ_in_money_only() {
     assert_eq!(rows, expected, "as typed, and a failed cell for each");
     for of_dear in &report.rows[3..6] {
         let of_cheap = report.rows[..3].iter().find(|r| r.strategy == of_dear.strategy).unwrap();
-        let four = of_dear.number("cost_usd").zip(of_cheap.number("cost_usd"));
+        let four = of_dear.number(catalogue::COST_USD).zip(of_cheap.number(catalogue::COST_USD));
         assert!(four.is_none_or(|(dear, cheap)| (dear / cheap - 4.0).abs() < 1e-9), "{four:?}");
-        assert_eq!(of_dear.number("tokens_sent"), of_cheap.number("tokens_sent"));
+        assert_eq!(of_dear.number(catalogue::TOKENS_SENT), of_cheap.number(catalogue::TOKENS_SENT));
         assert_eq!(of_dear.failed, of_cheap.failed);
     }
     let failed: Vec<_> = report.warnings.iter().filter(|w| w.contains("cells failed")).collect();

@@ -5,8 +5,8 @@
 //! row goes through here.
 
 use super::cluster::{paired, weighed};
-use super::rows::{BASELINE, Entry, RECORDED, most};
-use crate::model::{Manifest, PresetRow, TranscriptFacts};
+use super::rows::{BASELINE, Entry, RECORDED};
+use crate::model::{Manifest, PresetRow, Primary, TranscriptFacts, catalogue};
 
 /// Room for rounding in what is kept.
 const ROUNDING: f64 = 1e-9;
@@ -17,8 +17,8 @@ const SAME_BILL: f64 = 1.005;
 pub const ENOUGH: f64 = 0.5;
 
 /// Whether a row keeps enough to be of use.
-pub fn keeps_enough(row: &PresetRow, primary: &str) -> bool {
-    row.number(primary).is_some_and(|kept| kept >= ENOUGH * most(primary) - ROUNDING)
+pub fn keeps_enough(row: &PresetRow, primary: Primary) -> bool {
+    row.number(primary.measure()).is_some_and(|kept| kept >= ENOUGH * primary.most() - ROUNDING)
 }
 
 /// What preferring one row to another rests on.
@@ -29,7 +29,7 @@ pub struct Judge<'a> {
     /// What was asked for.
     pub manifest: &'a Manifest,
     /// The measure that ranks.
-    pub primary: &'a str,
+    pub primary: Primary,
 }
 
 /// The row to use at a window.
@@ -134,31 +134,31 @@ impl<'a> Judge<'a> {
         }
         match pairs.confidence(self.manifest.seed) {
             Some(confidence) => confidence.bounds().lo > 0.0,
-            None => pairs.mean() > self.manifest.margin * most(self.primary) + ROUNDING,
+            None => pairs.mean() > self.manifest.margin * self.primary.most() + ROUNDING,
         }
     }
 }
 
 /// Whether a provider would have refused some of its requests.
 fn is_over(entry: &Entry) -> bool {
-    entry.row.number("overflows").is_some_and(|n| n > 0.0)
+    entry.row.number(catalogue::OVERFLOWS).is_some_and(|n| n > 0.0)
 }
 
 fn is_dearer(one: &Entry, other: &Entry) -> bool {
-    let usd = |entry: &Entry| entry.row.number("cost_usd");
+    let usd = |entry: &Entry| entry.row.number(catalogue::COST_USD);
     usd(one).zip(usd(other)).is_some_and(|(one, other)| one > other * SAME_BILL)
 }
 
 /// Where a bill is not known, nothing says that it is not.
 fn is_cheaper(one: &Entry, other: &Entry) -> bool {
-    let usd = |entry: &Entry| entry.row.number("cost_usd");
+    let usd = |entry: &Entry| entry.row.number(catalogue::COST_USD);
     usd(one).zip(usd(other)).is_none_or(|(one, other)| one * SAME_BILL < other)
 }
 
 /// The one with the smallest bill, the first of equals; `None` where no bill is
 /// known.
 fn cheapest<'a>(rows: impl Iterator<Item = &'a Entry>) -> Option<&'a Entry> {
-    let billed = rows.filter_map(|entry| Some((entry, entry.row.number("cost_usd")?)));
+    let billed = rows.filter_map(|entry| Some((entry, entry.row.number(catalogue::COST_USD)?)));
     billed.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(entry, _)| entry)
 }
 

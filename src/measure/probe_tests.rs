@@ -3,7 +3,8 @@
 use super::testkit::{absent, cell, close, facts, manifest, run};
 use super::*;
 use crate::model::{
-    AgainstFull, AgeUnit, CellOutcome, Interval, PresetRow, ProbeKind, TranscriptFacts, Value,
+    AgainstFull, AgeUnit, CellOutcome, Interval, PresetRow, Primary, ProbeKind, TranscriptFacts,
+    Value,
 };
 
 /// Three facts and an unanswerable one, all asked at request 1.
@@ -43,7 +44,7 @@ fn recall_is_the_mean_score_and_abstain_probes_stand_alone() {
     close(x, "recall_fact", 0.5);
     close(x, "recall_abstain", 1.0);
     close(x, "unscored", 0.0);
-    assert_eq!(report.primary, "continuity");
+    assert_eq!(report.primary, Primary::Continuity);
 }
 
 #[test]

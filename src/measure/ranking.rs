@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use crate::model::{Manifest, PresetRow, Standing, UNRANKED, Value};
+use crate::model::{Manifest, PresetRow, Primary, Standing, UNRANKED, Value};
 
 use super::rows::{ALL, BASELINE, Entry};
 use crate::text::counted;
@@ -26,7 +26,7 @@ pub const FEWEST_ASKED: usize = 5;
 /// which nothing was at stake (cuts §3) or that rests on too few questions,
 /// nor one with too many void replies of its compactor: its fallback sat the
 /// exam.
-pub fn arrange(table: &mut [Entry], manifest: &Manifest, primary: &str) {
+pub fn arrange(table: &mut [Entry], manifest: &Manifest, primary: Primary) {
     for entry in table.iter_mut().filter(|entry| entry.row.standing == Standing::Ranked) {
         if let Some(why) = unranked(entry, primary) {
             entry.row.verdict = None;
@@ -45,32 +45,32 @@ pub fn arrange(table: &mut [Entry], manifest: &Manifest, primary: &str) {
 }
 
 /// Why a row is not ranked though it was scored.
-fn unranked(entry: &Entry, primary: &str) -> Option<String> {
+fn unranked(entry: &Entry, primary: Primary) -> Option<String> {
     if entry.row.risked_nothing(primary) {
         return Some("nothing was at stake".to_owned());
     }
     let what = match primary {
-        "continuity" => "question",
-        "kept_at_cut" => "fact",
+        Primary::Continuity => "question",
+        Primary::KeptAtCut => "fact",
         // Reference recall has no figure at all where it rests on too little.
-        _ => return None,
+        Primary::ReferenceRecall => return None,
     };
-    let few = entry.row.number(primary).is_some() && entry.asked < FEWEST_ASKED;
+    let few = entry.row.number(primary.measure()).is_some() && entry.asked < FEWEST_ASKED;
     few.then(|| format!("rests on {}", counted(entry.asked, what)))
 }
 
 /// Gives the ranked rows of one table their places, those that are alike beside
 /// each other.
-fn rank(group: &mut [Entry], primary: &str) {
+fn rank(group: &mut [Entry], primary: Primary) {
     let is_ranked = |entry: &&Entry| {
         let row = &entry.row;
         row.standing == Standing::Ranked
-            && row.number(primary).is_some()
+            && row.number(primary.measure()).is_some()
             && row.failed.is_empty()
             && !row.values.contains_key(UNRANKED)
     };
     let alike = |a: &Entry, b: &Entry| {
-        a.row.number(primary) == b.row.number(primary) && a.scores == b.scores
+        a.row.number(primary.measure()) == b.row.number(primary.measure()) && a.scores == b.scores
     };
     let ranked: Vec<&Entry> = group.iter().filter(is_ranked).collect();
     let first = |entry: &&Entry| ranked.iter().position(|other| alike(other, entry));
@@ -115,9 +115,9 @@ fn place<'a>(row: &'a PresetRow, manifest: &Manifest) -> Place<'a> {
     (row.dataset == ALL, &row.dataset, window, payer, block, control)
 }
 
-fn by_merit(a: &PresetRow, b: &PresetRow, primary: &str) -> Ordering {
-    let recall = |row: &PresetRow| row.number(primary).unwrap_or(f64::NEG_INFINITY);
-    let least = |row: &PresetRow, id| row.number(id).unwrap_or(f64::INFINITY);
+fn by_merit(a: &PresetRow, b: &PresetRow, primary: Primary) -> Ordering {
+    let recall = |row: &PresetRow| row.number(primary.measure()).unwrap_or(f64::NEG_INFINITY);
+    let least = |row: &PresetRow, id| row.number_of(id).unwrap_or(f64::INFINITY);
     let by = |id| least(a, id).total_cmp(&least(b, id));
     recall(b)
         .total_cmp(&recall(a))

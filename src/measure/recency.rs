@@ -21,7 +21,7 @@ use super::gather::fits;
 use super::probed::kinds_by_dataset;
 use super::rows::{ALL, BASELINE};
 use super::spec::{Support, mean};
-use crate::model::{Cell, ProbeKind, RIGHT, RecencyCurve, TranscriptFacts};
+use crate::model::{Cell, Primary, ProbeKind, RIGHT, RecencyCurve, TranscriptFacts};
 
 /// Sizes along a curve.
 const STEPS: usize = 24;
@@ -29,7 +29,7 @@ const STEPS: usize = 24;
 const FROM: f64 = 1_000.0;
 
 /// The curve of each data set, and of all of them together.
-pub fn curves(facts: &[TranscriptFacts], cells: &[Cell], primary: &str) -> Vec<RecencyCurve> {
+pub fn curves(facts: &[TranscriptFacts], cells: &[Cell], primary: Primary) -> Vec<RecencyCurve> {
     let exams = exams(facts, cells, primary);
     let names: BTreeSet<&str> = facts.iter().map(|f| f.dataset.as_str()).collect();
     let curve = |dataset: &str| {
@@ -38,7 +38,7 @@ pub fn curves(facts: &[TranscriptFacts], cells: &[Cell], primary: &str) -> Vec<R
         let points = points(&mine);
         (!points.is_empty()).then(|| RecencyCurve {
             dataset: dataset.to_owned(),
-            measure: primary.to_owned(),
+            measure: primary,
             points,
         })
     };
@@ -68,8 +68,8 @@ struct Evidence {
     context: f64,
 }
 
-fn exams<'a>(facts: &'a [TranscriptFacts], cells: &[Cell], primary: &str) -> Vec<Exam<'a>> {
-    if primary == "reference_recall" {
+fn exams<'a>(facts: &'a [TranscriptFacts], cells: &[Cell], primary: Primary) -> Vec<Exam<'a>> {
+    if primary == Primary::ReferenceRecall {
         let exam = |facts: &'a TranscriptFacts| Exam { facts, asked: references(facts) };
         return facts.iter().map(exam).collect();
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::model::{
-    AgainstFull, Cell, Interval, Manifest, PresetRow, Standing, TranscriptFacts, Value,
+    AgainstFull, Cell, Interval, Manifest, PresetRow, Primary, Standing, TranscriptFacts, Value,
     VariancePart, VoidReplies,
 };
 
@@ -35,18 +35,13 @@ pub const FLOOR: &str = "empty";
 
 /// The measure that ranks: continuity where there are probes, else what is kept
 /// at cuts (cuts §2), and reference recall in a run without cuts.
-pub fn primary(facts: &[TranscriptFacts], exams: &Exams<'_>) -> &'static str {
+pub fn primary(facts: &[TranscriptFacts], exams: &Exams<'_>) -> Primary {
     let probes = facts.iter().any(|f| !f.probes.is_empty());
     match probes {
-        true => "continuity",
-        false if exams.had_stakes() => "kept_at_cut",
-        false => "reference_recall",
+        true => Primary::Continuity,
+        false if exams.had_stakes() => Primary::KeptAtCut,
+        false => Primary::ReferenceRecall,
     }
-}
-
-/// The largest value of a measure with an interval.
-pub fn most(id: &str) -> f64 {
-    RESAMPLED.iter().find(|resampled| resampled.id == id).map_or(1.0, |resampled| resampled.most)
 }
 
 /// A row with what is needed to arrange and to talk about it.
@@ -109,7 +104,7 @@ struct Builder<'a> {
     pooled: &'a Pooled,
     payers: &'a Payers<'a>,
     /// The measure that ranks.
-    primary: &'static str,
+    primary: Primary,
     manifest: &'a Manifest,
     exams: &'a Exams<'a>,
 }
@@ -131,11 +126,14 @@ impl Builder<'_> {
                 intervals.insert(resampled.id.to_owned(), interval);
             }
         }
-        let measured = known(&values, self.primary);
+        let measured = known(&values, self.primary.id());
         let scores =
-            if measured { self.each(self.code, self.primary).clone() } else { ByUnit::new() };
-        let weights =
-            if measured { self.facts_each(self.code, self.primary).clone() } else { ByUnit::new() };
+            if measured { self.each(self.code, self.primary.id()).clone() } else { ByUnit::new() };
+        let weights = if measured {
+            self.facts_each(self.code, self.primary.id()).clone()
+        } else {
+            ByUnit::new()
+        };
         let difference = if measured { self.difference(&scores) } else { None };
         self.counts(&scores, &mut values);
         if probed {
@@ -171,7 +169,8 @@ impl Builder<'_> {
     /// Questions, or facts, that the primary measure of these transcripts rests
     /// on: replicates sit the same exam.
     fn asked(&self, scores: &BTreeMap<usize, f64>) -> usize {
-        let Some(at) = RESAMPLED.iter().position(|resampled| resampled.id == self.primary) else {
+        let Some(at) = RESAMPLED.iter().position(|resampled| resampled.id == self.primary.id())
+        else {
             return 0;
         };
         let of = |series: &Vec<Rc<Series>>| {
@@ -271,10 +270,11 @@ impl Builder<'_> {
 
     /// Where chance comes in, of the primary measure.
     fn variance(&self) -> Vec<VariancePart> {
-        let Some(at) = RESAMPLED.iter().position(|resampled| resampled.id == self.primary) else {
+        let Some(at) = RESAMPLED.iter().position(|resampled| resampled.id == self.primary.id())
+        else {
             return Vec::new();
         };
-        let scored = self.each(self.code, self.primary);
+        let scored = self.each(self.code, self.primary.id());
         let mut figures: BTreeMap<usize, Vec<&Figures>> = BTreeMap::new();
         for (unit, replicates) in
             self.row.series.iter().filter(|(unit, _)| scored.contains_key(unit))
@@ -289,16 +289,16 @@ impl Builder<'_> {
         if self.row.key.strategy == BASELINE {
             return None;
         }
-        let baseline = self.each(self.baseline?, self.primary);
+        let baseline = self.each(self.baseline?, self.primary.id());
         let pairs = paired(scores, baseline);
         let (most, seed) = (self.unit(), self.manifest.seed);
         let terms = Terms { margin: self.manifest.margin * most, most, seed };
-        judge(&self.clusters_of(self.primary, &pairs), terms)
+        judge(&self.clusters_of(self.primary.id(), &pairs), terms)
     }
 
     /// The largest value of the primary measure.
     fn unit(&self) -> f64 {
-        most(self.primary)
+        self.primary.most()
     }
 
     /// Controls are a scale, stand-ins measure us and void rows a fallback: none
@@ -317,7 +317,7 @@ impl Builder<'_> {
         let counted = if scores.is_empty() { &all } else { scores };
         let stand_in = self.row.standing == Standing::StandIn;
         values.insert("transcripts".into(), Value::Known(units.len() as f64));
-        let clusters = self.clusters_of(self.primary, counted);
+        let clusters = self.clusters_of(self.primary.id(), counted);
         values.insert("n_clusters".into(), Value::Known(clusters.n() as f64));
         self.stakes(values);
         values.insert("stand_in".into(), Value::Text(stand_in.to_string()));

@@ -6,7 +6,7 @@
 mod money;
 mod observations;
 
-use crate::model::{NATIVE, PresetRow, Sentence, Standing};
+use crate::model::{NATIVE, PresetRow, Primary, Sentence, Standing, catalogue};
 
 use super::rows::{ALL, BASELINE, Entry};
 
@@ -23,7 +23,7 @@ pub struct Scene<'a> {
     /// Every row, in printing order.
     pub table: &'a [Entry],
     /// The measure that ranks.
-    pub primary: &'static str,
+    pub primary: Primary,
 }
 
 /// Something that could be said.
@@ -40,7 +40,7 @@ pub struct Window<'a> {
     /// Whether there are others.
     among_payers: bool,
     rows: Vec<&'a Entry>,
-    primary: &'static str,
+    primary: Primary,
 }
 
 /// Looks at one window.
@@ -98,17 +98,17 @@ impl<'a> Window<'a> {
 
     /// Whether rows are ranked by what can be answered.
     fn by_probes(&self) -> bool {
-        self.primary == "continuity"
+        self.primary == Primary::Continuity
     }
 
     /// Whether rows are ranked by what is kept at cuts.
     fn by_cuts(&self) -> bool {
-        self.primary == "kept_at_cut"
+        self.primary == Primary::KeptAtCut
     }
 
     /// The primary measure of a row as a share, `0.0..=1.0`.
     fn score(&self, row: &PresetRow) -> f64 {
-        let score = row.number(self.primary).unwrap_or(0.0);
+        let score = row.number(self.primary.measure()).unwrap_or(0.0);
         if self.by_probes() { score / 100.0 } else { score }
     }
 
@@ -121,9 +121,9 @@ impl<'a> Window<'a> {
     /// What the primary measure is a share of.
     fn of_what(&self) -> &'static str {
         match self.primary {
-            "continuity" => "of what the whole conversation answers right",
-            "kept_at_cut" => "of what the agent used behind the cuts",
-            _ => "of what the agent used next",
+            Primary::Continuity => "of what the whole conversation answers right",
+            Primary::KeptAtCut => "of what the agent used behind the cuts",
+            Primary::ReferenceRecall => "of what the agent used next",
         }
     }
 
@@ -145,7 +145,7 @@ impl<'a> Window<'a> {
     /// Whether the bill of the whole conversation is one that no provider would
     /// have made out, because it is over the window.
     fn is_hypothetical(&self) -> bool {
-        self.named(BASELINE).is_some_and(|full| full.number("overflows") != Some(0.0))
+        self.named(BASELINE).is_some_and(|full| full.number(catalogue::OVERFLOWS) != Some(0.0))
     }
 }
 

@@ -585,7 +585,7 @@ pub fn run_at(windows: &[&str], facts: Vec<TranscriptFacts>, cells: Vec<Cell>) -
 
 #[track_caller]
 pub fn close(row: &PresetRow, id: &str, expected: f64) {
-    let found = row.number(id).unwrap_or_else(|| panic!("{id}: {:?}", row.values.get(id)));
+    let found = row.number_of(id).unwrap_or_else(|| panic!("{id}: {:?}", row.values.get(id)));
     assert!((found - expected).abs() < 1e-9, "{id} is {found}, expected {expected}");
 }
 

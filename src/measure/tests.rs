@@ -38,9 +38,9 @@ fn preset(id: &str, name: &str, states: &str) -> testkit::CellBuilder {
 fn full_is_exactly_one_in_recall_and_zero_in_savings() {
     let report = run(vec![ten_requests("s")], vec![full("s")]);
     let row = row(&report, "d", "full");
-    assert_eq!(row.number("reference_recall"), Some(1.0));
-    assert_eq!(row.number("token_savings"), Some(0.0));
-    assert_eq!(row.number("recency_gain"), Some(0.0));
+    assert_eq!(row.number(catalogue::REFERENCE_RECALL), Some(1.0));
+    assert_eq!(row.number(catalogue::TOKEN_SAVINGS), Some(0.0));
+    assert_eq!(row.number(catalogue::RECENCY_GAIN), Some(0.0));
     assert_eq!(row.verdict, None, "full is not compared with itself");
 }
 
@@ -130,7 +130,7 @@ fn recall_partial_bare_and_lost_add_up_to_one() {
     let row = row(&report, "d", "x");
     let sum: f64 = ["recall", "partial", "bare", "lost"]
         .iter()
-        .map(|state| row.number(&format!("reference_{state}")).unwrap())
+        .map(|state| row.number_of(&format!("reference_{state}")).unwrap())
         .sum();
     assert!((sum - 1.0).abs() < 1e-12, "{sum}");
 }

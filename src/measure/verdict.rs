@@ -13,10 +13,11 @@ pub(in crate::measure) use money::dollars;
 use std::collections::BTreeSet;
 
 use super::cluster::noun;
-use super::rows::{ALL, Entry, most};
+use super::rows::{ALL, Entry};
 use super::sentences::{grouped, label};
 use crate::model::{
-    Family, Manifest, PanelAgreement, PresetRow, Sentence, Standing, TranscriptFacts,
+    Family, Manifest, PanelAgreement, PresetRow, Primary, Sentence, Standing, TranscriptFacts,
+    catalogue,
 };
 use crate::text::{counted, form_for};
 
@@ -32,7 +33,7 @@ pub struct Run<'a> {
     /// What was asked for.
     pub manifest: &'a Manifest,
     /// The measure that ranks.
-    pub primary: &'static str,
+    pub primary: Primary,
     /// The confirmatory family.
     pub family: Option<&'a Family>,
     /// How far the judges of a panel agree.
@@ -86,7 +87,7 @@ impl<'a> Scene<'a> {
         let references: usize = facts.iter().map(|f| f.exam.references.len()).sum();
         let at_stake = self.at_stake();
         let asked = match (probes, references) {
-            (0, _) if self.run.primary == "kept_at_cut" => at_stake.unwrap_or_default(),
+            (0, _) if self.run.primary == Primary::KeptAtCut => at_stake.unwrap_or_default(),
             (0, 0) => String::new(),
             (0, n) => format!(" and {}", counted(n, "needed fact")),
             (n, _) => format!(" and {}", counted(n, "question")),
@@ -115,25 +116,28 @@ impl<'a> Scene<'a> {
 
     /// " and 838 facts at stake at 60 cuts".
     fn at_stake(&self) -> Option<String> {
-        let row =
-            self.rows.iter().map(|e| &e.row).find(|r| r.number("facts_at_stake").is_some())?;
-        let facts = counted(row.number("facts_at_stake")? as usize, "fact");
-        let cuts = counted(row.number("cuts")? as usize, "cut");
+        let row = self
+            .rows
+            .iter()
+            .map(|e| &e.row)
+            .find(|r| r.number(catalogue::FACTS_AT_STAKE).is_some())?;
+        let facts = counted(row.number(catalogue::FACTS_AT_STAKE)? as usize, "fact");
+        let cuts = counted(row.number(catalogue::CUTS)? as usize, "cut");
         Some(format!(" and {facts} at stake at {cuts}"))
     }
 
     /// What the primary measure is a share of.
     fn of_what(&self, row: &PresetRow) -> String {
-        match (self.run.primary, row.number("depth")) {
-            ("continuity", _) => "of what the whole conversation answers right".to_owned(),
-            ("kept_at_cut", Some(depth)) if depth > 1.0 => format!(
+        match (self.run.primary, row.number(catalogue::DEPTH)) {
+            (Primary::Continuity, _) => "of what the whole conversation answers right".to_owned(),
+            (Primary::KeptAtCut, Some(depth)) if depth > 1.0 => format!(
                 "of what the agent used behind the cuts, in sessions {depth:.0} times as large as \
                  the window"
             ),
-            ("kept_at_cut", _) => {
+            (Primary::KeptAtCut, _) => {
                 "of what the agent used behind the cuts, after one compaction".to_owned()
             }
-            _ => "of what the agent went on to use".to_owned(),
+            (Primary::ReferenceRecall, _) => "of what the agent went on to use".to_owned(),
         }
     }
 
@@ -169,7 +173,7 @@ impl<'a> Scene<'a> {
     }
 
     fn by_probes(&self) -> bool {
-        self.run.primary == "continuity"
+        self.run.primary == Primary::Continuity
     }
 
     /// The primary measure as it is printed.
@@ -194,7 +198,7 @@ impl<'a> Scene<'a> {
     /// The smallest difference that would have been found, where it says
     /// something: without any spread every difference would.
     fn detectable(&self, mde: Option<f64>) -> Option<String> {
-        let least = LEAST_TOLD * most(self.run.primary);
+        let least = LEAST_TOLD * self.run.primary.most();
         mde.filter(|mde| *mde >= least).map(|mde| self.distance(mde))
     }
 

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{
     Cell, Manifest, NATIVE, PanelAgreement, SMALLEST_NATIVE, Standing, TokensSource,
-    TranscriptFacts, VALID_WITHIN, is_exam_doubtful,
+    TranscriptFacts, VALID_WITHIN, catalogue, is_exam_doubtful,
 };
 use crate::text::{counted, form_for};
 
@@ -192,8 +192,8 @@ fn stand_ins(run: &Run<'_>) -> Vec<String> {
 fn easier_retrieval(run: &Run<'_>) -> Vec<String> {
     let judged = run.rows.iter().filter(|e| e.row.standing != Standing::Control);
     let apart = judged.filter_map(|entry| {
-        let own = entry.row.number("recall_verbatim")?;
-        let full = entry.row.number("recall_verbatim_full")?;
+        let own = entry.row.number(catalogue::RECALL_VERBATIM)?;
+        let full = entry.row.number(catalogue::RECALL_VERBATIM_FULL)?;
         let named = || {
             let window = label(&entry.row.window);
             format!("{} at {window} ({own:.2} against {full:.2})", entry.row.strategy)
@@ -273,7 +273,8 @@ fn small_windows(run: &Run<'_>) -> Vec<String> {
 /// The instrument's own error, where a recording shows it (measures §4).
 fn exam_in_doubt(run: &Run<'_>) -> Vec<String> {
     let full = run.rows.iter().find(|e| e.row.strategy == BASELINE).or(run.rows.first());
-    let share = full.and_then(|e| e.row.number("did_without")).filter(|s| is_exam_doubtful(*s));
+    let share =
+        full.and_then(|e| e.row.number(catalogue::DID_WITHOUT)).filter(|s| is_exam_doubtful(*s));
     share
         .map(|share| {
             format!(

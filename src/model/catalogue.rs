@@ -386,6 +386,17 @@ pub fn all() -> impl Iterator<Item = &'static Measure> {
     listed.chain(SECOND.iter().copied()).chain(&CONTINUITY_BY_KIND)
 }
 
+/// Recall of the probes of a kind.
+pub fn recall_of(kind: ProbeKind) -> &'static Measure {
+    let of_kind = RECALL_BY_KIND.iter().find(|measure| measure.kind == Some(kind));
+    of_kind.unwrap_or(RECALL_ABSTAIN)
+}
+
+/// Continuity of the probes of a kind; `None` of those that cannot be answered.
+pub fn continuity_of(kind: ProbeKind) -> Option<&'static Measure> {
+    CONTINUITY_BY_KIND.iter().find(|measure| measure.kind == Some(kind))
+}
+
 /// The measure of a column.
 pub fn find(id: &str) -> Option<&'static Measure> {
     all().find(|measure| measure.id == id)

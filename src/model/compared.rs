@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Primary;
+
 /// The result of a test of the confirmatory family (measures §7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
@@ -54,7 +56,7 @@ pub struct Tested {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Family {
     /// Id of the measure.
-    pub measure: String,
+    pub measure: Primary,
     /// Plain id of the preset that the others are compared with.
     pub comparator: String,
     /// The tests, in printing order of the rows. Their number is the family's size m.
@@ -70,7 +72,7 @@ pub struct RecencyCurve {
     /// Data set, or `ALL`.
     pub dataset: String,
     /// Id of the measure.
-    pub measure: String,
+    pub measure: Primary,
     /// Mean tokens of a request and the measure there, ascending by tokens.
     pub points: Vec<(f64, f64)>,
 }
@@ -93,7 +95,7 @@ pub struct EqualSize {
     /// The model or payer whose prices are used.
     pub agent_model: String,
     /// Id of the measure of quality.
-    pub measure: String,
+    pub measure: Primary,
     /// Id of the measure of size: `mean_tokens` or `cost_usd`.
     pub size: String,
     /// The size at which the presets are compared, in the unit of that measure.
@@ -137,7 +139,7 @@ pub struct Variance {
     /// Window label as typed.
     pub window: String,
     /// Id of the measure.
-    pub measure: String,
+    pub measure: Primary,
     /// The components, in the order of [`ChanceOf`].
     pub parts: Vec<VariancePart>,
 }

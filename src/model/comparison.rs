@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Outranks, Standing};
+use super::{Outranks, Primary, Standing};
 
 /// What differs between two runs, B less A.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,7 +16,7 @@ pub struct Comparison {
     /// Number of transcripts that are in both runs.
     pub transcripts: u64,
     /// Id of the measure that is tested.
-    pub primary: String,
+    pub primary: Primary,
     /// Number of tests, over which p is corrected.
     pub family: u64,
     /// Conclusions that the number of clusters and tests rules out, if any.

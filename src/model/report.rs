@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CallRow, Cell, Cut, EqualSize, Family, Gate, Manifest, Missing, PanelAgreement, RecencyCurve,
-    Standing, TranscriptFacts, Variance,
+    CallRow, Cell, Cut, EqualSize, Family, Gate, Manifest, Measure, Missing, PanelAgreement,
+    Primary, RecencyCurve, Standing, TranscriptFacts, Variance, catalogue,
 };
 
 /// Version of the instrument: mining rules, offline seats, judge prompts.
@@ -165,11 +165,11 @@ impl PresetRow {
     /// Whether the row still sent everything that its primary measure asks for
     /// exactly as recorded: nothing was at stake, and the figure says nothing
     /// about quality (cuts §3).
-    pub fn risked_nothing(&self, primary: &str) -> bool {
+    pub fn risked_nothing(&self, primary: Primary) -> bool {
         let exposed = match primary {
-            "kept_at_cut" => "exposed_share",
-            "reference_recall" => "reference_exposed",
-            _ => return false,
+            Primary::KeptAtCut => catalogue::EXPOSED_SHARE,
+            Primary::ReferenceRecall => catalogue::REFERENCE_EXPOSED,
+            Primary::Continuity => return false,
         };
         self.number(exposed) == Some(0.0)
     }
@@ -179,15 +179,26 @@ impl PresetRow {
     /// has it: over a longer session the null, whose texts take no room, also
     /// compacts less often, so that a difference is not the texts' alone.
     pub fn added(&self) -> Option<(f64, Option<(f64, f64)>)> {
-        let of = |id: &str| {
-            let bounds = self.number(&format!("{id}_lo")).zip(self.number(&format!("{id}_hi")));
-            Some((self.number(id)?, bounds))
+        let of = |[figure, lo, hi]: [&Measure; 3]| {
+            Some((self.number(figure)?, self.number(lo).zip(self.number(hi))))
         };
-        of("added_at_cut_first").or_else(|| of("added_at_cut"))
+        let first = [
+            catalogue::ADDED_AT_CUT_FIRST,
+            catalogue::ADDED_AT_CUT_FIRST_LO,
+            catalogue::ADDED_AT_CUT_FIRST_HI,
+        ];
+        let greatest =
+            [catalogue::ADDED_AT_CUT, catalogue::ADDED_AT_CUT_LO, catalogue::ADDED_AT_CUT_HI];
+        of(first).or_else(|| of(greatest))
     }
 
     /// A measure's number, if it is there.
-    pub fn number(&self, id: &str) -> Option<f64> {
+    pub fn number(&self, measure: &Measure) -> Option<f64> {
+        self.number_of(measure.id)
+    }
+
+    /// The number of a measure whose id was read from a text, if it is there.
+    pub fn number_of(&self, id: &str) -> Option<f64> {
         self.values.get(id).and_then(Value::number)
     }
 }
@@ -246,7 +257,7 @@ pub struct Report {
     pub title: String,
     /// Id of the measure that ranks: `continuity` where there are probes, else
     /// `reference_recall` (semantics §40).
-    pub primary: String,
+    pub primary: Primary,
     /// Rows in printing order.
     pub rows: Vec<PresetRow>,
     /// Forgetting curves, by window as typed, preset and unit of age.

@@ -3,8 +3,8 @@
 
 use super::{number, plain};
 use crate::model::{
-    Cell, Manifest, NATIVE, NULL, OFFLINE, PresetRow, RECORDED, Report, Standing, TranscriptFacts,
-    UNRANKED, Value,
+    Cell, Manifest, Measure, NATIVE, NULL, OFFLINE, PresetRow, RECORDED, Report, Standing,
+    TranscriptFacts, UNRANKED, Value, catalogue,
 };
 use crate::text::form_for;
 
@@ -116,7 +116,7 @@ fn graded(report: &Report, dataset: &str, probes: usize) -> Option<String> {
     // A null is asked nothing.
     let asked = |row: &&PresetRow| row.dataset == dataset && !row.strategy.starts_with(NULL);
     let rows = report.rows.iter().filter(asked);
-    let missing: Vec<f64> = rows.filter_map(|row| row.number("unscored")).collect();
+    let missing: Vec<f64> = rows.filter_map(|row| row.number(catalogue::UNSCORED)).collect();
     let (least, most) =
         (missing.iter().copied().reduce(f64::min)?, missing.iter().copied().reduce(f64::max)?);
     // Replicates are averaged.
@@ -174,12 +174,12 @@ pub(super) fn label(row: &PresetRow) -> String {
 
 /// Tokens sent as a share of what `full` sends.
 pub(super) fn token_share(row: &PresetRow) -> Option<f64> {
-    row.number("token_savings").map(|savings| 1.0 - savings)
+    row.number(catalogue::TOKEN_SAVINGS).map(|savings| 1.0 - savings)
 }
 
 /// Requests that the provider would have refused.
 pub(super) fn overflows(row: &PresetRow) -> Option<f64> {
-    row.number("overflows").filter(|&n| n > 0.0)
+    row.number(catalogue::OVERFLOWS).filter(|&n| n > 0.0)
 }
 
 /// The last column: standing or verdict, and how much of it failed.
@@ -202,9 +202,9 @@ pub(super) fn verdict(row: &PresetRow) -> String {
 
 /// What the figures of cuts stand for, and how much they rest on.
 pub(super) fn at_cuts(rows: &[&PresetRow], report: &Report) -> Option<String> {
-    let of = rows.iter().find(|row| row.number("kept_at_cut").is_some())?;
-    let count = |id| of.number(id).unwrap_or(0.0) as usize;
-    let depth = of.number("depth").unwrap_or(1.0);
+    let of = rows.iter().find(|row| row.number(catalogue::KEPT_AT_CUT).is_some())?;
+    let count = |measure| of.number(measure).unwrap_or(0.0) as usize;
+    let depth = of.number(catalogue::DEPTH).unwrap_or(1.0);
     let deep = match depth {
         1.0 => "right behind the first compaction".to_owned(),
         depth => format!("in sessions {depth:.0} times as large as the window"),
@@ -219,16 +219,17 @@ pub(super) fn at_cuts(rows: &[&PresetRow], report: &Report) -> Option<String> {
          sent as recorded, the share in what the strategy wrote; added: kept after the first \
          compaction less what the same preset keeps with an empty text in the place of its \
          summaries.",
-        counted(count("facts_at_stake"), "fact"),
-        counted(count("cuts"), "cut"),
-        counted(count("sessions_at_stake"), "session"),
-        form_for(count("cuts"), "it", "them"),
+        counted(count(catalogue::FACTS_AT_STAKE), "fact"),
+        counted(count(catalogue::CUTS), "cut"),
+        counted(count(catalogue::SESSIONS_AT_STAKE), "session"),
+        form_for(count(catalogue::CUTS), "it", "them"),
     ))
 }
 
 /// Why a row with void replies of its compactor is not ranked.
 fn void(row: &PresetRow) -> String {
-    let share = row.number("void_share").map(|share| format!("{} of ", number::percent(share)));
+    let share =
+        row.number(catalogue::VOID_SHARE).map(|share| format!("{} of ", number::percent(share)));
     format!("not ranked: {}replies void", share.unwrap_or_default())
 }
 
@@ -245,15 +246,15 @@ pub(super) fn starred(rows: &[&PresetRow]) -> Option<String> {
 /// ranked the sessions that it found.
 pub(super) fn recovered(rows: &[&PresetRow], manifest: &Manifest) -> Option<String> {
     let each = rows.iter().filter_map(|row| {
-        let figure = |id| row.number(id);
-        let (without, with) = (figure("recall")?, figure("recall_recovery")?);
+        let figure = |measure| row.number(measure);
+        let (without, with) = (figure(catalogue::RECALL)?, figure(catalogue::RECALL_RECOVERY)?);
         Some(format!(
             "{} {} → {} for {:.1} calls and {} tokens a question",
             label(row),
             number::share(without),
             number::share(with),
-            figure("recovery_calls")?,
-            number::tokens(figure("recovery_tokens")?),
+            figure(catalogue::RECOVERY_CALLS)?,
+            number::tokens(figure(catalogue::RECOVERY_TOKENS)?),
         ))
     });
     let each: Vec<String> = each.collect();
@@ -272,27 +273,29 @@ pub(super) fn recovered(rows: &[&PresetRow], manifest: &Manifest) -> Option<Stri
 
 /// Why a column of the table is empty throughout.
 pub(super) fn gaps(rows: &[&PresetRow]) -> Vec<String> {
-    const LEADING: [(&str, &str); 6] = [
-        ("continuity", "continuity"),
-        ("kept_at_cut", "kept at cuts"),
-        ("recall", "recall"),
-        ("reference_recall", "needed facts kept"),
-        ("recency_gain", "gain over recency"),
-        ("cost_usd", "session cost"),
+    const LEADING: [&Measure; 6] = [
+        catalogue::CONTINUITY,
+        catalogue::KEPT_AT_CUT,
+        catalogue::RECALL,
+        catalogue::REFERENCE_RECALL,
+        catalogue::RECENCY_GAIN,
+        catalogue::COST_USD,
     ];
+    let asked =
+        |measure: &Measure| measure == catalogue::CONTINUITY || measure == catalogue::RECALL;
     LEADING
         .iter()
-        .filter(|(id, _)| *id != "continuity" && *id != "recall" || probed(rows))
-        .filter_map(|(id, name)| {
-            let reason = absent_throughout(rows, id)?;
-            Some(format!("{name}: {}.", plain::line(reason)))
+        .filter(|measure| !asked(measure) || probed(rows))
+        .filter_map(|measure| {
+            let reason = absent_throughout(rows, measure.id)?;
+            Some(format!("{}: {}.", measure.label(), plain::line(reason)))
         })
         .collect()
 }
 
 /// Whether the rows rest on probes at all.
 fn probed(rows: &[&PresetRow]) -> bool {
-    rows.iter().any(|row| row.number("probes").is_some())
+    rows.iter().any(|row| row.number(catalogue::PROBES).is_some())
 }
 
 /// Why a measure is absent, where it is absent in every row for one reason.

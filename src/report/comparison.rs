@@ -98,7 +98,7 @@ pub(super) fn notes(comparison: &Comparison) -> Vec<String> {
     if comparison.family > 0 {
         notes.push(format!(
             "Tested: {} over {}, corrected by Holm; everything else is described.",
-            comparison.primary,
+            comparison.primary.id(),
             block::counted(comparison.family as usize, "row")
         ));
     }

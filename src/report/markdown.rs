@@ -240,7 +240,7 @@ fn fold(summary: &str, inside: &str) -> String {
 
 /// The terminal's columns as a table of Markdown.
 fn rows(report: &Report, rows: &[&PresetRow]) -> String {
-    let columns = table::columns(&report.primary);
+    let columns = table::columns(report.primary);
     let shown = |column: &&&table::Column| {
         let known = rows.iter().any(|row| (column.cell)(row) != table::absent());
         column.dispensable < DISPENSABLE && known

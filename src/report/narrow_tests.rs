@@ -38,7 +38,7 @@ fn nothing_is_cut_or_lost_on_a_narrow_terminal() {
         }
         let words: Vec<&str> = text.split_whitespace().collect();
         for row in &report.rows {
-            for column in columns(&report.primary) {
+            for column in columns(report.primary) {
                 let cell = (column.cell)(row);
                 let figure: Vec<&str> = cell.split_whitespace().collect();
                 let is_there = words.windows(figure.len().max(1)).any(|part| part == figure);

@@ -9,7 +9,8 @@ use serde_json::Value as Json;
 use super::stakes::{self, Counts, Stakes};
 use super::{Format, Source, number};
 use crate::model::{
-    Forgetting, Gate, Interval, Manifest, Missing, PanelAgreement, PresetRow, Standing, Value,
+    Forgetting, Gate, Interval, Manifest, Missing, PanelAgreement, PresetRow, Primary, Standing,
+    Value,
 };
 
 pub(super) const FORMAT: Format = Format {
@@ -26,7 +27,7 @@ const VERSION: u32 = 2;
 struct Summary<'a> {
     version: u32,
     title: &'a str,
-    primary: &'a str,
+    primary: Primary,
     rows: Vec<Row<'a>>,
     /// Absent in a run without cuts.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,7 +96,7 @@ fn render(source: &Source<'_>) -> Vec<u8> {
     let summary = Summary {
         version: VERSION,
         title: &report.title,
-        primary: &report.primary,
+        primary: report.primary,
         rows: report.rows.iter().map(row).collect(),
         cuts: stakes::stakes(report).as_ref().map(cuts),
         forgetting: &report.forgetting,

@@ -4,7 +4,9 @@ use unicode_width::UnicodeWidthStr;
 
 use super::grid::{GAP, NARROWEST, paragraph, push_blocks, push_line, wrapped};
 use super::{block, html, number, panel, plain, spend, validation};
-use crate::model::{Family, Interval, Outranks, PresetRow, Report, Standing, Tested};
+use crate::model::{
+    Family, Interval, Outranks, PresetRow, Primary, Report, Standing, Tested, catalogue,
+};
 
 mod columns;
 
@@ -21,7 +23,7 @@ const VERDICT_WIDTH: usize = 14;
 /// a table is folded into a block for each preset.
 pub fn table(report: &Report, width: usize, color: bool) -> String {
     let mut out = String::new();
-    let columns = columns(&report.primary);
+    let columns = columns(report.primary);
     for block in block::blocks(report) {
         let mut headline = block::headline(report, block.dataset, &[block.window]);
         if let Some(payer) = block::payer(report, &block) {
@@ -56,9 +58,9 @@ pub fn table(report: &Report, width: usize, color: bool) -> String {
 
 /// What the signs in the table mean, and why a column is empty throughout.
 pub(super) fn notes(rows: &[&PresetRow], report: &Report) -> Vec<String> {
-    let primary = report.primary.as_str();
+    let primary = report.primary;
     let mut notes = Vec::new();
-    if primary == "continuity" {
+    if primary == Primary::Continuity {
         notes.push(
             "continuity: of what the whole conversation answers right, what the preset still \
              does, in per cent."
@@ -66,8 +68,9 @@ pub(super) fn notes(rows: &[&PresetRow], report: &Report) -> Vec<String> {
         );
     }
     notes.extend(block::at_cuts(rows, report));
-    let has =
-        |f: fn(&Interval) -> bool| rows.iter().any(|r| r.intervals.get(primary).is_some_and(f));
+    let has = |f: fn(&Interval) -> bool| {
+        rows.iter().any(|r| r.intervals.get(primary.id()).is_some_and(f))
+    };
     if has(|i| matches!(i, Interval::Dots { .. })) {
         notes.push(
             "a…b: lowest and highest session or project; too few for an interval.".to_owned(),
@@ -120,7 +123,7 @@ fn against_comparator(family: &Family) -> String {
 fn against_recorded(rows: &[&PresetRow]) -> Option<String> {
     let ranked = rows.iter().filter(|row| row.standing == Standing::Ranked);
     let each = ranked.filter_map(|row| {
-        let savings = row.number("cost_savings_vs_recorded")?;
+        let savings = row.number(catalogue::COST_SAVINGS_VS_RECORDED)?;
         Some(format!("{} {}", block::label(row), number::change(-savings)))
     });
     let each: Vec<String> = each.collect();

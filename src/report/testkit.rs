@@ -11,10 +11,10 @@ use crate::model::{
     AgainstFull, Answer, Bill, BreakEven, Buckets, CallBill, Cell, CellKey, CellOutcome, CellRows,
     CompactionRow, Cut, CutExam, CutOutcome, CutRow, Exam, Expectation, FactAtStake,
     IdentifierClass, Interval, Judgement, LatencySource, LedgerState, LossRow, Manifest,
-    MessageFacts, PanelAgreement, PresetRow, Prices, Probe, ProbeFacts, ProbeKind, ProbeRow,
-    PromptBill, Provenance, RECORDED, Reference, ReferenceOutcome, ReferenceState, Report,
-    RequestBill, RequestFacts, RequestRow, Role, Sentence, Snapshot, SnapshotPart, Source,
-    Standing, TimeProfile, TokensSource, TranscriptFacts, Validation, Value, Verdict,
+    MessageFacts, PanelAgreement, PresetRow, Prices, Primary, Probe, ProbeFacts, ProbeKind,
+    ProbeRow, PromptBill, Provenance, RECORDED, Reference, ReferenceOutcome, ReferenceState,
+    Report, RequestBill, RequestFacts, RequestRow, Role, Sentence, Snapshot, SnapshotPart, Source,
+    Standing, TimeProfile, TokensSource, TranscriptFacts, Validation, Value, Verdict, catalogue,
 };
 
 /// Bills every session, at $3 a million tokens, $0.30 read, $3.75 written and
@@ -95,7 +95,7 @@ impl Kit {
         Report {
             manifest: self.manifest(),
             title: "my-sessions".to_owned(),
-            primary: "reference_recall".to_owned(),
+            primary: Primary::ReferenceRecall,
             rows: self.rows(),
             forgetting: Vec::new(),
             family: None,
@@ -251,7 +251,7 @@ impl Kit {
 pub(super) fn cut(mut report: Report) -> Report {
     use IdentifierClass::{Identifier, Number, Path};
     use ReferenceState::{Bare, Carried, Lost, Partial, Recovered, Verbatim};
-    report.primary = "kept_at_cut".to_owned();
+    report.primary = Primary::KeptAtCut;
     (report.manifest.cuts, report.manifest.depths) = ("5".to_owned(), vec![1, 3]);
     let mut first = place("session-0", 4, 9_000);
     first.facts = vec![at_stake(4, "src/cache/store.rs", Path), at_stake(9, "48151623", Number)];
@@ -285,7 +285,7 @@ pub(super) fn cut(mut report: Report) -> Report {
     report.cuts = vec![first, second, third];
     report.transcripts[2].no_cut = Some("it has 3 requests, and a cut needs 10".to_owned());
     for row in &mut report.rows {
-        let kept = row.number("reference_recall").unwrap_or(0.0);
+        let kept = row.number(catalogue::REFERENCE_RECALL).unwrap_or(0.0);
         for (id, x) in [
             ("kept_at_cut", kept),
             ("kept_at_cut_first", kept),

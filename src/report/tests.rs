@@ -3,7 +3,8 @@ use std::sync::Arc;
 use super::testkit::{Kit, cut, validation};
 use super::*;
 use crate::model::{
-    Bill, Calibration, CellOutcome, Family, Interval, Outranks, Standing, Tested, Value,
+    Bill, Calibration, CellOutcome, Family, Interval, Outranks, Primary, Standing, Tested, Value,
+    catalogue,
 };
 use unicode_width::UnicodeWidthStr;
 
@@ -149,7 +150,7 @@ fn the_table_says_what_tests_against_the_comparator_come_to() {
     };
     let family = |tests, limit: Option<&str>| {
         Some(Family {
-            measure: "reference_recall".into(),
+            measure: Primary::ReferenceRecall,
             comparator: "fifo".into(),
             tests,
             limit: limit.map(str::to_owned),
@@ -533,9 +534,9 @@ fn savings_against_the_recording_are_noted_where_the_whole_conversation_does_not
 /// The table of a run with probes.
 fn probed_report() -> Report {
     let mut report = small().report();
-    report.primary = "continuity".to_owned();
+    report.primary = Primary::Continuity;
     for row in &mut report.rows {
-        let recall = row.number("reference_recall").unwrap();
+        let recall = row.number(catalogue::REFERENCE_RECALL).unwrap();
         for (id, value) in [
             ("continuity", recall * 100.0),
             ("recall", recall),

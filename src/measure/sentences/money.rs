@@ -7,6 +7,7 @@
 
 use super::{Candidate, PresetRow, Window, grouped, percent};
 use crate::measure::preference::keeps_enough;
+use crate::model::catalogue;
 use crate::text::counted;
 
 /// Differences below this are not worth a sentence, nor a per cent.
@@ -19,7 +20,8 @@ const OFTEN: f64 = 0.05;
 /// A preset that sends less and is billed more.
 pub fn less_sent_more_billed(window: &Window<'_>) -> Option<Candidate> {
     let figures = |row: &PresetRow| {
-        let (tokens, cost) = (row.number("token_savings")?, row.number("cost_savings")?);
+        let (tokens, cost) =
+            (row.number(catalogue::TOKEN_SAVINGS)?, row.number(catalogue::COST_SAVINGS)?);
         (tokens >= FEWER && cost <= -LEAST).then_some((tokens, -cost))
     };
     let ranked = window.ranked();
@@ -45,12 +47,13 @@ pub fn less_sent_more_billed(window: &Window<'_>) -> Option<Candidate> {
 }
 
 fn why_dear(row: &PresetRow) -> Option<String> {
-    let (breaks, requests) = (row.number("cache_breaks")?, row.number("requests")?);
+    let (breaks, requests) =
+        (row.number(catalogue::CACHE_BREAKS)?, row.number(catalogue::REQUESTS)?);
     if breaks >= OFTEN * requests {
         let of = counted(requests.round() as u64, "request");
         return Some(format!("it breaks the prompt cache at {} of {of}", grouped(breaks)));
     }
-    let share = row.number("compaction_cost_usd")? / row.number("cost_usd")?;
+    let share = row.number(catalogue::COMPACTION_COST_USD)? / row.number(catalogue::COST_USD)?;
     (share >= OFTEN)
         .then(|| format!("the calls of its compactions are {} of its bill", percent(share)))
 }
@@ -67,8 +70,9 @@ impl Ends {
     /// hypothetical.
     fn of(row: &PresetRow, window: &Window<'_>) -> Option<Self> {
         let id = if window.is_hypothetical() { "cost_savings_vs_recorded" } else { "cost_savings" };
-        let as_billed = row.number(id).filter(|_| row.number("overflows") == Some(0.0))?;
-        let dearer = row.number("cost_usd_refetch")? / row.number("cost_usd")?;
+        let as_billed =
+            row.number_of(id).filter(|_| row.number(catalogue::OVERFLOWS) == Some(0.0))?;
+        let dearer = row.number(catalogue::COST_USD_REFETCH)? / row.number(catalogue::COST_USD)?;
         Some(Ends { as_billed, refetched: 1.0 - (1.0 - as_billed) * dearer })
     }
 }

@@ -3,6 +3,7 @@
 
 use super::money::{less_sent_more_billed, saves_money};
 use super::{Candidate, Observation, PresetRow, Standing, Window, label, percent, sends, signed};
+use crate::model::catalogue;
 use crate::text::{counted, form_for};
 
 /// Gains this small are no better than plain recency.
@@ -33,7 +34,7 @@ pub const AT_A_WINDOW: &[Observation] = &[
 fn kept_and_saved(window: &Window<'_>) -> Option<Candidate> {
     let ranked = window.ranked();
     let best = *ranked.first()?;
-    let savings = |row: &PresetRow| row.number("token_savings");
+    let savings = |row: &PresetRow| row.number(catalogue::TOKEN_SAVINGS);
     let own = savings(best)?;
     let mut text = format!(
         "{} {} keeps {} {} and {}",
@@ -68,7 +69,9 @@ fn kept_and_saved(window: &Window<'_>) -> Option<Candidate> {
 
 /// Presets that a provider would have turned down.
 fn refused_requests(window: &Window<'_>) -> Option<Candidate> {
-    let refused = |row: &PresetRow| Some(row.number("overflows")? / row.number("requests")?);
+    let refused = |row: &PresetRow| {
+        Some(row.number(catalogue::OVERFLOWS)? / row.number(catalogue::REQUESTS)?)
+    };
     let ranked = window.ranked();
     let mut over: Vec<(&str, f64)> = ranked
         .iter()
@@ -98,7 +101,7 @@ fn at_least(share: f64) -> String {
 /// Who does better than the newest messages at the same size, and who does not.
 fn beyond_recency(window: &Window<'_>) -> Option<Candidate> {
     let id = if window.by_cuts() { "gain_at_cut" } else { "recency_gain" };
-    let gain = |row: &PresetRow| row.number(id);
+    let gain = |row: &PresetRow| row.number_of(id);
     let ranked = window.ranked();
     let gains: Vec<(&PresetRow, f64)> =
         ranked.iter().filter_map(|row| Some((*row, gain(row)?))).collect();
@@ -128,14 +131,15 @@ fn beyond_recency(window: &Window<'_>) -> Option<Candidate> {
 
 /// Losses that no tool can bring back.
 fn cannot_be_fetched(window: &Window<'_>) -> Option<Candidate> {
-    let weight =
-        |row: &PresetRow| Some(row.number("irrecoverable")? * row.number("reference_lost")?);
+    let weight = |row: &PresetRow| {
+        Some(row.number(catalogue::IRRECOVERABLE)? * row.number(catalogue::REFERENCE_LOST)?)
+    };
     let ranked = window.ranked();
     let worst = ranked
         .iter()
         .filter(|row| weight(row).is_some_and(|w| w > 0.0))
         .max_by(|a, b| weight(a).unwrap_or(0.0).total_cmp(&weight(b).unwrap_or(0.0)))?;
-    let share = worst.number("irrecoverable")?;
+    let share = worst.number(catalogue::IRRECOVERABLE)?;
     Some(Candidate {
         relevance: 0.2 + weight(worst)? * 1.5,
         text: format!(
@@ -151,8 +155,9 @@ fn cannot_be_fetched(window: &Window<'_>) -> Option<Candidate> {
 /// Whether the best preset drops what is asked, or keeps it where it is not found.
 fn why_wrong(window: &Window<'_>) -> Option<Candidate> {
     let best = *window.ranked().first()?;
-    let share = |id: &str| best.number(id);
-    let (lost, garbled, unused) = (share("lost")?, share("garbled")?, share("unused")?);
+    let share = |measure| best.number(measure);
+    let (lost, garbled, unused) =
+        (share(catalogue::LOST)?, share(catalogue::GARBLED)?, share(catalogue::UNUSED)?);
     let wrong = lost + garbled + unused;
     if wrong <= 0.0 {
         return None;
@@ -180,7 +185,7 @@ fn why_wrong(window: &Window<'_>) -> Option<Candidate> {
 fn worst_kind(window: &Window<'_>) -> Option<Candidate> {
     let best = *window.ranked().first()?;
     let crate::model::Value::Text(kind) = best.values.get("worst_kind")? else { return None };
-    let own = best.number(&format!("continuity_{kind}"))?;
+    let own = best.number_of(&format!("continuity_{kind}"))?;
     let gap = window.score(best) * 100.0 - own;
     if gap <= 0.0 {
         return None;
@@ -219,14 +224,14 @@ fn adds_nothing(window: &Window<'_>) -> Option<Candidate> {
 /// What a bare list of identifiers scores.
 fn gameable_part(window: &Window<'_>) -> Option<Candidate> {
     let list = window.named("id-list").filter(|_| !window.by_probes())?;
-    let gamed = list.number(window.primary)?;
+    let gamed = list.number(window.primary.measure())?;
     let recall = |row: &PresetRow| window.score(row);
     let ranked = window.ranked();
     let best = *ranked.first()?;
     // A control is not punished for overflows, so only presets without any
     // stand on equal terms with it.
     let fitting: Vec<&&PresetRow> =
-        ranked.iter().filter(|row| row.number("overflows") == Some(0.0)).collect();
+        ranked.iter().filter(|row| row.number(catalogue::OVERFLOWS) == Some(0.0)).collect();
     let below = fitting.iter().filter(|row| recall(row) <= gamed).count();
     let share = if recall(best) > 0.0 { (gamed / recall(best)).min(1.0) } else { 1.0 };
     let mut text = format!(
@@ -282,7 +287,7 @@ fn holds_across_transcripts(window: &Window<'_>) -> Option<Candidate> {
 
 /// A preset whose own count is wrong.
 fn estimator_off(window: &Window<'_>) -> Option<Candidate> {
-    let error = |row: &PresetRow| row.number("estimator_error").unwrap_or(0.0);
+    let error = |row: &PresetRow| row.number(catalogue::ESTIMATOR_ERROR).unwrap_or(0.0);
     let rows = window.rows.iter().map(|e| &e.row).filter(|r| r.standing != Standing::Control);
     let worst = rows.max_by(|a, b| error(a).abs().total_cmp(&error(b).abs()))?;
     let off = error(worst);
@@ -306,8 +311,8 @@ fn estimator_off(window: &Window<'_>) -> Option<Candidate> {
 /// Compactions that made things worse.
 fn grew_instead(window: &Window<'_>) -> Option<Candidate> {
     let share = |row: &PresetRow| {
-        let all = row.number("compactions").filter(|n| *n > 0.0)?;
-        Some(row.number("inflated")? / all)
+        let all = row.number(catalogue::COMPACTIONS).filter(|n| *n > 0.0)?;
+        Some(row.number(catalogue::INFLATED)? / all)
     };
     let rows = window.rows.iter().map(|e| &e.row).filter(|r| r.standing != Standing::Control);
     let worst = rows
@@ -320,8 +325,8 @@ fn grew_instead(window: &Window<'_>) -> Option<Candidate> {
         text: format!(
             "{} {:.0} of {} of {} made the context longer.",
             window.at(),
-            worst.number("inflated")?,
-            counted(worst.number("compactions")?.round() as u64, "compaction"),
+            worst.number(catalogue::INFLATED)?,
+            counted(worst.number(catalogue::COMPACTIONS)?.round() as u64, "compaction"),
             worst.strategy
         ),
     })

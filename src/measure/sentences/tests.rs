@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::model::{Value, VoidReplies};
+use crate::model::{Primary, Value, VoidReplies};
 
 const PRIMARY: &str = "reference_recall";
 
@@ -35,7 +35,7 @@ fn row_at(
 }
 
 fn said(table: &[Entry]) -> Vec<String> {
-    choose(&Scene { table, primary: PRIMARY }).into_iter().map(|s| s.0).collect()
+    choose(&Scene { table, primary: Primary::ReferenceRecall }).into_iter().map(|s| s.0).collect()
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn what_cannot_be_fetched_again_is_said_of_the_preset_that_loses_most_of_it() {
     );
     let none = [row("prune", Some(1), &losses(0.0, 0.2))];
     assert!(
-        choose(&Scene { table: &none, primary: PRIMARY }).is_empty(),
+        choose(&Scene { table: &none, primary: Primary::ReferenceRecall }).is_empty(),
         "nothing is said where nothing is lost"
     );
 }

@@ -4,8 +4,8 @@ use super::money::dollars;
 use super::{Run, Scene, counted, form_for, grouped, label, listed};
 use crate::measure::preference::{ENOUGH, Judge, NotPreferred, Preferred};
 use crate::measure::ranking::FEWEST_ASKED;
-use crate::measure::rows::{Entry, RECORDED, most};
-use crate::model::{Interval, PresetRow, Standing, Value};
+use crate::measure::rows::{Entry, RECORDED};
+use crate::model::{Interval, PresetRow, Primary, Standing, Value, catalogue};
 
 /// Other windows that are named beside the first.
 const OTHERS: usize = 3;
@@ -16,13 +16,13 @@ const NOTHING_AT_STAKE: &str = "Nothing was at stake: all that the agent used ne
 
 /// Whether a provider would have refused some of its requests.
 pub(super) fn is_over(row: &PresetRow) -> bool {
-    row.number("overflows").is_some_and(|n| n > 0.0)
+    row.number(catalogue::OVERFLOWS).is_some_and(|n| n > 0.0)
 }
 
 /// What a provider would have refused of it, if anything.
 fn over(row: &PresetRow) -> Option<String> {
-    let over = row.number("overflows").filter(|_| is_over(row))?;
-    let of = row.number("requests").map(|n| counted(n.round() as u64, "request"));
+    let over = row.number(catalogue::OVERFLOWS).filter(|_| is_over(row))?;
+    let of = row.number(catalogue::REQUESTS).map(|n| counted(n.round() as u64, "request"));
     Some(format!(
         "{} of its {} {} over the window and would have been refused",
         grouped(over),
@@ -73,8 +73,8 @@ impl<'a> Scene<'a> {
     /// Whether the row of one window comes before that of another: what fits
     /// its window, then what keeps more, then what costs less.
     fn leads(&self, one: &PresetRow, other: &PresetRow) -> bool {
-        let kept = |row: &PresetRow| row.number(self.run.primary).unwrap_or(0.0);
-        let usd = |row: &PresetRow| row.number("cost_usd").unwrap_or(0.0);
+        let kept = |row: &PresetRow| row.number(self.run.primary.measure()).unwrap_or(0.0);
+        let usd = |row: &PresetRow| row.number(catalogue::COST_USD).unwrap_or(0.0);
         let apart = kept(one) - kept(other);
         match is_over(one) == is_over(other) {
             false => is_over(other),
@@ -113,7 +113,7 @@ impl<'a> Scene<'a> {
                  little.",
                 label(&row.window),
                 self.most_kept(row)?,
-                self.printed(ENOUGH * most(self.run.primary))
+                self.printed(ENOUGH * self.run.primary.most())
             )),
             NotPreferred::NoneActed(_) => self.none_acted(row),
         };
@@ -128,7 +128,7 @@ impl<'a> Scene<'a> {
     /// Strategies of which none had anything to compress: their bills are that of
     /// the whole conversation. `None` where `why_none` says more.
     fn none_acted(&self, best: &PresetRow) -> Option<String> {
-        let at_cuts = self.run.primary == "kept_at_cut";
+        let at_cuts = self.run.primary == Primary::KeptAtCut;
         let judged = |e: &&&Entry| e.row.standing != Standing::Control;
         if !at_cuts && self.rows.iter().filter(judged).all(|e| !e.acted) {
             return None;
@@ -146,7 +146,7 @@ impl<'a> Scene<'a> {
     /// Strategies that bring nothing over what needs none of them: what the
     /// recorded agent does today, or the whole conversation.
     fn no_gain(&self, best: &PresetRow, other: &PresetRow) -> Option<String> {
-        let bill = dollars(other.number("cost_usd")?);
+        let bill = dollars(other.number(catalogue::COST_USD)?);
         let than = match other.strategy == RECORDED {
             true => format!(
                 "what the recorded agent does today: each that keeps enough costs more than what \
@@ -161,14 +161,14 @@ impl<'a> Scene<'a> {
             "At {} no strategy is to be preferred to {than}. {} and costs {}.",
             label(&best.window),
             self.most_kept(best)?,
-            dollars(best.number("cost_usd")?)
+            dollars(best.number(catalogue::COST_USD)?)
         ))
     }
 
     /// That this row keeps most, of those within the window where another keeps
     /// more beyond it.
     fn most_kept(&self, row: &PresetRow) -> Option<String> {
-        let kept = self.printed(row.number(self.run.primary)?);
+        let kept = self.printed(row.number(self.run.primary.measure())?);
         let within = if self.refused(row).is_some() { " within the window" } else { "" };
         Some(format!("{} keeps most{within} ({kept})", row.strategy))
     }
@@ -176,8 +176,8 @@ impl<'a> Scene<'a> {
     /// Who keeps more in these sessions than the one to use, and at which price.
     fn keeps_most(&self, best: &Best<'_>) -> Option<String> {
         let row = &best.most?.row;
-        let kept = self.printed(row.number(self.run.primary)?);
-        let usd = row.number("cost_usd").map(|usd| format!(" for {}", dollars(usd)));
+        let kept = self.printed(row.number(self.run.primary.measure())?);
+        let usd = row.number(catalogue::COST_USD).map(|usd| format!(" for {}", dollars(usd)));
         Some(format!(
             "; {} keeps {kept}{}, which is not known to be worth it",
             row.strategy,
@@ -189,7 +189,7 @@ impl<'a> Scene<'a> {
     fn refused(&self, best: &PresetRow) -> Option<String> {
         let ahead = |e: &&&Entry| e.row.window == best.window && e.row.rank < best.rank;
         let row = &self.rows.iter().filter(|e| e.row.rank.is_some()).find(ahead)?.row;
-        let kept = self.printed(row.number(self.run.primary)?);
+        let kept = self.printed(row.number(self.run.primary.measure())?);
         Some(format!("; {} keeps {kept}, but {}", row.strategy, over(row)?))
     }
 
@@ -203,7 +203,7 @@ impl<'a> Scene<'a> {
         if judged.is_empty() {
             return "Controls are a scale: there is no strategy to choose from.".to_owned();
         }
-        let at_cuts = self.run.primary == "kept_at_cut";
+        let at_cuts = self.run.primary == Primary::KeptAtCut;
         if at_cuts && judged.iter().all(|e| e.row.risked_nothing(self.run.primary)) {
             return NOTHING_AT_STAKE.to_owned();
         }
@@ -242,14 +242,14 @@ impl<'a> Scene<'a> {
         if ranked().all(|e| e.row.risked_nothing(self.run.primary)) {
             return NOTHING_AT_STAKE.to_owned();
         }
-        let reason = ranked().find_map(|e| match e.row.values.get(self.run.primary) {
+        let reason = ranked().find_map(|e| match e.row.values.get(self.run.primary.id()) {
             Some(Value::Absent(reason)) => Some(reason.as_str()),
             _ => None,
         });
         let measure = match self.run.primary {
-            "continuity" => "continuity",
-            "kept_at_cut" => "share of facts kept at cuts",
-            _ => "share of needed facts kept",
+            Primary::Continuity => "continuity",
+            Primary::KeptAtCut => "share of facts kept at cuts",
+            Primary::ReferenceRecall => "share of needed facts kept",
         };
         format!(
             "None is ranked, for none has a {measure}: {}.",
@@ -260,9 +260,9 @@ impl<'a> Scene<'a> {
     /// What to use, what it keeps, and who leads at the other windows.
     pub(super) fn chosen(&self, best: &Best<'_>) -> String {
         let row = best.row();
-        let figure = row.number(self.run.primary).unwrap_or(0.0);
-        let margin = self.run.manifest.margin * most(self.run.primary);
-        let heavy = row.number("difference_to_full").is_some_and(|d| d < -2.0 * margin);
+        let figure = row.number(self.run.primary.measure()).unwrap_or(0.0);
+        let margin = self.run.manifest.margin * self.run.primary.most();
+        let heavy = row.number(catalogue::DIFFERENCE_TO_FULL).is_some_and(|d| d < -2.0 * margin);
         let what = self.of_what(row);
         let says = if heavy { "loses least: it keeps" } else { "is the one to use: it keeps" };
         let mut text = format!(
@@ -291,12 +291,12 @@ impl<'a> Scene<'a> {
             let (lo, hi) = (self.printed(lo), self.printed(hi));
             format!("{} to {hi}", lo.trim_end_matches(" %"))
         };
-        match row.intervals.get(self.run.primary) {
+        match row.intervals.get(self.run.primary.id()) {
             None => String::new(),
             Some(Interval::Dots { values }) => match (values.first(), values.last()) {
                 (Some(lo), Some(hi)) => {
                     // One value per cluster: sessions of one project count once.
-                    let alone = row.number("transcripts") == Some(values.len() as f64);
+                    let alone = row.number(catalogue::TRANSCRIPTS) == Some(values.len() as f64);
                     let one = if alone { "session" } else { "project" };
                     format!(" ({} from {one} to {one})", range(*lo, *hi))
                 }
@@ -325,7 +325,8 @@ impl<'a> Scene<'a> {
         if others.is_empty() || others.len() > OTHERS {
             return none;
         }
-        let figure = |e: &&Entry| self.printed(e.row.number(self.run.primary).unwrap_or(0.0));
+        let figure =
+            |e: &&Entry| self.printed(e.row.number(self.run.primary.measure()).unwrap_or(0.0));
         if others.iter().all(|e| e.row.strategy == row.strategy) {
             let each = others.iter().map(|e| format!("{} at {}", figure(e), label(&e.row.window)));
             return format!(

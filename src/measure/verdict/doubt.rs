@@ -5,7 +5,8 @@ use super::Scene;
 use crate::measure::rows::{BASELINE, FLOOR};
 use crate::measure::sentences::{label, percent};
 use crate::model::{
-    NATIVE, PresetRow, SMALLEST_NATIVE, SPREAD, Source, VALID_WITHIN, is_exam_doubtful,
+    NATIVE, PresetRow, Primary, SMALLEST_NATIVE, SPREAD, Source, VALID_WITHIN, catalogue,
+    is_exam_doubtful,
 };
 
 /// Share of ungraded answers that puts a figure in doubt (semantics §41).
@@ -55,13 +56,14 @@ fn at_odds(scene: &Scene<'_>, _: &PresetRow) -> Option<(f64, String)> {
 }
 
 fn ungraded(_: &Scene<'_>, row: &PresetRow) -> Option<(f64, String)> {
-    let share = row.number("unscored")? / row.number("probes").filter(|n| *n > 0.0)?;
+    let share =
+        row.number(catalogue::UNSCORED)? / row.number(catalogue::PROBES).filter(|n| *n > 0.0)?;
     (share > UNSCORED).then(|| (0.8, format!("{} of its answers have no grade", percent(share))))
 }
 
 /// The ends of the scale are too close.
 fn no_room(scene: &Scene<'_>, row: &PresetRow) -> Option<(f64, String)> {
-    let recall = |name| scene.beside(row, name).and_then(|r| r.number("recall"));
+    let recall = |name| scene.beside(row, name).and_then(|r| r.number(catalogue::RECALL));
     let (floor, ceiling) = (recall(FLOOR)?, recall(BASELINE)?);
     (scene.by_probes() && ceiling - floor < SPREAD).then(|| {
         let text = format!(
@@ -73,8 +75,8 @@ fn no_room(scene: &Scene<'_>, row: &PresetRow) -> Option<(f64, String)> {
 }
 
 fn done_without(scene: &Scene<'_>, row: &PresetRow) -> Option<(f64, String)> {
-    let share = row.number("did_without").filter(|share| is_exam_doubtful(*share))?;
-    (scene.run.primary == "reference_recall").then(|| {
+    let share = row.number(catalogue::DID_WITHOUT).filter(|share| is_exam_doubtful(*share))?;
+    (scene.run.primary == Primary::ReferenceRecall).then(|| {
         let text = format!(
             "after its own compactions the recorded agent did without {} of what this exam would \
              have asked for",
@@ -87,7 +89,8 @@ fn done_without(scene: &Scene<'_>, row: &PresetRow) -> Option<(f64, String)> {
 /// A bare list of identifiers does nearly as well.
 fn gamed(scene: &Scene<'_>, row: &PresetRow) -> Option<(f64, String)> {
     let list = scene.beside(row, "id-list").filter(|_| !scene.by_probes())?;
-    let (list, own) = (list.number(scene.run.primary)?, row.number(scene.run.primary)?);
+    let (list, own) =
+        (list.number(scene.run.primary.measure())?, row.number(scene.run.primary.measure())?);
     (list >= GAMED * own).then(|| {
         let text = format!(
             "a bare list of names without a word of meaning (id-list) keeps {list:.2}, so much of \
@@ -98,7 +101,8 @@ fn gamed(scene: &Scene<'_>, row: &PresetRow) -> Option<(f64, String)> {
 }
 
 fn easier(scene: &Scene<'_>, row: &PresetRow) -> Option<(f64, String)> {
-    let (own, full) = (row.number("recall_verbatim")?, row.number("recall_verbatim_full")?);
+    let (own, full) =
+        (row.number(catalogue::RECALL_VERBATIM)?, row.number(catalogue::RECALL_VERBATIM_FULL)?);
     (scene.by_probes() && (own - full).abs() > VALID_WITHIN).then(|| {
         let text = format!(
             "where all of the evidence is there it answers {own:.2} right against {full:.2} with \
@@ -131,7 +135,7 @@ fn offline(scene: &Scene<'_>, _: &PresetRow) -> Option<(f64, String)> {
 
 /// An exam of identifiers says nothing of intent.
 fn names_only(scene: &Scene<'_>, _: &PresetRow) -> Option<(f64, String)> {
-    (scene.run.primary == "kept_at_cut").then(|| {
+    (scene.run.primary == Primary::KeptAtCut).then(|| {
         let text = "cuts ask for identifiers that the agent used next; whether intent, reasons and \
                     rules survive takes questions";
         (0.4, text.to_owned())

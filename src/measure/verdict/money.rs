@@ -8,7 +8,7 @@ use super::Scene;
 use super::choice::{Best, is_over};
 use crate::measure::rows::{BASELINE, RECORDED};
 use crate::measure::sentences::{grouped, percent};
-use crate::model::PresetRow;
+use crate::model::{PresetRow, catalogue};
 
 /// Differences below this are not worth a clause.
 const LEAST: f64 = 0.005;
@@ -17,14 +17,14 @@ impl Scene<'_> {
     /// One sentence, where there is a bill.
     pub(super) fn costs(&self, best: &Best<'_>) -> Option<String> {
         let row = best.row();
-        let cost = row.number("cost_usd")?;
+        let cost = row.number(catalogue::COST_USD)?;
         let payer = self.among_payers.then(|| format!(" (billed as {})", row.agent_model));
         let mut text = format!("Its bill is {}{}", dollars(cost), payer.unwrap_or_default());
         if is_over(row) {
             return Some(text + ", if the requests over the window were taken.");
         }
         let whole = self.beside(row, BASELINE);
-        let fits = whole.map(|full| full.number("overflows") == Some(0.0));
+        let fits = whole.map(|full| full.number(catalogue::OVERFLOWS) == Some(0.0));
         text += &match fits {
             None => String::new(),
             Some(true) => self.against_full(row),
@@ -34,7 +34,7 @@ impl Scene<'_> {
     }
 
     fn against_full(&self, row: &PresetRow) -> String {
-        let Some(savings) = row.number("cost_savings") else { return String::new() };
+        let Some(savings) = row.number(catalogue::COST_SAVINGS) else { return String::new() };
         match savings {
             s if s >= LEAST => format!(
                 ", {} below that of the whole conversation{}",
@@ -50,7 +50,7 @@ impl Scene<'_> {
 
     /// The whole conversation is over the window.
     fn against_what_was_sent(&self, row: &PresetRow) -> String {
-        if let Some(savings) = row.number("cost_savings_vs_recorded")
+        if let Some(savings) = row.number(catalogue::COST_SAVINGS_VS_RECORDED)
             && self.beside(row, RECORDED).is_some()
         {
             if savings.abs() < LEAST {
@@ -63,7 +63,7 @@ impl Scene<'_> {
                 percent(savings.abs())
             );
         }
-        match row.number("cost_savings") {
+        match row.number(catalogue::COST_SAVINGS) {
             Some(savings) if savings <= -LEAST => format!(
                 ", {} above what the whole conversation would cost if its requests over the \
                  window were taken",
@@ -78,7 +78,7 @@ impl Scene<'_> {
 
 /// What is left of savings if everything lost is fetched again.
 fn refetched(row: &PresetRow, savings: f64) -> String {
-    let dearer = row.number("cost_usd_refetch").zip(row.number("cost_usd"));
+    let dearer = row.number(catalogue::COST_USD_REFETCH).zip(row.number(catalogue::COST_USD));
     let left = dearer.map(|(refetch, cost)| 1.0 - (1.0 - savings) * refetch / cost);
     match left {
         None => String::new(),

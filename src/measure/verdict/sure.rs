@@ -2,20 +2,20 @@
 
 use super::choice::Best;
 use super::{Scene, counted, form_for};
-use crate::measure::rows::most;
-use crate::model::{AgainstFull, Outranks, Tested};
+use crate::model::{AgainstFull, Outranks, Tested, catalogue};
 
 impl Scene<'_> {
     /// How the choice stands against the whole conversation.
     pub(super) fn sure(&self, best: &Best<'_>) -> Option<String> {
         let row = best.row();
-        let n = row.number("n_clusters")?;
+        let n = row.number(catalogue::N_CLUSTERS)?;
         let with = self.clusters(best.entry(), n);
-        let margin = self.distance(self.run.manifest.margin * most(self.run.primary));
+        let margin = self.distance(self.run.manifest.margin * self.run.primary.most());
         let difference = || {
-            let mean = self.distance(row.number("difference_to_full")?);
-            let bounds =
-                row.number("difference_to_full_lo").zip(row.number("difference_to_full_hi"));
+            let mean = self.distance(row.number(catalogue::DIFFERENCE_TO_FULL)?);
+            let bounds = row
+                .number(catalogue::DIFFERENCE_TO_FULL_LO)
+                .zip(row.number(catalogue::DIFFERENCE_TO_FULL_HI));
             let (lo, hi) = bounds?;
             // Losses are told as losses: the lower bound is the larger one.
             let (least, most) = (self.signed_loss(hi), self.signed_loss(lo));
@@ -32,7 +32,7 @@ impl Scene<'_> {
                 difference().unwrap_or_default()
             ),
             AgainstFull::Undecided => {
-                let missed = self.detectable(row.number("mde")).map(|mde| {
+                let missed = self.detectable(row.number(catalogue::MDE)).map(|mde| {
                     format!("; a difference below {mde} would be missed more than one time in five")
                 });
                 format!(

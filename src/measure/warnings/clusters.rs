@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::super::cluster;
 use super::Run;
-use crate::model::{AgainstFull, TranscriptFacts};
+use crate::model::{AgainstFull, TranscriptFacts, catalogue};
 use crate::text::counted;
 
 impl<'a> Run<'a> {
@@ -22,7 +22,7 @@ impl<'a> Run<'a> {
 
 /// What so few transcripts allow (measures §7).
 pub fn few(run: &Run<'_>) -> Vec<String> {
-    let n = run.rows.iter().filter_map(|e| e.row.number("n_clusters")).fold(0.0, f64::max);
+    let n = run.rows.iter().filter_map(|e| e.row.number(catalogue::N_CLUSTERS)).fold(0.0, f64::max);
     let any = |verdict| run.rows.iter().any(|e| e.row.verdict == Some(verdict));
     let allows = match n as u64 {
         0 => return Vec::new(),

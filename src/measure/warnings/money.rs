@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::super::rows::RECORDED as REPEATED;
 use super::super::verdict::dollars;
 use super::{Entry, Run, label, listed};
-use crate::model::{Bill, BillErrors, Cell, RECORDED, Standing, TranscriptFacts, Value};
+use crate::model::{Bill, BillErrors, Cell, RECORDED, Standing, TranscriptFacts, Value, catalogue};
 use crate::pricing::PriceList;
 use crate::text::{counted, form_for};
 
@@ -54,8 +54,10 @@ pub fn unbilled_summaries(run: &Run<'_>) -> Vec<String> {
 /// recordings do not show.
 pub fn first_breakpoint(run: &Run<'_>) -> Vec<String> {
     let range = |entry: &&&Entry| {
-        let (own, head) =
-            (entry.row.number("cost_usd")?, entry.row.number("cost_head_breakpoint_usd")?);
+        let (own, head) = (
+            entry.row.number(catalogue::COST_USD)?,
+            entry.row.number(catalogue::COST_HEAD_BREAKPOINT_USD)?,
+        );
         let change = head / own - 1.0;
         (change.abs() >= BREAKPOINT_MATTERS).then_some((change, own, head))
     };

@@ -3,7 +3,7 @@
 //! (measures §4 and §5).
 
 use super::comparison;
-use crate::model::{PresetRow, ProbeKind, Report};
+use crate::model::{Measure, PresetRow, ProbeKind, Report, catalogue};
 use crate::report::{block, number, plain};
 
 /// Fewest probes of a kind before it can be called the worst (measures §5).
@@ -39,7 +39,7 @@ pub(super) struct Head {
     pub(super) about: &'static str,
     /// Class and name of each piece.
     pub(super) pieces: &'static [(&'static str, &'static str)],
-    ids: &'static [&'static str],
+    measures: &'static [&'static Measure],
 }
 
 /// One data set at one window.
@@ -59,7 +59,12 @@ pub(super) static HEADS: [Head; 3] = [
             ("gained", "gained: wrong before, right after"),
             ("neither", "neither: wrong both times"),
         ],
-        ids: &["kept", "continuity_lost", "gained", "neither"],
+        measures: &[
+            catalogue::KEPT,
+            catalogue::CONTINUITY_LOST,
+            catalogue::GAINED,
+            catalogue::NEITHER,
+        ],
     },
     Head {
         label: "where the evidence went",
@@ -70,7 +75,12 @@ pub(super) static HEADS: [Head; 3] = [
             ("folded", "folded into a summary"),
             ("gone", "gone: not sent in any form"),
         ],
-        ids: &["evidence_verbatim", "evidence_edited", "evidence_folded", "evidence_gone"],
+        measures: &[
+            catalogue::EVIDENCE_VERBATIM,
+            catalogue::EVIDENCE_EDITED,
+            catalogue::EVIDENCE_FOLDED,
+            catalogue::EVIDENCE_GONE,
+        ],
     },
     Head {
         label: "why wrong answers are wrong",
@@ -83,7 +93,7 @@ pub(super) static HEADS: [Head; 3] = [
             ("garbled", "garbled: it is there, and the whole conversation gets it right"),
             ("unused", "unused: it is there, and the whole conversation gets it wrong too"),
         ],
-        ids: &["lost", "garbled", "unused"],
+        measures: &[catalogue::LOST, catalogue::GARBLED, catalogue::UNUSED],
     },
 ];
 
@@ -109,7 +119,7 @@ pub(super) fn kinds(report: &Report, dataset: &str) -> Vec<(ProbeKind, usize)> {
 }
 
 fn row(row: &PresetRow, kinds: &[(ProbeKind, usize)]) -> Row {
-    let recall = |kind: ProbeKind| row.number(&format!("recall_{}", kind.as_str()));
+    let recall = |kind: ProbeKind| row.number(catalogue::recall_of(kind));
     let by_kind = kinds.iter().map(|(kind, _)| recall(*kind));
     Row {
         name: plain::line(&row.strategy),
@@ -121,7 +131,8 @@ fn row(row: &PresetRow, kinds: &[(ProbeKind, usize)]) -> Row {
 }
 
 fn bar(row: &PresetRow, head: &Head) -> Option<Bar> {
-    let shares: Vec<f64> = head.ids.iter().map(|id| row.number(id)).collect::<Option<_>>()?;
+    let shares: Vec<f64> =
+        head.measures.iter().map(|measure| row.number(measure)).collect::<Option<_>>()?;
     let piece = |((class, _), share): (&(&'static str, _), &f64)| Piece {
         class,
         width: format!("{:.1}", share.clamp(0.0, 1.0) * 100.0),
@@ -142,8 +153,7 @@ fn part(share: f64) -> String {
 /// The kind with the least continuity, of those with enough probes to say so.
 fn worst(row: &PresetRow, kinds: &[(ProbeKind, usize)]) -> String {
     let figures = kinds.iter().filter(|(_, n)| *n >= KIND_PROBES).filter_map(|(kind, _)| {
-        let name = kind.as_str();
-        Some((name, row.number(&format!("continuity_{name}"))?))
+        Some((kind.as_str(), row.number(catalogue::continuity_of(*kind)?)?))
     });
     let least = figures.min_by(|a, b| a.1.total_cmp(&b.1));
     least.map_or_else(|| "–".to_owned(), |(kind, points)| format!("{kind}: {points:.0}"))

@@ -2,7 +2,7 @@
 //! for every run, and what holds for the seats of this one. What a run found out
 //! about itself stands among its limits instead.
 
-use crate::model::{Report, Source, Standing};
+use crate::model::{Report, Source, Standing, catalogue};
 
 /// A thing, and why it is out of sight.
 pub(super) type Line = (&'static str, &'static str);
@@ -61,8 +61,8 @@ pub(super) fn lines(report: &Report) -> Vec<Line> {
     let examined = report.transcripts.iter().any(|t| !t.exam.references.is_empty())
         || report.cuts.iter().any(|cut| !cut.facts.is_empty());
     let stand_ins = report.rows.iter().any(|row| row.standing == Standing::StandIn);
-    let billed = report.rows.iter().any(|row| row.number("cost_usd").is_some());
-    let waited = report.rows.iter().any(|row| row.number("blocking_ms_p95").is_some());
+    let billed = report.rows.iter().any(|row| row.number(catalogue::COST_USD).is_some());
+    let waited = report.rows.iter().any(|row| row.number(catalogue::BLOCKING_MS_P95).is_some());
     let lexical = probed && report.manifest.graded_by() == Source::Lexical;
     let some = [
         (examined, REFERENCES),

@@ -1,7 +1,9 @@
 //! How sure the comparison is: the tests of the confirmatory family, strategies
 //! at equal size, and where chance comes in (measures §7 and §8).
 
-use crate::model::{ChanceOf, EqualSize, Family, Outranks, Report, Tested, Value, Variance};
+use crate::model::{
+    ChanceOf, EqualSize, Family, Outranks, Primary, Report, Tested, Value, Variance,
+};
 use crate::report::{block, number, plain};
 
 /// The section.
@@ -72,7 +74,7 @@ pub(super) fn certainty(report: &Report) -> Option<Certainty> {
 fn tests(family: &Family) -> Tests {
     let made = family.tests.iter().filter(|test| test.p.is_some()).count();
     let comparator = plain::line(&family.comparator);
-    let of = measure(&family.measure);
+    let of = family.measure.measure().label();
     let corrected = match made {
         0 => String::new(),
         made => format!(", corrected by Holm for {},", block::counted(made, "test")),
@@ -97,26 +99,27 @@ fn tests(family: &Family) -> Tests {
             block::counted(family.tests.len(), "comparison"),
             counts.join(", ")
         ),
-        rows: family.tests.iter().map(|test| test_row(test, &family.measure)).collect(),
+        rows: family.tests.iter().map(|test| test_row(test, family.measure)).collect(),
         comparator,
     }
 }
 
-fn test_row(test: &Tested, id: &str) -> TestRow {
+fn test_row(test: &Tested, primary: Primary) -> TestRow {
     let mde = test.mde.filter(|_| test.outranks == Outranks::Undecided);
     // Without any spread every difference would be found: that says nothing.
-    let mde =
-        mde.map(|mde| figure(id, mde)).filter(|mde| mde.contains(|c| ('1'..='9').contains(&c)));
+    let mde = mde
+        .map(|mde| figure(primary, mde))
+        .filter(|mde| mde.contains(|c| ('1'..='9').contains(&c)));
     let mde = mde.map(|mde| format!("; {mde} would be found"));
     TestRow {
         strategy: plain::line(&test.strategy),
         window: block::window(&test.window),
         clusters: test.clusters,
         sort: number::plain(test.difference).unwrap_or_default(),
-        difference: signed(id, test.difference),
-        interval: test
-            .interval
-            .map_or_else(absent, |(lo, hi)| format!("{} to {}", signed(id, lo), signed(id, hi))),
+        difference: signed(primary, test.difference),
+        interval: test.interval.map_or_else(absent, |(lo, hi)| {
+            format!("{} to {}", signed(primary, lo), signed(primary, hi))
+        }),
         p: test.p_holm.map_or_else(absent, p_value),
         outcome: format!("{}{}", test.outranks.as_str(), mde.unwrap_or_default()),
     }
@@ -141,12 +144,12 @@ fn equal_size(report: &Report, size: &EqualSize) -> Size {
     for preset in &size.presets {
         let name = plain::line(&preset.strategy);
         match &preset.value {
-            Value::Known(value) => rows.push((name, figure(&size.measure, *value))),
+            Value::Known(value) => rows.push((name, figure(size.measure, *value))),
             Value::Absent(reason) => none.push((name, plain::line(reason))),
             Value::Text(_) => {}
         }
     }
-    Size { title, measure: measure(&size.measure), rows, absent: none }
+    Size { title, measure: size.measure.measure().label(), rows, absent: none }
 }
 
 fn chance(report: &Report) -> Option<Chance> {
@@ -162,11 +165,11 @@ fn chance(report: &Report) -> Option<Chance> {
         let numbers = report.variance.iter().filter_map(|row| value(row, *of));
         numbers.into_iter().any(|(variance, _)| variance.number().is_some())
     };
-    let probed = first.measure == "continuity";
+    let probed = first.measure == Primary::Continuity;
     let (shown, hidden): (Vec<ChanceOf>, Vec<ChanceOf>) = parts.into_iter().partition(known);
     let cell = |row: &Variance, of: ChanceOf| match value(row, of) {
         Some((Value::Known(variance), freedom)) => {
-            format!("{} ({freedom})", figure(&row.measure, variance.sqrt()))
+            format!("{} ({freedom})", figure(row.measure, variance.sqrt()))
         }
         _ => absent(),
     };
@@ -180,7 +183,7 @@ fn chance(report: &Report) -> Option<Chance> {
         _ => None,
     };
     Some(Chance {
-        measure: measure(&first.measure),
+        measure: first.measure.measure().label(),
         asked: named(ChanceOf::Probe, probed),
         heads: shown.iter().map(|of| named(*of, probed)).collect(),
         summary: block::counted(report.variance.len(), "row"),
@@ -200,22 +203,14 @@ fn named(of: ChanceOf, probed: bool) -> &'static str {
     }
 }
 
-fn measure(id: &str) -> &'static str {
-    match id {
-        "continuity" => "continuity",
-        "kept_at_cut" => "kept at cuts",
-        _ => "needed facts kept",
-    }
-}
-
 /// A figure of the primary measure: points of a hundred, or a share.
-fn figure(id: &str, x: f64) -> String {
-    if id == "continuity" { format!("{x:.1}") } else { number::share(x) }
+fn figure(primary: Primary, x: f64) -> String {
+    if primary == Primary::Continuity { format!("{x:.1}") } else { number::share(x) }
 }
 
 /// The same with its sign.
-fn signed(id: &str, x: f64) -> String {
-    if id != "continuity" {
+fn signed(primary: Primary, x: f64) -> String {
+    if primary != Primary::Continuity {
         return number::gain(x);
     }
     let text = format!("{x:+.1}");
@@ -260,7 +255,7 @@ mod tests {
     fn with_family(tests: Vec<Tested>) -> Report {
         let mut report = Kit::default().report();
         report.family = Some(Family {
-            measure: "reference_recall".into(),
+            measure: Primary::ReferenceRecall,
             comparator: "fifo".into(),
             tests,
             limit: Some("nothing is tested".into()),
@@ -301,7 +296,7 @@ mod tests {
         report.equal_size = vec![EqualSize {
             dataset: "d".into(),
             agent_model: "m".into(),
-            measure: "continuity".into(),
+            measure: Primary::Continuity,
             size: "mean_tokens".into(),
             at: 5_687.0,
             presets: vec![
@@ -322,7 +317,7 @@ mod tests {
         report.variance = vec![Variance {
             strategy: "a".into(),
             window: "25%".into(),
-            measure: "reference_recall".into(),
+            measure: Primary::ReferenceRecall,
             parts: vec![
                 part(ChanceOf::Transcript, Value::Known(0.04), 5),
                 part(ChanceOf::Compaction, Value::Absent("once".into()), 0),

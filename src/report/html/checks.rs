@@ -8,7 +8,8 @@ mod seats;
 use std::collections::BTreeMap;
 
 use crate::model::{
-    Cell, PresetRow, Report, SPREAD, Standing, VALID_WITHIN, Value, Verdict, is_exam_doubtful,
+    Cell, PresetRow, Primary, Report, SPREAD, Standing, VALID_WITHIN, Value, Verdict, catalogue,
+    is_exam_doubtful,
 };
 use crate::report::{block, number, plain};
 
@@ -128,7 +129,7 @@ fn at(row: &PresetRow) -> String {
 
 fn did_without(run: &Run<'_>) -> Check {
     // It rests on the recording alone, so any row tells.
-    let share = run.rows.iter().find_map(|row| row.number("did_without"));
+    let share = run.rows.iter().find_map(|row| row.number(catalogue::DID_WITHOUT));
     let found = share.map_or_else(|| run.reason("full", "did_without"), number::percent);
     Check {
         name: "needed, and done without",
@@ -146,10 +147,8 @@ fn did_without(run: &Run<'_>) -> Check {
 
 fn id_list(run: &Run<'_>) -> Check {
     // Questions cannot be answered by a list of names alone.
-    let measure = match run.report.primary.as_str() {
-        "kept_at_cut" => "kept_at_cut",
-        _ => "reference_recall",
-    };
+    let at_cuts = run.report.primary == Primary::KeptAtCut;
+    let measure = if at_cuts { catalogue::KEPT_AT_CUT } else { catalogue::REFERENCE_RECALL };
     let figures: Vec<(&PresetRow, f64)> =
         run.of("id-list").filter_map(|row| Some((row, row.number(measure)?))).collect();
     let found = figures.iter().map(|(list, floor)| {
@@ -163,27 +162,27 @@ fn id_list(run: &Run<'_>) -> Check {
             true => "every ranked strategy keeps more".to_owned(),
             false => format!("no more is kept by {}", below.join(", ")),
         };
-        match measure {
+        match at_cuts {
             // A cut has a window of its own.
-            "kept_at_cut" => format!("{} at cuts; {below}", number::share(*floor)),
-            _ => format!("{} at {}; {below}", number::share(*floor), at(list)),
+            true => format!("{} at cuts; {below}", number::share(*floor)),
+            false => format!("{} at {}; {below}", number::share(*floor), at(list)),
         }
     });
     let mut found: Vec<String> = found.collect();
     found.dedup();
     let state = if found.is_empty() { State::Absent } else { State::Scale };
     if found.is_empty() {
-        found.push(run.reason("id-list", measure));
+        found.push(run.reason("id-list", measure.id));
     }
     Check {
         name: "what a bare list of names keeps",
         found,
-        means: match measure {
-            "kept_at_cut" => {
+        means: match at_cuts {
+            true => {
                 "facts kept at cuts by the control id-list: the last 20 messages and a list of all \
                  identifiers without a word of meaning; so much of that figure can be had by a trick"
             }
-            _ => {
+            false => {
                 "needed facts kept by the control id-list: the last 20 messages and a list of all \
                  identifiers without a word of meaning; so much of that figure can be had by a trick"
             }
@@ -197,7 +196,7 @@ fn empty(run: &Run<'_>) -> Check {
     let mut near = false;
     for row in run.of("empty") {
         let full = run.of("full").find(|full| full.window == row.window);
-        let recall = |row: &PresetRow| row.number("recall");
+        let recall = |row: &PresetRow| row.number(catalogue::RECALL);
         let (Some(floor), Some(ceiling)) = (recall(row), full.and_then(recall)) else { continue };
         near |= ceiling - floor < SPREAD;
         found.push(format!(
@@ -227,8 +226,8 @@ fn empty(run: &Run<'_>) -> Check {
 
 fn verbatim(run: &Run<'_>) -> Check {
     let figures = run.judged().filter_map(|row| {
-        let own = row.number("recall_verbatim")?;
-        Some((row, own, row.number("recall_verbatim_full")?))
+        let own = row.number(catalogue::RECALL_VERBATIM)?;
+        Some((row, own, row.number(catalogue::RECALL_VERBATIM_FULL)?))
     });
     let mut figures: Vec<(&PresetRow, f64, f64)> = figures.collect();
     // The farthest apart first.
@@ -287,7 +286,8 @@ fn unscored(run: &Run<'_>) -> Check {
 }
 
 fn estimators(run: &Run<'_>) -> Check {
-    let figures = run.judged().filter_map(|row| Some((row, row.number("estimator_error")?)));
+    let figures =
+        run.judged().filter_map(|row| Some((row, row.number(catalogue::ESTIMATOR_ERROR)?)));
     let mut figures: Vec<(&PresetRow, f64)> = figures.collect();
     // The farthest off first.
     figures.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use super::columns::{BY_CUTS, BY_PROBES, BY_REFERENCES, Reading};
 use super::{drawn, pareto};
-use crate::model::{Interval, PresetRow, ProbeKind, Report, Standing, Value};
+use crate::model::{
+    Interval, Measure, PresetRow, Primary, ProbeKind, Report, Standing, Value, catalogue,
+};
 use crate::report::{block, number, plain};
 
 pub(super) use super::columns::Lead;
@@ -70,7 +72,7 @@ pub(super) struct Spreads {
 /// The ways that occur.
 pub(super) fn spreads(report: &Report) -> Spreads {
     let any = |told: fn(&Interval) -> bool| {
-        let mut each = report.rows.iter().filter_map(|row| row.intervals.get(&report.primary));
+        let mut each = report.rows.iter().filter_map(|row| row.intervals.get(report.primary.id()));
         each.any(told)
     };
     Spreads {
@@ -81,9 +83,12 @@ pub(super) fn spreads(report: &Report) -> Spreads {
 }
 
 /// What leads the tables of a report.
-pub(super) fn lead(primary: &str) -> &'static Lead {
-    let all = [&BY_PROBES, &BY_CUTS];
-    all.into_iter().find(|lead| lead.id == primary).unwrap_or(&BY_REFERENCES)
+pub(super) fn lead(primary: Primary) -> &'static Lead {
+    match primary {
+        Primary::Continuity => &BY_PROBES,
+        Primary::KeptAtCut => &BY_CUTS,
+        Primary::ReferenceRecall => &BY_REFERENCES,
+    }
 }
 
 impl Lead {
@@ -96,12 +101,12 @@ impl Lead {
     /// missing is said below the table.
     pub(super) fn rows(&self, rows: &[&PresetRow], kinds: &[ProbeKind]) -> Rows {
         let any = |reading: &&&Reading| rows.iter().any(|row| (reading.read)(row).is_some());
-        let unknown = |reading: &&&Reading| rows.iter().any(|row| unread(row, reading.id).1);
+        let unknown = |reading: &&&Reading| rows.iter().any(|row| unread(row, reading.measure).1);
         let readings: Vec<&Reading> =
             self.readings.iter().filter(|r| any(r) || unknown(r)).copied().collect();
         // Said once, below the table.
-        let throughout = block::absent_throughout(rows, self.id).is_some();
-        let axes: Vec<_> = rows.iter().map(|row| pareto::axes(row, self.id)).collect();
+        let throughout = block::absent_throughout(rows, self.primary.id()).is_some();
+        let axes: Vec<_> = rows.iter().map(|row| pareto::axes(row, self.primary)).collect();
         let beaten = pareto::beaten(&axes);
         let common = common(rows.iter().map(|row| self.basis(row)));
         let row = |(row, by): (&&PresetRow, &Option<usize>)| {
@@ -110,7 +115,7 @@ impl Lead {
             if made.basis == common {
                 made.basis.clear();
             }
-            made.rank = rank(row, rows, self.id);
+            made.rank = rank(row, rows, self.primary);
             made.beaten = by.is_some();
             made.note = by.map(|by| format!("beaten by {by}")).or_else(|| idle(row));
             made.kinds = by_kind(row, kinds);
@@ -124,9 +129,9 @@ impl Lead {
     }
 
     fn row(&self, row: &PresetRow, readings: &[&Reading], says_why: bool) -> Row {
-        let figure = row.number(self.id);
-        let interval = row.intervals.get(self.id);
-        let spread = match (interval, row.values.get(self.id)) {
+        let figure = row.number(self.primary.measure());
+        let interval = row.intervals.get(self.primary.id());
+        let spread = match (interval, row.values.get(self.primary.id())) {
             (Some(interval), _) => self.interval(row, interval),
             (None, Some(Value::Absent(reason))) if says_why => plain::line(reason),
             _ => String::new(),
@@ -136,13 +141,13 @@ impl Lead {
                 let below = (reading.below)(row);
                 Shown { text, sort: sort_key(Some(x)), below, reason: None }
             }
-            None => unread(row, reading.id).0,
+            None => unread(row, reading.measure).0,
         });
         Row {
             rank: String::new(),
             name: plain::line(&row.strategy),
             class: class(row.standing),
-            drawn: figure.map(|x| drawn::drawn(x, interval, self.most)),
+            drawn: figure.map(|x| drawn::drawn(x, interval, self.primary.most())),
             figure: figure.map_or_else(|| "–".to_owned(), self.show),
             spread,
             basis: self.basis(row),
@@ -156,10 +161,10 @@ impl Lead {
     }
 
     fn basis(&self, row: &PresetRow) -> String {
-        let basis = match self.id {
-            "continuity" => on_probes(row),
-            "kept_at_cut" => on_cuts(row),
-            _ => None,
+        let basis = match self.primary {
+            Primary::Continuity => on_probes(row),
+            Primary::KeptAtCut => on_cuts(row),
+            Primary::ReferenceRecall => None,
         };
         basis.unwrap_or_default()
     }
@@ -171,8 +176,9 @@ impl Lead {
                 let dots: Vec<String> = values.iter().map(|v| show(*v)).collect();
                 // One value per cluster: sessions of one project count once, and
                 // at cuts those with few facts count together.
-                let at_cuts = self.id == BY_CUTS.id;
-                let sessions = if at_cuts { "sessions_at_stake" } else { "transcripts" };
+                let at_cuts = self.primary == Primary::KeptAtCut;
+                let sessions =
+                    if at_cuts { catalogue::SESSIONS_AT_STAKE } else { catalogue::TRANSCRIPTS };
                 let alone = row.number(sessions) == Some(values.len() as f64);
                 let unit = match (alone, at_cuts) {
                     (true, _) => "sessions",
@@ -193,12 +199,12 @@ impl Lead {
 
 /// What an answer's figure rests on.
 fn on_probes(row: &PresetRow) -> Option<String> {
-    let (probes, sessions) = (row.number("probes")?, row.number("transcripts")?);
+    let (probes, sessions) = (row.number(catalogue::PROBES)?, row.number(catalogue::TRANSCRIPTS)?);
     let asked = block::counted(probes as usize, "probe");
     let sessions = block::counted(sessions as usize, "session");
-    let exposed = row.number("exposed");
+    let exposed = row.number(catalogue::EXPOSED);
     let exposed = exposed.map_or(String::new(), |x| format!(", {} exposed", number::percent(x)));
-    let graded = row.number("unscored").filter(|missing| *missing > 0.0).map(|missing| {
+    let graded = row.number(catalogue::UNSCORED).filter(|missing| *missing > 0.0).map(|missing| {
         // Replicates are averaged.
         format!(" ({} graded)", number::grouped((probes - missing).round() as u64))
     });
@@ -207,12 +213,12 @@ fn on_probes(row: &PresetRow) -> Option<String> {
 
 /// What a figure of cuts rests on.
 fn on_cuts(row: &PresetRow) -> Option<String> {
-    let count = |id, noun| Some(block::counted(row.number(id)?.round() as usize, noun));
+    let count = |measure, noun| Some(block::counted(row.number(measure)?.round() as usize, noun));
     Some(format!(
         "{} at {} in {}",
-        count("facts_at_stake", "fact")?,
-        count("cuts", "cut")?,
-        count("sessions_at_stake", "session")?,
+        count(catalogue::FACTS_AT_STAKE, "fact")?,
+        count(catalogue::CUTS, "cut")?,
+        count(catalogue::SESSIONS_AT_STAKE, "session")?,
     ))
 }
 
@@ -231,17 +237,19 @@ fn common(all: impl Iterator<Item = String>) -> String {
 }
 
 /// The place of a row: the best among the ranked rows with the very same figure.
-fn rank(row: &PresetRow, rows: &[&PresetRow], id: &str) -> String {
+fn rank(row: &PresetRow, rows: &[&PresetRow], primary: Primary) -> String {
     let Some(own) = row.rank else { return String::new() };
-    let same =
-        |other: &&&PresetRow| other.number(id).is_some() && other.number(id) == row.number(id);
+    let same = |other: &&&PresetRow| {
+        other.number(primary.measure()).is_some()
+            && other.number(primary.measure()) == row.number(primary.measure())
+    };
     let shared = rows.iter().filter(same).filter_map(|other| other.rank).min();
     shared.unwrap_or(own).to_string()
 }
 
 /// Why a ranked row has no verdict.
 fn idle(row: &PresetRow) -> Option<String> {
-    let never = row.number("compactions") == Some(0.0) && row.standing == Standing::Ranked;
+    let never = row.number(catalogue::COMPACTIONS) == Some(0.0) && row.standing == Standing::Ranked;
     (never && row.verdict.is_none()).then(|| match block::overflows(row) {
         Some(_) => "it never compacted, not even over the window".to_owned(),
         None => "it never compacted".to_owned(),
@@ -249,15 +257,17 @@ fn idle(row: &PresetRow) -> Option<String> {
 }
 
 fn by_kind(row: &PresetRow, kinds: &[ProbeKind]) -> String {
-    let figure =
-        |id: &str, kind: &ProbeKind| sort_key(row.number(&format!("{id}_{}", kind.as_str())));
-    let each = kinds.iter().map(|k| format!("{}/{}", figure("continuity", k), figure("recall", k)));
+    let figure = |measure: Option<&Measure>| sort_key(measure.and_then(|of| row.number(of)));
+    let each = kinds.iter().map(|kind| {
+        let (continuity, recall) = (catalogue::continuity_of(*kind), catalogue::recall_of(*kind));
+        format!("{}/{}", figure(continuity), figure(Some(recall)))
+    });
     each.collect::<Vec<String>>().join(" ")
 }
 
 /// A cell without a figure: why, and whether somebody knows what we do not.
-fn unread(row: &PresetRow, id: &str) -> (Shown, bool) {
-    let reason = match row.values.get(id) {
+fn unread(row: &PresetRow, measure: &Measure) -> (Shown, bool) {
+    let reason = match row.values.get(measure.id) {
         Some(Value::Absent(reason)) => Some(plain::line(reason)),
         _ => None,
     };
@@ -292,7 +302,7 @@ mod tests {
             row.values.insert("reference_recall".to_owned(), Value::Known(0.25));
         }
         let rows: Vec<&PresetRow> = report.rows.iter().collect();
-        let made = lead("reference_recall").rows(&rows, &[]).rows;
+        let made = lead(Primary::ReferenceRecall).rows(&rows, &[]).rows;
         let ranks: Vec<&str> = made.iter().map(|row| row.rank.as_str()).collect();
         assert_eq!(ranks, ["", "", "1", "2", "2", ""]);
     }
@@ -310,7 +320,7 @@ mod tests {
             row.values.insert("recency_gain".to_owned(), Value::Absent("no reason".to_owned()));
         }
         let rows: Vec<&PresetRow> = report.rows.iter().collect();
-        let made = lead("reference_recall").rows(&rows, &[]);
+        let made = lead(Primary::ReferenceRecall).rows(&rows, &[]);
         assert!(made.heads.iter().all(|head| head.label != "gain over recency"));
         assert!(made.rows.iter().all(|row| row.cells.len() == made.heads.len()));
     }

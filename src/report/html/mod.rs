@@ -159,7 +159,7 @@ struct Table {
 fn render(source: &Source<'_>) -> Vec<u8> {
     let report = source.report;
     let blocks = block::blocks(report);
-    let lead = comparison::lead(&report.primary);
+    let lead = comparison::lead(report.primary);
     let colors = series::Colors::new(report);
     let checks = checks::checks(report);
     let prices = PriceList::from(&report.manifest.prices);
@@ -182,8 +182,8 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         failures: failures(report),
         filters: names.filters(report, &blocks, &kinds),
         spreads: comparison::spreads(report),
-        most: number::any(lead.most),
-        margin: (lead.show)(report.manifest.margin * lead.most),
+        most: number::any(lead.primary.most()),
+        margin: (lead.show)(report.manifest.margin * lead.primary.most()),
         lead,
         heads: lead.heads(),
         answer_heads: &answers::HEADS,

@@ -2,7 +2,7 @@
 //! quality, dollars and waiting together (Pareto's frontier in three ways).
 
 use super::comparison;
-use crate::model::{PresetRow, Standing};
+use crate::model::{PresetRow, Primary, Standing, catalogue};
 use crate::report::{block, number, plain};
 
 /// Quality, dollars, milliseconds; where known.
@@ -44,15 +44,15 @@ pub(super) fn beaten(all: &[Option<Axes>]) -> Vec<Option<usize>> {
 
 /// What competes: ranked rows with a figure. Stand-ins measure something else, a
 /// control is no choice, and what a provider would refuse is none either.
-pub(super) fn axes(row: &PresetRow, primary: &str) -> Option<Axes> {
+pub(super) fn axes(row: &PresetRow, primary: Primary) -> Option<Axes> {
     if row.standing != Standing::Ranked || refused(row) {
         return None;
     }
-    let quality = row.number(primary)?;
+    let quality = row.number(primary.measure())?;
     // Who never compacts lets nobody wait.
-    let never = row.number("compactions") == Some(0.0);
-    let wait = row.number("blocking_ms_p95").or(never.then_some(0.0));
-    Some([Some(quality), row.number("cost_usd"), wait])
+    let never = row.number(catalogue::COMPACTIONS) == Some(0.0);
+    let wait = row.number(catalogue::BLOCKING_MS_P95).or(never.then_some(0.0));
+    Some([Some(quality), row.number(catalogue::COST_USD), wait])
 }
 
 /// Whether a provider would refuse some of a ranked preset's requests.
@@ -82,7 +82,7 @@ pub(super) struct Choices {
 /// The frontier of one table, the best quality first; nothing where nobody
 /// competes.
 pub(super) fn choices(rows: &[&PresetRow], lead: &comparison::Lead) -> Option<Choices> {
-    let all: Vec<Option<Axes>> = rows.iter().map(|row| axes(row, lead.id)).collect();
+    let all: Vec<Option<Axes>> = rows.iter().map(|row| axes(row, lead.primary)).collect();
     let beaten = beaten(&all);
     let mut kept: Vec<(Axes, Vec<String>)> = Vec::new();
     for ((row, axes), by) in rows.iter().zip(&all).zip(&beaten) {

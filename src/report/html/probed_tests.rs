@@ -6,8 +6,8 @@ use super::tests::{DATA, HOSTILE, page, tags};
 use super::*;
 use crate::model::{
     AgeBin, AgeUnit, Answer, Cell, CellOutcome, CellRows, Expectation, Forgetting, Interval,
-    Judgement, LedgerState, NoAnswer, ProbeFacts, ProbeKind, ProbeRow, Standing, Value, Verdict,
-    Vote,
+    Judgement, LedgerState, NoAnswer, Primary, ProbeFacts, ProbeKind, ProbeRow, Standing, Value,
+    Verdict, Vote,
 };
 use crate::report::packed::unpacked;
 use crate::report::testkit::{Echo, Kit, panel};
@@ -20,7 +20,7 @@ const TEXTS: Echo = Echo(BTreeMap::new());
 /// A comparison that continuity leads: `prune` keeps 61 of 100.
 fn probed() -> Report {
     let mut report = Kit { windows: vec!["25%"], ..Kit::default() }.report();
-    report.primary = "continuity".to_owned();
+    report.primary = Primary::Continuity;
     for row in &mut report.rows {
         let points = match row.strategy.as_str() {
             "full" => 100.0,
@@ -364,7 +364,7 @@ fn hostile_words_break_no_row_of_probes_csv_and_come_out_tame() {
 #[test]
 fn a_run_without_questions_says_nothing_of_them() {
     let mut report = probed();
-    report.primary = "reference_recall".to_owned();
+    report.primary = Primary::ReferenceRecall;
     report.forgetting.clear();
     report.transcripts.iter_mut().for_each(|t| t.probes.clear());
     report.cells.iter_mut().filter_map(rows).for_each(|rows| rows.probes.clear());

@@ -2,7 +2,7 @@
 //! compression (measures §9; the seed's table of performance metrics).
 
 use super::comparison::class;
-use crate::model::{Cell, PresetRow, Report, Standing};
+use crate::model::{Cell, PresetRow, Report, Standing, catalogue};
 use crate::report::{block, number, plain};
 
 /// Fewest messages gone, as a share: 60 to 70 %.
@@ -68,19 +68,16 @@ pub(super) fn targets(report: &Report) -> Vec<Targets> {
 }
 
 fn of(report: &Report, row: &PresetRow) -> Row {
-    let gone = |id| row.number(id).map(|left| 1.0 - left);
-    let summary = row.number("blocking_ms_p95").filter(|wait| *wait > 0.0);
-    let kept = match report.primary.as_str() {
-        "continuity" => row.number("continuity").map(|points| points / 100.0),
-        id => row.number(id),
-    };
+    let gone = |measure| row.number(measure).map(|left| 1.0 - left);
+    let summary = row.number(catalogue::BLOCKING_MS_P95).filter(|wait| *wait > 0.0);
+    let kept = row.number(report.primary.measure()).map(|kept| kept / report.primary.most());
     Row {
         name: plain::line(&row.strategy),
         class: class(row.standing),
         cells: [
-            Found::of(gone("message_ratio"), number::percent, |share| share >= MESSAGES),
+            Found::of(gone(catalogue::MESSAGE_RATIO), number::percent, |share| share >= MESSAGES),
             Found::of(summary, number::time, |wait| wait < SUMMARY_MS),
-            Found::of(gone("compression_ratio"), number::percent, |share| share >= TOKENS),
+            Found::of(gone(catalogue::COMPRESSION_RATIO), number::percent, |share| share >= TOKENS),
             Found::of(kept, number::percent, |share| share >= 1.0),
         ],
         pruning: Found::of(slowest(report, row), number::time, |ms| ms < PRUNING_MS),

@@ -7,7 +7,7 @@ use plotters::prelude::RGBColor;
 
 use super::series::{self, Colors, Shape};
 use super::{comparison, tradeoff_chart};
-use crate::model::{Interval, PresetRow, Report, Standing, Value};
+use crate::model::{Interval, Measure, PresetRow, Primary, Report, Standing, Value, catalogue};
 use crate::report::{block, number, plain};
 
 /// The chart of one data set and payer over all windows.
@@ -67,7 +67,7 @@ pub(super) static DOLLARS: Against = Against {
     words: "what its sessions cost",
     axis: "cost of all sessions, compactions included",
     short: "dollars",
-    read: |row| row.number("cost_usd"),
+    read: |row| row.number(catalogue::COST_USD),
     show: number::dollars,
 };
 /// What is sent right behind a cut: where quality is looked at there, so is size.
@@ -75,7 +75,7 @@ static TOKENS_AT_CUTS: Against = Against {
     words: "the tokens of its first prompt after a cut",
     axis: "tokens of the first prompt after a cut, 1 = without compaction",
     short: "tokens after the cut",
-    read: |row| row.number("tokens_at_cut"),
+    read: |row| row.number(catalogue::TOKENS_AT_CUT),
     show: number::multiple,
 };
 /// What is sent.
@@ -83,7 +83,7 @@ static TOKENS: Against = Against {
     words: "the mean tokens of its requests",
     axis: "mean tokens of a request",
     short: "mean tokens",
-    read: |row| row.number("mean_tokens"),
+    read: |row| row.number(catalogue::MEAN_TOKENS),
     show: number::tokens,
 };
 
@@ -99,15 +99,15 @@ pub(super) fn charts(report: &Report, blocks: &[block::Block<'_>], colors: &Colo
     let each = keys.into_iter().enumerate().filter_map(|(at, key)| {
         let mine: Vec<_> = blocks.iter().filter(|b| (b.dataset, b.agent_model) == key).collect();
         let rows: Vec<&PresetRow> = mine.iter().flat_map(|b| b.rows.iter().copied()).collect();
-        let lead = comparison::lead(&report.primary);
+        let lead = comparison::lead(report.primary);
         let plain_recency =
-            report.recency.iter().find(|c| c.dataset == key.0 && c.measure == lead.id);
+            report.recency.iter().find(|c| c.dataset == key.0 && c.measure == lead.primary);
         let curve = plain_recency.map_or(&[][..], |curve| &curve.points);
         let chart = |against, curve| {
-            let all = series(&rows, lead.id, against, colors);
+            let all = series(&rows, lead.primary.measure(), against, colors);
             tradeoff_chart::chart(&all, lead, against, curve)
         };
-        let sizes = if lead.id == "kept_at_cut" { &TOKENS_AT_CUTS } else { &TOKENS };
+        let sizes = if lead.primary == Primary::KeptAtCut { &TOKENS_AT_CUTS } else { &TOKENS };
         let tokens = chart(sizes, curve)?;
         let block = mine.first()?;
         let payer = block::payer(report, block);
@@ -120,7 +120,7 @@ pub(super) fn charts(report: &Report, blocks: &[block::Block<'_>], colors: &Colo
             dollars: chart(&DOLLARS, &[]).ok_or_else(|| no_dollars(&rows)),
             tokens,
             sizes: sizes.short,
-            frontier: has_frontier(&rows, lead.id),
+            frontier: has_frontier(&rows, lead.primary),
             recency: curve.len() > 1,
         })
     });
@@ -129,7 +129,7 @@ pub(super) fn charts(report: &Report, blocks: &[block::Block<'_>], colors: &Colo
 
 /// Why sessions have no cost.
 fn no_dollars(rows: &[&PresetRow]) -> String {
-    let reason = rows.iter().find_map(|row| match row.values.get("cost_usd") {
+    let reason = rows.iter().find_map(|row| match row.values.get(catalogue::COST_USD.id) {
         Some(Value::Absent(reason)) => Some(plain::line(reason)),
         _ => None,
     });
@@ -139,17 +139,17 @@ fn no_dollars(rows: &[&PresetRow]) -> String {
 /// The lines of a chart, with those who are beaten and the colours of the others.
 pub(super) fn series<'a>(
     rows: &[&'a PresetRow],
-    id: &str,
+    quality: &Measure,
     against: &Against,
     colors: &Colors,
 ) -> Vec<Series<'a>> {
     let mut by_name: BTreeMap<&str, Series<'a>> = BTreeMap::new();
     for row in rows {
-        let (Some(x), Some(y)) = ((against.read)(row), row.number(id)) else {
+        let (Some(x), Some(y)) = ((against.read)(row), row.number(quality)) else {
             continue;
         };
         let over = block::overflows(row).is_some();
-        let spread = row.intervals.get(id);
+        let spread = row.intervals.get(quality.id);
         let series = by_name.entry(&row.strategy).or_insert_with(|| Series {
             row,
             names: vec![block::label(row)],
@@ -218,9 +218,9 @@ fn beats(a: &Point<'_>, b: &Point<'_>) -> bool {
 }
 
 /// Whether any ranked row may stand on the frontier.
-fn has_frontier(rows: &[&PresetRow], primary: &str) -> bool {
+fn has_frontier(rows: &[&PresetRow], primary: Primary) -> bool {
     let mut ranked = rows.iter().filter(|row| row.standing == Standing::Ranked);
-    ranked.any(|row| block::overflows(row).is_none() && row.number(primary).is_some())
+    ranked.any(|row| block::overflows(row).is_none() && row.number(primary.measure()).is_some())
 }
 
 /// Those that no other one beats, from the cheapest on.
@@ -258,7 +258,7 @@ mod tests {
 
     fn lines<'a>(report: &'a Report) -> Vec<Series<'a>> {
         let rows: Vec<&PresetRow> = report.rows.iter().collect();
-        series(&rows, "reference_recall", &DOLLARS, &Colors::new(report))
+        series(&rows, catalogue::REFERENCE_RECALL, &DOLLARS, &Colors::new(report))
     }
 
     #[test]

@@ -114,7 +114,10 @@ impl<'a, 'b> Drawing<'a, 'b> {
             .margin_right(20)
             .x_label_area_size(48)
             .y_label_area_size(56)
-            .build_cartesian_2d(scale.from..scale.to, -0.06 * lead.most..1.12 * lead.most)
+            .build_cartesian_2d(
+                scale.from..scale.to,
+                -0.06 * lead.primary.most()..1.12 * lead.primary.most(),
+            )
             .expect(DRAWS);
         let (show, show_x) = (lead.show, against.show);
         let words = |x: &f64| if scale.log { String::new() } else { show_x(*x) };
@@ -257,7 +260,9 @@ impl<'a, 'b> Drawing<'a, 'b> {
     /// What is known of a figure's spread: a bar with caps, one without for a
     /// single session, rings for few.
     fn spread(&mut self, point: &Point<'_>, x: i32, color: RGBColor) {
-        let y = |value: f64| self.pixel(point.x, value.clamp(0.0, self.lead.most)).map(|p| p.1);
+        let y = |value: f64| {
+            self.pixel(point.x, value.clamp(0.0, self.lead.primary.most())).map(|p| p.1)
+        };
         let bar = |from: (i32, i32), to: (i32, i32)| {
             self.area.draw(&PathElement::new(vec![from, to], color)).expect(DRAWS);
         };

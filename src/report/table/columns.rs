@@ -1,6 +1,6 @@
 //! The columns of the ranked table, on a terminal and in `report.md`.
 
-use crate::model::{Interval, PresetRow, Value};
+use crate::model::{Interval, Measure, PresetRow, Primary, Value, catalogue};
 use crate::report::{block, grid, number};
 
 /// The control that others are set against.
@@ -30,13 +30,13 @@ const RECALL: Column = Column {
     head: ["recall", ""],
     right: true,
     dispensable: 0,
-    cell: |row| row.number("recall").map_or_else(absent, number::share),
+    cell: |row| row.number(catalogue::RECALL).map_or_else(absent, number::share),
 };
 const GONE: Column = Column {
     head: ["evidence", "gone"],
     right: true,
     dispensable: 4,
-    cell: |row| row.number("evidence_gone").map_or_else(absent, number::percent),
+    cell: |row| row.number(catalogue::EVIDENCE_GONE).map_or_else(absent, number::percent),
 };
 const KEPT: Column =
     Column { head: ["needed facts", "kept"], right: false, dispensable: 0, cell: kept };
@@ -44,13 +44,13 @@ const KEPT_BESIDE: Column = Column {
     head: ["needed", "facts"],
     right: true,
     dispensable: 2,
-    cell: |row| row.number("reference_recall").map_or_else(absent, number::share),
+    cell: |row| row.number(catalogue::REFERENCE_RECALL).map_or_else(absent, number::share),
 };
 const GAIN: Column = Column {
     head: ["gain over", "recency"],
     right: false,
     dispensable: 0,
-    cell: |row| row.number("recency_gain").map_or_else(absent, number::gain),
+    cell: |row| row.number(catalogue::RECENCY_GAIN).map_or_else(absent, number::gain),
 };
 const COST: Column =
     Column { head: ["session cost", ""], right: false, dispensable: 0, cell: cost };
@@ -64,19 +64,19 @@ const WAIT: Column = Column {
     head: ["wait", "p95"],
     right: true,
     dispensable: 3,
-    cell: |row| row.number("blocking_ms_p95").map_or_else(absent, number::time),
+    cell: |row| row.number(catalogue::BLOCKING_MS_P95).map_or_else(absent, number::time),
 };
 const PEAK: Column = Column {
     head: ["peak", ""],
     right: true,
     dispensable: 5,
-    cell: |row| row.number("peak_tokens").map_or_else(absent, number::tokens),
+    cell: |row| row.number(catalogue::PEAK_TOKENS).map_or_else(absent, number::tokens),
 };
 const COMPACTIONS: Column = Column {
     head: ["compac-", "tions"],
     right: true,
     dispensable: 6,
-    cell: |row| row.number("compactions").map_or_else(absent, number::any),
+    cell: |row| row.number(catalogue::COMPACTIONS).map_or_else(absent, number::any),
 };
 const VERDICT: Column =
     Column { head: ["verdict", ""], right: false, dispensable: 0, cell: verdict };
@@ -85,37 +85,37 @@ const KEPT_AT_CUT: Column = Column {
     head: ["kept at cuts", ""],
     right: false,
     dispensable: 0,
-    cell: |row| measured(row, "kept_at_cut", number::share),
+    cell: |row| measured(row, catalogue::KEPT_AT_CUT, number::share),
 };
 const KEPT_AT_CUT_BESIDE: Column = Column {
     head: ["kept", "at cuts"],
     right: true,
     dispensable: 2,
-    cell: |row| row.number("kept_at_cut").map_or_else(absent, number::share),
+    cell: |row| row.number(catalogue::KEPT_AT_CUT).map_or_else(absent, number::share),
 };
 const KEPT_FIRST: Column = Column {
     head: ["after", "first"],
     right: true,
     dispensable: 1,
-    cell: |row| row.number("kept_at_cut_first").map_or_else(absent, number::share),
+    cell: |row| row.number(catalogue::KEPT_AT_CUT_FIRST).map_or_else(absent, number::share),
 };
 const CARRIED: Column = Column {
     head: ["carried", ""],
     right: true,
     dispensable: 3,
-    cell: |row| row.number("carried_share").map_or_else(absent, number::share),
+    cell: |row| row.number(catalogue::CARRIED_SHARE).map_or_else(absent, number::share),
 };
 const ADDED: Column = Column {
     head: ["added", "over null"],
     right: true,
     dispensable: 2,
-    cell: |row| row.number("added_at_cut").map_or_else(absent, number::gain),
+    cell: |row| row.number(catalogue::ADDED_AT_CUT).map_or_else(absent, number::gain),
 };
 const SIZE_AT_CUT: Column = Column {
     head: ["tokens", "at cuts"],
     right: true,
     dispensable: 4,
-    cell: |row| row.number("tokens_at_cut").map_or_else(absent, number::multiple),
+    cell: |row| row.number(catalogue::TOKENS_AT_CUT).map_or_else(absent, number::multiple),
 };
 
 /// Columns where rows are ranked by what is kept at cuts.
@@ -153,11 +153,11 @@ const BY_REFERENCES: &[&Column] =
     &[&STRATEGY, &KEPT, &GAIN, &COST, &TOKENS, &WAIT, &PEAK, &COMPACTIONS, &VERDICT];
 
 /// The columns for what ranks.
-pub(in crate::report) fn columns(primary: &str) -> &'static [&'static Column] {
+pub(in crate::report) fn columns(primary: Primary) -> &'static [&'static Column] {
     match primary {
-        "continuity" => BY_PROBES,
-        "kept_at_cut" => BY_CUTS,
-        _ => BY_REFERENCES,
+        Primary::Continuity => BY_PROBES,
+        Primary::KeptAtCut => BY_CUTS,
+        Primary::ReferenceRecall => BY_REFERENCES,
     }
 }
 
@@ -167,23 +167,23 @@ pub(in crate::report) fn absent() -> String {
 }
 
 fn kept(row: &PresetRow) -> String {
-    measured(row, "reference_recall", number::share)
+    measured(row, catalogue::REFERENCE_RECALL, number::share)
 }
 
 fn continuity(row: &PresetRow) -> String {
-    measured(row, "continuity", |points| format!("{points:.0}"))
+    measured(row, catalogue::CONTINUITY, |points| format!("{points:.0}"))
 }
 
 /// The bill and what it is more or less than that of `full`. The star marks a
 /// bill that no provider would have made out.
 fn cost(row: &PresetRow) -> String {
-    let usd = match row.values.get("cost_usd") {
+    let usd = match row.values.get(catalogue::COST_USD.id) {
         Some(Value::Known(usd)) => number::dollars(*usd),
         Some(Value::Absent(reason)) if reason.starts_with("the price of ") => "unknown".to_owned(),
         _ => return absent(),
     };
     let star = if block::overflows(row).is_some() { " *" } else { "" };
-    let savings = row.number("cost_savings").filter(|_| row.strategy != BASELINE);
+    let savings = row.number(catalogue::COST_SAVINGS).filter(|_| row.strategy != BASELINE);
     let change = savings.map(|savings| format!("  {}", number::change(-savings)));
     format!("{usd}{star}{}", change.unwrap_or_default())
 }
@@ -204,10 +204,10 @@ fn verdict(row: &PresetRow) -> String {
 }
 
 /// A figure with what its interval allows to be printed.
-fn measured(row: &PresetRow, id: &str, show: fn(f64) -> String) -> String {
-    let Some(figure) = row.number(id) else { return absent() };
+fn measured(row: &PresetRow, measure: &Measure, show: fn(f64) -> String) -> String {
+    let Some(figure) = row.number(measure) else { return absent() };
     let figure = show(figure);
-    match row.intervals.get(id) {
+    match row.intervals.get(measure.id) {
         None => figure,
         Some(Interval::Dots { values }) => match (values.first(), values.last()) {
             (Some(lo), Some(hi)) => format!("{figure}  {}…{}", show(*lo), show(*hi)),

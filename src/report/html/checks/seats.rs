@@ -1,12 +1,13 @@
 //! What the panel says of those who answer and grade.
 
 use super::{Check, Run, State};
-use crate::model::{Source, TRUSTED_KAPPA};
+use crate::model::{Source, TRUSTED_KAPPA, catalogue};
 use crate::report::{number, panel, plain};
 
 /// The same question twice.
 pub(super) fn a_a(run: &Run<'_>) -> Check {
-    let figures: Vec<f64> = run.of("full").filter_map(|row| row.number("continuity")).collect();
+    let figures: Vec<f64> =
+        run.of("full").filter_map(|row| row.number(catalogue::CONTINUITY)).collect();
     let mut found: Vec<String> = figures.iter().map(|x| format!("continuity {x:.0}")).collect();
     found.dedup();
     let manifest = &run.report.manifest;
