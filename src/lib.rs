@@ -58,5 +58,8 @@ pub mod gate;
 /// Rendered comparisons: terminal, CSV, JSON, HTML.
 pub mod report;
 
+/// The main job: plan, run, measure, write.
+pub mod bench;
+
 /// The command line.
 pub mod cli;

@@ -1,6 +1,5 @@
 //! `recap bench` and `recap replay`.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -11,19 +10,16 @@ use super::exchange::Exchange;
 use super::exit::{Exit, Failure};
 use super::progress::{Progress, Verbosity};
 use super::seating::Seating;
-use super::strategies::{self, DataContents};
+use super::strategies;
 use super::work::{Stopped, Work};
-use super::{dry_run, gating, headings, inputs, manifest, models, out, report, windows, wire};
-use crate::dataset::{Dataset, LoadOptions};
-use crate::model::{Manifest, Probe, Report};
-use crate::pricing::Agents;
+use super::{dry_run, gating, headings, inputs, models, out, report, wire};
+use crate::bench::{Bench, BenchPlan, BenchRun, Outcome, Results};
+use crate::dataset::LoadOptions;
+use crate::pricing::PriceList;
 use crate::probes::Cuts;
 use crate::report::format_names;
-use crate::run::{
-    Conceal, Finished, Folder, Loaded, REPLIES, RunSpec, Sample, prepare, run as run_cells,
-};
-use crate::strategy::Preset;
-use crate::text::counted;
+use crate::run::{Folder, Loaded, REPLIES};
+use crate::tokens::Counter;
 
 /// Options of `recap bench` and `recap replay`.
 #[derive(Debug, Args)]
@@ -148,14 +144,6 @@ struct CutOptions {
     depth: Vec<u32>,
 }
 
-impl CutOptions {
-    /// The depths, ascending; a recorded compaction is examined as a first one.
-    fn depths(&self) -> Vec<u32> {
-        let asked = if self.cuts == Cuts::Recorded { &[1][..] } else { &self.depth };
-        asked.iter().copied().collect::<BTreeSet<u32>>().into_iter().collect()
-    }
-}
-
 /// Whether probes are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ProbeMode {
@@ -167,150 +155,129 @@ pub(super) enum ProbeMode {
 
 pub(super) fn run(arguments: &Arguments, ask: ProbeMode) -> Result<Exit, Failure> {
     report::check_formats(&arguments.format)?;
-    let typed = windows::typed(&arguments.window)?;
-    let mut datasets = inputs::load(&arguments.inputs, &arguments.reading())?;
-    if ask == ProbeMode::Nothing {
-        datasets.iter_mut().for_each(|dataset| dataset.probes.clear());
-    }
-    let conceal = arguments.no_text.then(|| Arc::new(Conceal::datasets(&datasets)));
-    if let Some(conceal) = &conceal {
-        datasets.iter_mut().for_each(|dataset| conceal.dataset(dataset));
-    }
-    let samples = samples(&datasets, arguments.limit)?;
-    let windows = windows::of_run(typed, &datasets);
-    let unreadable = unreadable(&samples);
-    let contents = DataContents {
-        probes: samples.iter().any(|s| !s.probes.is_empty()),
-        compactions: unreadable.is_none()
-            && samples.iter().any(|s| !s.transcript.compactions.is_empty()),
-    };
-    let presets = arguments.selection.presets(contents)?;
-    let unrepeated = unreadable.filter(|_| !presets.iter().any(|p| p.replays_recording()));
-    arguments.seating.refuse(ask, &presets)?;
     let prices = Arc::new(models::prices(arguments.prices.as_deref())?);
-    let agents = Arc::new(Agents::new(Arc::clone(&prices), unique(&arguments.agent_model)));
-    let compactor = arguments.seating.compactor_id()?.map(|id| Arc::new(agents.named(&id)));
-    let spec = RunSpec {
-        agents,
-        compactor,
-        presets,
-        windows,
-        replicates: arguments.replicates(),
-        seed: arguments.seed,
-        scaled: !arguments.no_scale,
-        cuts: arguments.cutting.cuts,
-        depths: arguments.cutting.depths(),
-        jobs: arguments.jobs(),
-    };
     let counter = wire::counter(arguments.tokens);
-    let mut made_of = manifest::of_run(&spec, &datasets, &counter);
-    // Every session is in the samples by now.
-    drop(datasets);
-    made_of.named = arguments.selection.named(&spec.presets);
-    made_of.warnings.extend(models::mistyped(&prices, &arguments.agent_model));
-    made_of.warnings.extend(windows::warnings(&spec.windows, &samples, &spec.agents));
-    let gate = arguments.gating.before(&mut made_of, &samples)?;
+    let mut plan = arguments.bench(ask, &prices, &counter)?.plan()?;
+    arguments.seating.refuse(ask, &plan.spec.presets)?;
+    let gate = arguments.gating.before(&mut plan.manifest, &plan.samples)?;
     if arguments.dry_run {
-        wire::print(&dry_run::plan(&spec, samples, (&arguments.seating, &prices), counter)?)?;
+        wire::print(&dry_run::plan(plan, (&arguments.seating, &prices), &counter)?)?;
         return Ok(Exit::Done);
     }
-    let (seats, exchange) = arguments.seating.fill(&counter, &prices, spec.seed)?;
-    let mut manifest = manifest::with_seats(made_of, &spec, &seats);
-    manifest.warnings.extend(exchange.iter().flat_map(|e| e.warnings.clone()));
-    manifest.warnings.extend(unrepeated);
-    manifest.warnings.extend(unhashed(&spec.presets));
-    let mut work = Work::new(spec.jobs.min(wire::cores()))?;
-    let prepared = work.run(prepare(&spec, samples, &seats, counter))??;
-    manifest.warnings.extend(prepared.set_aside());
-    manifest.planned = prepared.planned().clone();
-    manifest.no_text = arguments.no_text;
-    if let Some(conceal) = &conceal {
-        manifest = conceal.manifest(&manifest);
-    }
-    let (folder, manifest) = folder(arguments, manifest)?;
-    let mut folder = folder.concealing(conceal);
-    if let Some(exchange) = exchange.as_ref().filter(|_| !arguments.no_text) {
+    let (seats, exchange) = arguments.seating.fill(&counter, &prices, plan.spec.seed)?;
+    plan.manifest.warnings.extend(exchange.iter().flat_map(|e| e.warnings.clone()));
+    replay(arguments, plan.seats(seats), exchange.as_ref(), &gate)
+}
+
+/// Replays what is planned, until it is done or a signal comes.
+fn replay(
+    arguments: &Arguments,
+    plan: BenchPlan,
+    exchange: Option<&Exchange>,
+    gate: &gating::GateRules,
+) -> Result<Exit, Failure> {
+    let mut work = Work::new(plan.spec.jobs.min(wire::cores()))?;
+    let mut run = work.run(plan.prepare())??;
+    let mut folder = folder(arguments, &mut run)?;
+    if let Some(exchange) = exchange.filter(|_| !arguments.no_text) {
         exchange.keep_replies(&folder.path().join(REPLIES))?;
     }
     let progress = Progress::new(verbosity(arguments));
-    let ran = work.run(run_cells(&spec, prepared, &seats, &mut folder, &progress));
+    let ran = work.run(run.run(&mut folder, &progress));
     // Dropping unfinished cells ends the programs that they started.
     drop(work);
     progress.finish();
-    let finished = match ran {
-        Ok(finished) => finished?,
-        Err(Stopped(exit)) => return interrupted(arguments, &folder, exit),
+    match ran {
+        Ok(outcome) => finish(arguments, &folder, outcome?, exchange, gate),
+        Err(Stopped(exit)) => interrupted(arguments, &folder, exit),
+    }
+}
+
+/// The folder of the run, new or resumed.
+fn folder(arguments: &Arguments, run: &mut BenchRun) -> Result<Folder, Failure> {
+    let path = match &arguments.out {
+        Some(out) => out.clone(),
+        None => out::new(&run.manifest().title)?,
     };
-    if let Some(exchange) = &exchange {
-        exchange.report_cap(finished.calls.iter().filter_map(|call| call.usd).sum());
+    Ok(if arguments.resume { run.resume(&path)? } else { run.create(&path)? })
+}
+
+/// Measures and renders a run that came to its end.
+fn finish(
+    arguments: &Arguments,
+    folder: &Folder,
+    outcome: Outcome,
+    exchange: Option<&Exchange>,
+    gate: &gating::GateRules,
+) -> Result<Exit, Failure> {
+    if let Some(exchange) = exchange {
+        exchange.report_cap(outcome.finished.calls.iter().filter_map(|call| call.usd).sum());
     }
     // A cassette that cannot be written does not lose the results: it is
     // reported at the end.
-    let saved = exchange.as_ref().map_or(Ok(()), Exchange::save);
+    let saved = exchange.map_or(Ok(()), Exchange::save);
     // Without replies of models nothing was measured, and nothing is rendered.
-    let models = exchange.as_ref().map_or(Ok(Exit::Done), Exchange::ended)?;
-    let exit = finish(arguments, &folder, (manifest, finished), &gate, models == Exit::Done)?;
+    let models = exchange.map_or(Ok(Exit::Done), Exchange::ended)?;
+    let mut results = outcome.measure();
+    gate.apply(&mut results.report)?;
+    render(arguments, folder, &results)?;
+    let complete = gate.is_complete(&results.report) && models == Exit::Done;
     if models == Exit::Done {
         folder.remove(REPLIES)?;
     }
-    saved.map(|()| exit)
-}
-
-/// The folder of the run, new or resumed, and the run's manifest.
-fn folder(arguments: &Arguments, manifest: Manifest) -> Result<(Folder, Manifest), Failure> {
-    let path = match &arguments.out {
-        Some(out) => out.clone(),
-        None => out::new(&manifest.title)?,
-    };
-    if arguments.resume {
-        let (folder, manifest) = Folder::resume(&path, manifest)?;
-        report::clear_rendered(&folder)?;
-        return Ok((folder, manifest));
-    }
-    let folder = Folder::create(&path, &manifest)?;
-    report::clear(&folder)?;
-    Ok((folder, manifest))
+    saved.map(|()| gating::ending(results.report.gate.as_ref(), complete))
 }
 
 /// Renders what finished before a signal came.
 fn interrupted(arguments: &Arguments, folder: &Folder, exit: Exit) -> Result<Exit, Failure> {
-    let path = folder.path().display();
-    let Loaded { manifest, transcripts, cells, cuts, calls, texts, .. } =
-        Loaded::read(folder.path())?;
-    if cells.is_empty() {
+    let run = Loaded::read(folder.path())?;
+    if run.cells.is_empty() {
         return Err(Failure::with_code(exit, "interrupted before anything finished"));
     }
-    let measured = report::measured(manifest, transcripts, (cells, cuts), calls);
-    report::write(folder, &measured, (!arguments.no_text).then_some(&texts), &arguments.format)?;
-    show(arguments, &measured, folder)?;
+    render(arguments, folder, &run.into())?;
+    let path = folder.path().display();
     wire::say(&format!("interrupted; what finished is in {path}"));
     wire::say("help: the same command with --out and --resume finishes the run");
     Ok(exit)
 }
 
-/// Why the vendor's compaction cannot be shown, where it cannot.
-fn unreadable(samples: &[Sample]) -> Option<String> {
-    let reason = |s: &Sample| s.transcript.compactions.iter().find_map(|c| c.unreadable.clone());
-    let reasons: Vec<String> = samples.iter().filter_map(reason).collect();
-    let first = reasons.first()?;
-    Some(format!(
-        "the preset recorded is left out: what the agent had behind its own compactions cannot be \
-         repeated in {} of {} ({first})",
-        reasons.len(),
-        counted(samples.len(), "transcript")
-    ))
-}
-
-/// Strategies whose hash does not cover everything that they run.
-fn unhashed(presets: &[Arc<Preset>]) -> impl Iterator<Item = String> {
-    presets.iter().flat_map(|preset| preset.servers().map(|server| (&preset.name, server))).map(
-        |(name, server)| {
-            format!("{name} asks {server}: what that server does is not part of the preset's hash")
-        },
-    )
+/// Writes the files of a run, and prints its table.
+fn render(arguments: &Arguments, folder: &Folder, results: &Results) -> Result<(), Failure> {
+    report::write(results, folder, &arguments.format)?;
+    report::show(&results.report, folder, arguments.json)
 }
 
 impl Arguments {
+    /// The comparison as typed, with its inputs loaded.
+    fn bench(
+        &self,
+        ask: ProbeMode,
+        prices: &Arc<PriceList>,
+        counter: &Arc<Counter>,
+    ) -> Result<Bench, Failure> {
+        let windows = self.window.iter().map(|typed| wire::window(typed));
+        let windows = windows.collect::<Result<Vec<_>, Failure>>()?;
+        let mut datasets = inputs::load(&self.inputs, &self.reading())?;
+        if ask == ProbeMode::Nothing {
+            datasets.iter_mut().for_each(|dataset| dataset.probes.clear());
+        }
+        Ok(Bench::new(datasets)
+            .limit(self.limit)
+            .no_text(self.no_text)
+            .presets(&self.selection.strategy)
+            .changes(&self.selection.set)
+            .windows(windows)
+            .prices(Arc::clone(prices))
+            .agent_models(&self.agent_model)
+            .compactor_model(self.seating.compactor_id()?)
+            .counter(Arc::clone(counter))
+            .cuts(self.cutting.cuts, self.cutting.depth.iter().copied())
+            .replicates(self.replicates())
+            .seed(self.seed)
+            .scaled(!self.no_scale)
+            .jobs(self.jobs()))
+    }
+
     fn replicates(&self) -> u32 {
         self.replicates.unwrap_or(if self.seating.has_compactor() { 3 } else { 1 })
     }
@@ -324,63 +291,6 @@ impl Arguments {
         let waiting = self.seating.has_models().then(|| self.seating.line.concurrency());
         self.jobs.map_or_else(|| wire::cores().max(waiting.unwrap_or(1)), usize::from)
     }
-}
-
-fn finish(
-    arguments: &Arguments,
-    folder: &Folder,
-    (manifest, finished): (Manifest, Finished),
-    rules: &gating::GateRules,
-    models_answered: bool,
-) -> Result<Exit, Failure> {
-    let Finished { transcripts, cells, cuts, calls, texts } = finished;
-    let mut measured = report::measured(manifest, transcripts, (cells, cuts), calls);
-    rules.apply(&mut measured)?;
-    report::write(folder, &measured, (!arguments.no_text).then_some(&texts), &arguments.format)?;
-    show(arguments, &measured, folder)?;
-    let complete = rules.is_complete(&measured) && models_answered;
-    Ok(gating::ending(measured.gate.as_ref(), complete))
-}
-
-fn show(arguments: &Arguments, measured: &Report, folder: &Folder) -> Result<(), Failure> {
-    report::show(measured, folder, arguments.json)
-}
-
-/// Each word once, in the order typed.
-fn unique(typed: &[String]) -> Vec<String> {
-    let mut seen = BTreeSet::new();
-    let words = typed.iter().map(|t| t.trim().to_owned());
-    words.filter(|t| seen.insert(t.clone())).collect()
-}
-
-fn samples(datasets: &[Dataset], limit: Option<usize>) -> Result<Vec<Sample>, Failure> {
-    let mut seen = BTreeSet::new();
-    let mut samples = Vec::new();
-    for dataset in datasets {
-        let mut probes: BTreeMap<String, Vec<Probe>> = BTreeMap::new();
-        for probe in &dataset.probes {
-            probes.entry(probe.transcript.clone()).or_default().push(probe.clone());
-        }
-        for transcript in dataset.transcripts.iter().take(limit.unwrap_or(usize::MAX)) {
-            if !seen.insert((dataset.name.clone(), transcript.id.clone())) {
-                return Err(Failure::usage(format!(
-                    "transcript `{}` of `{}` is given twice",
-                    transcript.id, dataset.name
-                ))
-                .help("name each input once"));
-            }
-            samples.push(Sample {
-                dataset: dataset.name.clone(),
-                transcript: transcript.clone(),
-                probes: probes.remove(&transcript.id).unwrap_or_default(),
-            });
-        }
-    }
-    if samples.is_empty() {
-        return Err(Failure::with_code(Exit::Nothing, "no transcript is selected")
-            .help("raise --limit, or give an input that holds a session"));
-    }
-    Ok(samples)
 }
 
 fn verbosity(arguments: &Arguments) -> Verbosity {

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::exit::{Exit, Failure};
-use super::report::measured;
 use super::wire;
+use crate::bench::Results;
 use crate::gate::{self, Baseline, Head};
 use crate::measure::{self, MEASURES, Run, depth_of};
 use crate::model::{Manifest, Report, Unit, suggest};
@@ -80,14 +80,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 /// A run with its measures, in total and by transcript.
 fn read(path: &Path) -> Result<(Report, Baseline), Failure> {
-    let Loaded { manifest, transcripts, cells, cuts, calls, .. } = Loaded::read(path)?;
-    if cells.is_empty() {
+    let run = Loaded::read(path)?;
+    if run.cells.is_empty() {
         let what = format!("{} has no finished cell", path.display());
         return Err(Failure::with_code(Exit::Nothing, what).help("run `recap bench` again"));
     }
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let name = whole.file_name().map_or_else(|| "run".into(), |name| name.to_string_lossy());
-    let report = measured(manifest, transcripts, (cells, cuts), calls);
+    let Results { report, .. } = run.into();
     let baseline = Baseline::of(name.into_owned(), &report);
     Ok((report, baseline))
 }

@@ -13,12 +13,13 @@ use jiff::Timestamp;
 use super::exit::Failure;
 use super::model_name::TYPICAL_THINKING;
 use super::seating::Seating;
+use super::wire;
 use super::work::Work;
-use super::{windows, wire};
+use crate::bench::{BenchPlan, native_sizes};
 use crate::llm::{DryRunCall, DryRunCalls};
 use crate::model::{Buckets, Seat};
 use crate::pricing::{Class, PriceList};
-use crate::run::{Folder, RunSpec, Sample, Windows, prepare, run};
+use crate::run::{RunSpec, Sample, Windows};
 use crate::seats::answerer::TYPICAL_ANSWER_TOKENS;
 use crate::seats::judge::{TYPICAL_VERDICT_TOKENS, typical_tokens};
 use crate::text::{counted, grouped};
@@ -26,22 +27,18 @@ use crate::tokens::Counter;
 
 /// The plan of a run, in words.
 pub(super) fn plan(
-    spec: &RunSpec,
-    samples: Vec<Sample>,
+    plan: BenchPlan,
     (seating, prices): (&Seating, &Arc<PriceList>),
-    counter: Arc<Counter>,
+    counter: &Arc<Counter>,
 ) -> Result<String, Failure> {
-    let cells = cells(spec, &samples, seating);
+    let cells = cells(&plan.spec, &plan.samples, seating);
     if !seating.has_models() {
         seating.line.refuse_idle()?;
         return Ok(format!("{cells}0 calls to a model: every seat is offline, nothing is spent\n"));
     }
     let planned = Arc::new(DryRunCalls::default());
-    let (seats, exchange) = seating.dry_run(&counter, prices, &planned)?;
-    Work::new(spec.jobs.min(wire::cores()))?.run(async {
-        let prepared = prepare(spec, samples, &seats, counter).await?;
-        run(spec, prepared, &seats, &mut Folder::nowhere(), &()).await
-    })??;
+    let (seats, exchange) = seating.dry_run(counter, prices, &planned)?;
+    Work::new(plan.spec.jobs.min(wire::cores()))?.run(plan.seats(seats).dry_run())??;
     let recorded = if exchange.has_cassette() { " that are not on the cassette" } else { "" };
     let bill = Estimate::of(&planned, prices, wire::now());
     Ok(cells + &bill.describe(recorded))
@@ -76,7 +73,7 @@ fn cells(spec: &RunSpec, samples: &[Sample], seating: &Seating) -> String {
             counted(n, "probe")
         ),
     };
-    let native = windows::sizes(&spec.windows, samples, &spec.agents)
+    let native = native_sizes(&spec.windows, samples, &spec.agents)
         .map_or_else(String::new, |sizes| format!("the native window is {sizes}\n"));
     format!(
         "{} with {}\n{} × {}: {}\n{native}{probes}",

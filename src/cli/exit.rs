@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use crate::bench::{BenchError, SelectionError};
 use crate::dataset::{DatasetError, Problem};
 use crate::llm::LiveError;
 use crate::llm::cassette::CassetteError;
@@ -100,6 +101,41 @@ impl From<PresetError> for Failure {
     fn from(error: PresetError) -> Self {
         Failure::usage(error.to_string())
             .help("`recap strategies list` names the built-in ones, `recap strategies show NAME` their keys")
+    }
+}
+
+impl From<SelectionError> for Failure {
+    fn from(error: SelectionError) -> Self {
+        let message = error.to_string();
+        match error {
+            SelectionError::Unknown { suggestion, .. } => Failure::usage(message).help(format!(
+                "`recap strategies list` names all, and one of your own is a TOML file; {suggestion}"
+            )),
+            SelectionError::NoProbes => Failure::usage(message)
+                .help("leave it out, or give a data set with a probes.jsonl"),
+            SelectionError::SameName(_) => Failure::usage(message).help("give yours another `name`"),
+            SelectionError::Change(change) => {
+                Failure::usage(format!("`--set {change}` is not PRESET.KEY=VALUE")).help(
+                    "for example `--set prune.protect=20000`, or `--set arachne.2.share=0.9` for \
+                     its second stage",
+                )
+            }
+            SelectionError::Preset(error) => error.into(),
+        }
+    }
+}
+
+impl From<BenchError> for Failure {
+    fn from(error: BenchError) -> Self {
+        let message = error.to_string();
+        match error {
+            BenchError::GivenTwice { .. } => Failure::usage(message).help("name each input once"),
+            BenchError::NoTranscript => Failure::with_code(Exit::Nothing, message)
+                .help("raise --limit, or give an input that holds a session"),
+            BenchError::Selection(error) => error.into(),
+            BenchError::Run(error) => error.into(),
+            BenchError::Folder(error) => error.into(),
+        }
     }
 }
 

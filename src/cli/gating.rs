@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::exit::{Exit, Failure};
 use super::{headings, report};
+use crate::bench::Results;
 use crate::gate::{self, Baseline, MAX_UNSCORED, Parsed, RuleError, Scope, Terms};
 use crate::model::{Finding, Gate, Manifest, Report, TranscriptFacts, UndecidedPolicy, suggest};
 use crate::run::{Loaded, Sample};
@@ -203,8 +204,7 @@ fn read(path: &Path) -> Result<Baseline, Failure> {
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let name = whole.file_name().map_or_else(|| "baseline".into(), |name| name.to_string_lossy());
     if path.is_dir() {
-        let Loaded { manifest, transcripts, cells, cuts, calls, .. } = Loaded::read(path)?;
-        let report = report::measured(manifest, transcripts, (cells, cuts), calls);
+        let Results { report, .. } = Loaded::read(path)?.into();
         if let Some(missing) = &report.missing {
             let what = format!("{}: {}", path.display(), missing.sentence());
             return Err(Failure::usage(what).help("only a complete run can be a baseline"));

@@ -15,7 +15,6 @@ mod import;
 mod init;
 mod inputs;
 mod judge;
-mod manifest;
 mod model_name;
 mod models;
 mod out;
@@ -25,7 +24,6 @@ mod report;
 mod seating;
 mod show;
 mod strategies;
-mod windows;
 mod wire;
 mod work;
 

@@ -63,21 +63,9 @@ pub(super) fn prices(path: Option<&Path>) -> Result<PriceList, Failure> {
 
 /// The error for a model without a price, with similar names.
 pub(super) fn unpriced(unknown: Unpriced) -> Failure {
-    let help = meant(&unknown);
+    let help = unknown.suggestion();
     let help = help.unwrap_or_else(|| "`recap models list WORD…` searches the names".to_owned());
     Failure::usage(unknown.to_string()).help(help)
-}
-
-fn meant(unknown: &Unpriced) -> Option<String> {
-    let similar = &unknown.similar;
-    (!similar.is_empty()).then(|| format!("did you mean {}?", similar.join(", ")))
-}
-
-/// A warning for each model that bills a run and has no price, with a similar
-/// model that has one.
-pub(super) fn mistyped(prices: &PriceList, names: &[String]) -> Vec<String> {
-    let unpriced = names.iter().filter_map(|name| prices.find(name).err());
-    unpriced.filter_map(|unknown| Some(format!("{unknown}: {}", meant(&unknown)?))).collect()
 }
 
 /// One line a model: USD per million tokens of short prompts.
@@ -113,7 +101,7 @@ fn describe(list: &PriceList, model: &ModelPrices) -> String {
         limit(model.cache_min_tokens),
     );
     let rules = Rules::of(model, false);
-    text += &format!("cache: {} ({})\n", rules.as_str(), rules.about());
+    text += &format!("cache: {} ({})\n", rules.named().as_str(), rules.about());
     if let Some(date) = &model.deprecation_date {
         text += &format!("retired: {date}\n");
     }

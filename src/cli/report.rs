@@ -1,6 +1,5 @@
 //! `recap report RUN`, and writing the files of a run.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -8,11 +7,11 @@ use clap::Args;
 use super::config;
 use super::exit::{Exit, Failure};
 use super::{gating, headings, wire};
+use crate::bench::Results;
 use crate::gate;
-use crate::measure::measure;
-use crate::model::{CallRow, Cell, Cut, Manifest, Report, TranscriptFacts, suggest};
-use crate::report::{self, FORMATS, Source, Texts, format_names};
-use crate::run::{Folder, GATE, Loaded, REPLIES};
+use crate::model::{Report, TranscriptFacts, suggest};
+use crate::report::{self, Source, format_names};
+use crate::run::{Folder, Loaded};
 
 /// Options of `recap report`.
 #[derive(Debug, Args)]
@@ -37,18 +36,6 @@ pub struct Arguments {
     gating: gating::GateOptions,
 }
 
-/// The summary of a run that is small enough to be committed: gates of later
-/// runs compare with it.
-const BASELINE: &str = "baseline.json";
-
-struct Stored<'a>(&'a BTreeMap<String, String>);
-
-impl Texts for Stored<'_> {
-    fn get(&self, hash: &str) -> Option<&str> {
-        self.0.get(hash).map(String::as_str)
-    }
-}
-
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     check_formats(&arguments.format)?;
     let mut run = Loaded::read(&arguments.run)?;
@@ -60,24 +47,26 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let worded = !run.texts.is_empty() || asks_in_words(&run.transcripts);
     let folder = Folder::open(&arguments.run)?;
     folder.write_manifest(&run.manifest)?;
-    let run = if arguments.no_text && worded { run.concealed() } else { run };
-    let Loaded { manifest, transcripts, cells, cuts, calls, gate, texts, .. } = run;
-    let mut measured = measured(manifest, transcripts, (cells, cuts), calls);
+    let mut run = if arguments.no_text && worded { run.concealed() } else { run };
+    let gate = run.gate.take();
+    let mut results = Results::from(run);
+    let report = &mut results.report;
     match gate {
         // Findings about the whole run do not apply to a part of it.
         Some(gate) if rules.is_empty() => {
-            measured.gate = Some(gate).filter(|_| measured.missing.is_none());
+            report.gate = Some(gate).filter(|_| report.missing.is_none());
         }
-        _ => rules.apply(&mut measured)?,
+        _ => rules.apply(report)?,
     }
-    let texts = (!arguments.no_text && worded).then_some(&texts);
-    write(&folder, &measured, texts, &arguments.format)?;
-    show(&measured, &folder, false)?;
+    results.texts = results.texts.filter(|_| !arguments.no_text && worded);
+    write(&results, &folder, &arguments.format)?;
+    let measured = &results.report;
+    show(measured, &folder, false)?;
     // Without rules, rendering a complete run again always succeeds.
     if rules.is_empty() && measured.missing.is_none() {
         return Ok(Exit::Done);
     }
-    let complete = rules.is_complete(&measured);
+    let complete = rules.is_complete(measured);
     Ok(gating::ending(measured.gate.as_ref(), complete))
 }
 
@@ -99,20 +88,6 @@ pub(super) fn check_formats(names: &[String]) -> Result<(), Failure> {
     Err(Failure::usage(format!("format `{unknown}` is not known")).help(help))
 }
 
-/// Measures a run; what its data had to leave out is added to the warnings.
-pub(super) fn measured(
-    manifest: Manifest,
-    transcripts: Vec<TranscriptFacts>,
-    (cells, cuts): (Vec<Cell>, Vec<Cut>),
-    calls: Vec<CallRow>,
-) -> Report {
-    let (title, warnings) = (manifest.title.clone(), manifest.warnings.clone());
-    let mut report = measure(manifest, title, transcripts, cells, cuts);
-    report.warnings.extend(warnings);
-    report.calls = calls;
-    report
-}
-
 /// Whether enough probes were answered and graded; prints a message if not.
 pub(super) fn mostly_graded(measured: &Report, max_unscored: f64) -> bool {
     let share = gate::unscored(&measured.manifest, &measured.cells);
@@ -125,45 +100,10 @@ pub(super) fn mostly_graded(measured: &Report, max_unscored: f64) -> bool {
     share <= max_unscored
 }
 
-/// Renders a report into its run folder, with the findings of its gate.
-pub(super) fn write(
-    folder: &Folder,
-    measured: &Report,
-    texts: Option<&BTreeMap<String, String>>,
-    formats: &[String],
-) -> Result<(), Failure> {
-    let stored = texts.map(Stored);
-    let source = Source { report: measured, texts: stored.as_ref().map(|s| s as &dyn Texts) };
+/// Renders the files of a run as `--format` names them.
+pub(super) fn write(results: &Results, folder: &Folder, formats: &[String]) -> Result<(), Failure> {
     let names: Vec<&str> = formats.iter().map(String::as_str).collect();
-    for format in report::formats(&names) {
-        folder.write_with(format.file, |out| (format.render)(&source, out))?;
-    }
-    if let Some(gate) = &measured.gate {
-        folder.write_gate(gate)?;
-    }
-    // Later runs must not be compared with an incomplete run.
-    if measured.missing.is_some() {
-        folder.remove(BASELINE)?;
-    } else if names.contains(&"json") {
-        folder.write_with(BASELINE, |out| gate::write_baseline(measured, out))?;
-    }
-    Ok(())
-}
-
-/// Removes the files of an earlier run from the folder: its page and its texts
-/// must not be mistaken for those of this one, least of all where text is left
-/// out.
-pub(super) fn clear(folder: &Folder) -> Result<(), Failure> {
-    ["texts.jsonl", REPLIES].into_iter().try_for_each(|name| folder.remove(name))?;
-    clear_rendered(folder)
-}
-
-/// Removes what was rendered from the results so far.
-pub(super) fn clear_rendered(folder: &Folder) -> Result<(), Failure> {
-    for name in FORMATS.iter().map(|f| f.file).chain([GATE, BASELINE]) {
-        folder.remove(name)?;
-    }
-    Ok(())
+    Ok(results.write(folder, &names)?)
 }
 
 /// Prints the table, or the summary for `--json`.

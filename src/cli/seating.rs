@@ -8,7 +8,6 @@ use super::bench::ProbeMode;
 use super::exchange::{CallOptions, Exchange};
 use super::exit::Failure;
 use super::model_name;
-use super::wire;
 use crate::llm::DryRunCalls;
 use crate::model::OFFLINE;
 use crate::pricing::PriceList;
@@ -101,7 +100,7 @@ impl Seating {
     ) -> Result<(Seats, Option<Exchange>), Failure> {
         if !self.has_models() {
             self.line.refuse_idle()?;
-            return Ok((wire::seats(counter), None));
+            return Ok((Seats::offline(counter), None));
         }
         let mut typed: Vec<&str> = vec![&self.compactor, &self.answerer, &self.embedder];
         typed.extend(self.judge.iter().map(String::as_str));
@@ -127,7 +126,7 @@ impl Seating {
     }
 
     fn filled(&self, counter: &Arc<Counter>, exchange: &mut Exchange) -> Result<Seats, Failure> {
-        let mut seats = wire::seats(counter);
+        let mut seats = Seats::offline(counter);
         if let Some(llm) = exchange.llm(&self.compactor)? {
             seats.compactor = Arc::new(compactor::Llm::new(llm, Arc::clone(counter)));
             seats.offline = false;

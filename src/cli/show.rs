@@ -11,10 +11,12 @@ use clap::Args;
 
 use super::exit::{Exit, Failure};
 use super::work::Work;
-use super::{inputs, strategies, windows, wire};
+use super::{inputs, wire};
+use crate::bench;
 use crate::model::{CellKey, LedgerState, NULL, Transcript, suggest};
 use crate::pricing::{Agents, PriceList};
 use crate::replay::{NativeWindow, Plan, ReplaySession, Subject};
+use crate::run::{Seats, Windows};
 use crate::strategy::{AskedFrom, Context, Preset, StoredFile};
 use crate::text::{counted, form_for, grouped};
 
@@ -82,13 +84,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let mut datasets =
         inputs::load(std::slice::from_ref(&arguments.session), &arguments.reading.options())?;
-    let windows = windows::of_run(Vec::from_iter(typed), &datasets);
+    let windows = Windows::or_default(Vec::from_iter(typed), &datasets);
     let dataset = datasets.remove(0);
     let window =
         windows.of(&dataset.name).first().expect("it has one of its own, or that asked for");
     let transcript = pick(dataset.transcripts, arguments.transcript.as_deref())?;
     let counter = wire::counter(arguments.tokens);
-    let seats = wire::seats(&counter);
+    let seats = Seats::offline(&counter);
     if arguments.cutting.cut.is_some() {
         let text = cut::shown(arguments, &dataset.name, transcript, (preset, seats), counter)?;
         wire::print_exact(&text)?;
@@ -129,7 +131,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 /// The preset that the user named.
 fn preset(arguments: &Arguments) -> Result<Preset, Failure> {
     let Some(name) = arguments.strategy.strip_prefix(NULL) else {
-        return strategies::load(&arguments.strategy, &[]);
+        return Ok(bench::preset(&arguments.strategy, &[])?);
     };
     if arguments.cutting.cut.is_none() {
         return Err(Failure::usage(format!(
@@ -138,7 +140,7 @@ fn preset(arguments: &Arguments) -> Result<Preset, Failure> {
         ))
         .help("add --cut 1"));
     }
-    let preset = strategies::load(name, &[])?;
+    let preset = bench::preset(name, &[])?;
     preset.null().ok_or_else(|| {
         Failure::usage(format!("no model writes text for `{name}`, so it has no null"))
             .help(format!("show `{name}` itself"))

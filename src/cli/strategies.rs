@@ -3,7 +3,6 @@
 mod show;
 
 use std::fmt::Write as _;
-use std::path::Path;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
@@ -11,42 +10,13 @@ use clap::{Args, Subcommand};
 use super::exit::{Exit, Failure};
 use super::wire;
 use super::work::Work;
+use crate::bench::preset;
 use crate::dataset::bundled;
-use crate::model::{CellKey, suggest};
+use crate::model::CellKey;
 use crate::replay::{Plan, Subject, UNKNOWN_LIMIT, WindowSpec};
-use crate::run::{Conduct, try_out};
-use crate::strategy::{Preset, builtin, builtin_names};
+use crate::run::{Conduct, Seats, try_out};
+use crate::strategy::{Preset, builtin_names};
 use crate::text::counted;
-
-/// The presets of a run where none is named: the controls, the seven mechanisms
-/// from simple to elaborate, and the five systems (semantics §40).
-const DEFAULT: &[&str] = &[
-    "full",
-    "empty",
-    "id-list",
-    "recorded",
-    "fifo",
-    "sliding-window",
-    "snapshot-dedup",
-    "prune",
-    "session-state",
-    "continuation",
-    "chunked-summary",
-    "arachne",
-    "gencode",
-    "lis",
-    "zoea",
-    "gsv",
-];
-
-/// Controls without which the other rows cannot be interpreted.
-const ALWAYS: &[&str] = &["full", "empty", "id-list", WITH_PROBES, WITH_COMPACTIONS];
-
-/// The control that needs probes.
-const WITH_PROBES: &str = "evidence";
-
-/// The control that equals `full` where no vendor's compaction is recorded.
-const WITH_COMPACTIONS: &str = "recorded";
 
 /// The bundled data set on which `check` runs a preset.
 const TRIED_ON: &str = "quickstart";
@@ -57,127 +27,17 @@ const PER_KIND: usize = 2;
 /// The window at which `check` runs a preset.
 const TRIED_AT: &str = "25%";
 
-/// What the data of a run contain.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct DataContents {
-    /// Whether there are probes.
-    pub probes: bool,
-    /// Whether there are compactions of the recorded agent.
-    pub compactions: bool,
-}
-
 /// Which presets, with which overrides.
 #[derive(Debug, Args)]
 pub struct Selection {
     /// A preset by name, or a TOML file of your own; repeat for several, `all` for every built-in
     /// one; full, empty and id-list always run, evidence where there are probes [default: the controls, the seven mechanisms and the five systems]
     #[arg(long, value_name = "NAME|FILE")]
-    strategy: Vec<String>,
+    pub strategy: Vec<String>,
 
     /// Override a value; the row is named after it (`--set prune.protect=20000`)
     #[arg(long, value_name = "PRESET.KEY=VALUE")]
-    set: Vec<String>,
-}
-
-impl Selection {
-    /// The presets of the run, controls included, in the order in which they
-    /// were named. `evidence` runs only where there are probes; `recorded`,
-    /// unless named, only where a vendor's compaction is recorded.
-    pub(super) fn presets(&self, data: DataContents) -> Result<Vec<Arc<Preset>>, Failure> {
-        let fits = |name: &str| match name {
-            WITH_PROBES => data.probes,
-            WITH_COMPACTIONS => data.compactions,
-            _ => true,
-        };
-        let mut names: Vec<String> = Vec::new();
-        let mut add = |name: &str| {
-            if !names.iter().any(|n| n == name) {
-                names.push(name.to_owned());
-            }
-        };
-        ALWAYS.iter().filter(|name| fits(name)).for_each(|name| add(name));
-        if self.strategy.is_empty() {
-            DEFAULT.iter().filter(|name| fits(name)).for_each(|name| add(name));
-        }
-        for name in &self.strategy {
-            match name.as_str() {
-                "all" => builtin_names().filter(|name| fits(name)).for_each(&mut add),
-                WITH_PROBES if !data.probes => {
-                    return Err(Failure::usage("the control `evidence` needs probes")
-                        .help("leave it out, or give a data set with a probes.jsonl"));
-                }
-                name => add(name),
-            }
-        }
-        let mut presets = Vec::new();
-        for name in &names {
-            presets.push(load(name, &[])?);
-        }
-        for change in &self.set {
-            presets.push(changed(change, &names)?);
-        }
-        unique(&presets)?;
-        Ok(presets.into_iter().map(Arc::new).collect())
-    }
-
-    /// Names of the rows that the user asked for by `--strategy` or made by
-    /// `--set`. `all` stands for every preset but the controls.
-    pub(super) fn named(&self, presets: &[Arc<Preset>]) -> Vec<String> {
-        let all = self.strategy.iter().any(|name| name == "all");
-        // The name inside a preset file is independent of the file's name.
-        let loaded: Vec<String> =
-            self.strategy.iter().filter_map(|name| Some(load(name, &[]).ok()?.name)).collect();
-        let made = presets.len() - self.set.len();
-        let asked = |(at, preset): &(usize, &Arc<Preset>)| {
-            *at >= made || loaded.contains(&preset.name) || (all && !preset.control)
-        };
-        let each = presets.iter().enumerate().filter(asked);
-        each.map(|(_, preset)| preset.name.clone()).collect()
-    }
-}
-
-/// Refuses two presets with the same name, which could not be told apart.
-fn unique(presets: &[Preset]) -> Result<(), Failure> {
-    for (at, preset) in presets.iter().enumerate() {
-        if presets[..at].iter().any(|p| p.name == preset.name) {
-            return Err(Failure::usage(format!("two presets are named `{}`", preset.name))
-                .help("give yours another `name`"));
-        }
-    }
-    Ok(())
-}
-
-/// The changed preset for `PRESET.KEY=VALUE`.
-fn changed(change: &str, selected: &[String]) -> Result<Preset, Failure> {
-    let malformed = || {
-        Failure::usage(format!("`--set {change}` is not PRESET.KEY=VALUE"))
-            .help("for example `--set prune.protect=20000`, or `--set arachne.2.share=0.9` for its second stage")
-    };
-    let (path, value) = change.split_once('=').ok_or_else(malformed)?;
-    let by_name = selected.iter().filter_map(|name| {
-        let key = path.strip_prefix(name.as_str())?.strip_prefix('.')?;
-        Some((name.clone(), key))
-    });
-    let (name, key) = match by_name.max_by_key(|(name, _)| name.len()) {
-        Some(found) => found,
-        None => path.split_once('.').map(|(n, k)| (n.to_owned(), k)).ok_or_else(malformed)?,
-    };
-    let mut preset = load(&name, &[(key.trim().to_owned(), value.trim().to_owned())])?;
-    preset.name = format!("{}[{}={}]", preset.name, key.trim(), value.trim());
-    Ok(preset)
-}
-
-pub(super) fn load(name: &str, overrides: &[(String, String)]) -> Result<Preset, Failure> {
-    if let Some(found) = builtin(name, overrides) {
-        return Ok(found?);
-    }
-    if name.ends_with(".toml") || Path::new(name).is_file() {
-        return Ok(Preset::load(Path::new(name), overrides)?);
-    }
-    let like = suggest(name, builtin_names());
-    Err(Failure::usage(format!("strategy `{name}` is not known")).help(format!(
-        "`recap strategies list` names all, and one of your own is a TOML file; {like}"
-    )))
+    pub set: Vec<String>,
 }
 
 /// Options of `recap strategies`.
@@ -223,7 +83,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 /// Checks a preset by running it on bundled sessions, one of each kind.
 fn check(name: &str) -> Result<String, Failure> {
-    let preset = Arc::new(load(name, &[])?);
+    let preset = Arc::new(preset(name, &[])?);
     let stages = counted(preset.stages.len(), "stage");
     let mut text = format!("{}: {stages}, no error\n", preset.name);
     if preset.stages.is_empty() {
@@ -231,7 +91,7 @@ fn check(name: &str) -> Result<String, Failure> {
     }
     let dataset = bundled(TRIED_ON).expect("it ships with the program")?;
     let (counter, mut work) = (wire::counter(None), Work::new(1)?);
-    let seats = wire::seats(&counter);
+    let seats = Seats::offline(&counter);
     let mut all = Vec::new();
     for transcript in dataset.transcripts.into_iter().step_by(PER_KIND) {
         let subject = Subject::new(&dataset.name, transcript, Arc::clone(&counter));
@@ -310,7 +170,7 @@ fn list() -> Result<String, Failure> {
     let mut text = String::new();
     let width = builtin_names().map(str::len).max().unwrap_or_default();
     for name in builtin_names() {
-        let preset = load(name, &[])?;
+        let preset = preset(name, &[])?;
         let kind = match (preset.control, preset.uses_compactor()) {
             (true, _) => "control",
             (_, true) => "compactor",

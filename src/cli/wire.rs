@@ -11,10 +11,8 @@ use super::exit::Failure;
 use crate::llm::Now;
 use crate::replay::{WindowError, WindowSpec};
 use crate::report::STYLES;
-use crate::run::Seats;
-use crate::seats::{answerer, compactor, judge};
 use crate::text::{brief, harmless};
-use crate::tokens::{Calibrate, Counter, Encoding};
+use crate::tokens::{Counter, Encoding};
 
 /// Columns assumed where the output is not a terminal.
 const DEFAULT_WIDTH: usize = 100;
@@ -33,24 +31,11 @@ pub(super) enum TokenCounting {
 /// The counter of a run. By default, a transcript is sized by the usage that
 /// its recording reports, where it does.
 pub(super) fn counter(tokens: Option<TokenCounting>) -> Arc<Counter> {
-    let o200k = Counter::new(Encoding::O200k);
     Arc::new(match tokens {
-        Some(TokenCounting::Exact) => o200k,
-        None | Some(TokenCounting::Calibrated) => o200k.calibrating(Calibrate::WhereReported),
+        Some(TokenCounting::Exact) => Counter::new(Encoding::O200k),
+        None | Some(TokenCounting::Calibrated) => Counter::where_reported(),
         Some(TokenCounting::Cl100k) => Counter::new(Encoding::Cl100k),
     })
-}
-
-/// The offline models in all seats.
-pub(super) fn seats(counter: &Arc<Counter>) -> Seats {
-    Seats {
-        compactor: Arc::new(compactor::Offline::new(Arc::clone(counter))),
-        offline: true,
-        answerer: Arc::new(answerer::Offline::new(Arc::clone(counter))),
-        judge: Arc::new(judge::Offline),
-        embedder: None,
-        calls: None,
-    }
 }
 
 /// The command line, the program's name included.

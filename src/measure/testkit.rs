@@ -443,7 +443,7 @@ impl CellBuilder {
         self.rows.bills.push(Arc::new(Bill {
             billed_as: payer.into(),
             model: model.into(),
-            rules: "test".into(),
+            rules: crate::model::CacheRules::None,
             other_models: Vec::new(),
             compactor: None,
             requests: requests.iter().map(billed).collect(),

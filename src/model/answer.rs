@@ -9,8 +9,9 @@ pub struct NoAnswer(pub String);
 
 /// The judge's verdict on an answer. There are no numbers between the verdicts:
 /// on a rubric, `Partial` holds the share of the nuggets that the answer gives.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Verdict {
     /// It says what was expected.
     Correct,
@@ -29,14 +30,7 @@ pub enum Verdict {
 impl Verdict {
     /// The lower-case name used in files.
     pub fn as_str(&self) -> &'static str {
-        match self {
-            Verdict::Correct => "correct",
-            Verdict::Partial(_) => "partial",
-            Verdict::Incorrect => "incorrect",
-            Verdict::Stale => "stale",
-            Verdict::Abstained => "abstained",
-            Verdict::Unscored(_) => "unscored",
-        }
+        self.into()
     }
 }
 

@@ -178,6 +178,45 @@ pub struct BreakEven {
     pub left: u32,
 }
 
+/// A provider's rules for its prompt cache (measures §2). A run folder holds
+/// their names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CacheRules {
+    /// Anthropic's: entries at breakpoints.
+    Anthropic,
+    /// OpenAI's older ones: automatic, in steps of 128 tokens.
+    #[serde(rename = "openai-steps")]
+    OpenAiSteps,
+    /// OpenAI's newer ones: entries at the newest message and at breakpoints.
+    #[serde(rename = "openai-marked")]
+    OpenAiMarked,
+    /// Gemini's automatic cache.
+    GeminiImplicit,
+    /// Gemini's explicit content, whose storage is charged.
+    GeminiExplicit,
+    /// DeepSeek's cache on disk.
+    #[serde(rename = "deepseek")]
+    DeepSeek,
+    /// No cache.
+    None,
+}
+
+impl CacheRules {
+    /// The kebab-case name used in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            CacheRules::Anthropic => "anthropic",
+            CacheRules::OpenAiSteps => "openai-steps",
+            CacheRules::OpenAiMarked => "openai-marked",
+            CacheRules::GeminiImplicit => "gemini-implicit",
+            CacheRules::GeminiExplicit => "gemini-explicit",
+            CacheRules::DeepSeek => "deepseek",
+            CacheRules::None => "none",
+        }
+    }
+}
+
 /// A cell's bill under the cache rules of one model, in tokens; prices are applied later.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -186,8 +225,8 @@ pub struct Bill {
     pub billed_as: String,
     /// The model of the price list whose rules and prices apply.
     pub model: String,
-    /// The name of those cache rules.
-    pub rules: String,
+    /// Those cache rules.
+    pub rules: CacheRules,
     /// The models of the other requests, where the session changed its model and
     /// is billed as recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

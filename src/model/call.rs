@@ -7,6 +7,8 @@ use super::{LatencySource, Usage};
 /// The role in which a run asks a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Seat {
     /// Writes the summaries of compactions.
     Compactor,
@@ -21,12 +23,7 @@ pub enum Seat {
 impl Seat {
     /// The lower-case name used in files.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Seat::Compactor => "compactor",
-            Seat::Answerer => "answerer",
-            Seat::Judge => "judge",
-            Seat::Embedder => "embedder",
-        }
+        self.into()
     }
 }
 
@@ -49,6 +46,8 @@ pub struct Timing {
 /// The outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum CallOutcome {
     /// The reply is complete.
     Replied,
@@ -69,15 +68,7 @@ pub enum CallOutcome {
 impl CallOutcome {
     /// The kebab-case name used in files.
     pub fn as_str(self) -> &'static str {
-        match self {
-            CallOutcome::Replied => "replied",
-            CallOutcome::Truncated => "truncated",
-            CallOutcome::Refused => "refused",
-            CallOutcome::Filtered => "filtered",
-            CallOutcome::Rejected => "rejected",
-            CallOutcome::Malformed => "malformed",
-            CallOutcome::Unavailable => "unavailable",
-        }
+        self.into()
     }
 }
 

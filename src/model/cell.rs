@@ -112,6 +112,8 @@ pub struct TimeProfile {
 /// Whether a reference, or a fact at stake at a cut, survives in a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum ReferenceState {
     /// A recorded message that holds it is sent unedited.
     Verbatim,
@@ -132,14 +134,7 @@ pub enum ReferenceState {
 impl ReferenceState {
     /// The lower-case name used in files.
     pub fn as_str(self) -> &'static str {
-        match self {
-            ReferenceState::Verbatim => "verbatim",
-            ReferenceState::Carried => "carried",
-            ReferenceState::Partial => "partial",
-            ReferenceState::Bare => "bare",
-            ReferenceState::Recovered => "recovered",
-            ReferenceState::Lost => "lost",
-        }
+        self.into()
     }
 
     /// Whether the context still states it: verbatim, or carried with support.

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::Primary;
 
 /// The result of a test of the confirmatory family (measures §7).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Outranks {
     /// Better than the comparator, after Holm's correction.
     Better,
@@ -23,13 +24,7 @@ pub enum Outranks {
 impl Outranks {
     /// Its name in files and on screens.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Outranks::Better => "better",
-            Outranks::Worse => "worse",
-            Outranks::Tie => "tie",
-            Outranks::Undecided => "undecided",
-            Outranks::Descriptive => "descriptive",
-        }
+        self.into()
     }
 }
 

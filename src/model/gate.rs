@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 /// What one rule finds on one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Finding {
     /// The row does not violate the rule.
     Passed,
@@ -20,12 +22,7 @@ pub enum Finding {
 impl Finding {
     /// Its name in files and on screens.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Finding::Passed => "passed",
-            Finding::Undecided => "undecided",
-            Finding::Missing => "missing",
-            Finding::Failed => "failed",
-        }
+        self.into()
     }
 }
 

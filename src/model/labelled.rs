@@ -78,7 +78,8 @@ pub enum Author {
 }
 
 /// Kinds of planted answers. A judge should accept only the right ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Planted {
     /// An expected value as it stands, or every nugget.
     Right,
@@ -122,19 +123,7 @@ impl Planted {
 
     /// The kebab-case name used in files.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Planted::Right => "right",
-            Planted::RightInSentence => "right-in-sentence",
-            Planted::Partial => "partial",
-            Planted::Wrong => "wrong",
-            Planted::Vague => "vague",
-            Planted::Negated => "negated",
-            Planted::Stale => "stale",
-            Planted::Refused => "refused",
-            Planted::Abstained => "abstained",
-            Planted::Empty => "empty",
-            Planted::Injected => "injected",
-        }
+        self.into()
     }
 
     fn due(self) -> Due {
@@ -161,7 +150,8 @@ pub enum Due {
 }
 
 /// How a judgement compares with the expected grade.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Outcome {
     /// The answer was graded as expected.
     Agrees,
@@ -176,12 +166,7 @@ pub enum Outcome {
 impl Outcome {
     /// The kebab-case name used in files.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Outcome::Agrees => "agrees",
-            Outcome::FalseAccept => "false-accept",
-            Outcome::FalseReject => "false-reject",
-            Outcome::Unscored => "unscored",
-        }
+        self.into()
     }
 }
 

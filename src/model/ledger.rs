@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 /// The state of a recorded message in a context (semantics §24), best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum LedgerState {
     /// Sent exactly as recorded.
     Verbatim,
@@ -19,11 +21,6 @@ pub enum LedgerState {
 impl LedgerState {
     /// The lower-case name used in files.
     pub fn as_str(self) -> &'static str {
-        match self {
-            LedgerState::Verbatim => "verbatim",
-            LedgerState::Edited => "edited",
-            LedgerState::Folded => "folded",
-            LedgerState::Gone => "gone",
-        }
+        self.into()
     }
 }

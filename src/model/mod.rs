@@ -37,7 +37,7 @@ pub use answer::{Judgement, NoAnswer, Source, Verdict, Vote};
 pub use asked::{
     Agreement, Answer, ProbeFacts, ProbeRow, RIGHT, Recovered, Snapshot, SnapshotPart,
 };
-pub use bill::{Bill, BreakEven, Buckets, CallBill, PromptBill, RECORDED, RequestBill};
+pub use bill::{Bill, BreakEven, Buckets, CacheRules, CallBill, PromptBill, RECORDED, RequestBill};
 pub use calibration::{BillErrors, Calibration, Exogenous, Fit, TokensSource, Validation};
 pub use call::{CallOutcome, CallRow, Seat, Timing};
 pub use cell::{

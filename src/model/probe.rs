@@ -8,6 +8,8 @@ use super::MessageIndex;
 /// rubric kinds of semantics §33; measures report each on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum ProbeKind {
     /// Something that was said: a name, a number, a place.
     Fact,
@@ -71,25 +73,7 @@ impl ProbeKind {
 
     /// The kebab-case name used in files.
     pub fn as_str(self) -> &'static str {
-        match self {
-            ProbeKind::Fact => "fact",
-            ProbeKind::Decision => "decision",
-            ProbeKind::Artifact => "artifact",
-            ProbeKind::Plan => "plan",
-            ProbeKind::Update => "update",
-            ProbeKind::Temporal => "temporal",
-            ProbeKind::MultiHop => "multi-hop",
-            ProbeKind::Constraint => "constraint",
-            ProbeKind::Preference => "preference",
-            ProbeKind::Tone => "tone",
-            ProbeKind::SharedConcept => "shared-concept",
-            ProbeKind::Snapshot => "snapshot",
-            ProbeKind::Ordering => "ordering",
-            ProbeKind::Summary => "summary",
-            ProbeKind::Contradiction => "contradiction",
-            ProbeKind::OpenDomain => "open-domain",
-            ProbeKind::Abstain => "abstain",
-        }
+        self.into()
     }
 
     /// Whether a right answer is stated word for word in the evidence, rather

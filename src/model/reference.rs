@@ -10,6 +10,8 @@ use super::MessageIndex;
 /// What kind of identifier a reference is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum IdentifierClass {
     /// File or folder path.
     Path,
@@ -40,20 +42,7 @@ pub enum IdentifierClass {
 impl IdentifierClass {
     /// The kebab-case name used in files.
     pub fn as_str(self) -> &'static str {
-        match self {
-            IdentifierClass::Path => "path",
-            IdentifierClass::Url => "url",
-            IdentifierClass::Email => "email",
-            IdentifierClass::Uuid => "uuid",
-            IdentifierClass::Hex => "hex",
-            IdentifierClass::Number => "number",
-            IdentifierClass::Date => "date",
-            IdentifierClass::Dotted => "dotted",
-            IdentifierClass::Identifier => "identifier",
-            IdentifierClass::Kebab => "kebab",
-            IdentifierClass::Ticket => "ticket",
-            IdentifierClass::Quoted => "quoted",
-        }
+        self.into()
     }
 }
 

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 /// §5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Void {
     /// The reply holds no text.
     Empty,
@@ -25,14 +27,7 @@ pub enum Void {
 impl Void {
     /// The name used in files.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Void::Empty => "empty",
-            Void::Refused => "refused",
-            Void::CutOff => "cut-off",
-            Void::WrongShape => "wrong-shape",
-            Void::TooShort => "too-short",
-            Void::Repeated => "repeated",
-        }
+        self.into()
     }
 
     /// The words after a count of such replies.

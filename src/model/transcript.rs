@@ -16,6 +16,8 @@ pub type MessageIndex = u32;
 /// Who a message is attributed to when it is sent to a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Role {
     /// Instructions within the conversation itself.
     System,
@@ -30,12 +32,7 @@ pub enum Role {
 impl Role {
     /// The lower-case name used in files.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Role::System => "system",
-            Role::User => "user",
-            Role::Assistant => "assistant",
-            Role::Tool => "tool",
-        }
+        self.into()
     }
 }
 

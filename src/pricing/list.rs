@@ -47,6 +47,15 @@ pub struct Unpriced {
     pub similar: Vec<String>,
 }
 
+impl Unpriced {
+    /// A question with the names that may have been meant; `None` where no name
+    /// is similar.
+    pub fn suggestion(&self) -> Option<String> {
+        let similar = &self.similar;
+        (!similar.is_empty()).then(|| format!("did you mean {}?", similar.join(", ")))
+    }
+}
+
 /// A price list, with models by name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PriceList {

@@ -35,7 +35,10 @@ impl Rate {
 }
 
 /// How urgently a request is served.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Class {
     /// Served immediately, at the standard price.
     #[default]
@@ -54,12 +57,7 @@ impl Class {
 
     /// The name used in commands and files.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Class::Standard => "standard",
-            Class::Batch => "batch",
-            Class::Flex => "flex",
-            Class::Priority => "priority",
-        }
+        self.into()
     }
 
     /// The suffix that the list adds to a field.

@@ -6,7 +6,7 @@ use super::prompt::Prompt;
 use super::{
     Anthropic, DeepSeek, GeminiExplicit, GeminiImplicit, OpenAiMarked, OpenAiSteps, PromptCache,
 };
-use crate::model::Buckets;
+use crate::model::{Buckets, CacheRules};
 use crate::pricing::ModelPrices;
 
 /// Shortest prefix that Anthropic's models cache unless the list says otherwise.
@@ -61,16 +61,16 @@ impl Rules {
         }
     }
 
-    /// The name used in files.
-    pub fn as_str(self) -> &'static str {
+    /// The same without the model's minimum, as bills name them.
+    pub fn named(self) -> CacheRules {
         match self {
-            Rules::Anthropic(_) => "anthropic",
-            Rules::OpenAiSteps => "openai-steps",
-            Rules::OpenAiMarked => "openai-marked",
-            Rules::GeminiImplicit(_) => "gemini-implicit",
-            Rules::GeminiExplicit(_) => "gemini-explicit",
-            Rules::DeepSeek => "deepseek",
-            Rules::None => "none",
+            Rules::Anthropic(_) => CacheRules::Anthropic,
+            Rules::OpenAiSteps => CacheRules::OpenAiSteps,
+            Rules::OpenAiMarked => CacheRules::OpenAiMarked,
+            Rules::GeminiImplicit(_) => CacheRules::GeminiImplicit,
+            Rules::GeminiExplicit(_) => CacheRules::GeminiExplicit,
+            Rules::DeepSeek => CacheRules::DeepSeek,
+            Rules::None => CacheRules::None,
         }
     }
 
@@ -103,6 +103,19 @@ impl Rules {
             Rules::OpenAiSteps
             | Rules::GeminiImplicit(_)
             | Rules::GeminiExplicit(_)
+            | Rules::DeepSeek
+            | Rules::None => false,
+        }
+    }
+
+    /// Whether only the preamble is cached, as content of its own.
+    pub fn caches_explicit_content(self) -> bool {
+        match self {
+            Rules::GeminiExplicit(_) => true,
+            Rules::Anthropic(_)
+            | Rules::OpenAiSteps
+            | Rules::OpenAiMarked
+            | Rules::GeminiImplicit(_)
             | Rules::DeepSeek
             | Rules::None => false,
         }
@@ -207,6 +220,18 @@ mod tests {
         cache.renew(minutes(59));
         assert!(!cache.is_warm(minutes(60)));
         assert_eq!(cache.request(&preamble, minutes(60)).read, 0);
+    }
+
+    #[test]
+    fn every_rule_is_written_and_read_by_its_name() {
+        let others = [Rules::GeminiExplicit(0), Rules::None];
+        for rules in PERISHABLE.into_iter().chain(others).map(Rules::named) {
+            let written = serde_json::json!(rules);
+            assert_eq!(written, rules.as_str());
+            assert_eq!(serde_json::from_value::<CacheRules>(written).unwrap(), rules);
+        }
+        assert_eq!(Rules::GeminiImplicit(7).named().as_str(), "gemini-implicit");
+        assert!(serde_json::from_value::<CacheRules>("lru".into()).is_err());
     }
 
     #[test]

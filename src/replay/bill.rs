@@ -86,12 +86,12 @@ impl Biller {
             PayerBill {
                 agent: agent.clone(),
                 calls: compactor.unwrap_or(agent).prices.clone(),
-                explicit: matches!(rules, Rules::GeminiExplicit(_)),
+                explicit: rules.caches_explicit_content(),
                 caches,
                 bill: Bill {
                     billed_as: agent.billed_as.clone(),
                     model: agent.model.clone(),
-                    rules: rules.as_str().to_owned(),
+                    rules: rules.named(),
                     other_models: agent.others.iter().map(|o| o.model.clone()).collect(),
                     compactor: compactor.map(|c| c.model.clone()).filter(|m| *m != agent.model),
                     requests: Vec::with_capacity(facts.requests.len()),

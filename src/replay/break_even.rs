@@ -6,7 +6,7 @@
 //! the cache is warm or cold at the requests at which it was so in the session
 //! (measures §2).
 
-use crate::model::{Bill, BreakEven, Buckets, CallBill, TranscriptFacts};
+use crate::model::{Bill, BreakEven, Buckets, CacheRules, CallBill, TranscriptFacts};
 use crate::pricing::{Rates, Tariff};
 use crate::prompt_cache::Life;
 
@@ -157,7 +157,7 @@ pub fn break_even(
         after: compacted.after,
         cached: cached.map_or(0, |r| r.prompt.billed.prompt()),
         readable: read.unwrap_or(0),
-        writes: Writes::of(&bill.rules, life),
+        writes: Writes::of(bill.rules, life),
     };
     let call = ahead.requests.first().and_then(|next| {
         // Calls are in the order of their compactions.
@@ -184,11 +184,20 @@ enum Writes {
 }
 
 impl Writes {
-    fn of(rules: &str, life: Life) -> Self {
+    fn of(rules: CacheRules, life: Life) -> Self {
         match (rules, life) {
-            ("anthropic", Life::Hour) => Writes::Hour,
-            ("anthropic", Life::Minutes5) | ("openai-marked", _) => Writes::Short,
-            _ => Writes::Free,
+            (CacheRules::Anthropic, Life::Hour) => Writes::Hour,
+            (CacheRules::Anthropic, Life::Minutes5) | (CacheRules::OpenAiMarked, _) => {
+                Writes::Short
+            }
+            (
+                CacheRules::OpenAiSteps
+                | CacheRules::GeminiImplicit
+                | CacheRules::GeminiExplicit
+                | CacheRules::DeepSeek
+                | CacheRules::None,
+                _,
+            ) => Writes::Free,
         }
     }
 

@@ -512,7 +512,7 @@ fn bill(requests: &[RequestRow], compactions: &[CompactionRow]) -> Bill {
     Bill {
         billed_as: RECORDED.to_owned(),
         model: AGENT_MODEL.to_owned(),
-        rules: "test".to_owned(),
+        rules: crate::model::CacheRules::None,
         other_models: Vec::new(),
         compactor: None,
         requests: billed,

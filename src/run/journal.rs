@@ -257,7 +257,7 @@ pub(super) fn read(path: &Path, mut each: impl FnMut(Record)) -> Result<Journal,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{CellKey, CellRows, Standing};
+    use crate::model::{CacheRules, CellKey, CellRows, Standing};
 
     fn text(hash: &str) -> Line {
         Line::Text(Text { hash: hash.to_owned(), text: "a \"}\n b".to_owned() })
@@ -277,7 +277,7 @@ mod tests {
         let bill = |model: u32| Bill {
             billed_as: model.to_string(),
             model: "m".to_owned(),
-            rules: "none".to_owned(),
+            rules: CacheRules::None,
             other_models: Vec::new(),
             compactor: None,
             requests: Vec::new(),

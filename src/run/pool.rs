@@ -22,10 +22,12 @@ use crate::model::{
 use crate::pricing::{Agent, Agents};
 use crate::probes::Cuts;
 use crate::replay::{Replayed, Subject, replay};
-use crate::seats::answerer::Answerer;
+use crate::seats::answerer::{self, Answerer};
+use crate::seats::compactor;
 use crate::seats::embedder::Embedder;
-use crate::seats::judge::Judge;
+use crate::seats::judge::{self, Judge};
 use crate::strategy::{Compactor, Preset};
+use crate::tokens::Counter;
 
 /// What is to be compared.
 #[derive(Clone, Debug)]
@@ -78,6 +80,20 @@ pub struct Seats {
     pub embedder: Option<Arc<Embedder>>,
     /// What the models among them were asked; `None` where all are offline.
     pub calls: Option<Arc<Calls>>,
+}
+
+impl Seats {
+    /// The embedded offline models in all seats.
+    pub fn offline(counter: &Arc<Counter>) -> Self {
+        Self {
+            compactor: Arc::new(compactor::Offline::new(Arc::clone(counter))),
+            offline: true,
+            answerer: Arc::new(answerer::Offline::new(Arc::clone(counter))),
+            judge: Arc::new(judge::Offline),
+            embedder: None,
+            calls: None,
+        }
+    }
 }
 
 /// What a run left, sorted by key.

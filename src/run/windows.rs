@@ -19,6 +19,11 @@ pub enum Windows {
 }
 
 impl Windows {
+    /// Those asked for, else [`Windows::by_default`].
+    pub fn or_default(asked: Vec<WindowSpec>, datasets: &[Dataset]) -> Self {
+        if asked.is_empty() { Windows::by_default(datasets) } else { Windows::Same(asked) }
+    }
+
     /// The windows of data sets for which none was asked for: recordings of
     /// agents are replayed at the native window of their model. All others, the
     /// bundled and generated ones and chats with questions among them, have no

@@ -5,8 +5,9 @@ use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
 /// The point at which a stage is checked (semantics §15).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum At {
     /// At the start of the session.
     Open,
@@ -23,13 +24,7 @@ pub enum At {
 impl At {
     /// The name used in presets.
     pub fn as_str(self) -> &'static str {
-        match self {
-            At::Open => "open",
-            At::Append => "append",
-            At::UserTurn => "user-turn",
-            At::Request => "request",
-            At::Response => "response",
-        }
+        self.into()
     }
 }
 

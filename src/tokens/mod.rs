@@ -68,6 +68,12 @@ impl Counter {
         Self { encoding, calibrate: Calibrate::Never, factor: 1.0, texts: Arc::default() }
     }
 
+    /// The counter of a run where nothing else is asked for: o200k, and the
+    /// provider's own count where a recording reports it.
+    pub fn where_reported() -> Self {
+        Self::default().calibrating(Calibrate::WhereReported)
+    }
+
     /// The same, which scales the counts of these transcripts.
     #[must_use]
     pub fn calibrating(self, calibrate: Calibrate) -> Self {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use crate::common::{block_on, message, offline, plan, preset, subject, text};
 use jiff::{SignedDuration, Timestamp};
 use recap::model::{
-    Bill, Block, Buckets, CellOutcome, CellRows, Exogenous, LatencySource, Message, Role,
-    Transcript, Usage,
+    Bill, Block, Buckets, CacheRules, CellOutcome, CellRows, Exogenous, LatencySource, Message,
+    Role, Transcript, Usage,
 };
 use recap::pricing::{Agent, Agents, Class, ModelPrices, PriceList, Tariff};
 use recap::replay::{Subject, replay, validate};
@@ -361,7 +361,7 @@ fn a_state_in_the_system_prompt_rebuilds_the_explicit_cache_at_every_fold() {
     let dollars = |rows: &CellRows| usd(&subject, &rows.bills[0], &gemini);
     println!("history ${:.5}, system ${:.5}", dollars(&history), dollars(&system));
     assert!(dollars(&history) < dollars(&system));
-    assert_eq!(system.bills[0].rules, "gemini-explicit");
+    assert_eq!(system.bills[0].rules, CacheRules::GeminiExplicit);
 }
 
 #[test]
@@ -426,7 +426,7 @@ fn a_model_without_a_price_has_a_bill_of_tokens_only() {
     let unknown =
         Agent { billed_as: "mine".into(), model: "mine".into(), prices: None, others: Vec::new() };
     let rows = rows(&subject(turns(&[0, 1, 60, 61])), named("full"), 1_000, &unknown);
-    assert_eq!(rows.bills[0].rules, "none");
+    assert_eq!(rows.bills[0].rules, CacheRules::None);
     assert_eq!(billed(&rows).iter().map(parts).collect::<Vec<_>>(), [(10, 0, 0, 0), (30, 0, 0, 0)]);
 }
 

@@ -17,6 +17,7 @@ const LAYERS: &[&[&str]] = &[
     &["measure"],
     &["gate"],
     &["report"],
+    &["bench"],
     &["cli"],
 ];
 

@@ -14,6 +14,7 @@ mod action;
 mod agents;
 mod asking;
 mod background;
+mod bench;
 mod bill;
 mod calibration;
 mod compactor_real;

@@ -9,10 +9,10 @@ use clap::Args;
 use super::super::exit::{Exit, Failure};
 use super::super::report;
 use super::{JudgeSeat, ProgressJudge, wait};
+use crate::bench::{self, Results};
 use crate::gate::MAX_UNSCORED;
 use crate::model::{Answer, CallRow, Cell, Manifest, Seat, Source, TranscriptFacts};
-use crate::report::format_names;
-use crate::run::{Folder, Loaded, judge_again};
+use crate::run::{Finished, Folder, Loaded, judge_again};
 use crate::seats::judge::Judge;
 
 /// Options of `recap judge RUN`.
@@ -58,14 +58,13 @@ pub(in crate::cli) fn run(arguments: &RegradeArguments) -> Result<Exit, Failure>
     transcripts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
     cells.sort_by(|a, b| a.key.cmp(&b.key));
     let mut folder = Folder::create(&out, &manifest)?;
-    report::clear(&folder)?;
+    bench::clear(&folder)?;
     folder.sort_journal(&transcripts, &cells, &cuts, &calls)?;
     folder.write_texts(&texts)?;
-    let measured = report::measured(manifest, transcripts, (cells, cuts), calls);
-    let formats: Vec<String> = format_names().into_iter().map(str::to_owned).collect();
-    report::write(&folder, &measured, Some(&texts), &formats)?;
-    report::show(&measured, &folder, arguments.json)?;
-    Ok(match report::mostly_graded(&measured, MAX_UNSCORED) {
+    let results = Results::of(manifest, Finished { transcripts, cells, cuts, calls, texts });
+    results.write(&folder, &[])?;
+    report::show(&results.report, &folder, arguments.json)?;
+    Ok(match report::mostly_graded(&results.report, MAX_UNSCORED) {
         true => ended,
         false => Exit::Incomplete,
     })

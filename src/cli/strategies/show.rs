@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::super::exit::Failure;
 use super::super::wire;
-use super::load;
+use crate::bench;
 use crate::replay::UNKNOWN_LIMIT;
 use crate::strategy::{Gauge, Preset};
 use crate::text::one_line;
@@ -97,7 +97,7 @@ fn typed(word: &str) -> Cow<'_, str> {
 
 /// The preset with its numbers at a window, and its prompts.
 pub(super) fn show(name: &str, window: Option<&str>) -> Result<String, Failure> {
-    let preset = load(name, &[])?;
+    let preset = bench::preset(name, &[])?;
     let written = preset.native_window.unwrap_or(UNKNOWN_LIMIT);
     let window = window.map(wire::window).transpose()?;
     let window = window.map_or(written, |window| window.of_preset(written));

@@ -7,7 +7,7 @@
 use jiff::SignedDuration;
 
 use crate::model::{
-    Bill, Buckets, Cell, CellRows, Exogenous, PromptBill, RequestFacts, TranscriptFacts,
+    Bill, Buckets, CacheRules, Cell, CellRows, Exogenous, PromptBill, RequestFacts, TranscriptFacts,
 };
 use crate::pricing::{Class, ModelPrices, PriceList};
 
@@ -193,12 +193,15 @@ fn prompt_parts(
 /// follow; `None` where nothing is published.
 fn life(bill: &Bill) -> Option<SignedDuration> {
     let hour = || bill.requests.iter().flatten().any(|r| r.prompt.billed.write_1h > 0);
-    match bill.rules.as_str() {
-        "anthropic" if hour() => Some(SignedDuration::from_hours(1)),
-        "anthropic" => Some(SignedDuration::from_mins(5)),
-        "openai-steps" => Some(SignedDuration::from_mins(10)),
-        "openai-marked" => Some(SignedDuration::from_mins(30)),
-        _ => None,
+    match bill.rules {
+        CacheRules::Anthropic if hour() => Some(SignedDuration::from_hours(1)),
+        CacheRules::Anthropic => Some(SignedDuration::from_mins(5)),
+        CacheRules::OpenAiSteps => Some(SignedDuration::from_mins(10)),
+        CacheRules::OpenAiMarked => Some(SignedDuration::from_mins(30)),
+        CacheRules::GeminiImplicit
+        | CacheRules::GeminiExplicit
+        | CacheRules::DeepSeek
+        | CacheRules::None => None,
     }
 }
 

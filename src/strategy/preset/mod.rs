@@ -45,8 +45,9 @@ pub enum Budget {
 }
 
 /// A position of a cache breakpoint in a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Breakpoint {
     /// After tools and system prompt, including its notes.
     Preamble,
@@ -67,14 +68,7 @@ pub enum Breakpoint {
 impl Breakpoint {
     /// The name used in presets.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Breakpoint::Preamble => "preamble",
-            Breakpoint::Head => "head",
-            Breakpoint::Summary => "summary",
-            Breakpoint::PruneBoundary => "prune-boundary",
-            Breakpoint::Previous => "previous",
-            Breakpoint::Newest => "newest",
-        }
+        self.into()
     }
 }
 

@@ -16,7 +16,7 @@ fn title(datasets: &[Dataset]) -> String {
 }
 
 /// The manifest of a run before its seats are filled.
-pub(super) fn of_run(spec: &RunSpec, datasets: &[Dataset], counter: &Counter) -> Manifest {
+pub(super) fn of_plan(spec: &RunSpec, datasets: &[Dataset], counter: &Counter) -> Manifest {
     let preset = |p: &Arc<Preset>| Provenance { name: p.name.clone(), hash: p.hash.clone() };
     let files = datasets.iter().flat_map(|d| &d.files);
     Manifest {

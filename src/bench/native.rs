@@ -1,32 +1,12 @@
-//! `--window`: parses it, and chooses the default.
+//! What is to be known of native windows: their sizes, and odd limits.
 
 use std::collections::BTreeMap;
 
-use super::exit::Failure;
-use super::wire;
-use crate::dataset::Dataset;
 use crate::model::Transcript;
 use crate::pricing::Agents;
 use crate::replay::{NativeFrom, NativeWindow, WindowSpec};
 use crate::run::{Sample, Windows};
 use crate::text::counted;
-
-/// The typed windows without repetitions; empty where none was typed.
-pub(super) fn typed(typed: &[String]) -> Result<Vec<WindowSpec>, Failure> {
-    let mut windows: Vec<WindowSpec> = Vec::new();
-    for text in typed {
-        let window = wire::window(text)?;
-        if !windows.iter().any(|known| known.label() == window.label()) {
-            windows.push(window);
-        }
-    }
-    Ok(windows)
-}
-
-/// The windows of a run: the typed ones, else each data set's default.
-pub(super) fn of_run(typed: Vec<WindowSpec>, datasets: &[Dataset]) -> Windows {
-    if typed.is_empty() { Windows::by_default(datasets) } else { Windows::Same(typed) }
-}
 
 /// Warnings about native windows: sessions whose prompts were larger than their
 /// model's limit is said to be.
@@ -55,7 +35,7 @@ pub(super) fn warnings(windows: &Windows, samples: &[Sample], agents: &Agents) -
 
 /// How large the native windows are: "200000 tokens in 12 sessions, …"; `None`
 /// where no session is replayed at one.
-pub(super) fn sizes(windows: &Windows, samples: &[Sample], agents: &Agents) -> Option<String> {
+pub fn native_sizes(windows: &Windows, samples: &[Sample], agents: &Agents) -> Option<String> {
     let mut sizes: BTreeMap<u64, usize> = BTreeMap::new();
     for (_, window) in native(windows, samples, agents) {
         *sizes.entry(window.tokens).or_default() += 1;
@@ -110,16 +90,6 @@ mod tests {
     }
 
     #[test]
-    fn a_window_counts_once_and_in_the_order_typed() {
-        let text = |words: &[&str]| words.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>();
-        let found = typed(&text(&["200k", "Native", " 25%", "native", "200k"])).unwrap();
-        let labels: Vec<&str> = found.iter().map(WindowSpec::label).collect();
-        assert_eq!(labels, ["200k", "native", "25%"]);
-        assert!(typed(&text(&["naive"])).is_err());
-        assert_eq!(typed(&[]).unwrap(), []);
-    }
-
-    #[test]
     fn prompts_over_the_listed_limit_are_told_with_the_largest() {
         let samples = [
             sample("d", "small", 90_000),
@@ -136,9 +106,9 @@ mod tests {
         );
         assert_eq!(warnings(&at("native"), &samples[..1], &agents()), Vec::<String>::new());
         assert_eq!(warnings(&at("200k"), &samples, &agents()), Vec::<String>::new());
-        let sizes = |typed| sizes(&at(typed), &samples, &agents());
-        let expected = "200000 tokens in 1 session, 1000000 tokens in 2 sessions";
-        assert_eq!(sizes("native").as_deref(), Some(expected));
+        let sizes = |typed| native_sizes(&at(typed), &samples, &agents());
+        let told = "200000 tokens in 1 session, 1000000 tokens in 2 sessions";
+        assert_eq!(sizes("native").as_deref(), Some(told));
         assert_eq!(sizes("25%"), None);
     }
 }

@@ -1,0 +1,32 @@
+//! What `recap bench DIR --out RUN` does, as a program of its own, with three
+//! presets at a quarter of each session:
+//!
+//! ```sh
+//! cargo run --example bench -- tests/fixtures/invoice-export /tmp/run
+//! ```
+
+use std::error::Error;
+use std::path::Path;
+
+use recap::bench::{Bench, Results};
+use recap::dataset::{LoadOptions, load};
+
+/// Compares three presets on the sessions of `input`, and writes the run folder.
+pub async fn compare(input: &Path, out: &Path) -> Result<Results, Box<dyn Error>> {
+    let bench = Bench::new([load(input, &LoadOptions::default())?])
+        .presets(["fifo", "prune", "continuation"])
+        .windows(["25%".parse()?]);
+    let run = bench.plan()?.prepare().await?;
+    let mut folder = run.create(out)?;
+    let results = run.run(&mut folder, &()).await?.measure();
+    results.write(&folder, &[])?;
+    Ok(results)
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let [input, out] = [1, 2].map(|at| std::env::args_os().nth(at));
+    let (input, out) = input.zip(out).ok_or("give a data set and a folder for the run")?;
+    print!("{}", compare(input.as_ref(), out.as_ref()).await?.table(100, false));
+    Ok(())
+}

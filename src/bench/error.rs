@@ -1,0 +1,29 @@
+//! What can go wrong on the way from data sets to a report.
+
+use super::SelectionError;
+use crate::run::{FolderError, RunError};
+
+/// Why a comparison could not be planned, run or written.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// Two data sets of one name hold a transcript with the same id.
+    #[error("transcript `{transcript}` of `{dataset}` is given twice")]
+    GivenTwice {
+        /// Name of the data sets.
+        dataset: String,
+        /// Id of the transcript.
+        transcript: String,
+    },
+    /// The data sets are empty, or the limit is 0.
+    #[error("no transcript is selected")]
+    NoTranscript,
+    /// A preset cannot be loaded.
+    #[error(transparent)]
+    Selection(#[from] SelectionError),
+    /// The run stopped.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The run folder cannot be read or written.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+}

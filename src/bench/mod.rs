@@ -1,0 +1,210 @@
+//! The main job as a library: data sets in, a report and a run folder out.
+//!
+//! ```no_run
+//! use recap::bench::Bench;
+//! use recap::dataset::{LoadOptions, load};
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let dataset = load("sessions".as_ref(), &LoadOptions::default())?;
+//! let bench = Bench::new([dataset]).presets(["fifo", "prune"]).windows(["25%".parse()?]);
+//! let run = bench.plan()?.prepare().await?;
+//! let mut folder = run.create("reports/mine".as_ref())?;
+//! let results = run.run(&mut folder, &()).await?.measure();
+//! results.write(&folder, &[])?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Invariant: `recap bench` does nothing else. The command line reads options,
+//! keys and prices, fills the seats with models, and prints.
+
+mod error;
+mod manifest;
+mod native;
+mod plan;
+mod results;
+mod run;
+mod selection;
+
+pub use error::BenchError;
+pub use native::native_sizes;
+pub use plan::BenchPlan;
+pub use results::{Results, clear};
+pub use run::{BenchRun, Outcome};
+pub use selection::{SelectionError, preset};
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::dataset::Dataset;
+use crate::pricing::PriceList;
+use crate::probes::Cuts;
+use crate::replay::WindowSpec;
+use crate::tokens::Counter;
+use selection::Selection;
+
+/// Cuts of a session where nothing else is asked for.
+const CUTS: Cuts = Cuts::Spread(5);
+
+/// Depths of the cuts where nothing else is asked for.
+const DEPTHS: [u32; 2] = [1, 3];
+
+/// What is to be compared, on which sessions. Everything but the data sets has
+/// the default of `recap bench`.
+#[derive(Clone, Debug)]
+pub struct Bench {
+    datasets: Vec<Dataset>,
+    limit: Option<usize>,
+    no_text: bool,
+    selection: Selection,
+    windows: Vec<WindowSpec>,
+    prices: Option<Arc<PriceList>>,
+    agent_models: Vec<String>,
+    compactor_model: Option<String>,
+    counter: Arc<Counter>,
+    cuts: Cuts,
+    depths: BTreeSet<u32>,
+    replicates: u32,
+    seed: u64,
+    scaled: bool,
+    jobs: usize,
+}
+
+impl Bench {
+    /// A comparison on the sessions and the probes of these data sets.
+    pub fn new(datasets: impl IntoIterator<Item = Dataset>) -> Self {
+        Self {
+            datasets: datasets.into_iter().collect(),
+            limit: None,
+            no_text: false,
+            selection: Selection::default(),
+            windows: Vec::new(),
+            prices: None,
+            agent_models: Vec::new(),
+            compactor_model: None,
+            counter: Arc::new(Counter::where_reported()),
+            cuts: CUTS,
+            depths: BTreeSet::from(DEPTHS),
+            replicates: 1,
+            seed: 1,
+            scaled: true,
+            jobs: std::thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+
+    /// Uses only the first transcripts of each data set; `None`: all.
+    #[must_use]
+    pub fn limit(self, transcripts: Option<usize>) -> Self {
+        Self { limit: transcripts, ..self }
+    }
+
+    /// Keeps the sessions' words out of the run folder and the report:
+    /// identifiers are named by their class and a hash.
+    #[must_use]
+    pub fn no_text(self, no_text: bool) -> Self {
+        Self { no_text, ..self }
+    }
+
+    /// Adds presets: names of built-in ones, TOML files, or `all`. Without any,
+    /// the controls, the seven mechanisms and the five systems run. The controls
+    /// `full`, `empty` and `id-list` always run, and so does `evidence` where
+    /// there are probes.
+    #[must_use]
+    pub fn presets<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
+        self.selection.names.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Adds presets with a changed value, each written as `PRESET.KEY=VALUE`.
+    #[must_use]
+    pub fn changes<S: Into<String>>(mut self, changes: impl IntoIterator<Item = S>) -> Self {
+        self.selection.changes.extend(changes.into_iter().map(Into::into));
+        self
+    }
+
+    /// Adds windows; one that is there already is not added again. Without any,
+    /// each data set has its own ([`Windows::or_default`](crate::run::Windows::or_default)).
+    #[must_use]
+    pub fn windows(mut self, windows: impl IntoIterator<Item = WindowSpec>) -> Self {
+        for window in windows {
+            if !self.windows.iter().any(|known| known.label() == window.label()) {
+                self.windows.push(window);
+            }
+        }
+        self
+    }
+
+    /// The price list; without one, the bundled one.
+    #[must_use]
+    pub fn prices(self, prices: Arc<PriceList>) -> Self {
+        Self { prices: Some(prices), ..self }
+    }
+
+    /// Adds models that bill the sessions, for a row each. Without any, each
+    /// session is billed as the model that it was recorded with.
+    #[must_use]
+    pub fn agent_models<S: AsRef<str>>(mut self, models: impl IntoIterator<Item = S>) -> Self {
+        for model in models {
+            let model = model.as_ref().trim().to_owned();
+            if !self.agent_models.contains(&model) {
+                self.agent_models.push(model);
+            }
+        }
+        self
+    }
+
+    /// The model in the compactor's seat, as the price list names it; `None`:
+    /// the offline compactor. It bills the calls of compactions.
+    #[must_use]
+    pub fn compactor_model(self, model: Option<String>) -> Self {
+        Self { compactor_model: model, ..self }
+    }
+
+    /// How tokens are counted.
+    #[must_use]
+    pub fn counter(self, counter: Arc<Counter>) -> Self {
+        Self { counter, ..self }
+    }
+
+    /// Where compactions are forced, and at which depths. A recorded compaction
+    /// is examined at depth 1 only.
+    #[must_use]
+    pub fn cuts(self, cuts: Cuts, depths: impl IntoIterator<Item = u32>) -> Self {
+        Self { cuts, depths: depths.into_iter().collect(), ..self }
+    }
+
+    /// Repetitions of the presets that call a compactor.
+    #[must_use]
+    pub fn replicates(self, replicates: u32) -> Self {
+        Self { replicates, ..self }
+    }
+
+    /// Seed of every random stream.
+    #[must_use]
+    pub fn seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// Whether the presets' numbers of tokens and characters scale with the
+    /// window.
+    #[must_use]
+    pub fn scaled(self, scaled: bool) -> Self {
+        Self { scaled, ..self }
+    }
+
+    /// Cells at a time.
+    #[must_use]
+    pub fn jobs(self, jobs: usize) -> Self {
+        Self { jobs, ..self }
+    }
+
+    /// Loads the presets and chooses the windows, the payers and the sessions.
+    /// Nothing is replayed, sent or written.
+    ///
+    /// # Errors
+    /// If no transcript is selected, two have the same name, or a preset cannot
+    /// be loaded.
+    pub fn plan(self) -> Result<BenchPlan, BenchError> {
+        plan::plan(self)
+    }
+}

@@ -1,0 +1,153 @@
+//! What a run is going to do, before anything is replayed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::selection::DataContents;
+use super::{Bench, BenchError, BenchRun, manifest, native};
+use crate::dataset::Dataset;
+use crate::model::{Manifest, Probe};
+use crate::pricing::{Agents, PriceList};
+use crate::probes::Cuts;
+use crate::run::{Conceal, Finished, Folder, RunSpec, Sample, Seats, Windows};
+use crate::strategy::Preset;
+use crate::text::counted;
+use crate::tokens::Counter;
+
+/// A comparison whose presets, windows and sessions are settled.
+pub struct BenchPlan {
+    /// Presets, windows and settings.
+    pub spec: RunSpec,
+    /// The sessions.
+    pub samples: Vec<Sample>,
+    /// What the run is made of, as far as it is known: the seats and the cells
+    /// come with [`BenchPlan::prepare`].
+    pub manifest: Manifest,
+    pub(super) counter: Arc<Counter>,
+    pub(super) seats: Seats,
+    pub(super) conceal: Option<Arc<Conceal>>,
+}
+
+impl BenchPlan {
+    /// Fills the seats; without this the offline models sit in all of them.
+    #[must_use]
+    pub fn seats(self, seats: Seats) -> Self {
+        Self { seats, ..self }
+    }
+
+    /// Counts the tokens, looks for references and plans the cells. Nothing is
+    /// written.
+    ///
+    /// # Errors
+    /// If no window fits any transcript.
+    pub async fn prepare(self) -> Result<BenchRun, BenchError> {
+        BenchRun::prepare(self).await
+    }
+
+    /// Replays everything and keeps nothing, so that the calls of the seats can
+    /// be counted.
+    ///
+    /// # Errors
+    /// As for [`BenchPlan::prepare`].
+    pub async fn dry_run(self) -> Result<Finished, BenchError> {
+        let run = self.prepare().await?;
+        Ok(run.run(&mut Folder::nowhere(), &()).await?.finished)
+    }
+}
+
+/// Settles a comparison.
+pub(super) fn plan(bench: Bench) -> Result<BenchPlan, BenchError> {
+    let mut datasets = bench.datasets;
+    let conceal = bench.no_text.then(|| Arc::new(Conceal::datasets(&datasets)));
+    if let Some(conceal) = &conceal {
+        datasets.iter_mut().for_each(|dataset| conceal.dataset(dataset));
+    }
+    let samples = samples(&datasets, bench.limit)?;
+    let unreadable = unreadable(&samples);
+    let presets = bench.selection.presets(DataContents {
+        probes: samples.iter().any(|s| !s.probes.is_empty()),
+        compactions: unreadable.is_none()
+            && samples.iter().any(|s| !s.transcript.compactions.is_empty()),
+    })?;
+    let prices = bench.prices.unwrap_or_else(|| Arc::new(PriceList::bundled()));
+    let mut warnings = unpriced(&prices, &bench.agent_models);
+    let agents = Arc::new(Agents::new(prices, bench.agent_models));
+    let spec = RunSpec {
+        compactor: bench.compactor_model.map(|model| Arc::new(agents.named(&model))),
+        agents,
+        presets,
+        windows: Windows::or_default(bench.windows, &datasets),
+        replicates: bench.replicates,
+        seed: bench.seed,
+        scaled: bench.scaled,
+        cuts: bench.cuts,
+        depths: depths(bench.cuts, bench.depths),
+        jobs: bench.jobs,
+    };
+    warnings.extend(native::warnings(&spec.windows, &samples, &spec.agents));
+    warnings.extend(unreadable.filter(|_| !spec.presets.iter().any(|p| p.replays_recording())));
+    warnings.extend(unhashed(&spec.presets));
+    let mut manifest = manifest::of_plan(&spec, &datasets, &bench.counter);
+    manifest.named = bench.selection.named(&spec.presets);
+    manifest.warnings.extend(warnings);
+    let (seats, counter) = (Seats::offline(&bench.counter), bench.counter);
+    Ok(BenchPlan { spec, samples, manifest, counter, seats, conceal })
+}
+
+/// The depths, ascending; a recorded compaction is examined as a first one.
+fn depths(cuts: Cuts, asked: BTreeSet<u32>) -> Vec<u32> {
+    if cuts == Cuts::Recorded { vec![1] } else { asked.into_iter().collect() }
+}
+
+/// The first transcripts of each data set, with their probes.
+fn samples(datasets: &[Dataset], limit: Option<usize>) -> Result<Vec<Sample>, BenchError> {
+    let mut seen = BTreeSet::new();
+    let mut samples = Vec::new();
+    for dataset in datasets {
+        let mut probes: BTreeMap<String, Vec<Probe>> = BTreeMap::new();
+        for probe in &dataset.probes {
+            probes.entry(probe.transcript.clone()).or_default().push(probe.clone());
+        }
+        for transcript in dataset.transcripts.iter().take(limit.unwrap_or(usize::MAX)) {
+            if !seen.insert((dataset.name.clone(), transcript.id.clone())) {
+                let (dataset, transcript) = (dataset.name.clone(), transcript.id.clone());
+                return Err(BenchError::GivenTwice { dataset, transcript });
+            }
+            samples.push(Sample {
+                dataset: dataset.name.clone(),
+                transcript: transcript.clone(),
+                probes: probes.remove(&transcript.id).unwrap_or_default(),
+            });
+        }
+    }
+    if samples.is_empty() { Err(BenchError::NoTranscript) } else { Ok(samples) }
+}
+
+/// A warning for each model that bills the run, has no price, and resembles one
+/// that has.
+fn unpriced(prices: &PriceList, models: &[String]) -> Vec<String> {
+    let unpriced = models.iter().filter_map(|name| prices.find(name).err());
+    unpriced.filter_map(|unknown| Some(format!("{unknown}: {}", unknown.suggestion()?))).collect()
+}
+
+/// Why the vendor's compaction cannot be shown, where it cannot.
+fn unreadable(samples: &[Sample]) -> Option<String> {
+    let reason = |s: &Sample| s.transcript.compactions.iter().find_map(|c| c.unreadable.clone());
+    let reasons: Vec<String> = samples.iter().filter_map(reason).collect();
+    let first = reasons.first()?;
+    Some(format!(
+        "the preset recorded is left out: what the agent had behind its own compactions cannot be \
+         repeated in {} of {} ({first})",
+        reasons.len(),
+        counted(samples.len(), "transcript")
+    ))
+}
+
+/// Strategies whose hash does not cover everything that they run.
+fn unhashed(presets: &[Arc<Preset>]) -> impl Iterator<Item = String> {
+    presets.iter().flat_map(|preset| preset.servers().map(|server| (&preset.name, server))).map(
+        |(name, server)| {
+            format!("{name} asks {server}: what that server does is not part of the preset's hash")
+        },
+    )
+}

@@ -1,0 +1,103 @@
+//! A measured run, and writing the files of it.
+
+use std::collections::BTreeMap;
+
+use crate::gate;
+use crate::measure::measure;
+use crate::model::{Manifest, Report};
+use crate::report::{self, FORMATS, Source, Texts};
+use crate::run::{Finished, Folder, FolderError, GATE, Loaded, REPLIES};
+
+/// The summary of a run that is small enough to be committed: gates of later
+/// runs compare with it.
+const BASELINE: &str = "baseline.json";
+
+/// Texts that an earlier run left.
+const TEXTS: &str = "texts.jsonl";
+
+/// A measured run.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// Measures, ranking and warnings.
+    pub report: Report,
+    /// Texts of messages and summaries by hash; `None` keeps the sessions' words
+    /// out of the rendered files.
+    pub texts: Option<BTreeMap<String, String>>,
+}
+
+impl Results {
+    /// Measures a run; what its data had to leave out is among the warnings.
+    pub fn of(manifest: Manifest, finished: Finished) -> Self {
+        let Finished { transcripts, cells, cuts, calls, texts } = finished;
+        let texts = (!manifest.no_text).then_some(texts);
+        let (title, warnings) = (manifest.title.clone(), manifest.warnings.clone());
+        let mut report = measure(manifest, title, transcripts, cells, cuts);
+        report.warnings.extend(warnings);
+        report.calls = calls;
+        Self { report, texts }
+    }
+
+    /// The table for a terminal of so many columns.
+    pub fn table(&self, width: usize, color: bool) -> String {
+        report::table(&self.report, width, color)
+    }
+
+    /// Renders the named formats ([`report::format_names`]) into the run folder;
+    /// all of them where none is named. What a gate found is written too, and so
+    /// is the baseline for later runs, with the format `json`.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn write(&self, folder: &Folder, formats: &[&str]) -> Result<(), FolderError> {
+        let stored = self.texts.as_ref().map(Stored);
+        let texts = stored.as_ref().map(|stored| stored as &dyn Texts);
+        let source = Source { report: &self.report, texts };
+        for format in report::formats(formats) {
+            folder.write_with(format.file, |out| (format.render)(&source, out))?;
+        }
+        if let Some(gate) = &self.report.gate {
+            folder.write_gate(gate)?;
+        }
+        // Later runs must not be compared with an incomplete run.
+        if self.report.missing.is_some() {
+            return folder.remove(BASELINE);
+        }
+        if formats.is_empty() || formats.contains(&"json") {
+            folder.write_with(BASELINE, |out| gate::write_baseline(&self.report, out))?;
+        }
+        Ok(())
+    }
+}
+
+/// Measures what a run left in its folder, without its gate.
+impl From<Loaded> for Results {
+    fn from(run: Loaded) -> Self {
+        let Loaded { manifest, transcripts, cells, cuts, calls, texts, .. } = run;
+        Self::of(manifest, Finished { transcripts, cells, cuts, calls, texts })
+    }
+}
+
+struct Stored<'a>(&'a BTreeMap<String, String>);
+
+impl Texts for Stored<'_> {
+    fn get(&self, hash: &str) -> Option<&str> {
+        self.0.get(hash).map(String::as_str)
+    }
+}
+
+/// Removes the files of an earlier run from a folder: its page and its texts
+/// must not be mistaken for those of this one, least of all where text is left
+/// out.
+///
+/// # Errors
+/// If a file cannot be removed.
+pub fn clear(folder: &Folder) -> Result<(), FolderError> {
+    [TEXTS, REPLIES].into_iter().try_for_each(|name| folder.remove(name))?;
+    clear_rendered(folder)
+}
+
+/// Removes what was rendered from the results so far.
+pub(super) fn clear_rendered(folder: &Folder) -> Result<(), FolderError> {
+    let mut names = FORMATS.iter().map(|f| f.file).chain([GATE, BASELINE]);
+    names.try_for_each(|name| folder.remove(name))
+}

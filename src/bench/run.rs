@@ -1,0 +1,95 @@
+//! A run whose cells are planned, and what it leaves.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::results::clear_rendered;
+use super::{BenchError, BenchPlan, Results, clear, manifest};
+use crate::model::Manifest;
+use crate::run::{
+    Conceal, Finished, Folder, Observer, Prepared, RunSpec, Seats, prepare, run as run_cells,
+};
+
+/// A run that is ready to begin.
+pub struct BenchRun {
+    spec: RunSpec,
+    seats: Seats,
+    prepared: Prepared,
+    manifest: Manifest,
+    conceal: Option<Arc<Conceal>>,
+}
+
+impl BenchRun {
+    pub(super) async fn prepare(plan: BenchPlan) -> Result<Self, BenchError> {
+        let BenchPlan { spec, samples, manifest, counter, seats, conceal } = plan;
+        let prepared = prepare(&spec, samples, &seats, counter).await?;
+        let mut manifest = manifest::with_seats(manifest, &spec, &seats);
+        manifest.warnings.extend(prepared.set_aside());
+        manifest.planned = prepared.planned().clone();
+        if let Some(conceal) = &conceal {
+            manifest.no_text = true;
+            manifest = conceal.manifest(&manifest);
+        }
+        Ok(Self { spec, seats, prepared, manifest, conceal })
+    }
+
+    /// What the run is made of.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Makes a run folder; an earlier run in it is replaced.
+    ///
+    /// # Errors
+    /// If it holds something else, another program writes to it, or it cannot be
+    /// written.
+    pub fn create(&self, path: &Path) -> Result<Folder, BenchError> {
+        let folder = Folder::create(path, &self.manifest)?;
+        clear(&folder)?;
+        Ok(folder.concealing(self.conceal.clone()))
+    }
+
+    /// Goes on with the interrupted run in a folder; where there is none, one
+    /// begins.
+    ///
+    /// # Errors
+    /// As for [`BenchRun::create`], and if that run was made of something else.
+    pub fn resume(&mut self, path: &Path) -> Result<Folder, BenchError> {
+        let (folder, manifest) = Folder::resume(path, self.manifest.clone())?;
+        clear_rendered(&folder)?;
+        self.manifest = manifest;
+        Ok(folder.concealing(self.conceal.clone()))
+    }
+
+    /// Replays every cell, on the caller's tokio runtime. Each result is in the
+    /// folder before the observer hears of the next one: where the future is
+    /// dropped, [`BenchRun::resume`] goes on with what finished.
+    ///
+    /// # Errors
+    /// If the folder cannot be written.
+    pub async fn run(
+        self,
+        folder: &mut Folder,
+        observer: &dyn Observer,
+    ) -> Result<Outcome, BenchError> {
+        let Self { spec, seats, prepared, manifest, .. } = self;
+        let finished = run_cells(&spec, prepared, &seats, folder, observer).await?;
+        Ok(Outcome { manifest, finished })
+    }
+}
+
+/// What a run left, before it is measured.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// What the run was made of.
+    pub manifest: Manifest,
+    /// Its cells, cuts and calls.
+    pub finished: Finished,
+}
+
+impl Outcome {
+    /// Measures the run.
+    pub fn measure(self) -> Results {
+        Results::of(self.manifest, self.finished)
+    }
+}
