@@ -5,7 +5,6 @@
 //! is asked: no later message, and of what a strategy wrote only the summaries
 //! of sessions that it had closed by then.
 
-mod bm25;
 mod search;
 mod sessions;
 
