@@ -11,6 +11,7 @@ mod excerpt;
 pub mod generic;
 mod harmless;
 pub mod identifiers;
+pub mod language;
 pub mod normal;
 pub mod redact;
 mod shapes;

@@ -1,29 +1,6 @@
 //! The normal form of a text, in which two spellings of one value are equal.
 
-/// Number words and their digits; larger ones are written in digits anyway.
-const NUMBERS: &[(&str, &str)] = &[
-    ("zero", "0"),
-    ("one", "1"),
-    ("two", "2"),
-    ("three", "3"),
-    ("four", "4"),
-    ("five", "5"),
-    ("six", "6"),
-    ("seven", "7"),
-    ("eight", "8"),
-    ("nine", "9"),
-    ("ten", "10"),
-    ("eleven", "11"),
-    ("twelve", "12"),
-    ("thirteen", "13"),
-    ("fourteen", "14"),
-    ("fifteen", "15"),
-    ("sixteen", "16"),
-    ("seventeen", "17"),
-    ("eighteen", "18"),
-    ("nineteen", "19"),
-    ("twenty", "20"),
-];
+use super::language::{cardinal, is_unspaced};
 
 /// A text without differences of spelling: case, punctuation, articles, the
 /// possessive, number words, thousands separators, trailing zeros of decimals
@@ -98,12 +75,6 @@ fn raw_words(text: &str) -> Vec<String> {
     words
 }
 
-/// Han, hiragana, katakana: scripts that put no spaces between words.
-pub(crate) fn is_unspaced(c: char) -> bool {
-    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
-        | '\u{20000}'..='\u{3134f}')
-}
-
 /// Whether a character belongs to a word: the small raised digits of footnotes
 /// do not.
 pub(crate) fn is_word(c: char) -> bool {
@@ -120,8 +91,8 @@ pub(crate) fn runs_into_name(word: &str, c: char, after: char) -> bool {
 }
 
 fn normal_word(word: &str) -> String {
-    if let Some((_, digits)) = NUMBERS.iter().find(|(name, _)| *name == word) {
-        return (*digits).to_owned();
+    if let Some(value) = cardinal(word).filter(|value| *value <= 20) {
+        return value.to_string();
     }
     if word.starts_with(|c: char| c.is_ascii_digit()) {
         return number(word);

@@ -352,7 +352,7 @@ fn a_baseline_that_is_about_something_else_is_refused_by_name_before_anything_ru
     refuse(&["--tokens", "cl100k"], "tokens are counted by");
     refuse(&["--agent-model", "claude-opus-4-6"], "prices, or who is billed, differ");
     refuse(&["quickstart"], "only this run has the session");
-    desk.file("base/baseline.json", base.replacen("\"instrument\":6", "\"instrument\":4", 1));
+    desk.file("base/baseline.json", base.replacen("\"instrument\":7", "\"instrument\":4", 1));
     refuse(&[], "version 4 of the instrument");
     desk.file("base/baseline.json", "{}");
     refuse(&[], "it is no baseline.json");

@@ -15,136 +15,39 @@ pub(super) enum Cue {
     Definition,
 }
 
-const CUES: &[(Cue, &[&str])] = &[
+/// The cues, a bar between two.
+const CUES: [(Cue, &str); 6] = [
     (
         Cue::Preference,
-        &[
-            "prefer",
-            "prefers",
-            "please",
-            "don't",
-            "do not",
-            "always",
-            "never",
-            "i like",
-            "i want",
-            "i'd like",
-            "i would like",
-            "make sure",
-            "must",
-            "must not",
-            "instead of",
-            "avoid",
-            "ensure",
-        ],
+        "prefer|prefers|please|don't|do not|always|never|i like|i want|i'd like|\
+        i would like|make sure|must|must not|instead of|avoid|ensure",
     ),
     (
         Cue::Decision,
-        &[
-            "decided",
-            "decide",
-            "decision",
-            "chose",
-            "choose",
-            "will use",
-            "going with",
-            "let's use",
-            "agreed",
-            "settled on",
-            "switch to",
-            "switched to",
-            "concluded",
-            "we use",
-            "should use",
-        ],
+        "decided|decide|decision|chose|choose|will use|going with|let's use|agreed|\
+        settled on|switch to|switched to|concluded|we use|should use",
     ),
     (
         Cue::Problem,
-        &[
-            "error",
-            "errors",
-            "failed",
-            "fails",
-            "failing",
-            "failure",
-            "panicked",
-            "exception",
-            "traceback",
-            "cannot",
-            "can't",
-            "not found",
-            "denied",
-            "undefined",
-            "bug",
-            "broken",
-            "root cause",
-            "because",
-            "wrong",
-            "missing",
-            "conflict",
-            "timeout",
-        ],
+        "error|errors|failed|fails|failing|failure|panicked|exception|traceback|\
+        cannot|can't|not found|denied|undefined|bug|broken|root cause|because|wrong|\
+        missing|conflict|timeout",
     ),
     (
         Cue::Done,
-        &[
-            "done",
-            "fixed",
-            "added",
-            "implemented",
-            "created",
-            "updated",
-            "completed",
-            "removed",
-            "renamed",
-            "moved",
-            "now works",
-            "passes",
-            "passed",
-            "finished",
-            "refactored",
-            "wrote",
-            "changed",
-            "merged",
-            "committed",
-            "installed",
-            "resolved",
-            "pushed",
-        ],
+        "done|fixed|added|implemented|created|updated|completed|removed|renamed|\
+        moved|now works|passes|passed|finished|refactored|wrote|changed|merged|\
+        committed|installed|resolved|pushed",
     ),
     (
         Cue::Plan,
-        &[
-            "next",
-            "todo",
-            "will",
-            "need to",
-            "needs to",
-            "plan to",
-            "going to",
-            "remaining",
-            "still have to",
-            "i'll",
-            "let me",
-            "let's",
-            "should",
-        ],
+        "next|todo|will|need to|needs to|plan to|going to|remaining|still have to|\
+        i'll|let me|let's|should",
     ),
     (
         Cue::Definition,
-        &[
-            "is a",
-            "is an",
-            "is the",
-            "are the",
-            "means",
-            "is called",
-            "refers to",
-            "stands for",
-            "known as",
-            "works by",
-            "consists of",
-        ],
+        "is a|is an|is the|are the|means|is called|refers to|stands for|known as|\
+        works by|consists of",
     ),
 ];
 
@@ -154,7 +57,7 @@ struct Finder {
 }
 
 static FINDER: LazyLock<Finder> = LazyLock::new(|| {
-    let all = || CUES.iter().flat_map(|(cue, words)| words.iter().map(move |word| (*cue, *word)));
+    let all = || CUES.iter().flat_map(|(cue, words)| words.split('|').map(|word| (*cue, word)));
     let automaton = AhoCorasick::builder()
         .ascii_case_insensitive(true)
         .build(all().map(|(_, word)| word))

@@ -5,7 +5,6 @@
 //! which the probe is asked: no later message, and of a strategy's own texts
 //! only the summaries of sessions that it had closed by then.
 
-mod bm25;
 mod search;
 mod sessions;
 

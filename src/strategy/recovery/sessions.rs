@@ -5,8 +5,8 @@
 //! matched (BM25). Inside a session that is found words are matched either way:
 //! Lis keeps one embedding a session.
 
-use super::bm25::ranked;
 use super::{Archived, ArchivedSession, ByMeaning, Past, Recovery, RecoverySpec, Tool};
+use crate::text::language::bm25::ranked;
 
 /// The channel of closed sessions.
 pub static SPEC: RecoverySpec = RecoverySpec {

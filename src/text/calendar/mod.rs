@@ -1,10 +1,11 @@
 //! Calendar dates in a text, complete or partial.
 
 mod reader;
+pub(crate) mod relative;
 
 use std::ops::Range;
 
-use jiff::civil::Date;
+use jiff::civil::{Date, Weekday};
 
 use reader::Reader;
 
@@ -82,6 +83,19 @@ pub fn month(word: &str) -> Option<i8> {
     })?;
     i8::try_from(at + 1).ok()
 }
+
+/// The weekday that a word names in full or shortened: `tue`, `thurs`.
+pub fn weekday(word: &str) -> Option<Weekday> {
+    let fits = |name: &&str| {
+        word.len() >= 3 && name.get(..word.len()).is_some_and(|n| n.eq_ignore_ascii_case(word))
+    };
+    let at = WEEKDAYS.iter().position(|name| fits(&name))?;
+    Weekday::from_monday_zero_offset(i8::try_from(at).ok()?).ok()
+}
+
+/// The English weekdays, Monday first.
+pub const WEEKDAYS: [&str; 7] =
+    ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
 /// The English months, January first.
 pub const MONTHS: [&str; 12] = [

@@ -98,7 +98,6 @@ impl<'a> Reader<'a> {
             PieceKind::Ordinal => self.day_first(at, found),
             PieceKind::Number => self
                 .numeric(at, found)
-                .or_else(|| self.year_first(at, found))
                 .or_else(|| self.day_first(at, found))
                 .or_else(|| self.year_alone(at, found)),
         }
@@ -127,14 +126,8 @@ impl<'a> Reader<'a> {
         (1..=31).contains(&day).then_some(day)
     }
 
-    /// A month next to a number may be misspelt by one letter: `Janury 12`.
     fn month(&self, at: usize) -> Option<i8> {
-        let word = self.word(at);
-        month(word).or_else(|| {
-            let near = |name: &str| name.len() >= 7 && one_edit_apart(name, &word.to_lowercase());
-            let at = MONTHS.iter().position(|name| near(&name.to_lowercase()))?;
-            i8::try_from(at + 1).ok()
-        })
+        month(self.word(at))
     }
 
     fn push(&self, found: &mut Vec<DateSpan>, date: PartialDate, first: usize, last: usize) {
@@ -180,19 +173,6 @@ impl<'a> Reader<'a> {
     /// Whether a number continues to the left with the mark that joins its parts.
     fn is_glued(&self, at: usize, mark: &str) -> bool {
         at > 0 && self.gap(at) == mark && self.pieces[at - 1].kind == PieceKind::Number
-    }
-
-    /// `2023 May 7`, `2023-May-07`.
-    fn year_first(&self, at: usize, found: &mut Vec<DateSpan>) -> Option<usize> {
-        let (year, 4) = self.number(at)? else { return None };
-        let joined = |at| matches!(self.gap(at), " " | "-" | ", ");
-        let (month, day) = (self.month(at + 1)?, self.day(at + 2)?);
-        if !joined(at + 1) || !joined(at + 2) || self.year(at + 3).is_some() {
-            return None;
-        }
-        let date = PartialDate { year: Some(year), month: Some(month), day: Some(day) };
-        self.push(found, date, at, at + 2);
-        Some(at + 3)
     }
 
     /// `7 May 2023`, `7th of May`, `3June, 2021`, `10-15 April`.
@@ -359,18 +339,5 @@ impl<'a> Reader<'a> {
         }
         self.push(found, PartialDate { year: Some(year), month: None, day: None }, at, at);
         Some(at + 1)
-    }
-}
-
-/// Whether one letter inserted, left out or changed makes one word the other.
-fn one_edit_apart(a: &str, b: &str) -> bool {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    let same = a.iter().zip(b).take_while(|(x, y)| x == y).count();
-    let (rest_a, rest_b) = (&a[same..], &b[same..]);
-    match a.len().abs_diff(b.len()) {
-        0 => !rest_a.is_empty() && rest_a[1..] == rest_b[1..],
-        1 if a.len() > b.len() => rest_a[1..] == *rest_b,
-        1 => *rest_a == rest_b[1..],
-        _ => false,
     }
 }

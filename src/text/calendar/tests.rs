@@ -31,7 +31,6 @@ fn a_whole_date_is_read_in_every_usual_spelling() {
         "2023-05-07T09:00:00Z",
         "2023/5/7",
         "07-May-2023",
-        "2023 May 7",
         "Sunday, May 7 2023, at noon",
         "2:10 pm on 7 May, 2023",
         "May 7 '23",
@@ -123,13 +122,6 @@ fn the_verb_and_the_march_are_no_months() {
         assert_eq!(read(text), [], "{text}");
     }
     assert_eq!(only("April was lovely"), "?-4-?");
-}
-
-#[test]
-fn one_wrong_letter_in_a_month_beside_a_number_is_forgiven() {
-    assert_eq!(only("12Janury, 2021"), "2021-1-12");
-    assert_eq!(only("Febuary 5, 2024"), "2024-2-5");
-    assert_eq!(read("the Marche 5 region"), []);
 }
 
 #[test]

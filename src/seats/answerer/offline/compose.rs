@@ -1,14 +1,12 @@
 //! Writing the answer: the sentences that fit best, with what their dates mean.
 
-use super::cut::unescaped;
-use super::dates::{relative, written};
 use super::doubt::is_unknown;
 use super::index::Index;
 use super::question::{Ask, Question};
 use super::rank::{Ranked, rank};
-use super::span::between;
 use crate::model::Role;
 use crate::seats::answerer::ANSWER_TOKENS;
+use crate::text::calendar::relative::{relative, written};
 use crate::tokens::Counter;
 
 /// What is said when the context does not tell.
@@ -21,9 +19,6 @@ const CANDIDATES: usize = 24;
 /// other questions more often; see the table in `tests/suite/reader_real.rs`.
 const BUDGET: u64 = 100;
 
-/// Lines of an answer that names a value of a certain form.
-const LINES: usize = 4;
-
 /// What the sentence after a chosen one gains: it may go on with it.
 const GOES_ON: f64 = 0.4;
 
@@ -34,26 +29,20 @@ type Line = (usize, String);
 pub(super) fn answer(index: &Index, text: &str, counter: &Counter) -> String {
     let question = Question::new(text, &index.speakers);
     let mut ranked = rank(index, &question);
-    let between = if question.ask == Ask::HowLong { between(index, text) } else { None };
-    if between.is_none() && is_unknown(&ranked) {
+    if is_unknown(&ranked) {
         return UNKNOWN.to_owned();
     }
     ranked.truncate(CANDIDATES);
-    if index.speakers.is_empty() {
-        ranked.retain(|one| !is_settled(index, one));
-        if question.first {
-            keep_first(&mut ranked);
-        } else if (question.now || !question.past) && question.sought != 0 {
-            keep_newest(index, &question, &mut ranked);
-        }
+    let holds = !question.first && (question.now || !question.past);
+    if index.speakers.is_empty() && holds && question.sought != 0 {
+        keep_newest(index, &question, &mut ranked);
     }
     if question.wants_newest() {
         drop_superseded(index, &question, &mut ranked);
     }
-    let mut lines = chosen(index, &question, ranked, between.as_deref(), counter);
+    let mut lines = chosen(index, &question, ranked, counter);
     lines.sort();
-    let mut lines: Vec<String> =
-        between.into_iter().chain(lines.into_iter().map(|l| l.1)).collect();
+    let mut lines: Vec<String> = lines.into_iter().map(|line| line.1).collect();
     while counter.count(&lines.join("\n")) > ANSWER_TOKENS {
         lines.pop();
     }
@@ -65,18 +54,12 @@ fn chosen(
     index: &Index,
     question: &Question,
     mut open: Vec<Ranked>,
-    opening: Option<&str>,
     counter: &Counter,
 ) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
-    let mut told = opening.unwrap_or("").to_owned();
-    let mut spent = counter.count(&told);
-    let formed = index.speakers.is_empty() && open.first().is_some_and(|one| one.signs.formed);
+    let (mut told, mut spent) = (String::new(), 0);
     while let Some(at) = best(index, &lines, &open) {
         let one = open.remove(at);
-        if formed && (!one.signs.formed || lines.len() >= LINES) {
-            continue;
-        }
         let sentence = one.sentence;
         let line = line(index, question, sentence, &told);
         if line.is_empty() || lines.iter().any(|(_, other)| *other == line) {
@@ -111,24 +94,6 @@ fn best(index: &Index, lines: &[Line], open: &[Ranked]) -> Option<usize> {
     values.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).map(|(at, _)| at)
 }
 
-/// Whether a sentence is an agent's list of alternatives that the user answered.
-fn is_settled(index: &Index, one: &Ranked) -> bool {
-    let next = index.blocks[index.block_of(one.sentence)].passage + 1;
-    one.signs.offers && index.entries.get(next).is_some_and(|entry| entry.role == Role::User)
-}
-
-/// Of the lines that fit as well as the best and name what is asked for, keeps
-/// the first: a log says the same many times.
-fn keep_first(ranked: &mut Vec<Ranked>) {
-    let Some(best) = ranked.iter().find(|one| one.signs.formed).copied() else { return };
-    let same = |one: &Ranked| one.signs.formed && one.signs.own >= ALIKE * best.signs.own;
-    let first = ranked.iter().filter(|one| same(one)).map(|one| one.sentence).min();
-    ranked.retain(|one| !same(one) || Some(one.sentence) == first);
-}
-
-/// Share of the best sentence's terms that makes another one fit as well.
-const ALIKE: f64 = 0.9;
-
 /// How far below the best a statement may stand and still be about the same.
 const SAME: f64 = 3.0;
 
@@ -153,6 +118,7 @@ fn keep_newest(index: &Index, question: &Question, ranked: &mut Vec<Ranked>) {
         ranked.iter().filter(same).map(|one| one.sentence).filter(|at| *at < newest).collect();
     ranked.retain(|one| !dropped.contains(&one.sentence));
 }
+
 /// Leaves out what a later sentence says anew: one with a number or a name
 /// that holds at least two terms of the question, where a later candidate
 /// holds the same ones and another value.
@@ -182,14 +148,11 @@ fn drop_superseded(index: &Index, question: &Question, ranked: &mut Vec<Ranked>)
 /// question about a date also gets the day on which it was said, unless the
 /// answer has told it.
 fn line(index: &Index, question: &Question, at: usize, told: &str) -> String {
-    let mut text = index.text(at);
+    let text = index.text(at);
     let label = index.entry(at).speaker.map(|speaker| index.speakers[speaker].as_str());
-    let label = label.filter(|_| question.ask != Ask::Who);
-    if let Some(rest) = label.and_then(|label| text.strip_prefix(label)) {
-        text = rest.trim_start_matches([':', '：', ' ']);
-    }
-    let unescaped = if index.sentence(at).called { unescaped(text) } else { text.to_owned() };
-    let text = unescaped.split_whitespace().collect::<Vec<_>>().join(" ");
+    let spoken = label.filter(|_| question.ask != Ask::Who).and_then(|l| text.strip_prefix(l));
+    let spoken = spoken.map_or(text, |spoken| spoken.trim_start_matches([':', '：', ' ']));
+    let text = spoken.split_whitespace().collect::<Vec<_>>().join(" ");
     let asks_date = matches!(question.ask, Ask::When | Ask::HowLong);
     let Some(said) = index.entry(at).date.filter(|_| asks_date && !text.is_empty()) else {
         return text;

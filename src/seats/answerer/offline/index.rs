@@ -11,6 +11,7 @@ use super::sought::Forms;
 use super::words::Term;
 use crate::model::Role;
 use crate::seats::answerer::Passage;
+use crate::text::language::bm25::{rarity, saturated};
 
 /// A run of sentences of one passage.
 #[derive(Clone, Debug)]
@@ -127,13 +128,10 @@ impl Index {
         self.postings.get(&term).map_or(&[], |posting| &posting.places)
     }
 
-    /// How rare a term is: the inverse document frequency of Robertson and
-    /// Spärck Jones with one added, over blocks (Robertson & Zaragoza, "The
-    /// Probabilistic Relevance Framework", 2009, eq. 3.3).
+    /// How rare a term is among the blocks.
     pub(super) fn rarity(&self, term: Term) -> f64 {
-        let df = self.postings.get(&term).map_or(0.0, |posting| f64::from(posting.blocks));
-        let n = PRIOR + self.blocks.len() as f64;
-        (1.0 + (n - df + 0.5) / (df + 0.5)).ln()
+        let holding = self.postings.get(&term).map_or(0.0, |posting| f64::from(posting.blocks));
+        rarity(holding, PRIOR + self.blocks.len() as f64)
     }
 
     /// The block that a sentence stands in.
@@ -166,14 +164,6 @@ impl Index {
     pub(super) fn in_block(&self, block: usize, count: f64) -> f64 {
         saturated(count, f64::from(self.blocks[block].length) / self.mean_block)
     }
-}
-
-/// Term frequency, saturated and normed by length (ibid., eq. 3.15), with
-/// the customary k1 = 1.2 and b = 0.75.
-fn saturated(count: f64, relative_length: f64) -> f64 {
-    const K1: f64 = 1.2;
-    const B: f64 = 0.75;
-    count * (K1 + 1.0) / (count + K1 * (1.0 - B + B * relative_length))
 }
 
 /// Names with which at least two passages begin, where most passages of the

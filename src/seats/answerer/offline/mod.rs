@@ -9,12 +9,11 @@
 //! against the day on which they were said. In sessions of agents, known by
 //! speakers without names, a value of the form that is asked for counts most,
 //! and of statements that differ the newest. Where no sentence gives reason to
-//! answer, it says that it does not know. It never works an answer out, except
-//! for the time between two dated events, and knows no data set.
+//! answer, it says that it does not know. It never works an answer out and
+//! knows no data set.
 
 mod compose;
 mod cut;
-mod dates;
 mod doubt;
 mod index;
 mod passage;
@@ -23,7 +22,6 @@ mod rank;
 mod searching;
 mod signs;
 mod sought;
-mod span;
 mod words;
 
 #[cfg(test)]

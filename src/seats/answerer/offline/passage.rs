@@ -3,9 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::cut::{Piece, pieces};
+use super::cut::pieces;
 use super::sought::{Value, values};
-use super::words::{Term, Word, is_function_word, term, words};
+use super::words::{Term, Word, term, words};
+use crate::text::language::{cardinal, is_in, is_stop, ordinal};
 
 /// Sentences of one block at most: what is found together.
 const BLOCK_SENTENCES: usize = 12;
@@ -31,20 +32,10 @@ pub(super) struct Sentence {
     pub has_name: bool,
     /// Whether it asks.
     pub asks: bool,
-    /// Whether it lists things to choose from.
-    pub offers: bool,
     /// Whether it is said in words: not code, a table, a log.
     pub prose: bool,
-    /// Whether it stands in the arguments of a tool call.
-    pub called: bool,
     /// Values that it names.
     pub values: Vec<Value>,
-    /// Whether it speaks of the speaker.
-    pub first_person: bool,
-    /// Whether it speaks to another.
-    pub second_person: bool,
-    /// Neighbouring terms, ordered.
-    pub pairs: Vec<Term>,
 }
 
 /// A passage taken apart.
@@ -116,14 +107,11 @@ fn blocks(sentences: &[Sentence]) -> Vec<Range<usize>> {
     blocks
 }
 
-fn sentence(text: &str, piece: Piece, body: usize) -> Sentence {
-    let Piece { place, called } = piece;
+fn sentence(text: &str, place: Range<usize>, body: usize) -> Sentence {
     let spelt = &text[place.clone()];
     let found = words(spelt);
     let mut terms: Vec<Term> = Vec::with_capacity(found.len());
-    let mut seen_word = false;
-    let (mut has_number, mut has_name) = (false, false);
-    let (mut first_person, mut second_person) = (false, false);
+    let (mut seen_word, mut has_number, mut has_name) = (false, false, false);
     for Word { place: within, lower } in &found {
         let word = &spelt[within.clone()];
         has_number |= word.contains(|c: char| c.is_numeric()) || is_number_word(lower);
@@ -132,44 +120,23 @@ fn sentence(text: &str, piece: Piece, body: usize) -> Sentence {
             && !word.starts_with("I'")
             && word.starts_with(char::is_uppercase);
         seen_word |= place.start + within.start >= body;
-        first_person |= matches!(lower.as_str(), "i" | "me" | "my" | "mine" | "we" | "us" | "our");
-        second_person |= matches!(lower.as_str(), "you" | "your" | "yours");
-        if !is_function_word(lower) {
+        if !is_stop(lower) {
             terms.push(term(lower));
         }
     }
-    let mut pairs = super::words::pairs(&terms);
-    pairs.sort_unstable();
     let length = terms.len() as u32;
     terms.sort_unstable();
-    let mut counted: Vec<(Term, u32)> = Vec::with_capacity(terms.len());
-    for term in terms {
-        match counted.last_mut() {
-            Some((last, count)) if *last == term => *count += 1,
-            _ => counted.push((term, 1)),
-        }
-    }
-    let asks = spelt.ends_with(['?', '？']);
-    let mut values = values(spelt);
-    let functional = found.iter().filter(|word| is_function_word(&word.lower)).count();
-    let prose = !called && is_prose(spelt, found.len(), functional);
-    if !prose && is_numbered(spelt) {
-        values.remove(0);
-    }
+    let counted = terms.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u32)).collect();
+    let functional = found.len() - terms.len();
     Sentence {
-        called,
-        offers: offers(spelt),
-        values,
-        prose,
+        asks: spelt.ends_with(['?', '？']),
+        values: values(spelt),
+        prose: is_prose(spelt, found.len(), functional),
         place,
         terms: counted,
         length,
         has_number,
         has_name,
-        asks,
-        first_person,
-        second_person,
-        pairs,
     }
 }
 
@@ -188,46 +155,10 @@ fn is_prose(text: &str, words: usize, functional: usize) -> bool {
         && odd.count() * 16 <= text.len()
 }
 
-/// Whether a line begins with its number, which says nothing.
-fn is_numbered(text: &str) -> bool {
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    digits > 0 && text[digits..].starts_with([' ', '\t'])
-}
-
-/// Whether a sentence lists alternatives: `A, B or C`.
-fn offers(text: &str) -> bool {
-    text.find(',').is_some_and(|comma| text[comma..].contains(" or "))
-}
-
-/// Whether a lower-case word is a small number.
-pub(super) fn is_number_word(lower: &str) -> bool {
-    matches!(
-        lower,
-        "one"
-            | "two"
-            | "three"
-            | "four"
-            | "five"
-            | "six"
-            | "seven"
-            | "eight"
-            | "nine"
-            | "ten"
-            | "eleven"
-            | "twelve"
-            | "dozen"
-            | "twenty"
-            | "thirty"
-            | "hundred"
-            | "thousand"
-            | "once"
-            | "twice"
-            | "first"
-            | "second"
-            | "third"
-            | "couple"
-            | "few"
-    )
+/// Whether a lower-case word is a number, or nearly one.
+fn is_number_word(lower: &str) -> bool {
+    is_in("dozen hundred thousand second couple few", lower)
+        || cardinal(lower).or_else(|| ordinal(lower)).is_some()
 }
 
 #[cfg(test)]

@@ -3,11 +3,11 @@
 use jiff::civil::Date;
 use rustc_hash::FxHashMap;
 
-use super::dates::{holds, relative};
 use super::index::{Block, Index};
 use super::question::{Ask, Question};
 use super::signs::{Signs, score};
 use crate::model::Role;
+use crate::text::calendar::relative::{holds, relative};
 use crate::text::dates;
 
 /// Blocks that are looked at sentence by sentence: more find no more answers.
@@ -115,21 +115,14 @@ impl<'a> Found<'a> {
     /// answers a turn need not repeat it; the best of them.
     fn best_blocks(&self) -> Vec<usize> {
         let mut near: Vec<usize> = self.blocks.keys().flat_map(|&at| at..at + 3).collect();
-        if self.hunts() {
-            let around = self.blocks.keys().flat_map(|&at| at.saturating_sub(BEFORE)..=at + AFTER);
-            near.extend(around.filter(|&at| self.has_form(at)));
-        }
         near.retain(|&at| at < self.index.blocks.len());
         near.sort_unstable();
         near.dedup();
         let around = |at: usize| {
             let places = [Some(at), at.checked_sub(1), at.checked_sub(2), Some(at + 1)];
-            let terms = places
-                .into_iter()
-                .zip(AROUND)
-                .map(|(at, share)| share * self.block(at))
-                .sum::<f64>();
-            terms + if self.hunts() && self.has_form(at) { FORM + self.nearby(at) } else { 0.0 }
+            let terms = places.into_iter().zip(AROUND).map(|(at, share)| share * self.block(at));
+            terms.sum::<f64>()
+                + if self.hunts() && self.has_form(at) { FORM + self.nearby(at) } else { 0.0 }
         };
         let mut scored: Vec<(usize, f64)> =
             near.into_iter().map(|at| (at, around(at) * self.bearing(at))).collect();
@@ -203,51 +196,22 @@ impl<'a> Found<'a> {
         let (index, question) = (self.index, self.question);
         let block = &index.blocks[at];
         let shared = self.signs_of_block(at, block);
-        let place = at as f64 / index.blocks.len().max(1) as f64;
-        let (hunts, entry) = (self.hunts(), &index.entries[block.passage]);
-        let nearby = if hunts { self.nearby(at) } else { 0.0 };
-        let silent = index.speakers.is_empty();
         for number in block.first..block.end {
             let sentence = index.sentence(number);
             let novel = sentence.terms.iter().filter(|(term, _)| !question.terms.contains(term));
-            let before = number.checked_sub(1).filter(|before| *before >= block.first);
-            let typed = if self.is_of_kind(number) { 1.0 } else { 0.0 };
-            let own = self.sentence(number);
             let novelty = novel.map(|&(term, _)| index.rarity(term)).sum::<f64>().ln_1p();
-            let formed = hunts && sentence.values.iter().any(|value| question.seeks(value));
-            let written = silent && !sentence.prose && !formed;
-            let kind = match question.ask {
-                Ask::When => [typed, 0.0, 0.0],
-                Ask::Number | Ask::HowLong => [0.0, typed, 0.0],
-                _ => [0.0, 0.0, typed],
-            };
+            let formed = self.hunts() && sentence.values.iter().any(|value| question.seeks(value));
+            let written = shared.agent && !sentence.prose && !formed;
             let signs = Signs {
-                own,
-                before: before.map_or(0.0, |before| self.sentence(before)),
+                own: self.sentence(number),
                 asks: sentence.asks && sentence.length <= 12,
-                short: sentence.length <= 2,
                 length: f64::from(sentence.length.max(1)).ln(),
                 novel: novelty.min(if written { WRITTEN } else { f64::INFINITY }),
-                exclaims: sentence.length <= 4 && index.text(number).ends_with('!'),
-                first_person: sentence.first_person,
-                second_person: sentence.second_person,
-                pairs: question.shared_pairs(&sentence.pairs),
                 rarest: self.rarest_in(number),
-                kind,
-                opens: if silent && !sentence.prose {
-                    0.0
-                } else {
-                    1.0 / (1.0 + (number - block.first) as f64)
-                },
-                agent: silent,
-                written,
+                dated: question.ask == Ask::When && self.is_dated_at(number),
+                numbered: matches!(question.ask, Ask::Number | Ask::HowLong) && sentence.has_number,
+                opens: 1.0 / (1.0 + (number - block.first) as f64),
                 formed,
-                formless: hunts && !formed,
-                nearby,
-                called: sentence.called,
-                offers: sentence.offers && entry.role == Role::Assistant && silent,
-                prompt: block.passage == 0 && entry.role == Role::System,
-                lately: if question.now { place } else { 0.0 },
                 ..shared
             };
             out.push(Ranked { sentence: number, score: score(&signs), signs });
@@ -259,7 +223,7 @@ impl<'a> Found<'a> {
         let (index, question) = (self.index, self.question);
         let entry = &index.entries[block.passage];
         let (before, earlier) = (at.checked_sub(1), at.checked_sub(2));
-        let asked = before.map_or(0.0, |before| self.asked_in(before, entry.role));
+        let asked = before.map_or(0.0, |before| self.asked_in(before));
         let one = question.speakers.len() == 1;
         let speaks = entry.speaker.map(|speaker| question.speakers.contains(&speaker));
         let held = self.held(Some(at));
@@ -268,31 +232,22 @@ impl<'a> Found<'a> {
             block: self.block(Some(at)),
             previous: self.block(before),
             earlier: self.block(earlier),
-            next: self.block(Some(at + 1)),
             asked,
             speaker: one && speaks == Some(true),
             other: one && speaks == Some(false),
             date: self.is_dated(entry.date),
-            missing: 1.0 - self.share(held),
             held: self.share(with_before),
             held_wide: self.share(with_before | self.held(earlier)),
-            role: self.asked_of(entry.role),
+            agent: index.speakers.is_empty(),
+            missing: 1.0 - self.share(held),
             ..Signs::default()
         }
     }
 
-    /// How well the questions of a block fit. An agent that lets its user choose
-    /// names the matter first: there every sentence of the block counts.
-    fn asked_in(&self, block: usize, answers: Role) -> f64 {
-        let index = self.index;
-        let run = index.blocks[block].first..index.blocks[block].end;
-        let role = index.entries[index.blocks[block].passage].role;
-        let chooses = index.speakers.is_empty()
-            && answers == Role::User
-            && role == Role::Assistant
-            && run.clone().any(|at| index.sentence(at).asks || index.sentence(at).offers);
-        let asked =
-            run.filter(|&at| chooses || index.sentence(at).asks).map(|at| self.sentence(at));
+    /// How well the best question of a block fits.
+    fn asked_in(&self, block: usize) -> f64 {
+        let run = self.index.blocks[block].first..self.index.blocks[block].end;
+        let asked = run.filter(|&at| self.index.sentence(at).asks).map(|at| self.sentence(at));
         asked.fold(0.0, f64::max)
     }
 
@@ -305,18 +260,10 @@ impl<'a> Found<'a> {
         held.map(|(_, rarity)| *rarity).fold(0.0, f64::max) / self.rarest
     }
 
-    /// Whether a sentence holds the kind of thing that is asked for.
-    fn is_of_kind(&self, at: usize) -> bool {
-        let (sentence, text) = (self.index.sentence(at), self.index.text(at));
-        match self.question.ask {
-            Ask::When => {
-                let said = self.index.entry(at).date;
-                said.is_some_and(|said| !relative(text, said).is_empty()) || !dates(text).is_empty()
-            }
-            Ask::HowLong | Ask::Number => sentence.has_number,
-            Ask::Several => text.contains([',', '"']) || sentence.has_name,
-            Ask::Who | Ask::Where | Ask::Other => sentence.has_name,
-        }
+    /// Whether a sentence names a date, or tells one from its own day.
+    fn is_dated_at(&self, at: usize) -> bool {
+        let (said, text) = (self.index.entry(at).date, self.index.text(at));
+        said.is_some_and(|said| !relative(text, said).is_empty()) || !dates(text).is_empty()
     }
 }
 

@@ -4,11 +4,12 @@
 use rustc_hash::FxHashSet;
 
 use super::index::Index;
-use super::words::{Term, Word, is_function_word, term, words};
+use super::words::{Term, Word, term, words};
 use crate::model::{NoAnswer, Role};
 use crate::seats::answerer::Passage;
 use crate::seats::finder::Finder;
 use crate::strategy::Archived;
+use crate::text::language::is_stop;
 
 /// Terms of a question that are searched for.
 const TERMS: usize = 5;
@@ -63,7 +64,7 @@ fn queries<'q>(index: &Index, question: &'q str) -> Vec<&'q str> {
         let is_part = place.end <= end;
         end = end.max(place.end);
         let term = term(&lower);
-        if is_part || is_function_word(&lower) || terms.iter().any(|(known, _)| *known == term) {
+        if is_part || is_stop(&lower) || terms.iter().any(|(known, _)| *known == term) {
             continue;
         }
         let spelt = &question[place];

@@ -4,7 +4,8 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::FxHasher;
 
-use crate::text::calendar::month;
+use crate::text::calendar::{month, weekday};
+use crate::text::language::is_in;
 
 /// Forms of values, as bits: a value may have several.
 pub(super) type Forms = u16;
@@ -58,7 +59,7 @@ pub(super) fn values(text: &str) -> Vec<Value> {
     let mut out = Vec::new();
     let mut before = "";
     for piece in pieces {
-        let written_out = is_weekday(piece)
+        let written_out = piece.len() > 5 && weekday(piece).is_some()
             || month(piece).is_some() && is_day(before)
             || month(before).is_some() && is_day(piece);
         if !piece.is_empty() {
@@ -140,12 +141,6 @@ fn is_date(b: &[u8]) -> bool {
 fn is_day(token: &str) -> bool {
     let digits = token.trim_end_matches(|c: char| c.is_ascii_lowercase());
     (1..=2).contains(&digits.len()) && digits.parse::<u8>().is_ok_and(|day| (1..=31).contains(&day))
-}
-
-fn is_weekday(token: &str) -> bool {
-    const DAYS: [&str; 7] =
-        ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
-    DAYS.iter().any(|day| token.eq_ignore_ascii_case(day))
 }
 
 /// `9:30`, `09:30:12`.
@@ -240,9 +235,7 @@ const PASSED: &str = "is was are were the a an of its their his her our my short
 pub(super) fn sought(lower: &[&str]) -> Forms {
     let asking = |word: &&str| matches!(*word, "what" | "which" | "how" | "whose");
     let Some(first) = lower.iter().position(asking) else { return 0 };
-    let form = |word: &str| {
-        CUES.iter().find(|(_, words)| words.split_whitespace().any(|w| w == word)).map(|(f, _)| *f)
-    };
+    let form = |word: &str| CUES.iter().find(|(_, words)| is_in(words, word)).map(|(f, _)| *f);
     if lower[first..].starts_with(&["what", "time"]) {
         return TIME;
     }
@@ -254,9 +247,9 @@ pub(super) fn sought(lower: &[&str]) -> Forms {
             Some(next) if next & NUMBER != 0 && found != 0 => {}
             Some(next) => found = next,
             None if found != 0 => break,
-            None if PASSED.split_whitespace().any(|passed| passed == *word) => {}
+            None if is_in(PASSED, word) => {}
             // An attribute may stand before the noun: `which feature flag`.
-            None if unknown < 1 && !ENDS.split_whitespace().any(|end| end == *word) => unknown += 1,
+            None if unknown < 1 && !is_in(ENDS, word) => unknown += 1,
             None => break,
         }
     }

@@ -1,11 +1,11 @@
-//! Words as the reader compares them: lower case, without endings, common
-//! irregular forms brought together.
+//! Words as the reader compares them: by their stems.
 
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use rustc_hash::FxHasher;
+
+use crate::text::language::{is_unspaced, stem};
 
 /// A term: the hash of a stem. 64 bits, so that two stems of one context
 /// share a hash with a chance below one in a billion.
@@ -20,103 +20,11 @@ pub(super) struct Word {
     pub lower: String,
 }
 
-/// Words of the lists below, one line a group: the first stands for all.
-const FORMS: &str = include_str!("forms.txt");
-const FUNCTION_WORDS: &str = include_str!("function_words.txt");
-
-/// Characters of Chinese and Japanese that ask, point or join: a pair with one
-/// of them is no word.
-const FUNCTION_CHARACTERS: &[char] = &[
-    '的', '了', '是', '在', '吗', '呢', '吧', '哪', '里', '什', '么', '谁', '几', '怎', '何', '我',
-    '你', '您', '他', '她', '它', '们', '这', '那', '和', '与', '就', '也', '都', 'は', 'が', 'を',
-    'に', 'の', 'で', 'と', 'も', 'か',
-];
-
-static GROUPS: LazyLock<FxHashMap<&'static str, &'static str>> = LazyLock::new(|| {
-    let mut groups = FxHashMap::default();
-    for line in FORMS.lines().filter(|line| !line.starts_with('#')) {
-        let mut words = line.split_whitespace();
-        if let Some(first) = words.next() {
-            words.for_each(|word| _ = groups.insert(word, first));
-        }
-    }
-    groups
-});
-
-static FUNCTION: LazyLock<FxHashSet<&'static str>> =
-    LazyLock::new(|| FUNCTION_WORDS.split_whitespace().collect());
-
-/// Whether a lower-case word says nothing about what a text is about.
-pub(super) fn is_function_word(lower: &str) -> bool {
-    FUNCTION.contains(lower) || lower.contains(FUNCTION_CHARACTERS)
-}
-
 /// The term of a lower-case word.
 pub(super) fn term(lower: &str) -> Term {
-    let stem = stem(lower);
-    let stem = GROUPS.get(stem.as_str()).copied().unwrap_or(&stem);
     let mut hasher = FxHasher::default();
-    stem.hash(&mut hasher);
+    stem(lower).hash(&mut hasher);
     hasher.finish()
-}
-
-/// The stem of a lower-case word: its irregular form's base, then steps 1a to
-/// 1c and 5a of Porter's algorithm (Program 14(3), 1980), its commonest
-/// derivational endings, and six letters at most, so that `organizer` and
-/// `organization` meet.
-pub(super) fn stem(lower: &str) -> String {
-    let base = GROUPS.get(lower).copied().unwrap_or(lower);
-    if base.len() < 4 || !base.bytes().all(|b| b.is_ascii_lowercase()) {
-        return base.to_owned();
-    }
-    let mut word = base.to_owned();
-    plural(&mut word);
-    past(&mut word);
-    for ending in ["ational", "ations", "ation", "ness", "ment", "ity", "ful", "ally", "ly"] {
-        if let Some(rest) = word.strip_suffix(ending)
-            && rest.len() >= 4
-        {
-            word.truncate(rest.len());
-            break;
-        }
-    }
-    if word.len() > 3 && word.ends_with('e') {
-        word.pop();
-    }
-    if word.len() > 6 {
-        word.truncate(6);
-    }
-    if word.len() > 2 && word.ends_with('y') {
-        word.pop();
-        word.push('i');
-    }
-    word
-}
-
-fn plural(word: &mut String) {
-    if word.ends_with("sses") || word.ends_with("ies") && word.len() > 4 {
-        word.truncate(word.len() - 2);
-    } else if word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("us") {
-        word.pop();
-    }
-}
-
-fn past(word: &mut String) {
-    let rest = ["ing", "ed"].iter().find_map(|ending| word.strip_suffix(ending));
-    let Some(rest) = rest.filter(|rest| rest.len() > 1 && rest.bytes().any(is_vowel)) else {
-        return;
-    };
-    let length = rest.len();
-    word.truncate(length);
-    let mut back = word.bytes().rev();
-    let (last, before) = (back.next(), back.next());
-    if last == before && !matches!(last, Some(b'l' | b's' | b'z') | None) {
-        word.pop();
-    }
-}
-
-fn is_vowel(b: u8) -> bool {
-    matches!(b, b'a' | b'e' | b'i' | b'o' | b'u' | b'y')
 }
 
 /// Every word of a text. An identifier gives itself and its parts
@@ -225,42 +133,12 @@ fn parts(spelt: &str) -> Vec<Range<usize>> {
     parts
 }
 
-/// Han, hiragana, katakana, hangul: runs are compared by pairs of characters.
-fn is_unspaced(c: char) -> bool {
-    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
-        | '\u{ac00}'..='\u{d7af}' | '\u{20000}'..='\u{3134f}')
-}
-
-/// Every two neighbouring terms as one.
-pub(super) fn pairs(terms: &[Term]) -> Vec<Term> {
-    terms.windows(2).map(|pair| pair[0].rotate_left(21) ^ pair[1]).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn spelt(text: &str) -> Vec<String> {
         words(text).into_iter().map(|word| word.lower).collect()
-    }
-
-    #[test]
-    fn forms_of_a_word_are_one_term() {
-        let forms = [
-            ("running", "ran"),
-            ("adopted", "adopting"),
-            ("hobbies", "hobby"),
-            ("bought", "buy"),
-            ("organizers", "organization"),
-            ("children", "kids"),
-            ("decided", "chose"),
-        ];
-        for (one, other) in forms {
-            assert_eq!(term(one), term(other), "{one} {other}");
-        }
-        for (one, other) in [("race", "rice"), ("port", "part"), ("1200", "120")] {
-            assert_ne!(term(one), term(other), "{one} {other}");
-        }
     }
 
     #[test]

@@ -4,19 +4,13 @@
 //! value that holds. What only says it in other words is graded wrong; its
 //! error against human labels is measured in `tests/suite/judge_real.rs`.
 
-mod answers;
 mod former;
 mod haystack;
-mod lexicon;
-mod looking;
-mod numbers;
 mod page;
-mod periods;
 mod question;
 mod reading;
 mod refusal;
 mod sought;
-mod symbols;
 
 use async_trait::async_trait;
 
@@ -26,26 +20,25 @@ pub use sought::Sought;
 
 use super::{Grading, Judge};
 use crate::model::{Expectation, Judgement, ProbeKind, Source, Verdict};
-use answers::{Tense, says, tense};
+use crate::text::language::is_in;
 use page::{Page, Share};
 use question::Question;
+use reading::Term;
 use refusal::abstains;
-use sought::polarity;
-use symbols::is_blank;
+use sought::{polarity, sign};
 
 /// The judge without a model. The rules, in this order:
 ///
 /// 1. A rubric, a tone and a shared concept need a model: unscored.
 /// 2. An empty answer is wrong.
 /// 3. Where nothing can be known, only saying so is right.
-/// 4. Yes and no have to be said, or the question's content affirmed or denied.
+/// 4. Yes and no have to be said first.
 /// 5. Another value is right if one alternative is said: every number, every
 ///    date at least as exactly, all of one or two words and most of more, near
 ///    each other in a long text, none of them denied, nor told as former beside
 ///    another value of now (`it used to be X, now it is Y`) unless the question
 ///    asks for the past. What the question says already need not be said again.
-///    Of a list of two both have to be said, of a longer one two thirds. A value
-///    without a word (`→`) has to be said as it stands.
+///    A value without a letter or digit (`→`) has to be said as it stands.
 /// 6. With a stale value beside it, it is right only if the nearest cue says
 ///    that the stale one is past (`it was X, now Y`, `from X to Y`) or that the
 ///    expected one holds now; else the answer is stale.
@@ -147,7 +140,7 @@ impl<'a> Case<'a> {
             (Err(_), _) if abstains(self.answer) => {
                 judged(Verdict::Abstained, 0.0, "the answer says that it does not know".to_owned())
             }
-            (Err(why), _) => wrong(self.told_as_former(values).unwrap_or(why)),
+            (Err(why), _) => wrong(why),
         }
     }
 
@@ -165,7 +158,7 @@ impl<'a> Case<'a> {
 
     fn find(&self, value: &str) -> Result<Vec<usize>, String> {
         if let Some(expected) = polarity(value) {
-            return match says(&self.page, &self.question) {
+            return match says(&self.page) {
                 Some(said) if said == expected => Ok(Vec::new()),
                 Some(_) => Err("it says the opposite".to_owned()),
                 None => Err("it says neither yes nor no".to_owned()),
@@ -174,18 +167,6 @@ impl<'a> Case<'a> {
         let sought = Sought::new(value);
         let missing = |what: String| format!("it lacks {what}");
         self.page.find(&sought, &self.question, Share::Main).map_err(missing)
-    }
-
-    /// Why a value does not count that would, did it still hold.
-    fn told_as_former(&self, values: &[String]) -> Option<String> {
-        if !self.page.terms.iter().any(|term| term.is_former) {
-            return None;
-        }
-        let page = Page::new(self.answer);
-        let says =
-            |value: &&String| page.find(&Sought::new(value), &self.question, Share::Main).is_ok();
-        let value = values.iter().find(says)?;
-        Some(format!("`{value}` is not said: it is told as former"))
     }
 
     /// An answer that says an expected and a stale value.
@@ -203,6 +184,51 @@ impl<'a> Case<'a> {
             judged(Verdict::Stale, 0.0, format!("it asserts `{old}` beside `{value}`"))
         }
     }
+}
+
+/// Whether an answer says nothing at all.
+fn is_blank(answer: &str) -> bool {
+    !answer.contains(char::is_alphanumeric) && sign(answer).is_none()
+}
+
+/// The yes (`true`) or no that an answer begins with.
+fn says(page: &Page) -> Option<bool> {
+    const FILLERS: &str = "well oh hmm likely probably most very so";
+    const YES: &str = "yes yeah yep yup sure definitely absolutely indeed correct true certainly";
+    const NO: &str = "no nope nah false not unlikely incorrect";
+    let mut words = page.terms.iter().map(|term| term.word.as_str());
+    let first = words.find(|word| !is_in(FILLERS, word))?;
+    if is_in(YES, first) { Some(true) } else { is_in(NO, first).then_some(false) }
+}
+
+/// When a text says that a value holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tense {
+    Past,
+    Now,
+}
+
+/// How far before a value its cue may stand, in terms; two after it.
+const CUE: usize = 5;
+
+const PAST: &str = "was were used previously previous former formerly originally original initially \
+    initial earlier from old before until past replaced had ago";
+const NOW: &str = "now currently current today latest newest new to is are updated nowadays became \
+    becomes has with";
+
+/// The nearest cue before the places of a value in its sentence, or right
+/// after them in their clause: `it was X, now it is Y`, `moved from X to Y`, `X before`.
+fn tense(page: &Page, places: &[usize]) -> Option<Tense> {
+    let (first, last) = (*places.iter().min()?, *places.iter().max()?);
+    let (sentence, clause) = (page.terms[first].sentence, page.terms[last].clause);
+    let cue = |term: &Term| {
+        let is_past = is_in(PAST, &term.word).then_some(Tense::Past);
+        is_past.or_else(|| is_in(NOW, &term.word).then_some(Tense::Now))
+    };
+    let before = page.terms[..first].iter().rev().take(CUE);
+    let before = before.filter(|term| term.sentence == sentence).find_map(cue);
+    let after = page.terms[last + 1..].iter().take(2);
+    before.or_else(|| after.filter(|term| term.clause == clause).find_map(cue))
 }
 
 #[cfg(test)]

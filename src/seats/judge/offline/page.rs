@@ -5,18 +5,19 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use super::former;
-use super::lexicon::stem;
-use super::looking::Looking;
-use super::periods::{Told, times};
 use super::question::Question;
-use super::reading::{Term, denies_next, read};
-use super::sought::{Form, Sought};
-use super::symbols::{is_symbol, without_selectors};
+use super::reading::{Term, denies, read};
+use super::sought::{Form, Sought, key};
 use crate::text::Normal;
-use crate::text::normal::is_unspaced;
+use crate::text::calendar::relative::{Told, times};
+use crate::text::language::{is_unspaced, stem};
 
-/// Above so many terms the words of a value have to stand together.
+/// Above so many terms the words of a value have to stand together: within so
+/// many terms, at least, and three for each of its words.
 const LONG: usize = 40;
+const WINDOW: usize = 12;
+/// How far from a bare number in a long text the question's words may stand.
+const BESIDE: usize = 8;
 
 /// How much of a value has to be there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,13 +33,13 @@ pub(super) enum Share {
 #[derive(Debug)]
 pub(super) struct Page {
     pub terms: Vec<Term>,
-    pub places: FxHashMap<String, Vec<u32>>,
+    places: FxHashMap<String, Vec<u32>>,
     /// Two neighbouring words written as one.
-    pub joined: FxHashMap<String, Vec<u32>>,
-    pub times: Vec<Told>,
+    joined: FxHashMap<String, Vec<u32>>,
+    times: Vec<Told>,
     unspaced: Option<Normal>,
-    /// The text, where it has a symbol.
-    symbols: Option<String>,
+    /// The text, where it has more than ASCII.
+    signs: Option<String>,
 }
 
 /// Where a value was found: indices of terms; or what is missing.
@@ -46,31 +47,25 @@ pub(super) type Search = Result<Vec<usize>, String>;
 
 impl Page {
     pub fn new(text: &str) -> Page {
-        let text = &*without_selectors(text);
         let terms = read(text);
         let mut places: FxHashMap<String, Vec<u32>> = FxHashMap::default();
         let mut joined: FxHashMap<String, Vec<u32>> = FxHashMap::default();
         for (at, term) in terms.iter().enumerate() {
             let place = u32::try_from(at).unwrap_or(u32::MAX);
-            places.entry(key(term.is_number, &term.text)).or_default().push(place);
+            places.entry(key(term)).or_default().push(place);
             if let Some(next) = terms.get(at + 1)
                 && !term.is_number
                 && !next.is_number
                 && term.clause == next.clause
                 && term.word.len() + next.word.len() <= 24
             {
-                let both = stem(&format!("{}{}", term.word, next.word).to_lowercase());
+                let both = stem(&format!("{}{}", term.word, next.word));
                 joined.entry(both).or_default().push(place);
             }
         }
         let unspaced = text.contains(is_unspaced).then(|| Normal::new(text));
-        let symbols = text.contains(is_symbol).then(|| text.to_owned());
-        let mut page = Page { terms, places, joined, times: times(text), unspaced, symbols };
-        for told in 0..page.times.len() {
-            let date = page.within(&page.times[told]);
-            page.deny_all(date);
-        }
-        page
+        let signs = (!text.is_ascii()).then(|| text.to_owned());
+        Page { terms, places, joined, times: times(text), unspaced, signs }
     }
 
     /// Denies the whole of each value that stands in the text with its first
@@ -79,29 +74,20 @@ impl Page {
         for value in values {
             let value = read(value);
             let Some(first) = value.first() else { continue };
-            let starts = self.places.get(&key(first.is_number, &first.text));
-            let starts: Vec<usize> =
-                starts.into_iter().flatten().map(|start| *start as usize).collect();
-            for start in starts {
+            for start in self.places.get(&key(first)).into_iter().flatten() {
+                let start = *start as usize;
+                let after_not =
+                    start.checked_sub(1).map(|before| &self.terms[before]).is_some_and(|before| {
+                        denies(before) && before.sentence == self.terms[start].sentence
+                    });
                 let stands = self.terms[start..].iter().map(|term| &term.text);
-                let before = start.checked_sub(1).map(|before| &self.terms[before]);
-                let sentence = self.terms[start].sentence;
-                let after_not = before.is_some_and(|b| b.word == "not" && b.sentence == sentence);
-                if (after_not || self.terms[start].is_denied())
+                if (after_not || self.terms[start].is_denied)
                     && stands.take(value.len()).eq(value.iter().map(|term| &term.text))
                 {
-                    self.terms[start].denials = self.terms[start].denials.max(1);
-                    self.deny_all(start..start + value.len());
+                    let all = &mut self.terms[start..start + value.len()];
+                    all.iter_mut().for_each(|term| term.is_denied = true);
                 }
             }
-        }
-    }
-
-    /// Denies all of some terms if the first is denied.
-    fn deny_all(&mut self, range: Range<usize>) {
-        let is_denied = self.terms.get(range.start).is_some_and(Term::is_denied);
-        if is_denied && !range.is_empty() {
-            self.terms[range].iter_mut().for_each(|term| term.denials = term.denials.max(1));
         }
     }
 
@@ -111,63 +97,227 @@ impl Page {
     }
 
     /// The terms that a time is told by.
-    pub fn within(&self, told: &Told) -> Range<usize> {
+    fn within(&self, told: &Told) -> Range<usize> {
         let first = self.terms.partition_point(|term| term.span.start < told.span.start);
         let last = self.terms.partition_point(|term| term.span.start < told.span.end);
         first..last
     }
 
-    pub fn is_long(&self) -> bool {
-        self.terms.len() > LONG
-    }
-
     /// Looks for a value; else what is missing.
     pub fn find(&self, sought: &Sought, question: &Question, share: Share) -> Search {
-        if let Some(symbol) = &sought.symbol {
-            let missing = || format!("`{symbol}`");
-            return self.symbol(symbol).then(Vec::new).ok_or_else(missing);
-        }
         let Some(form) = &sought.form else { return Err("a word to look for".to_owned()) };
-        let places = self.find_form(form, question, share)?;
-        let most = places.iter().map(|place| self.terms[*place].denials).max();
-        // `Not “Rebel Without a Cause”` denies more than the value does.
-        if form.denials > 0 && !question.is_denied && most.is_some_and(|most| most > form.denials) {
-            return Err("it without a denial".to_owned());
+        if let Some(symbol) = &form.symbol {
+            return if self.shows(symbol) { Ok(Vec::new()) } else { Err(format!("`{symbol}`")) };
         }
-        Ok(places)
-    }
-
-    fn find_form(&self, form: &Form, question: &Question, share: Share) -> Search {
         let search = Looking { page: self, form, question, share };
-        if let Some(value) = &form.unspaced {
+        if let Some((value, sequence)) = &form.unspaced {
             let holds = self.unspaced.as_ref().is_some_and(|text| text.contains(value));
-            let found = search.characters().filter(|_| holds);
+            let found = search.characters(sequence).filter(|_| holds);
             return found.ok_or_else(|| format!("`{}`", value.as_str()));
         }
         if let Some(places) = search.name().or_else(|| search.joined()) {
             return Ok(places);
         }
         let mut places = search.times()?;
-        places.extend(search.items()?);
-        let says_no = |place: &usize| self.terms[*place].is_denied();
-        if form.denials > 0 && !question.is_denied && !places.iter().any(says_no) {
+        places.extend(search.numbers_and_words()?);
+        let is_denied = |place: &usize| self.terms[*place].is_denied;
+        if form.is_denied && !question.is_denied && !places.iter().any(is_denied) {
             return Err("its negation".to_owned());
         }
         Ok(places)
     }
 
-    /// Whether a symbol stands in the text, and is not denied right there.
-    fn symbol(&self, symbol: &str) -> bool {
-        let text = self.symbols.as_deref().unwrap_or_default();
+    /// Whether a sign stands in the text, and is not denied right there.
+    fn shows(&self, symbol: &str) -> bool {
+        let text = self.signs.as_deref().unwrap_or_default();
         text.match_indices(symbol).any(|(at, _)| {
-            let next = self.terms.partition_point(|term| term.span.end <= at);
-            let Some(last) = next.checked_sub(1) else { return true };
-            let is_apart = text[self.terms[last].span.end..at].contains(|c| ".,;:!?\n".contains(c));
-            is_apart || !denies_next(&self.terms, last) && !self.terms[last].is_former
+            let last = self.terms.iter().take_while(|term| term.span.end <= at).last();
+            last.is_none_or(|last| !last.is_denied && !denies(last) && !last.is_former)
         })
     }
 }
 
-pub(super) fn key(is_number: bool, text: &str) -> String {
-    if is_number { format!("#{text}") } else { text.to_owned() }
+/// One search for one form.
+struct Looking<'a> {
+    page: &'a Page,
+    form: &'a Form,
+    question: &'a Question,
+    share: Share,
+}
+
+impl Looking<'_> {
+    /// Whether a place asserts what stands there.
+    fn counts(&self, place: usize) -> bool {
+        let term = &self.page.terms[place];
+        (!term.is_denied || self.form.is_denied) && !term.is_former
+    }
+
+    fn places<'b>(&'b self, list: Option<&'b Vec<u32>>) -> impl Iterator<Item = usize> + 'b {
+        let list = list.map_or(&[] as &[u32], Vec::as_slice);
+        list.iter().map(|place| *place as usize).filter(|place| self.counts(*place))
+    }
+
+    /// Where all characters of an unspaced value count; nowhere in particular
+    /// where its terms stand in another order than in the text.
+    fn characters(&self, sequence: &[String]) -> Option<Vec<usize>> {
+        let terms = &self.page.terms;
+        let starts = sequence.first().and_then(|first| self.page.places.get(first));
+        let starts = starts.into_iter().flatten().map(|start| *start as usize);
+        let stands = |start: &usize| {
+            terms[*start..].iter().map(key).take(sequence.len()).eq(sequence.iter().cloned())
+        };
+        let mut places =
+            starts.filter(stands).map(|start| start..start + sequence.len()).peekable();
+        if places.peek().is_none() {
+            return Some(Vec::new());
+        }
+        places.find(|range| range.clone().all(|at| self.counts(at))).map(Vec::from_iter)
+    }
+
+    /// Where a word stands, or one that differs by an ending.
+    fn word(&self, word: &str) -> Vec<usize> {
+        let mut found: Vec<usize> = self.places(self.page.places.get(word)).collect();
+        found.extend(self.places(self.page.joined.get(word)));
+        if found.is_empty() && self.share == Share::Main && word.len() >= 5 {
+            let near = |at: &usize| {
+                let term = &self.page.terms[*at];
+                !term.is_number && self.counts(*at) && is_near(word, &term.text)
+            };
+            found.extend((0..self.page.terms.len()).filter(near));
+        }
+        found
+    }
+
+    /// The last word of a name with the first, or its beginning, right before:
+    /// `M. Lund`, `Dave Meyer` for `David Meyer`.
+    fn name(&self) -> Option<Vec<usize>> {
+        let name = self.form.name.as_ref()?;
+        let (first, last) = (name.first()?, name.last()?);
+        let opens = |term: &Term| {
+            let alike = term.text.get(..2).unwrap_or(&term.text);
+            let fits = term.is_capital && (first.starts_with(alike) || alike.starts_with(&**first));
+            !term.is_number && (term.text == *first || fits)
+        };
+        self.places(self.page.places.get(last)).find_map(|at| {
+            let mut before = at.saturating_sub(3)..at;
+            before.find(|place| opens(&self.page.terms[*place])).map(|place| vec![place, at])
+        })
+    }
+
+    /// The value's words written as one, or one word of it as two.
+    fn joined(&self) -> Option<Vec<usize>> {
+        let joined = self.form.joined.as_ref()?;
+        let one = self.places(self.page.places.get(joined)).next().map(|at| vec![at]);
+        one.or_else(|| {
+            let two = |at: &usize| self.counts(at + 1);
+            self.places(self.page.joined.get(joined)).find(two).map(|at| vec![at, at + 1])
+        })
+    }
+
+    /// Every time of the value, each told by one of the text.
+    fn times(&self) -> Search {
+        let mut places = Vec::new();
+        for wanted in &self.form.times {
+            let wanted = wanted.when;
+            let answer = self.page.times.iter().find(|one| {
+                one.when.answers(wanted) && self.page.within(one).all(|place| self.counts(place))
+            });
+            let answer = answer.ok_or_else(|| format!("the date {wanted}"))?;
+            places.extend(self.page.within(answer));
+        }
+        Ok(places)
+    }
+
+    /// Every number of the value, and enough of its words: those that the
+    /// question says already need not be said again, unless it says all.
+    fn numbers_and_words(&self) -> Search {
+        let mut places = Vec::new();
+        for number in &self.form.numbers {
+            let mut all = self.places(self.page.places.get(&format!("#{number}")));
+            let place = all.find(|at| self.is_beside(*at));
+            places.push(place.ok_or_else(|| format!("the number {number}"))?);
+        }
+        let new = |word: &&String| !self.question.stems.contains(*word);
+        let mut words: Vec<&String> = self.form.words.iter().filter(new).collect();
+        let says_nothing_new =
+            words.is_empty() && self.form.numbers.is_empty() && self.form.times.is_empty();
+        if says_nothing_new {
+            words = self.form.words.iter().collect();
+        }
+        let needed = match (self.share, words.len()) {
+            (_, many) if says_nothing_new => many,
+            (_, few @ 0..=2) | (Share::Most, few @ 3..=4) => few,
+            (Share::Main, many) => many / 2 + 1,
+            (Share::Most, many) => (many * 4).div_ceil(5),
+        };
+        places.extend(self.together(&words, needed)?);
+        Ok(places)
+    }
+
+    /// Whether a number stands near a word of the question: alone in a long text
+    /// it may count anything.
+    fn is_beside(&self, at: usize) -> bool {
+        let (terms, stems) = (&self.page.terms, &self.question.stems);
+        let is_bare = self.form.words.iter().all(|word| stems.contains(word));
+        let near = &terms[at.saturating_sub(BESIDE)..terms.len().min(at + BESIDE + 1)];
+        !is_bare
+            || terms.len() <= LONG
+            || stems.is_empty()
+            || near.iter().any(|term| stems.contains(&term.text))
+    }
+
+    /// The stretch of the text with the most of these words, if it has enough.
+    fn together(&self, words: &[&String], needed: usize) -> Search {
+        let mut spots: Vec<(usize, usize)> = Vec::new();
+        let mut missing = Vec::new();
+        for (which, word) in words.iter().enumerate() {
+            let places = self.word(word);
+            if places.is_empty() {
+                missing.push(word.as_str());
+                if words.len() - missing.len() < needed {
+                    return Err(quoted(&missing));
+                }
+            }
+            spots.extend(places.into_iter().map(|place| (place, which)));
+        }
+        spots.sort_unstable();
+        let is_long = self.page.terms.len() > LONG;
+        let width = if is_long { WINDOW.max(3 * words.len()) } else { usize::MAX };
+        let mut held = vec![0_u32; words.len()];
+        let (mut low, mut distinct, mut best) = (0, 0, (0, 0..0));
+        for high in 0..spots.len() {
+            let (place, which) = spots[high];
+            distinct += usize::from(held[which] == 0);
+            held[which] += 1;
+            while place - spots[low].0 >= width {
+                held[spots[low].1] -= 1;
+                distinct -= usize::from(held[spots[low].1] == 0);
+                low += 1;
+            }
+            if distinct > best.0 {
+                best = (distinct, low..high + 1);
+            }
+        }
+        let (most, range) = best;
+        if most >= needed {
+            return Ok(spots[range].iter().map(|(place, _)| *place).collect());
+        }
+        let all: Vec<&str> = words.iter().map(|word| word.as_str()).collect();
+        Err(if missing.is_empty() {
+            format!("{} together", quoted(&all))
+        } else {
+            quoted(&missing)
+        })
+    }
+}
+
+fn quoted(words: &[&str]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether two stems differ by an ending: `canada`, `canadian`.
+fn is_near(a: &str, b: &str) -> bool {
+    let same = a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y).count();
+    let (short, long) = (a.len().min(b.len()), a.len().max(b.len()));
+    same >= 5 && same + 1 >= short && long - same <= 4
 }

@@ -3,30 +3,30 @@
 
 use std::ops::Range;
 
-use super::lexicon::{NEGATIONS, TURNS, fold, is_small_word, is_stop, is_title, stem};
-use super::numbers;
-use crate::text::normal::{is_unspaced, is_word, runs_into_name};
+use crate::text::language::{self, cardinal, folded, is_in, is_unspaced, ordinal, plain, stem};
+use crate::text::normal::{is_word, runs_into_name};
 
 /// How far a negation reaches within its clause, in words.
-pub(super) const REACH: usize = 8;
+const REACH: usize = 8;
 
-/// Up to so many words in capitals are codes and no shouting.
-const SHORT: usize = 3;
-/// What follows a `no` that is an answer by itself, or that doubts nothing.
-const AFTER_NO: &[&str] = &["doubt", "he", "i", "it", "she", "they", "we", "wonder", "you"];
+/// Words that deny what follows in their clause.
+const NEGATIONS: &str = "cannot instead neither never no none nor not unlike without";
+/// Words whose full stop ends no sentence: `St. Louis`.
+const TITLES: &str = "Dr Jr Mr Mrs Ms Mt Prof Sr St";
+/// What there may be one of: `a week`.
+const DURATIONS: &str = "minute hour day week month year decade century";
 
 /// A word or a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Term {
     /// The stem of a word, the value of a number.
     pub text: String,
-    /// The word as it stands, in lower case and without marks; a code of two
-    /// capitals that would else be a common word (`IT`) in capitals.
+    /// The word as it stands, in lower case and without marks.
     pub word: String,
     pub is_number: bool,
     pub is_capital: bool,
-    /// How many negations before it in its clause deny it.
-    pub denials: u8,
+    /// Whether a negation before it in its clause denies it.
+    pub is_denied: bool,
     /// Whether the text tells it as what held before something else.
     pub is_former: bool,
     pub clause: u32,
@@ -34,49 +34,16 @@ pub(super) struct Term {
     pub span: Range<usize>,
 }
 
-impl Term {
-    /// Whether a negation before it in its clause denies it.
-    pub fn is_denied(&self) -> bool {
-        self.denials > 0
-    }
-}
-
 /// The terms of `text`, in order.
 pub(super) fn read(text: &str) -> Vec<Term> {
     let pieces = pieces(text);
     let mut terms = Vec::with_capacity(pieces.len());
     let mut at = 0;
-    // In `IT WAS PARIS` and `who left us` capitals tell nothing.
-    let is_mixed = text.contains(char::is_uppercase)
-        && (text.contains(char::is_lowercase) || pieces.len() <= SHORT);
     while at < pieces.len() {
-        at = push(text, &pieces, at, &mut terms);
-        if let Some(term) = terms.last_mut().filter(|_| is_mixed) {
-            code(text, term);
-        }
-    }
-    for at in 0..terms.len() {
-        // `Told us` names no country.
-        let is_pronoun = terms[at].word == "us" && (at == 0 || terms[at - 1].word != "the");
-        if is_mixed && is_pronoun {
-            terms[at].text = "us".to_owned();
-        }
+        at = Reader { text, pieces: &pieces }.push(at, &mut terms);
     }
     deny(&mut terms);
     terms
-}
-
-/// Reads two capitals that would be a common word in small letters as a code:
-/// `US-DE` is not said by `República de Guatemala`.
-fn code(text: &str, term: &mut Term) {
-    let raw = &text[term.span.clone()];
-    let is_two = raw.len() == 2 && raw.bytes().all(|b| b.is_ascii_uppercase());
-    if is_two && !term.is_number && is_small_word(&term.word) {
-        raw.clone_into(&mut term.word);
-        if term.text != "america" {
-            raw.clone_into(&mut term.text);
-        }
-    }
 }
 
 #[derive(Clone, Debug)]
@@ -99,168 +66,137 @@ fn pieces(text: &str) -> Vec<Piece> {
         let after = chars.peek().map_or(' ', |(_, c)| *c);
         let end = at + c.len_utf8();
         let word = open.then(|| pieces.last_mut()).flatten();
+        let joins = match c {
+            '.' | ',' => before.is_ascii_digit() && after.is_ascii_digit(),
+            '\'' | '’' => before.is_alphabetic() && after.is_alphabetic(),
+            _ => false,
+        };
         if is_word(c) || ('\u{300}'..='\u{36f}').contains(&c) {
             let is_number = c.is_ascii_digit();
-            match word {
-                Some(word)
-                    if word.is_number == is_number
-                        && !is_unspaced(c)
-                        && !is_unspaced(before)
-                        && !runs_into_name(&text[word.span.clone()], c, after) =>
-                {
-                    word.span.end = end;
-                }
-                _ => pieces.push(Piece { span: at..end, is_number, clause, sentence }),
+            let goes_on = |word: &&mut Piece| {
+                word.is_number == is_number
+                    && !is_unspaced(c)
+                    && !is_unspaced(before)
+                    && !runs_into_name(&text[word.span.clone()], c, after)
+            };
+            match word.filter(goes_on) {
+                Some(word) => word.span.end = end,
+                None => pieces.push(Piece { span: at..end, is_number, clause, sentence }),
             }
             open = true;
+        } else if joins {
+            word.into_iter().for_each(|word| word.span.end = end);
         } else {
-            let joins = match c {
-                '.' | ',' => before.is_ascii_digit() && after.is_ascii_digit(),
-                '\'' | '’' => before.is_alphabetic() && after.is_alphabetic(),
-                _ => false,
-            };
-            match word {
-                Some(word) if joins => word.span.end = end,
-                _ => open = false,
-            }
-            if !joins {
-                let initial = before.is_uppercase() && is_initial(text, at);
-                let titled = || {
-                    pieces.last().is_some_and(|last| {
-                        last.span.end == at && is_title(&text[last.span.clone()])
-                    })
-                };
-                match c {
-                    '.' if initial || titled() => {}
-                    // `depot.test`, `7 a.m.`
-                    '.' if is_word(before) && (after.is_lowercase() || after.is_ascii_digit()) => {}
-                    '.' | '!' | '?' | ';' | '\n' | '。' | '！' | '？' => {
-                        sentence += 1;
-                        clause += 1;
-                    }
-                    // `20:20`, `1961–62`.
-                    ':' | '–' if before.is_ascii_digit() && after.is_ascii_digit() => {}
-                    ',' | ':' | '(' | ')' | '–' | '—' | '"' | '“' | '”' | '，' => {
-                        clause += 1
-                    }
-                    _ => {}
+            open = false;
+            match c {
+                '.' if pieces.last().is_some_and(|last| is_short(text, last, at)) => {}
+                '.' | '!' | '?' | ';' | '\n' | '。' | '！' | '？' => {
+                    sentence += 1;
+                    clause += 1;
                 }
+                // `20:20`, `1961–62`.
+                ':' | '–' if before.is_ascii_digit() && after.is_ascii_digit() => {}
+                ',' | ':' | '(' | ')' | '–' | '—' | '"' | '“' | '”' | '，' => clause += 1,
+                _ => {}
             }
         }
         before = c;
     }
-    pieces.retain(|piece| !is_footnote(text, piece));
     pieces
 }
 
-/// `[4]`.
-fn is_footnote(text: &str, piece: &Piece) -> bool {
-    let (before, after) = (&text[..piece.span.start], &text[piece.span.end..]);
-    piece.is_number && before.ends_with('[') && after.starts_with(']')
+/// Whether a full stop belongs to the word before it: `J.`, `U.S.`, `St.`.
+fn is_short(text: &str, last: &Piece, stop: usize) -> bool {
+    let word = &text[last.span.clone()];
+    let initial = word.chars().count() == 1 && word.starts_with(char::is_uppercase);
+    last.span.end == stop && (initial || is_in(TITLES, word))
 }
 
-/// Whether the letter before `at` stands alone: `J.`, `U.S.`.
-fn is_initial(text: &str, at: usize) -> bool {
-    let mut back = text[..at].chars().rev();
-    back.next();
-    back.next().is_none_or(|c| !c.is_alphanumeric())
+#[derive(Clone, Copy)]
+struct Reader<'a> {
+    text: &'a str,
+    pieces: &'a [Piece],
 }
 
-/// Reads the term at a piece; where the next begins.
-fn push(text: &str, pieces: &[Piece], at: usize, terms: &mut Vec<Term>) -> usize {
-    let piece = &pieces[at];
-    let raw = &text[piece.span.clone()];
-    let lower = |at: usize| {
-        let mut word = String::new();
-        if let Some(piece) = pieces.get(at) {
-            text[piece.span.clone()].chars().for_each(|c| fold(c, &mut word));
-        }
-        word
-    };
-    let gap = |at: usize| -> &str {
-        pieces.get(at).map_or("\n", |piece| &text[pieces[at - 1].span.end..piece.span.start])
-    };
-    let mut term = Term {
-        text: String::new(),
-        word: String::new(),
-        is_number: true,
-        is_capital: raw.starts_with(char::is_uppercase),
-        denials: 0,
-        is_former: false,
-        clause: piece.clause,
-        sentence: piece.sentence,
-        span: piece.span.clone(),
-    };
-    if piece.is_number {
-        let next = lower(at + 1);
-        let ending = matches!(next.as_str(), "st" | "nd" | "rd" | "th") && gap(at + 1).is_empty();
-        let spaced =
-            matches!(gap(at + 1), "" | " " | "-") && (next != "k" || gap(at + 1).is_empty());
-        let scale = numbers::scale(&next).filter(|_| spaced);
-        let end = at + 1 + usize::from(ending || scale.is_some());
-        let century = || {
-            let year = &text[pieces[at.checked_sub(1)?].span.clone()];
-            let ranged = matches!(&text[pieces[at - 1].span.end..piece.span.start], "-" | "–");
-            let fits = year.len() == 4 && raw.len() == 2 && ranged && pieces[at - 1].is_number;
-            (fits && year.is_char_boundary(2) && year[2..] < *raw)
-                .then(|| format!("{}{raw}", &year[..2]))
+impl<'a> Reader<'a> {
+    fn raw(self, at: usize) -> &'a str {
+        self.pieces.get(at).map_or("", |piece| &self.text[piece.span.clone()])
+    }
+
+    fn lower(self, at: usize) -> String {
+        folded(self.raw(at))
+    }
+
+    /// What stands between a piece and the one before it.
+    fn gap(self, at: usize) -> &'a str {
+        let start = || self.pieces[at - 1].span.end;
+        self.pieces.get(at).map_or("\n", |piece| &self.text[start()..piece.span.start])
+    }
+
+    /// Reads the term at a piece; where the next begins.
+    fn push(self, at: usize, terms: &mut Vec<Term>) -> usize {
+        let (piece, raw) = (&self.pieces[at], self.raw(at));
+        let mut term = Term {
+            text: String::new(),
+            word: String::new(),
+            is_number: true,
+            is_capital: raw.starts_with(char::is_uppercase),
+            is_denied: false,
+            is_former: false,
+            clause: piece.clause,
+            sentence: piece.sentence,
+            span: piece.span.clone(),
         };
-        match century().or_else(|| numbers::digits(raw, scale.unwrap_or(1))) {
-            Some(value) => terms.push(Term { text: value, ..term }),
-            None => terms.extend(raw.split(',').map(|part| Term {
-                text: numbers::digits(part, 1).unwrap_or_default(),
-                ..term.clone()
-            })),
+        if piece.is_number {
+            match plain(raw) {
+                Some(value) => terms.push(Term { text: value, ..term }),
+                None => terms.extend(
+                    raw.split(',')
+                        .map(|part| Term { text: plain(part).unwrap_or_default(), ..term.clone() }),
+                ),
+            }
+            let ends = self.gap(at + 1).is_empty() && is_in("st nd rd th", &self.lower(at + 1));
+            return at + 1 + usize::from(ends);
         }
-        return end;
-    }
-    let word = lower(at);
-    if let Some((value, end)) = spelled(at, &lower, &gap) {
-        let text = value.to_string();
-        terms.push(Term { text, word, ..term });
-        return end;
-    }
-    let next = lower(at + 1);
-    // `a week` is one.
-    if matches!(word.as_str(), "a" | "an") && gap(at + 1) == " " && numbers::is_duration(&next) {
-        terms.push(Term { text: "1".to_owned(), word, ..term });
-        return at + 1;
-    }
-    let ordinal = word == "second" && gap(at + 1) == " " && !next.is_empty() && !is_stop(&next);
-    let named = numbers::named(raw, &word).or_else(|| ordinal.then_some(2));
-    if let Some(value) = named {
-        terms.push(Term { text: value.to_string(), word, ..term });
-        return at + 1;
-    }
-    term.is_number = false;
-    let (mut word, mut end) = (word, at + 1);
-    // `U.S.` is one word.
-    if raw.chars().count() == 1 && gap(end).starts_with('.') {
-        let letter = |at: usize| {
-            let piece: Option<&Piece> = pieces.get(at);
-            piece.is_some_and(|p| !p.is_number && text[p.span.clone()].chars().count() == 1)
+        term.word = bare(&self.lower(at));
+        // `a week` is one.
+        let one = || is_in("a an", &term.word) && is_in(DURATIONS, &self.lower(at + 1));
+        let number = self
+            .spelled(at)
+            .or_else(|| Some((ordinal(&term.word)?, at + 1)))
+            .or_else(|| one().then_some((1, at + 1)));
+        let (text, end) = match number {
+            Some((value, end)) => (value.to_string(), end),
+            None => (stem(&term.word), at + 1),
         };
-        while gap(end) == "." && letter(end) {
-            word.push_str(&lower(end));
-            term.span.end = pieces[end].span.end;
+        term.is_number = number.is_some();
+        terms.push(Term { text, ..term });
+        end
+    }
+
+    /// `twenty-five`, `two hundred and five thousand`; where the next begins.
+    fn spelled(self, at: usize) -> Option<(u64, usize)> {
+        let (mut total, mut current) = (0_u64, cardinal(&self.lower(at))?);
+        let mut end = at + 1;
+        while matches!(self.gap(end), " " | "-") {
+            let word = self.lower(end);
+            let open = current % 100 == 0 && (current > 0 || total > 0);
+            if word == "hundred" && current > 0 && current < 100 {
+                current *= 100;
+            } else if let Some(scale) = language::scale(&word) {
+                total = total.saturating_add(current.saturating_mul(scale));
+                current = 0;
+            } else if let Some(value) = cardinal(&word).filter(|value| {
+                open || current >= 20 && current % 10 == 0 && (1..10).contains(value)
+            }) {
+                current += value;
+            } else if !(word == "and" && open && cardinal(&self.lower(end + 1)).is_some()) {
+                break;
+            }
             end += 1;
         }
+        Some((total.saturating_add(current), end))
     }
-    // Two words for what one is short for.
-    let pair = match (word.as_str(), lower(end).as_str()) {
-        ("united", "kingdom") | ("great", "britain") => Some("britain"),
-        ("united", "states") => Some("america"),
-        _ => None,
-    };
-    if let Some(name) = pair.filter(|_| gap(end) == " ") {
-        term.span.end = pieces[end].span.end;
-        terms.push(Term { text: name.to_owned(), word: name.to_owned(), ..term });
-        return end + 1;
-    }
-    let word = bare(&word);
-    let text = if word == "not" { word.clone() } else { stem(&word) };
-    terms.push(Term { text, word, ..term });
-    end
 }
 
 /// A word without what an apostrophe joins to it; `isn't` is `not`.
@@ -276,65 +212,18 @@ fn bare(word: &str) -> String {
     }
 }
 
-/// `twenty-five`, `two hundred and five thousand`.
-fn spelled<'a>(
-    at: usize,
-    lower: &impl Fn(usize) -> String,
-    gap: &impl Fn(usize) -> &'a str,
-) -> Option<(u64, usize)> {
-    let (mut total, mut current) = (0_u64, numbers::small(&lower(at))?);
-    let mut end = at + 1;
-    while matches!(gap(end), " " | "-") {
-        let word = lower(end);
-        let open = current % 100 == 0 && (current > 0 || total > 0);
-        if word == "hundred" && current > 0 && current < 100 {
-            current *= 100;
-        } else if let Some(scale) = numbers::scale(&word) {
-            total = total.saturating_add(current.saturating_mul(scale));
-            current = 0;
-        } else if let Some(value) = numbers::small(&word)
-            .filter(|value| open || current >= 20 && current % 10 == 0 && (1..10).contains(value))
-        {
-            current += value;
-        } else if !(word == "and" && open && numbers::small(&lower(end + 1)).is_some()) {
-            break;
-        }
-        end += 1;
-    }
-    Some((total.saturating_add(current), end))
-}
-
-/// Marks what negations deny: the rest of the clause, up to a turn.
+/// Marks what negations deny: the next words of their clause.
 fn deny(terms: &mut [Term]) {
     for at in 0..terms.len() {
-        if !is_negation(terms, at) {
-            continue;
-        }
-        let clause = terms[at].clause;
-        for term in terms.iter_mut().skip(at + 1).take(REACH) {
-            if term.clause != clause || TURNS.contains(&term.word.as_str()) {
-                break;
-            }
-            term.denials = term.denials.saturating_add(1);
+        if denies(&terms[at]) {
+            let clause = terms[at].clause;
+            let rest = terms[at + 1..].iter_mut().take(REACH);
+            rest.take_while(|t| t.clause == clause).for_each(|term| term.is_denied = true);
         }
     }
 }
 
-/// Whether the word at a term denies what follows.
-fn is_negation(terms: &[Term], at: usize) -> bool {
-    let next = terms.get(at + 1);
-    let next_is = |words: &[&str]| next.is_some_and(|n| words.contains(&n.word.as_str()));
-    let word = terms[at].word.as_str();
-    let denies = match word {
-        "not" => !next_is(&["only", "just", "to", "sure"]),
-        "no" => !next.is_some_and(|n| n.is_number) && !next_is(AFTER_NO),
-        "instead" | "rather" => next_is(&["of", "than"]),
-        _ => NEGATIONS.contains(&word),
-    };
-    denies && !terms[at].is_number
-}
-
-/// Whether a symbol right after the term would be denied.
-pub(super) fn denies_next(terms: &[Term], at: usize) -> bool {
-    terms[at].is_denied() || is_negation(terms, at)
+/// Whether a word denies what follows it, also past the end of its clause.
+pub(super) fn denies(term: &Term) -> bool {
+    !term.is_number && is_in(NEGATIONS, &term.word)
 }

@@ -1,25 +1,21 @@
 //! A value that is looked for: what a text has to say to say it.
 
-use rustc_hash::FxHashSet;
-
-use super::lexicon::{is_stop, stem};
-use super::page::key;
-use super::periods::{Told, When, times};
 use super::reading::{Term, read};
-use super::symbols::symbol;
 use crate::text::Normal;
-use crate::text::normal::is_unspaced;
+use crate::text::calendar::relative::{Told, times};
+use crate::text::language::{is_in, is_stop, is_unspaced, stem};
 
-/// The most words of a part of a list.
+/// The most words of a part of a list: longer ones are clauses of one statement.
 const MOST_WORDS: usize = 4;
+/// Small words within a name.
+const PARTICLES: &str = "de da del der la van von";
 
 /// A value, read once: several texts can be asked whether they state it.
 #[derive(Clone, Debug)]
 pub struct Sought {
+    value: String,
     /// None where nothing can be looked for.
     pub(super) form: Option<Form>,
-    /// What is looked for in place of words where the value has none.
-    pub(super) symbol: Option<String>,
     is_yes_no: bool,
 }
 
@@ -27,32 +23,18 @@ pub struct Sought {
 #[derive(Clone, Debug)]
 pub(super) struct Form {
     pub times: Vec<Told>,
-    /// The parts of a list, each looked for on its own; one for what is none.
-    pub items: Vec<Item>,
-    /// The most negations that deny a word of it.
-    pub denials: u8,
+    pub words: Vec<String>,
+    pub numbers: Vec<String>,
+    /// Whether it denies a word of it.
+    pub is_denied: bool,
     /// The words as one, in lower case: `cornmill`.
     pub joined: Option<String>,
-    /// What scripts without spaces are compared by.
-    pub unspaced: Option<Normal>,
-    /// Where it has such a script: all its terms, in order.
-    pub sequence: Vec<String>,
+    /// What scripts without spaces are compared by, and all terms in order.
+    pub unspaced: Option<(Normal, Vec<String>)>,
     /// Stems of a name, from first to last.
     pub name: Option<Vec<String>>,
-}
-
-/// A part of a value.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Item {
-    pub words: Vec<String>,
-    pub numbers: Vec<Count>,
-}
-
-/// A number, with the word that it counts where one follows.
-#[derive(Clone, Debug)]
-pub(super) struct Count {
-    pub value: String,
-    pub counted: Option<String>,
+    /// What is looked for as it stands where there is no letter or digit.
+    pub symbol: Option<String>,
 }
 
 impl Sought {
@@ -61,7 +43,7 @@ impl Sought {
         let short = without_parentheses(value);
         let form = Form::new(short.as_deref().unwrap_or(value));
         let form = (!form.is_empty()).then_some(form);
-        Sought { form, symbol: symbol(value), is_yes_no: polarity(value).is_some() }
+        Sought { value: value.to_owned(), form, is_yes_no: polarity(value).is_some() }
     }
 
     /// Whether it says no more than yes or no: a text states it nowhere.
@@ -72,34 +54,28 @@ impl Sought {
     /// What can be looked for text by text: the parts of a list, each by
     /// itself, or the value as a whole.
     pub fn parts(&self) -> Vec<Sought> {
-        match &self.form {
-            Some(form) if form.items.len() > 1 && form.times.is_empty() => {
-                let part = |item: &Item| Form {
-                    items: vec![item.clone()],
-                    times: Vec::new(),
-                    denials: form.denials,
-                    joined: None,
-                    unspaced: None,
-                    sequence: Vec::new(),
-                    name: None,
-                };
-                let parts = form.items.iter().map(part);
-                let sought = |form| Sought { form: Some(form), symbol: None, is_yes_no: false };
-                parts.map(sought).collect()
-            }
-            _ => vec![self.clone()],
+        let marks = [", and ", ", ", "; ", " & ", " and ", "\n"];
+        let marked = marks.iter().fold(self.value.clone(), |text, mark| text.replace(mark, "\0"));
+        let parts: Vec<Sought> =
+            marked.split('\0').map(Sought::new).filter(|part| !part.is_empty()).collect();
+        let is_short =
+            |part: &Sought| part.form.as_ref().is_none_or(|f| f.words.len() <= MOST_WORDS);
+        let is_timed = self.form.as_ref().is_some_and(|form| !form.times.is_empty());
+        if parts.len() > 1 && !is_timed && parts.iter().all(is_short) {
+            return parts;
         }
+        vec![self.clone()]
     }
 
     /// How many of so many parts have to be said: both of two, two thirds of
-    /// more, as an answer has to.
+    /// more.
     pub fn needed(parts: usize) -> usize {
         if parts <= 2 { parts } else { (2 * parts).div_ceil(3) }
     }
 
     /// Whether nothing can be looked for: the value is punctuation.
     pub fn is_empty(&self) -> bool {
-        self.form.is_none() && self.symbol.is_none()
+        self.form.is_none()
     }
 }
 
@@ -107,33 +83,61 @@ impl Form {
     fn new(value: &str) -> Form {
         let terms = read(value);
         let mut times = times(value);
-        let dated = |term: &Term| {
-            let before = times.partition_point(|told| told.span.start <= term.span.start);
-            before > 0 && term.span.end <= times[before - 1].span.end
+        let dated = |term: &&Term| {
+            times
+                .iter()
+                .any(|told| told.span.start <= term.span.start && term.span.end <= told.span.end)
         };
-        let rest: Vec<&Term> = terms.iter().filter(|term| !dated(term)).collect();
-        let denials = terms.iter().map(|term| term.denials).max().unwrap_or(0);
-        let words: Vec<&str> = terms.iter().map(|term| term.word.as_str()).collect();
-        let joined = (words.len() > 1 && terms.iter().all(|t| !t.is_number))
-            .then(|| stem(&words.concat().to_lowercase()));
-        let unspaced = value.chars().any(is_unspaced).then(|| Normal::new(value));
-        let keys = terms.iter().filter(|_| unspaced.is_some());
-        let sequence = keys.map(|term| key(term.is_number, &term.text)).collect();
-        let name = name(value, &terms);
-        let mut items = items(value, &rest, times.is_empty());
-        // Long parts are clauses of one statement.
-        if items.iter().any(|item| item.words.len() > MOST_WORDS) {
-            items = vec![joined_up(items)];
+        let (numbers, words): (Vec<&Term>, Vec<&Term>) =
+            terms.iter().filter(|term| !dated(term)).partition(|term| term.is_number);
+        // `All` says itself.
+        let is_bare =
+            times.is_empty() && numbers.is_empty() && words.iter().all(|t| is_stop(&t.word));
+        let words = once(words.iter().filter(|term| is_bare || !is_stop(&term.word)));
+        let numbers = once(numbers.iter());
+        let is_plain = terms.len() > 1 && terms.iter().all(|term| !term.is_number);
+        let joined = || stem(&terms.iter().map(|term| term.word.as_str()).collect::<String>());
+        let keys = || terms.iter().map(key).collect();
+        times.dedup_by_key(|told| told.when);
+        Form {
+            times,
+            words,
+            numbers,
+            is_denied: terms.iter().any(|term| term.is_denied),
+            joined: is_plain.then(joined),
+            unspaced: value.contains(is_unspaced).then(|| (Normal::new(value), keys())),
+            name: name(value, &terms),
+            symbol: terms.is_empty().then(|| sign(value)).flatten(),
         }
-        times_once(&mut times);
-        Form { times, items, denials, joined, unspaced, sequence, name }
     }
 
     fn is_empty(&self) -> bool {
         self.times.is_empty()
-            && self.unspaced.is_none()
-            && self.items.iter().all(|item| item.words.is_empty() && item.numbers.is_empty())
+            && self.words.is_empty()
+            && self.numbers.is_empty()
+            && self.symbol.is_none()
     }
+}
+
+/// Each text once: a value that repeats itself asks for no more, and a search
+/// stays linear in the text.
+fn once<'a>(terms: impl Iterator<Item = &'a &'a Term>) -> Vec<String> {
+    let mut seen = rustc_hash::FxHashSet::default();
+    terms.map(|term| term.text.clone()).filter(|text| seen.insert(text.clone())).collect()
+}
+
+/// What a term is found by.
+pub(super) fn key(term: &Term) -> String {
+    if term.is_number { format!("#{}", term.text) } else { term.text.clone() }
+}
+
+/// A value without a letter or digit, where it is more than punctuation, and
+/// without the marks that only say how a sign is drawn.
+pub(super) fn sign(value: &str) -> Option<String> {
+    let is_sign = |c: char| !c.is_ascii() && !('\u{2000}'..='\u{206f}').contains(&c);
+    let value = value.trim().replace('\u{fe0f}', "");
+    let has_word = value.contains(char::is_alphanumeric);
+    (!has_word && value.contains(is_sign)).then_some(value)
 }
 
 /// The value without what stands in parentheses, if that leaves a word.
@@ -144,88 +148,26 @@ fn without_parentheses(value: &str) -> Option<String> {
     short.contains(char::is_alphanumeric).then_some(short)
 }
 
-/// Leaves each word and number of a value once: a value that repeats itself
-/// asks for no more, and a search stays linear in the text.
-fn said_once(items: &mut [Item]) {
-    for item in items {
-        let mut seen = FxHashSet::default();
-        item.words.retain(|word| seen.insert(word.clone()));
-        let mut seen = FxHashSet::default();
-        item.numbers.retain(|number| seen.insert((number.value.clone(), number.counted.clone())));
-    }
-}
-
-fn times_once(times: &mut Vec<Told>) {
-    let mut seen = FxHashSet::default();
-    times.retain(|told| seen.insert(told.when));
-}
-
-/// One part of all.
-fn joined_up(items: Vec<Item>) -> Item {
-    let mut all = [Item::default()];
-    for item in items {
-        all[0].words.extend(item.words);
-        all[0].numbers.extend(item.numbers);
-    }
-    said_once(&mut all);
-    let [all] = all;
-    all
-}
-
-/// The parts between commas, `and` and semicolons.
-fn items(value: &str, terms: &[&Term], is_list: bool) -> Vec<Item> {
-    let mut items = vec![Item::default()];
-    let last = terms.len().saturating_sub(1);
-    let only_stops = is_list && terms.iter().all(|term| !term.is_number && is_stop(&term.word));
-    for (at, term) in terms.iter().enumerate() {
-        let gap = at
-            .checked_sub(1)
-            .map_or("", |before| value.get(terms[before].span.end..term.span.start).unwrap_or(""));
-        let parts = gap.contains([',', ';', '&', '\n']) || term.word == "and";
-        let has_any = items.last().is_some_and(|i| !i.words.is_empty() || !i.numbers.is_empty());
-        if is_list && parts && has_any {
-            items.push(Item::default());
-        }
-        let item = items.last_mut().expect("it begins with one");
-        // A lone `one` counts; elsewhere it is as often a pronoun.
-        if term.is_number && !(term.word == "one" && last > 0) {
-            let next = terms.get(at + 1).filter(|n| !n.is_number && !is_stop(&n.word));
-            // `9363.csv` counts nothing.
-            let gap = next.and_then(|next| value.get(term.span.end..next.span.start));
-            let next = next.filter(|n| n.clause == term.clause && gap != Some("."));
-            let counted = next.map(|next| next.text.clone());
-            item.numbers.push(Count { value: term.text.clone(), counted });
-        } else if !term.is_number && (only_stops || !is_stop(&term.word)) {
-            item.words.push(term.text.clone());
-        }
-    }
-    items.retain(|item| !item.words.is_empty() || !item.numbers.is_empty());
-    said_once(&mut items);
-    items
-}
-
 /// The stems of a person's name: two to five words in capitals, none of them
 /// a common word.
 fn name(value: &str, terms: &[Term]) -> Option<Vec<String>> {
-    const PARTICLES: &[&str] = &["de", "da", "del", "der", "la", "van", "von"];
     let fits = |term: &Term| {
-        !term.is_number
-            && (term.is_capital && !is_stop(&term.word) || PARTICLES.contains(&term.word.as_str()))
+        !term.is_number && (term.is_capital && !is_stop(&term.word) || is_in(PARTICLES, &term.word))
     };
-    let plain = !value.contains([',', ';', '&', '(', ':']) && (2..=5).contains(&terms.len());
+    let is_plain = !value.contains([',', ';', '&', '(', ':']) && (2..=5).contains(&terms.len());
     let mut stems: Vec<String> = terms.iter().map(|term| term.text.clone()).collect();
-    if stems.len() > 2 && matches!(stems.last().map(String::as_str), Some("junior" | "senior")) {
+    if stems.len() > 2 && terms.last().is_some_and(|last| is_in("jr junior senior sr", &last.word))
+    {
         stems.pop();
     }
-    (plain && terms.iter().all(fits)).then_some(stems)
+    (is_plain && terms.iter().all(fits)).then_some(stems)
 }
 
 /// Whether a value is yes (`true`) or no, perhaps likely, perhaps explained:
 /// `Likely no, since …`. `No Doubt` and `True Blood` are neither.
 pub(super) fn polarity(value: &str) -> Option<bool> {
     let terms = read(value);
-    let softens = |term: &&Term| matches!(term.word.as_str(), "likely" | "probably" | "most");
-    let lead = terms.iter().take_while(softens).count();
+    let lead = terms.iter().take_while(|term| is_in("likely probably most", &term.word)).count();
     let term = terms.get(lead)?;
     let says = match term.word.as_str() {
         "yes" | "true" => true,
@@ -233,12 +175,6 @@ pub(super) fn polarity(value: &str) -> Option<bool> {
         _ => return None,
     };
     let rest = value.get(term.span.end..).unwrap_or("").trim_start();
-    let explains = ["since ", "because ", "as ", "but "].iter().any(|word| rest.starts_with(word));
     let ends = rest.chars().next().is_none_or(|c| c.is_ascii_punctuation() || c == '–');
-    (lead > 0 || explains || ends).then_some(says)
-}
-
-/// Times that `gold` asks for beyond what the question says.
-pub(super) fn asked(gold: &[Told], question: &[Told]) -> Vec<When> {
-    gold.iter().map(|told| told.when.beyond(question)).collect()
+    (lead > 0 || ends).then_some(says)
 }

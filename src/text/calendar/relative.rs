@@ -1,24 +1,193 @@
-//! Dates in texts: calendar dates as they are named, and what expressions
-//! such as "last Friday" mean when they are said on a day.
+//! The reader of times that are told from another day: `last Friday`, said on a
+//! day, and `the Friday before 16 March 2024`.
 
+use std::fmt::{self, Display, Formatter};
+use std::ops::Range;
 use std::sync::LazyLock;
 
-use jiff::ToSpan;
 use jiff::civil::{Date, Weekday};
+use jiff::{Span, ToSpan};
 use regex::Regex;
 
-use crate::text::PartialDate;
-use crate::text::calendar::{MONTHS, month};
+use super::{MONTHS, PartialDate, WEEKDAYS, dates, month, weekday};
+use crate::text::language::cardinal;
 
-const WEEKDAYS: [&str; 7] =
-    ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
-const NUMBERS: [&str; 12] = [
-    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
-    "twelve",
-];
+/// A date, or the days between two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum When {
+    On(PartialDate),
+    /// Both ends are within.
+    Within(Date, Date),
+}
+
+/// A time and the bytes of the text that name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Told {
+    pub when: When,
+    pub span: Range<usize>,
+}
+
+impl When {
+    /// Whether it says at least what `gold` says: the same parts of a date,
+    /// or days that all lie within.
+    pub(crate) fn answers(self, gold: When) -> bool {
+        match (self, gold) {
+            (When::On(date), When::On(gold)) => date.covers(gold),
+            (When::On(date), When::Within(from, to)) => {
+                date.civil().is_some_and(|day| from <= day && day <= to)
+            }
+            (When::Within(from, to), When::On(gold)) => {
+                [from, to].map(PartialDate::from).into_iter().all(|day| day.covers(gold))
+            }
+            (When::Within(from, to), When::Within(first, last)) => first <= from && to <= last,
+        }
+    }
+}
+
+impl Display for When {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            When::Within(from, to) => write!(f, "{from} to {to}"),
+            When::On(date) => {
+                let year = date.year.map_or("?".to_owned(), |year| year.to_string());
+                let part = |part: i8| format!("-{part:02}");
+                let open = || if date.year.is_none() { "-?".to_owned() } else { String::new() };
+                let month = date.month.map_or_else(open, part);
+                write!(f, "{year}{month}{}", date.day.map_or(String::new(), part))
+            }
+        }
+    }
+}
+
+/// The times that a text names, in order.
+pub(crate) fn times(text: &str) -> Vec<Told> {
+    let found = dates(text);
+    let mut told: Vec<Told> = Vec::with_capacity(found.len());
+    for (at, one) in found.iter().enumerate() {
+        let mut told_from = None;
+        if let Some(day) = one.date.civil() {
+            let start = at.checked_sub(1).map_or(0, |before| found[before].span.end);
+            let before = text.get(start.min(one.span.start)..one.span.start).unwrap_or("");
+            told_from = anchored(before, day);
+        }
+        let (when, length) = told_from.unwrap_or((When::On(one.date), 0));
+        let span = one.span.start - length..one.span.end;
+        told.push(Told { when, span });
+    }
+    told
+}
+
+/// What the words right before a day make of it, and their length in bytes.
+fn anchored(before: &str, day: Date) -> Option<(When, usize)> {
+    let tail: String = {
+        let start = before.char_indices().rev().nth(59).map_or(0, |(at, _)| at);
+        before[start..].to_lowercase()
+    };
+    let mut words = tail.split_whitespace().rev().peekable();
+    words.next_if(|word| *word == "the");
+    let relation = words.next()?;
+    let mut unit = words.next()?.trim_matches(|c: char| !c.is_alphanumeric());
+    if relation == "to" && unit == "prior" {
+        unit = words.next()?;
+    }
+    let told = words.next().and_then(|word| {
+        let vague = matches!(word, "few" | "couple" | "several").then_some(0);
+        let count = cardinal(word).or_else(|| word.parse().ok()).or(vague);
+        count.map(|count| (count, word))
+    });
+    let count = told.map(|(count, _)| count);
+    let is_before = matches!(relation, "before" | "preceding" | "to");
+    let is_after = matches!(relation, "after" | "following");
+    let is_of = matches!(relation, "of" | "containing" | "on");
+    let (from, to) = match (weekday(unit), unit.trim_end_matches('s')) {
+        (Some(weekday), _) if is_before => both(day.nth_weekday(-1, weekday).ok()?),
+        (Some(weekday), _) if is_after => both(day.nth_weekday(1, weekday).ok()?),
+        (_, "day") if is_before => back(day, count.unwrap_or(1), 1, 7)?,
+        (_, "day") if is_after => {
+            let n = count.unwrap_or(1);
+            if n == 0 { (shift(day, 1)?, shift(day, 7)?) } else { both(shift(day, days(n)?)?) }
+        }
+        (_, "week") => week(day, count.unwrap_or(1), is_before, is_after, is_of)?,
+        (_, "weekend") => weekend(day, count.unwrap_or(1), is_before, is_after, is_of)?,
+        _ => return None,
+    };
+    let start = tail.rfind(unit)?;
+    let start = told.and_then(|(_, word)| tail[..start].rfind(word)).unwrap_or(start);
+    let taken = tail.len() - start;
+    // Lower case may be longer than the text: the span then begins at the date.
+    let length = before.len().checked_sub(taken).filter(|at| before.is_char_boundary(*at));
+    Some((When::Within(from, to), length.map_or(0, |_| taken)))
+}
+
+fn both(day: Date) -> (Date, Date) {
+    (day, day)
+}
+
+fn days(count: u64) -> Option<i64> {
+    i64::try_from(count).ok().filter(|count| *count < 10_000)
+}
+
+fn shift(day: Date, by: i64) -> Option<Date> {
+    let by: Span = by.days();
+    day.checked_add(by).ok()
+}
+
+/// So many units of `length` days before; up to `few` where the count is vague.
+fn back(day: Date, count: u64, length: i64, few: i64) -> Option<(Date, Date)> {
+    match days(count)? {
+        0 => Some((shift(day, -few)?, shift(day, -1)?)),
+        count => shift(day, -count * length).map(both),
+    }
+}
+
+/// The calendar week around a day that lies so many weeks off; for the week
+/// before, also the seven days before the day: people mean either.
+fn week(
+    day: Date,
+    count: u64,
+    is_before: bool,
+    is_after: bool,
+    is_of: bool,
+) -> Option<(Date, Date)> {
+    let monday = shift(day, -i64::from(day.weekday().to_monday_zero_offset()))?;
+    let off = 7 * days(count.max(1))?;
+    match (is_before, is_after, is_of) {
+        (true, ..) if count > 1 => Some((shift(monday, -off)?, shift(monday, 6 - off)?)),
+        (true, ..) => Some((shift(monday, -7)?, shift(day, -1)?)),
+        (_, true, _) => Some((shift(day, 1)?, shift(monday, 13)?)),
+        (.., true) => Some((monday.min(day), shift(monday, 6)?)),
+        _ => None,
+    }
+}
+
+/// Saturday and Sunday, and the Friday on whose evening it begins.
+fn weekend(
+    day: Date,
+    count: u64,
+    is_before: bool,
+    is_after: bool,
+    is_of: bool,
+) -> Option<(Date, Date)> {
+    let saturday = if is_after {
+        day.nth_weekday(1, Weekday::Saturday).ok()?
+    } else if is_before {
+        // On a Sunday the weekend before is the one that is over.
+        let start = if day.weekday() == Weekday::Sunday { shift(day, -1)? } else { day };
+        start.nth_weekday(-i32::try_from(count.max(1)).ok()?, Weekday::Saturday).ok()?
+    } else if is_of {
+        let monday = shift(day, -i64::from(day.weekday().to_monday_zero_offset()))?;
+        shift(monday, 5)?
+    } else {
+        return None;
+    };
+    Some((shift(saturday, -1)?, shift(saturday, 1)?))
+}
+
+/// Counts that are told in words.
+const COUNTS: &str = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve";
 
 static RELATIVE: LazyLock<Regex> = LazyLock::new(|| {
-    let numbers = NUMBERS.join("|");
+    let numbers = COUNTS;
     let weekdays =
         "monday|tuesday|wednesday|thursday|friday|saturday|sunday|mon|tues?|wed|thurs?|fri|sat|sun";
     let months = MONTHS.join("|").to_lowercase();
@@ -29,13 +198,13 @@ static RELATIVE: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Whether a date, as far as it is named, is this day.
-pub(super) fn holds(named: PartialDate, day: Date) -> bool {
+pub(crate) fn holds(named: PartialDate, day: Date) -> bool {
     PartialDate::from(day).covers(named)
 }
 
 /// A relative expression with what it means.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Resolved {
+pub(crate) struct Resolved {
     /// As calendar dates.
     pub means: String,
     /// The day, or one near it.
@@ -43,7 +212,7 @@ pub(super) struct Resolved {
 }
 
 /// A date as `7 May 2023`.
-pub(super) fn written(date: Date) -> String {
+pub(crate) fn written(date: Date) -> String {
     format!("{} {} {}", date.day(), MONTHS[date.month() as usize - 1], date.year())
 }
 
@@ -53,7 +222,7 @@ fn month_of(date: Date) -> String {
 }
 
 /// Relative expressions of a text that is said on a day.
-pub(super) fn relative(text: &str, said: Date) -> Vec<Resolved> {
+pub(crate) fn relative(text: &str, said: Date) -> Vec<Resolved> {
     let mut out = Vec::new();
     for found in RELATIVE.captures_iter(text) {
         let part = |name: &str| found.name(name).map(|part| part.as_str().to_lowercase());
@@ -84,9 +253,9 @@ pub(super) fn relative(text: &str, said: Date) -> Vec<Resolved> {
 }
 
 /// What an expression means, and the day where it is one or nearly so.
-type Told = (String, Option<Date>);
+type Meaning = (String, Option<Date>);
 
-fn exact(day: Date) -> Told {
+fn exact(day: Date) -> Meaning {
     (written(day), Some(day))
 }
 
@@ -107,13 +276,11 @@ fn count(n: &str) -> Option<i32> {
     match n {
         "a" | "an" => Some(1),
         "couple" | "couple of" => Some(2),
-        _ => {
-            n.parse().ok().or_else(|| Some(NUMBERS.iter().position(|name| *name == n)? as i32 + 1))
-        }
+        _ => n.parse().ok().or_else(|| i32::try_from(cardinal(n)?).ok()),
     }
 }
 
-fn fixed_day(fixed: &str, said: Date) -> Option<Told> {
+fn fixed_day(fixed: &str, said: Date) -> Option<Meaning> {
     let day = |days: i32| said.checked_add(days.days()).ok().map(exact);
     match fixed {
         "yesterday" | "last night" => day(-1),
@@ -129,14 +296,7 @@ fn fixed_day(fixed: &str, said: Date) -> Option<Told> {
     }
 }
 
-fn weekday(name: &str) -> Option<Weekday> {
-    let at = WEEKDAYS
-        .iter()
-        .position(|day| day[..3].eq_ignore_ascii_case(name.get(..3).unwrap_or("")))?;
-    Weekday::from_monday_zero_offset(at as i8).ok()
-}
-
-fn which_unit(which: &str, unit: &str, said: Date) -> Option<Told> {
+fn which_unit(which: &str, unit: &str, said: Date) -> Option<Meaning> {
     let step = match which {
         "last" | "past" | "this past" => -1,
         "this" => 0,
@@ -191,13 +351,11 @@ fn which_unit(which: &str, unit: &str, said: Date) -> Option<Told> {
     }
 }
 
-fn shifted(n: i32, unit: &str, back: bool, said: Date) -> Option<Told> {
+fn shifted(n: i32, unit: &str, back: bool, said: Date) -> Option<Meaning> {
     let sign = if back { -n } else { n };
     let side = if back { "before" } else { "after" };
-    let words = usize::try_from(n - 1)
-        .ok()
-        .and_then(|at| NUMBERS.get(at))
-        .map_or_else(|| n.to_string(), |name| (*name).to_owned());
+    let name = usize::try_from(n - 1).ok().and_then(|at| COUNTS.split('|').nth(at));
+    let words = name.map_or_else(|| n.to_string(), str::to_owned);
     let plural = if n == 1 { "" } else { "s" };
     let told = format!("{words} {unit}{plural} {side} {}", written(said));
     match unit {

@@ -7,12 +7,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-const K1: f64 = 1.2;
-const B: f64 = 0.75;
+use super::is_unspaced;
+
+/// How rare a term is that so many of so many texts hold (ibid., eq. 3.3, with
+/// one added).
+pub fn rarity(holding: f64, texts: f64) -> f64 {
+    (1.0 + (texts - holding + 0.5) / (holding + 0.5)).ln()
+}
+
+/// The share of a term that stands so often in a text of such a length, as a
+/// share of the mean one.
+pub fn saturated(count: f64, relative_length: f64) -> f64 {
+    const K1: f64 = 1.2;
+    const B: f64 = 0.75;
+    count * (K1 + 1.0) / (count + K1 * (1.0 - B + B * relative_length))
+}
 
 /// The positions of the texts that hold a word of the query, best first; of
 /// two that score alike the later one, which is newer.
-pub(super) fn ranked(texts: &[&str], query: &str) -> Vec<usize> {
+pub fn ranked(texts: &[&str], query: &str) -> Vec<usize> {
     let scores = scores(texts, query);
     let mut found: Vec<usize> = (0..texts.len()).filter(|&at| scores[at] > 0.0).collect();
     found.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]).then(b.cmp(&a)));
@@ -36,18 +49,11 @@ fn scores(texts: &[&str], query: &str) -> Vec<f64> {
     }
     let n = texts.len() as f64;
     let mean = (lengths.iter().sum::<f64>() / n).max(1.0);
-    let rarity = |term: &&str| {
-        let df = counts.iter().filter(|own| own.contains_key(term)).count() as f64;
-        (1.0 + (n - df + 0.5) / (df + 0.5)).ln()
-    };
+    let holding = |term: &str| counts.iter().filter(|own| own.contains_key(term)).count() as f64;
     let rarity: BTreeMap<&str, f64> =
-        terms.iter().map(|term| (term.as_str(), rarity(&term.as_str()))).collect();
+        terms.iter().map(|term| (term.as_str(), rarity(holding(term), n))).collect();
     let score = |(own, length): (&BTreeMap<&str, f64>, &f64)| {
-        let part = |(term, count): (&&str, &f64)| {
-            let norm = K1 * (1.0 - B + B * length / mean);
-            rarity[term] * count * (K1 + 1.0) / (count + norm)
-        };
-        own.iter().map(part).sum()
+        own.iter().map(|(term, count)| rarity[term] * saturated(*count, length / mean)).sum()
     };
     counts.iter().zip(&lengths).map(score).collect()
 }
@@ -69,12 +75,6 @@ fn words(text: &str) -> impl Iterator<Item = String> + '_ {
         }
         parts
     })
-}
-
-/// Kana, the common Chinese characters and their extensions.
-fn is_unspaced(c: char) -> bool {
-    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
-        | '\u{20000}'..='\u{3ffff}')
 }
 
 #[cfg(test)]
