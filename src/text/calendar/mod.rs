@@ -89,7 +89,7 @@ pub fn weekday(word: &str) -> Option<Weekday> {
     let fits = |name: &&str| {
         word.len() >= 3 && name.get(..word.len()).is_some_and(|n| n.eq_ignore_ascii_case(word))
     };
-    let at = WEEKDAYS.iter().position(|name| fits(&name))?;
+    let at = WEEKDAYS.iter().position(fits)?;
     Weekday::from_monday_zero_offset(i8::try_from(at).ok()?).ok()
 }
 
