@@ -147,7 +147,7 @@ impl ReferenceState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReferenceOutcome {
-    /// Position of the reference in [`Exam::references`].
+    /// Position of the reference in [`Exam::references`](super::Exam::references).
     pub reference: u32,
     /// Whether it survives in this preset's context at its request.
     pub state: ReferenceState,
