@@ -120,7 +120,7 @@ fn runs_that_are_about_something_else_are_refused_by_name() {
     assert!(desk.refused(&["compare", "a", "other"]).contains("only a has the session"));
     assert!(desk.refused(&["compare", "a", "counted"]).contains("tokens are counted by"));
     let error = desk.refused(&["compare", "a", "a", "--preset", "fifo=prune"]);
-    assert!(error.contains("no preset of A"), "{error}");
+    assert!(error.contains("not a preset of A"), "{error}");
     let ran = desk.recap(&["compare", "a", "window"]);
     assert_eq!((ran.code, ran.out.as_str()), (4, ""), "{ran:?}");
     bench(&session(), "billed", &["--agent-model", "claude-opus-4-6"]);
