@@ -287,7 +287,7 @@ fn faults() -> Vec<Fault> {
         fault("503", || Act::fault(503, "overloaded", "busy"), PASSING, "overloaded"),
         fault("529", || Act::fault(529, "overloaded", "busy"), PASSING, "overloaded"),
         fault("error in 200", || Act::fault(200, "x", "upstream"), PASSING, "server error"),
-        fault("page", || Act::html(200, "<h1>log in</h1>"), PASSING, "no JSON"),
+        fault("page", || Act::html(200, "<h1>log in</h1>"), PASSING, "not JSON"),
         fault("no choices", || Act::json(200, &json!({"id": 1})), OWN, "choices"),
         fault("filtered", || Act::json(200, &chat("", "content_filter")), OWN, "withheld"),
         fault("cut off", || Act::json(200, &chat("The build", "length")), OWN, "cut off"),

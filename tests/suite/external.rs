@@ -334,8 +334,8 @@ fn a_program_that_ends_is_quoted_with_its_status() {
 
 #[test]
 fn an_answer_of_another_kind_is_quoted() {
-    fails("print('Loading the model', flush=True)\ntalk(keep)", &["no JSON", "Loading the model"]);
-    fails("talk(lambda m: [1])", &["call 1", "no JSON object", "[1]"]);
+    fails("print('Loading the model', flush=True)\ntalk(keep)", &["not JSON", "Loading the model"]);
+    fails("talk(lambda m: [1])", &["call 1", "not a JSON object", "[1]"]);
     fails("talk(lambda m: {})", &["no `type`"]);
     fails("talk(lambda m: {'type': 'contxt'})", &["`contxt`", "ready, context, operations, error"]);
     fails("talk(lambda m: {'type': 'ready'})", &["must answer `compact` with `context`"]);
