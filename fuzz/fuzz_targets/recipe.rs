@@ -1,10 +1,10 @@
-//! Recipes of synthetic data sets (`recap generate RECIPE.toml`).
+//! Recipes of synthetic data sets (`recap-generator RECIPE.toml`).
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use recap::generate::Recipe;
 use recap_fuzz::{text, told_text, written_and_read_again};
+use recap_generator::Recipe;
 
 /// Tokens of a session that is written out; more takes long and shows no more.
 const MOST: u64 = 4_000;

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use libfuzzer_sys::fuzz_target;
 use recap::gate::{self, Baseline};
 use recap::measure::measure;
-use recap::report::{Source, Texts, render};
+use recap::model::Report;
+use recap::report::{self, Source, Texts};
 use recap::run::{Folder, Loaded};
 use recap_fuzz::{files, home, put, text, told, told_text};
 
@@ -84,14 +85,17 @@ fuzz_target!(|input: &[u8]| {
     }
     let Loaded { manifest, transcripts, cells, cuts, calls, gate, texts, .. } = run;
     let title = manifest.title.clone();
-    let mut report = measure(manifest, title, transcripts, cells, cuts);
-    report.calls = calls;
-    report.gate = gate;
+    let mut measured = measure(manifest, title, transcripts, cells, cuts);
+    measured.calls = calls;
+    measured.gate = gate;
     for texts in [None, Some(&Stored(&texts) as &dyn Texts)] {
-        for file in render(&Source { report: &report, texts }, &[]) {
-            assert!(std::str::from_utf8(&file.bytes).is_ok(), "{} is text", file.name);
+        for format in report::formats(&[]) {
+            let mut bytes = Vec::new();
+            let source = Source { report: &measured, texts };
+            (format.render)(&source, &mut bytes).expect("memory takes every write");
+            assert!(std::str::from_utf8(&bytes).is_ok(), "{} is text", format.file);
         }
     }
-    recap::report::table(&report, 80, false);
-    same_again(&report);
+    report::table(&measured, 80, false);
+    same_again(&measured);
 });
