@@ -2,7 +2,7 @@
 //! presets at a quarter of each session:
 //!
 //! ```sh
-//! cargo run --example bench -- tests/fixtures/invoice-export /tmp/run
+//! cargo run --example bench -- tests/fixtures/invoice-export reports/mine
 //! ```
 
 use std::error::Error;

@@ -4,7 +4,7 @@ use super::{Column, Direction, Measure, ProbeKind, Unit};
 
 // The columns of `summary.csv` before those of the kinds of probes.
 measures! {
-FIRST:
+BEFORE_KINDS:
     TRANSCRIPTS "transcripts" Count Neutral Always "measures §7":
         "sessions that the row rests on";
     REQUESTS "requests" Count Neutral Always "measures §1":
@@ -161,7 +161,7 @@ FIRST:
 
 // The columns behind them.
 measures! {
-SECOND:
+AFTER_KINDS:
     RANK "rank" Place Lower Always "measures §7":
         "place among the ranked rows of the window, from 1; equal rows share one";
     DEPTH "depth" Count Neutral Always "cuts §1":

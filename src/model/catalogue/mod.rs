@@ -69,12 +69,12 @@ by_kind!(CONTINUITY_BY_KIND "continuity" Points
 mod listed;
 
 pub use listed::*;
-use listed::{FIRST, SECOND};
+use listed::{AFTER_KINDS, BEFORE_KINDS};
 
 /// Every measure, in the order of the columns of `summary.csv`.
 pub fn all() -> impl Iterator<Item = &'static Measure> {
-    let listed = FIRST.iter().copied().chain(&RECALL_BY_KIND);
-    listed.chain(SECOND.iter().copied()).chain(&CONTINUITY_BY_KIND)
+    let listed = BEFORE_KINDS.iter().copied().chain(&RECALL_BY_KIND);
+    listed.chain(AFTER_KINDS.iter().copied()).chain(&CONTINUITY_BY_KIND)
 }
 
 /// Recall of the probes of a kind.
