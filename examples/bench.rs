@@ -10,6 +10,7 @@ use std::path::Path;
 
 use recap::bench::{Bench, Results};
 use recap::dataset::{LoadOptions, load};
+use recap::report::Screen;
 
 /// Compares three presets on the sessions of `input`, and writes the run folder.
 pub async fn compare(input: &Path, out: &Path) -> Result<Results, Box<dyn Error>> {
@@ -27,6 +28,7 @@ pub async fn compare(input: &Path, out: &Path) -> Result<Results, Box<dyn Error>
 async fn main() -> Result<(), Box<dyn Error>> {
     let [input, out] = [1, 2].map(|at| std::env::args_os().nth(at));
     let (input, out) = input.zip(out).ok_or("give a data set and a folder for the run")?;
-    print!("{}", compare(input.as_ref(), out.as_ref()).await?.table(100, false));
+    let screen = Screen { width: 100, color: false, wide: false };
+    print!("{}", compare(input.as_ref(), out.as_ref()).await?.table(screen));
     Ok(())
 }

@@ -16,6 +16,9 @@ pub mod model;
 /// Identifiers and where they stand in texts.
 pub mod text;
 
+/// Findings and recommendations in words.
+pub mod wording;
+
 /// Sizes: exact counts, estimators, weights.
 pub mod tokens;
 

@@ -105,10 +105,11 @@ impl Bench {
         Self { no_text, ..self }
     }
 
-    /// Adds presets: names of built-in ones, TOML files, or `all`. Without any,
-    /// the controls, the seven mechanisms and the five systems run. The controls
-    /// `full`, `empty` and `id-list` always run, and so does `evidence` where
-    /// there are probes.
+    /// Adds presets: names of built-in ones, TOML files, `all`, or one of the
+    /// groups `mechanisms`, `systems` and `agents`. Without any, the seven
+    /// mechanisms run, and with recordings what widely used agents do, with a
+    /// data set the five published systems. The controls `full`, `empty` and
+    /// `id-list` always run, and so does `evidence` where there are probes.
     #[must_use]
     pub fn presets<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         self.selection.names.extend(names.into_iter().map(Into::into));

@@ -68,6 +68,7 @@ pub(super) fn plan(bench: Bench) -> Result<BenchPlan, BenchError> {
         probes: samples.iter().any(|s| !s.probes.is_empty()),
         compactions: unreadable.is_none()
             && samples.iter().any(|s| !s.transcript.compactions.is_empty()),
+        recordings: datasets.iter().all(|dataset| dataset.version.is_none()),
     })?;
     let prices = bench.prices.unwrap_or_else(|| Arc::new(PriceList::bundled()));
     let mut warnings = unpriced(&prices, &bench.agent_models);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::gate;
 use crate::measure::measure;
 use crate::model::{Manifest, Report};
-use crate::report::{self, FORMATS, Source, Texts};
+use crate::report::{self, FORMATS, Screen, Source, Texts};
 use crate::run::{Finished, Folder, FolderError, GATE, Loaded, REPLIES};
 
 /// The summary of a run that is small enough to be committed: gates of later
@@ -18,7 +18,7 @@ const TEXTS: &str = "texts.jsonl";
 /// A measured run.
 #[derive(Clone, Debug)]
 pub struct Results {
-    /// Measures, ranking and warnings.
+    /// Measures, ranking and findings.
     pub report: Report,
     /// Texts of messages and summaries by hash; `None` keeps the sessions' words
     /// out of the rendered files.
@@ -26,20 +26,19 @@ pub struct Results {
 }
 
 impl Results {
-    /// Measures a run; what its data had to leave out is among the warnings.
+    /// Measures a run; what reading its data had to tell is among the findings.
     pub fn of(manifest: Manifest, finished: Finished) -> Self {
         let Finished { transcripts, cells, cuts, calls, texts } = finished;
         let texts = (!manifest.no_text).then_some(texts);
-        let (title, warnings) = (manifest.title.clone(), manifest.warnings.clone());
+        let title = manifest.title.clone();
         let mut report = measure(manifest, title, transcripts, cells, cuts);
-        report.warnings.extend(warnings);
         report.calls = calls;
         Self { report, texts }
     }
 
-    /// The table for a terminal of so many columns.
-    pub fn table(&self, width: usize, color: bool) -> String {
-        report::table(&self.report, width, color)
+    /// The table for a terminal.
+    pub fn table(&self, screen: Screen) -> String {
+        report::table(&self.report, screen)
     }
 
     /// Renders the named formats ([`report::format_names`]) into the run folder;

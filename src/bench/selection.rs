@@ -6,13 +6,8 @@ use std::sync::Arc;
 use crate::model::suggest;
 use crate::strategy::{Preset, PresetError, builtin, builtin_names};
 
-/// The presets of a run where none is named: the controls, the seven mechanisms
-/// from simple to elaborate, and the five systems (semantics §40).
-const DEFAULT: &[&str] = &[
-    "full",
-    "empty",
-    "id-list",
-    "recorded",
+/// The mechanisms, from simple to elaborate (semantics §40).
+const MECHANISMS: &[&str] = &[
     "fifo",
     "sliding-window",
     "snapshot-dedup",
@@ -20,12 +15,18 @@ const DEFAULT: &[&str] = &[
     "session-state",
     "continuation",
     "chunked-summary",
-    "arachne",
-    "gencode",
-    "lis",
-    "zoea",
-    "gsv",
 ];
+
+/// The published systems that combine them.
+const SYSTEMS: &[&str] = &["arachne", "gencode", "lis", "zoea", "gsv"];
+
+/// What agents and providers that many people use do.
+const AGENTS: &[&str] =
+    &["claude-code", "codex", "opencode", "gemini-cli", "anthropic-context-editing"];
+
+/// Names that stand for several presets.
+const GROUPS: [(&str, &[&str]); 3] =
+    [("mechanisms", MECHANISMS), ("systems", SYSTEMS), ("agents", AGENTS)];
 
 /// Controls without which the other rows cannot be interpreted.
 const ALWAYS: &[&str] = &["full", "empty", "id-list", WITH_PROBES, WITH_COMPACTIONS];
@@ -68,6 +69,8 @@ pub(super) struct DataContents {
     pub probes: bool,
     /// Whether there are compactions of the recorded agent.
     pub compactions: bool,
+    /// Whether they are somebody's recordings, and no published data set.
+    pub recordings: bool,
 }
 
 impl DataContents {
@@ -83,7 +86,7 @@ impl DataContents {
 /// The presets that were asked for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Selection {
-    /// Names, files, or `all`.
+    /// Names, files, `all`, or a group of presets.
     pub names: Vec<String>,
     /// `PRESET.KEY=VALUE`, for a preset each.
     pub changes: Vec<String>,
@@ -120,13 +123,17 @@ impl Selection {
         };
         ALWAYS.iter().filter(|name| data.fit(name)).for_each(|name| add(name));
         if self.names.is_empty() {
-            DEFAULT.iter().filter(|name| data.fit(name)).for_each(|name| add(name));
+            let others = if data.recordings { AGENTS } else { SYSTEMS };
+            MECHANISMS.iter().chain(others).for_each(|name| add(name));
         }
         for name in &self.names {
             match name.as_str() {
                 "all" => builtin_names().filter(|name| data.fit(name)).for_each(&mut add),
                 WITH_PROBES if !data.probes => return Err(SelectionError::NoProbes),
-                name => add(name),
+                name => match GROUPS.iter().find(|(group, _)| *group == name) {
+                    Some((_, members)) => members.iter().for_each(|member| add(member)),
+                    None => add(name),
+                },
             }
         }
         Ok(names)
@@ -137,8 +144,11 @@ impl Selection {
     pub fn named(&self, presets: &[Arc<Preset>]) -> Vec<String> {
         let all = self.names.iter().any(|name| name == "all");
         // The name inside a preset file is independent of the file's name.
-        let loaded: Vec<String> =
-            self.names.iter().filter_map(|name| Some(preset(name, &[]).ok()?.name)).collect();
+        let members = |name: &String| match GROUPS.iter().find(|(group, _)| group == name) {
+            Some((_, members)) => members.iter().map(|member| (*member).to_owned()).collect(),
+            None => preset(name, &[]).map(|preset| vec![preset.name]).unwrap_or_default(),
+        };
+        let loaded: Vec<String> = self.names.iter().flat_map(members).collect();
         let made = presets.len() - self.changes.len();
         let asked = |(at, preset): &(usize, &Arc<Preset>)| {
             *at >= made || loaded.contains(&preset.name) || (all && !preset.control)

@@ -41,6 +41,10 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
 
+    /// Show every column, note and limit, instead of what an answer needs
+    #[arg(long, conflicts_with = "json")]
+    wide: bool,
+
     /// No progress, only the table
     #[arg(long, short)]
     quiet: bool,
@@ -244,7 +248,7 @@ fn interrupted(arguments: &Arguments, folder: &Folder, exit: Exit) -> Result<Exi
 /// Writes the files of a run, and prints its table.
 fn render(arguments: &Arguments, folder: &Folder, results: &Results) -> Result<(), Failure> {
     report::write(results, folder, &arguments.format)?;
-    report::show(&results.report, folder, arguments.json)
+    report::show(&results.report, folder, (arguments.json, arguments.wide))
 }
 
 impl Arguments {

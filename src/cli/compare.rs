@@ -58,7 +58,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let run_b = Run { name: &b.1.name, report: &b.0, by_transcript: &b.1.run };
     let mut comparison = measure::compare(run_a, run_b, &pairs, &left_out);
     let half = |(run, baseline): &(Report, Baseline)| {
-        Some(format!("{}: {}", baseline.name, run.missing.as_ref()?.sentence()))
+        Some(format!("{}: {}", baseline.name, run.missing.as_ref()?))
     };
     let half: Vec<String> = [&a, &b].into_iter().filter_map(half).collect();
     let is_whole = half.is_empty();

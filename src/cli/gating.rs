@@ -9,7 +9,9 @@ use super::exit::{Exit, Failure};
 use super::{headings, report};
 use crate::bench::Results;
 use crate::gate::{self, Baseline, MAX_UNSCORED, Parsed, RuleError, Scope, Terms};
-use crate::model::{Finding, Gate, Manifest, Report, TranscriptFacts, UndecidedPolicy, suggest};
+use crate::model::{
+    CheckOutcome, Gate, Manifest, Report, TranscriptFacts, UndecidedPolicy, suggest,
+};
 use crate::run::{Loaded, Sample};
 use crate::text::{counted, harmless};
 
@@ -206,7 +208,7 @@ fn read(path: &Path) -> Result<Baseline, Failure> {
     if path.is_dir() {
         let Results { report, .. } = Loaded::read(path)?.into();
         if let Some(missing) = &report.missing {
-            let what = format!("{}: {}", path.display(), missing.sentence());
+            let what = format!("{}: {}", path.display(), missing.to_string());
             return Err(Failure::usage(what).help("only a complete run can be a baseline"));
         }
         return Ok(Baseline::of(name.into_owned(), &report));
@@ -228,10 +230,10 @@ fn refused(baseline: &Baseline, found: &[String]) -> Failure {
 /// counts whatever happened to other rows: 1. Otherwise an incomplete run, or a
 /// gate with missing or undecided findings, has no verdict: 3.
 pub(super) fn ending(gate: Option<&Gate>, complete: bool) -> Exit {
-    match gate.map_or(Finding::Passed, Gate::finding) {
-        Finding::Failed => Exit::Failed,
-        Finding::Passed if complete => Exit::Done,
-        Finding::Passed | Finding::Missing | Finding::Undecided => Exit::Incomplete,
+    match gate.map_or(CheckOutcome::Passed, Gate::finding) {
+        CheckOutcome::Failed => Exit::Failed,
+        CheckOutcome::Passed if complete => Exit::Done,
+        CheckOutcome::Passed | CheckOutcome::Missing | CheckOutcome::Undecided => Exit::Incomplete,
     }
 }
 
@@ -240,7 +242,7 @@ pub(super) fn ending(gate: Option<&Gate>, complete: bool) -> Exit {
 pub(super) fn describe(gate: &Gate) -> String {
     let mut text = String::new();
     let all = gate.checks().count();
-    let passed = gate.checks().filter(|check| check.finding == Finding::Passed).count();
+    let passed = gate.checks().filter(|check| check.finding == CheckOutcome::Passed).count();
     let against = gate.baseline.as_ref().map(|name| format!(" against {name}"));
     let _ = write!(
         text,
@@ -250,7 +252,7 @@ pub(super) fn describe(gate: &Gate) -> String {
         counted(all, "check"),
     );
     for rule in &gate.rules {
-        for check in rule.checks.iter().filter(|check| check.finding != Finding::Passed) {
+        for check in rule.checks.iter().filter(|check| check.finding != CheckOutcome::Passed) {
             let place = format!("{} · {} · {}", check.strategy, check.window, check.dataset);
             let finding = check.finding.as_str();
             let _ = writeln!(text, "  {finding:9} {} · {place}: {}", rule.rule, check.reason);
@@ -264,8 +266,8 @@ mod tests {
     use super::*;
     use crate::model::{Check, RuleFindings};
 
-    fn gate(findings: &[Finding], undecided: UndecidedPolicy) -> Gate {
-        let check = |finding: &Finding| Check {
+    fn gate(findings: &[CheckOutcome], undecided: UndecidedPolicy) -> Gate {
+        let check = |finding: &CheckOutcome| Check {
             dataset: "d".into(),
             strategy: "fifo".into(),
             window: "25%".into(),
@@ -284,24 +286,24 @@ mod tests {
     }
 
     /// The exit code as the contract words it, over what was found.
-    fn contracted(findings: &[Finding], policy: UndecidedPolicy, complete: bool) -> u8 {
+    fn contracted(findings: &[CheckOutcome], policy: UndecidedPolicy, complete: bool) -> u8 {
         let any = |finding| findings.contains(&finding);
-        let undecided = any(Finding::Undecided);
-        if any(Finding::Failed) || (undecided && policy == UndecidedPolicy::Fail) {
+        let undecided = any(CheckOutcome::Undecided);
+        if any(CheckOutcome::Failed) || (undecided && policy == UndecidedPolicy::Fail) {
             return 1;
         }
         let open = undecided && policy == UndecidedPolicy::Incomplete;
-        if !complete || any(Finding::Missing) || open { 3 } else { 0 }
+        if !complete || any(CheckOutcome::Missing) || open { 3 } else { 0 }
     }
 
     #[test]
     fn every_combination_of_findings_policies_and_gaps_ends_as_contracted() {
-        use Finding::{Failed, Missing, Passed, Undecided};
+        use CheckOutcome::{Failed, Missing, Passed, Undecided};
         let policies = [UndecidedPolicy::Incomplete, UndecidedPolicy::Pass, UndecidedPolicy::Fail];
         for subset in 0..16_u8 {
             let all = [Passed, Undecided, Missing, Failed].into_iter().enumerate();
             let those = all.filter(|(at, _)| subset >> at & 1 == 1).map(|(_, finding)| finding);
-            let those: Vec<Finding> = those.collect();
+            let those: Vec<CheckOutcome> = those.collect();
             for policy in policies {
                 for complete in [true, false] {
                     let ended = ending(Some(&gate(&those, policy)), complete).number();
@@ -315,7 +317,7 @@ mod tests {
 
     #[test]
     fn no_name_drives_the_terminal() {
-        let mut failed = gate(&[Finding::Failed, Finding::Failed], UndecidedPolicy::Pass);
+        let mut failed = gate(&[CheckOutcome::Failed, CheckOutcome::Failed], UndecidedPolicy::Pass);
         failed.rules[0].checks[0].strategy = "a\u{1b}[31mb".into();
         assert!(describe(&failed).contains("0.51 is below 0.8"));
         assert!(!describe(&failed).contains('\u{1b}'));

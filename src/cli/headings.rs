@@ -53,7 +53,7 @@ mod tests {
         "redact",
     ];
     const RUN: &[(&str, &[&str])] = &[
-        (PLAIN, &["inputs", "config", "dry_run", "json", "quiet", "verbose", "help"]),
+        (PLAIN, &["inputs", "config", "dry_run", "json", "wide", "quiet", "verbose", "help"]),
         (STRATEGIES, &["strategy", "set"]),
         (SEATS, &["compactor", "answerer", "judge", "embedder"]),
         (CALLS, CALLED),
@@ -80,7 +80,7 @@ mod tests {
     ];
     const RENDER: &[(&str, &[&str])] = &[
         (PLAIN, &["run", "config", "help"]),
-        (REPORT, &["format", "no_text"]),
+        (REPORT, &["format", "no_text", "wide"]),
         (GATE, &["fail_on", "baseline", "undecided", "max_unscored"]),
         (COMPARISON, &["comparator", "margin"]),
     ];

@@ -10,7 +10,7 @@ use super::{gating, headings, wire};
 use crate::bench::Results;
 use crate::gate;
 use crate::model::{Report, TranscriptFacts, suggest};
-use crate::report::{self, Source, format_names};
+use crate::report::{self, Screen, Source, format_names};
 use crate::run::{Folder, Loaded};
 
 /// Options of `recap report`.
@@ -31,6 +31,10 @@ pub struct Arguments {
     /// what the run kept stays in cells.jsonl, texts.jsonl and manifest.json
     #[arg(long, help_heading = headings::REPORT)]
     no_text: bool,
+
+    /// Show every column, note and limit, instead of what an answer needs
+    #[arg(long, help_heading = headings::REPORT)]
+    wide: bool,
 
     #[command(flatten, next_help_heading = headings::GATE)]
     gating: gating::GateOptions,
@@ -61,7 +65,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     results.texts = results.texts.filter(|_| !arguments.no_text && worded);
     write(&results, &folder, &arguments.format)?;
     let measured = &results.report;
-    show(measured, &folder, false)?;
+    show(measured, &folder, (false, arguments.wide))?;
     // Without rules, rendering a complete run again always succeeds.
     if rules.is_empty() && measured.missing.is_none() {
         return Ok(Exit::Done);
@@ -107,18 +111,23 @@ pub(super) fn write(results: &Results, folder: &Folder, formats: &[String]) -> R
 }
 
 /// Prints the table, or the summary for `--json`.
-pub(super) fn show(measured: &Report, folder: &Folder, json: bool) -> Result<(), Failure> {
+pub(super) fn show(
+    measured: &Report,
+    folder: &Folder,
+    (json, wide): (bool, bool),
+) -> Result<(), Failure> {
     match json {
         true => wire::print_exact(&summary_json(measured)),
-        false => wire::print_table(&table(measured, folder)),
+        false => wire::print_table(&table(measured, folder, wide)),
     }
 }
 
 /// The table, with the path of the report in its last line.
-fn table(measured: &Report, folder: &Folder) -> String {
+fn table(measured: &Report, folder: &Folder, wide: bool) -> String {
     let page = folder.path().join("report.html");
     let last = if page.exists() { page } else { folder.path().to_owned() };
-    let table = crate::report::table(measured, wire::width(), wire::color());
+    let screen = Screen { width: wire::width(), color: wire::color(), wide };
+    let table = crate::report::table(measured, screen);
     let gate = measured.gate.as_ref().map(gating::describe).unwrap_or_default();
     format!("{table}{gate}\nreport: {}\n", last.display())
 }

@@ -30,8 +30,10 @@ const TRIED_AT: &str = "25%";
 /// Which presets, with which overrides.
 #[derive(Debug, Args)]
 pub struct Selection {
-    /// A preset by name, or a TOML file of your own; repeat for several, `all` for every built-in
-    /// one; full, empty and id-list always run, evidence where there are probes [default: the controls, the seven mechanisms and the five systems]
+    /// A preset by name, or a TOML file of your own; repeat for several. `mechanisms`, `systems`
+    /// and `agents` stand for their presets, `all` for every built-in one; full, empty and id-list
+    /// always run, evidence where there are probes [default: mechanisms, with agents for recordings
+    /// and with systems for data sets]
     #[arg(long, value_name = "NAME|FILE")]
     pub strategy: Vec<String>,
 

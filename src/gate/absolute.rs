@@ -4,7 +4,7 @@
 use super::measures::{self, Known};
 use super::rule::{Amount, Operator};
 use super::words;
-use crate::model::{Check, Finding, Interval, PresetRow, Standing, Value, catalogue};
+use crate::model::{Check, CheckOutcome, Interval, PresetRow, Standing, Value, catalogue};
 
 /// What became of one row.
 pub fn check(
@@ -16,7 +16,7 @@ pub fn check(
 ) -> Check {
     let measure = measures::find(id).ok();
     let (finding, reason) = match doubt {
-        Some(doubt) => (Finding::Missing, doubt),
+        Some(doubt) => (CheckOutcome::Missing, doubt),
         None => found(row, id, operator, amount, measure),
     };
     Check {
@@ -40,26 +40,28 @@ fn found(
     operator: Operator,
     amount: Amount,
     measure: Option<Known>,
-) -> (Finding, String) {
+) -> (CheckOutcome, String) {
     let limit = measure.and_then(|measure| Some((measure, measure.amount(amount).ok()?)));
     let Some((measure, limit)) = limit else {
-        return (Finding::Missing, format!("`{id}` cannot be compared with `{amount}`"));
+        return (CheckOutcome::Missing, format!("`{id}` cannot be compared with `{amount}`"));
     };
     if row.standing == Standing::StandIn && measure.is_quality() {
-        return (Finding::Missing, STAND_IN.to_owned());
+        return (CheckOutcome::Missing, STAND_IN.to_owned());
     }
     if row.standing == Standing::Void && measure.is_quality() {
-        return (Finding::Missing, VOID.to_owned());
+        return (CheckOutcome::Missing, VOID.to_owned());
     }
     let figure = match row.values.get(id) {
         Some(Value::Known(figure)) if figure.is_finite() => *figure,
-        Some(Value::Absent(reason)) => return (Finding::Missing, format!("no figure: {reason}")),
-        Some(_) => return (Finding::Missing, "no figure: it is not a number".to_owned()),
-        None => return (Finding::Missing, "no figure: nothing was asked".to_owned()),
+        Some(Value::Absent(reason)) => {
+            return (CheckOutcome::Missing, format!("no figure: {reason}"));
+        }
+        Some(_) => return (CheckOutcome::Missing, "no figure: it is not a number".to_owned()),
+        None => return (CheckOutcome::Missing, "no figure: nothing was asked".to_owned()),
     };
     let holds = operator.holds(figure, limit);
     let reason = told(measure, figure, operator, limit, holds);
-    (if holds { Finding::Failed } else { Finding::Passed }, reason)
+    (if holds { CheckOutcome::Failed } else { CheckOutcome::Passed }, reason)
 }
 
 /// Why a stand-in's quality says nothing of the strategy (measures §6).
@@ -112,9 +114,9 @@ mod tests {
             check(row, id, operator, amount, None).finding
         };
         let recall = |row: &PresetRow| found(row, "reference_recall", Operator::Below, 0.8);
-        assert_eq!(recall(&row), Finding::Missing);
-        assert_eq!(found(&row, "void_share", Operator::Above, 0.05), Finding::Failed);
+        assert_eq!(recall(&row), CheckOutcome::Missing);
+        assert_eq!(found(&row, "void_share", Operator::Above, 0.05), CheckOutcome::Failed);
         row.standing = Standing::Ranked;
-        assert_eq!(recall(&row), Finding::Passed);
+        assert_eq!(recall(&row), CheckOutcome::Passed);
     }
 }

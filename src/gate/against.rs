@@ -8,7 +8,7 @@ use super::words;
 use crate::measure::{
     ByTranscript, Difference, FEWEST_FOR_AN_INTERVAL, Side, Spread, Unpaired, paired,
 };
-use crate::model::{Check, Finding, PresetRow, RECORDED, Value};
+use crate::model::{Check, CheckOutcome, PresetRow, RECORDED, Value};
 use crate::text::counted;
 
 /// What both runs are compared by.
@@ -26,8 +26,8 @@ pub struct Both<'a> {
 pub fn check(row: &PresetRow, rule: &Rule, both: &Both<'_>, doubt: Option<String>) -> Check {
     let pair = pair(row, rule, both);
     let (finding, reason) = match (doubt, &pair) {
-        (Some(doubt), _) => (Finding::Missing, doubt),
-        (None, Err(missing)) => (Finding::Missing, missing.clone()),
+        (Some(doubt), _) => (CheckOutcome::Missing, doubt),
+        (None, Err(missing)) => (CheckOutcome::Missing, missing.clone()),
         (None, Ok((measure, difference))) => found(*measure, rule, difference),
     };
     let pair = pair.ok().map(|(_, difference)| difference);
@@ -87,15 +87,15 @@ fn pair(row: &PresetRow, rule: &Rule, both: &Both<'_>) -> Result<(Known, Differe
 }
 
 /// What a difference comes to.
-fn found(measure: Known, rule: &Rule, difference: &Difference) -> (Finding, String) {
+fn found(measure: Known, rule: &Rule, difference: &Difference) -> (CheckOutcome, String) {
     if difference.unchanged {
         let n = counted(difference.transcripts, "session");
         let reason = format!("{}, unchanged in {n}", words::figure(measure, difference.b));
-        return (Finding::Passed, reason);
+        return (CheckOutcome::Passed, reason);
     }
     let allowed = match allowed(measure, rule.limit, difference.a) {
         Ok(allowed) => allowed,
-        Err(missing) => return (Finding::Missing, missing),
+        Err(missing) => return (CheckOutcome::Missing, missing),
     };
     let worse = Worse::of(rule.operator, difference, allowed);
     let finding = worse.finding();
@@ -152,12 +152,12 @@ impl Worse {
     }
 
     /// The finding; see the module `gate`.
-    pub fn finding(self) -> Finding {
+    pub fn finding(self) -> CheckOutcome {
         match self.sure {
-            Some(true) if self.beyond => Finding::Failed,
-            Some(_) if !self.reaches => Finding::Passed,
-            None if !self.somewhere && !self.beyond => Finding::Passed,
-            Some(_) | None => Finding::Undecided,
+            Some(true) if self.beyond => CheckOutcome::Failed,
+            Some(_) if !self.reaches => CheckOutcome::Passed,
+            None if !self.somewhere && !self.beyond => CheckOutcome::Passed,
+            Some(_) | None => CheckOutcome::Undecided,
         }
     }
 }
@@ -201,7 +201,7 @@ fn told(
                 change(bounds.hi)
             );
         }
-        None if worse.finding() == Finding::Passed => {
+        None if worse.finding() == CheckOutcome::Passed => {
             text += &format!("; no session of {sessions} is worse");
         }
         None => {
@@ -216,7 +216,7 @@ fn told(
         true => "; no change for the worse is allowed".to_owned(),
         false => format!("; {} is allowed", change(sign)),
     };
-    if worse.finding() == Finding::Undecided
+    if worse.finding() == CheckOutcome::Undecided
         && let Some(mde) = difference.mde
     {
         text += &format!("; differences from {} on would be found (power 0.8)", figure(mde));

@@ -3,7 +3,7 @@ use super::*;
 /// Every combination of what a difference can be, with its finding.
 #[test]
 fn only_what_is_large_and_sure_fails_and_only_what_is_ruled_out_passes() {
-    use Finding::{Failed, Passed, Undecided};
+    use CheckOutcome::{Failed, Passed, Undecided};
     let finding = |beyond, sure, reaches| {
         Worse { beyond, sure: Some(sure), reaches, somewhere: true }.finding()
     };

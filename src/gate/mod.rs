@@ -95,8 +95,8 @@ pub use scope::{Scope, fits};
 
 use crate::measure::{ALL, by_transcript};
 use crate::model::{
-    Answer, Cell, Check, CutRow, Finding, Gate, Manifest, Missing, OFFLINE, PresetRow, ProbeRow,
-    Report, RuleFindings, UndecidedPolicy,
+    Answer, Cell, Check, CheckOutcome, CutRow, Gate, Manifest, Missing, OFFLINE, PresetRow,
+    ProbeRow, Report, RuleFindings, UndecidedPolicy,
 };
 use crate::text::counted;
 
@@ -163,8 +163,8 @@ fn one(
 
 /// Takes back what was found: half a run passes nothing and fails nothing.
 fn undetermined(check: &mut Check, missing: &Missing) {
-    check.finding = Finding::Missing;
-    check.reason = missing.sentence();
+    check.finding = CheckOutcome::Missing;
+    check.reason = missing.to_string();
 }
 
 /// Refuses a baseline that the rules cannot be looked up in.
@@ -259,7 +259,7 @@ fn nothing(rule: &Rule) -> Check {
         baseline: None,
         interval: None,
         transcripts: 0,
-        finding: Finding::Missing,
+        finding: CheckOutcome::Missing,
         reason: "the run has no such row".to_owned(),
     }
 }

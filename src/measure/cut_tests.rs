@@ -1,7 +1,7 @@
 //! The measures of cuts, by values worked out by hand.
 
 use super::measure;
-use super::testkit::{cell, facts, manifest};
+use super::testkit::{answer, cell, facts, manifest};
 use crate::model::{
     Cell, Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake, IdentifierClass, PresetRow,
     Primary, RECORDED, ReferenceState, Report, Standing, TranscriptFacts,
@@ -220,11 +220,11 @@ fn nothing_is_ranked_where_nothing_was_at_stake() {
     // One fact is too little for a rank.
     let report = run(&["s"], &["a", "b"], both(vec![fact(1, 100)], "l", "c"));
     assert!(report.rows.iter().all(|row| row.rank.is_none()));
-    let said = &report.verdict.as_ref().unwrap().0;
+    let said = answer(&report);
     assert!(said.contains("rests on 1 fact, and a rank takes 5"), "{said}");
     let cuts = vec![cut("s", vec![fact(1, 100)]).with("a", "v", 9_000)];
     let report = run(&["s"], &["a"], cuts);
-    let said = &report.verdict.as_ref().unwrap().0;
+    let said = answer(&report);
     assert!(said.contains("Nothing was at stake"), "{said}");
 }
 
@@ -244,7 +244,7 @@ fn texts_that_add_nothing_over_empty_ones_are_told_in_the_verdict() {
         let facts = (1..=6).map(|behind| fact(behind, 100)).collect();
         vec![cut("s", facts).with("a", own, 3_000).with("null:a", "vvvlll", 2_500)]
     };
-    let told = |report: &Report| report.verdict.as_ref().unwrap().0.clone();
+    let told = |report: &Report| answer(report);
     let same = told(&run(&["s"], &["a", "null:a"], cuts("vvvlll")));
     assert!(same.contains("not known to keep more than an empty text"), "{same}");
     let more = told(&run(&["s"], &["a", "null:a"], cuts("vvvccc")));

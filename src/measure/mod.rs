@@ -15,6 +15,7 @@ mod comparison;
 mod equal_size;
 mod exams;
 mod family;
+mod findings;
 mod forgetting;
 mod gather;
 mod idle;
@@ -28,8 +29,8 @@ mod preference;
 mod probed;
 mod ranking;
 mod recency;
+mod recommendation;
 mod rows;
-mod sentences;
 mod sign_flip;
 mod sources;
 mod spec;
@@ -38,9 +39,7 @@ mod statistics;
 mod testkit;
 mod transcript_fingerprint;
 mod variance;
-mod verdict;
 mod waiting;
-mod warnings;
 
 pub use agreement::{Graded, agreement};
 pub use by_transcript::{ByTranscript, Figure, UnitRow, by_transcript, each_unit_row};
@@ -58,9 +57,7 @@ pub use waiting::km_median;
 
 use std::collections::BTreeSet;
 
-use crate::model::{
-    Cell, Cut, Manifest, Missing, Primary, Report, Sentence, Standing, TranscriptFacts, Variance,
-};
+use crate::model::{Cell, Cut, Manifest, Primary, Report, Standing, TranscriptFacts, Variance};
 
 /// Measures a run.
 ///
@@ -82,29 +79,22 @@ pub fn measure(
     let primary = rows::primary(&transcripts, &exams);
     let mut table = rows::table(&transcripts, &cells, &exams, &manifest);
     ranking::arrange(&mut table, &manifest, primary);
-    let scene = sentences::Scene { table: &table, primary };
-    let sentences = sentences::choose(&scene);
     let panel = panel::agreement(&cells);
     let family = family::family(&table, &transcripts, &manifest, primary);
-    let verdict = verdict::verdict(&verdict::Run {
-        table: &table,
-        facts: &transcripts,
-        manifest: &manifest,
+    let inputs = (&*transcripts, &*cells);
+    let evidence = findings::Evidence::of(
+        &manifest,
         primary,
-        family: family.as_ref(),
-        panel: panel.as_ref(),
-    });
-    // Of what is there nothing can be chosen while the rest is missing.
-    let verdict = match &missing {
-        Some(missing) => Some(Sentence(missing.sentence())),
-        None => verdict,
-    };
+        &table,
+        inputs,
+        panel.as_ref(),
+        missing.as_ref(),
+    );
+    let findings = findings::findings(&evidence);
+    let recommendation = recommendation::recommendation(&evidence, &findings);
     let equal_size = equal_size::comparisons(&table, primary);
     let variance = variance_of(&table, primary);
     let recency = recency::curves(&transcripts, &cells, primary);
-    let mut warnings: Vec<String> = missing.iter().map(Missing::sentence).collect();
-    let found = warnings::collect(&manifest, &table, &transcripts, &cells, panel.as_ref());
-    warnings.extend(found);
     let forgetting = forgetting::curves(&manifest.windows, &transcripts, &cells);
     let rows = table.into_iter().map(|entry| entry.row).collect();
     Report {
@@ -118,10 +108,9 @@ pub fn measure(
         equal_size,
         variance,
         gate: None,
-        verdict,
+        recommendation,
         missing,
-        sentences,
-        warnings,
+        findings,
         transcripts,
         cells,
         cuts,

@@ -3,7 +3,7 @@
 //! uncached above 1,000 tokens of prompt; `cheap` a quarter. Every request of
 //! the testkit has 10 tokens of output.
 
-use super::testkit::{CellBuilder, absent, cell, close, facts, manifest, prompt, run};
+use super::testkit::{CellBuilder, absent, cell, close, facts, manifest, prompt, run, warnings};
 use super::*;
 use crate::model::{
     BreakEven, CallBill, LatencySource, PresetRow, RECORDED, TokensSource, Usage, Value, catalogue,
@@ -95,11 +95,12 @@ fn the_bill_with_the_other_first_breakpoint_is_told_where_it_differs() {
     close(row(&report, "x"), "cost_head_breakpoint_usd", 0.002_98);
     close(row(&report, "x"), "cost_usd", 0.003_9);
     close(row(&report, "full"), "cost_head_breakpoint_usd", 0.003_52);
-    let said = report.warnings.iter().find(|w| w.contains("first cache breakpoint")).unwrap();
-    let named = "would be: x at 25 % $0.0030 instead of $0.0039 (−23.6 %)";
+    let said =
+        warnings(&report).into_iter().find(|w| w.contains("first cache breakpoint")).unwrap();
+    let named = "would be: x $0.0030 instead of $0.0039 (−23.6 %), at 25 %";
     assert!(said.contains(named), "{said}");
     let alike = run(vec![two("s")], vec![full("s").build(), breaking("s").build()]);
-    assert!(!alike.warnings.iter().any(|w| w.contains("first cache breakpoint")));
+    assert!(!warnings(&alike).iter().any(|w| w.contains("first cache breakpoint")));
 }
 
 #[test]
@@ -220,7 +221,8 @@ fn each_agent_model_has_rows_of_its_own_that_differ_in_money_only() {
         assert_eq!(of_dear.number(catalogue::TOKENS_SENT), of_cheap.number(catalogue::TOKENS_SENT));
         assert_eq!(of_dear.failed, of_cheap.failed);
     }
-    let failed: Vec<_> = report.warnings.iter().filter(|w| w.contains("cells failed")).collect();
+    let failed: Vec<_> =
+        warnings(&report).into_iter().filter(|w| w.contains("cells failed")).collect();
     assert_eq!(failed.len(), 1, "{failed:?}");
     assert!(failed[0].starts_with("1 of 3 cells failed"), "{failed:?}");
 }

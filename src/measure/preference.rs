@@ -164,18 +164,14 @@ fn cheapest<'a>(rows: impl Iterator<Item = &'a Entry>) -> Option<&'a Entry> {
 
 #[cfg(test)]
 mod tests {
-    use crate::measure::testkit::{CellBuilder, cell, run, twenty_references};
-    use crate::model::{RECORDED, Report};
+    use crate::measure::testkit::{CellBuilder, answer, cell, run, twenty_references};
+    use crate::model::RECORDED;
 
     /// Keeps so many of 20 references at so many tokens a request.
     fn row(id: &str, strategy: &str, kept: usize, tokens: u64) -> CellBuilder {
         let states = "k".repeat(kept) + &"l".repeat(20 - kept);
         let cell = cell(id, strategy).sent(&[100; 10]).states(&states).compaction(90, 50);
         cell.bill(RECORDED, "dear", &[(tokens, 0, 0); 10])
-    }
-
-    fn verdict(report: &Report) -> &str {
-        &report.verdict.as_ref().unwrap().0
     }
 
     #[test]
@@ -185,10 +181,10 @@ mod tests {
             vec![today, row("s", "prune", 18, tokens).build()]
         };
         let dear = run(vec![twenty_references("s")], cells(400));
-        assert!(!verdict(&dear).contains("the one to use"), "{}", verdict(&dear));
-        assert!(verdict(&dear).contains("costs more than what the recorded agent"));
+        assert!(!answer(&dear).contains("the one to use"), "{}", answer(&dear));
+        assert!(answer(&dear).contains("costs more than what the recorded agent"));
         let cheap = run(vec![twenty_references("s")], cells(150));
-        assert!(verdict(&cheap).contains("prune is the one to use"), "{}", verdict(&cheap));
+        assert!(answer(&cheap).contains("prune is the one to use"), "{}", answer(&cheap));
     }
 
     #[test]
@@ -198,15 +194,15 @@ mod tests {
         let whole = || row("s", "full", 20, 200).control();
         for tokens in [400, 200] {
             let dear = run(vec![twenty_references("s")], cells(whole(), tokens));
-            assert!(!verdict(&dear).contains("the one to use"), "{}", verdict(&dear));
+            assert!(!answer(&dear).contains("the one to use"), "{}", answer(&dear));
             let why = "no strategy is to be preferred to sending the whole conversation";
-            assert!(verdict(&dear).contains(why), "{}", verdict(&dear));
+            assert!(answer(&dear).contains(why), "{}", answer(&dear));
         }
         let cheap = run(vec![twenty_references("s")], cells(whole(), 150));
-        assert!(verdict(&cheap).contains("prune is the one to use"), "{}", verdict(&cheap));
+        assert!(answer(&cheap).contains("prune is the one to use"), "{}", answer(&cheap));
         // Over the window it is no choice.
         let over = run(vec![twenty_references("s")], cells(whole().overflow(3), 400));
-        assert!(verdict(&over).contains("prune is the one to use"), "{}", verdict(&over));
+        assert!(answer(&over).contains("prune is the one to use"), "{}", answer(&over));
     }
 
     #[test]
@@ -215,7 +211,7 @@ mod tests {
         for (kept, chosen) in [(19, "b is the one to use"), (18, "a is the one to use")] {
             let cells = vec![row("s", "a", 20, 400).build(), row("s", "b", kept, 200).build()];
             let report = run(vec![twenty_references("s")], cells);
-            assert!(verdict(&report).contains(chosen), "{}", verdict(&report));
+            assert!(answer(&report).contains(chosen), "{}", answer(&report));
         }
     }
 
@@ -233,9 +229,9 @@ mod tests {
             .collect::<Vec<_>>()
         };
         let open = run(sat(), cells(&|n| if n == 0 { 19 } else { 14 }));
-        assert!(verdict(&open).contains("b "), "{}", verdict(&open));
-        assert!(verdict(&open).contains("At 25 % b "), "{}", verdict(&open));
+        assert!(answer(&open).contains("b "), "{}", answer(&open));
+        assert!(answer(&open).contains("At 25 % b "), "{}", answer(&open));
         let worse = run(sat(), cells(&|_| 14));
-        assert!(verdict(&worse).contains("At 25 % a "), "{}", verdict(&worse));
+        assert!(answer(&worse).contains("At 25 % a "), "{}", answer(&worse));
     }
 }

@@ -12,12 +12,13 @@ use super::money::Terms;
 use super::spec::Sample;
 use crate::model::{
     Answer, Bill, Buckets, Calibration, Cell, CellKey, CellOutcome, CellRows, CompactionRow, Exam,
-    Expectation, Fit, IdentifierClass, Judgement, LatencySource, LedgerState, Manifest,
+    Expectation, Finding, Fit, IdentifierClass, Judgement, LatencySource, LedgerState, Manifest,
     MessageFacts, PresetRow, Prices, Probe, ProbeFacts, ProbeKind, ProbeRow, PromptBill, RECORDED,
     Recovered, Reference, ReferenceOutcome, ReferenceState, Repeated, ReplyFacts, Report,
     RequestBill, RequestFacts, RequestRow, Role, Snapshot, Source, Standing, TimeProfile,
     TokensSource, TranscriptFacts, Value, Verdict, Void, Vote,
 };
+use crate::wording;
 
 /// Round figures.
 pub const PROFILE: TimeProfile = TimeProfile {
@@ -604,4 +605,15 @@ pub(super) fn twenty_references(id: &str) -> TranscriptFacts {
         builder = builder.reference(request, 5_000, None).reference(request, 5_000, None);
     }
     builder.build()
+}
+
+/// Problems and limits of a report in words, in their order.
+pub fn warnings(report: &Report) -> Vec<String> {
+    let told = report.findings.iter().filter(|f| !matches!(f, Finding::Observation(_)));
+    told.map(Finding::to_string).collect()
+}
+
+/// The whole answer of a report.
+pub fn answer(report: &Report) -> String {
+    wording::paragraph(report.recommendation.as_ref().expect("there are rows"))
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "lowercase")]
 #[derive(strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
-pub enum Finding {
+pub enum CheckOutcome {
     /// The row does not violate the rule.
     Passed,
     /// The data do not decide it: the effect is large enough but not certain,
@@ -19,7 +19,7 @@ pub enum Finding {
     Failed,
 }
 
-impl Finding {
+impl CheckOutcome {
     /// Its name in files and on screens.
     pub fn as_str(self) -> &'static str {
         self.into()
@@ -63,7 +63,7 @@ pub struct Check {
     /// Number of transcripts that the finding uses.
     pub transcripts: u64,
     /// Whether the row passed.
-    pub finding: Finding,
+    pub finding: CheckOutcome,
     /// The finding in words: figures, threshold, and what is missing where
     /// something is.
     pub reason: String,
@@ -98,13 +98,13 @@ impl Gate {
     /// The gate's overall finding: failed before missing, missing before
     /// undecided, undecided before passed. Undecided findings count as the
     /// policy says.
-    pub fn finding(&self) -> Finding {
+    pub fn finding(&self) -> CheckOutcome {
         let counted = |check: &Check| match (check.finding, self.undecided) {
-            (Finding::Undecided, UndecidedPolicy::Pass) => Finding::Passed,
-            (Finding::Undecided, UndecidedPolicy::Fail) => Finding::Failed,
+            (CheckOutcome::Undecided, UndecidedPolicy::Pass) => CheckOutcome::Passed,
+            (CheckOutcome::Undecided, UndecidedPolicy::Fail) => CheckOutcome::Failed,
             (finding, _) => finding,
         };
-        self.checks().map(counted).max().unwrap_or(Finding::Passed)
+        self.checks().map(counted).max().unwrap_or(CheckOutcome::Passed)
     }
 }
 
@@ -112,8 +112,8 @@ impl Gate {
 mod tests {
     use super::*;
 
-    fn gate(findings: &[Finding], undecided: UndecidedPolicy) -> Gate {
-        let check = |finding: &Finding| Check {
+    fn gate(findings: &[CheckOutcome], undecided: UndecidedPolicy) -> Gate {
+        let check = |finding: &CheckOutcome| Check {
             dataset: "ALL".into(),
             strategy: "fifo".into(),
             window: "25%".into(),
@@ -133,8 +133,9 @@ mod tests {
 
     #[test]
     fn the_worst_finding_is_the_gates_own() {
-        use Finding::{Failed, Missing, Passed, Undecided};
-        let worst = |findings: &[Finding]| gate(findings, UndecidedPolicy::Incomplete).finding();
+        use CheckOutcome::{Failed, Missing, Passed, Undecided};
+        let worst =
+            |findings: &[CheckOutcome]| gate(findings, UndecidedPolicy::Incomplete).finding();
         assert_eq!(worst(&[Passed, Passed]), Passed);
         assert_eq!(worst(&[Passed, Undecided]), Undecided);
         assert_eq!(worst(&[Missing, Undecided, Passed]), Missing);
@@ -143,8 +144,8 @@ mod tests {
 
     #[test]
     fn undecided_counts_as_the_policy_says_and_missing_never_passes() {
-        use Finding::{Failed, Missing, Passed, Undecided};
-        let with = |findings: &[Finding], policy| gate(findings, policy).finding();
+        use CheckOutcome::{Failed, Missing, Passed, Undecided};
+        let with = |findings: &[CheckOutcome], policy| gate(findings, policy).finding();
         assert_eq!(with(&[Undecided], UndecidedPolicy::Pass), Passed);
         assert_eq!(with(&[Undecided], UndecidedPolicy::Fail), Failed);
         assert_eq!(with(&[Undecided, Missing], UndecidedPolicy::Pass), Missing);

@@ -15,6 +15,7 @@ mod compared;
 mod comparison;
 mod cut;
 mod facts;
+mod finding;
 mod fingerprint;
 mod gate;
 mod judged;
@@ -24,6 +25,7 @@ mod manifest;
 mod measure;
 mod planned;
 mod probe;
+mod recommendation;
 mod recorded;
 mod reference;
 mod reply;
@@ -51,8 +53,11 @@ pub use compared::{
 pub use comparison::{ComparedMeasure, ComparedProbes, ComparedRow, Comparison};
 pub use cut::{Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake, NULL};
 pub use facts::{MessageFacts, RequestFacts, TranscriptFacts};
+pub use finding::{
+    Allows, Counts, DearBecause, Finding, Limit, Observation, OtherBill, Place, Problem, Ungraded,
+};
 pub use fingerprint::Fingerprint;
-pub use gate::{Check, Finding, Gate, RuleFindings, UndecidedPolicy};
+pub use gate::{Check, CheckOutcome, Gate, RuleFindings, UndecidedPolicy};
 pub use judged::{
     JudgePart, JudgeReport, JudgeRow, PanelAgreement, TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Trust,
 };
@@ -62,12 +67,16 @@ pub use manifest::{MARGIN, Manifest, OFFLINE, PANEL, Prices, Provenance};
 pub use measure::{Column, Direction, Measure, Primary, Unit};
 pub use planned::{Missing, Planned, PlannedPreset, PlannedTranscript};
 pub use probe::{Expectation, Probe, ProbeKind};
+pub use recommendation::{
+    Against, AtStake, Choice, Chosen, Instead, NextStep, NoChoice, Priced, Range, RangeOf,
+    Recommendation, Replayed, Rival, Savings, Sure,
+};
 pub use recorded::{Piece, RecordedCall, RecordedCompaction, RecordedTrigger};
 pub use reference::{Exam, IdentifierClass, Reference};
 pub use reply::{ReplyFacts, Void};
 pub use report::{
     Absent, AgainstFull, AgeBin, AgeUnit, Forgetting, INSTRUMENT, Interval, PresetRow, Report,
-    SPREAD, Sentence, UNRANKED, VALID_WITHIN, VOID_WITHIN, Value, is_exam_doubtful,
+    SPREAD, UNRANKED, VALID_WITHIN, VOID_WITHIN, Value, is_exam_doubtful,
 };
 pub use suggest::{alike, suggest};
 pub use transcript::{

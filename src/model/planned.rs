@@ -62,32 +62,8 @@ pub struct Missing {
     pub named: Vec<String>,
 }
 
-/// Most descriptions that are kept, and most that a sentence quotes.
+/// Most descriptions that are kept.
 const NAMED: usize = 100;
-const TOLD: usize = 3;
-
-impl Missing {
-    /// The sentence that reports what is missing.
-    pub fn sentence(&self) -> String {
-        let of = |missing: usize, planned: usize, what: &str| {
-            let plural = if planned == 1 { "" } else { "s" };
-            (missing > 0).then(|| format!("{missing} of {planned} {what}{plural}"))
-        };
-        let parts =
-            [of(self.cells, self.planned_cells, "cell"), of(self.cuts, self.planned_cuts, "cut")];
-        let parts: Vec<String> = parts.into_iter().flatten().collect();
-        let all = self.cells + self.cuts;
-        let mut named = self.named[..self.named.len().min(TOLD)].join("; ");
-        if all > TOLD {
-            named += &format!("; and {} more", all - TOLD);
-        }
-        let (parts, are) = (parts.join(" and "), if all == 1 { "is" } else { "are" });
-        format!(
-            "this run is incomplete: {parts} {are} missing ({named}). `recap bench` with the same \
-             options, --out and --resume finishes it"
-        )
-    }
-}
 
 impl Planned {
     /// Number of planned cells.
@@ -274,13 +250,13 @@ mod tests {
         assert_eq!((missing.cells, missing.planned_cells), (1, 11));
         assert_eq!((missing.cuts, missing.planned_cuts), (1, 2));
         assert_eq!(
-            missing.sentence(),
+            missing.to_string(),
             "this run is incomplete: 1 of 11 cells and 1 of 2 cuts are missing (continuation at \
              8k on d/t, repetition 2; the cut before request 7 of d/s). `recap bench` with the \
              same options, --out and --resume finishes it"
         );
         let none = planned.missing(&[], &cuts).unwrap();
-        assert!(none.sentence().contains("; and 9 more)"), "{}", none.sentence());
+        assert!(none.to_string().contains("; and 9 more)"), "{}", none.to_string());
     }
 
     #[test]

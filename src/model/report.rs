@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CallRow, Cell, Cut, EqualSize, Family, Gate, Manifest, Measure, Missing, PanelAgreement,
-    Primary, RecencyCurve, Standing, TranscriptFacts, Variance, catalogue,
+    CallRow, Cell, Cut, EqualSize, Family, Finding, Gate, Manifest, Measure, Missing,
+    PanelAgreement, Primary, RecencyCurve, Recommendation, Standing, TranscriptFacts, Variance,
+    catalogue,
 };
 
 /// Version of the instrument: mining rules, offline seats, judge prompts.
@@ -203,10 +204,6 @@ impl PresetRow {
     }
 }
 
-/// A sentence of the report, with the measures that support it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sentence(pub String);
-
 /// The unit of an age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -249,7 +246,7 @@ pub struct Forgetting {
 }
 
 /// The whole comparison: everything that reporters and the gate read.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// What the run was made of.
     pub manifest: Manifest,
@@ -263,44 +260,33 @@ pub struct Report {
     /// Forgetting curves, by window as typed, preset and unit of age.
     pub forgetting: Vec<Forgetting>,
     /// The one confirmatory family; absent where there is nothing to compare.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub family: Option<Family>,
     /// Recall of the newest tokens alone, by data set.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recency: Vec<RecencyCurve>,
     /// Presets at equal size, where a sweep allows it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub equal_size: Vec<EqualSize>,
     /// Variance components of the primary measure, row by row.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variance: Vec<Variance>,
     /// The findings of the gate, where there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<Gate>,
-    /// The verdict in one paragraph: which preset to use, what it keeps and
-    /// costs, and how certain that is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub verdict: Option<Sentence>,
+    /// Which preset to use and how certain that is; absent in a run without rows.
+    pub recommendation: Option<Recommendation>,
     /// What an interrupted run lacks; absent where the run is complete.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<Missing>,
-    /// One or two sentences derived from the measures.
-    pub sentences: Vec<Sentence>,
-    /// Limits and doubts that a reader needs to know.
-    pub warnings: Vec<String>,
+    /// What the figures show, and what a reader must know before using them:
+    /// problems of this run, then observations, the most telling first, then
+    /// limits.
+    pub findings: Vec<Finding>,
     /// Facts of every transcript, sorted by data set and id.
     pub transcripts: Vec<TranscriptFacts>,
     /// Every cell, sorted by key.
     pub cells: Vec<Cell>,
     /// Every cut, sorted by key.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cuts: Vec<Cut>,
     /// Calls of real models, each once, by seat, model and key; none where every
     /// seat is offline.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<CallRow>,
     /// How far the judges of a panel agree; absent for a single judge.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub panel: Option<PanelAgreement>,
 }
 

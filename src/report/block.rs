@@ -3,7 +3,7 @@
 
 use super::{number, plain};
 use crate::model::{
-    Cell, Manifest, Measure, NATIVE, NULL, OFFLINE, PresetRow, RECORDED, Report, Standing,
+    Cell, Manifest, Measure, NATIVE, NULL, OFFLINE, PresetRow, Primary, RECORDED, Report, Standing,
     TranscriptFacts, UNRANKED, Value, catalogue,
 };
 use crate::text::form_for;
@@ -200,8 +200,9 @@ pub(super) fn verdict(row: &PresetRow) -> String {
     if parts.is_empty() { "–".to_owned() } else { parts.join("; ") }
 }
 
-/// What the figures of cuts stand for, and how much they rest on.
-pub(super) fn at_cuts(rows: &[&PresetRow], report: &Report) -> Option<String> {
+/// What the figures of cuts stand for, and how much they rest on; every column of
+/// them on a wide screen.
+pub(super) fn at_cuts(rows: &[&PresetRow], report: &Report, wide: bool) -> Option<String> {
     let of = rows.iter().find(|row| row.number(catalogue::KEPT_AT_CUT).is_some())?;
     let count = |measure| of.number(measure).unwrap_or(0.0) as usize;
     let depth = of.number(catalogue::DEPTH).unwrap_or(1.0);
@@ -210,20 +211,26 @@ pub(super) fn at_cuts(rows: &[&PresetRow], report: &Report) -> Option<String> {
         depth => format!("in sessions {depth:.0} times as large as the window"),
     };
     let first = match report.manifest.depths.first() {
-        Some(1) if depth > 1.0 => "; \"after first\": right behind the first compaction",
+        Some(1) if depth > 1.0 && wide => "; \"after first\": right behind the first compaction",
         _ => "",
     };
-    Some(format!(
-        "kept at cuts: of {} that the agent used behind {} in {} and could only know from before \
-         {}, the share that the context still tells, {deep}{first}. carried: of those no longer \
-         sent as recorded, the share in what the strategy wrote; added: kept after the first \
-         compaction less what the same preset keeps with an empty text in the place of its \
-         summaries.",
-        counted(count(catalogue::FACTS_AT_STAKE), "fact"),
-        counted(count(catalogue::CUTS), "cut"),
-        counted(count(catalogue::SESSIONS_AT_STAKE), "session"),
-        form_for(count(catalogue::CUTS), "it", "them"),
-    ))
+    let (facts, cuts) =
+        (counted(count(catalogue::FACTS_AT_STAKE), "fact"), counted(count(catalogue::CUTS), "cut"));
+    let sessions = counted(count(catalogue::SESSIONS_AT_STAKE), "session");
+    let mut text = format!(
+        "kept at cuts: of {facts} that the agent used behind {cuts} in {sessions} and could only \
+         know from before {}, the share that the context still tells, {deep}{first}.",
+        form_for(count(catalogue::CUTS), "it", "them")
+    );
+    if wide || report.primary == Primary::KeptAtCut {
+        text += " carried: of those no longer sent as recorded, the share in what the strategy \
+                 wrote.";
+    }
+    if wide {
+        text += " added: kept after the first compaction less what the same preset keeps with an \
+                 empty text in the place of its summaries.";
+    }
+    Some(text)
 }
 
 /// Why a row with void replies of its compactor is not ranked.
@@ -233,12 +240,15 @@ fn void(row: &PresetRow) -> String {
     format!("not ranked: {}replies void", share.unwrap_or_default())
 }
 
-/// What the star of a bill stands for, where there is one.
-pub(super) fn starred(rows: &[&PresetRow]) -> Option<String> {
+/// What requests over the window mean, where there are some; on a wide screen a
+/// star marks such a bill.
+pub(super) fn over_window(rows: &[&PresetRow], wide: bool) -> Option<String> {
+    let mark = if wide { "*" } else { "over N×" };
     rows.iter().any(|row| overflows(row).is_some()).then(|| {
-        "* over the window: a provider would have refused these requests, so this bill is \
-         hypothetical; they keep nothing, controls apart."
-            .to_owned()
+        format!(
+            "{mark}: requests over the window, which a provider would have refused: they keep \
+             nothing, controls apart, and the bill is hypothetical."
+        )
     })
 }
 

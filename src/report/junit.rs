@@ -15,7 +15,7 @@ use quick_xml::events::{BytesDecl, BytesText, Event};
 
 use super::{Format, Source, block, number, plain};
 use crate::model::{
-    Check, Finding, Gate, Missing, PresetRow, ProbeKind, Report, UndecidedPolicy, Value,
+    Check, CheckOutcome, Gate, Missing, PresetRow, ProbeKind, Report, UndecidedPolicy, Value,
 };
 
 pub(super) const FORMAT: Format = Format {
@@ -64,7 +64,7 @@ fn render(source: &Source<'_>) -> Vec<u8> {
 fn incomplete(missing: &Missing) -> Suite {
     let case = Case {
         name: "every planned cell and cut is there".to_owned(),
-        outcome: Outcome::Error(plain::line(&missing.sentence())),
+        outcome: Outcome::Error(plain::line(&missing.to_string())),
         out: missing.named.iter().map(|name| plain::line(name)).collect::<Vec<_>>().join("\n"),
     };
     Suite { name: "run".to_owned(), cases: vec![case] }
@@ -96,15 +96,15 @@ fn place(check: &Check) -> String {
 fn outcome(check: &Check, policy: UndecidedPolicy) -> Outcome {
     let reason = plain::line(&check.reason);
     match (check.finding, policy) {
-        (Finding::Passed, _) => Outcome::Passed,
-        (Finding::Failed, _) | (Finding::Undecided, UndecidedPolicy::Fail) => {
+        (CheckOutcome::Passed, _) => Outcome::Passed,
+        (CheckOutcome::Failed, _) | (CheckOutcome::Undecided, UndecidedPolicy::Fail) => {
             Outcome::Failed(reason)
         }
-        (Finding::Missing, _) => Outcome::Error(reason),
-        (Finding::Undecided, UndecidedPolicy::Pass) => {
+        (CheckOutcome::Missing, _) => Outcome::Error(reason),
+        (CheckOutcome::Undecided, UndecidedPolicy::Pass) => {
             Outcome::Skipped(format!("undecided, which counts as passed: {reason}"))
         }
-        (Finding::Undecided, UndecidedPolicy::Incomplete) => {
+        (CheckOutcome::Undecided, UndecidedPolicy::Incomplete) => {
             Outcome::Skipped(format!("undecided: {reason}"))
         }
     }

@@ -8,8 +8,11 @@
 
 use std::fmt::Write as _;
 
-use super::{Format, Source, block, html, number, plain, table};
-use crate::model::{Check, Finding, Gate, PresetRow, Report, Standing, UndecidedPolicy};
+use super::{Format, Source, block, table};
+use crate::model::{
+    Check, CheckOutcome, Finding, Gate, PresetRow, Report, Standing, UndecidedPolicy,
+};
+use crate::wording::{self, Answer};
 
 mod escaped;
 
@@ -56,11 +59,11 @@ enum Kept {
 
 fn render(source: &Source<'_>) -> Vec<u8> {
     let report = source.report;
-    let mut parts = vec![always(state(report)), always(verdict(report))];
+    let mut parts = vec![always(state(report)), always(answer(report))];
     parts.extend(report.gate.iter().map(|gate| always(findings(gate))));
     parts.extend(tables(report));
-    parts.push(always(sentences(report)));
-    parts.push(always(doubts(report)));
+    parts.push(always(observations(report)));
+    parts.push(always(problems(report)));
     parts.push(Part { text: limits(report), kept: Kept::IfShort });
     let missing = shorten(&mut parts);
     parts.push(always(files(missing)));
@@ -99,13 +102,13 @@ fn state(report: &Report) -> String {
     };
     let finding = gate.finding();
     let (sign, words) = match finding {
-        Finding::Passed => ("✅", "recap: the gate passed"),
-        Finding::Failed => ("❌", "recap: the gate failed"),
-        Finding::Undecided => ("⚠️", "recap: no verdict, the data leave the gate undecided"),
-        Finding::Missing => ("⚠️", "recap: no verdict, the gate lacks figures"),
+        CheckOutcome::Passed => ("✅", "recap: the gate passed"),
+        CheckOutcome::Failed => ("❌", "recap: the gate failed"),
+        CheckOutcome::Undecided => ("⚠️", "recap: no verdict, the data leave the gate undecided"),
+        CheckOutcome::Missing => ("⚠️", "recap: no verdict, the gate lacks figures"),
     };
     let because = match told(gate).into_iter().find(|(_, found, _)| *found == finding) {
-        Some((rule, _, check)) if finding != Finding::Passed => {
+        Some((rule, _, check)) if finding != CheckOutcome::Passed => {
             format!(" · {} on {}: {}", escaped::name(rule), row_of(check), reason(check))
         }
         _ => {
@@ -117,18 +120,19 @@ fn state(report: &Report) -> String {
 }
 
 /// Every check that did not pass, the worst first, as its policy counts it.
-fn told(gate: &Gate) -> Vec<(&str, Finding, &Check)> {
+fn told(gate: &Gate) -> Vec<(&str, CheckOutcome, &Check)> {
     let all = gate.rules.iter().flat_map(|rule| {
         rule.checks.iter().map(|check| (rule.rule.as_str(), counted(gate, check), check))
     });
-    let mut told: Vec<_> = all.filter(|(_, _, check)| check.finding != Finding::Passed).collect();
+    let mut told: Vec<_> =
+        all.filter(|(_, _, check)| check.finding != CheckOutcome::Passed).collect();
     told.sort_by_key(|(_, found, _)| std::cmp::Reverse(*found));
     told
 }
 
-fn counted(gate: &Gate, check: &Check) -> Finding {
+fn counted(gate: &Gate, check: &Check) -> CheckOutcome {
     match (check.finding, gate.undecided) {
-        (Finding::Undecided, UndecidedPolicy::Fail) => Finding::Failed,
+        (CheckOutcome::Undecided, UndecidedPolicy::Fail) => CheckOutcome::Failed,
         (finding, _) => finding,
     }
 }
@@ -142,8 +146,18 @@ fn reason(check: &Check) -> String {
     escaped::prose(&check.reason, SENTENCE)
 }
 
-fn verdict(report: &Report) -> String {
-    report.verdict.iter().map(|sentence| escaped::prose(&sentence.0, 4 * SENTENCE)).collect()
+/// What to use, how sure that is and what was at stake.
+fn answer(report: &Report) -> String {
+    let mut text = String::new();
+    if let Some(recommendation) = &report.recommendation {
+        let Answer { answer, how_sure, at_stake, also, .. } = wording::answer(recommendation);
+        let first = format!("**{}**", escaped::prose(&answer, 2 * SENTENCE));
+        line(&mut text, &first);
+        for sentence in also.iter().chain([&how_sure, &at_stake]) {
+            line(&mut text, &escaped::prose(sentence, SENTENCE));
+        }
+    }
+    text
 }
 
 /// What did not pass, with its figures.
@@ -152,12 +166,16 @@ fn findings(gate: &Gate) -> String {
     let mut text = String::new();
     for (rule, _, check) in told.iter().take(CHECKS) {
         let sign = match (check.finding, gate.undecided) {
-            (Finding::Failed, _) => "❌ failed",
-            (Finding::Undecided, UndecidedPolicy::Fail) => "❌ undecided, which counts as failed",
-            (Finding::Undecided, UndecidedPolicy::Pass) => "➖ undecided, which counts as passed",
-            (Finding::Undecided, UndecidedPolicy::Incomplete) => "⚠️ undecided",
-            (Finding::Missing, _) => "⚠️ missing",
-            (Finding::Passed, _) => "✅ passed",
+            (CheckOutcome::Failed, _) => "❌ failed",
+            (CheckOutcome::Undecided, UndecidedPolicy::Fail) => {
+                "❌ undecided, which counts as failed"
+            }
+            (CheckOutcome::Undecided, UndecidedPolicy::Pass) => {
+                "➖ undecided, which counts as passed"
+            }
+            (CheckOutcome::Undecided, UndecidedPolicy::Incomplete) => "⚠️ undecided",
+            (CheckOutcome::Missing, _) => "⚠️ missing",
+            (CheckOutcome::Passed, _) => "✅ passed",
         };
         line(
             &mut text,
@@ -216,7 +234,7 @@ fn tables(report: &Report) -> Vec<Part> {
             true => "No row is ranked.\n".to_owned(),
             false => rows(report, &ranked),
         };
-        let notes = table::notes(&block.rows, report);
+        let notes = table::notes(&block.rows, report, true);
         let notes: Vec<String> = notes.iter().map(|n| escaped::prose(n, SENTENCE)).collect();
         parts.push(Part {
             text: format!("#### {headline}\n\n{ranking}"),
@@ -240,7 +258,7 @@ fn fold(summary: &str, inside: &str) -> String {
 
 /// The terminal's columns as a table of Markdown.
 fn rows(report: &Report, rows: &[&PresetRow]) -> String {
-    let columns = table::columns(report.primary);
+    let columns = table::all_columns(report.primary);
     let shown = |column: &&&table::Column| {
         let known = rows.iter().any(|row| (column.cell)(row) != table::absent());
         column.dispensable < DISPENSABLE && known
@@ -269,55 +287,39 @@ fn rows(report: &Report, rows: &[&PresetRow]) -> String {
     text
 }
 
-/// What a careful colleague would point out.
-fn sentences(report: &Report) -> String {
-    let mut text = String::new();
-    for sentence in report.sentences.iter().take(LISTED) {
-        line(&mut text, &escaped::prose(&sentence.0, SENTENCE));
-    }
-    text
+/// What the figures show.
+fn observations(report: &Report) -> String {
+    let is_observation = |finding: &&Finding| matches!(finding, Finding::Observation(_));
+    list(report.findings.iter().filter(is_observation), LISTED).0
 }
 
-/// What of the self-check has to be looked at, and what failed.
-fn doubts(report: &Report) -> String {
-    let doubts = html::doubts(report);
-    let mut text = String::new();
-    for (name, found) in &doubts {
-        let first: Vec<String> = found.iter().take(3).map(|f| plain::line(f)).collect();
-        let rest = found.len() - first.len();
-        let rest = if rest > 0 {
-            format!("; and {} more", number::grouped(rest as u64))
-        } else {
-            String::new()
-        };
-        line(&mut text, &format!("{name}: {}{rest}", escaped::prose(&first.join("; "), SENTENCE)));
-    }
-    let rows = report.rows.iter().filter(|row| row.dataset != block::ALL);
-    let failed = rows.map(|row| row.failed.len()).sum::<usize>();
-    if failed > 0 {
-        line(
-            &mut text,
-            &format!("{} failed; `report.html` says why", block::counted(failed, "cell")),
-        );
-    }
-    if text.is_empty() {
-        text
-    } else {
-        format!("**Look at this before trusting the figures:**\n\n{text}")
+/// What about this run may mislead.
+fn problems(report: &Report) -> String {
+    let is_problem = |finding: &&Finding| matches!(finding, Finding::Problem(_));
+    match list(report.findings.iter().filter(is_problem), 2 * LISTED) {
+        (_, 0) => String::new(),
+        (text, _) => format!("**Know this of the run before using the figures:**\n\n{text}"),
     }
 }
 
-/// Limits of the run, folded.
+/// Limits of the method and of the data, folded.
 fn limits(report: &Report) -> String {
-    if report.warnings.is_empty() {
-        return String::new();
+    let is_limit = |finding: &&Finding| matches!(finding, Finding::Limit(_));
+    match list(report.findings.iter().filter(is_limit), 2 * LISTED) {
+        (_, 0) => String::new(),
+        (text, n) => fold(&block::counted(n, "limit"), &text),
     }
+}
+
+/// The first findings, a line each, how many more there are, and their number.
+fn list<'a>(findings: impl Iterator<Item = &'a Finding>, most: usize) -> (String, usize) {
+    let findings: Vec<&Finding> = findings.collect();
     let mut text = String::new();
-    for warning in report.warnings.iter().take(2 * LISTED) {
-        line(&mut text, &escaped::prose(warning, SENTENCE));
+    for finding in findings.iter().take(most) {
+        line(&mut text, &escaped::prose(&finding.to_string(), SENTENCE));
     }
-    more(&mut text, report.warnings.len(), 2 * LISTED, "limit");
-    fold(&format!("{} of this run", block::counted(report.warnings.len(), "limit")), &text)
+    more(&mut text, findings.len(), most, "finding");
+    (text, findings.len())
 }
 
 /// Where the rest stands. Names and no links: a comment lies elsewhere.

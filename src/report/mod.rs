@@ -22,7 +22,7 @@ mod grid;
 mod html;
 mod junit;
 mod markdown;
-mod number;
+use crate::wording::number;
 mod packed;
 mod panel;
 #[cfg(feature = "parquet")]
@@ -53,7 +53,7 @@ pub use comparison_json::comparison_json;
 pub use comparison_md::comparison_md;
 pub use grid::STYLES;
 pub use spend::calls_table;
-pub use table::table;
+pub use table::{Screen, table};
 
 /// Where the page finds the words behind a hash. Not given (`--no-text`), the
 /// page shows sizes and states only.

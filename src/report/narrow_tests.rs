@@ -2,14 +2,13 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::table::{absent, columns};
-use super::testkit::Kit;
-use super::*;
+use super::table::{absent, all_columns};
+use super::testkit::{Kit, wide};
 
 #[test]
 fn below_80_columns_each_preset_is_a_block_with_a_figure_a_line() {
     let report = Kit { sessions: 3, windows: vec!["25%"], ..Kit::default() }.report();
-    let text = table(&report, 60, false);
+    let text = wide(&report, 60);
     let block: Vec<&str> = text.lines().skip_while(|line| *line != " prune").take(8).collect();
     assert_eq!(
         block,
@@ -32,13 +31,13 @@ fn nothing_is_cut_or_lost_on_a_narrow_terminal() {
     let mut report = Kit::default().report();
     report.rows[2].strategy = "圧縮・要約・圧縮・要約".to_owned();
     for width in [40, 60, 79] {
-        let text = table(&report, width, false);
+        let text = wide(&report, width);
         for line in text.lines() {
             assert!(line.width() <= width, "{width}: {line:?} has {}", line.width());
         }
         let words: Vec<&str> = text.split_whitespace().collect();
         for row in &report.rows {
-            for column in columns(report.primary) {
+            for column in all_columns(report.primary) {
                 let cell = (column.cell)(row);
                 let figure: Vec<&str> = cell.split_whitespace().collect();
                 let is_there = words.windows(figure.len().max(1)).any(|part| part == figure);
@@ -47,6 +46,6 @@ fn nothing_is_cut_or_lost_on_a_narrow_terminal() {
         }
     }
     // A line wider than its place is folded between words, and stays whole.
-    let text = table(&report, 30, false);
+    let text = wide(&report, 30);
     assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains("offline stand-in"));
 }

@@ -9,9 +9,10 @@ use serde_json::Value as Json;
 use super::stakes::{self, Counts, Stakes};
 use super::{Format, Source, number};
 use crate::model::{
-    Forgetting, Gate, Interval, Manifest, Missing, PanelAgreement, PresetRow, Primary, Standing,
-    Value,
+    Finding, Forgetting, Gate, Interval, Manifest, Missing, PanelAgreement, PresetRow, Primary,
+    Recommendation, Standing, Value,
 };
+use crate::wording::{self, Answer};
 
 pub(super) const FORMAT: Format = Format {
     name: "json",
@@ -21,7 +22,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 /// Version of this file's layout; fields are only ever added under one version.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 #[derive(Serialize)]
 struct Summary<'a> {
@@ -41,16 +42,16 @@ struct Summary<'a> {
     equal_size: Vec<Json>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     variance: Vec<Json>,
-    /// The verdict in one paragraph.
+    /// What to use, how sure that is, what was at stake and what else to know.
     #[serde(skip_serializing_if = "Option::is_none")]
-    verdict: Option<&'a str>,
+    answer: Option<Json>,
     #[serde(skip_serializing_if = "Option::is_none")]
     gate: Option<&'a Gate>,
     /// What an interrupted run lacks.
     #[serde(skip_serializing_if = "Option::is_none")]
     missing: Option<&'a Missing>,
-    sentences: Vec<&'a str>,
-    warnings: &'a [String],
+    /// Problems, observations and limits, by kind and in words.
+    findings: Vec<Json>,
     #[serde(skip_serializing_if = "Option::is_none")]
     panel: Option<&'a PanelAgreement>,
     manifest: &'a Manifest,
@@ -104,17 +105,38 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         recency: report.recency.iter().map(shown).collect(),
         equal_size: report.equal_size.iter().map(shown).collect(),
         variance: report.variance.iter().map(shown).collect(),
-        verdict: report.verdict.as_ref().map(|verdict| verdict.0.as_str()),
+        answer: report.recommendation.as_ref().map(answered),
         gate: report.gate.as_ref(),
         missing: report.missing.as_ref(),
-        sentences: report.sentences.iter().map(|s| s.0.as_str()).collect(),
-        warnings: &report.warnings,
+        findings: report.findings.iter().map(found).collect(),
         panel: report.panel.as_ref(),
         manifest: &report.manifest,
     };
     let mut bytes = serde_json::to_vec_pretty(&summary).expect("every key is a string");
     bytes.push(b'\n');
     bytes
+}
+
+fn answered(recommendation: &Recommendation) -> Json {
+    let Answer { answer, how_sure, at_stake, also, next } = wording::answer(recommendation);
+    let place = recommendation.choice.place();
+    serde_json::json!({
+        "strategy": place.map(|place| &place.strategy),
+        "window": place.map(|place| &place.window),
+        "answer": answer,
+        "how_sure": how_sure,
+        "at_stake": at_stake,
+        "also": also,
+        "next": next,
+    })
+}
+
+fn found(finding: &Finding) -> Json {
+    serde_json::json!({
+        "kind": finding.kind(),
+        "severity": finding.severity(),
+        "text": finding.to_string(),
+    })
 }
 
 /// How many cuts there are, and what became of the facts at stake.

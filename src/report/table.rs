@@ -3,27 +3,42 @@
 use unicode_width::UnicodeWidthStr;
 
 use super::grid::{GAP, NARROWEST, paragraph, push_blocks, push_line, wrapped};
-use super::{block, html, number, panel, plain, spend, validation};
+use super::{block, number, panel, plain, spend, validation};
 use crate::model::{
     Family, Interval, Outranks, PresetRow, Primary, Report, Standing, Tested, catalogue,
 };
 
 mod columns;
+mod ending;
 
-pub(super) use columns::{Column, absent, columns};
+pub(super) use columns::{Column, absent, all_columns};
+
+use columns::columns;
 
 /// Most strategies of one outcome that are named.
 const NAMED: usize = 4;
 /// Columns of the last column at least, so that a verdict's words stay whole.
 const VERDICT_WIDTH: usize = 14;
+/// Controls that stand for what is done today, the first one below the second.
+const TODAY: [&str; 2] = ["full", "recorded"];
 
-/// Renders the comparison for a terminal of `width` columns: what was run, one
-/// table per data set, window and agent model, footnotes, sentences, how far
-/// the simulated bill is from the recorded one, and warnings. Below 80 columns
-/// a table is folded into a block for each preset.
-pub fn table(report: &Report, width: usize, color: bool) -> String {
+/// What a terminal is like, and how much of a report it is to show.
+#[derive(Clone, Copy, Debug)]
+pub struct Screen {
+    /// Columns; below 80 a table is folded into a block for each preset.
+    pub width: usize,
+    /// Whether text may be set apart.
+    pub color: bool,
+    /// Every column, note and finding, instead of what an answer needs.
+    pub wide: bool,
+}
+
+/// Renders the comparison for a terminal: one table per data set, window and
+/// agent model, what its columns stand for, then the answer, the problems of
+/// this run, and where its limits stand.
+pub fn table(report: &Report, screen: Screen) -> String {
+    let Screen { width, color, wide } = screen;
     let mut out = String::new();
-    let columns = columns(report.primary);
     for block in block::blocks(report) {
         let mut headline = block::headline(report, block.dataset, &[block.window]);
         if let Some(payer) = block::payer(report, &block) {
@@ -31,33 +46,26 @@ pub fn table(report: &Report, width: usize, color: bool) -> String {
         }
         paragraph(&mut out, &format!("recap · {headline}"), width, "");
         out.push('\n');
-        rows(&mut out, &block.rows, columns, width, color);
-        for note in notes(&block.rows, report) {
+        rows(&mut out, &block.rows, &columns(report.primary, &block.rows, wide), screen);
+        for note in notes(&block.rows, report, wide) {
             paragraph(&mut out, &note, width, " ");
         }
         out.push('\n');
     }
-    for sentence in &report.sentences {
-        paragraph(&mut out, &plain::line(&sentence.0), width, " ");
+    if wide {
+        if let Some(family) = &report.family {
+            paragraph(&mut out, &against_comparator(family), width, " ");
+        }
+        validation::section(&mut out, report, width, color);
     }
-    if let Some(family) = &report.family {
-        paragraph(&mut out, &against_comparator(family), width, " ");
-    }
-    validation::section(&mut out, report, width, color);
     spend::section(&mut out, &report.calls, width, color);
     panel::section(&mut out, report, width);
-    paragraph(&mut out, &format!("self-check: {}.", html::self_check(report)), width, " ");
-    for warning in &report.warnings {
-        let head = if color { "\u{1b}[33mwarning:\u{1b}[0m " } else { "warning: " };
-        let mut text = String::new();
-        paragraph(&mut text, &format!("warning: {}", plain::line(warning)), width, " ");
-        out.push_str(&text.replacen("warning: ", head, 1));
-    }
+    ending::push(&mut out, report, screen);
     out
 }
 
-/// What the signs in the table mean, and why a column is empty throughout.
-pub(super) fn notes(rows: &[&PresetRow], report: &Report) -> Vec<String> {
+/// What the columns and signs stand for, and why a column is empty throughout.
+pub(super) fn notes(rows: &[&PresetRow], report: &Report, wide: bool) -> Vec<String> {
     let primary = report.primary;
     let mut notes = Vec::new();
     if primary == Primary::Continuity {
@@ -67,7 +75,7 @@ pub(super) fn notes(rows: &[&PresetRow], report: &Report) -> Vec<String> {
                 .to_owned(),
         );
     }
-    notes.extend(block::at_cuts(rows, report));
+    notes.extend(block::at_cuts(rows, report, wide));
     let has = |f: fn(&Interval) -> bool| {
         rows.iter().any(|r| r.intervals.get(primary.id()).is_some_and(f))
     };
@@ -84,9 +92,11 @@ pub(super) fn notes(rows: &[&PresetRow], report: &Report) -> Vec<String> {
     if has(|i| matches!(i, Interval::Student { .. } | Interval::Wider { .. })) {
         notes.push("[a–b]: 95 % interval over sessions or projects.".to_owned());
     }
-    notes.extend(block::starred(rows));
-    notes.extend(block::recovered(rows, &report.manifest));
-    notes.extend(against_recorded(rows));
+    notes.extend(block::over_window(rows, wide));
+    if wide {
+        notes.extend(block::recovered(rows, &report.manifest));
+        notes.extend(against_recorded(rows));
+    }
     notes.extend(block::gaps(rows));
     notes
 }
@@ -133,30 +143,47 @@ fn against_recorded(rows: &[&PresetRow]) -> Option<String> {
 }
 
 /// A block for each row, with every column that somebody fills.
-fn folded(out: &mut String, rows: &[&PresetRow], columns: &[&Column], width: usize, color: bool) {
+fn folded(out: &mut String, rows: &[&PresetRow], columns: &[&Column], screen: Screen) {
     let labels: Vec<String> = columns.iter().map(|column| column.label()).collect();
     let blocks = rows.iter().map(|row| {
         let cells = columns.iter().map(|column| (column.cell)(row)).collect();
-        (cells, style(row, color))
+        (cells, style(row, screen.color))
     });
-    push_blocks(out, &labels, blocks, width);
+    push_blocks(out, &labels, blocks, screen.width);
 }
 
-fn rows(out: &mut String, rows: &[&PresetRow], columns: &[&Column], width: usize, color: bool) {
+/// What is done today, then the presets, then the other controls.
+fn arranged<'a>(rows: &[&'a PresetRow]) -> (Vec<&'a PresetRow>, Vec<&'a PresetRow>) {
+    let is_control = |row: &&PresetRow| row.standing == Standing::Control;
+    let (controls, presets): (Vec<&PresetRow>, Vec<&PresetRow>) =
+        rows.iter().copied().partition(is_control);
+    let (today, controls): (Vec<&PresetRow>, Vec<&PresetRow>) =
+        controls.into_iter().partition(|row| TODAY.contains(&row.strategy.as_str()));
+    (today.into_iter().rev().chain(presets).collect(), controls)
+}
+
+fn rows(out: &mut String, rows: &[&PresetRow], columns: &[&Column], screen: Screen) {
+    let (shown, controls) = arranged(rows);
+    let rows: Vec<&PresetRow> = shown.iter().chain(&controls).copied().collect();
     // A column that nobody fills says nothing; one that cannot be left out stays.
     let filled = |column: &&&Column| {
         column.dispensable == 0 || rows.iter().any(|row| (column.cell)(row) != absent())
     };
     let mut columns: Vec<&Column> = columns.iter().filter(filled).copied().collect();
+    let Screen { width, color, .. } = screen;
     if width < NARROWEST {
-        return folded(out, rows, &columns, width, color);
+        return folded(out, &rows, &columns, screen);
     }
     let cells = |columns: &[&Column]| -> Vec<Vec<String>> {
         rows.iter().map(|row| columns.iter().map(|c| (c.cell)(row)).collect()).collect()
     };
     let mut body = cells(&columns);
     let mut widths = natural(&columns, &body);
-    while taken(&widths) + VERDICT_WIDTH > width {
+    let last_width = |body: &[Vec<String>]| {
+        let longest = body.iter().filter_map(|cells| cells.last()).map(|cell| cell.width()).max();
+        longest.unwrap_or(0).min(VERDICT_WIDTH)
+    };
+    while taken(&widths) + last_width(&body) > width {
         let Some(at) = (0..columns.len())
             .filter(|&at| columns[at].dispensable > 0)
             .max_by_key(|&at| columns[at].dispensable)
@@ -168,9 +195,10 @@ fn rows(out: &mut String, rows: &[&PresetRow], columns: &[&Column], width: usize
         widths = natural(&columns, &body);
     }
     let last = widths.len() - 1;
-    let over = (taken(&widths) + VERDICT_WIDTH).saturating_sub(width);
+    let least = last_width(&body);
+    let over = (taken(&widths) + least).saturating_sub(width);
     widths[0] = widths[0].saturating_sub(over).max(8);
-    widths[last] = width.saturating_sub(taken(&widths)).max(VERDICT_WIDTH);
+    widths[last] = width.saturating_sub(taken(&widths)).max(least);
     let right: Vec<bool> = columns.iter().map(|c| c.right).collect();
     for line in 0..2 {
         let cells: Vec<String> = columns.iter().map(|c| c.head[line].to_owned()).collect();
@@ -179,7 +207,11 @@ fn rows(out: &mut String, rows: &[&PresetRow], columns: &[&Column], width: usize
         }
         push_line(out, &right, &widths, &cells, color.then_some("1"));
     }
-    for (row, cells) in rows.iter().zip(body) {
+    for (at, (row, cells)) in rows.iter().zip(body).enumerate() {
+        if at == shown.len() && at > 0 {
+            let rule = vec!["─".repeat(taken(&widths).min(width) - 1)];
+            push_line(out, &[false], &[width], &rule, color.then_some("2"));
+        }
         push_row(out, &right, &widths, cells, style(row, color));
     }
 }

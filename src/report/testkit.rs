@@ -6,15 +6,16 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::Texts;
+use super::{Screen, Texts, table};
 use crate::model::{
-    AgainstFull, Answer, Bill, BreakEven, Buckets, CallBill, Cell, CellKey, CellOutcome, CellRows,
-    CompactionRow, Cut, CutExam, CutOutcome, CutRow, Exam, Expectation, FactAtStake,
-    IdentifierClass, Interval, Judgement, LatencySource, LedgerState, LossRow, Manifest,
-    MessageFacts, PanelAgreement, PresetRow, Prices, Primary, Probe, ProbeFacts, ProbeKind,
-    ProbeRow, PromptBill, Provenance, RECORDED, Reference, ReferenceOutcome, ReferenceState,
-    Report, RequestBill, RequestFacts, RequestRow, Role, Sentence, Snapshot, SnapshotPart, Source,
-    Standing, TimeProfile, TokensSource, TranscriptFacts, Validation, Value, Verdict, catalogue,
+    AgainstFull, Answer, AtStake, Bill, BreakEven, Buckets, CallBill, Cell, CellKey, CellOutcome,
+    CellRows, Choice, Chosen, CompactionRow, Cut, CutExam, CutOutcome, CutRow, Exam, Expectation,
+    FactAtStake, IdentifierClass, Interval, Judgement, LatencySource, LedgerState, Limit, LossRow,
+    Manifest, MessageFacts, Observation, PanelAgreement, Place, PresetRow, Prices, Primary, Probe,
+    ProbeFacts, ProbeKind, ProbeRow, Problem, PromptBill, Provenance, RECORDED, Recommendation,
+    Reference, ReferenceOutcome, ReferenceState, Replayed, Report, RequestBill, RequestFacts,
+    RequestRow, Role, Snapshot, SnapshotPart, Source, Standing, TimeProfile, TokensSource,
+    TranscriptFacts, Validation, Value, Verdict, catalogue,
 };
 
 /// Bills every session, at $3 a million tokens, $0.30 read, $3.75 written and
@@ -103,15 +104,12 @@ impl Kit {
             equal_size: Vec::new(),
             variance: Vec::new(),
             gate: None,
-            verdict: None,
+            recommendation: None,
             missing: None,
-            sentences: vec![Sentence(
-                "sliding-window sends 79 % fewer tokens and keeps 21 % of what was needed."
-                    .to_owned(),
-            )],
-            warnings: vec![
-                "replay is open loop: the recorded agent does not react".to_owned(),
-                "2 lines of session-1 were left out: torn last line".to_owned(),
+            findings: vec![
+                Problem::Notice("2 lines of session-1 were left out: torn last line".into()).into(),
+                Observation::AddsNothing { rows: vec![("continuation".to_owned(), -0.01)] }.into(),
+                Limit::OpenLoop.into(),
             ],
             transcripts,
             cells,
@@ -634,5 +632,46 @@ fn preset_row(
         } else {
             Vec::new()
         },
+    }
+}
+
+/// The comparison on a terminal of so many columns: what an answer needs.
+pub(super) fn narrow(report: &Report, width: usize) -> String {
+    table(report, Screen { width, color: false, wide: false })
+}
+
+/// The same with everything.
+pub(super) fn wide(report: &Report, width: usize) -> String {
+    table(report, Screen { width, color: false, wide: true })
+}
+
+/// An answer that names this preset.
+pub(super) fn recommended(strategy: &str) -> Recommendation {
+    Recommendation {
+        replayed: Replayed {
+            sessions: 1,
+            requests: 6,
+            asked: AtStake::NeededFacts(60),
+            strategies: 4,
+            windows: vec!["25%".to_owned()],
+        },
+        choice: Choice::Use(Box::new(Chosen {
+            row: Place { strategy: strategy.to_owned(), window: "25%".to_owned() },
+            by: Primary::ReferenceRecall,
+            kept: 0.86,
+            spread: None,
+            loses_much: false,
+            bill: None,
+            over: None,
+            alike: Vec::new(),
+            keeps_more: None,
+            refused: None,
+            elsewhere: Vec::new(),
+            none_at: Vec::new(),
+            adds: None,
+        })),
+        sure: None,
+        doubt: None,
+        next: None,
     }
 }

@@ -1,10 +1,10 @@
 use std::sync::Arc;
 
-use super::testkit::{Kit, cut, validation};
+use super::testkit::{Kit, cut, narrow, validation, wide};
 use super::*;
 use crate::model::{
-    Bill, Calibration, CellOutcome, Family, Interval, Outranks, Primary, Standing, Tested, Value,
-    catalogue,
+    Bill, Calibration, CellOutcome, Family, Interval, Outranks, Primary, Problem, Standing, Tested,
+    Value, catalogue,
 };
 use unicode_width::UnicodeWidthStr;
 
@@ -20,7 +20,7 @@ fn small() -> Kit {
 
 #[test]
 fn the_table_shows_ranks_controls_stand_ins_overflows_and_failures() {
-    insta::assert_snapshot!(table(&Kit::default().report(), 100, false), @r"
+    insta::assert_snapshot!(wide(&Kit::default().report(), 100), @r"
     recap · my-sessions · 3 sessions, 39 requests, 3 probes, 3 references · window 25 % · offline models
     · billed as claude-sonnet-5-5
 
@@ -28,15 +28,16 @@ fn the_table_shows_ranks_controls_stand_ins_overflows_and_failures() {
                               kept             recency                             p95
      full                     1.00             –          $41.20 *        1.00×      –  * over the
                                                                                         window 37×
-     empty                    0.00  0.00…0.00  −0.02      $3.71  −91 %    0.06×      –  control
      prune                    0.86  0.77…0.95  +0.27      $23.07  −44 %   0.46×   0 ms  descriptive
      sliding-window           0.21  0.19…0.23  +0.11      $50.26  +22 %   0.21×   0 ms  descriptive
      fifo                     0.40  0.36…0.44  +0.00      $42.44  +3 %    0.50×   0 ms  descriptive
      continuation (stand-in)  0.64  0.58…0.70  +0.20      $36.26  −12 %   0.30×  4.2 s  not ranked:
                                                                                         offline stand-in
+     ───────────────────────────────────────────────────────────────────────────────────
+     empty                    0.00  0.00…0.00  −0.02      $3.71  −91 %    0.06×      –  control
      a…b: lowest and highest session or project; too few for an interval.
-     * over the window: a provider would have refused these requests, so this bill is hypothetical; they
-     keep nothing, controls apart.
+     *: requests over the window, which a provider would have refused: they keep nothing, controls
+     apart, and the bill is hypothetical.
 
     recap · my-sessions · 3 sessions, 39 requests, 3 probes, 3 references · window 200k · offline models
     · billed as claude-sonnet-5-5
@@ -44,19 +45,26 @@ fn the_table_shows_ranks_controls_stand_ins_overflows_and_failures() {
      strategy                 needed facts     gain over  session cost   tokens   wait  verdict
                               kept             recency                             p95
      full                     1.00             –          $41.20          1.00×      –  control
-     empty                    0.00  0.00…0.00  −0.02      $3.71  −91 %    0.06×      –  control
      prune                    0.86  0.77…0.95  +0.27      $23.07  −44 %   0.56×   0 ms  descriptive
      sliding-window           0.21  0.19…0.23  +0.11      $50.26  +22 %   0.31×   0 ms  descriptive
      fifo                     0.50  0.45…0.55  +0.00      $42.44  +3 %    0.60×   0 ms  descriptive; 1
                                                                                         cell failed
      continuation (stand-in)  0.64  0.58…0.70  +0.20      $36.26  −12 %   0.40×  4.2 s  not ranked:
                                                                                         offline stand-in
+     ───────────────────────────────────────────────────────────────────────────────────
+     empty                    0.00  0.00…0.00  −0.02      $3.71  −91 %    0.06×      –  control
      a…b: lowest and highest session or project; too few for an interval.
 
-     sliding-window sends 79 % fewer tokens and keeps 21 % of what was needed.
-     self-check: 1 fine, 0 to look at.
-     warning: replay is open loop: the recorded agent does not react
-     warning: 2 lines of session-1 were left out: torn last line
+     what the figures show:
+     - what is written in the place of the history keeps no more at the cuts than an empty text would:
+       continuation −0.01
+
+     problems of this run:
+     - 2 lines of session-1 were left out: torn last line
+
+     limits of every figure here:
+     - replay is open loop: the recorded agent does not react to what was forgotten, so this measures
+       memory and size, not task success
     ");
 }
 
@@ -68,7 +76,7 @@ fn a_row_with_void_replies_says_so_wherever_it_stands() {
         row.values.insert("void_share".into(), Value::Known(0.3));
     }
     let why = "not ranked: 30 % of replies void";
-    assert!(table(&report, 160, false).contains(why), "{}", table(&report, 160, false));
+    assert!(wide(&report, 160).contains(why), "{}", wide(&report, 160));
     let text = file(&report, "report.md");
     let folded = text.find("without a rank").unwrap();
     assert!(text.find(why).unwrap() < folded, "it is not folded away: {text}");
@@ -83,7 +91,7 @@ fn the_table_fits_its_width_in_columns_and_not_in_bytes() {
     report.rows[3].strategy =
         "a-preset-with-a-name-that-nobody-would-type-twice-in-a-day".to_owned();
     for width in [80, 100, 140] {
-        for line in table(&report, width, false).lines() {
+        for line in wide(&report, width).lines() {
             assert!(line.width() <= width, "{width}: {line:?} has {}", line.width());
         }
     }
@@ -92,20 +100,20 @@ fn the_table_fits_its_width_in_columns_and_not_in_bytes() {
 #[test]
 fn colour_changes_no_word_of_the_table() {
     let report = Kit::default().report();
-    let mut plain = table(&report, 100, true);
+    let mut plain = table(&report, Screen { width: 100, color: true, wide: false });
     for code in ["\u{1b}[1m", "\u{1b}[2m", "\u{1b}[33m", "\u{1b}[0m"] {
         plain = plain.replace(code, "");
     }
-    assert_eq!(plain, table(&report, 100, false));
-    assert!(!table(&report, 100, false).contains('\u{1b}'));
+    assert_eq!(plain, narrow(&report, 100));
+    assert!(!narrow(&report, 100).contains('\u{1b}'));
 }
 
 #[test]
 fn a_name_cannot_send_commands_to_the_terminal() {
     let mut report = small().report();
     report.rows[2].strategy = "\u{1b}[2Jprune\u{202E}".to_owned();
-    report.warnings = vec!["\u{1b}]0;title\u{7}".to_owned()];
-    let shown = table(&report, 100, false);
+    report.findings = vec![Problem::Notice("\u{1b}]0;title\u{7}".to_owned()).into()];
+    let shown = wide(&report, 100);
     assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{202E}']), "{shown}");
     assert!(shown.contains("[2Jprune\u{FFFD}"), "{shown}");
 }
@@ -117,7 +125,7 @@ fn the_table_says_what_an_interval_rests_on() {
         let interval = Interval::ThisSessionOnly { lo: 0.2, hi: 0.3 };
         row.intervals.insert("reference_recall".to_owned(), interval);
     }
-    let shown = table(&report, 100, false);
+    let shown = wide(&report, 100);
     assert!(shown.contains("0.86  [0.20–0.30]†"), "{shown}");
     assert!(shown.contains("†: over what was asked in this session only"), "{shown}");
 }
@@ -129,7 +137,7 @@ fn a_column_that_is_absent_throughout_says_why_once() {
         let reason = Value::Absent("3 references, at least 20 are needed".to_owned());
         row.values.insert("reference_recall".to_owned(), reason);
     }
-    let shown = table(&report, 100, false);
+    let shown = wide(&report, 100);
     let reason = "needed facts kept: 3 references, at least 20 are needed.";
     assert_eq!(shown.matches(reason).count(), 1, "{shown}");
 }
@@ -159,12 +167,12 @@ fn the_table_says_what_tests_against_the_comparator_come_to() {
     let better = test("prune", Outranks::Better, Some(0.01));
     let tie = test("sliding-window", Outranks::Tie, Some(1.0));
     report.family = family(vec![better, tie], None);
-    let text = table(&report, 160, false);
+    let text = wide(&report, 160);
     let line =
         "against fifo, Holm over 2 tests: better: prune at 25 %; tie: sliding-window at 25 %.";
     assert!(text.contains(line), "{text}");
     report.family = family(vec![test("prune", Outranks::Undecided, None)], Some("too few"));
-    assert!(table(&report, 160, false).contains("against fifo: too few."));
+    assert!(wide(&report, 160).contains("against fifo: too few."));
 }
 
 #[test]
@@ -177,10 +185,10 @@ fn several_data_sets_have_a_table_each_and_one_for_all() {
             row
         }));
     }
-    let shown = table(&report, 100, false);
+    let shown = wide(&report, 100);
     assert_eq!(shown.matches("needed facts").count(), 3, "{shown}");
     report.rows.retain(|row| row.dataset != "other");
-    let shown = table(&report, 100, false);
+    let shown = wide(&report, 100);
     assert_eq!(shown.matches("needed facts").count(), 1, "ALL repeats the only one: {shown}");
 }
 
@@ -431,8 +439,8 @@ fn validated(errors: &[f64]) -> Report {
 #[test]
 fn the_simulated_bill_stands_against_the_recorded_one_worst_first() {
     let mut report = validated(&[0.01, -0.124]);
-    report.warnings.clear();
-    let shown = table(&report, 80, false);
+    report.findings.clear();
+    let shown = wide(&report, 80);
     let section = &shown[shown.find(" bill of the row").unwrap()..];
     insta::assert_snapshot!(section, @r"
     bill of the row `recorded` against what the provider reported, 2 sessions:
@@ -443,15 +451,13 @@ fn the_simulated_bill_stands_against_the_recorded_one_worst_first() {
     count: median error of a token count by one factor for the session, which sizes
     what strategies write: on the requests it was fitted to, on those ahead of a
     fit to their first half, and behind a recorded compaction.
-
-    self-check: 1 fine, 1 to look at (the simulated bill).
     ");
 }
 
 #[test]
 fn many_sessions_are_cut_to_the_worst() {
     let errors: Vec<f64> = (0..15).map(|n| f64::from(n) / 100.0).collect();
-    let shown = table(&validated(&errors), 100, false);
+    let shown = wide(&validated(&errors), 100);
     assert!(shown.contains("and 3 more: validation.csv."), "{shown}");
     assert!(shown.contains("session-14  +14.0 %") && !shown.contains("session-2  "), "{shown}");
 }
@@ -504,7 +510,7 @@ fn every_agent_model_has_its_table_and_its_rows() {
             rows.bills.push(Arc::new(other));
         }
     }
-    let shown = table(&report, 100, false);
+    let shown = wide(&report, 100);
     assert_eq!(shown.matches("billed as claude-sonnet-5-5").count(), 1, "{shown}");
     assert_eq!(shown.matches("billed as another").count(), 1, "{shown}");
     assert!(shown.contains("+0.27      unknown "), "{shown}");
@@ -522,13 +528,16 @@ fn every_agent_model_has_its_table_and_its_rows() {
 fn savings_against_the_recording_are_noted_where_the_whole_conversation_does_not_fit() {
     let mut report = small().report();
     report.rows[2].values.insert("cost_savings_vs_recorded".to_owned(), Value::Known(0.125));
-    let shown = table(&report, 100, false);
+    let shown = wide(&report, 100);
     assert!(
         shown.contains("session cost against that of what the recorded agent sent: prune −12 %."),
         "{shown}"
     );
     assert!(shown.contains("$41.20 * "), "{shown}");
-    assert!(shown.contains("so this bill is hypothetical"), "{shown}");
+    assert!(shown.contains("the bill is hypothetical"), "{shown}");
+    let shown = narrow(&report, 80);
+    assert!(shown.contains("against recorded"), "{shown}");
+    assert!(shown.contains("$23.07    −12 %"), "{shown}");
 }
 
 /// The table of a run with probes.
@@ -548,83 +557,73 @@ fn probed_report() -> Report {
         let interval = Interval::ThisSessionOnly { lo: recall * 90.0, hi: 100.0 };
         row.intervals.insert("continuity".to_owned(), interval);
     }
-    report.sentences.clear();
-    report.warnings.clear();
+    report.findings.clear();
     report
 }
 
 #[test]
 fn a_narrow_terminal_keeps_the_figure_the_bill_and_the_verdict() {
-    insta::assert_snapshot!(table(&probed_report(), 80, false), @r"
+    insta::assert_snapshot!(narrow(&probed_report(), 80), @r"
     recap · my-sessions · 1 session, 6 requests, 1 probe, 1 reference · window 25 %
     · offline models · billed as claude-sonnet-5-5
 
-     strategy                 continuity      recall  session cost   verdict
-     full                     100  [90–100]†    1.00  $41.20 *       * over the
-                                                                     window 37×
-     empty                    0  [0–100]†       0.00  $3.71  −91 %   control
-     prune                    86  [77–100]†     0.86  $23.07  −44 %  descriptive
-     sliding-window           21  [19–100]†     0.21  $50.26  +22 %  descriptive
-     fifo                     40  [36–100]†     0.40  $42.44  +3 %   descriptive
-     continuation (stand-in)  64  [58–100]†     0.64  $36.26  −12 %  not ranked:
-                                                                     offline
-                                                                     stand-in
+     strategy        continuity      session cost      wait  note
+                                     against full       p95
+     full            100  [90–100]†  $41.20               –  over 37×
+     prune           86  [77–100]†   $23.07    −44 %   0 ms
+     sliding-window  21  [19–100]†   $50.26    +22 %   0 ms
+     fifo            40  [36–100]†   $42.44     +3 %   0 ms
+     continuation    64  [58–100]†   $36.26    −12 %  4.2 s  stand-in
+     ────────────────────────────────────────────────────────
+     empty           0  [0–100]†     $3.71     −91 %      –  control
      continuity: of what the whole conversation answers right, what the preset still
      does, in per cent.
      †: over what was asked in this session only; says nothing of others.
-     * over the window: a provider would have refused these requests, so this bill
-     is hypothetical; they keep nothing, controls apart.
-
-     self-check: 3 fine, 0 to look at.
+     over N×: requests over the window, which a provider would have refused: they
+     keep nothing, controls apart, and the bill is hypothetical.
     ");
 }
 
 #[test]
 fn a_wide_terminal_has_every_column() {
-    insta::assert_snapshot!(table(&probed_report(), 140, false), @r"
+    insta::assert_snapshot!(wide(&probed_report(), 140), @r"
     recap · my-sessions · 1 session, 6 requests, 1 probe, 1 reference · window 25 % · offline models · billed as claude-sonnet-5-5
 
      strategy                 continuity      recall  evidence  needed  session cost   tokens   wait  peak  compac-  verdict
                                                           gone   facts                           p95          tions
      full                     100  [90–100]†    1.00       0 %    1.00  $41.20 *        1.00×      –   18k        0  * over the window 37×
-     empty                    0  [0–100]†       0.00     100 %    0.00  $3.71  −91 %    0.06×      –  1.1k       12  control
      prune                    86  [77–100]†     0.86      14 %    0.86  $23.07  −44 %   0.46×   0 ms  8.4k       12  descriptive
      sliding-window           21  [19–100]†     0.21      79 %    0.21  $50.26  +22 %   0.21×   0 ms  3.8k       12  descriptive
      fifo                     40  [36–100]†     0.40      60 %    0.40  $42.44  +3 %    0.50×   0 ms  9.1k       12  descriptive
      continuation (stand-in)  64  [58–100]†     0.64      36 %    0.64  $36.26  −12 %   0.30×  4.2 s  5.5k       12  not ranked: offline
                                                                                                                      stand-in
+     ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+     empty                    0  [0–100]†       0.00     100 %    0.00  $3.71  −91 %    0.06×      –  1.1k       12  control
      continuity: of what the whole conversation answers right, what the preset still does, in per cent.
      †: over what was asked in this session only; says nothing of others.
-     * over the window: a provider would have refused these requests, so this bill is hypothetical; they keep nothing, controls apart.
-
-     self-check: 3 fine, 0 to look at.
+     *: requests over the window, which a provider would have refused: they keep nothing, controls apart, and the bill is hypothetical.
     ");
 }
 
 #[test]
 fn references_alone_fit_a_narrow_terminal_too() {
     let mut report = small().report();
-    report.sentences.clear();
-    report.warnings.clear();
-    insta::assert_snapshot!(table(&report, 80, false), @r"
+    report.findings.clear();
+    insta::assert_snapshot!(narrow(&report, 80), @r"
     recap · my-sessions · 1 session, 6 requests, 1 probe, 1 reference · window 25 %
     · offline models · billed as claude-sonnet-5-5
 
-     strategy              needed facts     gain over  session cost   verdict
-                           kept             recency
-     full                  1.00             –          $41.20 *       * over the
-                                                                      window 37×
-     empty                 0.00  0.00…0.00  −0.02      $3.71  −91 %   control
-     prune                 0.86  0.77…0.95  +0.27      $23.07  −44 %  descriptive
-     sliding-window        0.21  0.19…0.23  +0.11      $50.26  +22 %  descriptive
-     fifo                  0.40  0.36…0.44  +0.00      $42.44  +3 %   descriptive
-     continuation (stand…  0.64  0.58…0.70  +0.20      $36.26  −12 %  not ranked:
-                                                                      offline
-                                                                      stand-in
+     strategy        needed facts     session cost      wait  note
+                     kept             against full       p95
+     full            1.00             $41.20               –  over 37×
+     prune           0.86  0.77…0.95  $23.07    −44 %   0 ms
+     sliding-window  0.21  0.19…0.23  $50.26    +22 %   0 ms
+     fifo            0.40  0.36…0.44  $42.44     +3 %   0 ms
+     continuation    0.64  0.58…0.70  $36.26    −12 %  4.2 s  stand-in
+     ─────────────────────────────────────────────────────────
+     empty           0.00  0.00…0.00  $3.71     −91 %      –  control
      a…b: lowest and highest session or project; too few for an interval.
-     * over the window: a provider would have refused these requests, so this bill
-     is hypothetical; they keep nothing, controls apart.
-
-     self-check: 1 fine, 0 to look at.
+     over N×: requests over the window, which a provider would have refused: they
+     keep nothing, controls apart, and the bill is hypothetical.
     ");
 }

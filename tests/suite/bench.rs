@@ -5,6 +5,7 @@ use std::path::Path;
 use assert_cmd::cargo::cargo_bin_cmd;
 use recap::bench::{Bench, BenchError, SelectionError};
 use recap::dataset::{Dataset, LoadOptions, load};
+use recap::report::Screen;
 
 #[path = "../../examples/bench.rs"]
 #[allow(dead_code)]
@@ -35,7 +36,8 @@ fn the_example_leaves_what_recap_bench_leaves() {
     let [library, program] = ["library", "program"].map(|name| desk.path().join(name));
     let runtime = tokio::runtime::Builder::new_multi_thread().build().unwrap();
     let results = runtime.block_on(example::compare(&fixture(), &library)).unwrap();
-    assert!(results.table(100, false).contains("continuation"));
+    let screen = Screen { width: 100, color: false, wide: false };
+    assert!(results.table(screen).contains("continuation"));
 
     let mut recap = cargo_bin_cmd!("recap");
     recap.arg("bench").arg(fixture()).arg("--out").arg(&program).args(["--quiet"]);

@@ -9,6 +9,7 @@ use crate::sources::{Source, code, only_in, sources};
 const LAYERS: &[&[&str]] = &[
     &["model"],
     &["text", "tokens", "clock", "pricing"],
+    &["wording"],
     &["prompt_cache", "llm", "dataset"],
     &["strategy"],
     &["probes", "seats"],
@@ -23,9 +24,10 @@ const LAYERS: &[&[&str]] = &[
 
 /// Modules that reach only these, whatever their layer.
 const NARROW: &[(&str, &[&str])] = &[
-    ("measure", &["model", "pricing", "text"]),
+    ("measure", &["model", "pricing", "text", "wording"]),
     ("gate", &["model", "measure", "text"]),
-    ("report", &["model", "pricing", "text"]),
+    ("wording", &["model", "text"]),
+    ("report", &["model", "pricing", "text", "wording"]),
 ];
 
 /// Path of modules from the crate root.

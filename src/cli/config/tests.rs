@@ -84,7 +84,10 @@ fn a_subcommand_hears_only_what_it_has_an_option_for() {
 #[test]
 fn an_unknown_key_is_refused_with_its_line_and_the_nearest_one() {
     let shown = error("seed = 1\n\nwindws = \"25%\"\n");
-    assert_eq!(shown, "error: recap.toml:3: `windws` is not known\nhelp: did you mean `window`?\n");
+    assert_eq!(
+        shown,
+        "error: recap.toml:3: `windws` is not known\nhelp: did you mean `window`, `wide`?\n"
+    );
     assert!(error("no_text = true").contains("did you mean `no-text`?"));
     let listed = error("xyzzyxyzzy = 1");
     assert!(listed.contains("help: known are `inputs`, `") && listed.contains(" more"), "{listed}");

@@ -63,7 +63,7 @@ pub(in crate::cli) fn run(arguments: &RegradeArguments) -> Result<Exit, Failure>
     folder.write_texts(&texts)?;
     let results = Results::of(manifest, Finished { transcripts, cells, cuts, calls, texts });
     results.write(&folder, &[])?;
-    report::show(&results.report, &folder, arguments.json)?;
+    report::show(&results.report, &folder, (arguments.json, false))?;
     Ok(match report::mostly_graded(&results.report, MAX_UNSCORED) {
         true => ended,
         false => Exit::Incomplete,

@@ -65,17 +65,6 @@ pub(super) fn summary(checks: &[Check]) -> String {
     }
 }
 
-/// The same of a run.
-pub(in crate::report) fn self_check(report: &Report) -> String {
-    summary(&checks(report))
-}
-
-/// What of the panel has to be looked at: its name, and what was found.
-pub(in crate::report) fn doubts(report: &Report) -> Vec<(&'static str, Vec<String>)> {
-    let all = checks(report).into_iter().filter(|check| check.state == State::Look);
-    all.map(|check| (check.name, check.found)).collect()
-}
-
 /// What every line may rest on.
 struct Run<'a> {
     report: &'a Report,

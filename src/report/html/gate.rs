@@ -1,6 +1,6 @@
 //! The gate on the page: its state in words, and every check that did not pass.
 
-use crate::model::{Check, Finding, Gate, Report, RuleFindings};
+use crate::model::{Check, CheckOutcome, Gate, Report, RuleFindings};
 use crate::report::{block, number, plain};
 
 /// Checks that stand open; the others are folded away below them.
@@ -30,11 +30,11 @@ pub(super) struct Line {
 /// Nothing where no gate was asked for.
 pub(super) fn gate(report: &Report) -> Option<Shown> {
     let gate = report.gate.as_ref()?;
-    let mut open: Vec<(Finding, Line)> = gate
+    let mut open: Vec<(CheckOutcome, Line)> = gate
         .rules
         .iter()
         .flat_map(|rule| rule.checks.iter().map(move |check| (rule, check)))
-        .filter(|(_, check)| check.finding != Finding::Passed)
+        .filter(|(_, check)| check.finding != CheckOutcome::Passed)
         .map(|(rule, check)| (check.finding, line(rule, check)))
         .collect();
     // The worst first, else in the order of the rules.
@@ -43,27 +43,32 @@ pub(super) fn gate(report: &Report) -> Option<Shown> {
     let folded = lines.split_off(lines.len().min(OPEN));
     let (class, icon) = look(gate.finding());
     let word = match gate.finding() {
-        Finding::Passed => "Gate passed:",
-        Finding::Failed => "Gate failed:",
-        Finding::Undecided => "Gate undecided:",
-        Finding::Missing => "Gate without a verdict, figures are missing:",
+        CheckOutcome::Passed => "Gate passed:",
+        CheckOutcome::Failed => "Gate failed:",
+        CheckOutcome::Undecided => "Gate undecided:",
+        CheckOutcome::Missing => "Gate without a verdict, figures are missing:",
     };
     Some(Shown { class, icon, word, words: words(gate), open: lines, folded })
 }
 
-fn look(finding: Finding) -> (&'static str, &'static str) {
+fn look(finding: CheckOutcome) -> (&'static str, &'static str) {
     match finding {
-        Finding::Passed => ("passed", "✓"),
-        Finding::Failed => ("failed", "✗"),
-        Finding::Undecided => ("undecided", "?"),
-        Finding::Missing => ("missing", "∅"),
+        CheckOutcome::Passed => ("passed", "✓"),
+        CheckOutcome::Failed => ("failed", "✗"),
+        CheckOutcome::Undecided => ("undecided", "?"),
+        CheckOutcome::Missing => ("missing", "∅"),
     }
 }
 
 /// How many checks came to what, of how many rules, against which baseline.
 fn words(gate: &Gate) -> String {
     let count = |finding| gate.checks().filter(|check| check.finding == finding).count();
-    let found = [Finding::Failed, Finding::Missing, Finding::Undecided, Finding::Passed];
+    let found = [
+        CheckOutcome::Failed,
+        CheckOutcome::Missing,
+        CheckOutcome::Undecided,
+        CheckOutcome::Passed,
+    ];
     let parts = found.into_iter().map(|f| (count(f), f)).filter(|(n, _)| *n > 0);
     let parts: Vec<String> =
         parts.map(|(n, f)| format!("{} {}", number::grouped(n as u64), f.as_str())).collect();
@@ -107,7 +112,7 @@ mod tests {
     use crate::model::UndecidedPolicy;
     use crate::report::testkit::Kit;
 
-    fn check(strategy: &str, finding: Finding) -> Check {
+    fn check(strategy: &str, finding: CheckOutcome) -> Check {
         Check {
             dataset: "ALL".into(),
             strategy: strategy.into(),
@@ -123,7 +128,7 @@ mod tests {
         }
     }
 
-    fn gated(findings: &[Finding], undecided: UndecidedPolicy) -> Shown {
+    fn gated(findings: &[CheckOutcome], undecided: UndecidedPolicy) -> Shown {
         let mut report = Kit::default().report();
         let checks = findings.iter().map(|finding| check("fifo", *finding)).collect();
         let rules = vec![RuleFindings { rule: "recall drops > 0.1".into(), checks }];
@@ -133,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_failed_gate_says_so_and_names_what_failed_first() {
-        use Finding::{Failed, Passed, Undecided};
+        use CheckOutcome::{Failed, Passed, Undecided};
         let shown = gated(&[Passed, Undecided, Failed], UndecidedPolicy::Incomplete);
         assert_eq!((shown.class, shown.word), ("failed", "Gate failed:"));
         let words =
@@ -151,13 +156,13 @@ mod tests {
 
     #[test]
     fn many_findings_are_folded_and_none_is_dropped() {
-        let shown = gated(&[Finding::Failed; 11], UndecidedPolicy::Incomplete);
+        let shown = gated(&[CheckOutcome::Failed; 11], UndecidedPolicy::Incomplete);
         assert_eq!((shown.open.len(), shown.folded.len()), (8, 3));
     }
 
     #[test]
     fn the_policy_decides_what_undecided_comes_to_and_the_check_stays_in_sight() {
-        let shown = gated(&[Finding::Undecided], UndecidedPolicy::Pass);
+        let shown = gated(&[CheckOutcome::Undecided], UndecidedPolicy::Pass);
         assert_eq!((shown.class, shown.open.len()), ("passed", 1));
     }
 }

@@ -9,8 +9,9 @@
 use askama::Template;
 
 use super::{Format, Source, block, number, plain, spend};
-use crate::model::{ProbeKind, Report};
+use crate::model::{Finding, ProbeKind, Report};
 use crate::pricing::PriceList;
+use crate::wording;
 
 mod answers;
 mod bills;
@@ -53,8 +54,6 @@ pub(super) const FORMAT: Format = Format {
     about: "the comparison for people: one page, no network, no script needed",
     render: |source, out| out.write_all(&render(source)),
 };
-
-pub(super) use checks::{doubts, self_check};
 
 /// Limits that stand open at the top; the others are folded away below them.
 const LIMITS: usize = 3;
@@ -164,7 +163,10 @@ fn render(source: &Source<'_>) -> Vec<u8> {
     let checks = checks::checks(report);
     let prices = PriceList::from(&report.manifest.prices);
     let longest = sessions::longest(report);
-    let warnings = || report.warnings.iter().map(|w| plain::line(w));
+    let all = report.findings.iter();
+    let (observed, warned): (Vec<&Finding>, Vec<&Finding>) =
+        all.partition(|finding| matches!(finding, Finding::Observation(_)));
+    let warnings = || warned.iter().map(|finding| plain::line(&finding.to_string()));
     let kinds = answers::kinds(report, block::ALL);
     let kinds: Vec<ProbeKind> = kinds.into_iter().map(|(kind, _)| kind).collect();
     let names = Names::new(&blocks);
@@ -173,8 +175,8 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         title: plain::line(&report.title),
         policy: policy::policy(),
         headlines: headlines(report, &blocks),
-        verdict: report.verdict.as_ref().map(|verdict| plain::line(&verdict.0)),
-        sentences: report.sentences.iter().map(|s| plain::line(&s.0)).collect(),
+        verdict: report.recommendation.as_ref().map(|of| plain::line(&wording::paragraph(of))),
+        sentences: observed.iter().map(|finding| plain::line(&finding.to_string())).collect(),
         gate: gate::gate(report),
         limits: warnings().take(LIMITS).map(limit).collect(),
         more_limits_count: block::counted(warnings().skip(LIMITS).count(), "more limit"),
@@ -323,8 +325,8 @@ fn table(
         rows,
         basis,
         answers: if said { None } else { answers::answers(report, block) },
-        notes: (block::at_cuts(&block.rows, report).into_iter())
-            .chain(block::starred(&block.rows))
+        notes: (block::at_cuts(&block.rows, report, true).into_iter())
+            .chain(block::over_window(&block.rows, true))
             .chain(block::recovered(&block.rows, &report.manifest))
             .chain(block::gaps(&block.rows))
             .collect(),

@@ -1,8 +1,8 @@
 use std::sync::{Arc, LazyLock};
 
-use crate::model::{CellOutcome, Standing, Value};
+use crate::model::{CellOutcome, Observation, Problem, Standing, Value};
 use crate::report::packed::unpacked;
-use crate::report::testkit::{Kit, validation};
+use crate::report::testkit::{Kit, recommended, validation};
 use crate::report::{Source, Texts};
 
 use super::*;
@@ -20,8 +20,11 @@ fn hostile() -> (Report, crate::report::testkit::Echo) {
     let mut report = Kit::default().report();
     let bad = |name: &str| format!("{name}{HOSTILE}");
     report.title = bad("title");
-    report.warnings = vec![bad("warning")];
-    report.sentences[0].0 = bad("sentence");
+    report.findings = vec![
+        Problem::Notice(bad("warning")).into(),
+        Observation::AddsNothing { rows: vec![(bad("sentence"), 0.0)] }.into(),
+    ];
+    report.recommendation = Some(recommended(&bad("recommended")));
     report.manifest.version = bad("version");
     report.manifest.tokens = bad("tokens");
     report.manifest.compactor = bad("compactor");
@@ -262,7 +265,7 @@ fn a_page_without_texts_holds_no_word_of_a_transcript() {
 fn what_a_newcomer_must_not_miss_is_on_the_page() {
     let page = page(&Kit::default().report(), None);
     for words in [
-        "<li>replay is open loop: the recorded agent does not react</li>",
+        "<li>2 lines of session-1 were left out: torn last line</li>",
         "sliding-window sends 79 % fewer tokens",
         "not ranked: offline stand-in",
         "data-sort=\"37\">37×</td>",
@@ -315,7 +318,7 @@ fn every_drawing_is_announced_in_words() {
 #[test]
 fn a_report_of_nothing_is_still_a_page() {
     let mut report = Kit { sessions: 0, presets: Vec::new(), ..Kit::default() }.report();
-    report.sentences.clear();
+    report.findings.clear();
     let page = page(&report, None);
     tags(&page);
     assert!(page.contains("<h2>Settings and versions</h2>"));
@@ -444,15 +447,20 @@ fn the_policy_names_the_scripts_and_styles_as_they_stand_on_the_page() {
 fn a_verdict_stands_first_and_the_gate_with_it() {
     let mut report = Kit::default().report();
     assert!(page(&report, None).contains("<h2 id=\"verdict\">In short</h2>"));
-    report.verdict = Some(crate::model::Sentence("Take prune.".to_owned()));
+    report.recommendation = Some(recommended("prune"));
     report.gate = Some(crate::model::Gate {
         baseline: None,
         undecided: crate::model::UndecidedPolicy::Incomplete,
         rules: Vec::new(),
     });
     let page = page(&report, None);
-    let places =
-        ["<h1>", "Take prune.", "Gate passed:", "How far to trust it", "id=\"comparison\""];
+    let places = [
+        "<h1>",
+        "At 25 % prune is the one to use",
+        "Gate passed:",
+        "How far to trust it",
+        "id=\"comparison\"",
+    ];
     let at = places.map(|words| page.find(words).expect(words));
     assert!(at.is_sorted(), "{at:?}");
 }

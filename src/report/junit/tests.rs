@@ -10,7 +10,7 @@ use crate::report::testkit::{AGENT_MODEL, Kit};
 const HOSTILE: &str = "]]><x a='\"'>&amp;&#0;\u{0}\u{1}\u{8}\u{b}\u{1b}[31m\u{7f}\u{85}\u{fffe}\
                        \u{ffff}\u{2028}\u{202e}\r\n\t-->日本𝒳";
 
-fn check(strategy: &str, measure: &str, finding: Finding, reason: &str) -> Check {
+fn check(strategy: &str, measure: &str, finding: CheckOutcome, reason: &str) -> Check {
     Check {
         dataset: "ALL".to_owned(),
         strategy: strategy.to_owned(),
@@ -36,18 +36,18 @@ fn ruled(undecided: UndecidedPolicy) -> Report {
         };
         row.values.insert("recall_fact".to_owned(), recall);
     }
-    let about = |measure: &str, rule: &str, checks: Vec<(&str, Finding, &str)>| RuleFindings {
+    let about = |measure: &str, rule: &str, checks: Vec<(&str, CheckOutcome, &str)>| RuleFindings {
         rule: rule.to_owned(),
         checks: checks.into_iter().map(|(s, f, why)| check(s, measure, f, why)).collect(),
     };
     let recall = vec![
-        ("prune", Finding::Failed, "0.86 is below 0.9"),
-        ("fifo", Finding::Undecided, "0.40, between 0.36 and 0.44"),
+        ("prune", CheckOutcome::Failed, "0.86 is below 0.9"),
+        ("fifo", CheckOutcome::Undecided, "0.40, between 0.36 and 0.44"),
     ];
     let fact = vec![
-        ("prune", Finding::Passed, "0.71"),
-        ("fifo", Finding::Failed, "0.71 is below 0.8"),
-        ("sliding-window", Finding::Missing, "no such row"),
+        ("prune", CheckOutcome::Passed, "0.71"),
+        ("fifo", CheckOutcome::Failed, "0.71 is below 0.8"),
+        ("sliding-window", CheckOutcome::Missing, "no such row"),
     ];
     report.gate = Some(Gate {
         baseline: None,

@@ -3,8 +3,9 @@ use comrak::{Arena, Options, parse_document};
 use regex::Regex;
 
 use super::*;
-use crate::model::{RuleFindings, Sentence, Value};
-use crate::report::testkit::{AGENT_MODEL, Kit};
+use crate::model::{Limit, Observation, Problem, RuleFindings, Value};
+use crate::report::plain;
+use crate::report::testkit::{AGENT_MODEL, Kit, recommended};
 
 /// What a name, a rule or an error of a stranger may hold.
 const HOSTILE: [&str; 47] = [
@@ -61,7 +62,7 @@ fn markdown(report: &Report) -> String {
     String::from_utf8(render(&Source { report, texts: None })).unwrap()
 }
 
-fn check(strategy: &str, finding: Finding, reason: &str) -> Check {
+fn check(strategy: &str, finding: CheckOutcome, reason: &str) -> Check {
     Check {
         dataset: "ALL".to_owned(),
         strategy: strategy.to_owned(),
@@ -90,9 +91,9 @@ fn first_line(report: &Report) -> String {
 
 #[test]
 fn the_first_line_says_what_the_gate_came_to_and_why() {
-    use Finding::{Failed, Missing, Passed, Undecided};
+    use CheckOutcome::{Failed, Missing, Passed, Undecided};
     use UndecidedPolicy::{Fail, Incomplete, Pass};
-    let line = |policy, checks: &[(Finding, &str)]| {
+    let line = |policy, checks: &[(CheckOutcome, &str)]| {
         let checks = checks.iter().map(|(finding, why)| check("prune", *finding, why)).collect();
         first_line(&gated(policy, checks))
     };
@@ -121,17 +122,19 @@ fn the_first_line_says_what_the_gate_came_to_and_why() {
 #[test]
 fn a_run_fits_a_comment_and_reads_from_the_verdict_down() {
     let checks = vec![
-        check("prune", Finding::Passed, "0.86"),
-        check("fifo", Finding::Undecided, "0.40, between 0.36 and 0.44"),
-        check("sliding-window", Finding::Failed, "0.21 is below 0.9"),
+        check("prune", CheckOutcome::Passed, "0.86"),
+        check("fifo", CheckOutcome::Undecided, "0.40, between 0.36 and 0.44"),
+        check("sliding-window", CheckOutcome::Failed, "0.21 is below 0.9"),
     ];
     let mut report = gated(UndecidedPolicy::Incomplete, checks);
-    report.verdict = Some(Sentence("Take prune: it keeps 86 % and costs 44 % less.".to_owned()));
+    report.recommendation = Some(recommended("prune"));
     report.gate.as_mut().unwrap().baseline = Some("main".to_owned());
     insta::assert_snapshot!(markdown(&report), @r"
     ❌ **recap: the gate failed** · `my-sessions` · `reference_recall < 0.9` on `sliding-window` at 25 %: 0.21 is below 0.9
 
-    Take prune: it keeps 86 % and costs 44 % less.
+    - **At 25 % prune is the one to use: it keeps 0.86 of the facts that the agent needed next.**
+    - The largest doubt: replay is open loop: the recorded agent does not react to what was forgotten, so this measures memory and size, not task success.
+    - 1 session with 6 requests and 60 needed facts was replayed through 4 strategies at 25 %.
 
     Baseline: `main`.
 
@@ -157,7 +160,7 @@ fn a_run_fits_a_comment_and_reads_from_the_verdict_down() {
     |  | `continuation` (stand-in) | 0.64  0.58…0.70 | +0.20 | &#36;36.26  −12 % | 0.30× | 4.2 s | not ranked: offline stand-in |
 
     a…b: lowest and highest session or project; too few for an interval.<br>
-    \* over the window: a provider would have refused these requests, so this bill is hypothetical; they keep nothing, controls apart.
+    \*: requests over the window, which a provider would have refused: they keep nothing, controls apart, and the bill is hypothetical.
 
     </details>
 
@@ -182,17 +185,16 @@ fn a_run_fits_a_comment_and_reads_from_the_verdict_down() {
 
     </details>
 
-    - sliding-window sends 79 % fewer tokens and keeps 21 % of what was needed.
+    - what is written in the place of the history keeps no more at the cuts than an empty text would: continuation −0.01
 
-    **Look at this before trusting the figures:**
+    **Know this of the run before using the figures:**
 
-    - 1 cell failed; `report.html` says why
+    - 2 lines of session-1 were left out: torn last line
 
     <details>
-    <summary>2 limits of this run</summary>
+    <summary>1 limit</summary>
 
-    - replay is open loop: the recorded agent does not react
-    - 2 lines of session-1 were left out: torn last line
+    - replay is open loop: the recorded agent does not react to what was forgotten, so this measures memory and size, not task success
 
     </details>
 
@@ -237,15 +239,18 @@ fn infested(text: &str) -> Report {
         measure: text.to_owned(),
         ..check(text, finding, text)
     };
-    let findings = [Finding::Failed, Finding::Missing, Finding::Undecided];
+    let findings = [CheckOutcome::Failed, CheckOutcome::Missing, CheckOutcome::Undecided];
     let mut report = gated(UndecidedPolicy::Incomplete, findings.map(reason).to_vec());
     let gate = report.gate.as_mut().unwrap();
     gate.baseline = Some(text.to_owned());
     gate.rules[0].rule = text.to_owned();
     report.title = text.to_owned();
-    report.verdict = Some(Sentence(text.to_owned()));
-    report.sentences = vec![Sentence(text.to_owned())];
-    report.warnings = vec![text.to_owned(); 3];
+    report.recommendation = Some(recommended(text));
+    report.findings = vec![
+        Problem::Notice(text.to_owned()).into(),
+        Observation::AddsNothing { rows: vec![(text.to_owned(), 0.0)] }.into(),
+        Limit::SmallWindows { windows: vec![text.to_owned()], scaled: true }.into(),
+    ];
     report.manifest.compactor = text.to_owned();
     for row in &mut report.rows {
         row.dataset = text.to_owned();
@@ -370,8 +375,9 @@ fn no_comment_is_too_long_whatever_the_texts_are() {
     let gate = report.gate.as_mut().unwrap();
     let checks = gate.rules[0].checks.clone();
     gate.rules[0].checks = (0..400).flat_map(|_| checks.clone()).collect();
-    report.warnings = vec![long.clone(); 50];
-    report.sentences = vec![Sentence(long); 50];
+    report.findings = vec![Problem::Notice(long.clone()).into(); 50];
+    let observed = Observation::AddsNothing { rows: vec![(long, 0.0)] };
+    report.findings.extend(vec![Finding::from(observed); 50]);
     let text = markdown(&report);
     assert!(text.chars().count() < 65_536, "{}", text.chars().count());
     assert!(text.starts_with("❌ **recap: the gate failed**"), "{}", &text[..200]);

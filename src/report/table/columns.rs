@@ -1,7 +1,9 @@
 //! The columns of the ranked table, on a terminal and in `report.md`.
 
-use crate::model::{Interval, Measure, PresetRow, Primary, Value, catalogue};
-use crate::report::{block, grid, number};
+use crate::model::{
+    AgainstFull, Interval, Measure, PresetRow, Primary, Standing, UNRANKED, Value, catalogue,
+};
+use crate::report::{block, grid, number, plain};
 
 /// The control that others are set against.
 const BASELINE: &str = "full";
@@ -118,6 +120,28 @@ const SIZE_AT_CUT: Column = Column {
     cell: |row| row.number(catalogue::TOKENS_AT_CUT).map_or_else(absent, number::multiple),
 };
 
+/// The bill against that of what the recorded agent sent.
+const COST_TODAY: Column = Column {
+    head: ["session cost", "against recorded"],
+    right: false,
+    dispensable: 0,
+    cell: |row| cost_against(row, catalogue::COST_SAVINGS_VS_RECORDED),
+};
+/// The bill against that of the whole conversation.
+const COST_WHOLE: Column = Column {
+    head: ["session cost", "against full"],
+    right: false,
+    dispensable: 0,
+    cell: |row| cost_against(row, catalogue::COST_SAVINGS),
+};
+const NAME: Column = Column {
+    head: ["strategy", ""],
+    right: false,
+    dispensable: 0,
+    cell: |row| plain::line(&row.strategy),
+};
+const NOTE: Column = Column { head: ["note", ""], right: false, dispensable: 0, cell: note };
+
 /// Columns where rows are ranked by what is kept at cuts.
 const BY_CUTS: &[&Column] = &[
     &STRATEGY,
@@ -152,12 +176,27 @@ const BY_PROBES: &[&Column] = &[
 const BY_REFERENCES: &[&Column] =
     &[&STRATEGY, &KEPT, &GAIN, &COST, &TOKENS, &WAIT, &PEAK, &COMPACTIONS, &VERDICT];
 
-/// The columns for what ranks.
-pub(in crate::report) fn columns(primary: Primary) -> &'static [&'static Column] {
+/// Every column for what ranks.
+pub(in crate::report) fn all_columns(primary: Primary) -> &'static [&'static Column] {
     match primary {
         Primary::Continuity => BY_PROBES,
         Primary::KeptAtCut => BY_CUTS,
         Primary::ReferenceRecall => BY_REFERENCES,
+    }
+}
+
+/// The columns of a terminal: all of them where it is wide, else those that an
+/// answer needs. The bill is set against what is done today.
+pub(super) fn columns(primary: Primary, rows: &[&PresetRow], wide: bool) -> Vec<&'static Column> {
+    if wide {
+        return all_columns(primary).to_vec();
+    }
+    let recorded = rows.iter().any(|row| row.number(catalogue::COST_SAVINGS_VS_RECORDED).is_some());
+    let cost = if recorded { &COST_TODAY } else { &COST_WHOLE };
+    match primary {
+        Primary::Continuity => vec![&NAME, &CONTINUITY, &KEPT_AT_CUT_BESIDE, cost, &WAIT, &NOTE],
+        Primary::KeptAtCut => vec![&NAME, &KEPT_AT_CUT, &CARRIED, cost, &WAIT, &NOTE],
+        Primary::ReferenceRecall => vec![&NAME, &KEPT, cost, &WAIT, &NOTE],
     }
 }
 
@@ -174,18 +213,49 @@ fn continuity(row: &PresetRow) -> String {
     measured(row, catalogue::CONTINUITY, |points| format!("{points:.0}"))
 }
 
+fn dollars(row: &PresetRow) -> Option<String> {
+    match row.values.get(catalogue::COST_USD.id)? {
+        Value::Known(usd) => Some(number::dollars(*usd)),
+        Value::Absent(reason) if reason.starts_with("the price of ") => Some("unknown".to_owned()),
+        Value::Absent(_) | Value::Text(_) => None,
+    }
+}
+
 /// The bill and what it is more or less than that of `full`. The star marks a
 /// bill that no provider would have made out.
 fn cost(row: &PresetRow) -> String {
-    let usd = match row.values.get(catalogue::COST_USD.id) {
-        Some(Value::Known(usd)) => number::dollars(*usd),
-        Some(Value::Absent(reason)) if reason.starts_with("the price of ") => "unknown".to_owned(),
-        _ => return absent(),
-    };
+    let Some(usd) = dollars(row) else { return absent() };
     let star = if block::overflows(row).is_some() { " *" } else { "" };
     let savings = row.number(catalogue::COST_SAVINGS).filter(|_| row.strategy != BASELINE);
     let change = savings.map(|savings| format!("  {}", number::change(-savings)));
     format!("{usd}{star}{}", change.unwrap_or_default())
+}
+
+/// The bill and what it is more or less than another one.
+fn cost_against(row: &PresetRow, savings: &Measure) -> String {
+    let Some(usd) = dollars(row) else { return absent() };
+    // A bill is not set against itself.
+    let change = row.number(savings).filter(|_| !super::TODAY.contains(&row.strategy.as_str()));
+    let change = change.map(|savings| number::change(-savings));
+    format!("{usd:<8} {:>6}", change.unwrap_or_default()).trim_end().to_owned()
+}
+
+/// What keeps a row from being read like the others.
+fn note(row: &PresetRow) -> String {
+    let standing = match row.standing {
+        Standing::Control if super::TODAY.contains(&row.strategy.as_str()) => None,
+        Standing::Control => Some("control".to_owned()),
+        Standing::StandIn => Some("stand-in".to_owned()),
+        Standing::Void => Some("void replies".to_owned()),
+        Standing::Ranked => match row.values.get(UNRANKED) {
+            Some(Value::Text(why)) => Some(why.clone()),
+            _ => (row.verdict == Some(AgainstFull::Inferior)).then(|| "inferior".to_owned()),
+        },
+    };
+    let failed = (!row.failed.is_empty()).then(|| format!("{} failed", row.failed.len()));
+    let over = block::overflows(row).map(|n| format!("over {}×", number::any(n)));
+    let parts: Vec<String> = [standing, failed, over].into_iter().flatten().collect();
+    parts.join(", ")
 }
 
 /// Standing or verdict, and what the star of the bill stands for.

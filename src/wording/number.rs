@@ -2,23 +2,23 @@
 //! take few digits.
 
 use crate::model::{Unit, catalogue};
-pub(super) use crate::text::grouped;
+pub use crate::text::grouped;
 
 /// A number for a file: at most six decimals, no exponent, no trailing zeros,
 /// so that the same value is the same bytes everywhere. Absent where it is not
 /// finite: a file holds no `NaN`.
-pub(super) fn plain(x: f64) -> Option<String> {
+pub fn plain(x: f64) -> Option<String> {
     decimals(x, 6)
 }
 
 /// Dollars for a file: nine decimals, so that the requests of a long session
 /// add up to its bill.
-pub(super) fn exact_dollars(x: f64) -> Option<String> {
+pub fn exact_dollars(x: f64) -> Option<String> {
     decimals(x, 9)
 }
 
 /// Whether a measure counts in dollars.
-pub(super) fn is_in_dollars(id: &str) -> bool {
+pub fn is_in_dollars(id: &str) -> bool {
     catalogue::find(id).is_some_and(|measure| measure.unit == Unit::Dollars)
 }
 
@@ -32,12 +32,12 @@ fn decimals(x: f64, digits: usize) -> Option<String> {
 }
 
 /// The same rounding, still a number, for JSON.
-pub(super) fn rounded(x: f64) -> Option<f64> {
+pub fn rounded(x: f64) -> Option<f64> {
     plain(x)?.parse().ok()
 }
 
 /// Tokens in few characters: `950`, `9.5k`, `181k`, `2.4M`.
-pub(super) fn tokens(x: f64) -> String {
+pub fn tokens(x: f64) -> String {
     let x = x.max(0.0);
     if x < 999.5 {
         format!("{x:.0}")
@@ -53,28 +53,28 @@ pub(super) fn tokens(x: f64) -> String {
 }
 
 /// A share with two decimals.
-pub(super) fn share(x: f64) -> String {
+pub fn share(x: f64) -> String {
     signless(format!("{x:.2}"))
 }
 
 /// A share in whole per cent.
-pub(super) fn percent(x: f64) -> String {
+pub fn percent(x: f64) -> String {
     signless(format!("{:.0} %", x * 100.0))
 }
 
 /// A difference with its sign and two decimals; a true minus sign.
-pub(super) fn gain(x: f64) -> String {
+pub fn gain(x: f64) -> String {
     let text = format!("{:+.2}", x);
     if text == "-0.00" { "+0.00".to_owned() } else { text.replace('-', "−") }
 }
 
 /// Tokens sent as a multiple of what `full` sends.
-pub(super) fn multiple(x: f64) -> String {
+pub fn multiple(x: f64) -> String {
     format!("{x:.2}×")
 }
 
 /// Dollars in few digits: `$41.20`, `$0.0123`, `$1,234`.
-pub(super) fn dollars(x: f64) -> String {
+pub fn dollars(x: f64) -> String {
     let sign = if x < 0.0 { "−" } else { "" };
     let x = x.abs();
     let text = if x >= 999.995 {
@@ -92,19 +92,19 @@ pub(super) fn dollars(x: f64) -> String {
 }
 
 /// A difference in whole per cent with its sign; a true minus sign.
-pub(super) fn change(x: f64) -> String {
+pub fn change(x: f64) -> String {
     let text = format!("{:+.0} %", x * 100.0);
     if text == "-0 %" { "+0 %".to_owned() } else { text.replace('-', "−") }
 }
 
 /// An error in per cent with its sign and one decimal.
-pub(super) fn error(x: f64) -> String {
+pub fn error(x: f64) -> String {
     let text = format!("{:+.1} %", x * 100.0);
     if text == "-0.0 %" { "+0.0 %".to_owned() } else { text.replace('-', "−") }
 }
 
 /// A time in few characters: `0 ms`, `850 ms`, `4.2 s`, `75 s`, `12 min`.
-pub(super) fn time(ms: f64) -> String {
+pub fn time(ms: f64) -> String {
     let ms = ms.max(0.0);
     if ms < 999.5 {
         format!("{ms:.0} ms")
@@ -118,7 +118,7 @@ pub(super) fn time(ms: f64) -> String {
 }
 
 /// A measure of any unit, for the list of all measures.
-pub(super) fn any(x: f64) -> String {
+pub fn any(x: f64) -> String {
     if (x.fract() == 0.0 || x.abs() >= 10_000.0) && x.abs() < 1e15 {
         let x = x.round();
         let sign = if x < 0.0 { "−" } else { "" };

@@ -3,124 +3,84 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::super::rows::RECORDED as REPEATED;
-use super::super::verdict::dollars;
-use super::{Entry, Run, label, listed};
-use crate::model::{Bill, BillErrors, Cell, RECORDED, Standing, TranscriptFacts, Value, catalogue};
+use super::{Evidence, owned, place};
+use crate::measure::rows::{Entry, RECORDED as REPEATED};
+use crate::model::{
+    Bill, BillErrors, Cell, Limit, OtherBill, Problem, RECORDED, Standing, TranscriptFacts, Value,
+    catalogue,
+};
 use crate::pricing::PriceList;
-use crate::text::{counted, form_for};
 
 /// Share of a bill from which on the place of the first breakpoint is told.
 const BREAKPOINT_MATTERS: f64 = 0.05;
+/// Bills that are named with it.
+const NAMED: usize = 3;
 
-fn bills<'a>(run: &Run<'a>) -> impl Iterator<Item = &'a Bill> + use<'a> {
+fn bills<'a>(run: &Evidence<'a>) -> impl Iterator<Item = &'a Bill> + use<'a> {
     run.cells.iter().filter_map(|cell| cell.rows()).flat_map(|rows| &rows.bills).map(Arc::as_ref)
 }
 
 /// What every bill takes for granted.
-pub fn what_bills_assume(run: &Run<'_>) -> Vec<String> {
-    if bills(run).next().is_none() {
-        return Vec::new();
-    }
+pub fn what_bills_assume(run: &Evidence<'_>) -> Option<Limit> {
     let prices = &run.manifest.prices;
-    let of = prices.date.as_ref().map(|date| format!("{date}, ")).unwrap_or_default();
-    let hash: String = prices.hash.chars().take(12).collect();
-    vec![format!(
-        "bills take every output as recorded, whatever was forgotten before it; prices are those \
-         of {} ({of}BLAKE3 {hash}…), at the standard service class",
-        prices.name
-    )]
+    bills(run).next().map(|_| Limit::BillsAssume {
+        prices: prices.name.clone(),
+        date: prices.date.clone(),
+        hash: prices.hash.clone(),
+    })
 }
 
 /// Summaries of the vendor's agent whose calls are not on record: the bill of
 /// the preset that repeats them lacks what they cost.
-pub fn unbilled_summaries(run: &Run<'_>) -> Vec<String> {
+pub fn unbilled_summaries(run: &Evidence<'_>) -> Option<Problem> {
     let cells = run.cells.iter().filter(|cell| cell.key.strategy == REPEATED);
     let rows = cells.filter_map(|cell| cell.rows()).flat_map(|rows| &rows.compactions);
     let folds: Vec<_> = rows.filter(|row| row.messages_folded > 0).collect();
     let unknown = folds.iter().filter(|row| row.model_calls == 0).count();
-    if unknown == 0 {
-        return Vec::new();
-    }
-    vec![format!(
-        "recordings do not show what {unknown} of {} of the recorded agent cost: {} not in the \
-         bill of {REPEATED}",
-        counted(folds.len(), "summary"),
-        form_for(unknown, "this call is", "these calls are")
-    )]
+    (unknown > 0).then_some(Problem::UnbilledSummaries { unknown, of: folds.len() })
 }
 
 /// Bills that depend on where the agent sets its first cache breakpoint, which
 /// recordings do not show.
-pub fn first_breakpoint(run: &Run<'_>) -> Vec<String> {
-    let range = |entry: &&&Entry| {
-        let (own, head) = (
-            entry.row.number(catalogue::COST_USD)?,
-            entry.row.number(catalogue::COST_HEAD_BREAKPOINT_USD)?,
-        );
-        let change = head / own - 1.0;
-        (change.abs() >= BREAKPOINT_MATTERS).then_some((change, own, head))
+pub fn first_breakpoint(run: &Evidence<'_>) -> Option<Problem> {
+    let other = |entry: &Entry| {
+        let own = entry.row.number(catalogue::COST_USD)?;
+        let other = entry.row.number(catalogue::COST_HEAD_BREAKPOINT_USD)?;
+        let change = (other / own - 1.0).abs();
+        let (row, billed_as) = (place(entry), run.payer(&entry.row));
+        (change >= BREAKPOINT_MATTERS).then_some((change, OtherBill { row, billed_as, own, other }))
     };
-    let rows = run.billed.iter().filter(|e| e.row.standing != Standing::Control);
-    let mut apart: Vec<_> = rows.filter_map(|e| Some((e, range(&e)?))).collect();
-    if apart.is_empty() {
-        return Vec::new();
-    }
-    apart.sort_by(|a, b| b.1.0.abs().total_cmp(&a.1.0.abs()));
-    let payers: BTreeSet<&str> = run.billed.iter().map(|e| e.row.agent_model.as_str()).collect();
-    let named = apart.iter().take(3).map(|(entry, (change, own, head))| {
-        let row = &entry.row;
-        let payer = match payers.len() {
-            1 => String::new(),
-            _ => format!(" as {}", row.agent_model),
-        };
-        let (window, change) = (label(&row.window), signed_percent(*change));
-        let (head, own) = (dollars(*head), dollars(*own));
-        format!("{} at {window}{payer} {head} instead of {own} ({change})", row.strategy)
-    });
-    let named = named.collect::<Vec<_>>().join(", ");
-    let more = match apart.len().saturating_sub(3) {
-        0 => String::new(),
-        more => format!(", and {more} more by at least {:.0} %", BREAKPOINT_MATTERS * 100.0),
-    };
-    vec![format!(
-        "recordings do not show where the agent sets its first cache breakpoint: bills take it \
-         behind tools and system prompt; behind everything in front of the conversation they \
-         would be: {named}{more} (cost_head_breakpoint_usd)"
-    )]
+    let presets = run.billed.iter().filter(|e| e.row.standing != Standing::Control);
+    let mut apart: Vec<(f64, OtherBill)> = presets.filter_map(|e| other(e)).collect();
+    apart.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let more = apart.len().saturating_sub(NAMED);
+    let rows: Vec<OtherBill> = apart.into_iter().take(NAMED).map(|(_, bill)| bill).collect();
+    let least = BREAKPOINT_MATTERS;
+    (!rows.is_empty()).then_some(Problem::BreakpointUnknown { rows, more, least })
 }
 
 /// Models without a price: what they bill is unknown.
-pub fn unpriced(run: &Run<'_>) -> Vec<String> {
+pub fn unpriced(run: &Evidence<'_>) -> Option<Problem> {
     let list = PriceList::from(&run.manifest.prices);
     let models: BTreeSet<&str> = bills(run).map(|bill| bill.model.as_str()).collect();
-    let unknown: Vec<&str> = models.into_iter().filter(|model| list.find(model).is_err()).collect();
-    if unknown.is_empty() {
-        return Vec::new();
-    }
-    vec![format!(
-        "no price is known for {}: what sessions cost there is unknown; --prices takes a list",
-        unknown.join(", ")
-    )]
+    let models = owned(models.into_iter().filter(|model| list.find(model).is_err()));
+    (!models.is_empty()).then_some(Problem::Unpriced { models })
 }
 
 /// Sessions that are billed as a model that they do not name.
-pub fn default_model(run: &Run<'_>) -> Vec<String> {
+pub fn default_model(run: &Evidence<'_>) -> Option<Problem> {
     let list = PriceList::from(&run.manifest.prices);
-    let stranger = |facts: &TranscriptFacts| {
+    let stranger = |facts: &&TranscriptFacts| {
         facts.model.as_deref().is_none_or(|model| list.find(model).is_err())
     };
-    let strangers: Vec<&TranscriptFacts> = run.facts.iter().filter(|f| stranger(f)).collect();
     let of = |bill: &&Arc<Bill>| bill.billed_as == RECORDED;
     let is_own = |c: &&Cell| c.rows().is_some_and(|rows| rows.bills.iter().any(|bill| of(&bill)));
     let place = |c: &Cell| (c.key.dataset.clone(), c.key.transcript.clone());
     let own: BTreeSet<(String, String)> = run.cells.iter().filter(is_own).map(place).collect();
-    let billed: Vec<&&TranscriptFacts> = (strangers.iter())
+    let billed: Vec<&TranscriptFacts> = (run.facts.iter())
+        .filter(stranger)
         .filter(|facts| own.contains(&(facts.dataset.clone(), facts.transcript.clone())))
         .collect();
-    if billed.is_empty() {
-        return Vec::new();
-    }
     let transcripts: BTreeSet<(&str, &str)> =
         billed.iter().map(|f| (f.dataset.as_str(), f.transcript.as_str())).collect();
     let as_whom: BTreeSet<&str> = (run.cells.iter())
@@ -128,81 +88,60 @@ pub fn default_model(run: &Run<'_>) -> Vec<String> {
         .filter_map(|c| c.rows())
         .flat_map(|rows| rows.bills.iter().filter(of).map(|bill| bill.model.as_str()))
         .collect();
-    let named: BTreeSet<&str> = billed.iter().filter_map(|f| f.model.as_deref()).collect();
-    let named = if named.is_empty() { String::new() } else { format!(" ({})", listed(named)) };
-    vec![format!(
-        "{} of {} {} no model with a price{named}: {} billed as {}; --agent-model takes another",
-        billed.len(),
-        counted(run.facts.len(), "session"),
-        form_for(billed.len(), "names", "name"),
-        form_for(billed.len(), "it is", "they are"),
-        listed(as_whom)
-    )]
+    let models: BTreeSet<&str> = billed.iter().filter_map(|f| f.model.as_deref()).collect();
+    (!billed.is_empty()).then(|| Problem::DefaultModel {
+        sessions: billed.len(),
+        of: run.facts.len(),
+        models: owned(models),
+        billed_as: owned(as_whom),
+    })
 }
 
 /// Sessions whose times nobody recorded.
-pub fn modelled_clock(run: &Run<'_>) -> Vec<String> {
-    let modelled = run.facts.iter().filter(|facts| facts.clock_modelled).count();
-    if modelled == 0 || bills(run).next().is_none() {
-        return Vec::new();
-    }
+pub fn modelled_clock(run: &Evidence<'_>) -> Option<Limit> {
+    let sessions = run.facts.iter().filter(|facts| facts.clock_modelled).count();
     let profile = &run.manifest.profile;
-    let seconds = |ms: f64| format!("{} s", (ms / 100.0).round() / 10.0);
-    vec![format!(
-        "some times of {modelled} of {} are modelled ({} before a user's message, {} for a tool): \
-         which caches are still alive there is an assumption",
-        counted(run.facts.len(), "session"),
-        seconds(profile.user_ms),
-        seconds(profile.tool_ms)
-    )]
+    (sessions > 0 && bills(run).next().is_some()).then_some(Limit::ModelledClock {
+        sessions,
+        of: run.facts.len(),
+        user_ms: profile.user_ms,
+        tool_ms: profile.tool_ms,
+    })
 }
 
 /// Waits that nobody measured.
-pub fn modelled_waits(run: &Run<'_>) -> Vec<String> {
-    let modelled = |entry: &&super::Entry| {
+pub fn modelled_waits(run: &Evidence<'_>) -> Option<Limit> {
+    let modelled = |entry: &&Entry| {
         let source = entry.row.values.get(catalogue::LATENCY_SOURCE.id);
         matches!(source, Some(Value::Text(word)) if word == "modelled" || word == "mixed")
     };
-    if !run.rows.iter().any(modelled) {
-        return Vec::new();
-    }
     let profile = &run.manifest.profile;
-    vec![format!(
-        "waits for compactions are modelled, not measured: {:.0} ms to the first token, {:.0} \
-         tokens a second read and {:.0} written",
-        profile.first_token_ms, profile.prefill_per_s, profile.decode_per_s
-    )]
+    run.rows.iter().any(modelled).then_some(Limit::ModelledWaits {
+        first_token_ms: profile.first_token_ms,
+        prefill_per_s: profile.prefill_per_s,
+        decode_per_s: profile.decode_per_s,
+    })
 }
 
 /// Sessions whose simulated bill is far from the recorded one.
-pub fn simulation_off(run: &Run<'_>) -> Vec<String> {
+pub fn simulation_off(run: &Evidence<'_>) -> Option<Problem> {
     let errors = |facts: &TranscriptFacts| Some(facts.validation.as_ref()?.errors());
     let checked: Vec<(&TranscriptFacts, BillErrors)> =
         run.facts.iter().filter_map(|facts| Some((facts, errors(facts)?))).collect();
     let off = checked.iter().filter(|(_, errors)| errors.are_far_off());
     let (n, worst) = (off.clone().count(), off.max_by(|a, b| a.1.size().total_cmp(&b.1.size())));
-    let Some((facts, errors)) = worst else { return Vec::new() };
-    let each = [("reads", errors.reads), ("writes", errors.writes), ("dollars", errors.usd)];
-    let shown: Vec<String> = (each.iter())
-        .filter_map(|(name, error)| Some(format!("{name} {}", signed_percent((*error)?))))
-        .collect();
-    vec![format!(
-        "the simulated bill is more than {:.0} % off the recorded one in {n} of {} with \
-         reported usage (worst {}: {})",
-        BillErrors::FAR_OFF * 100.0,
-        counted(checked.len(), "session"),
-        facts.transcript,
-        shown.join(", ")
-    )]
-}
-
-fn signed_percent(share: f64) -> String {
-    format!("{:+.1} %", share * 100.0).replace('-', "−")
+    let (facts, errors) = worst?;
+    Some(Problem::BillOff {
+        off: n,
+        checked: checked.len(),
+        worst: facts.transcript.clone(),
+        errors: *errors,
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::measure::testkit::{cell, facts, run};
+    use crate::measure::testkit::{cell, facts, run, warnings};
     use crate::model::{
         Buckets, Cell, CellOutcome, LatencySource, RECORDED, TranscriptFacts, Validation,
     };
@@ -217,8 +156,7 @@ mod tests {
 
     #[track_caller]
     fn said(facts: Vec<TranscriptFacts>, cells: Vec<Cell>, start: &str) -> Option<String> {
-        let warnings = run(facts, cells).warnings;
-        let mut found = warnings.into_iter().filter(|w| w.contains(start));
+        let mut found = warnings(&run(facts, cells)).into_iter().filter(|w| w.contains(start));
         let first = found.next();
         assert_eq!(found.next(), None, "said once");
         first
@@ -256,7 +194,7 @@ mod tests {
         assert_eq!(
             said(of("recorded")).unwrap(),
             "recordings do not show what 2 of 2 summaries of the recorded agent cost: these calls \
-             are not in the bill of recorded"
+             are not in the bill of `recorded`"
         );
         assert_eq!(said(of("x")), None);
         let mut known = of("recorded");

@@ -1,12 +1,9 @@
-//! What scores may claim, by who sits in the seats (measures §6 and §7).
+//! What scores may claim, by who answers and who grades (measures §6 and §7).
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Run, listed};
-use crate::model::{
-    Answer, Cell, ProbeRow, Source, Standing, TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Verdict,
-};
-use crate::text::{counted, form_for};
+use super::{Evidence, owned};
+use crate::model::{Answer, Cell, Limit, ProbeRow, Problem, Source, Standing, Ungraded, Verdict};
 
 /// Reasons that are listed.
 const REASONS: usize = 5;
@@ -14,78 +11,42 @@ const REASONS: usize = 5;
 const UNANSWERED: &str = "not answered: ";
 
 /// A model that grades is an instrument whose error nobody knows yet.
-pub(super) fn uncalibrated(run: &Run<'_>) -> Vec<String> {
-    if run.manifest.graded_by() == Source::Lexical || !asks(run) {
-        return Vec::new();
-    }
-    let judges = run.manifest.judges().map(|judge| format!(" --judge {judge}"));
-    vec![format!(
-        "the judge {} is not calibrated by this run, so how often it is wrong is not known: `recap \
-         judge calibrate FILE{}` measures it on answers that people graded; it may be trusted from \
-         kappa {TRUSTED_KAPPA} on and below {:.0} % of wrong answers accepted, by the upper bound",
-        run.manifest.judge,
-        judges.collect::<String>(),
-        TRUSTED_FALSE_ACCEPTS * 100.0,
-    )]
+pub fn uncalibrated(run: &Evidence<'_>) -> Option<Limit> {
+    let judges = || run.manifest.judges().map(str::to_owned).collect();
+    let judge = run.manifest.judge.clone();
+    (run.manifest.graded_by() == Source::Model && run.asks())
+        .then(|| Limit::Uncalibrated { judge, judges: judges() })
 }
 
 /// Judges that contradict each other cannot both be right.
-pub(super) fn at_odds(run: &Run<'_>) -> Vec<String> {
-    let Some((panel, kappa)) = run.panel.and_then(|panel| Some((panel, panel.kappa?))) else {
-        return Vec::new();
-    };
-    if !panel.is_doubtful() {
-        return Vec::new();
-    }
-    vec![format!(
-        "the judges disagree: kappa {kappa:.2} between {} on {}, below {TRUSTED_KAPPA}; \
-         scores hang on who grades",
-        panel.judges[..2].join(" and "),
-        counted(panel.both, "answer"),
-    )]
+pub fn at_odds(run: &Evidence<'_>) -> Option<Problem> {
+    let panel = run.panel.filter(|panel| panel.is_doubtful())?;
+    Some(Problem::JudgesDisagree {
+        judges: panel.judges[..2].to_vec(),
+        kappa: panel.kappa?,
+        answers: panel.both,
+    })
 }
 
-/// How the judge without a model stands by the rule of `recap judge calibrate`;
-/// `tests/suite/judge_real.rs` takes it again.
-const UNTRUSTED: &str = "the offline judge is not trusted, for it accepts too many of the answers \
-                         that people find wrong (`recap judge calibrate`)";
-
 /// What scores without a model may claim.
-pub(super) fn lexical(run: &Run<'_>) -> Vec<String> {
-    if !asks(run) {
-        return Vec::new();
-    }
+pub fn offline(run: &Evidence<'_>) -> Option<Limit> {
     let manifest = run.manifest;
-    let limits = match (manifest.answered_by(), manifest.graded_by()) {
-        (Source::Model, Source::Model) => return Vec::new(),
-        (Source::Lexical, Source::Lexical) => format!(
-            "probes are answered and graded by words and dates, without a model: scores rank \
-             model-free mechanisms and are no estimate of what a model would answer; {UNTRUSTED}"
-        ),
-        (Source::Model, Source::Lexical) => format!(
-            "what {} answers is graded by words and dates, without a model: what is right in other \
-             words may count as wrong; {UNTRUSTED}; `recap judge RUN --judge MODEL` has the same \
-             answers graded by a model",
-            manifest.answerer
-        ),
-        (Source::Lexical, Source::Model) => format!(
-            "probes are answered by words and dates, without a model, though {} grades the answers: \
-             scores rank model-free mechanisms and are no estimate of what a model would answer",
-            manifest.judge
-        ),
-    };
-    vec![limits]
+    let model = |source, name: &str| (source == Source::Model).then(|| name.to_owned());
+    let answerer = model(manifest.answered_by(), &manifest.answerer);
+    let judge = model(manifest.graded_by(), &manifest.judge);
+    let offline = answerer.is_none() || judge.is_none();
+    (run.asks() && offline).then_some(Limit::OfflineSeats { answerer, judge })
 }
 
 /// A model's summary says things in its own words, which a seat without a model
 /// does not know again.
-pub(super) fn paraphrased(run: &Run<'_>) -> Vec<String> {
+pub fn paraphrased(run: &Evidence<'_>) -> Option<Limit> {
     let manifest = run.manifest;
     let seats = [("reader", manifest.answered_by()), ("judge", manifest.graded_by())];
-    let lexical: Vec<&str> =
+    let seats: Vec<&str> =
         seats.iter().filter(|(_, by)| *by == Source::Lexical).map(|(seat, _)| *seat).collect();
-    if manifest.compacted_by() == Source::Lexical || lexical.is_empty() || !asks(run) {
-        return Vec::new();
+    if manifest.compacted_by() == Source::Lexical || seats.is_empty() || !run.asks() {
+        return None;
     }
     let summed_up = |cell: &&Cell| {
         let rows = cell.rows().filter(|_| cell.standing != Standing::Control);
@@ -93,16 +54,8 @@ pub(super) fn paraphrased(run: &Run<'_>) -> Vec<String> {
     };
     let names: BTreeSet<&str> =
         run.cells.iter().filter(summed_up).map(|cell| cell.key.strategy.as_str()).collect();
-    if names.is_empty() {
-        return Vec::new();
-    }
-    vec![format!(
-        "{} writes summaries in its own words, and the offline {} compares words: what is said \
-         otherwise counts as lost, so the scores of {} are too low rather than too high",
-        manifest.compactor,
-        lexical.join(" and "),
-        listed(names)
-    )]
+    let (strategies, compactor) = (owned(names), manifest.compactor.clone());
+    (!strategies.is_empty()).then_some(Limit::Paraphrased { compactor, seats, strategies })
 }
 
 /// An answer by where its question stands: data set, transcript, probe.
@@ -110,7 +63,7 @@ type Place<'a> = (&'a str, &'a str, u32);
 
 /// Answers without a grade, with the reasons (measures §5). What nobody could
 /// grade is told from what a model failed at here and there.
-pub(super) fn ungraded(run: &Run<'_>) -> Vec<String> {
+pub fn ungraded(run: &Evidence<'_>) -> Vec<Problem> {
     let mut asked: BTreeMap<Place<'_>, usize> = BTreeMap::new();
     let mut reasons: BTreeMap<&str, BTreeMap<Place<'_>, usize>> = BTreeMap::new();
     for (cell, row) in run.cells.iter().flat_map(rows) {
@@ -120,57 +73,33 @@ pub(super) fn ungraded(run: &Run<'_>) -> Vec<String> {
             *reasons.entry(reason).or_default().entry(place).or_default() += 1;
         }
     }
-    let (answers, all) = (asked.values().sum::<usize>(), asked.len());
-    let mut each: Vec<(usize, String)> = Vec::new();
-    let mut uneven = false;
-    for (reason, places) in reasons {
-        let missing: usize = places.values().sum();
-        let throughout = places.iter().all(|(place, n)| asked[place] == *n);
-        uneven |= !throughout;
-        let probes = format!("{} of {}", places.len(), counted(all, "probe"));
-        let are = form_for(places.len(), "is", "are");
-        let text = match (reason.strip_prefix(UNANSWERED), throughout) {
-            (Some(why), true) => format!("{probes} {are} not answered: {why}"),
-            (Some(why), false) => {
-                let times = counted(answers, "time");
-                format!("no answer came {missing} of {times}, to {probes}: {why}")
-            }
-            (None, true) => format!("{probes} {are} not graded: {}", told(reason)),
-            (None, false) => format!(
-                "{missing} of {}, to {probes}, {} not graded: {}",
-                counted(answers, "answer"),
-                form_for(missing, "is", "are"),
-                told(reason)
-            ),
-        };
-        each.push((missing, text));
-    }
+    let (answers, of) = (asked.values().sum::<usize>(), asked.len());
+    let each = reasons.into_iter().map(|(reason, places)| Ungraded {
+        answered: !reason.starts_with(UNANSWERED),
+        throughout: places.iter().all(|(place, n)| asked[place] == *n),
+        missing: places.values().sum(),
+        answers,
+        probes: places.len(),
+        of,
+        why: told(reason).to_owned(),
+    });
+    let mut each: Vec<Ungraded> = each.collect();
+    let uneven = each.iter().any(|ungraded| !ungraded.throughout);
     // Stable: equal numbers stay in the order of their reasons.
-    each.sort_by_key(|(missing, _)| std::cmp::Reverse(*missing));
+    each.sort_by_key(|ungraded| std::cmp::Reverse(ungraded.missing));
     let others = each.split_off(each.len().min(REASONS));
-    let mut warnings: Vec<String> = each.into_iter().map(|(_, text)| text).collect();
+    let mut found: Vec<Problem> = each.into_iter().map(Problem::Ungraded).collect();
     if !others.is_empty() {
-        let missing: usize = others.iter().map(|(missing, _)| missing).sum();
-        warnings.push(format!(
-            "{missing} of {} {} missing or not graded for {}: see probes.csv",
-            counted(answers, "answer"),
-            form_for(missing, "is", "are"),
-            counted(others.len(), "other reason")
-        ));
+        let missing = others.iter().map(|ungraded| ungraded.missing).sum();
+        found.push(Problem::UngradedOtherwise { missing, answers, reasons: others.len() });
     }
-    if uneven {
-        warnings.push(
-            "what is not answered or not graded counts neither as right nor as wrong: scores of \
-             different strategies rest on somewhat different questions"
-                .to_owned(),
-        );
-    }
-    warnings
+    found.extend(uneven.then_some(Problem::UnevenQuestions));
+    found
 }
 
 /// Searches, and answers with a recovery channel, that a model failed at: what
 /// nobody could grade is told already.
-pub(super) fn unrecovered(run: &Run<'_>) -> Vec<String> {
+pub fn unrecovered(run: &Evidence<'_>) -> Vec<Problem> {
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     let mut answers = 0;
     let recovered = run.cells.iter().flat_map(rows).filter_map(|(_, row)| row.recovered.as_ref());
@@ -182,16 +111,18 @@ pub(super) fn unrecovered(run: &Run<'_>) -> Vec<String> {
     }
     let mut reasons: Vec<(&str, usize)> = reasons.into_iter().collect();
     reasons.sort_by_key(|(_, missing)| std::cmp::Reverse(*missing));
-    let told = reasons.iter().take(REASONS).map(|(why, missing)| {
-        let times = counted(answers, "time");
-        format!("no answer came {missing} of {times} with a recovery channel: {why}")
+    let found = reasons.into_iter().take(REASONS).map(|(reason, missing)| Problem::Unrecovered {
+        missing,
+        answers,
+        reason: reason.to_owned(),
     });
-    told.collect()
+    found.collect()
 }
 
-/// A judge's reason, behind words that say the same.
+/// A reason without the words that the finding says already.
 fn told(reason: &str) -> &str {
-    reason.strip_prefix("not graded: ").unwrap_or(reason)
+    let unanswered = reason.strip_prefix(UNANSWERED);
+    unanswered.or_else(|| reason.strip_prefix("not graded: ")).unwrap_or(reason)
 }
 
 fn rows(cell: &Cell) -> impl Iterator<Item = (&Cell, &ProbeRow)> {
@@ -199,14 +130,10 @@ fn rows(cell: &Cell) -> impl Iterator<Item = (&Cell, &ProbeRow)> {
     rows.iter().map(move |row| (cell, row))
 }
 
-fn asks(run: &Run<'_>) -> bool {
-    run.facts.iter().any(|facts| !facts.probes.is_empty())
-}
-
 #[cfg(test)]
 mod tests {
     use crate::measure::measure;
-    use crate::measure::testkit::{cell, facts, manifest, vote};
+    use crate::measure::testkit::{cell, facts, manifest, vote, warnings};
     use crate::model::{
         Answer, Cell, CellOutcome, Manifest, NoAnswer, ProbeKind, Report, Source, TranscriptFacts,
         Verdict,
@@ -251,7 +178,7 @@ mod tests {
 
     /// What is warned of on a run with these seats.
     fn warned(compactor: &str, answerer: &str, judge: &str) -> Vec<String> {
-        run(seated(compactor, answerer, judge), vec![full("RR"), folded("RR")]).warnings
+        warnings(&run(seated(compactor, answerer, judge), vec![full("RR"), folded("RR")]))
     }
 
     fn says(warnings: &[String], words: &str) -> bool {
@@ -264,7 +191,7 @@ mod tests {
         let mut searching = cell.recovers("ru", &[(1, 10), (0, 0)]).build();
         let warned = |searching: &Cell| {
             let cells = vec![full("RR"), searching.clone()];
-            run(seated("offline", "offline", "offline"), cells).warnings
+            warnings(&run(seated("offline", "offline", "offline"), cells))
         };
         let channel = "with a recovery channel: ";
         assert!(!says(&warned(&searching), channel), "nobody could grade it");
@@ -275,12 +202,12 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_grades_is_warned_of_at_the_top_with_the_command_that_measures_it() {
-        let warnings = warned("offline", "offline", "openai/j + offline");
-        assert!(warnings[0].starts_with("the judge openai/j + offline is not calibrated"));
+    fn a_model_that_grades_is_a_limit_with_the_command_that_measures_it() {
+        let found = warned("offline", "offline", "openai/j + offline");
+        assert!(says(&found, "the judge openai/j + offline is not calibrated"));
         let command = "`recap judge calibrate FILE --judge openai/j --judge offline`";
-        assert!(warnings[0].contains(command), "{}", warnings[0]);
-        assert!(warnings[0].contains("kappa 0.7 on and below 5 %"), "{}", warnings[0]);
+        assert!(says(&found, command), "{found:#?}");
+        assert!(says(&found, "kappa 0.7 on and below 5 %"), "{found:#?}");
         let offline = warned("openai/c", "openai/a", "offline");
         assert!(!says(&offline, "not calibrated"), "{offline:?}");
         let mut unasked = two();
@@ -288,14 +215,14 @@ mod tests {
         let idle = cell("s", "x").sent(&[1_000, 500]).build();
         let manifest = seated("offline", "offline", "openai/j");
         let report = measure(manifest, "d".into(), vec![unasked], vec![idle], Vec::new());
-        assert!(!says(&report.warnings, "calibrated"), "{:?}", report.warnings);
+        assert!(!says(&warnings(&report), "calibrated"), "{:?}", warnings(&report));
     }
 
     #[test]
     fn what_scores_claim_depends_on_who_answers_and_who_grades() {
-        let both = "answered and graded by words and dates";
+        let both = "questions are answered and graded by words and dates";
         let answered = "what openai/a answers is graded by words and dates";
-        let graded = "probes are answered by words and dates, without a model, though openai/j";
+        let graded = "questions are answered by words and dates, without a model, though openai/j";
         for (answerer, judge, said) in [
             ("offline", "offline", Some(both)),
             ("openai/a", "offline", Some(answered)),
@@ -323,7 +250,7 @@ mod tests {
         let unfolded =
             vec![full("RR"), cell("s", "x").sent(&[1, 1]).snapshot(1, 1).answers("RR").build()];
         let report = run(seated("openai/c", "offline", "offline"), unfolded);
-        assert!(!says(&report.warnings, "compares words"), "no model wrote anything");
+        assert!(!says(&warnings(&report), "compares words"), "no model wrote anything");
     }
 
     #[test]
@@ -345,20 +272,20 @@ mod tests {
         let report = of(["rr", "rwr"], ["ww", "wrw"]);
         assert_eq!(report.panel.as_ref().unwrap().kappa, Some(0.0));
         let words = "kappa 0.00 between a and b on 4 answers, below 0.7";
-        assert!(says(&report.warnings, words), "{:?}", report.warnings);
+        assert!(says(&warnings(&report), words), "{:?}", warnings(&report));
         let report = of(["rr", "rr"], ["ww", "rr"]);
-        assert!(!says(&report.warnings, "judges disagree"), "{:?}", report.warnings);
+        assert!(!says(&warnings(&report), "judges disagree"), "{:?}", warnings(&report));
     }
 
     #[test]
     fn what_nobody_can_grade_is_told_from_what_a_model_failed_at() {
         let report = run(seated("offline", "openai/a", "openai/j"), vec![full("uR"), folded("uR")]);
-        assert!(says(&report.warnings, "1 of 2 probes is not graded: no judge"));
-        assert!(!says(&report.warnings, "different questions"), "all rest on the same");
+        assert!(says(&warnings(&report), "1 of 2 probes is not graded: no judge"));
+        assert!(!says(&warnings(&report), "different questions"), "all rest on the same");
         let report = run(seated("offline", "openai/a", "openai/j"), vec![full("RR"), folded("uR")]);
         let words = "1 of 4 answers, to 1 of 2 probes, is not graded: no judge";
-        assert!(says(&report.warnings, words), "{:?}", report.warnings);
-        assert!(says(&report.warnings, "rest on somewhat different questions"));
+        assert!(says(&warnings(&report), words), "{:?}", warnings(&report));
+        assert!(says(&warnings(&report), "rest on somewhat different questions"));
     }
 
     #[test]
@@ -367,7 +294,7 @@ mod tests {
             let mut cell = folded(outcomes);
             let verdict = &mut rows(&mut cell).probes[0].judgement.verdict;
             *verdict = Verdict::Unscored(reason.to_owned());
-            run(seated("offline", "openai/a", "openai/j"), vec![full("RR"), cell]).warnings
+            warnings(&run(seated("offline", "openai/a", "openai/j"), vec![full("RR"), cell]))
         };
         let refused = unanswered("uR", "not answered: the model refused");
         assert!(says(&refused, "no answer came 1 of 4 times, to 1 of 2 probes: the model refused"));
@@ -389,12 +316,12 @@ mod tests {
         }
         let manifest = seated("offline", "openai/a", "openai/j");
         let report = measure(manifest, "d".into(), vec![builder.build()], vec![cell], Vec::new());
-        let told: Vec<&String> =
-            report.warnings.iter().filter(|w| w.contains("not graded")).collect::<Vec<_>>();
+        let told: Vec<String> =
+            warnings(&report).into_iter().filter(|w| w.contains("not graded")).collect();
         assert_eq!(told.len(), 6, "{told:?}");
         assert_eq!(told[0], "2 of 8 probes are not graded: zeal");
         assert_eq!(
-            *told[5],
+            told[5],
             "2 of 8 answers are missing or not graded for 2 other reasons: see probes.csv"
         );
     }

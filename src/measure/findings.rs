@@ -1,0 +1,277 @@
+//! What a run shows and what it leaves open (measures §6 and §7): problems of
+//! the run, observations on its figures, limits of the method. Each fact is
+//! found here, against one threshold, and said in words by `wording`.
+
+mod bill;
+mod compactor;
+mod data;
+mod exam;
+mod observations;
+mod seats;
+
+use std::collections::BTreeSet;
+
+use crate::model::{
+    Cell, Finding, Limit, Manifest, Missing, PanelAgreement, Place, PresetRow, Primary, Problem,
+    Standing, TranscriptFacts,
+};
+
+use super::rows::{ALL, Entry};
+
+/// What findings and recommendations rest on.
+pub struct Evidence<'a> {
+    /// What was asked for.
+    pub manifest: &'a Manifest,
+    /// The measure that ranks.
+    pub primary: Primary,
+    /// Rows over all transcripts, in printing order, as every agent model is
+    /// billed.
+    pub billed: Vec<&'a Entry>,
+    /// The same as the first agent model is billed: what is true of every payer
+    /// is said once.
+    pub rows: Vec<&'a Entry>,
+    /// The transcripts.
+    pub facts: &'a [TranscriptFacts],
+    /// Every cell.
+    pub cells: &'a [Cell],
+    /// How far the judges of a panel agree.
+    pub panel: Option<&'a PanelAgreement>,
+    /// What an interrupted run lacks.
+    pub missing: Option<&'a Missing>,
+}
+
+impl<'a> Evidence<'a> {
+    /// What a run has to show; `table` holds every row in printing order.
+    pub fn of(
+        manifest: &'a Manifest,
+        primary: Primary,
+        table: &'a [Entry],
+        (facts, cells): (&'a [TranscriptFacts], &'a [Cell]),
+        panel: Option<&'a PanelAgreement>,
+        missing: Option<&'a Missing>,
+    ) -> Self {
+        let billed: Vec<&Entry> = table.iter().filter(|e| e.row.dataset == ALL).collect();
+        let payer = billed.first().map(|e| &e.row.agent_model);
+        let rows = billed.iter().copied().filter(|e| Some(&e.row.agent_model) == payer).collect();
+        Evidence { manifest, primary, billed, rows, facts, cells, panel, missing }
+    }
+
+    /// Rows of presets, controls apart.
+    fn presets(&self) -> impl Iterator<Item = &'a Entry> {
+        self.rows.iter().copied().filter(|e| e.row.standing != Standing::Control)
+    }
+
+    /// The rows of each window, windows as typed.
+    pub fn at_windows(&self) -> impl Iterator<Item = &[&'a Entry]> {
+        self.rows.chunk_by(|a, b| a.row.window == b.row.window)
+    }
+
+    /// Another row at the same window.
+    pub fn beside(&self, row: &PresetRow, strategy: &str) -> Option<&'a PresetRow> {
+        let rows = self.rows.iter().map(|e| &e.row);
+        rows.into_iter().find(|r| r.window == row.window && r.strategy == strategy)
+    }
+
+    /// Who pays for a row, where there are several.
+    pub fn payer(&self, row: &PresetRow) -> Option<String> {
+        (self.rows.len() < self.billed.len()).then(|| row.agent_model.clone())
+    }
+
+    /// Whether some question was asked.
+    pub fn asks(&self) -> bool {
+        self.facts.iter().any(|facts| !facts.probes.is_empty())
+    }
+}
+
+/// Every finding: problems, then observations, the most telling first, then
+/// limits.
+pub fn findings(run: &Evidence<'_>) -> Vec<Finding> {
+    let missing = run.missing.cloned().map(Problem::Incomplete);
+    let notices = run.manifest.warnings.iter().cloned().map(Problem::Notice);
+    let problems = PROBLEMS.iter().flat_map(|check| check(run));
+    let problems = missing.into_iter().chain(problems).chain(notices);
+    let limits = LIMITS.iter().flat_map(|check| check(run));
+    (problems.map(Finding::from))
+        .chain(observations::choose(run).into_iter().map(Finding::from))
+        .chain(limits.map(Finding::from))
+        .collect()
+}
+
+/// What to look for, in the order in which it is told.
+const PROBLEMS: &[fn(&Evidence<'_>) -> Vec<Problem>] = &[
+    compactor::void_replies,
+    failed_cells,
+    |run| seats::at_odds(run).into_iter().collect(),
+    exam::nothing_compacts,
+    compactor::idle,
+    exam::narrow_scale,
+    |run| exam::in_doubt(run).into_iter().collect(),
+    |run| exam::names_suffice(run).into_iter().collect(),
+    |run| exam::size_matters(run).into_iter().collect(),
+    seats::ungraded,
+    seats::unrecovered,
+    |run| exam::thin(run).into_iter().collect(),
+    |run| exam::not_cut(run).into_iter().collect(),
+    |run| bill::simulation_off(run).into_iter().collect(),
+    |run| bill::unpriced(run).into_iter().collect(),
+    |run| bill::default_model(run).into_iter().collect(),
+    |run| bill::first_breakpoint(run).into_iter().collect(),
+    |run| bill::unbilled_summaries(run).into_iter().collect(),
+];
+
+/// The same of limits.
+const LIMITS: &[fn(&Evidence<'_>) -> Option<Limit>] = &[
+    |_| Some(Limit::OpenLoop),
+    compactor::stand_ins,
+    seats::offline,
+    seats::uncalibrated,
+    seats::paraphrased,
+    data::few_clusters,
+    data::one_project,
+    exam::small_windows,
+    exam::identifiers_only,
+    data::counts,
+    bill::what_bills_assume,
+    bill::modelled_clock,
+    bill::modelled_waits,
+    data::left_out,
+];
+
+fn failed_cells(run: &Evidence<'_>) -> Vec<Problem> {
+    let failed: usize = run.rows.iter().map(|e| e.row.failed.len()).sum();
+    let rows = run.rows.iter().filter(|e| !e.row.failed.is_empty());
+    let strategies: BTreeSet<&str> = rows.map(|e| e.row.strategy.as_str()).collect();
+    let strategies = owned(strategies);
+    let failed = Problem::FailedCells { failed, cells: run.cells.len(), strategies };
+    if run.rows.iter().all(|e| e.row.failed.is_empty()) { Vec::new() } else { vec![failed] }
+}
+
+fn place(entry: &Entry) -> Place {
+    place_of(&entry.row)
+}
+
+/// Where a row stands.
+pub fn place_of(row: &PresetRow) -> Place {
+    Place { strategy: row.strategy.clone(), window: row.window.clone() }
+}
+
+fn owned<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    names.into_iter().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::measure::measure;
+    use crate::measure::testkit::{cell, facts, manifest, warnings};
+    use crate::model::{Cell, TranscriptFacts};
+
+    pub(super) fn warned(facts: Vec<TranscriptFacts>, cells: Vec<Cell>) -> Vec<String> {
+        let report = measure(manifest(&["25%", "200k"]), "d".into(), facts, cells, Vec::new());
+        warnings(&report)
+    }
+
+    #[track_caller]
+    pub(super) fn says(warnings: &[String], words: &str) {
+        assert!(warnings.iter().any(|w| w.contains(words)), "{words}: {warnings:#?}");
+    }
+
+    #[track_caller]
+    pub(super) fn silent(warnings: &[String], words: &str) {
+        assert!(!warnings.iter().any(|w| w.contains(words)), "{words}: {warnings:#?}");
+    }
+
+    #[test]
+    fn problems_of_the_run_come_before_the_limits_of_the_method() {
+        let one = facts("s").requests(&[100]).build();
+        let warnings = warned(vec![one], vec![cell("s", "x").sent(&[100]).build()]);
+        assert!(warnings[0].starts_with("nothing compacts at 25 %"), "{warnings:#?}");
+        let limit = warnings.iter().position(|w| w.starts_with("replay is open loop")).unwrap();
+        let later = |w: &String| w.starts_with("1 session:") || w.starts_with("results at");
+        assert!(warnings[limit + 1..].iter().all(later), "{warnings:#?}");
+    }
+
+    #[test]
+    fn calibrated_and_exact_counts_are_told_apart_with_the_reasons() {
+        let of = |id: &str| facts(id).requests(&[100]);
+        let mut behind = of("b").calibrated(1.2, Some(0.2)).build();
+        behind.calibration.as_mut().unwrap().after_boundary = Some(0.153);
+        let all = vec![
+            of("a").calibrated(1.2, Some(0.01)).build(),
+            behind,
+            of("c").reported(Some(0.01)).build(),
+            of("f").build(),
+            of("g").build(),
+        ];
+        says(
+            &warned(all, Vec::new()),
+            "tokens of 2 of 5 transcripts are the provider's own count from request to request; \
+             counted by the vocabulary alone: 1 as asked, 2 without usage; what strategies write is \
+             sized by one factor for the session, whose count was off by up to 20 % in the median \
+             ahead of what it was fitted to, 15 % behind recorded compactions",
+        );
+        silent(&warned(vec![of("f").build()], Vec::new()), "provider's own count");
+    }
+
+    #[test]
+    fn nothing_compacting_is_said_with_the_largest_context_seen() {
+        let one = || vec![facts("s").requests(&[100, 700, 300]).build()];
+        let idle = || cell("s", "x").window("200k", 200_000).sent(&[100, 700, 300]);
+        let warnings = warned(one(), vec![idle().build()]);
+        says(&warnings, "nothing compacts at 200k: the largest context seen is 700 tokens");
+        let warnings = warned(one(), vec![idle().compaction(700, 300).build()]);
+        silent(&warnings, "nothing compacts");
+        let control = vec![idle().control().build()];
+        silent(&warned(one(), control), "nothing compacts");
+    }
+
+    #[test]
+    fn transcripts_with_thin_exams_are_counted() {
+        let thin = facts("s").requests(&[100]).reference(0, 5_000, None).build();
+        let cells = vec![cell("s", "x").sent(&[100]).states("k").build()];
+        says(&warned(vec![thin], cells), "1 of 1 transcript asks for fewer than 20 references");
+    }
+
+    #[test]
+    fn stand_ins_are_named_with_who_stood_in() {
+        let one = facts("s").requests(&[100]).build();
+        let cells = vec![cell("s", "continuation").stand_in().sent(&[100]).build()];
+        let warnings = warned(vec![one], cells);
+        says(
+            &warnings,
+            "stand-ins, not ranked: continuation. Their summaries come from the offline",
+        );
+    }
+
+    #[test]
+    fn left_out_records_are_summed_by_reason() {
+        let one = facts("s").requests(&[100]).left_out("sidechain", 2).build();
+        let two = facts("t").requests(&[100]).left_out("sidechain", 3).left_out("hook", 1).build();
+        let cells = vec![cell("s", "x").sent(&[100]).build()];
+        says(&warned(vec![one, two], cells), "records left out on import: 5 sidechain, 1 hook");
+    }
+
+    #[test]
+    fn small_windows_are_said_not_to_predict_native_ones() {
+        let one = || vec![facts("s").requests(&[100]).build()];
+        let at =
+            |label: &str, tokens| vec![cell("s", "x").window(label, tokens).sent(&[1]).build()];
+        says(&warned(one(), at("25%", 4_000)), "results at 25 % do not predict a native window");
+        says(&warned(one(), at("16k", 16_000)), "results at 16k do not predict");
+        silent(&warned(one(), at("200k", 200_000)), "do not predict");
+        silent(&warned(one(), at("native", 32_000)), "do not predict");
+    }
+
+    #[test]
+    fn an_exam_that_the_agent_did_without_is_doubted() {
+        let of = |did_without: u32| {
+            let mut builder = facts("s").requests(&[100; 10]).boundary(did_without);
+            for request in 0..10 {
+                builder = builder.reference(request, 5_000, None).reference(request, 5_000, None);
+            }
+            let full = cell("s", "full").control().sent(&[100; 10]).states(&"k".repeat(20));
+            warned(vec![builder.build()], vec![full.build()])
+        };
+        says(&of(5), "did without 20 %");
+        silent(&of(1), "did without");
+    }
+}

@@ -1,0 +1,167 @@
+//! Compactions that say nothing of their strategy, or do nothing.
+
+use std::collections::BTreeSet;
+
+use super::{Evidence, owned, place};
+use crate::measure::idle::longest_run;
+use crate::measure::rows::Entry;
+use crate::model::{CompactionRow, Limit, Place, Problem, Standing, is_of_size};
+
+/// Idle compactions in a row from which they are a finding.
+const IDLE: u64 = 2;
+
+/// Void replies of the compactor: first those that cost rows their rank.
+pub fn void_replies(run: &Evidence<'_>) -> Vec<Problem> {
+    let of = |ranked: bool| {
+        let those = run.rows.iter().filter(|entry| {
+            entry.replies.void > 0 && ranked == (entry.row.standing != Standing::Void)
+        });
+        let rows: Vec<_> = those.map(|entry| (place(entry), entry.replies.clone())).collect();
+        (!rows.is_empty()).then_some(Problem::VoidReplies { rows, ranked })
+    };
+    [of(false), of(true)].into_iter().flatten().collect()
+}
+
+/// Presets that compact again and again and free next to nothing: first those
+/// that wait for a size which they never get below, then those that do not wait.
+pub fn idle(run: &Evidence<'_>) -> Vec<Problem> {
+    let found = |by_size: bool| {
+        let rows = idle_runs(run, |row| is_of_size(&row.trigger) == by_size);
+        (!rows.is_empty()).then_some(Problem::IdleCompactions { rows, by_size })
+    };
+    [found(true), found(false)].into_iter().flatten().collect()
+}
+
+/// Rows with a finding, and the longest run of idle compactions in a cell of
+/// theirs, of stages with such a trigger.
+fn idle_runs(run: &Evidence<'_>, counts: impl Fn(&CompactionRow) -> bool) -> Vec<(Place, u64)> {
+    let longest = |entry: &Entry| {
+        let key = (&entry.row.strategy, &entry.row.window);
+        let cells = run.cells.iter().filter(|cell| (&cell.key.strategy, &cell.key.window) == key);
+        let runs = cells.filter_map(|cell| cell.rows()).map(|rows| {
+            longest_run(rows.compactions.iter().filter(|row| !row.at_end && counts(row)))
+        });
+        runs.max().filter(|longest| *longest >= IDLE)
+    };
+    run.presets().filter_map(|entry| Some((place(entry), longest(entry)?))).collect()
+}
+
+/// Presets that have a model write, where the offline stand-in wrote.
+pub fn stand_ins(run: &Evidence<'_>) -> Option<Limit> {
+    let rows = run.rows.iter().filter(|e| e.row.standing == Standing::StandIn);
+    let names: BTreeSet<&str> = rows.map(|e| e.row.strategy.as_str()).collect();
+    let (strategies, compactor) = (owned(names), run.manifest.compactor.clone());
+    (!strategies.is_empty()).then_some(Limit::StandIns { strategies, compactor })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::measure::testkit::{CellBuilder, cell, facts, reply, run, run_at, void, warnings};
+    use crate::model::{Cell, ReplyFacts, Void};
+
+    fn warned(cells: Vec<Cell>) -> Vec<String> {
+        warnings(&run(vec![facts("s").requests(&[100]).build()], cells))
+    }
+
+    fn replied(name: &str, replies: &[ReplyFacts]) -> CellBuilder {
+        cell("s", name).sent(&[100]).compaction(1_000, 100).replies(replies)
+    }
+
+    /// Forty replies, of which eight are empty and four say the same.
+    fn bad() -> Vec<ReplyFacts> {
+        let good = (12..40).map(|at| reply(at, at));
+        let same = (8..12).map(|at| reply(at, 99));
+        (0..8).map(|at| void(at, Void::Empty)).chain(same).chain(good).collect()
+    }
+
+    #[test]
+    fn void_replies_that_cost_a_row_its_rank_are_told_before_everything() {
+        let warnings = warned(vec![replied("continuation", &bad()).build()]);
+        assert_eq!(
+            warnings[0],
+            "too many replies of the compactor were void, so these rows are not ranked, whatever \
+             their fallback kept: continuation 12 of 40 (8 empty, 4 the same text for different \
+             inputs), at 25 %"
+        );
+    }
+
+    #[test]
+    fn fewer_void_replies_are_told_with_their_counts() {
+        let few: Vec<ReplyFacts> =
+            (1..40).map(|at| reply(at, at)).chain([void(0, Void::Refused)]).collect();
+        let presets =
+            [replied("a", &few).build(), replied("b", &bad()).stand_in().build()].to_vec();
+        assert_eq!(
+            warned(presets)[0],
+            "some replies of the compactor were void: a 1 of 40 (1 refused), b 12 of 40 (8 empty, 4 \
+             the same text for different inputs), at 25 %"
+        );
+        let sound = warned(vec![replied("a", &[reply(1, 1)]).build()]);
+        assert!(!sound.iter().any(|warning| warning.contains("void")), "{sound:#?}");
+    }
+
+    #[test]
+    fn a_compactor_of_five_fixed_words_is_void_for_two_reasons() {
+        let words =
+            |input| ReplyFacts { written: 6, void: Some(Void::TooShort), ..reply(input, 5) };
+        let replies: Vec<ReplyFacts> = (0..4).map(words).collect();
+        let told = warned(vec![replied("continuation", &replies).build()]);
+        assert!(
+            told[0].ends_with(
+                "continuation 4 of 4 (4 too short for what they replace, 4 the same text for \
+                 different inputs), at 25 %"
+            ),
+            "{told:#?}"
+        );
+    }
+
+    /// A preset with that many compactions in a row that free one per cent.
+    fn idling(name: &str, trigger: &str, times: usize) -> CellBuilder {
+        (0..times).fold(cell("s", name).sent(&[100]), |cell, _| {
+            cell.compaction(100, 99).with_compaction(|row| row.trigger = trigger.to_owned())
+        })
+    }
+
+    fn idle(cells: Vec<Cell>) -> Vec<String> {
+        let told = warned(cells).into_iter();
+        told.filter(|warning| warning.contains("freed less than")).collect()
+    }
+
+    #[test]
+    fn idle_compactions_in_a_row_are_a_finding_with_what_it_means() {
+        assert_eq!(
+            idle(vec![idling("continuation", "above 0.8 of window", 14).build()]),
+            ["compactions freed less than 5 % of the context: continuation 14 times in a row, at \
+                 25 %; its threshold lies below what it keeps, or hardly above"]
+        );
+        assert_eq!(
+            idle(vec![idling("mask", "always", 2).build()]),
+            [
+                "compactions freed less than 5 % of the context: mask 2 times in a row, at 25 %; each \
+                 time the cache breaks for next to nothing"
+            ]
+        );
+        assert!(idle(vec![idling("x", "over 9 messages", 1).build()]).is_empty());
+        assert!(idle(vec![idling("full", "always", 9).control().build()]).is_empty());
+        let view = idling("fifo", "above 0.8 of window", 1).compaction(100, 99);
+        assert!(idle(vec![view.with_compaction(|row| row.view = true).build()]).is_empty());
+    }
+
+    #[test]
+    fn several_that_idle_stand_in_one_warning_with_their_windows() {
+        let at = |name: &str, label: &str, times| {
+            idling(name, "over 9 messages", times).window(label, 8_000).build()
+        };
+        let cells = vec![at("a", "8k", 3), at("a", "200k", 1), at("b", "200k", 2)];
+        let facts = vec![facts("s").requests(&[100]).build()];
+        let told = warnings(&run_at(&["8k", "200k"], facts, cells));
+        let told: Vec<&String> = told.iter().filter(|w| w.contains("freed less than")).collect();
+        assert_eq!(
+            told,
+            [
+                "compactions freed less than 5 % of the context: a at 8k 3 times in a row, b at 200k 2 \
+              times in a row; their thresholds lie below what they keep, or hardly above"
+            ]
+        );
+    }
+}

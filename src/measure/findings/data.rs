@@ -1,0 +1,99 @@
+//! What figures rest on: how many sessions, of how many projects, counted by
+//! whom, and what import left out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Evidence;
+use crate::measure::cluster;
+use crate::model::{AgainstFull, Allows, Counts, Limit, TokensSource, TranscriptFacts, catalogue};
+
+impl<'a> Evidence<'a> {
+    /// The transcripts that some row has a figure of the primary measure for; all
+    /// where none has.
+    fn scored(&self) -> Vec<&'a TranscriptFacts> {
+        let units: BTreeSet<usize> =
+            self.rows.iter().flat_map(|entry| entry.scores.keys().copied()).collect();
+        match units.is_empty() {
+            true => self.facts.iter().collect(),
+            false => units.into_iter().map(|unit| &self.facts[unit]).collect(),
+        }
+    }
+}
+
+/// What so few transcripts allow (measures §7).
+pub fn few_clusters(run: &Evidence<'_>) -> Option<Limit> {
+    let n = run.rows.iter().filter_map(|e| e.row.number(catalogue::N_CLUSTERS)).fold(0.0, f64::max);
+    let any = |verdict| run.rows.iter().any(|e| e.row.verdict == Some(verdict));
+    let allows = match n as u64 {
+        0 => return None,
+        1..=5 => Allows::Description,
+        6..=9 => Allows::NoNonInferior,
+        10..=19 => Allows::Provisional,
+        _ if any(AgainstFull::ProvisionalNonInferior) => Allows::RareLosses,
+        _ if any(AgainstFull::Undecided) => Allows::SmallDifferences,
+        _ => return None,
+    };
+    let noun = cluster::noun(run.scored().into_iter());
+    Some(Limit::FewClusters { clusters: n as u64, noun, allows })
+}
+
+/// Sessions that all come from one project.
+pub fn one_project(run: &Evidence<'_>) -> Option<Limit> {
+    let behind = run.scored();
+    let projects: BTreeSet<Option<&str>> = behind.iter().map(|f| f.cluster.as_deref()).collect();
+    let only = projects.len() == 1 && !projects.contains(&None) && behind.len() > 1;
+    only.then_some(Limit::OneProject { transcripts: behind.len() })
+}
+
+/// Whose tokens are the provider's and whose the vocabulary's, and why
+/// (measures §0); nothing where no recording has usage.
+pub fn counts(run: &Evidence<'_>) -> Option<Limit> {
+    let with = |source| run.facts.iter().filter(move |f| f.tokens_source == source);
+    let known = || with(TokensSource::Calibrated).filter_map(|f| f.calibration.as_ref());
+    let exact = |asked| with(TokensSource::Exact).filter(move |f| f.calibration.is_some() == asked);
+    run.facts.iter().any(|f| f.calibration.is_some()).then(|| {
+        Limit::Counts(Counts {
+            scaled: with(TokensSource::Calibrated).count(),
+            transcripts: run.facts.len(),
+            as_asked: exact(true).count(),
+            without_usage: exact(false).count(),
+            ahead: known().filter_map(|c| c.forward).fold(0.0, f64::max),
+            behind: known().filter_map(|c| c.after_boundary).fold(0.0, f64::max),
+        })
+    })
+}
+
+/// What import left out.
+pub fn left_out(run: &Evidence<'_>) -> Option<Limit> {
+    let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
+    for (reason, n) in run.facts.iter().flat_map(|f| &f.left_out) {
+        *reasons.entry(reason).or_default() += n;
+    }
+    let mut records: Vec<(String, u64)> =
+        reasons.into_iter().map(|(reason, n)| (reason.to_owned(), n)).collect();
+    // Stable: equal numbers stay in the order of their reasons.
+    records.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    (!records.is_empty()).then_some(Limit::LeftOut { records })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{says, silent, warned};
+    use crate::measure::testkit::{cell, facts};
+
+    #[test]
+    fn one_project_is_said_so_and_several_are_not() {
+        let of = |id: &str, project: &str| facts(id).cluster(project).requests(&[100]).build();
+        let one = vec![of("s", "p"), of("t", "p")];
+        says(&warned(one, Vec::new()), "all 2 transcripts that are scored come from one project");
+        silent(&warned(vec![of("s", "p"), of("t", "q")], Vec::new()), "one project");
+        silent(&warned(vec![of("s", "p")], Vec::new()), "one project");
+    }
+
+    #[test]
+    fn few_sessions_are_said_with_what_they_allow() {
+        let one = facts("s").requests(&[100]).build();
+        let cells = vec![cell("s", "x").sent(&[100]).build()];
+        says(&warned(vec![one], cells), "1 session: intervals speak of this one only");
+    }
+}

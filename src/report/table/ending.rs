@@ -1,0 +1,91 @@
+//! What stands below the tables: the answer, the problems of this run, and where
+//! its limits stand.
+
+use super::Screen;
+use crate::model::{Finding, Report};
+use crate::report::grid::{paragraph, wrapped};
+use crate::report::{block, plain};
+use crate::wording::{self, Answer};
+
+/// Problems that are shown on a screen that is not wide.
+const PROBLEMS: usize = 5;
+/// Characters of one of them.
+const LONGEST: usize = 320;
+
+pub(super) fn push(out: &mut String, report: &Report, screen: Screen) {
+    if let Some(recommendation) = &report.recommendation {
+        answer(out, &wording::answer(recommendation), screen);
+    }
+    let of = |is: fn(&Finding) -> bool| -> Vec<String> {
+        let those = report.findings.iter().filter(|finding| is(finding));
+        those.map(|finding| plain::line(&finding.to_string())).collect()
+    };
+    if screen.wide {
+        list(out, "what the figures show:", &of(|f| matches!(f, Finding::Observation(_))), screen);
+    }
+    list(out, "problems of this run:", &of(|f| matches!(f, Finding::Problem(_))), screen);
+    let limits = of(|f| matches!(f, Finding::Limit(_)));
+    if screen.wide {
+        return list(out, "limits of every figure here:", &limits, screen);
+    }
+    if !limits.is_empty() {
+        let text = format!(
+            "{} of every figure here, such as offline models or modelled waits: --wide and \
+             report.md list them.",
+            block::counted(limits.len(), "limit")
+        );
+        paragraph(out, &text, screen.width, " ");
+    }
+}
+
+fn answer(out: &mut String, answer: &Answer, screen: Screen) {
+    let first = (screen.wide).then(|| answer.also.join(" ")).filter(|also| !also.is_empty());
+    let first = [Some(answer.answer.clone()), first].into_iter().flatten().collect::<Vec<_>>();
+    let parts = [
+        ("answer", Some(first.join(" "))),
+        ("how sure", Some(answer.how_sure.clone())),
+        ("at stake", Some(answer.at_stake.clone())),
+        ("next", answer.next.clone()),
+    ];
+    for (label, text) in parts {
+        let Some(text) = text else { continue };
+        let label = format!("{label:<9}");
+        let lines = wrapped(&plain::line(&text), screen.width.saturating_sub(label.len() + 1));
+        for (at, line) in lines.iter().enumerate() {
+            let head = if at == 0 { label.as_str() } else { "         " };
+            let head = match screen.color && at == 0 {
+                true => format!("\u{1b}[1m{head}\u{1b}[0m"),
+                false => head.to_owned(),
+            };
+            out.push_str(&format!(" {head}{line}\n"));
+        }
+    }
+    out.push('\n');
+}
+
+/// Findings, a paragraph each; without a wide screen the first ones.
+fn list(out: &mut String, head: &str, texts: &[String], screen: Screen) {
+    if texts.is_empty() {
+        return;
+    }
+    let (shown, longest) = match screen.wide {
+        true => (texts.len(), usize::MAX),
+        false => (texts.len().min(PROBLEMS), LONGEST),
+    };
+    let mut section = String::new();
+    paragraph(&mut section, head, screen.width, " ");
+    if screen.color {
+        section = section.replacen(head, &format!("\u{1b}[33m{head}\u{1b}[0m"), 1);
+    }
+    for text in &texts[..shown] {
+        let mut item = String::new();
+        paragraph(&mut item, &plain::shortened(text, longest), screen.width, "   ");
+        section.push_str(&item.replacen("   ", " - ", 1));
+    }
+    if shown < texts.len() {
+        let more = format!("and {} more: --wide and report.md list them.", texts.len() - shown);
+        paragraph(&mut section, &more, screen.width, "   ");
+    }
+    out.push_str(&section);
+    out.push('\n');
+}

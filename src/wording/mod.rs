@@ -1,0 +1,66 @@
+//! Findings, recommendations and numbers in words. What the terminal, the page,
+//! `report.md` and `summary.json` say of a run comes from here and from nowhere
+//! else, so that all of them say the same.
+
+mod findings;
+pub mod number;
+mod recommendation;
+
+use std::fmt::{Display, Formatter, Result};
+
+pub use recommendation::{Answer, answer, paragraph};
+
+use crate::model::{Missing, NATIVE, Primary};
+use crate::text::{counted, form_for};
+
+/// Missing cells and cuts that are named.
+const NAMED: usize = 3;
+
+impl Display for Missing {
+    fn fmt(&self, out: &mut Formatter<'_>) -> Result {
+        let of = |missing: usize, planned: usize, what: &str| {
+            (missing > 0).then(|| format!("{missing} of {}", counted(planned, what)))
+        };
+        let parts =
+            [of(self.cells, self.planned_cells, "cell"), of(self.cuts, self.planned_cuts, "cut")];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        let all = self.cells + self.cuts;
+        let mut named = self.named[..self.named.len().min(NAMED)].join("; ");
+        if all > NAMED {
+            named += &format!("; and {} more", all - NAMED);
+        }
+        write!(
+            out,
+            "this run is incomplete: {} {} missing ({named}). `recap bench` with the same options, \
+             --out and --resume finishes it",
+            parts.join(" and "),
+            form_for(all, "is", "are")
+        )
+    }
+}
+
+/// A window behind "at": `25 %`, `200k`, `the native window`.
+pub fn window(label: &str) -> String {
+    match label.strip_suffix('%') {
+        _ if label == NATIVE => "the native window".to_owned(),
+        Some(share) => format!("{} %", share.trim_end()),
+        None => label.to_owned(),
+    }
+}
+
+/// "a", "a and b", "a, b and c".
+pub fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// The figure of a measure that ranks: `0.53` or, of questions, `53 %`.
+pub fn kept(by: Primary, figure: f64) -> String {
+    match by {
+        Primary::Continuity => format!("{figure:.0} %"),
+        Primary::KeptAtCut | Primary::ReferenceRecall => format!("{figure:.2}"),
+    }
+}

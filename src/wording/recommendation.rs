@@ -1,0 +1,384 @@
+//! The answer of a run in three sentences: what to use, how sure that is, and
+//! what was at stake; and what else is to be said of the choice.
+
+use super::number::{dollars, gain, percent};
+use super::{kept, listed, window};
+use crate::model::{
+    Against, AgainstFull, AtStake, Choice, Chosen, Finding, Instead, Limit, NextStep, NoChoice,
+    Place, Priced, Primary, Range, RangeOf, Recommendation, Replayed, Rival, Savings, Sure,
+};
+use crate::text::{counted, form_for, grouped};
+
+/// Differences below this share of a bill are not told.
+const LEAST: f64 = 0.005;
+/// Shares below this are not told as a figure of their own.
+const LEAST_TOLD: f64 = 0.001;
+/// Most other windows that are named.
+const OTHERS: usize = 3;
+
+/// The answer, each part in sentences.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// What to use, what it keeps and what it costs; or why there is no choice.
+    pub answer: String,
+    /// What chance and the instrument allow to be concluded.
+    pub how_sure: String,
+    /// What was replayed and asked.
+    pub at_stake: String,
+    /// What else a reader should know before choosing: ties, rivals, other windows.
+    pub also: Vec<String>,
+    /// The command that would tell more, and what it tells.
+    pub next: Option<String>,
+}
+
+/// The answer in words.
+pub fn answer(of: &Recommendation) -> Answer {
+    let (answer, also) = match &of.choice {
+        Choice::Use(chosen) => (used(chosen), also(chosen)),
+        Choice::None { why, nor_at } => (none(why, nor_at), Vec::new()),
+    };
+    let doubt = of.doubt.as_ref().map_or_else(|| Finding::from(Limit::OpenLoop), Finding::clone);
+    let sure = of.sure.as_ref().map(|sure| format!("{} ", how_sure(sure))).unwrap_or_default();
+    Answer {
+        answer,
+        how_sure: format!("{sure}The largest doubt: {doubt}."),
+        at_stake: at_stake(&of.replayed),
+        also,
+        next: of.next.as_ref().map(next),
+    }
+}
+
+/// The whole answer in one paragraph.
+pub fn paragraph(of: &Recommendation) -> String {
+    let Answer { answer, how_sure, at_stake, also, .. } = self::answer(of);
+    let parts = [answer].into_iter().chain(also).chain([how_sure, at_stake]);
+    parts.collect::<Vec<_>>().join(" ")
+}
+
+fn next(step: &NextStep) -> String {
+    match step {
+        NextStep::SmallerWindow => "the same command with `--window 25%`, a quarter of each \
+                                    session, so that there is something to compress"
+            .to_owned(),
+        NextStep::RealSummaries(strategies) => format!(
+            "the same command with `--compactor MODEL --dry-run`: what it costs to have a model \
+             write the summaries of {} (nothing is spent)",
+            listed(strategies)
+        ),
+        NextStep::ModelJudge => {
+            "`recap judge RUN --judge MODEL --max-cost USD`: a model grades the \
+                                 same answers, and nothing is replayed again"
+                .to_owned()
+        }
+    }
+}
+
+fn at_stake(replayed: &Replayed) -> String {
+    let asked = match replayed.asked {
+        AtStake::Questions(n) => format!(" and {}", counted(n, "question")),
+        AtStake::FactsAtCuts { facts, cuts } => {
+            format!(" and {} at stake at {}", counted(facts, "fact"), counted(cuts, "cut"))
+        }
+        AtStake::NeededFacts(n) => format!(" and {}", counted(n, "needed fact")),
+        AtStake::Nothing => String::new(),
+    };
+    let through = match replayed.strategies {
+        0 => "the controls alone".to_owned(),
+        n => counted(n, "strategy"),
+    };
+    let windows: Vec<String> = replayed.windows.iter().map(|label| window(label)).collect();
+    format!(
+        "{} with {}{asked} {} replayed through {through} at {}.",
+        counted(replayed.sessions, "session"),
+        counted(replayed.requests, "request"),
+        form_for(replayed.sessions, "was", "were"),
+        listed(&windows)
+    )
+}
+
+fn used(chosen: &Chosen) -> String {
+    let Place { strategy, window: at } = &chosen.row;
+    let says = match chosen.loses_much {
+        true => "loses least: it keeps",
+        false => "is the one to use: it keeps",
+    };
+    let of_what = match chosen.by {
+        Primary::Continuity => "of what the whole conversation answers right",
+        Primary::KeptAtCut => "of the facts that the agent needed behind the cuts",
+        Primary::ReferenceRecall => "of the facts that the agent needed next",
+    };
+    format!(
+        "At {} {strategy} {says} {} {of_what}{}{}.",
+        window(at),
+        kept(chosen.by, chosen.kept),
+        chosen.spread.map(|range| spread(chosen.by, range)).unwrap_or_default(),
+        chosen.bill.as_ref().map(bill).unwrap_or_default()
+    )
+}
+
+fn spread(by: Primary, Range { lo, hi, of }: Range) -> String {
+    let lo = kept(by, lo);
+    let range = format!("{} to {}", lo.trim_end_matches(" %"), kept(by, hi));
+    match of {
+        RangeOf::Sessions => format!(" ({range} from session to session)"),
+        RangeOf::Projects => format!(" ({range} from project to project)"),
+        RangeOf::WithinSession => format!(" ({range} within what was recorded)"),
+        RangeOf::Interval => format!(" (95 % interval {range})"),
+    }
+}
+
+fn bill(Priced { usd, billed_as, against }: &Priced) -> String {
+    let payer = billed_as.as_ref().map(|name| format!(" (billed as {name})")).unwrap_or_default();
+    let than = match against {
+        Against::Nothing => String::new(),
+        Against::Whole(savings) => told(*savings, "that of the whole conversation"),
+        Against::Recorded(savings) => told(*savings, "what the recorded agent sent"),
+        Against::OverWindow => ", with no bill to set it against, for the whole conversation is \
+                                over the window"
+            .to_owned(),
+    };
+    format!(" and costs {}{payer}{than}", dollars(*usd))
+}
+
+fn told(savings: Savings, whose: &str) -> String {
+    let share = savings.share;
+    if share.abs() < LEAST {
+        return format!(", as much as {whose}");
+    }
+    let side = if share > 0.0 { "below" } else { "above" };
+    let refetched = match savings.refetched {
+        Some(left) if share > 0.0 && left >= LEAST => {
+            format!(" ({} if everything lost is fetched again)", percent(left))
+        }
+        Some(_) if share > 0.0 => ", but not if everything lost is fetched again".to_owned(),
+        _ => String::new(),
+    };
+    format!(", {} {side} {whose}{refetched}", percent(share.abs()))
+}
+
+/// Ties, rivals, requests over the window, other windows.
+fn also(chosen: &Chosen) -> Vec<String> {
+    let name = &chosen.row.strategy;
+    let mut also = Vec::new();
+    match chosen.alike.as_slice() {
+        [] => {}
+        [one] => also.push(format!("{one} does exactly as well.")),
+        many => also.push(format!("{} do exactly as well.", counted(many.len(), "other"))),
+    }
+    if let Some(Rival { strategy, kept: more, usd, .. }) = &chosen.keeps_more {
+        also.push(format!(
+            "{strategy} keeps {}{}, which is not known to be worth it.",
+            kept(chosen.by, *more),
+            usd.map(|usd| format!(" for {}", dollars(usd))).unwrap_or_default()
+        ));
+    }
+    if let Some(Rival { strategy, kept: more, over: Some(over), .. }) = &chosen.refused {
+        also.push(format!("{strategy} keeps {}, but {}.", kept(chosen.by, *more), refused(*over)));
+    }
+    if let Some(over) = chosen.over {
+        also.push(format!("Of {name} {}.", refused(over)));
+    }
+    if let Some(added) = chosen.adds {
+        also.push(format!(
+            "What its model writes is not known to keep more than an empty text in its place ({}).",
+            gain(added)
+        ));
+    }
+    also.extend(elsewhere(chosen));
+    also
+}
+
+/// "3 of its 10 requests are over the window and would have been refused".
+fn refused((over, requests): (f64, f64)) -> String {
+    format!(
+        "{} of its {} {} over the window and would have been refused",
+        grouped(over.round() as u64),
+        counted(requests.round() as u64, "request"),
+        form_for(over.round() as u64, "is", "are")
+    )
+}
+
+fn elsewhere(chosen: &Chosen) -> Option<String> {
+    let none: Vec<String> = chosen.none_at.iter().map(|label| window(label)).collect();
+    let none = (!none.is_empty()).then(|| format!("none is to be preferred at {}", listed(&none)));
+    let others = &chosen.elsewhere;
+    let figure = |at: &(Place, f64)| kept(chosen.by, at.1);
+    let best = match others.is_empty() || others.len() > OTHERS {
+        true => None,
+        false if others.iter().all(|at| at.0.strategy == chosen.row.strategy) => {
+            let each =
+                others.iter().map(|at| format!("{} at {}", figure(at), window(&at.0.window)));
+            Some(format!("it also leads at other windows ({})", listed(&each.collect::<Vec<_>>())))
+        }
+        false => {
+            let each = others.iter().map(|at| format!("{} ({})", at.0, figure(at)));
+            Some(format!("best at other windows: {}", listed(&each.collect::<Vec<_>>())))
+        }
+    };
+    let parts: Vec<String> = best.into_iter().chain(none).collect();
+    (!parts.is_empty()).then(|| capital(&format!("{}.", parts.join("; "))))
+}
+
+fn none(why: &NoChoice, nor_at: &[String]) -> String {
+    let most = |best: &Place, figure: f64, within: bool, by| {
+        let within = if within { " within the window" } else { "" };
+        format!("{} keeps most{within} ({})", best.strategy, kept(by, figure))
+    };
+    let text = match why {
+        NoChoice::TooLittle { best, kept: figure, within, least, by } => format!(
+            "At {} nothing here keeps enough to be recommended: {}, and less than {} is too little.",
+            window(&best.window),
+            most(best, *figure, *within, *by),
+            kept(*by, *least)
+        ),
+        NoChoice::NoGain { best, kept: figure, within, usd, over, by } => {
+            let than = match over {
+                Instead::Recorded(bill) => format!(
+                    "what the recorded agent does today: each that keeps enough costs more than \
+                     what the recorded agent sent ({}), and none is known to keep more",
+                    dollars(*bill)
+                ),
+                Instead::Whole(bill) => format!(
+                    "sending the whole conversation, which fits the window and costs {}: none that \
+                     keeps enough costs less",
+                    dollars(*bill)
+                ),
+            };
+            format!(
+                "At {} no strategy is to be preferred to {than}. {} and costs {}.",
+                window(&best.window),
+                most(best, *figure, *within, *by),
+                dollars(*usd)
+            )
+        }
+        NoChoice::NoneActed { window: at, most } => {
+            let most = most.as_ref().map(|(name, figure)| {
+                format!("; where a compaction was made to happen, {name} keeps most ({figure:.2})")
+            });
+            format!(
+                "At {} no strategy that is ranked had anything to compress, so none is \
+                 recommended{}.",
+                window(at),
+                most.unwrap_or_default()
+            )
+        }
+        NoChoice::OnlyControls => {
+            "Controls are a scale: there is no strategy to choose from.".to_owned()
+        }
+        NoChoice::NothingAtStake => "Nothing was at stake: all that the agent used next was still \
+                                     sent as it was recorded, so nothing tells strategies apart."
+            .to_owned(),
+        NoChoice::NothingCompacted { largest } => format!(
+            "Nothing compacted: the largest context seen has {}. Only a smaller window can tell \
+             strategies apart.",
+            counted(*largest, "token")
+        ),
+        NoChoice::OnlyStandIns => "All of them have a model write summaries, and an offline \
+                                   stand-in wrote them: none is ranked, and nothing here speaks for \
+                                   or against one."
+            .to_owned(),
+        NoChoice::OnlyVoid => "None is ranked: of those that could be, each had more than 5 % void \
+                               replies of its compactor."
+            .to_owned(),
+        NoChoice::FewAsked { strategy, asked, least, by } => {
+            let what = if *by == Primary::Continuity { "question" } else { "fact" };
+            format!(
+                "None is ranked: what {strategy} keeps has no weight, for it rests on {}, and a \
+                 rank takes {least}.",
+                counted(*asked, what)
+            )
+        }
+        NoChoice::AllFailed => {
+            "Each of those that could be ranked failed on some session, so none is.".to_owned()
+        }
+        NoChoice::NoFigure { by, why } => {
+            let measure = match by {
+                Primary::Continuity => "continuity",
+                Primary::KeptAtCut => "share of facts kept at cuts",
+                Primary::ReferenceRecall => "share of needed facts kept",
+            };
+            let why = why.as_deref().unwrap_or("nothing to measure");
+            format!("None is ranked, for none has a {measure}: {why}.")
+        }
+        NoChoice::Incomplete => {
+            "Nothing is recommended while a part of the run is missing.".to_owned()
+        }
+    };
+    let others: Vec<String> = nor_at.iter().map(|label| window(label)).collect();
+    match others.is_empty() {
+        true => text,
+        false => format!("{text} Nor is one recommended at {}.", listed(&others)),
+    }
+}
+
+/// How the choice stands against the whole conversation.
+fn how_sure(sure: &Sure) -> String {
+    let with = counted(sure.clusters, sure.noun);
+    let margin = distance(sure.by, sure.margin);
+    match sure.verdict {
+        AgainstFull::Descriptive => format!(
+            "It rests on {with}: what was seen is described, and nothing is concluded about others."
+        ),
+        AgainstFull::Inferior => {
+            let by = sure.difference.map(|(mean, lo, hi)| {
+                // Losses are told as losses: the lower bound is the larger one.
+                let (least, most) = (loss(sure.by, hi), loss(sure.by, lo));
+                format!(" ({}; 95 % interval {least} to {most})", distance(sure.by, mean))
+            });
+            format!(
+                "Over {with} it loses more than the margin of {margin} against the whole \
+                 conversation{}.",
+                by.unwrap_or_default()
+            )
+        }
+        AgainstFull::Undecided => {
+            let missed = sure.detectable.map(|least| {
+                let least = distance(sure.by, least);
+                format!("; a difference below {least} would be missed more than one time in five")
+            });
+            format!(
+                "Whether it loses more than the margin of {margin} against the whole conversation \
+                 stays open with {with}{}.",
+                missed.unwrap_or_default()
+            )
+        }
+        AgainstFull::ProvisionalNonInferior => format!(
+            "Over {with} it stays within the margin of {margin} of the whole conversation, \
+             provisionally: losses that are rare and heavy could still hide."
+        ),
+        AgainstFull::NonInferior => format!(
+            "Over {with} it is not worse than the whole conversation by more than the margin of \
+             {margin}."
+        ),
+    }
+}
+
+/// A difference without its sign, in so many digits that one that is not 0 does
+/// not read as 0.
+fn distance(by: Primary, difference: f64) -> String {
+    let difference = difference.abs();
+    match by == Primary::Continuity {
+        false if difference >= 0.005 || difference == 0.0 => format!("{difference:.2}"),
+        false if difference >= LEAST_TOLD => format!("{difference:.3}"),
+        false => format!("less than {LEAST_TOLD}"),
+        true if difference >= 0.95 => format!("{difference:.0} points"),
+        true if difference >= 0.05 || difference == 0.0 => format!("{difference:.1} points"),
+        true => "less than 0.1 points".to_owned(),
+    }
+}
+
+/// A loss as a positive number; a gain with its sign.
+fn loss(by: Primary, difference: f64) -> String {
+    let digits = if by == Primary::Continuity { 0 } else { 2 };
+    let text = format!("{:.digits$}", -difference);
+    match text.trim_start_matches(['-', '0', '.']).is_empty() {
+        true => text.trim_start_matches('-').to_owned(),
+        false => text.replace('-', "−"),
+    }
+}
+
+fn capital(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+    first + letters.as_str()
+}
