@@ -8,14 +8,13 @@ mod seats;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{
-    Cell, Manifest, NATIVE, PanelAgreement, SMALLEST_NATIVE, Standing, TokensSource,
-    TranscriptFacts, VALID_WITHIN, catalogue, is_exam_doubtful,
+    Cell, EXAM_REFERENCES, EXAM_REQUESTS, Manifest, NATIVE, PanelAgreement, SMALLEST_NATIVE,
+    Standing, Support, TokensSource, TranscriptFacts, VALID_WITHIN, catalogue, is_exam_doubtful,
 };
 use crate::text::{counted, form_for};
 
 use super::rows::{ALL, BASELINE, Entry};
 use super::sentences::label;
-use super::spec::Support;
 
 /// What every part of the report may rest a warning on.
 struct Run<'a> {
@@ -225,18 +224,18 @@ fn thin_exams(run: &Run<'_>) -> Vec<String> {
          recall leaves {} out",
         counted(run.facts.len(), "transcript"),
         form_for(thin, "asks", "ask"),
-        Support::REFERENCES,
-        Support::REQUESTS,
+        EXAM_REFERENCES,
+        EXAM_REQUESTS,
         form_for(thin, "it", "them")
     )]
 }
 
 /// Sessions without a place for a cut (cuts §1).
 fn uncut(run: &Run<'_>) -> Vec<String> {
-    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for facts in run.facts {
         if let Some(why) = &facts.no_cut {
-            reasons.entry(why).or_default().push(&facts.transcript);
+            reasons.entry(why.to_string()).or_default().push(&facts.transcript);
         }
     }
     let sessions: usize = reasons.values().map(Vec::len).sum();

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CallRow, Cell, Cut, EqualSize, Family, Gate, Manifest, Measure, Missing, PanelAgreement,
-    Primary, RecencyCurve, Standing, TranscriptFacts, Variance, catalogue,
+    Absent, CallRow, Cell, Cut, EqualSize, Family, Gate, Manifest, Measure, Missing,
+    PanelAgreement, Primary, RecencyCurve, Standing, TranscriptFacts, Variance, catalogue,
 };
 
 /// Version of the instrument: mining rules, offline seats, judge prompts.
@@ -34,18 +34,14 @@ pub const SPREAD: f64 = 0.2;
 /// The value that stands for the reason why a row of a ranked kind has no rank.
 pub const UNRANKED: &str = "unranked";
 
-/// Why a number is not there. Absence is never zero.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Absent(pub String);
-
 /// A number, or the reason why there is none.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Value {
     /// A measured or modelled number; `*_source` columns say which.
     Known(f64),
     /// No number, with the reason.
-    Absent(String),
+    Absent(Absent),
     /// A word instead of a number, such as a source or a verdict.
     Text(String),
 }
@@ -135,7 +131,7 @@ impl AgainstFull {
 }
 
 /// One row of the comparison: data set × strategy × window × agent model.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PresetRow {
     /// Data set, or `ALL`.
     pub dataset: String,
@@ -249,7 +245,7 @@ pub struct Forgetting {
 }
 
 /// The whole comparison: everything that reporters and the gate read.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// What the run was made of.
     pub manifest: Manifest,

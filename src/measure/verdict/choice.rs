@@ -5,7 +5,7 @@ use super::{Run, Scene, counted, form_for, grouped, label, listed};
 use crate::measure::preference::{ENOUGH, Judge, NotPreferred, Preferred};
 use crate::measure::ranking::FEWEST_ASKED;
 use crate::measure::rows::{Entry, RECORDED};
-use crate::model::{Interval, PresetRow, Primary, Standing, Value, catalogue};
+use crate::model::{Absent, Interval, PresetRow, Primary, Standing, Value, catalogue};
 
 /// Other windows that are named beside the first.
 const OTHERS: usize = 3;
@@ -243,7 +243,7 @@ impl<'a> Scene<'a> {
             return NOTHING_AT_STAKE.to_owned();
         }
         let reason = ranked().find_map(|e| match e.row.values.get(self.run.primary.id()) {
-            Some(Value::Absent(reason)) => Some(reason.as_str()),
+            Some(Value::Absent(reason)) => Some(reason),
             _ => None,
         });
         let measure = match self.run.primary {
@@ -253,7 +253,7 @@ impl<'a> Scene<'a> {
         };
         format!(
             "None is ranked, for none has a {measure}: {}.",
-            reason.unwrap_or("nothing to measure")
+            reason.unwrap_or(&Absent::NothingMeasured)
         )
     }
 

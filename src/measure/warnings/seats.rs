@@ -4,14 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Run, listed};
 use crate::model::{
-    Answer, Cell, ProbeRow, Source, Standing, TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Verdict,
+    Answer, Cell, NoGrade, ProbeRow, Source, Standing, TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA,
+    Verdict,
 };
 use crate::text::{counted, form_for};
 
 /// Reasons that are listed.
 const REASONS: usize = 5;
-/// How the reason begins where no answer came.
-const UNANSWERED: &str = "not answered: ";
 
 /// A model that grades is an instrument whose error nobody knows yet.
 pub(super) fn uncalibrated(run: &Run<'_>) -> Vec<String> {
@@ -112,31 +111,33 @@ type Place<'a> = (&'a str, &'a str, u32);
 /// grade is told from what a model failed at here and there.
 pub(super) fn ungraded(run: &Run<'_>) -> Vec<String> {
     let mut asked: BTreeMap<Place<'_>, usize> = BTreeMap::new();
-    let mut reasons: BTreeMap<&str, BTreeMap<Place<'_>, usize>> = BTreeMap::new();
+    let mut reasons: BTreeMap<String, (&NoGrade, BTreeMap<Place<'_>, usize>)> = BTreeMap::new();
     for (cell, row) in run.cells.iter().flat_map(rows) {
         let place = (cell.key.dataset.as_str(), cell.key.transcript.as_str(), row.probe);
         *asked.entry(place).or_default() += 1;
         if let Verdict::Unscored(reason) = &row.judgement.verdict {
-            *reasons.entry(reason).or_default().entry(place).or_default() += 1;
+            let (_, places) =
+                reasons.entry(reason.to_string()).or_insert_with(|| (reason, BTreeMap::new()));
+            *places.entry(place).or_default() += 1;
         }
     }
     let (answers, all) = (asked.values().sum::<usize>(), asked.len());
     let mut each: Vec<(usize, String)> = Vec::new();
     let mut uneven = false;
-    for (reason, places) in reasons {
+    for (reason, places) in reasons.into_values() {
         let missing: usize = places.values().sum();
         let throughout = places.iter().all(|(place, n)| asked[place] == *n);
         uneven |= !throughout;
         let probes = format!("{} of {}", places.len(), counted(all, "probe"));
         let are = form_for(places.len(), "is", "are");
-        let text = match (reason.strip_prefix(UNANSWERED), throughout) {
-            (Some(why), true) => format!("{probes} {are} not answered: {why}"),
-            (Some(why), false) => {
+        let text = match (reason, throughout) {
+            (NoGrade::NotAnswered(why), true) => format!("{probes} {are} not answered: {why}"),
+            (NoGrade::NotAnswered(why), false) => {
                 let times = counted(answers, "time");
                 format!("no answer came {missing} of {times}, to {probes}: {why}")
             }
-            (None, true) => format!("{probes} {are} not graded: {}", told(reason)),
-            (None, false) => format!(
+            (_, true) => format!("{probes} {are} not graded: {}", told(reason)),
+            (_, false) => format!(
                 "{missing} of {}, to {probes}, {} not graded: {}",
                 counted(answers, "answer"),
                 form_for(missing, "is", "are"),
@@ -171,16 +172,16 @@ pub(super) fn ungraded(run: &Run<'_>) -> Vec<String> {
 /// Searches, and answers with a recovery channel, that a model failed at: what
 /// nobody could grade is told already.
 pub(super) fn unrecovered(run: &Run<'_>) -> Vec<String> {
-    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
     let mut answers = 0;
     let recovered = run.cells.iter().flat_map(rows).filter_map(|(_, row)| row.recovered.as_ref());
     for recovered in recovered {
         answers += 1;
         if let Answer::Nothing(why) = &recovered.answer {
-            *reasons.entry(&why.0).or_default() += 1;
+            *reasons.entry(why.to_string()).or_default() += 1;
         }
     }
-    let mut reasons: Vec<(&str, usize)> = reasons.into_iter().collect();
+    let mut reasons: Vec<(String, usize)> = reasons.into_iter().collect();
     reasons.sort_by_key(|(_, missing)| std::cmp::Reverse(*missing));
     let told = reasons.iter().take(REASONS).map(|(why, missing)| {
         let times = counted(answers, "time");
@@ -190,8 +191,16 @@ pub(super) fn unrecovered(run: &Run<'_>) -> Vec<String> {
 }
 
 /// A judge's reason, behind words that say the same.
-fn told(reason: &str) -> &str {
-    reason.strip_prefix("not graded: ").unwrap_or(reason)
+fn told(reason: &NoGrade) -> String {
+    match reason {
+        NoGrade::Judge(reply) => reply.to_string(),
+        NoGrade::NotAnswered(_)
+        | NoGrade::Kind(_)
+        | NoGrade::Rubric
+        | NoGrade::NoJudge(_)
+        | NoGrade::Disagreement(_)
+        | NoGrade::Other(_) => reason.to_string(),
+    }
 }
 
 fn rows(cell: &Cell) -> impl Iterator<Item = (&Cell, &ProbeRow)> {
@@ -208,8 +217,8 @@ mod tests {
     use crate::measure::measure;
     use crate::measure::testkit::{cell, facts, manifest, vote};
     use crate::model::{
-        Answer, Cell, CellOutcome, Manifest, NoAnswer, ProbeKind, Report, Source, TranscriptFacts,
-        Verdict,
+        Answer, Cell, CellOutcome, Manifest, NoGrade, NoReply, ProbeKind, Report, Source,
+        TranscriptFacts, Verdict,
     };
 
     /// Two facts, asked at request 1.
@@ -269,8 +278,8 @@ mod tests {
         let channel = "with a recovery channel: ";
         assert!(!says(&warned(&searching), channel), "nobody could grade it");
         let recovered = rows(&mut searching).probes[1].recovered.as_mut().unwrap();
-        recovered.answer = Answer::Nothing(NoAnswer("the search failed".into()));
-        let told = "no answer came 1 of 2 times with a recovery channel: the search failed";
+        recovered.answer = Answer::Nothing(NoReply::Refused.into());
+        let told = "no answer came 1 of 2 times with a recovery channel: the model refused";
         assert!(says(&warned(&searching), told), "{:?}", warned(&searching));
     }
 
@@ -366,7 +375,7 @@ mod tests {
         let unanswered = |outcomes, reason: &str| {
             let mut cell = folded(outcomes);
             let verdict = &mut rows(&mut cell).probes[0].judgement.verdict;
-            *verdict = Verdict::Unscored(reason.to_owned());
+            *verdict = Verdict::Unscored(NoGrade::from(reason.to_owned()));
             run(seated("offline", "openai/a", "openai/j"), vec![full("RR"), cell]).warnings
         };
         let refused = unanswered("uR", "not answered: the model refused");
@@ -385,7 +394,7 @@ mod tests {
         let mut cell = folded("uuuuuuuu");
         for (at, row) in rows(&mut cell).probes.iter_mut().enumerate() {
             let reason = if at < 2 { "zeal".to_owned() } else { format!("reason {at}") };
-            row.judgement.verdict = Verdict::Unscored(reason);
+            row.judgement.verdict = Verdict::Unscored(NoGrade::Other(reason));
         }
         let manifest = seated("offline", "openai/a", "openai/j");
         let report = measure(manifest, "d".into(), vec![builder.build()], vec![cell], Vec::new());

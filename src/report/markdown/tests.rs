@@ -3,7 +3,7 @@ use comrak::{Arena, Options, parse_document};
 use regex::Regex;
 
 use super::*;
-use crate::model::{RuleFindings, Sentence, Value};
+use crate::model::{Absent, RuleFindings, Sentence, Value};
 use crate::report::testkit::{AGENT_MODEL, Kit};
 
 /// What a name, a rule or an error of a stranger may hold.
@@ -252,7 +252,7 @@ fn infested(text: &str) -> Report {
         row.window = format!("{text}{}", row.window);
         row.agent_model = text.to_owned();
         row.failed = vec![text.to_owned()];
-        row.values.insert("cost_usd".to_owned(), Value::Absent(text.to_owned()));
+        row.values.insert("cost_usd".to_owned(), Value::Absent(Absent::Price(text.to_owned())));
         if row.strategy != "full" {
             row.strategy = text.to_owned();
         }

@@ -1,6 +1,6 @@
 //! The columns of the ranked table, on a terminal and in `report.md`.
 
-use crate::model::{Interval, Measure, PresetRow, Primary, Value, catalogue};
+use crate::model::{Absent, Interval, Measure, PresetRow, Primary, Value, catalogue};
 use crate::report::{block, grid, number};
 
 /// The control that others are set against.
@@ -179,7 +179,7 @@ fn continuity(row: &PresetRow) -> String {
 fn cost(row: &PresetRow) -> String {
     let usd = match row.values.get(catalogue::COST_USD.id) {
         Some(Value::Known(usd)) => number::dollars(*usd),
-        Some(Value::Absent(reason)) if reason.starts_with("the price of ") => "unknown".to_owned(),
+        Some(Value::Absent(Absent::Price(_))) => "unknown".to_owned(),
         _ => return absent(),
     };
     let star = if block::overflows(row).is_some() { " *" } else { "" };
@@ -198,8 +198,7 @@ fn verdict(row: &PresetRow) -> String {
     });
     let plain = plain && over.is_some();
     let own = Some(block::verdict(row)).filter(|words| !plain && *words != absent());
-    let parts = [own, over];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let parts: Vec<String> = [own, over].into_iter().flatten().collect();
     if parts.is_empty() { absent() } else { parts.join("; ") }
 }
 
