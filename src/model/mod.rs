@@ -64,7 +64,7 @@ pub use judged::{
 pub use labelled::{Author, Due, HALF, Label, LabelledCase, LabelledQuestion, Outcome, Planted};
 pub use ledger::LedgerState;
 pub use manifest::{MARGIN, Manifest, OFFLINE, PANEL, Prices, Provenance};
-pub use measure::{Column, Direction, Measure, Primary, Unit};
+pub use measure::{Column, Direction, Measure, Nature, Primary, Unit};
 pub use no_answer::{NoAnswer, NoCut, NoGrade, NoReply, REQUESTS_AROUND_CUT};
 pub use planned::{Missing, Planned, PlannedPreset, PlannedTranscript};
 pub use probe::{Expectation, Probe, ProbeKind};
