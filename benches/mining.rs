@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use recap::probes::{MiningRules, mine};
-use recap::tokens::{Counter, Encoding};
+use recap::tokens::Counter;
 
 #[allow(dead_code, reason = "each bench uses a part of the generator")]
 mod common;
@@ -14,7 +14,7 @@ mod common;
 const LENGTHS: [usize; 4] = [250, 500, 1000, 2000];
 
 fn mining(criterion: &mut Criterion) {
-    let counter = Counter::new(Encoding::O200k);
+    let counter = Counter::default();
     let mut group = criterion.benchmark_group("mining");
     for length in LENGTHS {
         let transcript = common::session::generated(length);

@@ -11,7 +11,7 @@ use recap::pricing::{Agent, Agents, PriceList};
 use recap::replay::{Plan, Subject, WindowSpec, replay};
 use recap::seats::compactor::Offline;
 use recap::strategy::{Preset, builtin, builtin_names};
-use recap::tokens::{Counter, Encoding};
+use recap::tokens::Counter;
 use tokio::runtime::{Builder, Runtime};
 
 #[allow(dead_code, reason = "each bench uses a part of the generator")]
@@ -65,7 +65,7 @@ fn subjects(counter: &Arc<Counter>) -> Vec<Subjects> {
 
 fn replays(criterion: &mut Criterion) {
     let runtime: Runtime = Builder::new_current_thread().build().expect("a runtime needs nothing");
-    let counter = Arc::new(Counter::new(Encoding::O200k));
+    let counter = Arc::new(Counter::default());
     let offline = Offline::new(Arc::clone(&counter));
     let subjects = subjects(&counter);
     for name in builtin_names() {
@@ -88,7 +88,7 @@ fn replays(criterion: &mut Criterion) {
 /// The same replay with one payer and with none.
 fn bills(criterion: &mut Criterion) {
     let runtime: Runtime = Builder::new_current_thread().build().expect("a runtime needs nothing");
-    let counter = Arc::new(Counter::new(Encoding::O200k));
+    let counter = Arc::new(Counter::default());
     let offline = Offline::new(Arc::clone(&counter));
     let session = common::session::generated(1_000);
     let subject = Subject::new("bench", session, Arc::clone(&counter));

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use libfuzzer_sys::fuzz_target;
 use recap::dataset::{LoadOptions, load_reader};
 use recap::strategy::{Recording, take_answer};
-use recap::tokens::{Counter, Encoding};
+use recap::tokens::Counter;
 use recap_fuzz::{text, told_text};
 
 /// Six messages: `m0` to `m5`, with a call `c1` in `m1`.
@@ -26,7 +26,7 @@ fn recording() -> Recording {
     let read = || {
         let dataset = load_reader("talk.json", TALK.as_bytes(), &LoadOptions::default());
         let talk = dataset.expect("it is a transcript").transcripts.remove(0);
-        Recording::new(Arc::new(talk), Arc::new(Counter::new(Encoding::O200k)))
+        Recording::new(Arc::new(talk), Arc::new(Counter::default()))
     };
     RECORDING.get_or_init(read).clone()
 }
@@ -34,6 +34,7 @@ fn recording() -> Recording {
 fuzz_target!(|input: &[u8]| {
     let Some(line) = text(input) else { return };
     if let Err(problem) = take_answer(recording(), line) {
+        let problem = problem.to_string();
         told_text(&problem);
         let length = problem.chars().count();
         assert!(length < 2_000, "an error of {length} characters in a cell");

@@ -17,7 +17,7 @@ use recap::seats::embedder::Embedder;
 use recap::seats::finder::Finder;
 use recap::seats::judge::{self, Grading, Judge};
 use recap::strategy::{Archived, Channel, Compactor, RECOVERIES, Task};
-use recap::tokens::{Counter, Encoding};
+use recap::tokens::Counter;
 use recap_fuzz::{block_on, files, text, told_text};
 
 /// Says one reply after the other, and the last one again and again.
@@ -87,7 +87,7 @@ fn answered(llm: Arc<Says>) {
 }
 
 fn compacted(llm: Arc<Says>) {
-    let counter = Arc::new(Counter::new(Encoding::O200k));
+    let counter = Arc::new(Counter::default());
     let compactor = compactor::Llm::new(llm, counter);
     let (prompt, messages, max_tokens) = ("Fold this.".to_owned(), Vec::new(), 500);
     let tasks = [

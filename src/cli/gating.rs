@@ -218,7 +218,7 @@ fn read(path: &Path) -> Result<Baseline, Failure> {
             .help("give a run folder, or the baseline.json that `recap bench` leaves in one")
     };
     let text = std::fs::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
-    Baseline::parse(name.into_owned(), &text).map_err(wrong)
+    Baseline::parse(name.into_owned(), &text).map_err(|e| wrong(e.to_string()))
 }
 
 fn refused(baseline: &Baseline, found: &[String]) -> Failure {

@@ -159,7 +159,8 @@ pub(super) fn judges(
     match judge::Panel::new(judges) {
         Ok(panel) => Ok(Arc::new(panel)),
         Err(problem) => {
-            Err(Failure::usage(problem).help("name --judge once, twice, or three times"))
+            Err(Failure::usage(problem.to_string())
+                .help("name --judge once, twice, or three times"))
         }
     }
 }

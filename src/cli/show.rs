@@ -112,10 +112,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let own = seats.compactor.counting(&subject.recording.counter);
     let compactor = own.unwrap_or(seats.compactor);
     let mut session = ReplaySession::open(&subject, &plan, compactor.as_ref())
-        .map_err(|e| Failure::with_code(Exit::Incomplete, e))?;
+        .map_err(|e| Failure::with_code(Exit::Incomplete, e.to_string()))?;
     Work::new(1)?
         .run(session.run_to_request(request))?
-        .map_err(|e| Failure::with_code(Exit::Incomplete, e))?;
+        .map_err(|e| Failure::with_code(Exit::Incomplete, e.to_string()))?;
     let mut text = header(&subject, &plan, request, session.context());
     if !arguments.diff {
         entries(&mut text, session.context(), &subject);

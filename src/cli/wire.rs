@@ -12,7 +12,7 @@ use crate::llm::Now;
 use crate::replay::{WindowError, WindowSpec};
 use crate::report::STYLES;
 use crate::text::{brief, harmless};
-use crate::tokens::{Counter, Encoding};
+use crate::tokens::Counter;
 
 /// Columns assumed where the output is not a terminal.
 const DEFAULT_WIDTH: usize = 100;
@@ -24,17 +24,14 @@ pub(super) enum TokenCounting {
     Exact,
     /// The provider's count where a recording reports usage, else o200k
     Calibrated,
-    /// cl100k
-    Cl100k,
 }
 
 /// The counter of a run. By default, a transcript is sized by the usage that
 /// its recording reports, where it does.
 pub(super) fn counter(tokens: Option<TokenCounting>) -> Arc<Counter> {
     Arc::new(match tokens {
-        Some(TokenCounting::Exact) => Counter::new(Encoding::O200k),
+        Some(TokenCounting::Exact) => Counter::default(),
         None | Some(TokenCounting::Calibrated) => Counter::where_reported(),
-        Some(TokenCounting::Cl100k) => Counter::new(Encoding::Cl100k),
     })
 }
 

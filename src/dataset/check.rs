@@ -92,8 +92,7 @@ impl Draft {
     /// Moves leading messages of role system into the preamble (semantics §5).
     pub fn leading_system_to_preamble(&mut self) {
         let transcript = &mut self.transcript;
-        let lead = transcript.messages.iter();
-        let lead = lead.take_while(|m| m.role == Role::System).count();
+        let lead = transcript.messages.iter().take_while(|m| m.role == Role::System).count();
         self.lines.drain(..lead);
         for message in transcript.messages.drain(..lead) {
             for block in message.blocks {

@@ -49,8 +49,7 @@ pub fn load_reader(
     options: &LoadOptions,
 ) -> Result<Dataset, DatasetError> {
     let stem = stem_of(name);
-    let source = Source::new(name, stem, Box::new(bytes));
-    let mut source = source.allowing(options.max_unpacked);
+    let mut source = Source::new(name, stem, Box::new(bytes)).allowing(options.max_unpacked);
     single(&mut source, options).and_then(|(_, drafts)| {
         let mut gathered = Gathered::default();
         gathered.add(name, drafts, source, None)?;

@@ -113,7 +113,7 @@ fn allowed(measure: Known, limit: Limit, baseline: f64) -> Result<f64, String> {
         Limit::BaselineTimes(factor) => part(factor - 1.0),
         Limit::BaselineLess(amount) | Limit::BaselinePlus(amount) => match amount.mark {
             Mark::Percent => part(amount.number / 100.0),
-            _ => measure.amount(amount).map(f64::abs),
+            _ => measure.amount(amount).map(f64::abs).map_err(|wrong| wrong.to_string()),
         },
     }
 }

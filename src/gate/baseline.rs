@@ -54,6 +54,33 @@ pub struct Head {
 }
 
 /// What is read first, so that a file of another version says so.
+/// What is wrong with a baseline.
+#[derive(Debug, thiserror::Error)]
+pub enum BaselineError {
+    /// It is another file.
+    #[error("it is no baseline.json: {0}")]
+    Syntax(#[from] serde_json::Error),
+    /// Another version of the program made it.
+    #[error(
+        "it was made by version {instrument} of the instrument, layout {layout}; this program is \
+         version {INSTRUMENT}, layout {VERSION}: their figures cannot be compared"
+    )]
+    Version {
+        /// Version of the instrument.
+        instrument: u32,
+        /// Version of the file's layout.
+        layout: u32,
+    },
+    /// A row does not fit the transcripts.
+    #[error("its row of {strategy} at {window} has not one figure for each transcript")]
+    Row {
+        /// The preset of the row.
+        strategy: String,
+        /// The window of the row.
+        window: String,
+    },
+}
+
 #[derive(Deserialize)]
 struct File {
     baseline: Head,
@@ -127,20 +154,17 @@ impl Baseline {
         all.iter().filter(fits).cloned().collect()
     }
 
-    /// Reads a `baseline.json`; else says what is wrong with it.
-    pub fn parse(name: String, text: &str) -> Result<Self, String> {
-        let versions: Versions =
-            serde_json::from_str(text).map_err(|e| format!("it is no baseline.json: {e}"))?;
+    /// Reads a `baseline.json`.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(name: String, text: &str) -> Result<Self, BaselineError> {
+        let versions: Versions = serde_json::from_str(text)?;
         let VersionsOnly { version, instrument } = versions.baseline;
         if (version, instrument) != (VERSION, INSTRUMENT) {
-            return Err(format!(
-                "it was made by version {instrument} of the instrument, layout {version}; this \
-                 program is version {INSTRUMENT}, layout {VERSION}: their figures cannot be \
-                 compared"
-            ));
+            return Err(BaselineError::Version { instrument, layout: version });
         }
-        let File { baseline: head, transcripts, rows } =
-            serde_json::from_str(text).map_err(|e| format!("it is no baseline.json: {e}"))?;
+        let File { baseline: head, transcripts, rows } = serde_json::from_str(text)?;
         let mut sat: BTreeMap<&str, usize> = BTreeMap::new();
         for transcript in &transcripts {
             *sat.entry(&transcript.dataset).or_default() += 1;
@@ -150,10 +174,9 @@ impl Baseline {
             row.figures.values().all(|f| f.len() == n) && row.series.values().all(|s| s.len() == n)
         };
         match rows.iter().find(|row| !fits(row)) {
-            Some(row) => Err(format!(
-                "its row of {} at {} has not one figure for each transcript",
-                row.strategy, row.window
-            )),
+            Some(UnitRow { strategy, window, .. }) => {
+                Err(BaselineError::Row { strategy: strategy.clone(), window: window.clone() })
+            }
             None => Ok(Baseline { name, head, run: ByTranscript { transcripts, rows } }),
         }
     }

@@ -2,10 +2,23 @@
 
 use super::rule::{Amount, Mark};
 use crate::measure::{Basis, Depth, MEASURES, Pool, Spec};
-use crate::model::{Measure, Unit, catalogue, suggest};
+use crate::model::{Measure, Nature, Unit, catalogue, suggest};
 
-/// Measures that are counted by kind of probe.
-pub const KINDED: [&str; 2] = [catalogue::RECALL.id, catalogue::CONTINUITY.id];
+/// Ids of the measures that are counted by kind of probe as well.
+pub fn by_kind() -> impl Iterator<Item = &'static str> {
+    catalogue::all().filter(|measure| measure.nature == Nature::ByKind).map(|measure| measure.id)
+}
+
+/// Why an amount is none of a measure's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WrongUnit {
+    /// It is a percentage, and the measure no share.
+    #[error("a percentage of what? it is no share")]
+    Percentage,
+    /// The measure does not count in this.
+    #[error("it does not count in `{}`", .0.as_str())]
+    Mark(Mark),
+}
 
 /// Something that a rule can speak of.
 #[derive(Clone, Copy)]
@@ -32,7 +45,7 @@ pub fn find(id: &str) -> Result<Known, (String, String)> {
         None => {}
     }
     let like = suggest(id, ids());
-    let known_by_kind = KINDED.iter().any(|of| id.starts_with(&format!("{of}_")));
+    let known_by_kind = by_kind().any(|of| id.starts_with(&format!("{of}_")));
     let help = match like.strip_prefix("known are") {
         None if known_by_kind => format!("{like} A kind of probe is written `recall[fact]`"),
         None => like,
@@ -69,7 +82,7 @@ impl Known {
     pub fn rests_on_probes(self) -> bool {
         match self {
             Known::Measure(spec) => {
-                matches!(spec.basis, Basis::Probes) || ASKED_AT_CUTS.contains(&spec.id())
+                matches!(spec.basis, Basis::Probes) || spec.measure.nature == Nature::Answers
             }
             Known::OfRow(measure) => measure.unit != Unit::Count,
         }
@@ -80,11 +93,11 @@ impl Known {
     /// summaries, such a figure is the stand-in's (measures §6).
     pub fn is_quality(self) -> bool {
         match self {
-            Known::Measure(spec) if RESTS_ON_LOSS.contains(&spec.id()) => true,
-            Known::Measure(spec) if matches!(spec.basis, Basis::Cuts) => {
-                !SIZES_AT_CUTS.contains(&spec.id().trim_end_matches("_first"))
-            }
-            Known::Measure(spec) => matches!(spec.basis, Basis::Probes | Basis::References(_)),
+            Known::Measure(spec) => match spec.basis {
+                Basis::Cuts => spec.measure.nature != Nature::Sizes,
+                Basis::Probes | Basis::References(_) => true,
+                Basis::Requests | Basis::Bill => spec.measure.nature == Nature::Loss,
+            },
             Known::OfRow(measure) => measure.unit != Unit::Count,
         }
     }
@@ -106,11 +119,11 @@ impl Known {
     /// Whether it is pooled over transcripts from what each has, so that two
     /// runs can be set against each other in pairs.
     pub fn pairs(self) -> bool {
-        matches!(self, Known::Measure(spec) if spec.id() != CPU)
+        matches!(self, Known::Measure(spec) if spec.measure.nature != Nature::Machine)
     }
 
     /// An amount in the measure's own unit, or why it cannot be one.
-    pub fn amount(self, amount: Amount) -> Result<f64, String> {
+    pub fn amount(self, amount: Amount) -> Result<f64, WrongUnit> {
         let Amount { number, mark } = amount;
         let unit = self.unit();
         let timed = unit == Unit::Milliseconds;
@@ -121,37 +134,13 @@ impl Known {
             Mark::Percent => match unit {
                 Unit::Points => Ok(number),
                 Unit::Share | Unit::Difference | Unit::Ratio => Ok(number / 100.0),
-                _ => Err("a percentage of what? it is no share".to_owned()),
+                _ => Err(WrongUnit::Percentage),
             },
             Mark::Thousand if counted && !timed => Ok(number * 1e3),
             Mark::Million if counted && !timed => Ok(number * 1e6),
             Mark::Milliseconds if timed => Ok(number),
             Mark::Seconds if timed => Ok(number * 1e3),
-            _ => Err(format!("it does not count in `{}`", mark.as_str())),
+            _ => Err(WrongUnit::Mark(mark)),
         }
     }
 }
-
-/// CPU time differs from one machine to the next and from run to run.
-const CPU: &str = catalogue::CPU_MS.id;
-
-/// Figures of cuts that rest on when and how much a preset compacts, or on the
-/// transcripts alone.
-const SIZES_AT_CUTS: [&str; 5] = [
-    catalogue::CUTS.id,
-    catalogue::FACTS_AT_STAKE.id,
-    catalogue::SESSIONS_AT_STAKE.id,
-    catalogue::EXPOSED_SHARE.id,
-    catalogue::TOKENS_AT_CUT.id,
-];
-
-/// Figures of cuts that rest on graded answers.
-const ASKED_AT_CUTS: [&str; 2] =
-    [catalogue::CONTINUITY_AT_CUT.id, catalogue::CONTINUITY_AT_CUT_FIRST.id];
-
-/// Figures of size and money that rest on what was lost.
-const RESTS_ON_LOSS: [&str; 3] = [
-    catalogue::COST_USD_REFETCH.id,
-    catalogue::REFETCH_TOKENS.id,
-    catalogue::IRRECOVERABLE_REFERENCES.id,
-];

@@ -87,7 +87,7 @@ mod rule;
 mod scope;
 mod words;
 
-pub use baseline::{Baseline, Head, unlike, write_baseline};
+pub use baseline::{Baseline, BaselineError, Head, unlike, write_baseline};
 pub use error::RuleError;
 pub use parse::{Parsed, parse};
 pub use rule::{Amount, Limit, Mark, Operator, Rule};

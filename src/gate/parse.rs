@@ -1,7 +1,7 @@
 //! Reads a rule. The grammar stands in the module `gate`.
 
 use super::error::RuleError;
-use super::measures::{self, KINDED};
+use super::measures;
 use super::rule::{AT, Amount, BASELINE, Limit, Mark, ON, Operator, Rule, in_word};
 use crate::model::{ProbeKind, suggest};
 
@@ -155,9 +155,10 @@ impl<'a> Cursor<'a> {
             measures::find(id)
                 .map_err(|(problem, help)| self.error_at(start, problem, help))
                 .map(|_| id.to_owned())
-        } else if !KINDED.contains(&id) {
+        } else if !measures::by_kind().any(|of| of == id) {
             let problem = format!("`{id}` is not counted by kind of probe");
-            let help = format!("only {} are", KINDED.join(" and "));
+            let help =
+                format!("only {} are", measures::by_kind().collect::<Vec<_>>().join(" and "));
             Err(self.error_at(start, problem, help))
         } else {
             self.kind(id)

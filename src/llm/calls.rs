@@ -65,8 +65,7 @@ impl Calls {
     /// Takes the distinct calls since the last time, by seat, model and key. A
     /// call that two seats made is listed under the first of them.
     pub fn take(&self) -> Vec<CallRow> {
-        let rows = mem::take(&mut *self.rows());
-        let mut rows: Vec<CallRow> = rows.into_values().collect();
+        let mut rows: Vec<CallRow> = mem::take(&mut *self.rows()).into_values().collect();
         rows.sort_by(|a, b| (a.seat, &a.model, &a.key).cmp(&(b.seat, &b.model, &b.key)));
         rows
     }

@@ -13,6 +13,7 @@ use super::pooling::{self, PooledUnit};
 use super::spec::{Parts, Pool, mean};
 use super::statistics::quantile;
 use super::waiting::km_median;
+use crate::model::Absent;
 
 /// A row and a measure.
 type Key = (u32, &'static str);
@@ -29,9 +30,9 @@ pub struct Pooled {
     /// Facts at stake of the transcripts, for [`Pool::AtCuts`].
     facts: BTreeMap<Key, ByUnit>,
     /// The first reason met why a cell has no figure.
-    reasons: BTreeMap<Key, &'static str>,
+    reasons: BTreeMap<Key, Absent>,
     /// The first reason met why a figure of a cell is unknown.
-    unknown: BTreeMap<Key, String>,
+    unknown: BTreeMap<Key, Absent>,
 }
 
 /// No transcript.
@@ -56,13 +57,13 @@ impl Pooled {
     }
 
     /// Why a row has no figure, as the first of its cells says.
-    pub fn reason(&self, row: u32, id: &'static str) -> Option<&'static str> {
-        self.reasons.get(&(row, id)).copied()
+    pub fn reason(&self, row: u32, id: &'static str) -> Option<&Absent> {
+        self.reasons.get(&(row, id))
     }
 
     /// Why a figure of some cell of a row is unknown.
-    pub fn unknown(&self, row: u32, id: &'static str) -> Option<&str> {
-        self.unknown.get(&(row, id)).map(String::as_str)
+    pub fn unknown(&self, row: u32, id: &'static str) -> Option<&Absent> {
+        self.unknown.get(&(row, id))
     }
 }
 
@@ -104,7 +105,7 @@ impl Pooled {
         for Contribution { row, parts, .. } in &contributions {
             match parts {
                 Parts::Absent(reason) => {
-                    self.reasons.entry((*row, id)).or_insert(reason);
+                    self.reasons.entry((*row, id)).or_insert_with(|| reason.clone());
                 }
                 Parts::Unknown(reason) => {
                     self.unknown.entry((*row, id)).or_insert_with(|| reason.clone());
@@ -252,15 +253,15 @@ mod tests {
     #[test]
     fn missing_scores_never_move_a_mean_or_a_sum() {
         let id = "reference_recall";
-        let absent = || Parts::Absent("no references");
+        let absent = || Parts::Absent(Absent::NoReferences);
         let recall = pooled(id, &[(0, 0, Parts::One(0.5)), (0, 1, absent())]);
         assert_eq!((recall.row(0, id), recall.row(1, id)), (Some(0.5), None));
-        assert_eq!(recall.reason(0, id), Some("no references"));
+        assert_eq!(recall.reason(0, id), Some(&Absent::NoReferences));
         let id = "refetch_tokens";
-        let unknown = Parts::Unknown("no price".to_owned());
+        let unknown = Parts::Unknown(Absent::SomePrice);
         let sum = pooled(id, &[(1, 0, absent()), (2, 0, unknown)]);
         assert_eq!(sum.row(1, id), None, "a sum of nothing is not zero");
-        assert_eq!(sum.unknown(2, id), Some("no price"));
+        assert_eq!(sum.unknown(2, id), Some(&Absent::SomePrice));
     }
 
     #[test]

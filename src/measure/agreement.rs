@@ -50,15 +50,14 @@ pub struct Graded<'a> {
 pub fn agreement(graded: &Graded<'_>) -> JudgeReport {
     assert_eq!(graded.cases.len(), graded.judgements.len(), "every case has its judgement");
     let mut tallies = Tallies::default();
-    let mut reasons = BTreeMap::<&str, u64>::new();
+    let mut reasons = BTreeMap::<String, u64>::new();
     for (case, judgement) in graded.cases.iter().zip(graded.judgements) {
         tallies.count(case, judgement);
         if let Verdict::Unscored(why) = &judgement.verdict {
-            *reasons.entry(why).or_default() += 1;
+            *reasons.entry(why.to_string()).or_default() += 1;
         }
     }
-    let mut reasons: Vec<(String, u64)> =
-        reasons.into_iter().map(|(why, n)| (why.to_owned(), n)).collect();
+    let mut reasons: Vec<(String, u64)> = reasons.into_iter().collect();
     // Stable: reasons of equal number stay in the order of their words.
     reasons.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
     reasons.truncate(REASONS);

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::model::{Expectation, LabelledQuestion, Planted, ProbeKind};
+use crate::model::{Expectation, LabelledQuestion, NoGrade, Planted, ProbeKind};
 
 fn case(file: &str, question: usize, label: bool, author: Author) -> LabelledCase {
     let asked = LabelledQuestion {
@@ -24,8 +24,7 @@ fn judged(accepts: bool) -> Judgement {
 }
 
 fn unscored(why: &str) -> Judgement {
-    let verdict = Verdict::Unscored(why.to_owned());
-    Judgement { verdict, score: None, rationale: why.to_owned(), votes: Vec::new() }
+    Judgement::unscored(NoGrade::Other(why.to_owned()))
 }
 
 fn report(graded: &[(LabelledCase, Judgement)]) -> JudgeReport {

@@ -24,7 +24,7 @@ use super::spec::{Parts, Pool, Sample, mean};
 use super::statistics::{FEWEST_FOR_AN_INTERVAL, quantile};
 use super::transcript_fingerprint::{TranscriptFingerprint, fingerprint_of};
 use super::waiting::km_median;
-use crate::model::{Cell, Repeated, Report, Standing, TranscriptFacts, catalogue};
+use crate::model::{Cell, Nature, Repeated, Report, Standing, TranscriptFacts, catalogue};
 
 /// Every transcript of a run, and what each contributes to each row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -137,7 +137,7 @@ fn figures(
     // No two runs share a processor's time.
     let specs = MEASURES
         .iter()
-        .filter(|spec| spec.id() != catalogue::CPU_MS.id && known.contains(spec.id()));
+        .filter(|spec| spec.measure.nature != Nature::Machine && known.contains(spec.id()));
     let figures = specs.filter_map(|spec| {
         let mut units: BTreeMap<usize, Vec<Parts>> = BTreeMap::new();
         for (unit, sample) in samples {

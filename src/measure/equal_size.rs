@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use super::rows::{ALL, Entry};
-use crate::model::{AtSize, EqualSize, PresetRow, Primary, Standing, Value, catalogue};
+use crate::model::{Absent, AtSize, EqualSize, PresetRow, Primary, Standing, Value, catalogue};
 
 /// Measures of size.
 const SIZES: [&str; 2] = [catalogue::MEAN_TOKENS.id, catalogue::COST_USD.id];
@@ -41,7 +41,7 @@ pub fn comparisons(table: &[Entry], primary: Primary) -> Vec<EqualSize> {
 }
 
 /// Figures by size, ascending and of distinct sizes; or why there are too few.
-type Sweep = Result<Vec<(f64, f64)>, String>;
+type Sweep = Result<Vec<(f64, f64)>, Absent>;
 
 fn comparison(rows: &[&PresetRow], primary: Primary, size: &str) -> Option<EqualSize> {
     let first = rows.first()?;
@@ -90,14 +90,10 @@ fn sweep(rows: &[&PresetRow], primary: Primary, size: &str) -> Sweep {
     };
     let distinct: Vec<(f64, f64)> = apart.map(mean).collect();
     match (rows.len(), fitting.len(), points.len(), distinct.len()) {
-        (1, ..) => Err("it was run at one window, which is no sweep".to_owned()),
-        (_, fitting, ..) if fitting < 2 => {
-            Err("at fewer than two windows do all of its requests fit".to_owned())
-        }
-        (.., found, _) if found < 2 => {
-            Err("it has both figures at fewer than two windows".to_owned())
-        }
-        (.., 1) => Err("it is of one size at every window".to_owned()),
+        (1, ..) => Err(Absent::OneWindow),
+        (_, fitting, ..) if fitting < 2 => Err(Absent::FewFittingWindows),
+        (.., found, _) if found < 2 => Err(Absent::FewFigures),
+        (.., 1) => Err(Absent::OneSize),
         _ => Ok(distinct),
     }
 }
@@ -119,7 +115,7 @@ fn size_of_most<'a>(sweeps: impl Iterator<Item = &'a Vec<(f64, f64)>>) -> Option
 }
 
 /// The figure at a size, linear on its logarithm.
-pub(super) fn interpolated(points: &[(f64, f64)], at: f64) -> Result<f64, String> {
+pub(super) fn interpolated(points: &[(f64, f64)], at: f64) -> Result<f64, Absent> {
     let above = points.partition_point(|(size, _)| *size < at);
     let pair = above.checked_sub(1).and_then(|below| points.get(below..=above));
     match pair {
@@ -127,7 +123,7 @@ pub(super) fn interpolated(points: &[(f64, f64)], at: f64) -> Result<f64, String
             Ok(low + (high - low) * (at / from).ln() / (to / from).ln())
         }
         _ if points.first().is_some_and(|(size, _)| *size == at) => Ok(points[0].1),
-        _ => Err("its sweep does not reach this size".to_owned()),
+        _ => Err(Absent::OutOfReach),
     }
 }
 

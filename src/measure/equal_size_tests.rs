@@ -27,7 +27,7 @@ fn told(report: &Report) -> Vec<(String, Result<f64, String>)> {
     let [comparison] = report.equal_size.as_slice() else { panic!("{:?}", report.equal_size) };
     let value = |value: &Value| match value {
         Value::Known(figure) => Ok((figure * 1e9).round() / 1e9),
-        Value::Absent(reason) => Err(reason.clone()),
+        Value::Absent(reason) => Err(reason.to_string()),
         Value::Text(_) => unreachable!(),
     };
     comparison.presets.iter().map(|p| (p.strategy.clone(), value(&p.value))).collect()

@@ -214,7 +214,7 @@ impl<'a> Scene<'a> {
             CellOutcome::Done(rows) => rows,
             CellOutcome::Failed { error } => return Err(error.clone()),
         };
-        fits(facts, rows)?;
+        fits(facts, rows).map_err(|unfit| unfit.to_string())?;
         let sample = |payer: &&'s str| Sample {
             facts,
             cell,
@@ -242,14 +242,37 @@ fn beside<'a>(cells: &Beside<'a>, facts: &TranscriptFacts, cell: &Cell) -> Optio
     fits(facts, found.rows()?).is_ok().then_some(found)
 }
 
+/// Numbers of requests, references and probes.
+type Counts = (usize, usize, usize);
+
+/// Why a cell is none of its transcript.
+#[derive(Debug, thiserror::Error)]
+pub enum Unfit {
+    /// It has other rows than the transcript asks for.
+    #[error(
+        "the cell has {}, its transcript {}: it is from another version of the data; run it again",
+        told(has),
+        told(due)
+    )]
+    Counts {
+        /// What the cell has.
+        has: Counts,
+        /// What the transcript asks for.
+        due: Counts,
+    },
+    /// A row points at something that is not there.
+    #[error("a row of its transcript points outside it: run it again")]
+    Outside,
+}
+
+fn told((requests, references, probes): &Counts) -> String {
+    let (requests, references) = (counted(*requests, "request"), counted(*references, "reference"));
+    format!("{requests}, {references} and {}", counted(*probes, "probe"))
+}
+
 /// Whether a cell has the rows that its transcript asks for: a run folder is a
 /// file that somebody may have edited.
-pub fn fits(facts: &TranscriptFacts, rows: &CellRows) -> Result<(), String> {
-    let counts = |requests: usize, references: usize, probes: usize| {
-        let (requests, references) =
-            (counted(requests, "request"), counted(references, "reference"));
-        format!("{requests}, {references} and {}", counted(probes, "probe"))
-    };
+pub fn fits(facts: &TranscriptFacts, rows: &CellRows) -> Result<(), Unfit> {
     let has = (rows.requests.len(), rows.references.len(), rows.probes.len());
     let due = (facts.requests.len(), facts.exam.references.len(), facts.probes.len());
     // A null is examined at cuts and neither sends nor is asked anything else.
@@ -257,17 +280,12 @@ pub fn fits(facts: &TranscriptFacts, rows: &CellRows) -> Result<(), String> {
     let in_order = (0u32..).zip(&rows.references).all(|(at, o)| o.reference == at)
         && (0u32..).zip(&rows.probes).all(|(at, p)| p.probe == at);
     if !in_order || !whole {
-        return Err(format!(
-            "the cell has {}, its transcript {}: it is from another version of the data; run it \
-             again",
-            counts(has.0, has.1, has.2),
-            counts(due.0, due.1, due.2),
-        ));
+        return Err(Unfit::Counts { has, due });
     }
     let snapshots = rows.snapshots.len();
     let bills = rows.bills.iter().all(|bill| money::sound(bill, rows));
     if !bills || !sound(facts) || rows.probes.iter().any(|p| p.snapshot as usize >= snapshots) {
-        return Err("a row of its transcript points outside it: run it again".to_owned());
+        return Err(Unfit::Outside);
     }
     Ok(())
 }

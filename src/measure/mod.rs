@@ -50,7 +50,7 @@ pub use paired::{Difference, Side, Spread, Unpaired, paired};
 pub use pooling::{FactsInOrder, PooledUnit, pooled, these_sessions};
 pub use rows::ALL;
 pub use sign_flip::{holm, sign_flip};
-pub use spec::{Asked, Basis, Compute, Parts, Pool, Sample, Spec, Support, SupportOf};
+pub use spec::{Asked, Basis, Compute, Parts, Pool, Sample, Spec, SupportOf};
 pub use statistics::{Bounds, Clusters, Confidence, FEWEST_FOR_AN_INTERVAL, Weighted};
 pub use transcript_fingerprint::{TranscriptFingerprint, fingerprint_of};
 pub use waiting::km_median;

@@ -9,8 +9,8 @@ use jiff::Timestamp;
 
 use super::spec::{Parts, Sample};
 use crate::model::{
-    Bill, Buckets, CallBill, Cell, CellRows, Manifest, PromptBill, RequestBill, TimeProfile,
-    TranscriptFacts,
+    Absent, Bill, Buckets, CallBill, Cell, CellRows, Manifest, PromptBill, RequestBill,
+    TimeProfile, TranscriptFacts,
 };
 use crate::pricing::{PriceList, Tariff};
 
@@ -50,7 +50,7 @@ pub struct Account<'a> {
 impl Account<'_> {
     /// The session in USD: prompts, recorded outputs and the calls of
     /// compactions.
-    pub fn session(&mut self, cached: Cached) -> Result<f64, String> {
+    pub fn session(&mut self, cached: Cached) -> Result<f64, Absent> {
         let mut usd = self.compactions(cached)?;
         for (billed, request) in self.bill.requests.iter().zip(&self.facts.requests) {
             if let Some(billed) = billed {
@@ -63,7 +63,7 @@ impl Account<'_> {
 
     /// The session in USD, request by request: a call of a compaction is billed
     /// with the request that followed it.
-    pub fn by_request(&mut self, cached: Cached) -> Result<Vec<f64>, String> {
+    pub fn by_request(&mut self, cached: Cached) -> Result<Vec<f64>, Absent> {
         let mut usd = vec![0.0; self.facts.requests.len()];
         let all = self.bill.requests.iter().zip(&self.facts.requests);
         for (at, (billed, request)) in all.enumerate() {
@@ -85,7 +85,7 @@ impl Account<'_> {
 
     /// The calls of compactions in USD, each at the time of the request that
     /// followed it.
-    pub fn compactions(&mut self, cached: Cached) -> Result<f64, String> {
+    pub fn compactions(&mut self, cached: Cached) -> Result<f64, Absent> {
         let mut usd = 0.0;
         for call in &self.bill.calls {
             usd += self.call(call, cached)?;
@@ -93,7 +93,7 @@ impl Account<'_> {
         Ok(usd)
     }
 
-    fn call(&mut self, call: &CallBill, cached: Cached) -> Result<f64, String> {
+    fn call(&mut self, call: &CallBill, cached: Cached) -> Result<f64, Absent> {
         let request = self.rows.compactions[call.compaction as usize].begun as usize;
         let at = self.facts.requests.get(request).or(self.facts.requests.last());
         let at = at.map_or(Timestamp::UNIX_EPOCH, |request| request.at);
@@ -109,59 +109,56 @@ impl Account<'_> {
         prompt: &Buckets,
         output: u64,
         at: Timestamp,
-    ) -> Result<f64, String> {
+    ) -> Result<f64, Absent> {
         let tariff = self.tariffs.get_mut(like.model as usize);
         let usd = tariff.and_then(|tariff| tariff.request_usd(prompt, output, at));
         usd.ok_or_else(|| unknown(self.bill.model_of(like)))
     }
 }
 
-/// Why a bill has no dollars.
-pub fn unknown(model: &str) -> String {
-    format!("the price of {model} is unknown")
+fn unknown(model: &str) -> Absent {
+    Absent::Price(model.to_owned())
 }
 
 impl<'a> Sample<'a> {
     /// The cell's bill under the payer.
-    pub fn bill(&self) -> Result<&'a Bill, String> {
+    pub fn bill(&self) -> Result<&'a Bill, Absent> {
         bill_of(self.rows, self.payer)
     }
 
     /// The same, where the provider's cache rules are known.
-    pub fn cached(&self) -> Result<&'a Bill, String> {
+    pub fn cached(&self) -> Result<&'a Bill, Absent> {
         let bill = self.bill()?;
         match self.terms.prices.priced(&bill.model) {
             Some(_) => Ok(bill),
-            None => Err(format!("the cache rules of {} are unknown", bill.model)),
+            None => Err(Absent::CacheRules(bill.model.clone())),
         }
     }
 
     /// The same with prices.
-    pub fn account(&self) -> Result<Account<'a>, String> {
+    pub fn account(&self) -> Result<Account<'a>, Absent> {
         self.account_of(self.rows)
     }
 
     /// That of another cell of the transcript.
-    pub fn account_beside(&self, other: &'a Cell) -> Result<Account<'a>, String> {
-        self.account_of(other.rows().ok_or(NO_BILL)?)
+    pub fn account_beside(&self, other: &'a Cell) -> Result<Account<'a>, Absent> {
+        self.account_of(other.rows().ok_or(Absent::NoBill)?)
     }
 
-    fn account_of(&self, rows: &'a CellRows) -> Result<Account<'a>, String> {
+    fn account_of(&self, rows: &'a CellRows) -> Result<Account<'a>, Absent> {
         let bill = bill_of(rows, self.payer)?;
         let prices = &self.terms.prices;
         let tariff = |name| Ok(prices.find(name).map_err(|_| unknown(name))?.standard());
-        let tariffs = bill.models().map(tariff).collect::<Result<_, String>>()?;
+        let tariffs = bill.models().map(tariff).collect::<Result<_, Absent>>()?;
         let calls = prices.find(bill.call_model()).ok().map(|model| model.standard());
         Ok(Account { bill, tariffs, calls, facts: self.facts, rows })
     }
 }
 
-const NO_BILL: &str = "the run has no bill";
-
 /// A cell's bill under one payer.
-pub fn bill_of<'a>(rows: &'a CellRows, payer: &str) -> Result<&'a Bill, String> {
+pub fn bill_of<'a>(rows: &'a CellRows, payer: &str) -> Result<&'a Bill, Absent> {
     let bill = rows.bills.iter().find(|bill| bill.billed_as == payer);
-    bill.map(Arc::as_ref).ok_or_else(|| NO_BILL.to_owned())
+    bill.map(Arc::as_ref).ok_or(Absent::NoBill)
 }
 
 /// Whether a bill fits the rows beside it: a run folder is a file that somebody
@@ -176,6 +173,6 @@ pub fn sound(bill: &Bill, rows: &CellRows) -> bool {
 }
 
 /// A figure of the bill, or that nobody knows it.
-pub fn known(usd: Result<f64, String>) -> Parts {
+pub fn known(usd: Result<f64, Absent>) -> Parts {
     usd.map_or_else(Parts::Unknown, Parts::One)
 }

@@ -20,8 +20,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::gather::fits;
 use super::probed::kinds_by_dataset;
 use super::rows::{ALL, BASELINE};
-use super::spec::{Support, mean};
-use crate::model::{Cell, Primary, ProbeKind, RIGHT, RecencyCurve, TranscriptFacts};
+use super::spec::mean;
+use crate::model::{Cell, Primary, ProbeKind, RIGHT, RecencyCurve, Support, TranscriptFacts};
 
 /// Sizes along a curve.
 const STEPS: usize = 24;

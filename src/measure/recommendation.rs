@@ -368,7 +368,7 @@ fn none_ranked(run: &Evidence<'_>) -> NoChoice {
         return NoChoice::NothingAtStake;
     }
     let why = ranked.iter().find_map(|e| match e.row.values.get(by.id()) {
-        Some(Value::Absent(reason)) => Some(reason.clone()),
+        Some(Value::Absent(reason)) => Some(reason.to_string()),
         _ => None,
     });
     NoChoice::NoFigure { by, why }

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::model::{
-    AgainstFull, Cell, Interval, Manifest, PresetRow, Primary, Standing, TranscriptFacts, Value,
-    VariancePart, VoidReplies, catalogue,
+    Absent, AgainstFull, Cell, Interval, Manifest, PresetRow, Primary, Standing, Support,
+    TranscriptFacts, Value, VariancePart, VoidReplies, catalogue,
 };
 
 use super::against_full::{Difference, Terms, judge};
@@ -20,7 +20,7 @@ use super::measures::{MEASURES, RESAMPLED};
 use super::payers::Payers;
 use super::pooling::{FactsInOrder, these_sessions};
 use super::sources;
-use super::spec::{Basis, Support};
+use super::spec::Basis;
 use super::statistics::{Bounds, Clusters, Confidence};
 use super::variance;
 
@@ -184,14 +184,14 @@ impl Builder<'_> {
     /// A measure's figure, or why there is none.
     fn value(&self, spec: &super::Spec) -> Value {
         if self.row.units.is_empty() {
-            return Value::Absent("every cell failed".into());
+            return Value::Absent(Absent::CellsFailed);
         }
         if let Some(reason) = self.pooled.unknown(self.code as u32, spec.id()) {
-            return Value::Absent(reason.to_owned());
+            return Value::Absent(reason.clone());
         }
         let Some(figure) = self.pooled.row(self.code as u32, spec.id()) else {
             let reason = self.pooled.reason(self.code as u32, spec.id());
-            return Value::Absent(reason.unwrap_or("nothing to measure").into());
+            return Value::Absent(reason.cloned().unwrap_or(Absent::NothingMeasured));
         };
         let Basis::References(of) = spec.basis else { return Value::Known(figure) };
         let sat = self.row.units.iter().map(|unit| &self.facts[*unit]);
@@ -339,7 +339,7 @@ impl Builder<'_> {
             catalogue::LARGEST_SHARE.id.into(),
             match share.filter(|_| !kept.is_empty()) {
                 Some(share) => Value::Known(share),
-                None => Value::Absent("nothing was at stake at a cut".into()),
+                None => Value::Absent(Absent::NothingAtStake),
             },
         );
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::gather::Gathered;
 use super::measures::waits;
-use crate::model::{TranscriptFacts, Value, catalogue};
+use crate::model::{Absent, TranscriptFacts, Value, catalogue};
 
 /// Adds the columns of sources. `full` is how many requests of the whole
 /// conversation are over the window.
@@ -21,37 +21,36 @@ pub fn complete(
     let latencies: BTreeSet<&str> = row.latencies.iter().map(|source| source.as_str()).collect();
     if latencies.len() > 1 {
         let mixed: Vec<&str> = latencies.iter().copied().collect();
-        let reason = format!("{} times do not mix in one figure", mixed.join(" and "));
+        let reason = Absent::MixedTimes(mixed.join(" and "));
         waits::IDS.iter().for_each(|id| withhold(id, &reason, values));
     }
     if full == Some(0.0) {
-        let reason = "the whole conversation fits the window: see cost_savings";
-        values.insert(catalogue::COST_SAVINGS_VS_RECORDED.id.into(), Value::Absent(reason.into()));
+        values
+            .insert(catalogue::COST_SAVINGS_VS_RECORDED.id.into(), Value::Absent(Absent::FullFits));
     }
     if facts.iter().all(|f| f.exam.references.is_empty()) {
-        let reason = "no references: nobody knows what would have to be fetched again";
-        withhold(catalogue::COST_USD_REFETCH.id, reason, values);
+        withhold(catalogue::COST_USD_REFETCH.id, &Absent::NothingToFetch, values);
     }
     // Without a model there is no latency, and no source of one.
     let sources = [
-        (catalogue::OUTPUT_SOURCE.id, one_word(outputs.collect(), "no request is billed")),
-        (catalogue::TOKENS_SOURCE.id, one_word(counts.collect(), "every cell failed")),
-        (catalogue::LATENCY_SOURCE.id, one_word(latencies, "no model was called")),
+        (catalogue::OUTPUT_SOURCE.id, one_word(outputs.collect(), Absent::NoRequestBilled)),
+        (catalogue::TOKENS_SOURCE.id, one_word(counts.collect(), Absent::CellsFailed)),
+        (catalogue::LATENCY_SOURCE.id, one_word(latencies, Absent::NoModelCalled)),
     ];
     values.extend(sources.map(|(id, source)| (id.to_owned(), source)));
 }
 
 /// Takes a figure back. One that is absent anyway keeps its own reason.
-fn withhold(id: &str, reason: &str, values: &mut BTreeMap<String, Value>) {
+fn withhold(id: &str, reason: &Absent, values: &mut BTreeMap<String, Value>) {
     if let Some(value @ Value::Known(_)) = values.get_mut(id) {
-        *value = Value::Absent(reason.to_owned());
+        *value = Value::Absent(reason.clone());
     }
 }
 
 /// The word, `mixed` where there are several.
-fn one_word(words: BTreeSet<&str>, without: &str) -> Value {
+fn one_word(words: BTreeSet<&str>, without: Absent) -> Value {
     match (words.len(), words.first()) {
-        (0, _) | (_, None) => Value::Absent(without.to_owned()),
+        (0, _) | (_, None) => Value::Absent(without),
         (1, Some(word)) => Value::Text((*word).to_owned()),
         _ => Value::Text("mixed".to_owned()),
     }

@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 use super::exams::{Depth, Exams};
 use super::money::Terms;
 use crate::model::{
-    Cell, CellRows, CompactionRow, Measure, ProbeKind, Reference, ReferenceState, Repeated, Source,
-    TranscriptFacts,
+    Absent, Cell, CellRows, CompactionRow, Measure, ProbeKind, Reference, ReferenceState, Repeated,
+    Source, Support, TranscriptFacts,
 };
-use crate::text::counted;
 
 /// How the values of cells become the value of a row (measures §7).
 ///
@@ -53,75 +52,16 @@ pub enum Parts {
     /// [`Pool::WaitMedian`].
     Waits(Vec<(f64, bool)>),
     /// Nothing, and why: never zero. The row is made of the other cells.
-    Absent(&'static str),
+    Absent(Absent),
     /// There is a figure and nobody knows it (a price, a time): the row has
     /// none either, for a sum over the rest would pass for the whole.
-    Unknown(String),
+    Unknown(Absent),
 }
 
 impl Parts {
     /// A figure, or the reason why there is none.
-    pub fn one(value: Option<f64>, reason: &'static str) -> Self {
+    pub fn one(value: Option<f64>, reason: Absent) -> Self {
         value.map_or(Parts::Absent(reason), Parts::One)
-    }
-}
-
-/// How much of the exam a measure rests on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Support {
-    /// References asked for.
-    pub references: u64,
-    /// Requests that ask for at least one of them.
-    pub requests: u64,
-}
-
-impl Support {
-    /// Fewest references on which a figure rests (measures §4).
-    pub const REFERENCES: u64 = 20;
-    /// Fewest requests with references on which it rests (measures §4).
-    pub const REQUESTS: u64 = 10;
-
-    /// Every reference of the transcript.
-    pub fn whole(facts: &TranscriptFacts) -> Self {
-        Support::of(facts.exam.references.iter())
-    }
-
-    /// These references, ascending by request, and their requests.
-    pub fn of<'a>(references: impl Iterator<Item = &'a Reference>) -> Self {
-        let mut support = Support::default();
-        let mut last = None;
-        for reference in references {
-            support.references += 1;
-            support.requests += u64::from(last != Some(reference.request));
-            last = Some(reference.request);
-        }
-        support
-    }
-
-    /// Both exams together.
-    pub fn plus(self, other: Support) -> Self {
-        Support {
-            references: self.references + other.references,
-            requests: self.requests + other.requests,
-        }
-    }
-
-    /// Whether this is enough for a figure.
-    pub fn suffices(self) -> bool {
-        self.references >= Self::REFERENCES && self.requests >= Self::REQUESTS
-    }
-
-    /// Why this is too little to print a figure; `None` where it is enough.
-    pub fn too_little(self) -> Option<String> {
-        (!self.suffices()).then(|| {
-            format!(
-                "{} at {}: at least {} at {} are needed",
-                counted(self.references, "reference"),
-                counted(self.requests, "request"),
-                Self::REFERENCES,
-                Self::REQUESTS
-            )
-        })
     }
 }
 
@@ -172,6 +112,16 @@ pub enum Basis {
 }
 
 impl Spec {
+    /// That of a measure which is computed of the whole cell.
+    pub const fn of_cell(
+        measure: &'static Measure,
+        pool: Pool,
+        basis: Basis,
+        compute: fn(&Sample<'_>) -> Parts,
+    ) -> Self {
+        Self { measure, pool, basis, compute: Compute::Cell(compute) }
+    }
+
     /// The id of the measure.
     pub fn id(&self) -> &'static str {
         self.measure.id
@@ -189,14 +139,14 @@ impl Spec {
     /// not there or does not suffice.
     pub fn of(&self, sample: &Sample<'_>) -> Parts {
         match self.basis {
-            Basis::Probes if sample.facts.probes.is_empty() => Parts::Absent(NO_PROBES),
+            Basis::Probes if sample.facts.probes.is_empty() => Parts::Absent(Absent::NoProbes),
             Basis::Requests | Basis::References(_) | Basis::Bill
                 if sample.is_asked_only() && self.pool != Pool::WaitMedian =>
             {
-                Parts::Absent(ASKED_ONLY)
+                Parts::Absent(Absent::AskedOnly)
             }
             Basis::References(_) if !Support::whole(sample.facts).suffices() => {
-                Parts::Absent(TOO_FEW)
+                Parts::Absent(Absent::NoWorkingSession)
             }
             _ => match (self.compute, self.measure.kind) {
                 (Compute::OfKind(compute), Some(kind)) => compute(sample, kind),
@@ -207,15 +157,6 @@ impl Spec {
         }
     }
 }
-
-/// Why a transcript is left out of the measures that rest on the exam.
-pub const TOO_FEW: &str = "no transcript asks for at least 20 references at 10 requests: it is a measure for working sessions";
-
-/// Why there is no figure without probes.
-const NO_PROBES: &str = "the data set has no probes";
-
-/// Why the control `evidence` has no sizes.
-const ASKED_ONLY: &str = "this control is asked and sends no requests";
 
 /// One cell that ran through, with the facts of its transcript.
 #[derive(Clone, Copy)]

@@ -24,7 +24,7 @@
 use std::collections::BTreeMap;
 
 use super::gather::Figures;
-use crate::model::{ChanceOf, ProbeRow, RIGHT, Value, VariancePart};
+use crate::model::{Absent, ChanceOf, ProbeRow, RIGHT, Value, VariancePart};
 
 /// What the first two judges of a panel made of the same answers.
 #[derive(Clone, Copy, Default)]
@@ -48,7 +48,7 @@ impl Judged {
 }
 
 /// A variance with its degrees of freedom; or why it is not known.
-type Estimate = Result<(f64, u64), String>;
+type Estimate = Result<(f64, u64), Absent>;
 
 /// The parts, in the order of [`ChanceOf`], from the figures of each transcript,
 /// one list per replicate. `most` is the largest value of the measure.
@@ -64,15 +64,11 @@ pub fn parts(
     let probe = layout.probe(known);
     let transcript = layout.transcript(&compaction, &probe, known);
     let answer = match rest {
-        Some((variance, _)) => format!(
-            "every question is answered once for each compaction; with what a compaction does to \
-             single questions it is {:.4}",
-            variance.max(0.0)
-        ),
-        None => "every question is answered once".to_owned(),
+        Some((variance, _)) => Absent::AnsweredOncePerCompaction(variance.max(0.0)),
+        None => Absent::AnsweredOnce,
     };
     let judge = match judged.answers {
-        0 => Err("a single judge grades, or none".to_owned()),
+        0 => Err(Absent::OneJudge),
         n => Ok((judged.apart as f64 * most * most / (2.0 * n as f64), n)),
     };
     [
@@ -154,7 +150,7 @@ impl Layout {
     fn compaction(&self, rest: f64) -> Estimate {
         let freedom = self.sum(|t| t.replicates - 1.0);
         if freedom < 1.0 {
-            return Err("every session was compacted once: --replicates repeats it".to_owned());
+            return Err(Absent::CompactedOnce);
         }
         let weight = self.sum(|t| (t.replicates - 1.0) * t.probes);
         Ok(((self.sum(|t| t.of_compactions) - rest * freedom) / weight, freedom as u64))
@@ -163,7 +159,7 @@ impl Layout {
     fn probe(&self, rest: f64) -> Estimate {
         let freedom = self.sum(|t| t.probes - 1.0);
         if freedom < 1.0 {
-            return Err("no session is asked more than once".to_owned());
+            return Err(Absent::AskedOnce);
         }
         let weight = self.sum(|t| (t.probes - 1.0) * t.replicates);
         Ok(((self.sum(|t| t.of_probes) - rest * freedom) / weight, freedom as u64))
@@ -172,7 +168,7 @@ impl Layout {
     fn transcript(&self, compaction: &Estimate, probe: &Estimate, rest: f64) -> Estimate {
         let n = self.0.len();
         if n < 2 {
-            return Err("there is one session with a figure, or none".to_owned());
+            return Err(Absent::OneSession);
         }
         let centre = self.mean(|t| t.mean);
         let between = self.sum(|t| (t.mean - centre).powi(2)) / (n - 1) as f64;

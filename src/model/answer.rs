@@ -2,10 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Why there is no answer. A refusal by the provider is never an answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[error("{0}")]
-pub struct NoAnswer(pub String);
+use super::NoGrade;
 
 /// The judge's verdict on an answer. There are no numbers between the verdicts:
 /// on a rubric, `Partial` holds the share of the nuggets that the answer gives.
@@ -24,7 +21,7 @@ pub enum Verdict {
     /// It says that it does not know.
     Abstained,
     /// It was not graded, and why: never a score of 0.
-    Unscored(String),
+    Unscored(NoGrade),
 }
 
 impl Verdict {
@@ -49,6 +46,19 @@ pub struct Judgement {
     /// a single judge.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub votes: Vec<Vote>,
+}
+
+impl Judgement {
+    /// That of an answer that was graded.
+    pub fn scored(verdict: Verdict, score: f64, rationale: String) -> Self {
+        Judgement { verdict, score: Some(score), rationale, votes: Vec::new() }
+    }
+
+    /// That of an answer that was not graded.
+    pub fn unscored(why: NoGrade) -> Self {
+        let rationale = why.to_string();
+        Judgement { verdict: Verdict::Unscored(why), score: None, rationale, votes: Vec::new() }
+    }
 }
 
 /// One judge's verdict in a panel.

@@ -120,6 +120,8 @@ pub struct Recovered {
 /// under the preset, both against the probe's own expectation (semantics §31).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Agreement {
     /// Right before and after.
     Kept,
@@ -144,12 +146,7 @@ impl Agreement {
 
     /// The lower-case name used in files.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Agreement::Kept => "kept",
-            Agreement::Lost => "lost",
-            Agreement::Gained => "gained",
-            Agreement::Neither => "neither",
-        }
+        self.into()
     }
 }
 

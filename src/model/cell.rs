@@ -73,6 +73,8 @@ pub struct RequestRow {
 /// mean (measures §3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum LatencySource {
     /// Measured in this run while a model answered.
     Live,
@@ -85,11 +87,7 @@ pub enum LatencySource {
 impl LatencySource {
     /// The lower-case name used in files.
     pub fn as_str(self) -> &'static str {
-        match self {
-            LatencySource::Live => "live",
-            LatencySource::Recorded => "recorded",
-            LatencySource::Modelled => "modelled",
-        }
+        self.into()
     }
 }
 
@@ -301,15 +299,4 @@ impl Cell {
     fn counted(&self, probe: &ProbeRow, score: Option<f64>) -> Option<f64> {
         if self.refuses(probe) { score.map(|_| 0.0) } else { score }
     }
-}
-
-/// Nearest-rank quantiles of a sample.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Quantiles {
-    /// The median (50th percentile).
-    pub p50: f64,
-    /// The 95th percentile of the sample.
-    pub p95: f64,
-    /// The largest value in the sample.
-    pub max: f64,
 }

@@ -78,7 +78,7 @@ pub struct RecencyCurve {
 }
 
 /// One preset at the size at which presets are compared.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AtSize {
     /// The preset's id, without markup.
     pub strategy: String,
@@ -88,7 +88,7 @@ pub struct AtSize {
 }
 
 /// Presets at equal size, never extrapolated (measures §8).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EqualSize {
     /// Data set, or `ALL`.
     pub dataset: String,
@@ -121,7 +121,7 @@ pub enum ChanceOf {
 }
 
 /// One component of a figure's variance, estimated from repetitions.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct VariancePart {
     /// The source of this component.
     pub of: ChanceOf,
@@ -132,7 +132,7 @@ pub struct VariancePart {
 }
 
 /// The parts of one row's variance.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Variance {
     /// The preset's id, without markup.
     pub strategy: String,

@@ -5,7 +5,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Calibration, Exam, Exogenous, MessageIndex, ProbeFacts, Role, TokensSource, Usage, Validation,
+    Calibration, Exam, Exogenous, MessageIndex, NoCut, ProbeFacts, Role, TokensSource, Usage,
+    Validation,
 };
 
 /// The facts of a message that measures and charts need.
@@ -96,7 +97,7 @@ pub struct TranscriptFacts {
     pub validation: Option<Validation>,
     /// The reason why the run makes no cut in it (cuts §1); absent where it makes one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub no_cut: Option<String>,
+    pub no_cut: Option<NoCut>,
     /// Its fingerprint before names were taken out of it (`--no-text`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_recorded: Option<String>,

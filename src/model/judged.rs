@@ -150,7 +150,8 @@ pub const TRUSTED_KAPPA: f64 = 0.7;
 pub const TRUSTED_FALSE_ACCEPTS: f64 = 0.05;
 
 /// Whether a judge can be relied on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Trust {
     /// It meets the bounds on the answers that people labelled, and on the
     /// planted ones.
@@ -164,11 +165,7 @@ pub enum Trust {
 impl Trust {
     /// The lower-case name used in files.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Trust::Trusted => "trusted",
-            Trust::Untrusted => "untrusted",
-            Trust::Unknown => "unknown",
-        }
+        self.into()
     }
 }
 

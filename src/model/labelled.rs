@@ -207,6 +207,7 @@ impl LabelledCase {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::NoGrade;
 
     fn case(expect: Expectation, label: Label, author: Author) -> LabelledCase {
         let asked = LabelledQuestion {
@@ -256,7 +257,7 @@ mod tests {
     fn what_was_not_graded_is_no_disagreement() {
         let value = Expectation::AnyOf(vec!["80".to_owned()]);
         let right = case(value, Label::Correct, Author::Unnamed);
-        let verdict = Verdict::Unscored("busy".to_owned());
+        let verdict = Verdict::Unscored(NoGrade::Rubric);
         let judgement =
             Judgement { verdict, score: None, rationale: "busy".to_owned(), votes: Vec::new() };
         assert_eq!(right.outcome(&judgement), Outcome::Unscored);

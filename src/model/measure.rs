@@ -90,6 +90,24 @@ pub enum Column {
     IfKnown,
 }
 
+/// What the gate has to know of a measure beyond what it is computed from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nature {
+    /// Nothing.
+    Plain,
+    /// It is counted by kind of probe as well.
+    ByKind,
+    /// Of cuts, and rests on when and how much a preset compacts, or on the
+    /// transcripts alone.
+    Sizes,
+    /// Of cuts, and rests on graded answers.
+    Answers,
+    /// Of size or money, and rests on what was lost.
+    Loss,
+    /// It differs from one machine to the next and from run to run.
+    Machine,
+}
+
 /// A measure of a row of the comparison: a column of `summary.csv`.
 #[derive(Debug)]
 pub struct Measure {
@@ -109,6 +127,8 @@ pub struct Measure {
     pub meaning: &'static str,
     /// The kind of probes that it is restricted to.
     pub kind: Option<ProbeKind>,
+    /// What the gate has to know of it.
+    pub nature: Nature,
 }
 
 impl Measure {

@@ -3,6 +3,7 @@
 //! Invariant: nothing here reads a file, a clock or the environment, and
 //! nothing here knows a transcript format, a strategy or a report.
 
+mod absent;
 mod answer;
 mod asked;
 mod bill;
@@ -23,6 +24,7 @@ mod labelled;
 mod ledger;
 mod manifest;
 mod measure;
+mod no_answer;
 mod planned;
 mod probe;
 mod recommendation;
@@ -31,11 +33,14 @@ mod reference;
 mod reply;
 mod report;
 mod suggest;
+mod support;
 mod transcript;
 mod usage;
 mod void;
 
-pub use answer::{Judgement, NoAnswer, Source, Verdict, Vote};
+pub use crate::text::IdentifierClass;
+pub use absent::Absent;
+pub use answer::{Judgement, Source, Verdict, Vote};
 pub use asked::{
     Agreement, Answer, ProbeFacts, ProbeRow, RIGHT, Recovered, Snapshot, SnapshotPart,
 };
@@ -43,8 +48,8 @@ pub use bill::{Bill, BreakEven, Buckets, CacheRules, CallBill, PromptBill, RECOR
 pub use calibration::{BillErrors, Calibration, Exogenous, Fit, TokensSource, Validation};
 pub use call::{CallOutcome, CallRow, Seat, Timing};
 pub use cell::{
-    Cell, CellKey, CellOutcome, CellRows, LatencySource, LossRow, NATIVE, Quantiles,
-    ReferenceOutcome, ReferenceState, RequestRow, SMALLEST_NATIVE, Standing, TimeProfile,
+    Cell, CellKey, CellOutcome, CellRows, LatencySource, LossRow, NATIVE, ReferenceOutcome,
+    ReferenceState, RequestRow, SMALLEST_NATIVE, Standing, TimeProfile,
 };
 pub use compaction::{CompactionRow, is_of_size};
 pub use compared::{
@@ -64,7 +69,8 @@ pub use judged::{
 pub use labelled::{Author, Due, HALF, Label, LabelledCase, LabelledQuestion, Outcome, Planted};
 pub use ledger::LedgerState;
 pub use manifest::{MARGIN, Manifest, OFFLINE, PANEL, Prices, Provenance};
-pub use measure::{Column, Direction, Measure, Primary, Unit};
+pub use measure::{Column, Direction, Measure, Nature, Primary, Unit};
+pub use no_answer::{NoAnswer, NoCut, NoGrade, NoReply, REQUESTS_AROUND_CUT};
 pub use planned::{Missing, Planned, PlannedPreset, PlannedTranscript};
 pub use probe::{Expectation, Probe, ProbeKind};
 pub use recommendation::{
@@ -72,13 +78,14 @@ pub use recommendation::{
     Recommendation, Replayed, Rival, Savings, Sure,
 };
 pub use recorded::{Piece, RecordedCall, RecordedCompaction, RecordedTrigger};
-pub use reference::{Exam, IdentifierClass, Reference};
+pub use reference::{Exam, Reference};
 pub use reply::{ReplyFacts, Void};
 pub use report::{
-    Absent, AgainstFull, AgeBin, AgeUnit, Forgetting, INSTRUMENT, Interval, PresetRow, Report,
-    SPREAD, UNRANKED, VALID_WITHIN, VOID_WITHIN, Value, is_exam_doubtful,
+    AgainstFull, AgeBin, AgeUnit, Forgetting, INSTRUMENT, Interval, PresetRow, Report, SPREAD,
+    UNRANKED, VALID_WITHIN, VOID_WITHIN, Value, is_exam_doubtful,
 };
 pub use suggest::{alike, suggest};
+pub use support::{EXAM_REFERENCES, EXAM_REQUESTS, Support};
 pub use transcript::{
     Block, Call, CallId, Message, MessageIndex, Preamble, PreambleChange, Role, SIDECHAIN,
     ToolDefinition, Transcript, sent,

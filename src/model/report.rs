@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CallRow, Cell, Cut, EqualSize, Family, Finding, Gate, Manifest, Measure, Missing,
+    Absent, CallRow, Cell, Cut, EqualSize, Family, Finding, Gate, Manifest, Measure, Missing,
     PanelAgreement, Primary, RecencyCurve, Recommendation, Standing, TranscriptFacts, Variance,
     catalogue,
 };
@@ -35,18 +35,14 @@ pub const SPREAD: f64 = 0.2;
 /// The value that stands for the reason why a row of a ranked kind has no rank.
 pub const UNRANKED: &str = "unranked";
 
-/// Why a number is not there. Absence is never zero.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Absent(pub String);
-
 /// A number, or the reason why there is none.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Value {
     /// A measured or modelled number; `*_source` columns say which.
     Known(f64),
     /// No number, with the reason.
-    Absent(String),
+    Absent(Absent),
     /// A word instead of a number, such as a source or a verdict.
     Text(String),
 }
@@ -136,7 +132,7 @@ impl AgainstFull {
 }
 
 /// One row of the comparison: data set × strategy × window × agent model.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PresetRow {
     /// Data set, or `ALL`.
     pub dataset: String,

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use serde_json::{Map, Value as Json};
 
-use super::model::ModelPrices;
+use super::model::{EntryError, ModelPrices};
 use crate::model::alike;
 
 /// The list that ships with the program.
@@ -33,7 +33,7 @@ pub enum PriceError {
         /// The name of the entry.
         model: String,
         /// The problem of the entry.
-        problem: String,
+        problem: EntryError,
     },
 }
 

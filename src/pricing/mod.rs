@@ -20,5 +20,5 @@ mod run;
 pub use agents::{Agent, Agents, DEFAULT_AGENT_MODEL, billed_instead};
 pub use bill::Tariff;
 pub use list::{BUNDLED_DATE, BUNDLED_NAME, PriceError, PriceList, Unpriced};
-pub use model::{ModelPrices, Moment};
+pub use model::{EntryError, ModelPrices, Moment};
 pub use rates::{Class, Rate, Rates};

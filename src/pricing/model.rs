@@ -43,14 +43,39 @@ pub struct ModelPrices {
     off_peak: Option<OffPeak>,
 }
 
+/// What is wrong with an entry of the list.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EntryError {
+    /// It is not an object.
+    #[error("the entry is no object")]
+    NoObject,
+    /// The prices of long prompts are no list.
+    #[error("`tiered_pricing` is no list")]
+    Tiers,
+    /// Nothing says for which prompts a price of long prompts holds.
+    #[error("a tier of `tiered_pricing` has no `range`")]
+    Range,
+    /// A price that is no number, or negative.
+    #[error("`{field}` is {value}, which is no price in USD per token")]
+    Price {
+        /// The field that holds it.
+        field: String,
+        /// What stands there.
+        value: Json,
+    },
+    /// The cheaper hours cannot be read.
+    #[error("{0}")]
+    OffPeak(String),
+}
+
 impl ModelPrices {
     /// Reads an entry of the list. A price that is no number or is negative is
     /// an error with its field.
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn read(id: &str, entry: &Json) -> Result<Self, String> {
-        let object = entry.as_object().ok_or("the entry is no object")?;
+    pub fn read(id: &str, entry: &Json) -> Result<Self, EntryError> {
+        let object = entry.as_object().ok_or(EntryError::NoObject)?;
         let mut prices = BTreeMap::new();
         for (field, value) in object {
             if let Some(key) = read_field(field)
@@ -76,7 +101,11 @@ impl ModelPrices {
             deprecation_date: text("deprecation_date"),
             source: text("source"),
             prices,
-            off_peak: object.get("off_peak_pricing").map(OffPeak::read).transpose()?,
+            off_peak: object
+                .get("off_peak_pricing")
+                .map(OffPeak::read)
+                .transpose()
+                .map_err(EntryError::OffPeak)?,
         })
     }
 
@@ -149,10 +178,13 @@ impl ModelPrices {
 }
 
 /// A list of objects with `range` and the prices that apply within it.
-fn read_tiers(tiers: &Json, prices: &mut BTreeMap<(Rate, u64, Class), f64>) -> Result<(), String> {
-    for tier in tiers.as_array().ok_or("`tiered_pricing` is no list")? {
+fn read_tiers(
+    tiers: &Json,
+    prices: &mut BTreeMap<(Rate, u64, Class), f64>,
+) -> Result<(), EntryError> {
+    for tier in tiers.as_array().ok_or(EntryError::Tiers)? {
         let from = tier.get("range").and_then(|range| range.get(0)).and_then(Json::as_f64);
-        let from = from.ok_or("a tier of `tiered_pricing` has no `range`")? as u64;
+        let from = from.ok_or(EntryError::Range)? as u64;
         for (field, value) in tier.as_object().into_iter().flatten() {
             if let Some((rate, 0, class)) = read_field(field)
                 && let Some(price) = price(field, value)?
@@ -165,11 +197,11 @@ fn read_tiers(tiers: &Json, prices: &mut BTreeMap<(Rate, u64, Class), f64>) -> R
 }
 
 /// A price in USD per token; absent where the list writes null.
-fn price(field: &str, value: &Json) -> Result<Option<f64>, String> {
+fn price(field: &str, value: &Json) -> Result<Option<f64>, EntryError> {
     match value.as_f64() {
         Some(price) if price >= 0.0 => Ok(Some(price)),
         None if value.is_null() => Ok(None),
-        _ => Err(format!("`{field}` is {value}, which is no price in USD per token")),
+        _ => Err(EntryError::Price { field: field.to_owned(), value: value.clone() }),
     }
 }
 
@@ -237,7 +269,7 @@ mod tests {
         for bad in [serde_json::json!("free"), serde_json::json!(-1e-6), serde_json::json!([])] {
             let entry = serde_json::json!({"input_cost_per_token": bad});
             let error = ModelPrices::read("x", &entry).unwrap_err();
-            assert!(error.starts_with("`input_cost_per_token` is "), "{error}");
+            assert!(error.to_string().starts_with("`input_cost_per_token` is "), "{error}");
         }
         let absent = serde_json::json!({"input_cost_per_token": null});
         assert!(!ModelPrices::read("x", &absent).unwrap().is_priced());

@@ -5,11 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::model::{MessageIndex, Piece, RecordedCompaction, Transcript};
-use crate::text::{counted, grouped};
+use crate::model::{
+    MessageIndex, NoCut, Piece, REQUESTS_AROUND_CUT, RecordedCompaction, Transcript,
+};
 
-/// Fewest requests before a cut, and after it (cuts §1).
-const LEAST_REQUESTS: u32 = 5;
 /// Fewest tokens of messages before a cut, for each unit of depth (cuts §1).
 const LEAST_TOKENS: u64 = 4_000;
 /// Most requests after a cut that are looked at (cuts §1).
@@ -108,7 +107,7 @@ impl Place {
 }
 
 /// The cuts of a transcript, by request; or the reason why there are none.
-pub type Places = Result<Vec<Place>, String>;
+pub type Places = Result<Vec<Place>, NoCut>;
 
 /// Finds the cuts. `sizes` holds the tokens of every message by the vocabulary,
 /// `depths` the depths that are asked for, ascending.
@@ -118,7 +117,7 @@ pub type Places = Result<Vec<Place>, String>;
 pub fn places(transcript: &Transcript, sizes: &[u64], cuts: Cuts, depths: &[u32]) -> Places {
     let survey = Survey::new(transcript, sizes);
     let found = match cuts {
-        Cuts::None => return Err("no cut was asked for".to_owned()),
+        Cuts::None => return Err(NoCut::NotAsked),
         Cuts::Recorded => survey.recorded(),
         Cuts::All => survey.spread(usize::MAX, depths),
         Cuts::Spread(count) => survey.spread(count as usize, depths),
@@ -127,7 +126,7 @@ pub fn places(transcript: &Transcript, sizes: &[u64], cuts: Cuts, depths: &[u32]
         return Ok(found);
     }
     Err(match cuts {
-        Cuts::Recorded => "the recorded agent never compacted before a request".to_owned(),
+        Cuts::Recorded => NoCut::NeverCompacted,
         _ => survey.why_none(depths),
     })
 }
@@ -194,8 +193,8 @@ impl<'a> Survey<'a> {
             let further_up = boundary.map_or(0, |b| self.further_up(b));
             let tokens = further_up + self.tokens(kept_from, message);
             let since = self.requests.partition_point(|&other| other < kept_from) as u32;
-            let enough = request - since >= LEAST_REQUESTS
-                && self.horizon(request) >= LEAST_REQUESTS
+            let enough = request - since >= REQUESTS_AROUND_CUT
+                && self.horizon(request) >= REQUESTS_AROUND_CUT
                 && tokens >= LEAST_TOKENS;
             if enough {
                 found.push(Candidate { request, tokens });
@@ -320,18 +319,11 @@ impl<'a> Survey<'a> {
     }
 
     /// Why the transcript has no place for a cut.
-    fn why_none(&self, depths: &[u32]) -> String {
-        let requests = self.requests.len();
+    fn why_none(&self, depths: &[u32]) -> NoCut {
+        let requests = self.requests.len() as u64;
         let tokens = self.before.last().copied().unwrap_or(0);
         let least = LEAST_TOKENS * u64::from(depths.first().copied().unwrap_or(1));
-        format!(
-            "it has {} and {} of messages; a cut needs {LEAST_REQUESTS} requests and {} \
-             tokens before it and {LEAST_REQUESTS} requests from it on, between two recorded \
-             compactions",
-            counted(requests, "request"),
-            counted(tokens, "token"),
-            grouped(least)
-        )
+        NoCut::Short { requests, tokens, least }
     }
 }
 

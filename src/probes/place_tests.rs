@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::model::{Block, Message, Role};
+use crate::model::{Block, Message, NoCut, Role};
 
 /// So many requests, each a call with its result; every message has 1,000
 /// tokens.
@@ -51,7 +51,7 @@ fn a_cut_needs_five_requests_and_four_thousand_tokens_before_it_and_five_from_it
     assert_eq!(requests(&found, 1), [5]);
     sizes.iter_mut().for_each(|size| *size = 399);
     let why = places(&transcript, &sizes, Cuts::All, &[1]).unwrap_err();
-    assert!(why.contains("it has 10 requests and 7,980 tokens"), "{why}");
+    assert!(why.to_string().contains("it has 10 requests and 7,980 tokens"), "{why}");
     let (short, sizes) = session(9);
     assert!(places(&short, &sizes, Cuts::All, &[1]).is_err());
 }
@@ -108,7 +108,7 @@ fn recorded_cuts_stand_at_the_compactions_that_took_messages() {
     assert_eq!(cuts, [(20, Some(1), 40)]);
     transcript.compactions.clear();
     let why = places(&transcript, &sizes, Cuts::Recorded, &[1]).unwrap_err();
-    assert_eq!(why, "the recorded agent never compacted before a request");
+    assert_eq!(why, NoCut::NeverCompacted);
 }
 
 #[test]

@@ -6,6 +6,7 @@
 //! that its model took, as far as they still apply then. One is in flight per
 //! stage; a failure leaves the context unchanged.
 
+use super::error::ReplayError;
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
@@ -40,7 +41,11 @@ pub(super) struct InFlight {
 impl ReplaySession<'_> {
     /// Starts a stage on a copy of the context. Its calls are made, billed and
     /// timed now.
-    pub(super) async fn launch(&mut self, number: usize, gauge: &Gauge<'_>) -> Result<(), String> {
+    pub(super) async fn launch(
+        &mut self,
+        number: usize,
+        gauge: &Gauge<'_>,
+    ) -> Result<(), ReplayError> {
         let fork = self.context.fork();
         let (own, shared, reported) =
             (std::mem::replace(&mut self.context, fork), self.shared.clone(), self.reported);
@@ -55,7 +60,7 @@ impl ReplaySession<'_> {
         }
         let mechanism = &mut self.stages[number].mechanism;
         let after = mechanism.state();
-        mechanism.restore(state).map_err(|e| e.to_string())?;
+        mechanism.restore(state)?;
         let compaction = self.number();
         self.charge(compaction, &mut row, &calls);
         // `as` saturates: a time beyond the calendar is never reached.
@@ -76,7 +81,7 @@ impl ReplaySession<'_> {
     }
 
     /// Applies the compactions that have ended by now, in the order of their ends.
-    pub(super) fn apply_finished(&mut self) -> Result<(), String> {
+    pub(super) fn apply_finished(&mut self) -> Result<(), ReplayError> {
         loop {
             let due = self.in_flight.iter().filter(|(_, one)| one.lands <= self.now);
             let next = due.min_by_key(|(_, one)| (one.lands, one.number)).map(|(&stage, _)| stage);
@@ -86,7 +91,7 @@ impl ReplaySession<'_> {
         }
     }
 
-    fn finish_compaction(&mut self, stage: usize, finished: InFlight) -> Result<(), String> {
+    fn finish_compaction(&mut self, stage: usize, finished: InFlight) -> Result<(), ReplayError> {
         let InFlight { number, log, shared: (before, after), state, mut row, .. } = finished;
         let (weight, reported_weight) = (self.context.weight(), self.reported_weight());
         if !self.shared.adopt(&before, after) {
@@ -97,7 +102,7 @@ impl ReplaySession<'_> {
         self.context.apply_log(log);
         self.adjust_reported(reported_weight);
         self.reported = self.reported.filter(|_| !finished.forgets_usage);
-        self.stages[stage].mechanism.restore(state).map_err(|e| e.to_string())?;
+        self.stages[stage].mechanism.restore(state)?;
         let changes = self.observe();
         row.request = self.requests.len() as u32;
         row.messages_seen = self.context.seen_count();

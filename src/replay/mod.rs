@@ -9,6 +9,7 @@ mod background;
 mod bill;
 mod break_even;
 mod cut;
+mod error;
 mod exogenous;
 mod loss;
 mod native;
@@ -23,6 +24,7 @@ mod view;
 mod window;
 
 pub use cut::{Baseline, CutSegment, ExaminedCut, RequestInspector, examine, examine_and_look};
+pub use error::ReplayError;
 pub use native::{NativeFrom, NativeWindow, UNKNOWN_LIMIT};
 pub use plan::Plan;
 pub use probed::Probed;

@@ -1,5 +1,6 @@
 //! Saves a session between two messages, and restores it.
 
+use super::error::ReplayError;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -49,7 +50,7 @@ impl<'a> ReplaySession<'a> {
         plan: &'a Plan,
         compactor: &'a dyn Compactor,
         saved: SavedSession,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, ReplayError> {
         let mut session = Self::open(subject, plan, compactor)?;
         session.context = Context::restore(subject.recording.clone(), saved.context);
         session.shared = saved.shared;
@@ -61,7 +62,7 @@ impl<'a> ReplaySession<'a> {
             .expect("nothing panics while drawing")
             .set_word_pos(saved.drawn.into());
         for (running, state) in session.stages.iter_mut().zip(saved.stages) {
-            running.mechanism.restore(state).map_err(|e| e.to_string())?;
+            running.mechanism.restore(state)?;
         }
         session.adopt(saved.in_flight);
         session.loss = Loss::resumed(&session.context);

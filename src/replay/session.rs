@@ -1,5 +1,6 @@
 //! The request loop of one cell.
 
+use super::error::ReplayError;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
@@ -21,7 +22,7 @@ use crate::probes::Survival;
 use crate::prompt_cache::Prompt;
 use crate::strategy::{
     AskedFrom, At, Compactor, Context, EntryId, Host, Metered, Pairs, PresetState, Record,
-    StoredFile, When,
+    StoredFile, When, Work,
 };
 use crate::tokens::Reported;
 
@@ -97,7 +98,9 @@ pub async fn replay(subject: &Subject, plan: &Plan, compactor: &dyn Compactor) -
     };
     let (outcome, texts, probed) = match ran {
         Ok((rows, texts, probed)) => (CellOutcome::Done(Box::new(rows)), texts, probed),
-        Err(error) => (CellOutcome::Failed { error }, BTreeMap::new(), Vec::new()),
+        Err(error) => {
+            (CellOutcome::Failed { error: error.to_string() }, BTreeMap::new(), Vec::new())
+        }
     };
     let cell = Cell { key: plan.key.clone(), standing: plan.standing(), outcome };
     Replayed { cell, texts, probed }
@@ -109,8 +112,8 @@ impl<'a> ReplaySession<'a> {
         subject: &'a Subject,
         plan: &'a Plan,
         compactor: &'a dyn Compactor,
-    ) -> Result<Self, String> {
-        let built = plan.preset.build(plan.window, plan.scaled).map_err(|e| e.to_string())?;
+    ) -> Result<Self, ReplayError> {
+        let built = plan.preset.build(plan.window, plan.scaled)?;
         let stages = plan.preset.stages.iter().zip(built);
         let stages = stages.map(|(stage, built)| Running {
             stage: stage.clone(),
@@ -152,14 +155,14 @@ impl<'a> ReplaySession<'a> {
     }
 
     /// Replays the rest of the recording.
-    pub async fn run_to_end(&mut self) -> Result<(), String> {
+    pub async fn run_to_end(&mut self) -> Result<(), ReplayError> {
         while self.step().await? {}
         self.ask_at_end().await
     }
 
     /// Replays up to a request, by its ordinal from 0: the context is then
     /// what that request sends. `false` if the recording ends before it.
-    pub async fn run_to_request(&mut self, request: u32) -> Result<bool, String> {
+    pub async fn run_to_request(&mut self, request: u32) -> Result<bool, ReplayError> {
         loop {
             let message = self.context.seen_count();
             if message == 0 {
@@ -177,7 +180,7 @@ impl<'a> ReplaySession<'a> {
 
     /// Replays one recorded message: the request that produced it, if it is a
     /// response, then its arrival. `false` at the end of the recording.
-    pub async fn step(&mut self) -> Result<bool, String> {
+    pub async fn step(&mut self) -> Result<bool, ReplayError> {
         let message = self.context.seen_count();
         if message == 0 {
             self.open_stages().await?;
@@ -191,7 +194,10 @@ impl<'a> ReplaySession<'a> {
 
     /// Brings the context to what would be sent to produce the next message.
     /// `false` if there is none.
-    pub(super) async fn prepare_next(&mut self, message: MessageIndex) -> Result<bool, String> {
+    pub(super) async fn prepare_next(
+        &mut self,
+        message: MessageIndex,
+    ) -> Result<bool, ReplayError> {
         let Some(next) = self.subject.recording.transcript.messages.get(message as usize) else {
             return Ok(false);
         };
@@ -211,7 +217,7 @@ impl<'a> ReplaySession<'a> {
     /// Asks the probes after the last request at one virtual request at the end
     /// (semantics §28). Its compactions are recorded, but are not part of what
     /// the session cost.
-    async fn ask_at_end(&mut self) -> Result<(), String> {
+    async fn ask_at_end(&mut self) -> Result<(), ReplayError> {
         let end = self.requests.len() as u32;
         if self.subject.facts.probes.iter().all(|probe| probe.request < end) {
             return Ok(());
@@ -230,7 +236,7 @@ impl<'a> ReplaySession<'a> {
         Ok(())
     }
 
-    pub(super) async fn open_stages(&mut self) -> Result<(), String> {
+    pub(super) async fn open_stages(&mut self) -> Result<(), ReplayError> {
         let bare = self.context.preamble_weight().tokens;
         self.prepare()?;
         self.preamble_added = self.context.preamble_weight().tokens - bare;
@@ -238,7 +244,7 @@ impl<'a> ReplaySession<'a> {
     }
 
     /// Adds the permanent texts: awareness, guidance, daily notes.
-    pub(super) fn prepare(&mut self) -> Result<(), String> {
+    pub(super) fn prepare(&mut self) -> Result<(), ReplayError> {
         let meter = Metered::new(self.compactor);
         for running in &mut self.stages {
             let host = Host {
@@ -254,15 +260,16 @@ impl<'a> ReplaySession<'a> {
                 compactor: &meter,
                 random: &self.random,
             };
-            let name = running.stage.mechanism.name;
-            let prepared = running.mechanism.prepare(&mut self.context, &mut self.shared, &host);
-            prepared.map_err(|e| format!("{name}: {e}"))?;
+            let mechanism = running.stage.mechanism.name;
+            let work = Work { context: &mut self.context, shared: &mut self.shared, host: &host };
+            let prepared = running.mechanism.prepare(work);
+            prepared.map_err(|error| ReplayError::Mechanism { mechanism, error })?;
         }
         Ok(())
     }
 
     /// Records what is sent now, and which references of the exam survive in it.
-    pub(super) fn request(&mut self, message: MessageIndex) -> Result<(), String> {
+    pub(super) fn request(&mut self, message: MessageIndex) -> Result<(), ReplayError> {
         let valid = self.check_pairs()?;
         let weight = self.context.weight();
         let output = self.subject.recording.sizes.output[message as usize];
@@ -293,7 +300,7 @@ impl<'a> ReplaySession<'a> {
     }
 
     /// Appends the next recorded message and looks at the stages that follow it.
-    pub(super) async fn arrive(&mut self, message: MessageIndex) -> Result<(), String> {
+    pub(super) async fn arrive(&mut self, message: MessageIndex) -> Result<(), ReplayError> {
         self.context.append();
         self.arrived += self.subject.recording.sizes.messages[message as usize].tokens;
         let transcript = &self.subject.recording.transcript;

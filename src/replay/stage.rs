@@ -1,5 +1,6 @@
 //! Runs one stage: checks whether it is due, measures its time, records its row.
 
+use super::error::ReplayError;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context as TaskContext, Poll};
@@ -10,8 +11,8 @@ use cpu_time::ThreadTime;
 use crate::clock::{PROFILE, response_ms};
 use crate::model::{CompactionRow, LatencySource};
 use crate::strategy::{
-    At, EntryId, Gauge, Host, Metered, ModelCall, Outcome, Stage, Strategy, StrategyError, Turn,
-    When, pairs_are_whole,
+    At, EntryId, Gauge, Host, Metered, ModelCall, Outcome, Stage, Strategy, Turn, When, Work,
+    pairs_are_whole,
 };
 use crate::tokens::Weight;
 
@@ -68,7 +69,7 @@ impl<'a> ReplaySession<'a> {
     /// Checks every stage of a point, in order. What any of them hid the last
     /// time is shown again first, so that each computes from the full context
     /// and from what the ones before it do now (semantics §16 and 21).
-    pub(super) async fn look_all(&mut self, at: At) -> Result<(), String> {
+    pub(super) async fn look_all(&mut self, at: At) -> Result<(), ReplayError> {
         let due: Vec<usize> =
             (0..self.stages.len()).filter(|&number| self.stages[number].stage.at == at).collect();
         let before = self.reported_weight();
@@ -84,7 +85,7 @@ impl<'a> ReplaySession<'a> {
 
     /// Checks a stage and runs it if it is due. A stage in the background runs
     /// once at a time (semantics §25).
-    pub(super) async fn look(&mut self, number: usize) -> Result<(), String> {
+    pub(super) async fn look(&mut self, number: usize) -> Result<(), ReplayError> {
         self.context.begin_stage(number as u32);
         let gauge = self.gauge();
         let busy = self.in_flight.contains_key(&number);
@@ -109,7 +110,7 @@ impl<'a> ReplaySession<'a> {
     }
 
     /// Checks again the stages that repeat recorded compactions.
-    pub(super) async fn look_recorded(&mut self, at: At) -> Result<(), String> {
+    pub(super) async fn look_recorded(&mut self, at: At) -> Result<(), ReplayError> {
         for number in 0..self.stages.len() {
             let Running { stage, when, .. } = &self.stages[number];
             if stage.at == at && *when == When::Recorded {
@@ -123,7 +124,7 @@ impl<'a> ReplaySession<'a> {
         &mut self,
         number: usize,
         gauge: &Gauge<'_>,
-    ) -> Result<StageOutcome, String> {
+    ) -> Result<StageOutcome, ReplayError> {
         let meter = Metered::new(self.compactor);
         let reported_weight = self.reported_weight();
         let running = &mut self.stages[number];
@@ -142,14 +143,14 @@ impl<'a> ReplaySession<'a> {
         };
         let before = self.context.weight();
         let synthetic = self.context.synthetic_count();
-        let compact = running.mechanism.compact(&mut self.context, &mut self.shared, &host);
+        let work = Work { context: &mut self.context, shared: &mut self.shared, host: &host };
+        let compact = running.mechanism.compact(work);
         let (result, spent) = on_cpu(compact).await;
-        let name = running.stage.mechanism.name;
-        // The effect of a strategy without its model says nothing about the strategy.
+        let mechanism = running.stage.mechanism.name;
         if let Some(why) = meter.unavailable() {
-            return Err(format!("{name}: the compactor could not be asked: {why}"));
+            return Err(ReplayError::Unavailable { mechanism, why });
         }
-        let outcome = result.map_err(|e: StrategyError| format!("{name}: {e}"))?;
+        let outcome = result.map_err(|error| ReplayError::Mechanism { mechanism, error })?;
         let cpu_ms = (spent + outcome.cpu).as_secs_f64() * 1e3;
         self.cpu_ms += cpu_ms;
         let is_view = running.stage.mechanism.is_view;
@@ -299,14 +300,14 @@ impl<'a> ReplaySession<'a> {
     /// Checks that calls and results are sent in pairs, unless the preset
     /// declares otherwise. A violation is a bug of the strategy and is never
     /// repaired silently.
-    pub(super) fn check_pairs(&self) -> Result<bool, String> {
+    pub(super) fn check_pairs(&self) -> Result<bool, ReplayError> {
         let whole = self.pairs.are_whole();
         if whole || self.stages.iter().any(|s| s.stage.breaks_pairs) {
             return Ok(whole);
         }
-        let violation = pairs_are_whole(&self.context).expect_err("a pair is known to be broken");
+        let pair = pairs_are_whole(&self.context).expect_err("a pair is known to be broken");
         let request = self.requests.len();
-        Err(format!("strategy bug at request {request}: {violation}"))
+        Err(ReplayError::BrokenPair { request, pair })
     }
 
     pub(super) fn gauge(&self) -> Gauge<'a> {

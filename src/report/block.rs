@@ -3,8 +3,8 @@
 
 use super::{number, plain};
 use crate::model::{
-    Cell, Manifest, Measure, NATIVE, NULL, OFFLINE, PresetRow, Primary, RECORDED, Report, Standing,
-    TranscriptFacts, UNRANKED, Value, catalogue,
+    Absent, Cell, Manifest, Measure, NATIVE, NULL, OFFLINE, PresetRow, Primary, RECORDED, Report,
+    Standing, TranscriptFacts, UNRANKED, Value, catalogue,
 };
 use crate::text::form_for;
 
@@ -298,7 +298,7 @@ pub(super) fn gaps(rows: &[&PresetRow]) -> Vec<String> {
         .filter(|measure| !asked(measure) || probed(rows))
         .filter_map(|measure| {
             let reason = absent_throughout(rows, measure.id)?;
-            Some(format!("{}: {}.", measure.label(), plain::line(reason)))
+            Some(format!("{}: {}.", measure.label(), plain::line(&reason.to_string())))
         })
         .collect()
 }
@@ -309,9 +309,9 @@ fn probed(rows: &[&PresetRow]) -> bool {
 }
 
 /// Why a measure is absent, where it is absent in every row for one reason.
-pub(super) fn absent_throughout<'a>(rows: &[&'a PresetRow], id: &str) -> Option<&'a str> {
+pub(super) fn absent_throughout<'a>(rows: &[&'a PresetRow], id: &str) -> Option<&'a Absent> {
     let mut reasons = rows.iter().map(|row| match row.values.get(id) {
-        Some(Value::Absent(reason)) => Some(reason.as_str()),
+        Some(Value::Absent(reason)) => Some(reason),
         _ => None,
     });
     let first = reasons.next()??;

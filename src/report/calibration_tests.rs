@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::model::{Label, LabelledQuestion, Planted, ProbeKind, Source, Verdict};
+use crate::model::{Label, LabelledQuestion, NoGrade, Planted, ProbeKind, Source, Verdict};
 
 fn row(file: Option<&str>, part: JudgePart) -> JudgeRow {
     JudgeRow {
@@ -144,12 +144,7 @@ fn every_answer_stands_in_the_verdicts_with_its_label() {
         rationale: "it says `a`".to_owned(),
         votes: Vec::new(),
     };
-    let unscored = Judgement {
-        verdict: Verdict::Unscored("busy".to_owned()),
-        score: None,
-        rationale: "busy".to_owned(),
-        votes: Vec::new(),
-    };
+    let unscored = Judgement::unscored(NoGrade::Other("busy".to_owned()));
     let csv = String::from_utf8(verdicts_csv(&cases, &[judgement, unscored])).unwrap();
     assert_eq!(
         csv.split("\r\n").skip(1).collect::<Vec<_>>(),

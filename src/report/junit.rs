@@ -162,7 +162,10 @@ fn of_kind(report: &Report, row: &PresetRow, kind: ProbeKind, probes: usize, alo
             format!("recall {} over {}", number::share(*recall), block::counted(probes, "probe")),
             Outcome::Passed,
         ),
-        Some(Value::Absent(reason)) => (plain::line(reason), Outcome::Skipped(plain::line(reason))),
+        Some(Value::Absent(reason)) => {
+            let reason = plain::line(&reason.to_string());
+            (reason.clone(), Outcome::Skipped(reason))
+        }
         Some(Value::Text(_)) | None => {
             ("not measured".to_owned(), Outcome::Skipped("not measured".to_owned()))
         }

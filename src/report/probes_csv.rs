@@ -94,7 +94,7 @@ fn probe_fields(
     let probe = &asked.probe;
     let pre = before.and_then(|cell| Some((cell, cell.rows()?.probes.get(row.probe as usize)?)));
     let unscored = match &row.judgement.verdict {
-        Verdict::Unscored(reason) => Some(reason.as_str()),
+        Verdict::Unscored(reason) => Some(reason.to_string()),
         _ => None,
     };
     let count = |n: Option<u64>| n.map_or(Field::Empty, Field::Count);
@@ -115,7 +115,7 @@ fn probe_fields(
         Field::maybe_text(agreement(cell, row, pre).map(Agreement::as_str)),
         Field::text(row.judgement.verdict.as_str()),
         Field::text(&source.report.manifest.judge),
-        Field::maybe_text(unscored),
+        Field::maybe_text(unscored.as_deref()),
         words(Field::text(&row.judgement.rationale)),
         words(Field::text(&probe.question)),
         Field::maybe_text(votes(&row.judgement).as_deref()),

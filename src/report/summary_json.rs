@@ -9,8 +9,8 @@ use serde_json::Value as Json;
 use super::stakes::{self, Counts, Stakes};
 use super::{Format, Source, number};
 use crate::model::{
-    Finding, Forgetting, Gate, Interval, Manifest, Missing, PanelAgreement, PresetRow, Primary,
-    Recommendation, Standing, Value,
+    Absent, Finding, Forgetting, Gate, Interval, Manifest, Missing, PanelAgreement, PresetRow,
+    Primary, Recommendation, Standing, Value,
 };
 use crate::wording::{self, Answer};
 
@@ -68,7 +68,7 @@ struct Row<'a> {
     verdict: Option<&'static str>,
     intervals: &'a BTreeMap<String, Interval>,
     values: BTreeMap<&'a str, Shown<'a>>,
-    absent: BTreeMap<&'a str, &'a str>,
+    absent: BTreeMap<&'a str, &'a Absent>,
     failed: &'a [String],
 }
 
@@ -204,7 +204,7 @@ fn row(row: &PresetRow) -> Row<'_> {
         match value {
             Value::Known(x) => match rounded(id, *x) {
                 Some(x) => drop(values.insert(id.as_str(), Shown::Number(x))),
-                None => drop(absent.insert(id.as_str(), "not a finite number")),
+                None => drop(absent.insert(id.as_str(), &Absent::NotFinite)),
             },
             Value::Text(word) => drop(values.insert(id, Shown::Word(word))),
             Value::Absent(reason) => drop(absent.insert(id, reason)),

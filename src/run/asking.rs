@@ -14,8 +14,8 @@ use tokio::sync::OnceCell;
 use super::answerable::Stated;
 use super::pool::Seats;
 use crate::model::{
-    Answer, Block, CellOutcome, Judgement, Message, NoAnswer, ProbeFacts, ProbeRow, Recovered,
-    Role, Snapshot, SnapshotPart, Verdict,
+    Answer, Block, CellOutcome, Judgement, Message, NoAnswer, NoGrade, ProbeFacts, ProbeRow,
+    Recovered, Role, Snapshot, SnapshotPart,
 };
 use crate::replay::{Probed, Replayed, Subject};
 use crate::seats::answerer::{Passage, Searched, Shown};
@@ -147,7 +147,7 @@ impl Asking {
                 (Answer::Said(text), judgement)
             }
             Err(why) => {
-                let judgement = unscored(format!("not answered: {why}"));
+                let judgement = Judgement::unscored(NoGrade::NotAnswered(why.clone()));
                 (Answer::Nothing(why), judgement)
             }
         }
@@ -324,9 +324,4 @@ fn reasoning(message: &Message) -> Option<Arc<str>> {
     });
     let thoughts: Vec<&str> = thoughts.collect();
     (!thoughts.is_empty()).then(|| thoughts.join("\n").into())
-}
-
-fn unscored(why: String) -> Judgement {
-    let verdict = Verdict::Unscored(why.clone());
-    Judgement { verdict, score: None, rationale: why, votes: Vec::new() }
 }

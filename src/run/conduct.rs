@@ -2,7 +2,7 @@
 //! not read off its file.
 
 use crate::model::{CellOutcome, CellRows, LatencySource, LedgerState};
-use crate::replay::{Plan, ReplaySession, Subject, replay};
+use crate::replay::{Plan, ReplayError, ReplaySession, Subject, replay};
 use crate::strategy::{Compactor, Context};
 
 /// Points of a session at which it is saved, dropped and restored.
@@ -29,6 +29,29 @@ pub struct Conduct {
     pub differs: Option<String>,
 }
 
+/// What a preset does not keep to.
+#[derive(Debug, thiserror::Error)]
+pub enum ConductError {
+    /// It does not run through, and why.
+    #[error("{0}")]
+    Stopped(String),
+    /// Two runs of one session part, and where.
+    #[error("two runs of the same session differ: {0}")]
+    Differs(String),
+    /// It goes on from a saved state otherwise than without a break.
+    #[error("saved and restored before message {message}, the context is another after it")]
+    Restored {
+        /// Position of the message.
+        message: u32,
+    },
+}
+
+impl From<ReplayError> for ConductError {
+    fn from(error: ReplayError) -> Self {
+        ConductError::Stopped(error.to_string())
+    }
+}
+
 /// Tries a preset on a session: it runs through with its pairs whole, twice
 /// the same, and goes on as before when it is saved and restored.
 ///
@@ -39,14 +62,14 @@ pub async fn try_out(
     subject: &Subject,
     plan: &Plan,
     compactor: &dyn Compactor,
-) -> Result<Conduct, String> {
+) -> Result<Conduct, ConductError> {
     let (first, second) =
         (rows(subject, plan, compactor).await?, rows(subject, plan, compactor).await?);
     let differs = difference(&first, &second);
     let calls_models = !plan.preset.uses_compactor()
         && first.compactions.iter().any(|compaction| compaction.model_calls > 0);
     if let Some(differs) = differs.as_ref().filter(|_| !calls_models) {
-        return Err(format!("two runs of the same session differ: {differs}"));
+        return Err(ConductError::Differs(differs.clone()));
     }
     let messages = match differs {
         None => restored(subject, plan, compactor).await?,
@@ -71,10 +94,10 @@ async fn rows(
     subject: &Subject,
     plan: &Plan,
     compactor: &dyn Compactor,
-) -> Result<CellRows, String> {
+) -> Result<CellRows, ConductError> {
     let mut rows = match replay(subject, plan, compactor).await.cell.outcome {
         CellOutcome::Done(rows) => *rows,
-        CellOutcome::Failed { error } => return Err(error),
+        CellOutcome::Failed { error } => return Err(ConductError::Stopped(error)),
     };
     rows.cpu_ms = 0.0;
     for compaction in &mut rows.compactions {
@@ -106,7 +129,7 @@ async fn restored(
     subject: &Subject,
     plan: &Plan,
     compactor: &dyn Compactor,
-) -> Result<[u64; 4], String> {
+) -> Result<[u64; 4], ConductError> {
     let length = subject.facts.messages.len() as u32;
     let every = (length / RESTORED).max(1);
     let mut straight = ReplaySession::open(subject, plan, compactor)?;
@@ -121,9 +144,7 @@ async fn restored(
         resumed.step().await?;
         let compared = message % every == every - 1 || message + 1 == length;
         if compared && !same(straight.context(), resumed.context()) {
-            return Err(format!(
-                "saved and restored before message {message}, the context is another after it"
-            ));
+            return Err(ConductError::Restored { message });
         }
     }
     straight.close().await;

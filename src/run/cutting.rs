@@ -14,7 +14,7 @@ use super::pool::{Seats, compactor};
 use crate::model::{
     Cell, CellKey, CellOutcome, CellRows, Cut, CutOutcome, CutRow, NULL, ProbeFacts, Standing,
 };
-use crate::replay::{Baseline, CutSegment, ExaminedCut, Plan, Subject, examine};
+use crate::replay::{Baseline, CutSegment, ExaminedCut, Plan, ReplayError, Subject, examine};
 use crate::seats::compactor::Null;
 use crate::strategy::{AskedFrom, builtin};
 
@@ -109,7 +109,7 @@ impl Cutting {
         depth: u32,
         seats: &Seats,
         without: Option<&Baseline>,
-    ) -> Result<ExaminedCut, String> {
+    ) -> Result<ExaminedCut, ReplayError> {
         if plan.key.strategy.starts_with(NULL) {
             return examine(part, plan, depth, &Null, without).await;
         }
@@ -133,11 +133,11 @@ impl Cutting {
 fn row(
     plan: &Plan,
     depth: u32,
-    examined: Result<ExaminedCut, String>,
+    examined: Result<ExaminedCut, ReplayError>,
 ) -> (CutRow, BTreeMap<String, String>) {
     let (outcome, texts) = match examined {
         Ok(ExaminedCut { exam, texts, .. }) => (CutOutcome::Done(Box::new(exam)), texts),
-        Err(error) => (CutOutcome::Failed { error }, BTreeMap::new()),
+        Err(error) => (CutOutcome::Failed { error: error.to_string() }, BTreeMap::new()),
     };
     let row = CutRow {
         strategy: plan.key.strategy.clone(),

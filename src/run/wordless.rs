@@ -2,7 +2,8 @@
 //! measured stays. No measure reads these words, so the figures are the same.
 
 use crate::model::{
-    Answer, Cell, CellOutcome, Cut, CutOutcome, Expectation, Judgement, TranscriptFacts, Verdict,
+    Answer, Cell, CellOutcome, Cut, CutOutcome, Expectation, Judgement, NoGrade, TranscriptFacts,
+    Verdict,
 };
 use crate::strategy::ITS_WORDS;
 
@@ -26,14 +27,16 @@ const PROVIDER: &str = "the provider answered ";
 
 /// A reason without the words of a provider or of a program, which may quote
 /// what was sent.
-fn in_our_words(why: &mut String) {
-    if let Some(at) = why.find(ITS_WORDS) {
-        why.truncate(at);
+fn in_our_words<R: ToString + From<String>>(why: &mut R) {
+    let mut words = why.to_string();
+    if let Some(at) = words.find(ITS_WORDS) {
+        words.truncate(at);
     }
-    let Some(start) = why.find(PROVIDER).map(|at| at + PROVIDER.len()) else { return };
-    if let Some(end) = why[start..].find(": ") {
-        why.truncate(start + end);
+    let start = words.find(PROVIDER).map_or(words.len(), |at| at + PROVIDER.len());
+    if let Some(end) = words[start..].find(": ") {
+        words.truncate(start + end);
     }
+    *why = R::from(words);
 }
 
 /// A cell without answers and without the judges' sentences, which quote them.
@@ -71,7 +74,7 @@ fn silence(answer: &mut Answer, judgement: &mut Judgement) {
     judgement.rationale.clear();
     for vote in &mut judgement.votes {
         if let Verdict::Unscored(why) = &mut vote.verdict {
-            why.clear();
+            *why = NoGrade::Other(String::new());
         }
     }
     if let Verdict::Unscored(why) = &mut judgement.verdict {
@@ -79,7 +82,7 @@ fn silence(answer: &mut Answer, judgement: &mut Judgement) {
     }
     match answer {
         Answer::Said(text) => text.clear(),
-        Answer::Nothing(why) => in_our_words(&mut why.0),
+        Answer::Nothing(why) => in_our_words(why),
     }
 }
 

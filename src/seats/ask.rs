@@ -9,30 +9,26 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 
 use crate::llm::{Answered, Call, CallError, FaultKind, Finish, Llm, Message, Question, Speaker};
-use crate::model::Seat;
+use crate::model::{NoReply, Seat};
 
-/// Why a model's reply cannot be used. The texts quote neither question nor
-/// reply: they stay in runs that are shared without their words.
+/// Why a model's reply cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum Failure {
-    /// It was cut off, at this bound or at the end of the model's window.
-    #[error("the reply was cut off at {0} tokens")]
-    CutOff(u64),
-    /// The model declined.
-    #[error("the model refused")]
-    Refused,
-    /// The provider withheld it.
-    #[error("the provider withheld the reply")]
-    Filtered,
-    /// It ended for another reason, in the provider's word.
-    #[error("the reply ended early: {0}")]
-    Ended(String),
-    /// It has not the asked shape, nor had the second one, and why.
-    #[error("the reply had not the asked shape, nor had the second one: {0}")]
-    Misshapen(String),
+    /// It says nothing that was asked for.
+    #[error(transparent)]
+    Reply(#[from] NoReply),
     /// There is none.
     #[error(transparent)]
     Call(#[from] CallError),
+}
+
+impl From<Failure> for NoReply {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Reply(reply) => reply,
+            Failure::Call(error) => NoReply::Other(error.to_string()),
+        }
+    }
 }
 
 impl Failure {
@@ -47,7 +43,7 @@ impl Failure {
                     || matches!(kind, FaultKind::Auth | FaultKind::Quota | FaultKind::NotFound)
             }
             Failure::Call(error) => !error.is_of_the_request(),
-            _ => false,
+            Failure::Reply(_) => false,
         }
     }
 }
@@ -63,15 +59,15 @@ pub(super) struct Said<'a> {
 
 impl<'a> Said<'a> {
     /// What a reply says, if it says anything.
-    pub(super) fn of(answered: &'a Answered, bound: u64) -> Result<Self, Failure> {
+    pub(super) fn of(answered: &'a Answered, bound: u64) -> Result<Self, NoReply> {
         let text = without_reasoning(&answered.reply.text);
         match &answered.reply.finish {
             Finish::Done => Ok(Self { text, cut: false }),
-            Finish::Length if text.is_empty() => Err(Failure::CutOff(bound)),
+            Finish::Length if text.is_empty() => Err(NoReply::CutOff(bound)),
             Finish::Length => Ok(Self { text, cut: true }),
-            Finish::Refused => Err(Failure::Refused),
-            Finish::Filtered => Err(Failure::Filtered),
-            Finish::Other(word) => Err(Failure::Ended(word.clone())),
+            Finish::Refused => Err(NoReply::Refused),
+            Finish::Filtered => Err(NoReply::Filtered),
+            Finish::Other(word) => Err(NoReply::Ended(word.clone())),
         }
     }
 }
@@ -116,18 +112,18 @@ impl Line<'_> {
             seen(&question, &answered);
             let said = Said::of(&answered, bound)?;
             if said.cut && question.schema.is_some() {
-                return Err(Failure::CutOff(bound));
+                return Err(NoReply::CutOff(bound).into());
             }
             match read(said) {
                 Ok(read) => return Ok(read),
-                Err(_) if said.cut => return Err(Failure::CutOff(bound)),
+                Err(_) if said.cut => return Err(NoReply::CutOff(bound).into()),
                 Err(why) => {
                     send_back(&mut question, said.text, &why);
                     wrong = why;
                 }
             }
         }
-        Err(Failure::Misshapen(wrong))
+        Err(NoReply::Misshapen(wrong).into())
     }
 }
 

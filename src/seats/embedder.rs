@@ -53,7 +53,7 @@ impl Embedder {
         let failed = |failure: Failure| self.no_answer(&failure.to_string());
         let answered = line.put(Question::of("", text, 0)).await;
         let answered = answered.map_err(|error| failed(error.into()))?;
-        let said = Said::of(&answered, 0).map_err(failed)?;
+        let said = Said::of(&answered, 0).map_err(|reply| failed(reply.into()))?;
         let vector: Vec<f64> = serde_json::from_str(said.text)
             .map_err(|_| self.no_answer("the reply is no vector"))?;
         match length(&vector) {
@@ -79,7 +79,7 @@ impl Embedder {
     }
 
     fn no_answer(&self, why: &str) -> NoAnswer {
-        NoAnswer(format!("the search failed at {}: {why}", self.name))
+        NoAnswer::Search { embedder: self.name.clone(), why: why.to_owned() }
     }
 }
 
@@ -96,7 +96,7 @@ mod tests {
     async fn nearness(replies: Vec<Result<Reply, CallError>>) -> Result<Vec<f64>, String> {
         let texts = vec!["text"; replies.len() - 1];
         let embedder = Embedder::new(Arc::new(Scripted::new(replies)));
-        embedder.nearness("query", &texts).await.map_err(|why| why.0)
+        embedder.nearness("query", &texts).await.map_err(|why| why.to_string())
     }
 
     #[tokio::test]

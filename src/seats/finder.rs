@@ -91,7 +91,7 @@ mod tests {
     }
 
     fn contents(found: Result<Vec<&Archived>, NoAnswer>) -> Result<Vec<String>, String> {
-        let found = found.map_err(|why| why.0)?;
+        let found = found.map_err(|why| why.to_string())?;
         Ok(found.into_iter().map(|hit| hit.content.to_string()).collect())
     }
 

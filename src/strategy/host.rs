@@ -154,29 +154,23 @@ impl PresetState {
             fill_in(&mut self.sessions, sessions);
             return false;
         }
-        if pruned != before.pruned {
-            self.pruned = pruned;
-        }
-        if pruned_through != before.pruned_through {
-            self.pruned_through = pruned_through;
-        }
-        if boundary != before.boundary {
-            self.boundary = boundary;
-        }
-        if memories != before.memories {
-            self.memories = memories;
-        }
+        take_change(&mut self.pruned, &before.pruned, pruned);
+        take_change(&mut self.pruned_through, &before.pruned_through, pruned_through);
+        take_change(&mut self.boundary, &before.boundary, boundary);
+        take_change(&mut self.memories, &before.memories, memories);
         if sessions != before.sessions {
             let own = std::mem::replace(&mut self.sessions, sessions);
             fill_in(&mut self.sessions, own);
         }
-        if chain != before.chain {
-            self.chain = chain;
-        }
-        if originals != before.originals {
-            self.originals = originals;
-        }
+        take_change(&mut self.chain, &before.chain, chain);
+        take_change(&mut self.originals, &before.originals, originals);
         true
+    }
+}
+
+fn take_change<T: PartialEq>(own: &mut T, before: &T, after: T) {
+    if after != *before {
+        *own = after;
     }
 }
 
@@ -236,28 +230,28 @@ pub(crate) fn restored<T: DeserializeOwned>(
         .map_err(|e| StrategyError::State { mechanism, reason: e.to_string() })
 }
 
+/// What a mechanism works on, and with.
+pub struct Work<'a> {
+    /// What is sent.
+    pub context: &'a mut Context,
+    /// What the stages of the preset share.
+    pub shared: &'a mut PresetState,
+    /// Everything else that it may use.
+    pub host: &'a Host<'a>,
+}
+
 /// A mechanism that shrinks a conversation. One value serves one cell.
 #[async_trait]
 pub trait Strategy: Send {
     /// Called at the start and before every request: sets permanent notes
     /// (awareness, guidance, daily notes).
-    fn prepare(
-        &mut self,
-        _context: &mut Context,
-        _shared: &mut PresetState,
-        _host: &Host<'_>,
-    ) -> Result<(), StrategyError> {
+    fn prepare(&mut self, _: Work<'_>) -> Result<(), StrategyError> {
         Ok(())
     }
 
-    /// Shrinks towards `host.target`. Missing it is not an error; the harness
+    /// Shrinks towards [`Host::target`]. Missing it is not an error; the harness
     /// records the result.
-    async fn compact(
-        &mut self,
-        context: &mut Context,
-        shared: &mut PresetState,
-        host: &Host<'_>,
-    ) -> Result<Outcome, StrategyError>;
+    async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, StrategyError>;
 
     /// The files that the system would have on its own disk now.
     fn stored(&self, _context: &Context, _shared: &PresetState) -> Vec<StoredFile> {

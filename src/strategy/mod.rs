@@ -8,6 +8,7 @@ mod chain;
 mod compactor;
 mod context;
 mod host;
+mod mechanism;
 mod metered;
 mod preset;
 mod prompt;
@@ -30,22 +31,24 @@ pub use context::{
 };
 pub use host::{
     Fallback, Host, Outcome, PastSession, PresetState, Record, StoredFile, Strategy, StrategyError,
+    Work,
 };
-#[doc(hidden)]
-pub use mechanisms::take_answer;
+pub use mechanism::{Build, BuildError, MechanismSpec};
 pub use mechanisms::{
     ArchiveError, CompressionStats, Content, ContentPart, GencodeSession, GencodeSummary,
     ITS_WORDS, MECHANISMS, Metadata, SessionMessage, ToolUsage, read_archive,
 };
+#[doc(hidden)]
+pub use mechanisms::{BadAnswer, take_answer};
 pub use metered::{Metered, ModelCall};
 pub use preset::{
-    AskedFrom, Breakpoint, Budget, Build, BuiltStage, MechanismSpec, Preset, PresetError, Scale,
-    Stage, builtin, builtin_names,
+    AskedFrom, Breakpoint, Budget, BuiltStage, Preset, PresetError, Scale, Stage, builtin,
+    builtin_names,
 };
-pub use prompt::Prompt;
+pub use prompt::{Prompt, PromptError};
 pub use recovery::{
     Archived, ArchivedSession, ByMeaning, Channel, Nearest, Past, RECOVERIES, Recovery,
     RecoverySpec, Tool,
 };
 pub use trigger::{At, Gauge, Of, Turn, When};
-pub use validity::{Pairs, pairs_are_whole};
+pub use validity::{BrokenPair, Pairs, pairs_are_whole};

@@ -3,6 +3,25 @@
 
 use std::collections::BTreeMap;
 
+/// Why a text is no template.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PromptError {
+    /// A placeholder does not end.
+    #[error("`{{{{` without `}}}}` after {after} bytes")]
+    Open {
+        /// Where it begins.
+        after: usize,
+    },
+    /// A placeholder that nothing fills in.
+    #[error("unknown placeholder `{name}` (allowed: {allowed})")]
+    Unknown {
+        /// Its name.
+        name: String,
+        /// Those that may be used.
+        allowed: String,
+    },
+}
+
 /// A template whose placeholders have been checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prompt {
@@ -10,20 +29,20 @@ pub struct Prompt {
 }
 
 impl Prompt {
-    /// Checks that every placeholder is known. The error names the unknown one.
-    pub fn new(text: &str, allowed: &[&str]) -> Result<Self, String> {
+    /// Checks that every placeholder is known.
+    ///
+    /// # Errors
+    /// Which one is not.
+    pub fn new(text: &str, allowed: &[&str]) -> Result<Self, PromptError> {
         let mut rest = text;
         while let Some(open) = rest.find("{{") {
             let Some(close) = rest[open..].find("}}") else {
-                return Err(format!(
-                    "`{{{{` without `}}}}` after {} bytes",
-                    text.len() - rest.len()
-                ));
+                return Err(PromptError::Open { after: text.len() - rest.len() });
             };
             let name = rest[open + 2..open + close].trim();
             if !allowed.contains(&name) {
                 let list = if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") };
-                return Err(format!("unknown placeholder `{name}` (allowed: {list})"));
+                return Err(PromptError::Unknown { name: name.to_owned(), allowed: list });
             }
             rest = &rest[open + close + 2..];
         }
@@ -60,8 +79,9 @@ mod tests {
     #[test]
     fn an_unknown_placeholder_is_named_with_those_allowed() {
         let error = Prompt::new("a {{b}} {{ c }}", &["b"]).unwrap_err();
-        assert_eq!(error, "unknown placeholder `c` (allowed: b)");
-        assert!(Prompt::new("a {{b", &["b"]).unwrap_err().contains("without"));
+        assert_eq!(error.to_string(), "unknown placeholder `c` (allowed: b)");
+        let error = Prompt::new("a {{b", &["b"]).unwrap_err();
+        assert_eq!(error.to_string(), "`{{` without `}}` after 0 bytes");
     }
 
     #[test]

@@ -16,11 +16,11 @@ use super::compactor::{
     CallUsage, Compactor, CompactorError, Digest, FailedCall, Produced, Reply, SessionState, Task,
 };
 use super::context::{Context, EntryId, Recording, Saved};
-use super::host::{Host, Outcome, PresetState, Strategy};
+use super::host::{Host, Outcome, PresetState, Strategy, Work};
 use super::preset::{BuiltStage, Preset, builtin};
 use super::trigger::{At, Gauge, Turn, When};
 use crate::model::{Block, LedgerState, Message, PreambleChange, Role, Transcript};
-use crate::tokens::{Counter, Encoding, Reported};
+use crate::tokens::{Counter, Reported};
 
 /// Writes a transcript by hand.
 #[derive(Clone, Debug, Default)]
@@ -263,7 +263,7 @@ impl Rig {
         talk: Talk,
         compactor: Arc<dyn Compactor>,
     ) -> Self {
-        let counter = Arc::new(Counter::new(Encoding::O200k));
+        let counter = Arc::new(Counter::default());
         let recording = Recording::new(Arc::new(talk.end()), counter);
         let stages = preset.build(window, scaled).unwrap();
         let mut rig = Self {
@@ -329,7 +329,7 @@ impl Rig {
     pub(crate) fn prepare(&mut self) {
         for at in 0..self.stages.len() {
             self.with_host(at, |strategy, context, shared, host| {
-                strategy.prepare(context, shared, host).unwrap();
+                strategy.prepare(Work { context, shared, host }).unwrap();
             });
         }
     }
@@ -347,7 +347,9 @@ impl Rig {
             let mut outcome = None;
             self.with_host(number, |strategy, context, shared, host| {
                 let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-                outcome = Some(runtime.block_on(strategy.compact(context, shared, host)).unwrap());
+                outcome = Some(
+                    runtime.block_on(strategy.compact(Work { context, shared, host })).unwrap(),
+                );
             });
             let outcome = outcome.unwrap();
             let forgets = outcome.forgets_usage;

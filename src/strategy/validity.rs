@@ -5,10 +5,31 @@ use std::collections::BTreeSet;
 use super::context::Context;
 use crate::model::{CallId, LedgerState, MessageIndex};
 
+/// A call or a result that is sent alone.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BrokenPair {
+    /// A result without its call.
+    #[error("the result of call `{call}` ({tool}) is sent without its call")]
+    Result {
+        /// Id of the call.
+        call: String,
+        /// The tool that was called.
+        tool: String,
+    },
+    /// A call without its result.
+    #[error("call `{call}` ({tool}) is sent without its result")]
+    Call {
+        /// Id of the call.
+        call: String,
+        /// The tool that was called.
+        tool: String,
+    },
+}
+
 /// Whether each visible result has its call, and each visible call its result,
 /// as far as the result has been recorded by now (an interrupted call has
 /// none). Returns the first violation. The cost depends on the visible entries.
-pub fn pairs_are_whole(context: &Context) -> Result<(), String> {
+pub fn pairs_are_whole(context: &Context) -> Result<(), BrokenPair> {
     let recording = context.recording();
     let visible: Vec<MessageIndex> = context.visible().filter_map(|id| id.index()).collect();
     let shown: BTreeSet<MessageIndex> = visible.iter().copied().collect();
@@ -16,20 +37,16 @@ pub fn pairs_are_whole(context: &Context) -> Result<(), String> {
         if let Some(call) = recording.call_of(message) {
             let known = &recording.calls[call.0 as usize];
             if !shown.contains(&known.message) || context.is_call_removed(known) {
-                return Err(format!(
-                    "the result of call `{}` ({}) is sent without its call",
-                    known.id, known.tool
-                ));
+                let (call, tool) = (known.id.to_string(), known.tool.to_string());
+                return Err(BrokenPair::Result { call, tool });
             }
         }
         for call in recording.calls_in(message) {
             let lost =
                 |&result: &MessageIndex| result < context.seen_count() && !shown.contains(&result);
             if call.result.as_ref().is_some_and(lost) && !context.is_call_removed(call) {
-                return Err(format!(
-                    "call `{}` ({}) is sent without its result",
-                    call.id, call.tool
-                ));
+                let (call, tool) = (call.id.to_string(), call.tool.to_string());
+                return Err(BrokenPair::Call { call, tool });
             }
         }
     }

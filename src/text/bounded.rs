@@ -6,7 +6,7 @@ use std::ops::Range;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use memchr::memmem;
 
-use crate::model::IdentifierClass;
+use crate::text::IdentifierClass;
 
 /// Whether `needle` stands in `haystack` bounded on both sides; paths are
 /// equal when one is a component suffix of the other, by at least two

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashSet;
 
-use crate::model::IdentifierClass;
+use crate::text::IdentifierClass;
 
 fn list(text: &'static str) -> FxHashSet<&'static str> {
     text.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace).collect()

@@ -8,7 +8,7 @@ use regex::Regex;
 
 use super::bounded::{is_bounded, is_word};
 use super::shapes::classify;
-use crate::model::IdentifierClass;
+use crate::text::IdentifierClass;
 
 /// Longest identifier that is still one: longer runs are data (base64, minified code).
 const LONGEST: usize = 300;

@@ -2,7 +2,7 @@
 
 use super::bounded::is_word;
 use super::generic::is_file_extension;
-use crate::model::IdentifierClass;
+use crate::text::IdentifierClass;
 
 /// Class of a whole piece and how many of its bytes belong to it.
 pub(super) fn classify(body: &str, code: bool) -> Option<(IdentifierClass, usize)> {

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::IdentifierClass::{self, *};
+use crate::text::IdentifierClass::{self, *};
 
 fn said(text: &str) -> Vec<(IdentifierClass, &str)> {
     found(text, false)

@@ -54,8 +54,7 @@ pub(super) fn measure(
         put_back: vec![None; transcript.compactions.len()],
     };
     let mut boundaries = transcript.compactions.iter().enumerate().peekable();
-    let changes = transcript.preamble_changes.iter().zip(&exact.preamble_changes);
-    let mut changes = changes.peekable();
+    let mut changes = transcript.preamble_changes.iter().zip(&exact.preamble_changes).peekable();
     for (index, message) in (0..).zip(&transcript.messages) {
         while let Some((number, boundary)) = boundaries.next_if(|(_, b)| b.after <= index) {
             // Nothing can have been compacted before the first message.

@@ -16,25 +16,8 @@ pub use weight::{Shrink, Sizes, Weight, WeightTree};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A byte-pair vocabulary of OpenAI.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Encoding {
-    /// OpenAI's `o200k_base` (GPT-4o and later): the default.
-    #[default]
-    O200k,
-    /// OpenAI's `cl100k_base` (GPT-4, GPT-3.5).
-    Cl100k,
-}
-
-impl Encoding {
-    /// The name that `--tokens` takes.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Encoding::O200k => "o200k",
-            Encoding::Cl100k => "cl100k",
-        }
-    }
-}
+/// The vocabulary that texts are counted by: OpenAI's `o200k_base`.
+const VOCABULARY: &str = "o200k";
 
 /// Which transcripts are sized by the provider's reported counts (measures §0).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,24 +33,19 @@ pub enum Calibrate {
 /// calls.
 #[derive(Clone, Debug)]
 pub struct Counter {
-    encoding: Encoding,
     calibrate: Calibrate,
     factor: f64,
     texts: Arc<AtomicU64>,
 }
 
 impl Default for Counter {
+    /// A counter that never scales.
     fn default() -> Self {
-        Self::new(Encoding::default())
+        Self { calibrate: Calibrate::Never, factor: 1.0, texts: Arc::default() }
     }
 }
 
 impl Counter {
-    /// A counter for one vocabulary, never scaled.
-    pub fn new(encoding: Encoding) -> Self {
-        Self { encoding, calibrate: Calibrate::Never, factor: 1.0, texts: Arc::default() }
-    }
-
     /// The counter of a run where nothing else is asked for: o200k, and the
     /// provider's own count where a recording reports it.
     pub fn where_reported() -> Self {
@@ -87,11 +65,6 @@ impl Counter {
         Self { factor, ..self.clone() }
     }
 
-    /// The vocabulary that it counts with.
-    pub fn encoding(&self) -> Encoding {
-        self.encoding
-    }
-
     /// Whether a transcript with reported usage is sized by it.
     pub fn calibrates(&self) -> bool {
         self.calibrate == Calibrate::WhereReported
@@ -99,11 +72,10 @@ impl Counter {
 
     /// The vocabulary and how it was chosen, for the manifest.
     pub fn describe(&self) -> String {
-        let vocabulary = self.encoding.as_str();
         match self.calibrate {
-            Calibrate::Never => vocabulary.to_owned(),
+            Calibrate::Never => VOCABULARY.to_owned(),
             Calibrate::WhereReported => {
-                format!("{vocabulary}, the provider's count where it is reported")
+                format!("{VOCABULARY}, the provider's count where it is reported")
             }
         }
     }
@@ -111,11 +83,7 @@ impl Counter {
     /// Tokens of a text, without any chat framing (semantics §9).
     pub fn count(&self, text: &str) -> u64 {
         self.texts.fetch_add(1, Ordering::Relaxed);
-        let tokenizer = match self.encoding {
-            Encoding::O200k => bpe_openai::o200k_base(),
-            Encoding::Cl100k => bpe_openai::cl100k_base(),
-        };
-        scale(tokenizer.count(text) as u64, self.factor)
+        scale(bpe_openai::o200k_base().count(text) as u64, self.factor)
     }
 
     /// Texts counted so far.
@@ -136,22 +104,15 @@ mod tests {
     #[test]
     fn o200k_counts_match_tiktoken() {
         // tiktoken 0.14: len(get_encoding("o200k_base").encode(text)).
-        let counter = Counter::new(Encoding::O200k);
+        let counter = Counter::default();
         assert_eq!(counter.count("hello world"), 2);
         assert_eq!(counter.count(""), 0);
         assert_eq!(counter.count("[Old tool result cleared]"), 6);
     }
 
     #[test]
-    fn cl100k_counts_match_tiktoken() {
-        let counter = Counter::new(Encoding::Cl100k);
-        assert_eq!(counter.count("hello world"), 2);
-        assert_eq!(counter.count("tiktoken is great!"), 6);
-    }
-
-    #[test]
     fn a_scaled_counter_rounds_and_shares_the_number_of_texts() {
-        let counter = Counter::new(Encoding::O200k);
+        let counter = Counter::default();
         let scaled = counter.scaled(1.25);
         // 2 × 1.25 = 2.5 and 6 × 1.25 = 7.5: halves go up.
         assert_eq!(scaled.count("hello world"), 3);

@@ -74,7 +74,6 @@ fn tokens_are_counted_as_asked_and_the_manifest_says_how() {
         (&[][..], measured, "calibrated"),
         (&["--tokens", "exact"], "o200k", "exact"),
         (&["--tokens", "calibrated"], measured, "calibrated"),
-        (&["--tokens", "cl100k"], "cl100k", "exact"),
     ] {
         let desk = Desk::with_sessions();
         desk.good(&[&["bench", "claude-code.jsonl", "--out", "run"], typed].concat());

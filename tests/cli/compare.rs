@@ -115,7 +115,7 @@ fn runs_that_are_about_something_else_are_refused_by_name() {
     };
     bench(&session(), "a", &[]);
     bench("quickstart", "other", &["--limit", "1"]);
-    bench(&session(), "counted", &["--tokens", "cl100k"]);
+    bench(&session(), "counted", &["--tokens", "exact"]);
     bench(&session(), "window", &["--window", "16k"]);
     assert!(desk.refused(&["compare", "a", "other"]).contains("only a has the session"));
     assert!(desk.refused(&["compare", "a", "counted"]).contains("tokens are counted by"));

@@ -15,7 +15,7 @@ use recap::run::{Event, Folder, Loaded, Observer, RunSpec, Sample, Seats, Window
 use recap::seats::answerer::{Answerer, Shown};
 use recap::seats::judge::{Grading, Judge};
 use recap::strategy::{Compactor, FailedCall, Reply, Task, builtin};
-use recap::tokens::{Counter, Encoding};
+use recap::tokens::Counter;
 
 use crate::desk::{Desk, fixture};
 
@@ -49,7 +49,7 @@ struct Mute;
 #[async_trait]
 impl Answerer for Mute {
     async fn answer(&self, _: &Shown, questions: &[&str]) -> Vec<Result<String, NoAnswer>> {
-        questions.iter().map(|_| Err(NoAnswer("the provider is down".into()))).collect()
+        questions.iter().map(|_| Err(NoAnswer::from("the provider is down".to_owned()))).collect()
     }
 
     fn name(&self) -> &str {
@@ -135,7 +135,7 @@ async fn a_cell_that_panics_fails_alone_and_the_others_are_kept() {
     let transcript = bundled("quickstart").unwrap().unwrap().transcripts.remove(0);
     let samples = vec![Sample { dataset: "quickstart".into(), transcript, probes: Vec::new() }];
     let spec = spec("25%", &["full", "fifo", "session-state"]);
-    let counter = Arc::new(Counter::new(Encoding::O200k));
+    let counter = Arc::new(Counter::default());
     let mut folder = Folder::create(&desk.path("run"), &manifest()).unwrap();
     let errors = Errors::default();
     let prepared = prepare(&spec, samples, &seats(), counter).await.unwrap();
@@ -155,7 +155,7 @@ async fn a_window_that_is_too_small_is_found_before_there_is_a_folder() {
     let loaded = load(&fixture("pi.jsonl"), &LoadOptions::default()).unwrap();
     let transcript = loaded.transcripts[0].clone();
     let samples = vec![Sample { dataset: "pi".into(), transcript, probes: Vec::new() }];
-    let counter = Arc::new(Counter::new(Encoding::O200k));
+    let counter = Arc::new(Counter::default());
     let refused = prepare(&spec("300", &["full"]), samples, &seats(), counter).await.unwrap_err();
     assert!(refused.to_string().contains("at least 2000"), "{refused}");
 }
@@ -176,7 +176,7 @@ async fn a_provider_that_is_down_leaves_probes_unscored_never_wrong() {
     };
     let samples = vec![Sample { dataset: "quickstart".into(), transcript, probes: vec![probe] }];
     let spec = spec("25%", &["full", "empty"]);
-    let counter = Arc::new(Counter::new(Encoding::O200k));
+    let counter = Arc::new(Counter::default());
     let mut folder = Folder::create(&desk.path("run"), &manifest()).unwrap();
     let prepared = prepare(&spec, samples, &seats(), counter).await.unwrap();
     let finished = run(&spec, prepared, &seats(), &mut folder, &()).await.unwrap();
@@ -185,6 +185,6 @@ async fn a_provider_that_is_down_leaves_probes_unscored_never_wrong() {
         assert_eq!(rows.len(), 1);
         assert_eq!(rows[0].judgement.score, None);
         let Verdict::Unscored(reason) = &rows[0].judgement.verdict else { panic!("{rows:?}") };
-        assert!(reason.contains("the provider is down"), "{reason}");
+        assert!(reason.to_string().contains("the provider is down"), "{reason}");
     }
 }

@@ -349,7 +349,7 @@ fn a_baseline_that_is_about_something_else_is_refused_by_name_before_anything_ru
     };
     refuse(&["--window", "16k"], "no row of `mine` at `16k`");
     refuse(&["--strategy", "prune"], "no row of `prune`");
-    refuse(&["--tokens", "cl100k"], "tokens are counted by");
+    refuse(&["--tokens", "exact"], "tokens are counted by");
     refuse(&["--agent-model", "claude-opus-4-6"], "prices, or who is billed, differ");
     refuse(&["quickstart"], "only this run has the session");
     desk.file("base/baseline.json", base.replacen("\"instrument\":7", "\"instrument\":4", 1));

@@ -9,7 +9,7 @@ use recap::dataset::{LoadOptions, load};
 use recap::model::Transcript;
 use recap::seats::compactor::Offline;
 use recap::strategy::{Compactor, Produced, Task, TaskMessage};
-use recap::tokens::{Counter, Encoding, Sizes};
+use recap::tokens::{Counter, Sizes};
 
 const HEADINGS: [&str; 5] = [
     "What we accomplished so far",
@@ -66,7 +66,7 @@ fn real_sessions_are_folded_within_the_bound() {
         return;
     }
     let dataset = load(&path, &LoadOptions::default()).expect("the recordings are readable");
-    let counter = Arc::new(Counter::new(Encoding::O200k));
+    let counter = Arc::new(Counter::default());
     let offline = Offline::new(Arc::clone(&counter));
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     for transcript in &dataset.transcripts {

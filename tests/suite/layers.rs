@@ -7,9 +7,10 @@ use crate::sources::{Source, code, only_in, sources};
 
 /// The layers in order; modules of one layer may not import each other.
 const LAYERS: &[&[&str]] = &[
+    &["text"],
     &["model"],
-    &["text", "tokens", "clock", "pricing"],
     &["wording"],
+    &["tokens", "clock", "pricing"],
     &["prompt_cache", "llm", "dataset"],
     &["strategy"],
     &["probes", "seats"],

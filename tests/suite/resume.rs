@@ -14,7 +14,7 @@ use recap::run::{
 };
 use recap::seats::{answerer, compactor, judge};
 use recap::strategy::builtin;
-use recap::tokens::{Counter, Encoding};
+use recap::tokens::Counter;
 use tokio::sync::Notify;
 
 use crate::asking::manifest;
@@ -92,7 +92,7 @@ fn planned(prepared: &Prepared) -> Manifest {
 type Ready = (Prepared, Arc<Counter>);
 
 async fn ready() -> Ready {
-    let counter = Arc::new(Counter::new(Encoding::O200k));
+    let counter = Arc::new(Counter::default());
     (prepared(&counter).await, counter)
 }
 

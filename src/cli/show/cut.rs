@@ -76,7 +76,7 @@ pub(super) fn shown(
     };
     let examined = examine_and_look(&part, (&plan, depth), compactor.as_ref(), None, look);
     let examined = Work::new(1)?.run(examined)?;
-    let exam = examined.map_err(|e| Failure::with_code(Exit::Incomplete, e))?.exam;
+    let exam = examined.map_err(|e| Failure::with_code(Exit::Incomplete, e.to_string()))?.exam;
     let seen = seen.into_inner().expect("no look panics");
     let cut = part.cut(place, facts);
     let mut text = header(arguments, &subject, place, &plan);

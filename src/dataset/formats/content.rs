@@ -119,6 +119,30 @@ impl ResultText {
     }
 }
 
+/// The text of a tool result. `read` gives the kind of a part and its text, if it
+/// has one; pictures are of the kind `image`.
+pub(super) fn result_text<P>(
+    content: Content<P>,
+    read: fn(P) -> (String, Option<String>),
+    image: &str,
+    draft: &mut Draft,
+) -> ResultText {
+    let mut result = ResultText::default();
+    match content {
+        Content::Text(text) => result.text = text,
+        Content::Parts(parts) => {
+            for (kind, text) in parts.into_iter().map(read) {
+                match text {
+                    Some(text) if kind == "text" => result.add(&text),
+                    _ if kind == image => result.images += 1,
+                    _ => draft.leave_out(format!("{kind} part in a tool result"), 1),
+                }
+            }
+        }
+    }
+    result
+}
+
 /// The arguments of a call, which are JSON in a string. Invalid JSON is kept as text.
 pub(super) fn arguments(value: Json, draft: &mut Draft) -> Json {
     match value {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 
 use super::Format;
-use super::content::{Content, ResultText, arguments, result_message};
+use super::content::{Content, arguments, result_message, result_text};
 use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
 use crate::dataset::detect::Head;
@@ -195,8 +195,7 @@ struct PromptDetails {
 impl WireUsage {
     fn disjoint(&self) -> Usage {
         let details = self.prompt_tokens_details.as_ref();
-        let cached = details.and_then(|d| d.cached_tokens).unwrap_or(0);
-        let cached = cached.min(self.prompt_tokens);
+        let cached = details.and_then(|d| d.cached_tokens).unwrap_or(0).min(self.prompt_tokens);
         Usage {
             input: self.prompt_tokens - cached,
             cache_read: cached,
@@ -265,7 +264,8 @@ impl Reader {
             "assistant" => Role::Assistant,
             "tool" | "function" => {
                 let call = calls.answered_by(wire.tool_call_id, wire.name)?;
-                let text = result_text(wire.content, draft);
+                let read = |part: Part| (part.kind, part.text);
+                let text = result_text(wire.content, read, "image_url", draft);
                 return Ok(result_message(id, call, text, false, None));
             }
             _ => return Err(Problem::UnknownRole { role: wire.role }),
@@ -300,8 +300,7 @@ impl Reader {
         draft: &mut Draft,
     ) {
         for (n, call) in made.into_iter().enumerate() {
-            let id = call.id;
-            let id = id.unwrap_or_else(|| format!("{message}-call-{}", n + 1));
+            let id = call.id.unwrap_or_else(|| format!("{message}-call-{}", n + 1));
             let (id, renamed) = calls.open(id, &call.function.name);
             self.renamed += u64::from(renamed);
             blocks.push(Block::ToolCall {
@@ -365,21 +364,4 @@ fn content_blocks(content: Content<Part>, blocks: &mut Vec<Block>, draft: &mut D
             }
         }
     }
-}
-
-fn result_text(content: Content<Part>, draft: &mut Draft) -> ResultText {
-    let mut result = ResultText::default();
-    match content {
-        Content::Text(text) => result.text = text,
-        Content::Parts(parts) => {
-            for part in parts {
-                match (part.kind.as_str(), part.text) {
-                    ("text", Some(text)) => result.add(&text),
-                    ("image_url", _) => result.images += 1,
-                    (other, _) => draft.leave_out(format!("{other} part in a tool result"), 1),
-                }
-            }
-        }
-    }
-    result
 }

@@ -12,6 +12,20 @@ use crate::model::{Seat, Timing, Usage};
 /// Version of the format. A line of another version is an error.
 const VERSION: u32 = 1;
 
+/// Why a line is no recorded call.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LineError {
+    /// It is not of the form of a call.
+    #[error("{0}")]
+    Syntax(String),
+    /// Another version of the program wrote it.
+    #[error("its format is version {0}, this program reads version {VERSION}")]
+    Version(u64),
+    /// Its key is none.
+    #[error("the key is not 64 hexadecimal digits")]
+    Key,
+}
+
 /// A line: the key of a call, and its outcome. The texts of the request are not
 /// stored.
 #[derive(Debug, Serialize, Deserialize)]
@@ -137,21 +151,18 @@ impl CassetteLine {
     ///
     /// # Errors
     /// A description of what is wrong with the line.
-    pub fn read(text: &str) -> Result<Self, String> {
-        let line: Self = match serde_json::from_str(text) {
-            Ok(line) => line,
-            Err(error) => {
-                // The parser numbers the lines of its input, which is a single line here.
-                let message = || error.to_string().replace(" at line 1 column ", " at column ");
-                return Err(another_version(text).unwrap_or_else(message));
-            }
-        };
+    pub fn read(text: &str) -> Result<Self, LineError> {
+        let line: Self = serde_json::from_str(text).map_err(|error| {
+            // The parser numbers the lines of its input, which is a single line here.
+            let message = error.to_string().replace(" at line 1 column ", " at column ");
+            another_version(text).map_or(LineError::Syntax(message), LineError::Version)
+        })?;
         if line.v != VERSION {
-            return Err(version(line.v.into()));
+            return Err(LineError::Version(line.v.into()));
         }
         let hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
         if line.key.len() != 64 || !line.key.bytes().all(hex) {
-            return Err("the key is not 64 hexadecimal digits".to_owned());
+            return Err(LineError::Key);
         }
         Ok(line)
     }
@@ -187,14 +198,10 @@ impl CassetteLine {
     }
 }
 
-fn another_version(text: &str) -> Option<String> {
+fn another_version(text: &str) -> Option<u64> {
     let value: serde_json::Value = serde_json::from_str(text).ok()?;
     let found = value["v"].as_u64()?;
-    (found != u64::from(VERSION)).then(|| version(found))
-}
-
-fn version(found: u64) -> String {
-    format!("its format is version {found}, this program reads version {VERSION}")
+    (found != u64::from(VERSION)).then_some(found)
 }
 
 impl StoredOutcome {

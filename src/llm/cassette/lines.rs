@@ -5,7 +5,7 @@ use std::collections::btree_map::Entry;
 use std::path::Path;
 
 use super::CassetteError;
-use super::line::CassetteLine;
+use super::line::{CassetteLine, LineError};
 
 /// The lines of a cassette file.
 pub(super) struct Lines {
@@ -30,7 +30,8 @@ impl Lines {
         let mut warnings = Vec::new();
         let (mut whole, mut ended) = (0, true);
         for (number, raw) in (1..).zip(bytes.split_inclusive(|byte| *byte == b'\n')) {
-            let text = std::str::from_utf8(raw).map_err(|error| error.to_string());
+            let text =
+                std::str::from_utf8(raw).map_err(|error| LineError::Syntax(error.to_string()));
             let text = text.map(str::trim_ascii);
             let line = match text.clone().and_then(|text| match text {
                 "" => Ok(None),

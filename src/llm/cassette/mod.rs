@@ -27,6 +27,7 @@ mod tests;
 
 pub use key::key;
 use line::CassetteLine;
+pub use line::LineError;
 pub(in crate::llm) use line::Recorded;
 use lines::Lines;
 
@@ -68,7 +69,7 @@ pub enum CassetteError {
         /// Number of the line, from 1.
         line: usize,
         /// What is wrong with it.
-        problem: String,
+        problem: LineError,
     },
     /// Another program is recording to it.
     #[error(

@@ -5,10 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Evidence, place};
 use crate::measure::preference::keeps_enough;
 use crate::measure::rows::{BASELINE, Entry, FLOOR};
-use crate::measure::spec::Support;
 use crate::model::{
-    Cell, Limit, NATIVE, Primary, Problem, SMALLEST_NATIVE, SPREAD, Standing, VALID_WITHIN,
-    catalogue, is_exam_doubtful,
+    Cell, EXAM_REFERENCES, EXAM_REQUESTS, Limit, NATIVE, Primary, Problem, SMALLEST_NATIVE, SPREAD,
+    Standing, Support, VALID_WITHIN, catalogue, is_exam_doubtful,
 };
 
 /// Share of the best score that a bare list of names may reach.
@@ -87,22 +86,22 @@ pub fn thin(run: &Evidence<'_>) -> Option<Problem> {
     (run.manifest.cuts == "none" && thin > 0).then_some(Problem::ThinExams {
         thin,
         transcripts: run.facts.len(),
-        references: Support::REFERENCES,
-        requests: Support::REQUESTS,
+        references: EXAM_REFERENCES,
+        requests: EXAM_REQUESTS,
     })
 }
 
 /// Sessions without a place for a cut (cuts §1).
 pub fn not_cut(run: &Evidence<'_>) -> Option<Problem> {
-    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for facts in run.facts {
         if let Some(why) = &facts.no_cut {
-            reasons.entry(why).or_default().push(&facts.transcript);
+            reasons.entry(why.to_string()).or_default().push(&facts.transcript);
         }
     }
     let sessions = reasons.values().map(Vec::len).sum();
     let (why, named) = reasons.first_key_value()?;
-    let (example, why) = (named[0].to_owned(), (*why).to_owned());
+    let (example, why) = (named[0].to_owned(), why.clone());
     Some(Problem::NotCut { sessions, of: run.facts.len(), example, why })
 }
 

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Evidence, owned};
-use crate::model::{Answer, Cell, Limit, ProbeRow, Problem, Source, Standing, Ungraded, Verdict};
+use crate::model::{
+    Answer, Cell, Limit, NoGrade, ProbeRow, Problem, Source, Standing, Ungraded, Verdict,
+};
 
 /// Reasons that are listed.
 const REASONS: usize = 5;
-/// How the reason begins where no answer came.
-const UNANSWERED: &str = "not answered: ";
 
 /// A model that grades is an instrument whose error nobody knows yet.
 pub fn uncalibrated(run: &Evidence<'_>) -> Option<Limit> {
@@ -65,23 +65,25 @@ type Place<'a> = (&'a str, &'a str, u32);
 /// grade is told from what a model failed at here and there.
 pub fn ungraded(run: &Evidence<'_>) -> Vec<Problem> {
     let mut asked: BTreeMap<Place<'_>, usize> = BTreeMap::new();
-    let mut reasons: BTreeMap<&str, BTreeMap<Place<'_>, usize>> = BTreeMap::new();
+    let mut reasons: BTreeMap<String, (&NoGrade, BTreeMap<Place<'_>, usize>)> = BTreeMap::new();
     for (cell, row) in run.cells.iter().flat_map(rows) {
         let place = (cell.key.dataset.as_str(), cell.key.transcript.as_str(), row.probe);
         *asked.entry(place).or_default() += 1;
         if let Verdict::Unscored(reason) = &row.judgement.verdict {
-            *reasons.entry(reason).or_default().entry(place).or_default() += 1;
+            let (_, places) =
+                reasons.entry(reason.to_string()).or_insert_with(|| (reason, BTreeMap::new()));
+            *places.entry(place).or_default() += 1;
         }
     }
     let (answers, of) = (asked.values().sum::<usize>(), asked.len());
-    let each = reasons.into_iter().map(|(reason, places)| Ungraded {
-        answered: !reason.starts_with(UNANSWERED),
+    let each = reasons.into_values().map(|(reason, places)| Ungraded {
+        answered: !matches!(reason, NoGrade::NotAnswered(_)),
         throughout: places.iter().all(|(place, n)| asked[place] == *n),
         missing: places.values().sum(),
         answers,
         probes: places.len(),
         of,
-        why: told(reason).to_owned(),
+        why: told(reason),
     });
     let mut each: Vec<Ungraded> = each.collect();
     let uneven = each.iter().any(|ungraded| !ungraded.throughout);
@@ -100,29 +102,36 @@ pub fn ungraded(run: &Evidence<'_>) -> Vec<Problem> {
 /// Searches, and answers with a recovery channel, that a model failed at: what
 /// nobody could grade is told already.
 pub fn unrecovered(run: &Evidence<'_>) -> Vec<Problem> {
-    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
     let mut answers = 0;
     let recovered = run.cells.iter().flat_map(rows).filter_map(|(_, row)| row.recovered.as_ref());
     for recovered in recovered {
         answers += 1;
         if let Answer::Nothing(why) = &recovered.answer {
-            *reasons.entry(&why.0).or_default() += 1;
+            *reasons.entry(why.to_string()).or_default() += 1;
         }
     }
-    let mut reasons: Vec<(&str, usize)> = reasons.into_iter().collect();
+    let mut reasons: Vec<(String, usize)> = reasons.into_iter().collect();
     reasons.sort_by_key(|(_, missing)| std::cmp::Reverse(*missing));
     let found = reasons.into_iter().take(REASONS).map(|(reason, missing)| Problem::Unrecovered {
         missing,
         answers,
-        reason: reason.to_owned(),
+        reason,
     });
     found.collect()
 }
 
 /// A reason without the words that the finding says already.
-fn told(reason: &str) -> &str {
-    let unanswered = reason.strip_prefix(UNANSWERED);
-    unanswered.or_else(|| reason.strip_prefix("not graded: ")).unwrap_or(reason)
+fn told(reason: &NoGrade) -> String {
+    match reason {
+        NoGrade::Judge(reply) => reply.to_string(),
+        NoGrade::NotAnswered(why) => why.to_string(),
+        NoGrade::Kind(_)
+        | NoGrade::Rubric
+        | NoGrade::NoJudge(_)
+        | NoGrade::Disagreement(_)
+        | NoGrade::Other(_) => reason.to_string(),
+    }
 }
 
 fn rows(cell: &Cell) -> impl Iterator<Item = (&Cell, &ProbeRow)> {
@@ -135,8 +144,8 @@ mod tests {
     use crate::measure::measure;
     use crate::measure::testkit::{cell, facts, manifest, vote, warnings};
     use crate::model::{
-        Answer, Cell, CellOutcome, Manifest, NoAnswer, ProbeKind, Report, Source, TranscriptFacts,
-        Verdict,
+        Answer, Cell, CellOutcome, Manifest, NoGrade, NoReply, ProbeKind, Report, Source,
+        TranscriptFacts, Verdict,
     };
 
     /// Two facts, asked at request 1.
@@ -196,8 +205,8 @@ mod tests {
         let channel = "with a recovery channel: ";
         assert!(!says(&warned(&searching), channel), "nobody could grade it");
         let recovered = rows(&mut searching).probes[1].recovered.as_mut().unwrap();
-        recovered.answer = Answer::Nothing(NoAnswer("the search failed".into()));
-        let told = "no answer came 1 of 2 times with a recovery channel: the search failed";
+        recovered.answer = Answer::Nothing(NoReply::Refused.into());
+        let told = "no answer came 1 of 2 times with a recovery channel: the model refused";
         assert!(says(&warned(&searching), told), "{:?}", warned(&searching));
     }
 
@@ -293,7 +302,7 @@ mod tests {
         let unanswered = |outcomes, reason: &str| {
             let mut cell = folded(outcomes);
             let verdict = &mut rows(&mut cell).probes[0].judgement.verdict;
-            *verdict = Verdict::Unscored(reason.to_owned());
+            *verdict = Verdict::Unscored(NoGrade::from(reason.to_owned()));
             warnings(&run(seated("offline", "openai/a", "openai/j"), vec![full("RR"), cell]))
         };
         let refused = unanswered("uR", "not answered: the model refused");
@@ -312,7 +321,7 @@ mod tests {
         let mut cell = folded("uuuuuuuu");
         for (at, row) in rows(&mut cell).probes.iter_mut().enumerate() {
             let reason = if at < 2 { "zeal".to_owned() } else { format!("reason {at}") };
-            row.judgement.verdict = Verdict::Unscored(reason);
+            row.judgement.verdict = Verdict::Unscored(NoGrade::Other(reason));
         }
         let manifest = seated("offline", "openai/a", "openai/j");
         let report = measure(manifest, "d".into(), vec![builder.build()], vec![cell], Vec::new());

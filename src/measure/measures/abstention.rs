@@ -2,33 +2,25 @@
 //! asserting what is not so (measures §5).
 
 use crate::measure::probed::Wrong;
-use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec, mean};
-use crate::model::{ProbeKind, Source, Verdict, catalogue};
+use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec, mean};
+use crate::model::{Absent, ProbeKind, Source, Verdict, catalogue};
 
 /// Of what could have been answered.
-pub const ABSTENTION: Spec = Spec {
-    measure: catalogue::ABSTENTION_RATE,
-    pool: Pool::Mean,
-    basis: Basis::Probes,
-    compute: Compute::Cell(|sample| {
+pub const ABSTENTION: Spec =
+    Spec::of_cell(catalogue::ABSTENTION_RATE, Pool::Mean, Basis::Probes, |sample| {
         let graded = sample.answered().filter(|result| result.row.judgement.score.is_some());
         let abstained = graded
             .map(|result| f64::from(u8::from(result.row.judgement.verdict == Verdict::Abstained)));
-        Parts::one(mean(abstained), "no probe was graded")
-    }),
-};
+        Parts::one(mean(abstained), Absent::NoneGraded)
+    });
 
 /// Asserted wrong / (abstain + update + lost probes), stale values included.
-pub const FABRICATION: Spec = Spec {
-    measure: catalogue::FABRICATION_RATE,
-    pool: Pool::Mean,
-    basis: Basis::Probes,
-    compute: Compute::Cell(fabrication),
-};
+pub const FABRICATION: Spec =
+    Spec::of_cell(catalogue::FABRICATION_RATE, Pool::Mean, Basis::Probes, fabrication);
 
 fn fabrication(sample: &Sample<'_>) -> Parts {
     if sample.answered_by == Source::Lexical {
-        return Parts::Absent("the offline reader only copies: what it invents says nothing");
+        return Parts::Absent(Absent::OnlyCopies);
     }
     let tempting = sample.probe_results().filter(|result| {
         let lost = result.wrong() == Some(Some(Wrong::Lost));
@@ -36,5 +28,5 @@ fn fabrication(sample: &Sample<'_>) -> Parts {
             && (matches!(result.kind(), ProbeKind::Abstain | ProbeKind::Update) || lost)
     });
     let claims = tempting.map(|result| f64::from(u8::from(result.is_asserted_wrong())));
-    Parts::one(mean(claims), "no probe tempts to invent")
+    Parts::one(mean(claims), Absent::NoTemptation)
 }

@@ -6,11 +6,11 @@
 //! service class. Outputs stay as recorded: an open-loop assumption.
 
 use crate::measure::money::{AS_BILLED, Cached, known};
-use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
+use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
 use crate::model::{Measure, PromptBill, catalogue};
 
 const fn spec(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> Spec {
-    Spec { measure, pool: Pool::Sum, basis: Basis::Bill, compute: Compute::Cell(compute) }
+    Spec::of_cell(measure, Pool::Sum, Basis::Bill, compute)
 }
 
 fn session(sample: &Sample<'_>, cached: Cached) -> Parts {

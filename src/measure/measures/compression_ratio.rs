@@ -1,15 +1,11 @@
 //! `compression_ratio`: tokens after a compaction over tokens before (measures §1).
 
-use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
-use crate::model::catalogue;
+use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
+use crate::model::{Absent, catalogue};
 
 /// See the module.
-pub const SPEC: Spec = Spec {
-    measure: catalogue::COMPRESSION_RATIO,
-    pool: Pool::Median,
-    basis: Basis::Requests,
-    compute: Compute::Cell(compute),
-};
+pub const SPEC: Spec =
+    Spec::of_cell(catalogue::COMPRESSION_RATIO, Pool::Median, Basis::Requests, compute);
 
 fn compute(sample: &Sample<'_>) -> Parts {
     let ratios: Vec<f64> = sample
@@ -17,5 +13,5 @@ fn compute(sample: &Sample<'_>) -> Parts {
         .filter(|c| c.error.is_none() && c.tokens_before > 0)
         .map(|c| c.tokens_after as f64 / c.tokens_before as f64)
         .collect();
-    if ratios.is_empty() { Parts::Absent("nothing was compacted") } else { Parts::Many(ratios) }
+    if ratios.is_empty() { Parts::Absent(Absent::NoCompaction) } else { Parts::Many(ratios) }
 }

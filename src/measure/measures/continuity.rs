@@ -8,18 +8,10 @@
 use std::collections::BTreeMap;
 
 use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec, mean};
-use crate::model::{Agreement, Measure, ProbeKind, catalogue};
-
-/// Why a cell has no continuity.
-const NOTHING: &str = "nothing was compacted before a probe that the whole conversation gets right";
+use crate::model::{Absent, Agreement, Measure, ProbeKind, catalogue};
 
 /// See the module.
-pub const SPEC: Spec = Spec {
-    measure: catalogue::CONTINUITY,
-    pool: Pool::Mean,
-    basis: Basis::Probes,
-    compute: Compute::Cell(compute),
-};
+pub const SPEC: Spec = Spec::of_cell(catalogue::CONTINUITY, Pool::Mean, Basis::Probes, compute);
 
 /// 100 for each probe that is still right and 0 for each that no longer is.
 /// Their mean is `continuity` where no kind stands alone, as with one or two
@@ -47,17 +39,17 @@ fn compute(sample: &Sample<'_>) -> Parts {
         *group = (group.0 + kept, group.1 + lost);
     }
     let shares = groups.values().map(|(kept, lost)| 100.0 * kept / (kept + lost));
-    Parts::one(mean(shares), NOTHING)
+    Parts::one(mean(shares), Absent::NoneCompactedBeforeRight)
 }
 
 /// The share of exposed probes with one outcome.
 const fn share(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> Spec {
-    Spec { measure, pool: Pool::Mean, basis: Basis::Probes, compute: Compute::Cell(compute) }
+    Spec::of_cell(measure, Pool::Mean, Basis::Probes, compute)
 }
 
 fn share_of(sample: &Sample<'_>, agreement: Agreement) -> Parts {
     let hits = sample.agreements().map(|(_, found)| f64::from(u8::from(found == agreement)));
-    Parts::one(mean(hits), "nothing was compacted before a graded probe")
+    Parts::one(mean(hits), Absent::NoneCompactedBeforeGraded)
 }
 
 /// Right before and after.
@@ -88,7 +80,7 @@ fn of_kind(sample: &Sample<'_>, kind: ProbeKind) -> Parts {
         before += f64::from(u8::from(right));
     }
     if before == 0.0 {
-        return Parts::Absent(NOTHING);
+        return Parts::Absent(Absent::NoneCompactedBeforeRight);
     }
     Parts::Fraction { of: 100.0 * kept, to: before }
 }

@@ -11,21 +11,19 @@ use std::collections::BTreeMap;
 
 use super::refetch_tokens;
 use crate::measure::money::{AS_BILLED, known};
-use crate::measure::spec::{Basis, Compute, Pool, Sample, Spec};
-use crate::model::{Buckets, catalogue};
+use crate::measure::spec::{Basis, Pool, Sample, Spec};
+use crate::model::{Absent, Buckets, catalogue};
 
 /// Tokens that the agent writes to ask for it (measures §2).
 const ASKING: u64 = 150;
 
 /// See the module.
-pub const SPEC: Spec = Spec {
-    measure: catalogue::COST_USD_REFETCH,
-    pool: Pool::Sum,
-    basis: Basis::Bill,
-    compute: Compute::Cell(|sample| known(cost(sample))),
-};
+pub const SPEC: Spec =
+    Spec::of_cell(catalogue::COST_USD_REFETCH, Pool::Sum, Basis::Bill, |sample| {
+        known(cost(sample))
+    });
 
-fn cost(sample: &Sample<'_>) -> Result<f64, String> {
+fn cost(sample: &Sample<'_>) -> Result<f64, Absent> {
     let mut account = sample.account()?;
     let mut usd = account.session(AS_BILLED)?;
     let mut fetched: BTreeMap<u32, u64> = BTreeMap::new();

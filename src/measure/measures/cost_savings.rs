@@ -6,34 +6,29 @@
 //! `cost_savings_vs_recorded` stands beside it.
 
 use crate::measure::money::AS_BILLED;
-use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
-use crate::model::{Cell, catalogue};
+use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
+use crate::model::{Absent, Cell, catalogue};
 
 /// Against the whole conversation.
-pub const AGAINST_FULL: Spec = Spec {
-    measure: catalogue::COST_SAVINGS,
-    pool: Pool::RatioOfSums,
-    basis: Basis::Bill,
-    compute: Compute::Cell(|sample| against(sample, sample.full, "needs the bill of `full`")),
-};
+pub const AGAINST_FULL: Spec =
+    Spec::of_cell(catalogue::COST_SAVINGS, Pool::RatioOfSums, Basis::Bill, |sample| {
+        against(sample, sample.full, Absent::NoBillOfFull)
+    });
 
 /// Against what the vendor's agent really did.
-pub const AGAINST_RECORDED: Spec = Spec {
-    measure: catalogue::COST_SAVINGS_VS_RECORDED,
-    compute: Compute::Cell(|sample| {
-        against(sample, sample.recorded, "needs the bill of the control `recorded`")
-    }),
-    ..AGAINST_FULL
-};
+pub const AGAINST_RECORDED: Spec =
+    Spec::of_cell(catalogue::COST_SAVINGS_VS_RECORDED, Pool::RatioOfSums, Basis::Bill, |sample| {
+        against(sample, sample.recorded, Absent::NoBillOfRecorded)
+    });
 
-fn against<'a>(sample: &Sample<'a>, other: Option<&'a Cell>, missing: &'static str) -> Parts {
+fn against<'a>(sample: &Sample<'a>, other: Option<&'a Cell>, missing: Absent) -> Parts {
     let Some(other) = other else { return Parts::Absent(missing) };
     let usd = || {
         let own = sample.account()?.session(AS_BILLED)?;
         Ok((own, sample.account_beside(other)?.session(AS_BILLED)?))
     };
     match usd() {
-        Ok((_, other)) if other <= 0.0 => Parts::Absent("nothing was billed"),
+        Ok((_, other)) if other <= 0.0 => Parts::Absent(Absent::NothingBilled),
         Ok((own, other)) => Parts::Fraction { of: other - own, to: other },
         Err(reason) => Parts::Unknown(reason),
     }

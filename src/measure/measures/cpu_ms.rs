@@ -1,16 +1,11 @@
 //! `cpu_ms`: the mechanism's own CPU time (measures §3), the one column that two
 //! equal runs may differ in.
 
-use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
+use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
 use crate::model::catalogue;
 
 /// See the module.
-pub const SPEC: Spec = Spec {
-    measure: catalogue::CPU_MS,
-    pool: Pool::Sum,
-    basis: Basis::Requests,
-    compute: Compute::Cell(compute),
-};
+pub const SPEC: Spec = Spec::of_cell(catalogue::CPU_MS, Pool::Sum, Basis::Requests, compute);
 
 fn compute(sample: &Sample<'_>) -> Parts {
     Parts::One(sample.rows.cpu_ms)

@@ -5,16 +5,12 @@
 //! The exam leaves them out; their share says how often "used later" does not
 //! mean "needed from the context".
 
-use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec, Support};
-use crate::model::{TranscriptFacts, catalogue};
+use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
+use crate::model::{Absent, Support, TranscriptFacts, catalogue};
 
 /// See the module.
-pub const SPEC: Spec = Spec {
-    measure: catalogue::DID_WITHOUT,
-    pool: Pool::Mean,
-    basis: Basis::References(support),
-    compute: Compute::Cell(compute),
-};
+pub const SPEC: Spec =
+    Spec::of_cell(catalogue::DID_WITHOUT, Pool::Mean, Basis::References(support), compute);
 
 fn support(facts: &TranscriptFacts) -> Support {
     if facts.recorded_compactions == 0 {
@@ -28,9 +24,9 @@ fn support(facts: &TranscriptFacts) -> Support {
 fn compute(sample: &Sample<'_>) -> Parts {
     let facts = sample.facts;
     if facts.recorded_compactions == 0 {
-        return Parts::Absent("no recorded boundary");
+        return Parts::Absent(Absent::NoRecordedBoundary);
     }
     let without = f64::from(facts.exam.did_without);
     let all = without + facts.exam.references.len() as f64;
-    Parts::one((all > 0.0).then(|| without / all), "no references")
+    Parts::one((all > 0.0).then(|| without / all), Absent::NoReferences)
 }

@@ -2,17 +2,17 @@
 //! worst state of each probe's evidence (measures §4, semantics §29). No
 //! answerer and no judge is needed for them.
 
-use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec, mean};
-use crate::model::{LedgerState, Measure, catalogue};
+use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec, mean};
+use crate::model::{Absent, LedgerState, Measure, catalogue};
 
 const fn spec(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> Spec {
-    Spec { measure, pool: Pool::Mean, basis: Basis::Probes, compute: Compute::Cell(compute) }
+    Spec::of_cell(measure, Pool::Mean, Basis::Probes, compute)
 }
 
 fn share(sample: &Sample<'_>, state: LedgerState) -> Parts {
     let states = sample.answered().filter_map(|result| result.row.evidence);
     let hits = states.map(|worst| f64::from(u8::from(worst == state)));
-    Parts::one(mean(hits), "no probe names its evidence")
+    Parts::one(mean(hits), Absent::NoEvidenceNamed)
 }
 
 /// Sent as recorded.
@@ -30,5 +30,5 @@ pub const GONE: Spec = spec(catalogue::EVIDENCE_GONE, |sample| share(sample, Led
 /// Whether the value itself is there, wherever it stands.
 pub const ANSWERABLE: Spec = spec(catalogue::ANSWERABLE, |sample| {
     let there = sample.answered().filter_map(|result| result.has_value());
-    Parts::one(mean(there.map(|yes| f64::from(u8::from(yes)))), "no probe expects a value")
+    Parts::one(mean(there.map(|yes| f64::from(u8::from(yes)))), Absent::NoValueExpected)
 });

@@ -1,17 +1,12 @@
 //! `peak_tokens`: the largest context sent (measures §1).
 
-use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
-use crate::model::catalogue;
+use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
+use crate::model::{Absent, catalogue};
 
 /// See the module.
-pub const SPEC: Spec = Spec {
-    measure: catalogue::PEAK_TOKENS,
-    pool: Pool::Max,
-    basis: Basis::Requests,
-    compute: Compute::Cell(compute),
-};
+pub const SPEC: Spec = Spec::of_cell(catalogue::PEAK_TOKENS, Pool::Max, Basis::Requests, compute);
 
 fn compute(sample: &Sample<'_>) -> Parts {
     let largest = sample.rows.requests.iter().map(|r| r.tokens_sent).max();
-    Parts::one(largest.map(|t| t as f64), "no request")
+    Parts::one(largest.map(|t| t as f64), Absent::NoRequest)
 }

@@ -4,24 +4,19 @@
 //! breaks the cache more than it saves.
 
 use crate::measure::money::bill_of;
-use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
-use crate::model::{Bill, Cell, catalogue};
+use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
+use crate::model::{Absent, Bill, Cell, catalogue};
 
 /// See the module.
-pub const SPEC: Spec = Spec {
-    measure: catalogue::PREFILL_MS_SAVED,
-    pool: Pool::Sum,
-    basis: Basis::Bill,
-    compute: Compute::Cell(compute),
-};
+pub const SPEC: Spec = Spec::of_cell(catalogue::PREFILL_MS_SAVED, Pool::Sum, Basis::Bill, compute);
 
 fn compute(sample: &Sample<'_>) -> Parts {
     let Some(full) = sample.full.and_then(Cell::rows) else {
-        return Parts::Absent("needs the bill of `full`");
+        return Parts::Absent(Absent::NoBillOfFull);
     };
     let per_second = sample.terms.profile.prefill_per_s;
     if per_second <= 0.0 {
-        return Parts::Absent("the profile gives no speed of reading");
+        return Parts::Absent(Absent::NoReadingSpeed);
     }
     let bills = sample.cached().and_then(|own| Ok((own, bill_of(full, sample.payer)?)));
     match bills {

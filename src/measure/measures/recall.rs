@@ -5,18 +5,10 @@
 //! request that the provider would have refused scores 0, controls apart.
 
 use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec, mean};
-use crate::model::{ProbeKind, catalogue};
-
-/// Why a cell has no score.
-const NOTHING: &str = "no probe of this kind was graded";
+use crate::model::{Absent, ProbeKind, catalogue};
 
 /// Over every kind but abstain.
-pub const SPEC: Spec = Spec {
-    measure: catalogue::RECALL,
-    pool: Pool::Mean,
-    basis: Basis::Probes,
-    compute: Compute::Cell(compute),
-};
+pub const SPEC: Spec = Spec::of_cell(catalogue::RECALL, Pool::Mean, Basis::Probes, compute);
 
 /// The score of every probe, in their order.
 pub fn series(sample: &Sample<'_>) -> Vec<Option<f64>> {
@@ -24,7 +16,7 @@ pub fn series(sample: &Sample<'_>) -> Vec<Option<f64>> {
 }
 
 fn compute(sample: &Sample<'_>) -> Parts {
-    Parts::one(mean(series(sample).into_iter().flatten()), "no probe was graded")
+    Parts::one(mean(series(sample).into_iter().flatten()), Absent::NoneGraded)
 }
 
 /// One for each kind of probe.
@@ -40,5 +32,5 @@ pub fn by_kind() -> impl Iterator<Item = Spec> {
 
 fn of_kind(sample: &Sample<'_>, kind: ProbeKind) -> Parts {
     let of_kind = sample.probe_results().filter(|result| result.kind() == kind);
-    Parts::one(mean(of_kind.filter_map(|result| result.score)), NOTHING)
+    Parts::one(mean(of_kind.filter_map(|result| result.score)), Absent::NoneOfKindGraded)
 }

@@ -9,16 +9,12 @@
 //! window pays for it here as it does there. `recency_gain_survival` leaves
 //! overflows out.
 
-use crate::measure::spec::{Asked, Basis, Compute, Parts, Pool, Sample, Spec, Support, mean};
-use crate::model::catalogue;
+use crate::measure::spec::{Asked, Basis, Parts, Pool, Sample, Spec, mean};
+use crate::model::{Absent, Support, catalogue};
 
 /// See the module.
-pub const SPEC: Spec = Spec {
-    measure: catalogue::RECENCY_GAIN,
-    pool: Pool::Mean,
-    basis: Basis::References(Support::whole),
-    compute: Compute::Cell(compute),
-};
+pub const SPEC: Spec =
+    Spec::of_cell(catalogue::RECENCY_GAIN, Pool::Mean, Basis::References(Support::whole), compute);
 
 /// Halvings of the bisection: enough to exhaust an `f64` between 0 and any context.
 const HALVINGS: u32 = 80;
@@ -35,7 +31,7 @@ pub fn less_plain_recency(sample: &Sample<'_>, own: impl Fn(&Asked<'_>) -> f64) 
     // Distances are exact counts, sizes may be calibrated.
     let far = |distance: u64| distance as f64 * sample.facts.factor();
     let plain = mean(asked.iter().map(|a| a.share(|r, _| newest.reaches(far(r.distance_tokens)))));
-    Parts::one(own.zip(plain).map(|(own, plain)| own - plain), "no references")
+    Parts::one(own.zip(plain).map(|(own, plain)| own - plain), Absent::NoReferences)
 }
 
 /// How far back plain recency of the preset's size reaches.

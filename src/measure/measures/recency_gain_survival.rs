@@ -2,16 +2,16 @@
 //! what is over the window and what is lost can be told apart.
 
 use super::recency_gain::less_plain_recency;
-use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec, Support};
-use crate::model::catalogue;
+use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
+use crate::model::{Support, catalogue};
 
 /// See the module.
-pub const SPEC: Spec = Spec {
-    measure: catalogue::RECENCY_GAIN_SURVIVAL,
-    pool: Pool::Mean,
-    basis: Basis::References(Support::whole),
-    compute: Compute::Cell(compute),
-};
+pub const SPEC: Spec = Spec::of_cell(
+    catalogue::RECENCY_GAIN_SURVIVAL,
+    Pool::Mean,
+    Basis::References(Support::whole),
+    compute,
+);
 
 fn compute(sample: &Sample<'_>) -> Parts {
     less_plain_recency(sample, |asked| asked.share(|_, state| state.is_kept()))

@@ -1,23 +1,20 @@
 //! `recall_recovery`, `recovery_calls`, `recovery_tokens`: what a channel back
 //! to what was dropped brings, and what it takes (measures §5).
 
-use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec, mean};
-use crate::model::{Measure, Recovered, catalogue};
-
-/// Why other presets have no figure.
-const NO_CHANNEL: &str = "the preset has no recovery channel";
+use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec, mean};
+use crate::model::{Absent, Measure, Recovered, catalogue};
 
 const fn spec(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> Spec {
-    Spec { measure, pool: Pool::Mean, basis: Basis::Probes, compute: Compute::Cell(compute) }
+    Spec::of_cell(measure, Pool::Mean, Basis::Probes, compute)
 }
 
 /// `recall` with the channel.
 pub const RECALL: Spec = spec(catalogue::RECALL_RECOVERY, |sample| {
     if sample.probe_results().all(|result| result.row.recovered.is_none()) {
-        return Parts::Absent(NO_CHANNEL);
+        return Parts::Absent(Absent::NoChannel);
     }
     let scores = sample.answered().filter_map(|result| sample.cell.recovered_score(result.row));
-    Parts::one(mean(scores), "no probe was graded")
+    Parts::one(mean(scores), Absent::NoneGraded)
 });
 
 /// Searches made.
@@ -30,5 +27,5 @@ pub const TOKENS: Spec =
 
 fn taken(sample: &Sample<'_>, figure: fn(&Recovered) -> f64) -> Parts {
     let recovered = sample.probe_results().filter_map(|result| result.row.recovered.as_ref());
-    Parts::one(mean(recovered.map(figure)), NO_CHANNEL)
+    Parts::one(mean(recovered.map(figure)), Absent::NoChannel)
 }

@@ -1,20 +1,15 @@
 //! `reference_recall_*`: reference recall by the distance over which the agent
 //! had to remember (measures §4).
 
-use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec, Support, mean};
-use crate::model::{Measure, Reference, TranscriptFacts, catalogue};
+use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec, mean};
+use crate::model::{Absent, Measure, Reference, Support, TranscriptFacts, catalogue};
 
 /// Tokens from `FROM` to below `TO` since the reference was last seen.
 struct Band<const FROM: u64, const TO: u64>;
 
 impl<const FROM: u64, const TO: u64> Band<FROM, TO> {
     const fn spec(measure: &'static Measure) -> Spec {
-        Spec {
-            measure,
-            pool: Pool::Mean,
-            basis: Basis::References(Self::support),
-            compute: Compute::Cell(Self::compute),
-        }
+        Spec::of_cell(measure, Pool::Mean, Basis::References(Self::support), Self::compute)
     }
 
     fn holds(reference: &Reference) -> bool {
@@ -28,7 +23,7 @@ impl<const FROM: u64, const TO: u64> Band<FROM, TO> {
     fn compute(sample: &Sample<'_>) -> Parts {
         let asked = sample.asked(Self::holds);
         let shares = asked.iter().map(|asked| asked.share_kept());
-        Parts::one(mean(shares), "no references at this distance")
+        Parts::one(mean(shares), Absent::NoReferencesThere)
     }
 }
 

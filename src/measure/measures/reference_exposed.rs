@@ -2,16 +2,16 @@
 //! their recorded text. Where it is 0 nothing was at stake, and reference
 //! recall says nothing of quality (cuts §3).
 
-use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec, Support, mean};
-use crate::model::{ReferenceState, catalogue};
+use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec, mean};
+use crate::model::{Absent, ReferenceState, Support, catalogue};
 
 /// See the module.
-pub const SPEC: Spec = Spec {
-    measure: catalogue::REFERENCE_EXPOSED,
-    pool: Pool::Mean,
-    basis: Basis::References(Support::whole),
-    compute: Compute::Cell(compute),
-};
+pub const SPEC: Spec = Spec::of_cell(
+    catalogue::REFERENCE_EXPOSED,
+    Pool::Mean,
+    Basis::References(Support::whole),
+    compute,
+);
 
 fn compute(sample: &Sample<'_>) -> Parts {
     let asked = sample.asked(|_| true);
@@ -19,5 +19,5 @@ fn compute(sample: &Sample<'_>) -> Parts {
         true => 1.0,
         false => asked.share(|_, state| state != ReferenceState::Verbatim),
     });
-    Parts::one(mean(shares), "no references")
+    Parts::one(mean(shares), Absent::NoReferences)
 }

@@ -2,16 +2,16 @@
 //! provider would have refused everything is lost, so that recall, partial,
 //! bare and lost always add up to 1.
 
-use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec, Support, mean};
-use crate::model::{ReferenceState, catalogue};
+use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec, mean};
+use crate::model::{Absent, ReferenceState, Support, catalogue};
 
 /// See the module.
-pub const SPEC: Spec = Spec {
-    measure: catalogue::REFERENCE_LOST,
-    pool: Pool::Mean,
-    basis: Basis::References(Support::whole),
-    compute: Compute::Cell(compute),
-};
+pub const SPEC: Spec = Spec::of_cell(
+    catalogue::REFERENCE_LOST,
+    Pool::Mean,
+    Basis::References(Support::whole),
+    compute,
+);
 
 fn compute(sample: &Sample<'_>) -> Parts {
     let asked = sample.asked(|_| true);
@@ -19,5 +19,5 @@ fn compute(sample: &Sample<'_>) -> Parts {
         if asked.refused { 1.0 } else { asked.share_in(ReferenceState::Lost) }
     };
     let shares = mean(asked.iter().map(lost));
-    Parts::one(shares, "no references")
+    Parts::one(shares, Absent::NoReferences)
 }

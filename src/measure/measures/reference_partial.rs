@@ -1,18 +1,18 @@
 //! `reference_partial`: only the last component of the path is left (measures §4).
 
-use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec, Support, mean};
-use crate::model::{ReferenceState, catalogue};
+use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec, mean};
+use crate::model::{Absent, ReferenceState, Support, catalogue};
 
 /// See the module.
-pub const SPEC: Spec = Spec {
-    measure: catalogue::REFERENCE_PARTIAL,
-    pool: Pool::Mean,
-    basis: Basis::References(Support::whole),
-    compute: Compute::Cell(compute),
-};
+pub const SPEC: Spec = Spec::of_cell(
+    catalogue::REFERENCE_PARTIAL,
+    Pool::Mean,
+    Basis::References(Support::whole),
+    compute,
+);
 
 fn compute(sample: &Sample<'_>) -> Parts {
     let asked = sample.asked(|_| true);
     let shares = mean(asked.iter().map(|asked| asked.share_in(ReferenceState::Partial)));
-    Parts::one(shares, "no references")
+    Parts::one(shares, Absent::NoReferences)
 }

@@ -7,20 +7,16 @@
 
 use std::collections::BTreeSet;
 
-use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
-use crate::model::catalogue;
+use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
+use crate::model::{Absent, catalogue};
 
 /// See the module.
-pub const SPEC: Spec = Spec {
-    measure: catalogue::REFETCH_TOKENS,
-    pool: Pool::Sum,
-    basis: Basis::Requests,
-    compute: Compute::Cell(compute),
-};
+pub const SPEC: Spec =
+    Spec::of_cell(catalogue::REFETCH_TOKENS, Pool::Sum, Basis::Requests, compute);
 
 fn compute(sample: &Sample<'_>) -> Parts {
     if sample.facts.exam.references.is_empty() {
-        return Parts::Absent("no references");
+        return Parts::Absent(Absent::NoReferences);
     }
     Parts::One(reads(sample).iter().map(|(_, tokens)| tokens).sum::<u64>() as f64)
 }

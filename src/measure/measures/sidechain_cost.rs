@@ -6,20 +6,18 @@
 //! names, or at the one billed instead where that has no price, else at the
 //! agent model.
 
-use crate::measure::money::{known, unknown};
-use crate::measure::spec::{Basis, Compute, Pool, Sample, Spec};
-use crate::model::{Buckets, catalogue};
+use crate::measure::money::known;
+use crate::measure::spec::{Basis, Pool, Sample, Spec};
+use crate::model::{Absent, Buckets, catalogue};
 use crate::pricing::billed_instead;
 
 /// See the module.
-pub const SPEC: Spec = Spec {
-    measure: catalogue::SIDECHAIN_COST_USD,
-    pool: Pool::Sum,
-    basis: Basis::Bill,
-    compute: Compute::Cell(|sample| known(cost(sample))),
-};
+pub const SPEC: Spec =
+    Spec::of_cell(catalogue::SIDECHAIN_COST_USD, Pool::Sum, Basis::Bill, |sample| {
+        known(cost(sample))
+    });
 
-fn cost(sample: &Sample<'_>) -> Result<f64, String> {
+fn cost(sample: &Sample<'_>) -> Result<f64, Absent> {
     let requests = sample.facts.sidechains.iter().map(|(at, named, usage)| {
         let model = match named {
             Some(model) => model,
@@ -27,9 +25,9 @@ fn cost(sample: &Sample<'_>) -> Result<f64, String> {
         };
         let list = &sample.terms.prices;
         let prices = list.priced(model).or_else(|| list.priced(billed_instead(Some(model))));
-        let prices = prices.ok_or_else(|| unknown(model))?;
+        let prices = prices.ok_or_else(|| Absent::Price(model.clone()))?;
         let usd = prices.standard().request_usd(&Buckets::from(usage), usage.output, *at);
-        usd.ok_or_else(|| unknown(model))
+        usd.ok_or_else(|| Absent::Price(model.clone()))
     });
     requests.sum()
 }

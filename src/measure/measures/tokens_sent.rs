@@ -1,15 +1,10 @@
 //! `tokens_sent`: the sum of every context (measures §1).
 
-use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
+use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
 use crate::model::catalogue;
 
 /// See the module.
-pub const SPEC: Spec = Spec {
-    measure: catalogue::TOKENS_SENT,
-    pool: Pool::Sum,
-    basis: Basis::Requests,
-    compute: Compute::Cell(compute),
-};
+pub const SPEC: Spec = Spec::of_cell(catalogue::TOKENS_SENT, Pool::Sum, Basis::Requests, compute);
 
 fn compute(sample: &Sample<'_>) -> Parts {
     Parts::One(sample.rows.requests.iter().map(|r| r.tokens_sent as f64).sum())

@@ -2,11 +2,11 @@
 //! evidence is all there as often right as under `full`? A smaller context
 //! makes retrieval easier, so a difference is the reader's, not the preset's.
 
-use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
-use crate::model::{LedgerState, Measure, catalogue};
+use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
+use crate::model::{Absent, LedgerState, Measure, catalogue};
 
 const fn spec(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> Spec {
-    Spec { measure, pool: Pool::RatioOfSums, basis: Basis::Probes, compute: Compute::Cell(compute) }
+    Spec::of_cell(measure, Pool::RatioOfSums, Basis::Probes, compute)
 }
 
 /// Scores under the preset and under `full`, of the probes whose evidence is
@@ -19,7 +19,7 @@ fn verbatim(sample: &Sample<'_>) -> Vec<(f64, f64)> {
 
 fn fraction(scores: impl ExactSizeIterator<Item = f64>) -> Parts {
     match scores.len() {
-        0 => Parts::Absent("no graded probe has all of its evidence"),
+        0 => Parts::Absent(Absent::NoWholeEvidence),
         n => Parts::Fraction { of: scores.sum(), to: n as f64 },
     }
 }

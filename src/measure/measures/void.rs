@@ -4,24 +4,18 @@
 //! Those of compactions for the probes at the end of a session are among them:
 //! the answers rest on them.
 
-use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
-use crate::model::{VoidReplies, catalogue};
+use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
+use crate::model::{Absent, VoidReplies, catalogue};
 
 /// How many.
-pub const REPLIES: Spec = Spec {
-    measure: catalogue::VOID_REPLIES,
-    pool: Pool::Sum,
-    basis: Basis::Requests,
-    compute: Compute::Cell(|sample| Parts::One(counted(sample).void as f64)),
-};
+pub const REPLIES: Spec =
+    Spec::of_cell(catalogue::VOID_REPLIES, Pool::Sum, Basis::Requests, |sample| {
+        Parts::One(counted(sample).void as f64)
+    });
 
 /// Of how many.
-pub const SHARE: Spec = Spec {
-    measure: catalogue::VOID_SHARE,
-    pool: Pool::RatioOfSums,
-    basis: Basis::Requests,
-    compute: Compute::Cell(share),
-};
+pub const SHARE: Spec =
+    Spec::of_cell(catalogue::VOID_SHARE, Pool::RatioOfSums, Basis::Requests, share);
 
 fn counted(sample: &Sample<'_>) -> VoidReplies {
     let mut found = VoidReplies::default();
@@ -33,7 +27,7 @@ fn counted(sample: &Sample<'_>) -> VoidReplies {
 
 fn share(sample: &Sample<'_>) -> Parts {
     match counted(sample) {
-        VoidReplies { replies: 0, .. } => Parts::Absent("the compactor was not asked"),
+        VoidReplies { replies: 0, .. } => Parts::Absent(Absent::CompactorNotAsked),
         found => Parts::Fraction { of: found.void as f64, to: found.replies as f64 },
     }
 }

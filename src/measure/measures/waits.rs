@@ -8,11 +8,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
-use crate::model::{CompactionRow, Measure, catalogue};
+use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
+use crate::model::{Absent, CompactionRow, Measure, catalogue};
 
 const fn spec(measure: &'static Measure, pool: Pool, compute: fn(&Sample<'_>) -> Parts) -> Spec {
-    Spec { measure, pool, basis: Basis::Requests, compute: Compute::Cell(compute) }
+    Spec::of_cell(measure, pool, Basis::Requests, compute)
 }
 
 /// Median.
@@ -49,7 +49,7 @@ fn listed(sample: &Sample<'_>) -> Parts {
         *wait += if compaction.background { 0.0 } else { latency };
     }
     if waits.is_empty() {
-        return Parts::Absent("nothing was compacted");
+        return Parts::Absent(Absent::NoCompaction);
     }
     Parts::Many(waits.into_values().collect())
 }
@@ -66,5 +66,5 @@ fn latency(compaction: &CompactionRow) -> Option<f64> {
 }
 
 fn not_timed() -> Parts {
-    Parts::Unknown("the latency of the compactor's calls is unknown".to_owned())
+    Parts::Unknown(Absent::Latency)
 }

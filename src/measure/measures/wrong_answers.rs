@@ -2,17 +2,17 @@
 //! as shares of the graded probes that expect a value.
 
 use crate::measure::probed::Wrong;
-use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec, mean};
-use crate::model::{Measure, catalogue};
+use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec, mean};
+use crate::model::{Absent, Measure, catalogue};
 
 const fn spec(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> Spec {
-    Spec { measure, pool: Pool::Mean, basis: Basis::Probes, compute: Compute::Cell(compute) }
+    Spec::of_cell(measure, Pool::Mean, Basis::Probes, compute)
 }
 
 fn share(sample: &Sample<'_>, why: Wrong) -> Parts {
     let graded = sample.answered().filter_map(|result| result.wrong());
     let hits = graded.map(|wrong| f64::from(u8::from(wrong == Some(why))));
-    Parts::one(mean(hits), "no graded probe expects a value")
+    Parts::one(mean(hits), Absent::NoGradedValue)
 }
 
 /// The value went.

@@ -5,11 +5,8 @@ use std::collections::BTreeMap;
 use super::{Builder, bounds};
 use crate::measure::spec::mean;
 use crate::measure::statistics::Confidence;
-use crate::model::{ProbeKind, Source, Value, catalogue};
+use crate::model::{Absent, ProbeKind, SPREAD, Source, Value, catalogue};
 
-/// Least distance of ceiling and floor on which a retention rests
-/// (measures §5).
-const LEAST_ROOM: f64 = 0.2;
 /// Fewest probes of a kind that may be called a row's worst.
 const WORST_OF: usize = 10;
 
@@ -21,10 +18,10 @@ impl Builder<'_> {
         values.insert(catalogue::CONTINUITY_SOURCE.id.into(), Value::Text(source.into()));
         // Leaks show as answers of a model without any history; words alone guess nothing.
         let reason = match self.manifest.answered_by() {
-            Source::Lexical => "finding leaked probes takes a model as answerer",
-            Source::Model => "finding leaked probes takes three answers each, and one is asked for",
+            Source::Lexical => Absent::LeaksNeedModel,
+            Source::Model => Absent::LeaksNeedAnswers,
         };
-        values.insert(catalogue::RECALL_FILTERED.id.into(), Value::Absent(reason.into()));
+        values.insert(catalogue::RECALL_FILTERED.id.into(), Value::Absent(reason));
         let worst = self.worst_kind(values);
         values.insert(catalogue::WORST_KIND.id.into(), worst);
     }
@@ -45,12 +42,12 @@ impl Builder<'_> {
         };
         let scores: Vec<(usize, f64, f64)> = own.iter().filter_map(score).collect();
         let Some(room) = mean(scores.iter().map(|(_, _, room)| *room)) else {
-            let reason = "needs the recall of the row, of `empty` and of `full`";
-            values.insert(catalogue::RETENTION.id.into(), Value::Absent(reason.into()));
+            let reason = Absent::NoRecallOfControls;
+            values.insert(catalogue::RETENTION.id.into(), Value::Absent(reason));
             return;
         };
-        if room < LEAST_ROOM {
-            let reason = format!("`full` and `empty` are {room:.2} apart, less than {LEAST_ROOM}");
+        if room < SPREAD {
+            let reason = Absent::LittleSpread(room);
             values.insert(catalogue::RETENTION.id.into(), Value::Absent(reason));
             return;
         }
@@ -78,7 +75,7 @@ impl Builder<'_> {
         });
         match scored.min_by(|a, b| a.1.total_cmp(&b.1)) {
             Some((kind, _)) => Value::Text(kind.as_str().into()),
-            None => Value::Absent(format!("no kind has {WORST_OF} probes with a continuity")),
+            None => Value::Absent(Absent::FewOfEachKind(WORST_OF)),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! All measures but those by kind of probe.
 
-use super::{Column, Direction, Measure, ProbeKind, Unit};
+use super::{Column, Direction, Measure, Nature, ProbeKind, Unit, bytes, length};
 
 // The columns of `summary.csv` before those of the kinds of probes.
 measures! {
@@ -13,20 +13,16 @@ BEFORE_KINDS:
         "probes put to the contexts of the row";
     UNSCORED "unscored" Count Lower Always "measures §5":
         "probes without a grade: no answer, or no judge that could grade it";
-    RECALL "recall" Share Higher Always "measures §5":
+    RECALL "recall" {ByKind} Share Higher Always "measures §5":
         "mean score of the probes that ask for something that was said";
-    RECALL_LO "recall_lo" Share Higher Always "measures §7":
-        "lower bound of the 95 % interval of `recall`";
-    RECALL_HI "recall_hi" Share Higher Always "measures §7":
-        "upper bound of the 95 % interval of `recall`";
+    RECALL_LO: lower_bound RECALL;
+    RECALL_HI: upper_bound RECALL;
     RETENTION "retention" Ratio Higher Always "measures §5":
         "the ranking measure between an empty memory (0) and the whole conversation (1)";
-    CONTINUITY "continuity" Points Higher Always "measures §5":
+    CONTINUITY "continuity" {ByKind} Points Higher Always "measures §5":
         "of what the whole conversation answers right, the part that the preset still does";
-    CONTINUITY_LO "continuity_lo" Points Higher Always "measures §7":
-        "lower bound of the 95 % interval of `continuity`";
-    CONTINUITY_HI "continuity_hi" Points Higher Always "measures §7":
-        "upper bound of the 95 % interval of `continuity`";
+    CONTINUITY_LO: lower_bound CONTINUITY;
+    CONTINUITY_HI: upper_bound CONTINUITY;
     REFERENCE_RECALL "reference_recall" ("needed facts kept") Share Higher Always "measures §4":
         "share of what the agent used next that is still in the context, with its support";
     ANSWERABLE "answerable" Share Higher Always "measures §4":
@@ -77,7 +73,7 @@ BEFORE_KINDS:
         "requests at which something sent before was edited or removed, so that the prompt cache ends early";
     REWRITTEN_TOKENS "rewritten_tokens" Tokens Lower Always "measures §2":
         "tokens sent before that are billed as new, because something before them was edited or removed while the cache was warm";
-    REFETCH_TOKENS "refetch_tokens" ("tokens to refetch") Tokens Lower Always "measures §4":
+    REFETCH_TOKENS "refetch_tokens" ("tokens to refetch") {Loss} Tokens Lower Always "measures §4":
         "tokens of the smallest tool results that would bring the lost references back";
     BLOCKING_MS_P50 "blocking_ms_p50" Milliseconds Lower Always "measures §3":
         "median time that the user waits where something is compacted";
@@ -87,7 +83,7 @@ BEFORE_KINDS:
         "longest time that the user waits for a compaction";
     BACKGROUND_MS "background_ms" Milliseconds Lower Always "measures §3":
         "time of compactions that run while the conversation goes on";
-    CPU_MS "cpu_ms" Milliseconds Lower Always "measures §3":
+    CPU_MS "cpu_ms" {Machine} Milliseconds Lower Always "measures §3":
         "CPU time of the mechanism itself";
     LATENCY_SOURCE "latency_source" Word Neutral Always "measures §3":
         "how the times came about: live, recorded or modelled";
@@ -113,10 +109,8 @@ BEFORE_KINDS:
         "mean tokens that the recovery channel gave back per probe";
     RECOVERY_CALLS "recovery_calls" Count Lower Always "measures §5":
         "mean calls of the recovery channel per probe";
-    REFERENCE_RECALL_LO "reference_recall_lo" Share Higher Always "measures §7":
-        "lower bound of the 95 % interval of `reference_recall`";
-    REFERENCE_RECALL_HI "reference_recall_hi" Share Higher Always "measures §7":
-        "upper bound of the 95 % interval of `reference_recall`";
+    REFERENCE_RECALL_LO: lower_bound REFERENCE_RECALL;
+    REFERENCE_RECALL_HI: upper_bound REFERENCE_RECALL;
     REFERENCES "references" Count Neutral Always "measures §4":
         "references of the exam";
     REFERENCE_PARTIAL "reference_partial" Share Lower Always "measures §4":
@@ -143,7 +137,7 @@ BEFORE_KINDS:
         "how answers were found";
     COST_TTL_ONLY_USD "cost_ttl_only_usd" Dollars Lower Always "measures §2":
         "the same bill by the provider's cache rules alone, without what befell the recording's cache";
-    COST_USD_REFETCH "cost_usd_refetch" Dollars Lower Always "measures §2":
+    COST_USD_REFETCH "cost_usd_refetch" {Loss} Dollars Lower Always "measures §2":
         "the bill if everything lost that stood in a tool result is fetched again where it is needed";
     SIDECHAIN_COST_USD "sidechain_cost_usd" Dollars Neutral Always "measures §2":
         "what the recorded requests of subagents are billed: the same under every preset, and part of no other figure";
@@ -166,76 +160,56 @@ AFTER_KINDS:
         "place among the ranked rows of the window, from 1; equal rows share one";
     DEPTH "depth" Count Neutral Always "cuts §1":
         "greatest depth of the cuts: how many windows the session is long";
-    CUTS "cuts" Count Neutral Always "cuts §2":
+    CUTS "cuts" {Sizes} Count Neutral Always "cuts §2":
         "places at which a compaction was made to happen";
-    FACTS_AT_STAKE "facts_at_stake" Count Neutral Always "cuts §2":
+    FACTS_AT_STAKE "facts_at_stake" {Sizes} Count Neutral Always "cuts §2":
         "identifiers that the agent used behind a cut and could only know from before it";
-    SESSIONS_AT_STAKE "sessions_at_stake" Count Neutral Always "cuts §2":
+    SESSIONS_AT_STAKE "sessions_at_stake" {Sizes} Count Neutral Always "cuts §2":
         "sessions with facts at stake";
     LARGEST_SHARE "largest_share" Share Neutral Always "cuts §3":
         "weight of the heaviest cluster among the facts at stake";
     KEPT_AT_CUT "kept_at_cut" ("kept at cuts") Share Higher Always "cuts §2":
         "share of the facts at stake that the context behind the cut still tells, verbatim or with support in what the strategy wrote";
-    KEPT_AT_CUT_LO "kept_at_cut_lo" Share Higher Always "measures §7":
-        "lower bound of the 95 % interval of `kept_at_cut`";
-    KEPT_AT_CUT_HI "kept_at_cut_hi" Share Higher Always "measures §7":
-        "upper bound of the 95 % interval of `kept_at_cut`";
-    EXPOSED_SHARE "exposed_share" ("exposed") Share Neutral Always "cuts §2":
+    KEPT_AT_CUT_LO: lower_bound KEPT_AT_CUT;
+    KEPT_AT_CUT_HI: upper_bound KEPT_AT_CUT;
+    EXPOSED_SHARE "exposed_share" ("exposed") {Sizes} Share Neutral Always "cuts §2":
         "share of the facts at stake whose recorded text was no longer sent";
     CARRIED_SHARE "carried_share" ("carried") Share Higher Always "cuts §2":
         "of the facts whose recorded text was no longer sent, the share that stands in what the strategy wrote, with support";
     ADDED_AT_CUT "added_at_cut" ("added over the null") Difference Higher Always "cuts §2":
         "kept at cuts less what the same preset keeps with an empty text in the place of what its model writes";
-    ADDED_AT_CUT_LO "added_at_cut_lo" Difference Higher Always "measures §7":
-        "lower bound of the 95 % interval of `added_at_cut`";
-    ADDED_AT_CUT_HI "added_at_cut_hi" Difference Higher Always "measures §7":
-        "upper bound of the 95 % interval of `added_at_cut`";
+    ADDED_AT_CUT_LO: lower_bound ADDED_AT_CUT;
+    ADDED_AT_CUT_HI: upper_bound ADDED_AT_CUT;
     GAIN_AT_CUT "gain_at_cut" ("gain over recency") Difference Higher Always "cuts §2":
         "kept at cuts less what the newest messages of the same size would keep";
-    TOKENS_AT_CUT "tokens_at_cut" ("tokens after the cut") Ratio Lower Always "cuts §2":
+    TOKENS_AT_CUT "tokens_at_cut" ("tokens after the cut") {Sizes} Ratio Lower Always "cuts §2":
         "tokens of the first prompt behind the cut over those without any compaction";
     FIRST_MISS "first_miss" Count Higher Always "cuts §2":
         "requests from the cut to the first fact that the context no longer tells, median (Kaplan-Meier: cuts without a miss wait on at the horizon)";
-    CONTINUITY_AT_CUT "continuity_at_cut" Points Higher Always "cuts §2":
+    CONTINUITY_AT_CUT "continuity_at_cut" {Answers} Points Higher Always "cuts §2":
         "of the questions that can be answered uncompressed right before a cut, the part that still can right behind it";
     VOID_REPLIES "void_replies" Count Lower Always "cuts §5":
         "replies of the compactor that were empty, refused, cut off, of the wrong shape, too short, or the same text for different inputs";
     IDLE_COMPACTIONS "idle_compactions" Count Lower Always "cuts §6":
         "compactions that free less than 5 % of the context; what only chooses what is sent (fifo, sliding-window) does not count";
-    CUTS_FIRST "cuts_first" Count Neutral Always "cuts §2":
-        "places at which a compaction was made to happen, after the first compaction";
-    FACTS_AT_STAKE_FIRST "facts_at_stake_first" Count Neutral Always "cuts §2":
-        "identifiers that the agent used behind a cut and could only know from before it, after the first compaction";
-    SESSIONS_AT_STAKE_FIRST "sessions_at_stake_first" Count Neutral Always "cuts §2":
-        "sessions with facts at stake, after the first compaction";
-    KEPT_AT_CUT_FIRST "kept_at_cut_first" ("kept after the first compaction") Share Higher Always "cuts §2":
-        "share of the facts at stake that the context behind the cut still tells, verbatim or with support in what the strategy wrote, after the first compaction";
-    KEPT_AT_CUT_FIRST_LO "kept_at_cut_first_lo" Share Higher Always "measures §7":
-        "lower bound of the 95 % interval of `kept_at_cut_first`";
-    KEPT_AT_CUT_FIRST_HI "kept_at_cut_first_hi" Share Higher Always "measures §7":
-        "upper bound of the 95 % interval of `kept_at_cut_first`";
-    EXPOSED_SHARE_FIRST "exposed_share_first" Share Neutral Always "cuts §2":
-        "share of the facts at stake whose recorded text was no longer sent, after the first compaction";
-    CARRIED_SHARE_FIRST "carried_share_first" Share Higher Always "cuts §2":
-        "of the facts whose recorded text was no longer sent, the share that stands in what the strategy wrote, with support, after the first compaction";
-    ADDED_AT_CUT_FIRST "added_at_cut_first" Difference Higher Always "cuts §2":
-        "kept at cuts less what the same preset keeps with an empty text in the place of what its model writes, after the first compaction";
-    ADDED_AT_CUT_FIRST_LO "added_at_cut_first_lo" Difference Higher Always "measures §7":
-        "lower bound of the 95 % interval of `added_at_cut_first`";
-    ADDED_AT_CUT_FIRST_HI "added_at_cut_first_hi" Difference Higher Always "measures §7":
-        "upper bound of the 95 % interval of `added_at_cut_first`";
-    GAIN_AT_CUT_FIRST "gain_at_cut_first" Difference Higher Always "cuts §2":
-        "kept at cuts less what the newest messages of the same size would keep, after the first compaction";
-    TOKENS_AT_CUT_FIRST "tokens_at_cut_first" Ratio Lower Always "cuts §2":
-        "tokens of the first prompt behind the cut over those without any compaction, after the first compaction";
-    FIRST_MISS_FIRST "first_miss_first" Count Higher Always "cuts §2":
-        "requests from the cut to the first fact that the context no longer tells, median (Kaplan-Meier: cuts without a miss wait on at the horizon), after the first compaction";
-    CONTINUITY_AT_CUT_FIRST "continuity_at_cut_first" Points Higher Always "cuts §2":
-        "of the questions that can be answered uncompressed right before a cut, the part that still can right behind it, after the first compaction";
+    CUTS_FIRST: after_first CUTS;
+    FACTS_AT_STAKE_FIRST: after_first FACTS_AT_STAKE;
+    SESSIONS_AT_STAKE_FIRST: after_first SESSIONS_AT_STAKE;
+    KEPT_AT_CUT_FIRST: after_first KEPT_AT_CUT ("kept after the first compaction");
+    KEPT_AT_CUT_FIRST_LO: lower_bound KEPT_AT_CUT_FIRST;
+    KEPT_AT_CUT_FIRST_HI: upper_bound KEPT_AT_CUT_FIRST;
+    EXPOSED_SHARE_FIRST: after_first EXPOSED_SHARE;
+    CARRIED_SHARE_FIRST: after_first CARRIED_SHARE;
+    ADDED_AT_CUT_FIRST: after_first ADDED_AT_CUT;
+    ADDED_AT_CUT_FIRST_LO: lower_bound ADDED_AT_CUT_FIRST;
+    ADDED_AT_CUT_FIRST_HI: upper_bound ADDED_AT_CUT_FIRST;
+    GAIN_AT_CUT_FIRST: after_first GAIN_AT_CUT;
+    TOKENS_AT_CUT_FIRST: after_first TOKENS_AT_CUT;
+    FIRST_MISS_FIRST: after_first FIRST_MISS;
+    CONTINUITY_AT_CUT_FIRST: after_first CONTINUITY_AT_CUT;
     BARE_AT_CUT "bare_at_cut" Share Neutral IfKnown "cuts §2":
         "share of the facts at stake that stand in what the strategy wrote without any word that gave them meaning";
-    BARE_AT_CUT_FIRST "bare_at_cut_first" Share Neutral IfKnown "cuts §2":
-        "share of the facts at stake that stand in what the strategy wrote without any word that gave them meaning, after the first compaction";
+    BARE_AT_CUT_FIRST: after_first BARE_AT_CUT;
     BLOCKING_MS_SUM "blocking_ms_sum" Milliseconds Lower IfKnown "measures §3":
         "time that the user waits for compactions in all";
     CONTINUITY_LOST "continuity_lost" Share Lower IfKnown "measures §5":
@@ -246,19 +220,15 @@ AFTER_KINDS:
         "where the whole conversation is over the window: share saved of the bill of what the recorded agent really sent";
     CUT_COST_USD "cut_cost_usd" Dollars Lower IfKnown "cuts §2":
         "dollars of the compaction and of the requests behind the cut, less those of the same requests uncompressed, a cut in the mean";
-    CUT_COST_USD_FIRST "cut_cost_usd_first" Dollars Lower IfKnown "cuts §2":
-        "dollars of the compaction and of the requests behind the cut, less those of the same requests uncompressed, a cut in the mean, after the first compaction";
+    CUT_COST_USD_FIRST: after_first CUT_COST_USD;
     DIFFERENCE_TO_FULL "difference_to_full" Ranking Higher IfKnown "measures §7":
         "paired difference to `full` in the measure that ranks";
-    DIFFERENCE_TO_FULL_HI "difference_to_full_hi" Ranking Higher IfKnown "measures §7":
-        "upper bound of the 95 % interval of that difference";
-    DIFFERENCE_TO_FULL_LO "difference_to_full_lo" Ranking Higher IfKnown "measures §7":
-        "lower bound of the 95 % interval of that difference";
+    DIFFERENCE_TO_FULL_HI: upper_bound DIFFERENCE_TO_FULL;
+    DIFFERENCE_TO_FULL_LO: lower_bound DIFFERENCE_TO_FULL;
     IRRECOVERABLE_AT_CUT "irrecoverable_at_cut" Share Lower IfKnown "cuts §2":
         "share of the facts at stake that are lost and never stood in a tool result";
-    IRRECOVERABLE_AT_CUT_FIRST "irrecoverable_at_cut_first" Share Lower IfKnown "cuts §2":
-        "share of the facts at stake that are lost and never stood in a tool result, after the first compaction";
-    IRRECOVERABLE_REFERENCES "irrecoverable_references" Count Lower IfKnown "measures §4":
+    IRRECOVERABLE_AT_CUT_FIRST: after_first IRRECOVERABLE_AT_CUT;
+    IRRECOVERABLE_REFERENCES "irrecoverable_references" {Loss} Count Lower IfKnown "measures §4":
         "lost references that no tool result ever held";
     KEPT_AT_CUT_1_5 "kept_at_cut_1_5" Share Higher IfKnown "cuts §2":
         "kept at cuts, of what was used at requests 1 to 5 behind the cut";
@@ -268,16 +238,14 @@ AFTER_KINDS:
         "kept at cuts, of what was used at requests 6 to 20 behind the cut";
     KEPT_PER_1K "kept_per_1k" Ratio Higher IfKnown "cuts §2":
         "facts kept for each 1,000 tokens of the first prompt behind the cut";
-    KEPT_PER_1K_FIRST "kept_per_1k_first" Ratio Higher IfKnown "cuts §2":
-        "facts kept for each 1,000 tokens of the first prompt behind the cut, after the first compaction";
+    KEPT_PER_1K_FIRST: after_first KEPT_PER_1K;
     NEITHER "neither" Share Neutral IfKnown "measures §5":
         "share of exposed probes that are wrong before and after";
     NEVER_EVEN "never_even" Share Lower IfKnown "measures §2":
         "share of the compactions that have not paid for themselves when their session ends";
     PAYS_AFTER "pays_after" Count Lower IfKnown "cuts §2":
         "requests behind the cut until the compaction has paid for itself, median (Kaplan-Meier: cuts at which it has not wait on at the horizon)";
-    PAYS_AFTER_FIRST "pays_after_first" Count Lower IfKnown "cuts §2":
-        "requests behind the cut until the compaction has paid for itself, median (Kaplan-Meier: cuts at which it has not wait on at the horizon), after the first compaction";
+    PAYS_AFTER_FIRST: after_first PAYS_AFTER;
     RECALL_VERBATIM "recall_verbatim" Share Neutral IfKnown "measures §6":
         "mean score of the probes whose evidence is all sent as recorded";
     RECALL_VERBATIM_FULL "recall_verbatim_full" Share Neutral IfKnown "measures §6":
@@ -286,8 +254,7 @@ AFTER_KINDS:
         "gain over recency as if no request had been refused";
     RECOVERED_AT_CUT "recovered_at_cut" Share Higher IfKnown "cuts §2":
         "share of the facts at stake that only the preset's own search finds";
-    RECOVERED_AT_CUT_FIRST "recovered_at_cut_first" Share Higher IfKnown "cuts §2":
-        "share of the facts at stake that only the preset's own search finds, after the first compaction";
+    RECOVERED_AT_CUT_FIRST: after_first RECOVERED_AT_CUT;
     REFERENCE_EXPOSED "reference_exposed" Share Neutral IfKnown "cuts §3":
         "share of the references whose recorded text was no longer sent";
     REFERENCE_LOST "reference_lost" Share Lower IfKnown "measures §4":
@@ -304,12 +271,9 @@ AFTER_KINDS:
         "reference recall of what was last seen 8–16k tokens ago";
     REFETCH_AT_CUT "refetch_at_cut" Tokens Lower IfKnown "cuts §2":
         "tokens of tool results to be fetched again for what is lost, a cut in the mean";
-    REFETCH_AT_CUT_FIRST "refetch_at_cut_first" Tokens Lower IfKnown "cuts §2":
-        "tokens of tool results to be fetched again for what is lost, a cut in the mean, after the first compaction";
-    RETENTION_HI "retention_hi" Ratio Higher IfKnown "measures §7":
-        "upper bound of the 95 % interval of retention";
-    RETENTION_LO "retention_lo" Ratio Higher IfKnown "measures §7":
-        "lower bound of the 95 % interval of retention";
+    REFETCH_AT_CUT_FIRST: after_first REFETCH_AT_CUT;
+    RETENTION_HI: upper_bound RETENTION IfKnown;
+    RETENTION_LO: lower_bound RETENTION IfKnown;
     VOID_SHARE "void_share" ("void replies") Share Lower IfKnown "cuts §5":
         "share of the compactor's replies that were void; above 0.05 the row is not ranked";
     WORST_KIND "worst_kind" Word Neutral IfKnown "measures §5":

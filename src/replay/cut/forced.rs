@@ -2,6 +2,7 @@
 //! even if the preset's trigger has not fired (cuts §1).
 
 use crate::model::{MessageIndex, RequestRow};
+use crate::replay::error::ReplayError;
 use crate::replay::loss::Changes;
 use crate::replay::session::ReplaySession;
 use crate::strategy::{At, Gauge, Of, Preset, When};
@@ -75,7 +76,7 @@ impl ReplaySession<'_> {
     pub(super) async fn arrive_uncompacted(
         &mut self,
         messages: MessageIndex,
-    ) -> Result<(), String> {
+    ) -> Result<(), ReplayError> {
         self.open_stages().await?;
         let recording = &self.subject.recording;
         let all = &recording.transcript.messages[..messages as usize];
@@ -122,7 +123,7 @@ impl ReplaySession<'_> {
     /// trigger of the stage `forced` as reached unless the context was changed
     /// before. Returns whether anything changed it, or a model was called for
     /// it.
-    pub(super) async fn force(&mut self, forced: Option<usize>) -> Result<bool, String> {
+    pub(super) async fn force(&mut self, forced: Option<usize>) -> Result<bool, ReplayError> {
         let seen = self.context.seen_count();
         let timeline = &self.subject.timeline;
         self.now = timeline.at(seen.saturating_sub(1));

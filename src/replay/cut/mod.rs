@@ -14,6 +14,7 @@ mod recovered;
 #[cfg(test)]
 mod tests;
 
+use crate::replay::error::ReplayError;
 use std::collections::BTreeMap;
 
 pub use money::Baseline;
@@ -54,28 +55,28 @@ pub type RequestInspector<'a> = &'a (dyn Fn(u32, &Context) + Sync);
 /// The plan's window is not used: the cut has its own.
 ///
 /// # Errors
-/// Why the preset stopped, in a sentence.
+/// Why the preset stopped.
 pub async fn examine(
     part: &CutSegment,
     plan: &Plan,
     depth: u32,
     compactor: &dyn Compactor,
     without: Option<&Baseline>,
-) -> Result<ExaminedCut, String> {
+) -> Result<ExaminedCut, ReplayError> {
     examine_and_look(part, (plan, depth), compactor, without, &|_, _| ()).await
 }
 
 /// The same, with a callback for every context after the cut.
 ///
 /// # Errors
-/// Why the preset stopped, in a sentence.
+/// Why the preset stopped.
 pub async fn examine_and_look(
     part: &CutSegment,
     (plan, depth): (&Plan, u32),
     compactor: &dyn Compactor,
     without: Option<&Baseline>,
     look: RequestInspector<'_>,
-) -> Result<ExaminedCut, String> {
+) -> Result<ExaminedCut, ReplayError> {
     let examination = CutExamination { part, plan, compactor, without, look };
     match depth {
         0 | 1 => examination.first_compaction().await,
@@ -97,7 +98,7 @@ impl CutExamination<'_> {
     /// its trigger is just reached. Where no stage acts at its own window, each
     /// is tried at a window as large as the context; where none acts there
     /// either, nothing is compacted.
-    async fn first_compaction(&self) -> Result<ExaminedCut, String> {
+    async fn first_compaction(&self) -> Result<ExaminedCut, ReplayError> {
         let part = self.part;
         let sizes = &part.subject.recording.sizes;
         let tokens = sizes.preamble_tokens() + self.material_tokens();
@@ -137,7 +138,7 @@ impl CutExamination<'_> {
     /// A greater depth: the material is replayed from its beginning at a window
     /// that many times smaller, with the preamble and the largest answer beside
     /// it (semantics §10), so that losses add up.
-    async fn long_session(&self, depth: u32) -> Result<ExaminedCut, String> {
+    async fn long_session(&self, depth: u32) -> Result<ExaminedCut, ReplayError> {
         let part = self.part;
         let sizes = &part.subject.recording.sizes;
         let share = (self.material_tokens() / u64::from(depth)).max(LEAST_FOR_MESSAGES);
@@ -158,8 +159,8 @@ impl CutExamination<'_> {
         &self,
         (plan, depth): (&Plan, u32),
         mut session: ReplaySession<'_>,
-        behind: Result<CutStart, String>,
-    ) -> Result<ExaminedCut, String> {
+        behind: Result<CutStart, ReplayError>,
+    ) -> Result<ExaminedCut, ReplayError> {
         let CutExamination { part, without, look, .. } = *self;
         let mut searcher = Searcher::new(part, plan.preset.recovery);
         let followed = match behind {
@@ -218,7 +219,7 @@ fn opened<'a>(
     part: &'a CutSegment,
     plan: &'a Plan,
     compactor: &'a dyn Compactor,
-) -> Result<ReplaySession<'a>, String> {
+) -> Result<ReplaySession<'a>, ReplayError> {
     let mut session = ReplaySession::open(&part.subject, plan, compactor)?;
     session.biller.only_as_billed();
     Ok(session)
@@ -238,13 +239,13 @@ struct CutStart {
 
 impl ReplaySession<'_> {
     /// Looks at a session that has just sent its first request behind a cut.
-    fn behind(&mut self, part: &CutSegment) -> Result<CutStart, String> {
+    fn behind(&mut self, part: &CutSegment) -> Result<CutStart, ReplayError> {
         let sent = self.requests.get(part.first as usize).map(|request| request.tokens_sent);
         let rows = || self.compactions.iter().map(|(_, row)| row);
         let waits = rows().filter(|row| !row.background).filter_map(|row| row.latency_ms);
         let waits: Vec<f64> = waits.collect();
         Ok(CutStart {
-            tokens_after: sent.ok_or("the recording ends before the cut")?,
+            tokens_after: sent.ok_or(ReplayError::EndsBeforeCut)?,
             compactions: self.compactions.len() as u32,
             cpu_ms: self.cpu_ms,
             blocking_ms: (!waits.is_empty()).then(|| waits.iter().sum()),
@@ -261,7 +262,7 @@ async fn follow(
     session: &mut ReplaySession<'_>,
     searcher: &mut Searcher<'_>,
     look: RequestInspector<'_>,
-) -> Result<(), String> {
+) -> Result<(), ReplayError> {
     searcher.search(session);
     look(part.request_of(part.first), session.context());
     for message in part.first_message()..part.length() - 1 {

@@ -7,7 +7,7 @@ use super::*;
 use crate::model::{CallId, Role, Transcript};
 use crate::strategy::testkit::Talk;
 use crate::strategy::{Op, Pairs, Place, Recording, pairs_are_whole};
-use crate::tokens::{Counter, Encoding};
+use crate::tokens::Counter;
 
 /// Twelve rounds of a question, one to three calls and their results; every
 /// fourth round is interrupted before the last result.
@@ -107,7 +107,7 @@ proptest! {
     fn pairs_that_are_followed_agree_with_a_scan_of_everything(
         acts in prop::collection::vec(act(), 1..120),
     ) {
-        let counter = Arc::new(Counter::new(Encoding::O200k));
+        let counter = Arc::new(Counter::default());
         let recording = Recording::new(Arc::new(talk()), counter);
         let context = Context::new(recording.clone());
         let mut followed =

@@ -146,7 +146,7 @@ fn equal_size(report: &Report, size: &EqualSize) -> Size {
         let name = plain::line(&preset.strategy);
         match &preset.value {
             Value::Known(value) => rows.push((name, figure(size.measure, *value))),
-            Value::Absent(reason) => none.push((name, plain::line(reason))),
+            Value::Absent(reason) => none.push((name, plain::line(&reason.to_string()))),
             Value::Text(_) => {}
         }
     }
@@ -180,7 +180,7 @@ fn chance(report: &Report) -> Option<Chance> {
         cells: shown.iter().map(|of| cell(row, *of)).collect(),
     });
     let reason = |of: &ChanceOf| match value(first, *of)? {
-        (Value::Absent(reason), _) => Some((named(*of, probed), plain::line(&reason))),
+        (Value::Absent(reason), _) => Some((named(*of, probed), plain::line(&reason.to_string()))),
         _ => None,
     };
     Some(Chance {
@@ -236,7 +236,7 @@ fn sentence(words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{AtSize, VariancePart};
+    use crate::model::{Absent, AtSize, VariancePart};
     use crate::report::testkit::Kit;
 
     fn test(outranks: Outranks, p: Option<f64>) -> Tested {
@@ -302,13 +302,13 @@ mod tests {
             at: 5_687.0,
             presets: vec![
                 AtSize { strategy: "a".into(), value: Value::Known(34.04) },
-                AtSize { strategy: "b".into(), value: Value::Absent("no sweep".into()) },
+                AtSize { strategy: "b".into(), value: Value::Absent(Absent::OneWindow) },
             ],
         }];
         let sizes = certainty(&report).unwrap().sizes;
         assert_eq!(sizes[0].title, "At equal size: 5.7k mean tokens");
         assert_eq!(sizes[0].rows, [("a".to_owned(), "34.0".to_owned())]);
-        assert_eq!(sizes[0].absent, [("b".to_owned(), "no sweep".to_owned())]);
+        assert_eq!(sizes[0].absent, [("b".to_owned(), Absent::OneWindow.to_string())]);
     }
 
     #[test]
@@ -321,13 +321,13 @@ mod tests {
             measure: Primary::ReferenceRecall,
             parts: vec![
                 part(ChanceOf::Transcript, Value::Known(0.04), 5),
-                part(ChanceOf::Compaction, Value::Absent("once".into()), 0),
+                part(ChanceOf::Compaction, Value::Absent(Absent::CompactedOnce), 0),
             ],
         }];
         let chance = certainty(&report).unwrap().variance.unwrap();
         assert_eq!(chance.heads, ["session"]);
         assert_eq!(chance.rows[0].cells, ["0.20 (5)"]);
-        assert_eq!(chance.reasons, [("compaction", "once".to_owned())]);
+        assert_eq!(chance.reasons, [("compaction", Absent::CompactedOnce.to_string())]);
     }
 
     #[test]

@@ -104,7 +104,7 @@ impl<'a> Run<'a> {
     /// Why a measure of a preset is absent.
     fn reason(&self, name: &'a str, id: &str) -> String {
         let reason = self.of(name).find_map(|row| match row.values.get(id) {
-            Some(Value::Absent(reason)) => Some(plain::line(reason)),
+            Some(Value::Absent(reason)) => Some(plain::line(&reason.to_string())),
             _ => None,
         });
         reason.unwrap_or_else(|| format!("{name} was not run"))
@@ -250,10 +250,10 @@ fn verbatim(run: &Run<'_>) -> Check {
 fn unscored(run: &Run<'_>) -> Check {
     let rows = || run.report.cells.iter().filter_map(Cell::rows).flat_map(|rows| &rows.probes);
     let all = rows().count();
-    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
     for row in rows() {
         if let Verdict::Unscored(reason) = &row.judgement.verdict {
-            *reasons.entry(reason).or_default() += 1;
+            *reasons.entry(reason.to_string()).or_default() += 1;
         }
     }
     let missing: usize = reasons.values().sum();
@@ -263,7 +263,7 @@ fn unscored(run: &Run<'_>) -> Check {
         number::grouped(missing as u64),
         block::counted(all, "answer")
     )];
-    let reason = |(reason, n): (&&str, &usize)| {
+    let reason = |(reason, n): (&String, &usize)| {
         format!("{}× {}", number::grouped(*n as u64), plain::line(reason))
     };
     found.extend(reasons.iter().map(reason));

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::columns::{BY_CUTS, BY_PROBES, BY_REFERENCES, Reading};
 use super::{drawn, pareto};
 use crate::model::{
-    Interval, Measure, PresetRow, Primary, ProbeKind, Report, Standing, Value, catalogue,
+    Absent, Interval, Measure, PresetRow, Primary, ProbeKind, Report, Standing, Value, catalogue,
 };
 use crate::report::{block, number, plain};
 
@@ -133,7 +133,7 @@ impl Lead {
         let interval = row.intervals.get(self.primary.id());
         let spread = match (interval, row.values.get(self.primary.id())) {
             (Some(interval), _) => self.interval(row, interval),
-            (None, Some(Value::Absent(reason))) if says_why => plain::line(reason),
+            (None, Some(Value::Absent(reason))) if says_why => plain::line(&reason.to_string()),
             _ => String::new(),
         };
         let cells = readings.iter().map(|reading| match (reading.read)(row) {
@@ -268,10 +268,11 @@ fn by_kind(row: &PresetRow, kinds: &[ProbeKind]) -> String {
 /// A cell without a figure: why, and whether somebody knows what we do not.
 fn unread(row: &PresetRow, measure: &Measure) -> (Shown, bool) {
     let reason = match row.values.get(measure.id) {
-        Some(Value::Absent(reason)) => Some(plain::line(reason)),
+        Some(Value::Absent(reason)) => Some(reason),
         _ => None,
     };
-    let unknown = reason.as_ref().is_some_and(|reason| reason.starts_with("the price of "));
+    let unknown = matches!(reason, Some(Absent::Price(_)));
+    let reason = reason.map(|reason| plain::line(&reason.to_string()));
     let text = if unknown { "unknown" } else { "–" }.to_owned();
     (Shown { text, sort: String::new(), below: None, reason }, unknown)
 }
@@ -317,7 +318,7 @@ mod tests {
     fn a_column_that_nobody_fills_is_left_out() {
         let mut report = Kit { windows: vec!["25%"], ..Kit::default() }.report();
         for row in &mut report.rows {
-            row.values.insert("recency_gain".to_owned(), Value::Absent("no reason".to_owned()));
+            row.values.insert("recency_gain".to_owned(), Value::Absent(Absent::NoReferences));
         }
         let rows: Vec<&PresetRow> = report.rows.iter().collect();
         let made = lead(Primary::ReferenceRecall).rows(&rows, &[]);

@@ -249,7 +249,9 @@ fn examples(report: &Report, stakes: &Stakes<'_>) -> Option<Examples> {
 pub(super) fn uncut(report: &Report) -> Vec<(String, Vec<String>)> {
     let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
     for facts in &report.transcripts {
-        let Some(reason) = facts.no_cut.as_deref().map(plain::line) else { continue };
+        let Some(reason) = facts.no_cut.as_ref().map(|why| plain::line(&why.to_string())) else {
+            continue;
+        };
         let name = plain::line(&facts.transcript);
         match reasons.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, names)) => names.push(name),

@@ -1,6 +1,6 @@
 use super::super::tests::{page, tags};
 use super::*;
-use crate::model::Standing;
+use crate::model::{NoCut, Standing};
 use crate::report::testkit::{Kit, cut};
 
 fn made(texts: bool) -> Cuts {
@@ -109,7 +109,7 @@ fn the_page_explains_a_cut_says_its_limit_and_leads_with_what_is_kept_there() {
 #[test]
 fn a_session_without_a_cut_says_why() {
     let report = cut(Kit::default().report());
-    let reason = "it has 3 requests, and a cut needs 10";
+    let reason = "the recorded agent never compacted before a request";
     assert_eq!(uncut(&report), [(reason.to_owned(), vec!["session-2".to_owned()])]);
     assert!(page(&report, None).contains(&format!("{reason}: <bdi>session-2</bdi>")));
     assert!(!page(&Kit::default().report(), None).contains("id=\"cuts\""));
@@ -132,7 +132,7 @@ fn identifiers_from_recordings_never_become_markup() {
     for row in &mut report.rows {
         row.strategy = format!("{}{bad}", row.strategy);
     }
-    report.transcripts[2].no_cut = Some(format!("reason{bad}"));
+    report.transcripts[2].no_cut = Some(NoCut::Other(format!("reason{bad}")));
     let texts = Kit::default().texts(&report);
     let page = page(&report, Some(&texts));
     for tag in tags(&page) {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use super::tests::{DATA, HOSTILE, page, tags};
 use super::*;
 use crate::model::{
-    AgeBin, AgeUnit, Answer, Cell, CellOutcome, CellRows, Expectation, Forgetting, Interval,
-    Judgement, LedgerState, NoAnswer, Primary, ProbeFacts, ProbeKind, ProbeRow, Standing, Value,
-    Verdict, Vote,
+    Absent, AgeBin, AgeUnit, Answer, Cell, CellOutcome, CellRows, Expectation, Forgetting,
+    Interval, Judgement, LedgerState, NoGrade, NoReply, Primary, ProbeFacts, ProbeKind, ProbeRow,
+    Standing, Value, Verdict, Vote,
 };
 use crate::report::packed::unpacked;
 use crate::report::testkit::{Echo, Kit, panel};
@@ -123,7 +123,7 @@ fn continuity_leads_the_table_with_its_interval_and_what_it_rests_on() {
 #[test]
 fn a_row_without_continuity_says_why() {
     let mut report = probed();
-    let reason = Value::Absent("nothing was compacted".to_owned());
+    let reason = Value::Absent(Absent::NoCompaction);
     report.rows[2].values.insert("continuity".to_owned(), reason);
     report.rows[2].intervals.clear();
     let page = page(&report, None);
@@ -315,7 +315,7 @@ fn hostile() -> Report {
     }
     let empty = report.cells.iter_mut().filter(|c| c.key.strategy == "empty");
     for row in empty.filter_map(rows).flat_map(|rows| &mut rows.probes) {
-        row.judgement.verdict = Verdict::Unscored(bad("reason"));
+        row.judgement.verdict = Verdict::Unscored(NoGrade::Other(bad("reason")));
         row.judgement.score = None;
     }
     report.manifest.answerer = bad("answerer");
@@ -416,14 +416,14 @@ fn the_panel_counts_what_has_no_grade_with_its_reasons() {
     let cell = report.cells.iter_mut().find(|c| c.key.strategy == "prune").unwrap();
     let judgement = &mut rows(cell).unwrap().probes[0].judgement;
     *judgement = Judgement {
-        verdict: Verdict::Unscored("tone needs a model as judge".to_owned()),
+        verdict: Verdict::Unscored(NoGrade::Kind(ProbeKind::Tone)),
         score: None,
         rationale: String::new(),
         votes: Vec::new(),
     };
     let (state, found) = check(&report, name);
     assert_eq!(state, "! look");
-    assert_eq!(found, ["6 %: 1 of 18 answers", "1× tone needs a model as judge"]);
+    assert_eq!(found, ["6 %: 1 of 18 answers", "1× a model has to judge the kind tone"]);
 }
 
 /// The same run with these in the seats.
@@ -459,11 +459,8 @@ fn where_no_answer_came_the_list_says_so_and_why() {
     let mut report = seated("openai/a", "openai/j");
     let cell = report.cells.iter_mut().find(|c| c.key.strategy == "prune").unwrap();
     let row = &mut rows(cell).unwrap().probes[0];
-    row.answer = Answer::Nothing(NoAnswer("the model refused".to_owned()));
-    let why = "not answered: the model refused".to_owned();
-    row.judgement.verdict = Verdict::Unscored(why.clone());
-    row.judgement.score = None;
-    row.judgement.rationale = why;
+    row.answer = Answer::Nothing(NoReply::Refused.into());
+    row.judgement = Judgement::unscored(NoGrade::NotAnswered(NoReply::Refused.into()));
     for texts in [Some(&TEXTS as &dyn Texts), None] {
         let told = data(&page(&report, texts));
         let answers = told["probes"].as_array().unwrap().iter().map(|p| &p["answers"]);
@@ -505,7 +502,8 @@ fn votes_stand_in_probes_csv_without_a_word_of_theirs() {
     let mut report = seated("openai/a", "openai/a + offline");
     let cell = report.cells.iter_mut().find(|c| c.key.strategy == "prune").unwrap();
     let vote = |judge: &str, verdict| Vote { judge: judge.to_owned(), verdict, score: None };
-    let silent = Verdict::Unscored("the reply quotes src/cache/store.rs".to_owned());
+    let silent =
+        Verdict::Unscored(NoGrade::Other("the reply quotes src/cache/store.rs".to_owned()));
     rows(cell).unwrap().probes[0].judgement.votes =
         vec![vote("=openai/a", Verdict::Correct), vote("offline", silent)];
     for texts in [Some(&TEXTS as &dyn Texts), None] {

@@ -225,11 +225,11 @@ impl<'a> Board<'a> {
             Answer::Said(text) => self.words(text, limit),
             // Nobody could grade it, so that the judge is not to blame.
             Answer::Nothing(why) => {
-                return Given(String::new(), "no answer", None, plain::line(&why.0));
+                return Given(String::new(), "no answer", None, plain::line(&why.to_string()));
             }
         };
         let why = match &row.judgement.verdict {
-            Verdict::Unscored(reason) => plain::line(reason),
+            Verdict::Unscored(reason) => plain::line(&reason.to_string()),
             _ => self.words(&row.judgement.rationale, limit),
         };
         Given(said, row.judgement.verdict.as_str(), row.judgement.score, why)

@@ -99,7 +99,7 @@ fn slowest(report: &Report, row: &PresetRow) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{CellOutcome, Value};
+    use crate::model::{Absent, CellOutcome, Value};
     use crate::report::testkit::Kit;
 
     fn told(found: &Found) -> (&str, &str) {
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(told(&row.cells[2]), ("49 %", "✗"));
         assert_eq!(told(&row.cells[3]), ("100 %", "✓"));
         for row in &mut report.rows {
-            row.values.insert("message_ratio".into(), Value::Absent("why".into()));
+            row.values.insert("message_ratio".into(), Value::Absent(Absent::NoRequest));
         }
         assert_eq!(told(&targets(&report)[0].rows[0].cells[0]), ("–", ""));
     }

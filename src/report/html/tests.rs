@@ -1,6 +1,6 @@
 use std::sync::{Arc, LazyLock};
 
-use crate::model::{CellOutcome, Observation, Problem, Standing, Value};
+use crate::model::{Absent, CellOutcome, Observation, Problem, Standing, Value};
 use crate::report::packed::unpacked;
 use crate::report::testkit::{Kit, recommended, validation};
 use crate::report::{Source, Texts};
@@ -43,7 +43,7 @@ fn hostile() -> (Report, crate::report::testkit::Echo) {
         row.window = bad(&row.window);
         row.failed = vec![bad("failed")];
         row.values.insert(bad("measure"), Value::Text(bad("word")));
-        row.values.insert(bad("absent"), Value::Absent(bad("reason")));
+        row.values.insert(bad("absent"), Value::Absent(Absent::Price(bad("reason"))));
     }
     for t in &mut report.transcripts {
         t.validation = Some(validation(0.1));
@@ -266,7 +266,7 @@ fn what_a_newcomer_must_not_miss_is_on_the_page() {
     let page = page(&Kit::default().report(), None);
     for words in [
         "<li>2 lines of session-1 were left out: torn last line</li>",
-        "sliding-window sends 79 % fewer tokens",
+        "keeps no more at the cuts than an empty text would",
         "not ranked: offline stand-in",
         "data-sort=\"37\">37×</td>",
         "failed: fifo at window 200k: session-0: result `call-9` has no call",
@@ -274,7 +274,7 @@ fn what_a_newcomer_must_not_miss_is_on_the_page() {
     ] {
         assert!(page.contains(words), "{words}");
     }
-    assert!(measured(&page).contains("[\"cost_usd_refetch\",\"no price list was given\"]"));
+    assert!(measured(&page).contains("[\"cost_usd_refetch\",\"a price is unknown\"]"));
 }
 
 #[test]
@@ -516,7 +516,7 @@ fn an_unknown_price_is_said_where_the_bill_would_be() {
     let mut report = Kit::default().report();
     report.manifest.prices.models.clear();
     for row in &mut report.rows {
-        let reason = Value::Absent("the price of claude-sonnet-5-5 is unknown".to_owned());
+        let reason = Value::Absent(Absent::Price("claude-sonnet-5-5".to_owned()));
         row.values.insert("cost_usd".to_owned(), reason);
     }
     let page = page(&report, None);

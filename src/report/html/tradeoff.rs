@@ -130,7 +130,7 @@ pub(super) fn charts(report: &Report, blocks: &[block::Block<'_>], colors: &Colo
 /// Why sessions have no cost.
 fn no_dollars(rows: &[&PresetRow]) -> String {
     let reason = rows.iter().find_map(|row| match row.values.get(catalogue::COST_USD.id) {
-        Some(Value::Absent(reason)) => Some(plain::line(reason)),
+        Some(Value::Absent(reason)) => Some(plain::line(&reason.to_string())),
         _ => None,
     });
     reason.unwrap_or_else(|| "the run has no bill".to_owned())
@@ -239,6 +239,7 @@ pub(super) fn is_scale(row: &PresetRow) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Absent;
     use crate::report::testkit::Kit;
 
     fn priced() -> Report {
@@ -308,11 +309,11 @@ mod tests {
     fn without_a_price_there_are_no_dollars_to_draw() {
         let mut report = Kit::default().report();
         for row in &mut report.rows {
-            row.values.insert("cost_usd".to_owned(), Value::Absent("no price".to_owned()));
+            row.values.insert("cost_usd".to_owned(), Value::Absent(Absent::SomePrice));
         }
         let blocks = block::blocks(&report);
         let charts = charts(&report, &blocks, &Colors::new(&report));
-        assert_eq!(charts[0].dollars, Err("no price".to_owned()));
+        assert_eq!(charts[0].dollars, Err("a price is unknown".to_owned()));
         assert!(charts[0].tokens.contains("<svg"));
     }
 }

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use roxmltree::{Document, Node};
 
 use super::*;
-use crate::model::RuleFindings;
+use crate::model::{Absent, RuleFindings};
 use crate::report::testkit::{AGENT_MODEL, Kit};
 
 /// Everything that XML, its attributes or a parser could trip over.
@@ -31,7 +31,7 @@ fn ruled(undecided: UndecidedPolicy) -> Report {
     let mut report = Kit::default().report();
     for row in &mut report.rows {
         let recall = match row.strategy.as_str() {
-            "empty" => Value::Absent("no probe of this kind was graded".to_owned()),
+            "empty" => Value::Absent(Absent::NoneOfKindGraded),
             _ => Value::Known(0.714),
         };
         row.values.insert("recall_fact".to_owned(), recall);
@@ -201,7 +201,8 @@ fn any_text_at_all_makes_well_formed_xml() {
         row.strategy = format!("{HOSTILE}{}", row.strategy);
         row.dataset = HOSTILE.to_owned();
         row.failed = vec![HOSTILE.to_owned()];
-        row.values.insert("recall_fact".to_owned(), Value::Absent(HOSTILE.to_owned()));
+        row.values
+            .insert("recall_fact".to_owned(), Value::Absent(Absent::Price(HOSTILE.to_owned())));
     }
     report.transcripts.iter_mut().for_each(|t| t.dataset = HOSTILE.to_owned());
     for rule in &mut report.gate.as_mut().unwrap().rules {

@@ -3,7 +3,7 @@ use comrak::{Arena, Options, parse_document};
 use regex::Regex;
 
 use super::*;
-use crate::model::{Limit, Observation, Problem, RuleFindings, Value};
+use crate::model::{Absent, Limit, Observation, Problem, RuleFindings, Value};
 use crate::report::plain;
 use crate::report::testkit::{AGENT_MODEL, Kit, recommended};
 
@@ -257,7 +257,7 @@ fn infested(text: &str) -> Report {
         row.window = format!("{text}{}", row.window);
         row.agent_model = text.to_owned();
         row.failed = vec![text.to_owned()];
-        row.values.insert("cost_usd".to_owned(), Value::Absent(text.to_owned()));
+        row.values.insert("cost_usd".to_owned(), Value::Absent(Absent::Price(text.to_owned())));
         if row.strategy != "full" {
             row.strategy = text.to_owned();
         }

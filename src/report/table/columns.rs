@@ -1,7 +1,8 @@
 //! The columns of the ranked table, on a terminal and in `report.md`.
 
 use crate::model::{
-    AgainstFull, Interval, Measure, PresetRow, Primary, Standing, UNRANKED, Value, catalogue,
+    Absent, AgainstFull, Interval, Measure, PresetRow, Primary, Standing, UNRANKED, Value,
+    catalogue,
 };
 use crate::report::{block, grid, number, plain};
 
@@ -216,7 +217,7 @@ fn continuity(row: &PresetRow) -> String {
 fn dollars(row: &PresetRow) -> Option<String> {
     match row.values.get(catalogue::COST_USD.id)? {
         Value::Known(usd) => Some(number::dollars(*usd)),
-        Value::Absent(reason) if reason.starts_with("the price of ") => Some("unknown".to_owned()),
+        Value::Absent(Absent::Price(_)) => Some("unknown".to_owned()),
         Value::Absent(_) | Value::Text(_) => None,
     }
 }
@@ -268,8 +269,7 @@ fn verdict(row: &PresetRow) -> String {
     });
     let plain = plain && over.is_some();
     let own = Some(block::verdict(row)).filter(|words| !plain && *words != absent());
-    let parts = [own, over];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let parts: Vec<String> = [own, over].into_iter().flatten().collect();
     if parts.is_empty() { absent() } else { parts.join("; ") }
 }
 

@@ -62,20 +62,20 @@ async fn an_empty_reply_is_no_message_to_send_back() {
 #[tokio::test]
 async fn a_second_wrong_reply_is_the_last() {
     let llm = Scripted::saying(["nine", r#"{"sum": 12}"#]);
-    assert_eq!(ask(&llm).await, Err(Failure::Misshapen("12 is more than 9".to_owned())));
+    assert_eq!(ask(&llm).await, Err(NoReply::Misshapen("12 is more than 9".to_owned()).into()));
     assert_eq!(llm.calls().len(), 2);
 }
 
 #[tokio::test]
 async fn what_is_no_whole_reply_is_not_asked_for_again() {
     for (reply, failure) in [
-        (ended("{\"sum\": 9}", Finish::Length), Failure::CutOff(50)),
-        (ended("I would rather not.", Finish::Refused), Failure::Refused),
-        (ended("", Finish::Filtered), Failure::Filtered),
-        (ended("", Finish::Other("pause".to_owned())), Failure::Ended("pause".to_owned())),
+        (ended("{\"sum\": 9}", Finish::Length), NoReply::CutOff(50)),
+        (ended("I would rather not.", Finish::Refused), NoReply::Refused),
+        (ended("", Finish::Filtered), NoReply::Filtered),
+        (ended("", Finish::Other("pause".to_owned())), NoReply::Ended("pause".to_owned())),
     ] {
         let llm = Scripted::new([reply]);
-        assert_eq!(ask(&llm).await, Err(failure));
+        assert_eq!(ask(&llm).await, Err(failure.into()));
         assert_eq!(llm.calls().len(), 1);
     }
 }
@@ -134,6 +134,6 @@ fn reasoning_in_front_of_a_reply_is_no_part_of_it() {
 async fn a_model_that_reasons_is_given_its_room() {
     let mut llm = Scripted::new([ended("", Finish::Length)]);
     llm.room(1_000);
-    assert_eq!(ask(&llm).await, Err(Failure::CutOff(1_050)));
+    assert_eq!(ask(&llm).await, Err(NoReply::CutOff(1_050).into()));
     assert_eq!(llm.calls()[0].request.max_tokens, 1_050);
 }

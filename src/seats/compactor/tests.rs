@@ -15,7 +15,7 @@ use crate::strategy::{
     Compactor, CompactorError, Digest, Live, MESSAGES, Produced, Reply, SessionState, Task,
     TaskMessage,
 };
-use crate::tokens::{Counter, Encoding, Sizes};
+use crate::tokens::{Counter, Sizes};
 
 const HEADINGS: [&str; 5] = [
     "What we accomplished so far",
@@ -26,7 +26,7 @@ const HEADINGS: [&str; 5] = [
 ];
 
 fn counter() -> Arc<Counter> {
-    Arc::new(Counter::new(Encoding::O200k))
+    Arc::new(Counter::default())
 }
 
 fn run(task: &Task) -> Result<Reply, CompactorError> {

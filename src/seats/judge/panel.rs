@@ -6,7 +6,18 @@ use async_trait::async_trait;
 use futures_util::future::join;
 
 use super::{Grading, Judge};
-use crate::model::{Judgement, PANEL, RIGHT, Source, Verdict, Vote};
+use crate::model::{Judgement, NoGrade, PANEL, RIGHT, Source, Verdict, Vote};
+
+/// Why judges are no panel.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PanelError {
+    /// They are not two or three.
+    #[error("a panel has two or three judges, not {0}")]
+    Size(usize),
+    /// One of them sits in it twice: it would agree with itself.
+    #[error("a panel needs different judges: `{0}` is named twice")]
+    Twice(String),
+}
 
 /// Two or three judges who grade each answer as one.
 ///
@@ -25,16 +36,15 @@ impl Panel {
     /// The panel of these judges.
     ///
     /// # Errors
-    /// If they are not two or three, or one of them sits in it twice: it would
-    /// agree with itself.
-    pub fn new(judges: Vec<Arc<dyn Judge>>) -> Result<Self, String> {
+    /// If they are not two or three, or one of them sits in it twice.
+    pub fn new(judges: Vec<Arc<dyn Judge>>) -> Result<Self, PanelError> {
         let names: Vec<&str> = judges.iter().map(|judge| judge.name()).collect();
         if !(2..=3).contains(&names.len()) {
-            return Err(format!("a panel has two or three judges, not {}", names.len()));
+            return Err(PanelError::Size(names.len()));
         }
         let twice = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name));
         if let Some((_, name)) = twice {
-            return Err(format!("a panel needs different judges: `{name}` is named twice"));
+            return Err(PanelError::Twice((*name).to_owned()));
         }
         let name = names.join(PANEL);
         Ok(Self { judges, name })
@@ -92,7 +102,8 @@ fn decided(judgements: Vec<Judgement>, votes: &[Vote]) -> Judgement {
         std::cmp::Ordering::Equal => None,
     };
     let Some(majority) = majority else {
-        return unscored(grades.is_empty(), votes);
+        let reason = if grades.is_empty() { NoGrade::NoJudge } else { NoGrade::Disagreement };
+        return Judgement::unscored(reason(said(votes)));
     };
     let unanimous = agree(&judgements);
     let holds = |(_, judgement): &(&Vote, Judgement)| is_right(judgement) == Some(majority);
@@ -103,17 +114,6 @@ fn decided(judgements: Vec<Judgement>, votes: &[Vote]) -> Judgement {
         judgement.rationale = format!("{said}; {}: {}", vote.judge, judgement.rationale);
     }
     judgement
-}
-
-fn unscored(nobody: bool, votes: &[Vote]) -> Judgement {
-    let said = said(votes);
-    let why = if nobody {
-        format!("no judge graded it: {said}")
-    } else {
-        format!("the judges disagree: {said}")
-    };
-    let verdict = Verdict::Unscored(why.clone());
-    Judgement { verdict, score: None, rationale: why, votes: Vec::new() }
 }
 
 /// Who said what. A vote that is none is told with its reason.

@@ -8,11 +8,11 @@ use crate::model::LedgerState;
 use crate::model::LedgerState::{Folded, Gone, Verbatim};
 use crate::model::Role;
 use crate::strategy::testkit::Talk;
-use crate::tokens::{Counter, Encoding};
+use crate::tokens::Counter;
 
 fn context() -> Context {
     let talk = Talk::new("S").user("a").assistant("b").user("c").assistant("d").end();
-    let counter = Arc::new(Counter::new(Encoding::O200k));
+    let counter = Arc::new(Counter::default());
     let mut context = Context::new(Recording::new(Arc::new(talk), counter));
     (0..4).for_each(|_| context.append());
     context
@@ -43,7 +43,7 @@ fn what_is_folded_into_a_note_is_folded_and_weighs_in_the_preamble() {
 #[test]
 fn the_head_is_the_preamble_in_force_and_the_notes_behind_it() {
     let talk = Talk::new("S").user("a").system("S2").user("b").end();
-    let counter = Arc::new(Counter::new(Encoding::O200k));
+    let counter = Arc::new(Counter::default());
     let mut context = Context::new(Recording::new(Arc::new(talk), counter));
     assert_eq!(context.head(), "S");
     for (key, text) in [("y", "last"), ("x", "first")] {

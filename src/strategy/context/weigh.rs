@@ -75,14 +75,6 @@ impl Context {
         Weight { tokens, tool_tokens: whole.tool_tokens.min(tokens), ..whole }
     }
 
-    /// Size of the stored entries from one on.
-    pub fn weight_from(&self, id: EntryId) -> Weight {
-        match self.positions.get(&id) {
-            Some(&at) => self.total - self.weights.prefix(at),
-            None => Weight::default(),
-        }
-    }
-
     /// Tokens of tool output that has not been replaced, behind an entry.
     pub fn tool_tokens_after(&self, id: Option<EntryId>) -> u64 {
         let from = match id {

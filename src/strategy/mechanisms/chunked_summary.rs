@@ -19,9 +19,10 @@ use crate::model::{MessageIndex, Role};
 use crate::strategy::compactor::{CompactorError, Digest};
 use crate::strategy::context::{Context, EntryId, Op, Place};
 use crate::strategy::host::{
-    Fallback, Host, Outcome, PresetState, Record, StoredFile, Strategy, StrategyError, restored,
+    Fallback, Host, Outcome, PresetState, Record, StoredFile, Strategy, StrategyError, Work,
+    restored,
 };
-use crate::strategy::preset::{Build, MechanismSpec};
+use crate::strategy::mechanism::{Build, BuildError, MechanismSpec};
 
 /// Summarises old messages in chunks.
 pub static SPEC: MechanismSpec = MechanismSpec {
@@ -86,7 +87,7 @@ struct Summarised {
 }
 
 impl ChunkedSummary {
-    fn new(build: &Build<'_>) -> Result<Self, String> {
+    fn new(build: &Build<'_>) -> Result<Self, BuildError> {
         let parameters: Parameters = build.read()?;
         let Parameters { prompt, keep_recent, chunk, skip_above, max_tokens, agent } = parameters;
         Ok(Self {
@@ -217,21 +218,13 @@ fn record(context: &Context, old: &[EntryId], tier: u8, images: u32) -> Record {
 
 #[async_trait]
 impl Strategy for ChunkedSummary {
-    fn prepare(
-        &mut self,
-        context: &mut Context,
-        shared: &mut PresetState,
-        host: &Host<'_>,
-    ) -> Result<(), StrategyError> {
+    fn prepare(&mut self, work: Work<'_>) -> Result<(), StrategyError> {
+        let Work { context, shared, host } = work;
         Ok(Memories::at(host.now).show(context, &shared.memories)?)
     }
 
-    async fn compact(
-        &mut self,
-        context: &mut Context,
-        shared: &mut PresetState,
-        host: &Host<'_>,
-    ) -> Result<Outcome, StrategyError> {
+    async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, StrategyError> {
+        let Work { context, shared, host } = work;
         let mut outcome = Outcome::default();
         let old = self.old(context, host);
         if old.is_empty() {

@@ -17,9 +17,10 @@ use crate::model::Role;
 use crate::strategy::compactor::{Compactor, Live, MESSAGES, Produced, Task};
 use crate::strategy::context::{Context, EntryId, Op, Place};
 use crate::strategy::host::{
-    Fallback, Host, Outcome, PresetState, Record, StoredFile, Strategy, StrategyError, restored,
+    Fallback, Host, Outcome, PresetState, Record, StoredFile, Strategy, StrategyError, Work,
+    restored,
 };
-use crate::strategy::preset::{Build, MechanismSpec};
+use crate::strategy::mechanism::{Build, BuildError, MechanismSpec};
 use crate::strategy::prompt::Prompt;
 use crate::tokens::{Estimator, Weight};
 
@@ -113,10 +114,10 @@ struct Continuation {
 }
 
 impl Continuation {
-    fn new(build: &Build<'_>) -> Result<Self, String> {
+    fn new(build: &Build<'_>) -> Result<Self, BuildError> {
         let parameters: Parameters = build.read()?;
         if parameters.keep_last == 0 || parameters.max_tokens == 0 {
-            return Err("`keep_last` and `max_tokens` must be at least 1".to_owned());
+            return Err("`keep_last` and `max_tokens` must be at least 1".into());
         }
         let prompt = build.prompt(&parameters.prompt, &["messages"])?;
         Ok(Self { prompt, parameters, summaries: Summaries::default() })
@@ -221,12 +222,8 @@ pub(super) fn headings(template: &str) -> Vec<String> {
 
 #[async_trait]
 impl Strategy for Continuation {
-    async fn compact(
-        &mut self,
-        context: &mut Context,
-        shared: &mut PresetState,
-        host: &Host<'_>,
-    ) -> Result<Outcome, StrategyError> {
+    async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, StrategyError> {
+        let Work { context, shared, host } = work;
         let mut outcome = Outcome::default();
         if !self.parameters.enabled {
             return Ok(outcome);

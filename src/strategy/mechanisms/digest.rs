@@ -12,7 +12,7 @@ use super::memories;
 use crate::strategy::compactor::{CompactorError, Digest, MESSAGES, Produced, Task, TaskMessage};
 use crate::strategy::context::{Context, EntryId};
 use crate::strategy::host::Host;
-use crate::strategy::preset::Build;
+use crate::strategy::mechanism::{Build, BuildError};
 use crate::strategy::prompt::Prompt;
 
 /// How messages are split into chunks and summarised, as a stage's parameters say.
@@ -40,15 +40,13 @@ impl Digester {
         prompt: &str,
         (chunk, skip_above): (f64, f64),
         max_tokens: u64,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, BuildError> {
         let is_share = |share: f64| share > 0.0 && share <= 1.0;
         if !is_share(chunk) || !is_share(skip_above) {
-            return Err(
-                "`chunk` and `skip_above` are shares of the window, such as 0.25".to_owned()
-            );
+            return Err("`chunk` and `skip_above` are shares of the window, such as 0.25".into());
         }
         if max_tokens == 0 {
-            return Err("`max_tokens` must be at least 1".to_owned());
+            return Err("`max_tokens` must be at least 1".into());
         }
         let allowed = ["chunk", "chunks", "previous_summary", "existing_memories", "messages"];
         Ok(Self { prompt: build.prompt(prompt, &allowed)?, chunk, skip_above, max_tokens })

@@ -3,9 +3,9 @@
 use async_trait::async_trait;
 use serde::Deserialize;
 
-use crate::strategy::context::{Context, Op};
-use crate::strategy::host::{Host, Outcome, PresetState, Strategy, StrategyError};
-use crate::strategy::preset::MechanismSpec;
+use crate::strategy::context::Op;
+use crate::strategy::host::{Outcome, Strategy, StrategyError, Work};
+use crate::strategy::mechanism::MechanismSpec;
 
 /// Sends the preamble alone.
 pub static SPEC: MechanismSpec = MechanismSpec {
@@ -28,12 +28,8 @@ struct Empty;
 
 #[async_trait]
 impl Strategy for Empty {
-    async fn compact(
-        &mut self,
-        context: &mut Context,
-        _shared: &mut PresetState,
-        _host: &Host<'_>,
-    ) -> Result<Outcome, StrategyError> {
+    async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, StrategyError> {
+        let Work { context, .. } = work;
         context.apply(Op::Hide {
             before: context.seen_count(),
             except: Vec::new(),

@@ -14,8 +14,8 @@ use serde::Deserialize;
 
 use crate::model::MessageIndex;
 use crate::strategy::context::{Context, EntryId, Op};
-use crate::strategy::host::{Host, Outcome, PresetState, Strategy, StrategyError};
-use crate::strategy::preset::MechanismSpec;
+use crate::strategy::host::{Host, Outcome, Strategy, StrategyError, Work};
+use crate::strategy::mechanism::MechanismSpec;
 use crate::tokens::{Weight, WeightTree};
 
 /// Hides the oldest exchanges or messages.
@@ -28,7 +28,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     build: |build| {
         let parameters = build.read::<Parameters>()?;
         if parameters.keep_first_user && parameters.unit == Unit::Exchange {
-            return Err("`keep_first_user` belongs to `unit = \"message\"`".to_owned());
+            return Err("`keep_first_user` belongs to `unit = \"message\"`".into());
         }
         Ok(match parameters.unit {
             Unit::Exchange => Box::new(ByExchange),
@@ -69,12 +69,8 @@ struct ByExchange;
 
 #[async_trait]
 impl Strategy for ByExchange {
-    async fn compact(
-        &mut self,
-        context: &mut Context,
-        _shared: &mut PresetState,
-        host: &Host<'_>,
-    ) -> Result<Outcome, StrategyError> {
+    async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, StrategyError> {
+        let Work { context, host, .. } = work;
         let excess = excess(host);
         if excess == 0 {
             return Ok(Outcome::default());
@@ -104,12 +100,8 @@ struct ByMessage {
 
 #[async_trait]
 impl Strategy for ByMessage {
-    async fn compact(
-        &mut self,
-        context: &mut Context,
-        _shared: &mut PresetState,
-        host: &Host<'_>,
-    ) -> Result<Outcome, StrategyError> {
+    async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, StrategyError> {
+        let Work { context, host, .. } = work;
         let excess = excess(host);
         let newest = context.stored().rev().find_map(EntryId::index);
         let Some(newest) = newest.filter(|_| excess > 0) else {

@@ -4,9 +4,8 @@ use async_trait::async_trait;
 use serde::Deserialize;
 
 use super::folding::set_note;
-use crate::strategy::context::Context;
-use crate::strategy::host::{Host, Outcome, PresetState, Strategy, StrategyError};
-use crate::strategy::preset::MechanismSpec;
+use crate::strategy::host::{Outcome, Strategy, StrategyError, Work};
+use crate::strategy::mechanism::MechanismSpec;
 
 /// Puts a text into the system prompt.
 pub static SPEC: MechanismSpec = MechanismSpec {
@@ -49,12 +48,8 @@ struct Guidance {
 
 #[async_trait]
 impl Strategy for Guidance {
-    fn prepare(
-        &mut self,
-        context: &mut Context,
-        _shared: &mut PresetState,
-        _host: &Host<'_>,
-    ) -> Result<(), StrategyError> {
+    fn prepare(&mut self, work: Work<'_>) -> Result<(), StrategyError> {
+        let Work { context, .. } = work;
         let aside = context.recording().transcript.is_sidechain();
         let withheld = self.sessions == Sessions::Main && aside;
         let text = Some(self.text.clone()).filter(|text| !withheld && !text.is_empty());
@@ -62,12 +57,7 @@ impl Strategy for Guidance {
     }
 
     /// This mechanism does not shrink anything.
-    async fn compact(
-        &mut self,
-        _context: &mut Context,
-        _shared: &mut PresetState,
-        _host: &Host<'_>,
-    ) -> Result<Outcome, StrategyError> {
+    async fn compact(&mut self, _: Work<'_>) -> Result<Outcome, StrategyError> {
         Ok(Outcome::default())
     }
 }

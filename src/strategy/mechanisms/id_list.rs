@@ -15,8 +15,8 @@ use serde_json::Value as Json;
 use super::sliding_window::orphans;
 use crate::model::MessageIndex;
 use crate::strategy::context::{Context, EntryId, Op};
-use crate::strategy::host::{Host, Outcome, PresetState, Strategy, StrategyError, restored};
-use crate::strategy::preset::MechanismSpec;
+use crate::strategy::host::{Outcome, Strategy, StrategyError, Work, restored};
+use crate::strategy::mechanism::MechanismSpec;
 use crate::text::{Identifier, IdentifierOptions, around, identifiers, words};
 
 /// Hides all but the newest messages and lists every identifier.
@@ -163,12 +163,8 @@ impl Words {
 
 #[async_trait]
 impl Strategy for IdList {
-    async fn compact(
-        &mut self,
-        context: &mut Context,
-        _shared: &mut PresetState,
-        _host: &Host<'_>,
-    ) -> Result<Outcome, StrategyError> {
+    async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, StrategyError> {
+        let Work { context, .. } = work;
         self.read_on(context)?;
         let before = context.seen_count().saturating_sub(self.last);
         let also = orphans(context, before);

@@ -18,9 +18,9 @@ use super::clip::{Clip, clipped};
 use crate::model::{Block, CallId, MessageIndex, Role};
 use crate::strategy::context::{Context, EntryId, Op};
 use crate::strategy::host::{
-    Host, Outcome, PresetState, Record, Strategy, StrategyError, restored,
+    Host, Outcome, PresetState, Record, Strategy, StrategyError, Work, restored,
 };
-use crate::strategy::preset::{Build, MechanismSpec};
+use crate::strategy::mechanism::{Build, BuildError, MechanismSpec};
 use crate::strategy::prompt::Prompt;
 use crate::tokens::Weight;
 
@@ -101,19 +101,19 @@ struct Masked {
 }
 
 impl Mask {
-    fn new(build: &Build<'_>) -> Result<Self, String> {
+    fn new(build: &Build<'_>) -> Result<Self, BuildError> {
         let parameters: Parameters = build.read()?;
         let counts = parameters.keep_results + parameters.keep_responses + parameters.keep_turns;
         if parameters.keep_tokens.is_none() && counts == 0 {
             return Err("say what stays: `keep_tokens`, `keep_results`, `keep_responses` or \
                         `keep_turns`"
-                .to_owned());
+                .into());
         }
         if parameters.fill && parameters.keep_tokens.is_none() {
-            return Err("`fill` says how `keep_tokens` is counted, which is not given".to_owned());
+            return Err("`fill` says how `keep_tokens` is counted, which is not given".into());
         }
         if parameters.clear_inputs && parameters.clip.is_some() {
-            return Err("`clear_inputs` leaves no result to `clip`".to_owned());
+            return Err("`clear_inputs` leaves no result to `clip`".into());
         }
         let marker = Prompt::new(&parameters.marker, &["tool", "lines"])?;
         let (settled, pending) = (Settled::default(), VecDeque::new());
@@ -243,12 +243,8 @@ fn output(context: &Context, id: EntryId) -> String {
 
 #[async_trait]
 impl Strategy for Mask {
-    async fn compact(
-        &mut self,
-        context: &mut Context,
-        shared: &mut PresetState,
-        host: &Host<'_>,
-    ) -> Result<Outcome, StrategyError> {
+    async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, StrategyError> {
+        let Work { context, shared, host } = work;
         let mut outcome = Outcome::default();
         self.read_on(context);
         let old = self.old(context, host);

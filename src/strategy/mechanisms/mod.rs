@@ -32,7 +32,7 @@ mod tests;
 pub use archive::{ArchiveError, read_archive};
 pub use command::ITS_WORDS;
 #[doc(hidden)]
-pub use command::take_answer;
+pub use command::{BadAnswer, take_answer};
 pub(crate) use command::{HTTP, SPEC as COMMAND, named_files, shown_address};
 pub use continuation::Summary as GencodeSummary;
 pub use extraction::ToolUsage;
@@ -40,7 +40,7 @@ pub use gencode_session::{
     CompressionStats, Content, ContentPart, GencodeSession, Metadata, SessionMessage,
 };
 
-use super::preset::MechanismSpec;
+use super::mechanism::MechanismSpec;
 
 /// Every mechanism, by the name used in presets.
 pub static MECHANISMS: &[&MechanismSpec] = &[

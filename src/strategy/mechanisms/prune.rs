@@ -15,8 +15,8 @@ use serde_json::json;
 use super::notices;
 use crate::model::{CallId, MessageIndex};
 use crate::strategy::context::{Context, EntryId, Op};
-use crate::strategy::host::{Host, Outcome, PresetState, Record, Strategy, StrategyError};
-use crate::strategy::preset::MechanismSpec;
+use crate::strategy::host::{Host, Outcome, PresetState, Record, Strategy, StrategyError, Work};
+use crate::strategy::mechanism::{BuildError, MechanismSpec};
 use crate::strategy::prompt::Prompt;
 
 /// Replaces old tool output.
@@ -132,7 +132,7 @@ impl Tail {
 }
 
 impl Prune {
-    fn new(parameters: Parameters) -> Result<Self, String> {
+    fn new(parameters: Parameters) -> Result<Self, BuildError> {
         let marker = Prompt::new(&parameters.marker, &["tool"])?;
         Ok(Self { marker, parameters, tail: None })
     }
@@ -217,12 +217,8 @@ fn walk(context: &Context, host: &Host<'_>, floor: Option<EntryId>, protect: u64
 
 #[async_trait]
 impl Strategy for Prune {
-    async fn compact(
-        &mut self,
-        context: &mut Context,
-        shared: &mut PresetState,
-        host: &Host<'_>,
-    ) -> Result<Outcome, StrategyError> {
+    async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, StrategyError> {
+        let Work { context, shared, host } = work;
         let mut outcome = Outcome::default();
         let Some(protect) = self.protected(host) else {
             return Ok(outcome);

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use crate::model::{CallId, Piece, RecordedCall, RecordedCompaction, Role};
 use crate::strategy::compactor::CallUsage;
 use crate::strategy::context::{Context, EntryId, Op, OpError, Place};
-use crate::strategy::host::{Host, Outcome, PresetState, Strategy, StrategyError};
+use crate::strategy::host::{Outcome, Strategy, StrategyError, Work};
+use crate::strategy::mechanism::MechanismSpec;
 use crate::strategy::metered::ModelCall;
-use crate::strategy::preset::MechanismSpec;
 
 /// Repeats what the recorded agent did.
 pub static SPEC: MechanismSpec = MechanismSpec {
@@ -45,12 +45,8 @@ enum Unreadable {
 
 #[async_trait]
 impl Strategy for Recorded {
-    async fn compact(
-        &mut self,
-        context: &mut Context,
-        _shared: &mut PresetState,
-        host: &Host<'_>,
-    ) -> Result<Outcome, StrategyError> {
+    async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, StrategyError> {
+        let Work { context, host, .. } = work;
         let Some(compaction) = host.recorded else {
             return Ok(Outcome::default());
         };
@@ -125,8 +121,7 @@ fn place(behind: Option<EntryId>) -> Place {
 /// The texts that a boundary put into the context, grouped by position.
 fn groups(context: &Context, boundary: &RecordedCompaction) -> Vec<Group> {
     if boundary.pieces.is_empty() {
-        let bare = boundary.texts().map(|(role, text)| (role, text.to_owned()));
-        let bare: Vec<_> = bare.collect();
+        let bare: Vec<_> = boundary.texts().map(|(role, text)| (role, text.to_owned())).collect();
         return if bare.is_empty() { Vec::new() } else { vec![(None, bare)] };
     }
     let mut groups: Vec<Group> = Vec::new();

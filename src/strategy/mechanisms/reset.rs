@@ -22,8 +22,9 @@ use crate::strategy::compactor::Digest;
 use crate::strategy::context::{Context, EntryId, Op};
 use crate::strategy::host::{
     Fallback, Host, Outcome, PastSession, PresetState, Record, StoredFile, Strategy, StrategyError,
+    Work,
 };
-use crate::strategy::preset::{Build, MechanismSpec};
+use crate::strategy::mechanism::{Build, BuildError, MechanismSpec};
 
 /// Closes the session and begins a new one.
 pub static SPEC: MechanismSpec = MechanismSpec {
@@ -64,7 +65,7 @@ struct Reset {
 }
 
 impl Reset {
-    fn new(build: &Build<'_>) -> Result<Self, String> {
+    fn new(build: &Build<'_>) -> Result<Self, BuildError> {
         let Parameters { extract, prompt, chunk, skip_above, max_tokens, agent } = build.read()?;
         let digester = Digester::new(build, &prompt, (chunk, skip_above), max_tokens)?;
         Ok(Self { digester: extract.then_some(digester), agent })
@@ -123,21 +124,13 @@ fn last_activity(
 
 #[async_trait]
 impl Strategy for Reset {
-    fn prepare(
-        &mut self,
-        context: &mut Context,
-        shared: &mut PresetState,
-        host: &Host<'_>,
-    ) -> Result<(), StrategyError> {
+    fn prepare(&mut self, work: Work<'_>) -> Result<(), StrategyError> {
+        let Work { context, shared, host } = work;
         Ok(Memories::at(host.now).show(context, &shared.memories)?)
     }
 
-    async fn compact(
-        &mut self,
-        context: &mut Context,
-        shared: &mut PresetState,
-        host: &Host<'_>,
-    ) -> Result<Outcome, StrategyError> {
+    async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, StrategyError> {
+        let Work { context, shared, host } = work;
         let mut outcome = Outcome::default();
         let newest = context.seen_count().saturating_sub(1);
         let to = Cuts::of(context).back_to_whole(newest);

@@ -16,9 +16,9 @@ use crate::model::{MessageIndex, Role};
 use crate::strategy::compactor::{MESSAGES, Produced, SessionState, Task};
 use crate::strategy::context::{Context, EntryId, Op, Place};
 use crate::strategy::host::{
-    Fallback, Host, Outcome, PresetState, StoredFile, Strategy, StrategyError, restored,
+    Fallback, Host, Outcome, PresetState, StoredFile, Strategy, StrategyError, Work, restored,
 };
-use crate::strategy::preset::{Build, MechanismSpec};
+use crate::strategy::mechanism::{Build, BuildError, MechanismSpec};
 use crate::strategy::prompt::Prompt;
 use crate::tokens::Weight;
 
@@ -88,10 +88,10 @@ struct Folder {
 }
 
 impl Folder {
-    fn new(build: &Build<'_>) -> Result<Self, String> {
+    fn new(build: &Build<'_>) -> Result<Self, BuildError> {
         let parameters: Parameters = build.read()?;
         if parameters.max_tokens == 0 || parameters.max_tokens > parameters.reserve {
-            return Err("`max_tokens` must be between 1 and `reserve`".to_owned());
+            return Err("`max_tokens` must be between 1 and `reserve`".into());
         }
         Ok(Self {
             prompt: build.prompt(&parameters.prompt, &["messages"])?,
@@ -215,21 +215,13 @@ fn frame_tokens(context: &Context) -> u64 {
 
 #[async_trait]
 impl Strategy for Folder {
-    fn prepare(
-        &mut self,
-        context: &mut Context,
-        _shared: &mut PresetState,
-        _host: &Host<'_>,
-    ) -> Result<(), StrategyError> {
+    fn prepare(&mut self, work: Work<'_>) -> Result<(), StrategyError> {
+        let Work { context, .. } = work;
         Ok(set_note(context, AWARENESS, Some(self.awareness.clone()))?)
     }
 
-    async fn compact(
-        &mut self,
-        context: &mut Context,
-        shared: &mut PresetState,
-        host: &Host<'_>,
-    ) -> Result<Outcome, StrategyError> {
+    async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, StrategyError> {
+        let Work { context, shared, host } = work;
         let mut outcome = Outcome::default();
         let Some(cut) = self.cut(context, host) else {
             return Ok(outcome);

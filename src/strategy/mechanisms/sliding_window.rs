@@ -10,8 +10,8 @@ use serde::Deserialize;
 
 use crate::model::MessageIndex;
 use crate::strategy::context::{Context, EntryId, Op};
-use crate::strategy::host::{Host, Outcome, PresetState, Strategy, StrategyError};
-use crate::strategy::preset::MechanismSpec;
+use crate::strategy::host::{Outcome, Strategy, StrategyError, Work};
+use crate::strategy::mechanism::MechanismSpec;
 
 /// Hides all but the newest messages.
 pub static SPEC: MechanismSpec = MechanismSpec {
@@ -23,7 +23,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     build: |build| {
         let parameters = build.read::<Parameters>()?;
         if parameters.last == 0 {
-            return Err("`last` must be at least 1".to_owned());
+            return Err("`last` must be at least 1".into());
         }
         Ok(Box::new(parameters))
     },
@@ -43,12 +43,8 @@ fn yes() -> bool {
 
 #[async_trait]
 impl Strategy for Parameters {
-    async fn compact(
-        &mut self,
-        context: &mut Context,
-        _shared: &mut PresetState,
-        _host: &Host<'_>,
-    ) -> Result<Outcome, StrategyError> {
+    async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, StrategyError> {
+        let Work { context, .. } = work;
         let before = context.seen_count().saturating_sub(self.last);
         let also = if self.keep_pairs { orphans(context, before) } else { Vec::new() };
         context.apply(Op::Hide { before, except: Vec::new(), also })?;

@@ -15,8 +15,8 @@ use toml::Value;
 
 use crate::model::{Block, CallId, MessageIndex};
 use crate::strategy::context::{Context, EntryId, Op};
-use crate::strategy::host::{Host, Outcome, PresetState, Strategy, StrategyError, restored};
-use crate::strategy::preset::MechanismSpec;
+use crate::strategy::host::{Outcome, Strategy, StrategyError, Work, restored};
+use crate::strategy::mechanism::{BuildError, MechanismSpec};
 
 /// The mechanism that removes superseded snapshots.
 pub static SPEC: MechanismSpec = MechanismSpec {
@@ -50,18 +50,20 @@ enum Tools {
 }
 
 impl Tools {
-    fn read(value: &Value) -> Result<Self, String> {
+    fn read(value: &Value) -> Result<Self, BuildError> {
         match value {
             Value::String(word) if word == "auto" => Ok(Tools::Auto),
             Value::Array(names) => {
                 let names = names.iter().map(|n| n.as_str().map(str::to_owned));
                 let names: Option<Vec<String>> = names.collect();
                 if names.as_ref().is_some_and(Vec::is_empty) {
-                    return Err("`tools` is empty; name a tool or write \"auto\"".to_owned());
+                    return Err("`tools` is empty; name a tool or write \"auto\"".into());
                 }
-                names.map(Tools::Named).ok_or_else(|| "`tools` must list names".to_owned())
+                names.map(Tools::Named).ok_or_else(|| "`tools` must list names".into())
             }
-            other => Err(format!("`tools = {other}` is not known; write \"auto\" or a list")),
+            other => {
+                Err(format!("`tools = {other}` is not known; write \"auto\" or a list").into())
+            }
         }
     }
 }
@@ -172,12 +174,8 @@ fn canonical(json: &Json) -> String {
 
 #[async_trait]
 impl Strategy for SnapshotDedup {
-    async fn compact(
-        &mut self,
-        context: &mut Context,
-        _shared: &mut PresetState,
-        _host: &Host<'_>,
-    ) -> Result<Outcome, StrategyError> {
+    async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, StrategyError> {
+        let Work { context, .. } = work;
         let seen_again = self.read_on(context);
         let superseded = self.take_superseded(&seen_again);
         if self.parameters.keep_pairs {

@@ -13,8 +13,8 @@ use serde::Deserialize;
 use super::folding::Cuts;
 use super::sliding_window::orphans;
 use crate::strategy::context::{Context, EntryId, Op};
-use crate::strategy::host::{Host, Outcome, PresetState, Strategy, StrategyError};
-use crate::strategy::preset::MechanismSpec;
+use crate::strategy::host::{Outcome, Strategy, StrategyError, Work};
+use crate::strategy::mechanism::MechanismSpec;
 
 /// Drops the oldest messages behind the input.
 pub static SPEC: MechanismSpec = MechanismSpec {
@@ -26,7 +26,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     build: |build| {
         let parameters = build.read::<Parameters>()?;
         if !(0.0..1.0).contains(&parameters.preserve) {
-            return Err("`preserve` is a share below 1, such as 0.8".to_owned());
+            return Err("`preserve` is a share below 1, such as 0.8".into());
         }
         Ok(Box::new(parameters))
     },
@@ -74,12 +74,8 @@ impl Parameters {
 
 #[async_trait]
 impl Strategy for Parameters {
-    async fn compact(
-        &mut self,
-        context: &mut Context,
-        _shared: &mut PresetState,
-        host: &Host<'_>,
-    ) -> Result<Outcome, StrategyError> {
+    async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, StrategyError> {
+        let Work { context, host, .. } = work;
         let before = host.size(context.weight());
         for _ in 0..=AGAIN {
             if !self.trim(context)? {

@@ -1,93 +1,11 @@
 //! Builds the mechanism of a stage.
 
-use std::collections::BTreeMap;
-use std::path::Path;
-
-use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::{Preset, PresetError, Stage};
 use crate::strategy::host::Strategy;
-use crate::strategy::prompt::Prompt;
+use crate::strategy::mechanism::Build;
 use crate::strategy::trigger::When;
-
-/// A mechanism: one file, one constant, one line in
-/// `MECHANISMS`.
-pub struct MechanismSpec {
-    /// The kebab-case name used in presets.
-    pub name: &'static str,
-    /// One sentence for `--help` and documentation.
-    pub summary: &'static str,
-    /// Whether it calls the compactor.
-    pub uses_compactor: bool,
-    /// Whether the entries that it hides are shown again at the next run of the stage.
-    pub is_view: bool,
-    /// Parameters that are absolute numbers of tokens or characters: they are
-    /// written for the native window and scale with the run's. Those of a table
-    /// are given as `table.key`. Counts, shares and durations do not scale.
-    pub scales: &'static [&'static str],
-    /// Builds the mechanism for one cell; the error is a sentence without a position.
-    pub build: fn(&Build<'_>) -> Result<Box<dyn Strategy>, String>,
-}
-
-impl std::fmt::Debug for MechanismSpec {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "MechanismSpec({})", self.name)
-    }
-}
-
-impl PartialEq for MechanismSpec {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
-}
-
-/// The inputs from which a mechanism is built.
-pub struct Build<'a> {
-    /// Its parameters, scaled to the run's window.
-    pub parameters: &'a Table,
-    /// Assumed context limit in tokens.
-    pub window: u64,
-    /// Name of the preset.
-    pub preset: &'a str,
-    /// Position of the stage in the preset, from 1.
-    pub stage: usize,
-    /// Folder of the preset's file, if it is one of the user's own.
-    pub folder: Option<&'a Path>,
-    prompts: &'a BTreeMap<String, String>,
-}
-
-impl Build<'_> {
-    /// Reads the mechanism's parameters into its own struct, which refuses
-    /// unknown keys.
-    pub fn read<T: for<'de> Deserialize<'de>>(&self) -> Result<T, String> {
-        keyed(Value::Table(self.parameters.clone()))
-    }
-
-    /// The text of a prompt file, by the name that a parameter gives.
-    pub fn text(&self, file: &str) -> Result<&str, String> {
-        let text = self.prompts.get(file).ok_or_else(|| format!("prompt `{file}` is not there"))?;
-        Ok(text)
-    }
-
-    /// The same as a template.
-    pub fn prompt(&self, file: &str, allowed: &[&str]) -> Result<Prompt, String> {
-        Prompt::new(self.text(file)?, allowed).map_err(|e| format!("prompt `{file}`: {e}"))
-    }
-}
-
-/// Deserializes a value; an error names the key.
-pub(super) fn keyed<T: for<'de> Deserialize<'de>>(value: Value) -> Result<T, String> {
-    serde_path_to_error::deserialize(value).map_err(|e| {
-        let (key, problem) = (e.path().to_string(), e.inner().message());
-        // The message itself names an unknown key.
-        if key == "." || problem.contains(&format!("`{key}`")) {
-            problem.to_owned()
-        } else {
-            format!("{key}: {problem}")
-        }
-    })
-}
 
 /// A factor for absolute numbers of tokens and characters: run window over
 /// native window.
@@ -180,9 +98,9 @@ impl Preset {
                 folder: self.folder.as_deref(),
                 prompts: &self.prompts,
             };
-            let mechanism = (stage.mechanism.build)(&build).map_err(|problem| PresetError {
+            let mechanism = (stage.mechanism.build)(&build).map_err(|error| PresetError {
                 place: format!("stage {} ({})", number + 1, stage.mechanism.name),
-                problem,
+                problem: error.to_string(),
             })?;
             built.push(BuiltStage { when: scale_when(&stage.when, scale), mechanism });
         }

@@ -14,13 +14,14 @@ mod overrides;
 mod read;
 mod stage;
 
+use crate::strategy::mechanism::MechanismSpec;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use toml::Table;
 
-pub use build::{Build, BuiltStage, MechanismSpec, Scale};
+pub use build::{BuiltStage, Scale};
 pub use builtin::{builtin, builtin_names};
 
 use super::mechanisms::{COMMAND, HTTP, shown_address};

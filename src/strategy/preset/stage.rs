@@ -4,8 +4,8 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::Stage;
-use super::build::keyed;
 use crate::model::suggest;
+use crate::strategy::mechanism::keyed;
 use crate::strategy::mechanisms::MECHANISMS;
 use crate::strategy::trigger::{At, Of, When};
 

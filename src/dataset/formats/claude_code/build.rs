@@ -9,7 +9,7 @@ use super::tree::Tree;
 use super::wire::{Body, Part, Record};
 use crate::dataset::check::Draft;
 use crate::dataset::error::Problem;
-use crate::dataset::formats::content::{Content, result_message};
+use crate::dataset::formats::content::{Content, result_message, result_text};
 use crate::model::{Block, Message, RecordedCompaction, Role};
 
 /// Why a record of the conversation is not in the transcript.
@@ -226,7 +226,8 @@ impl<'a> Builder<'a> {
         self.used.entry(placed.record).or_insert(index);
         let is_error = placed.part.is_error == Some(true);
         let content = placed.part.content.unwrap_or_default();
-        let text = parts::result_text(content, &mut self.draft);
+        let read = |part: Part| (part.kind, part.text);
+        let text = result_text(content, read, "image", &mut self.draft);
         let record = &self.records[placed.record];
         let at = record.header.timestamp;
         let message = result_message(placed.id, call.to_owned(), text, is_error, at);

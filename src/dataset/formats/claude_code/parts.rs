@@ -4,7 +4,7 @@
 use super::wire::{Part, Response, WireUsage};
 use crate::dataset::check::Draft;
 use crate::dataset::error::Problem;
-use crate::dataset::formats::content::{Content, ImageSource, ResultText};
+use crate::dataset::formats::content::{Content, ImageSource};
 use crate::model::{Block, RecordedTrigger, Usage};
 
 /// The blocks of a message, without results, which were taken out before; kinds
@@ -42,24 +42,6 @@ fn lacks(kind: &str, field: &str) -> Problem {
         at: "message.content".to_owned(),
         message: format!("a part of type {kind} lacks `{field}`"),
     }
-}
-
-/// The text of a tool result.
-pub(super) fn result_text(content: Content<Part>, draft: &mut Draft) -> ResultText {
-    let mut result = ResultText::default();
-    match content {
-        Content::Text(text) => result.text = text,
-        Content::Parts(parts) => {
-            for part in parts {
-                match (part.kind.as_str(), part.text) {
-                    ("text", Some(text)) => result.add(&text),
-                    ("image", _) => result.images += 1,
-                    (other, _) => draft.leave_out(format!("{other} part in a tool result"), 1),
-                }
-            }
-        }
-    }
-    result
 }
 
 /// The text of a summary.

@@ -14,7 +14,7 @@ use self::wire::{
 
 use super::Format;
 use super::content::{
-    Content, Models, ResultText, home_of, project_of, result_message, warn_of_branches,
+    Content, Models, home_of, project_of, result_message, result_text, warn_of_branches,
 };
 use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
@@ -201,7 +201,8 @@ impl Reader {
             "assistant" => self.response(header, line, message)?,
             "toolResult" => {
                 let call = message.tool_call_id.ok_or_else(|| lacks("toolCallId"))?;
-                let text = self.result_text(message.content);
+                let read = |part: Part| (part.kind, part.text);
+                let text = result_text(message.content, read, "image", &mut self.draft);
                 let is_error = message.is_error == Some(true);
                 let id = entry_id(header, line);
                 let message = result_message(id, call, text, is_error, header.timestamp);
@@ -340,26 +341,6 @@ impl Reader {
             }
         }
         Ok(blocks)
-    }
-
-    fn result_text(&mut self, content: Content<Part>) -> ResultText {
-        let mut result = ResultText::default();
-        match content {
-            Content::Text(text) => result.text = text,
-            Content::Parts(parts) => {
-                for part in parts {
-                    match (part.kind.as_str(), part.text) {
-                        ("text", Some(text)) => result.add(&text),
-                        ("image", _) => result.images += 1,
-                        (other, _) => {
-                            let reason = format!("{other} part in a tool result");
-                            self.draft.leave_out(reason, 1);
-                        }
-                    }
-                }
-            }
-        }
-        result
     }
 
     fn finish(mut self) -> Draft {

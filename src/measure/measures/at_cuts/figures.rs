@@ -5,16 +5,9 @@ use std::collections::BTreeSet;
 use crate::measure::exams::{AtCut, Depth};
 use crate::measure::spec::{Parts, Sample};
 use crate::model::{
-    Agreement, CutBill, FactAtStake, MessageIndex, ProbeRow, RIGHT, ReferenceState, Standing,
+    Absent, Agreement, CutBill, FactAtStake, MessageIndex, ProbeRow, RIGHT, ReferenceState,
+    Standing,
 };
-
-/// Why there is no figure where a session was not cut.
-const NO_CUT: &str = "no session of it was cut: none was asked for, they are too short, or it is the \
-                      recorded agent, which only `--cuts recorded` looks at";
-/// Why there is no figure where cuts put nothing at stake.
-const NO_FACTS: &str = "nothing that the agent used behind a cut came from before it";
-/// Why a preset has no figure of what its summaries add.
-const NO_NULL: &str = "no model writes text for this preset";
 
 /// 1 for each fact that is kept and 0 for each that is not, in the order of the
 /// session.
@@ -45,13 +38,13 @@ pub(super) fn kept(state: ReferenceState) -> f64 {
 /// What the exams of a cell give; nothing where it has none.
 pub(super) fn each(sample: &Sample<'_>, depth: Depth, of: impl Fn(&[AtCut<'_>]) -> Parts) -> Parts {
     let exams = sample.exams.at(sample.cell, depth);
-    if exams.is_empty() { Parts::Absent(NO_CUT) } else { of(&exams) }
+    if exams.is_empty() { Parts::Absent(Absent::NotCut) } else { of(&exams) }
 }
 
 /// A share of the facts at stake.
 pub(super) fn share(sample: &Sample<'_>, depth: Depth, of: impl Fn(&AtCut<'_>) -> f64) -> Parts {
     each(sample, depth, |exams| match facts(exams) {
-        0.0 => Parts::Absent(NO_FACTS),
+        0.0 => Parts::Absent(Absent::NoFacts),
         to => Parts::Fraction { of: sum(exams, &of), to },
     })
 }
@@ -70,7 +63,7 @@ pub(super) fn exposed(at: &AtCut<'_>) -> f64 {
 
 pub(super) fn carried(sample: &Sample<'_>, depth: Depth) -> Parts {
     each(sample, depth, |exams| match sum(exams, exposed) {
-        0.0 => Parts::Absent("every fact at stake was still sent as it was recorded"),
+        0.0 => Parts::Absent(Absent::NothingExposed),
         to => {
             let of = sum(exams, |at| at.count(|state| state == ReferenceState::Carried));
             Parts::Fraction { of, to }
@@ -84,9 +77,9 @@ pub(super) fn added(sample: &Sample<'_>, depth: Depth) -> Parts {
         // A null that failed at some cut sat another exam.
         let same = null.iter().map(|at| at.cut.key()).eq(exams.iter().map(|at| at.cut.key()));
         match facts(exams) {
-            _ if null.is_empty() => Parts::Absent(NO_NULL),
-            _ if !same => Parts::Absent("its null failed at some cut"),
-            0.0 => Parts::Absent(NO_FACTS),
+            _ if null.is_empty() => Parts::Absent(Absent::NoNull),
+            _ if !same => Parts::Absent(Absent::NullFailed),
+            0.0 => Parts::Absent(Absent::NoFacts),
             to => {
                 Parts::Fraction { of: sum(exams, |at| at.kept()) - sum(&null, |at| at.kept()), to }
             }
@@ -129,7 +122,11 @@ pub(super) fn between(sample: &Sample<'_>, from: u32, to: u32) -> Parts {
                 }
             }
         }
-        if all == 0.0 { Parts::Absent(NO_FACTS) } else { Parts::Fraction { of: told, to: all } }
+        if all == 0.0 {
+            Parts::Absent(Absent::NoFacts)
+        } else {
+            Parts::Fraction { of: told, to: all }
+        }
     })
 }
 
@@ -146,7 +143,7 @@ pub(super) fn cost(sample: &Sample<'_>, depth: Depth) -> Parts {
         });
         match usd.sum::<Option<f64>>() {
             Some(of) => Parts::Fraction { of, to: exams.len() as f64 },
-            None => Parts::Unknown("a price is unknown".to_owned()),
+            None => Parts::Unknown(Absent::SomePrice),
         }
     })
 }
@@ -163,9 +160,9 @@ pub(super) fn pays(sample: &Sample<'_>, depth: Depth) -> Parts {
             })
         };
         match compacted.map(wait).collect::<Option<Vec<(f64, bool)>>>() {
-            Some(waits) if waits.is_empty() => Parts::Absent("it compacted at no cut"),
+            Some(waits) if waits.is_empty() => Parts::Absent(Absent::NoCompactionAtCut),
             Some(waits) => Parts::Waits(waits),
-            None => Parts::Unknown("a price is unknown".to_owned()),
+            None => Parts::Unknown(Absent::SomePrice),
         }
     })
 }
@@ -193,7 +190,7 @@ pub(super) fn continuity(sample: &Sample<'_>, depth: Depth) -> Parts {
             }
         }
         match before {
-            0.0 => Parts::Absent("no question that can be answered uncompressed stands at a cut"),
+            0.0 => Parts::Absent(Absent::NoQuestionAtCut),
             _ => Parts::One(100.0 * kept / before),
         }
     })

@@ -15,7 +15,7 @@ use futures_util::stream::{self, StreamExt};
 
 use super::{ANSWER_TOKENS, Answerer, Searched, Shown};
 use crate::llm::{self, Question};
-use crate::model::{NoAnswer, Seat, Source};
+use crate::model::{NoAnswer, NoReply, Seat, Source};
 use crate::seats::ask::{Failure, Line, Said};
 use crate::seats::fence::Fence;
 use crate::seats::finder::Finder;
@@ -55,17 +55,14 @@ impl Llm {
         let line = self.line();
         let question = question(system, text);
         let bound = line.bound(&question);
-        let answered = line.put(question).await.map_err(Failure::from).map_err(no_answer)?;
-        match Said::of(&answered, bound).map_err(no_answer)? {
-            Said { cut: true, .. } => Err(no_answer(Failure::CutOff(bound))),
-            Said { text: "", .. } => Err(NoAnswer("the reply is empty".to_owned())),
+        let answered =
+            line.put(question).await.map_err(|error| NoReply::from(Failure::from(error)))?;
+        match Said::of(&answered, bound)? {
+            Said { cut: true, .. } => Err(NoReply::CutOff(bound).into()),
+            Said { text: "", .. } => Err(NoAnswer::Empty),
             Said { text, .. } => Ok(text.to_owned()),
         }
     }
-}
-
-fn no_answer(failure: Failure) -> NoAnswer {
-    NoAnswer(failure.to_string())
 }
 
 #[async_trait]

@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 
 use super::{question, time};
 use crate::llm::{Message, Question, Speaker};
+use crate::model::NoReply;
 use crate::seats::answerer::Searched;
 use crate::seats::ask::{Line, Said};
 use crate::seats::fence::Fence;
@@ -48,7 +49,8 @@ pub(super) async fn ask(
         let step = match line.ask(question.clone(), read, |_, _| ()).await {
             Ok(step) => step,
             Err(failure) => {
-                return Searched { answer: Err(super::no_answer(failure)), calls, tokens };
+                let answer = Err(NoReply::from(failure).into());
+                return Searched { answer, calls, tokens };
             }
         };
         let (tool, query) = match step {

@@ -25,7 +25,7 @@ async fn answers(llm: &Arc<Scripted>, questions: &[&str]) -> Vec<Result<String, 
 
 async fn answer(reply: Result<Reply, CallError>) -> Result<String, String> {
     let llm = Arc::new(Scripted::new([reply]));
-    answers(&llm, &["When?"]).await.remove(0).map_err(|why| why.0)
+    answers(&llm, &["When?"]).await.remove(0).map_err(|why| why.to_string())
 }
 
 #[test]

@@ -66,8 +66,7 @@ fn lines(text: &str) -> Vec<String> {
 fn entry(line: &str) -> Option<&str> {
     let marked = ["-", "*", "•"].into_iter().find_map(|bullet| line.strip_prefix(bullet));
     let numbered = || {
-        let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
-        let rest = rest.strip_prefix(['.', ')']);
+        let rest = line.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix(['.', ')']);
         rest.filter(|_| line.starts_with(|c: char| c.is_ascii_digit()))
     };
     let text = marked.or_else(numbered)?;

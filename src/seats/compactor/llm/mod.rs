@@ -8,7 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::llm::{self, Answered, CallError, FaultKind, Question};
-use crate::model::Seat;
+use crate::model::{NoReply, Seat};
 use crate::seats::ask::{self, Failure, Line, Said};
 use crate::strategy::{
     CallUsage, Compactor, CompactorError, FailedCall, Produced, Reply, SessionState, Task,
@@ -127,16 +127,20 @@ fn error(failure: Failure) -> CompactorError {
         return CompactorError::Unavailable(why);
     }
     match failure {
-        Failure::Refused | Failure::Filtered => CompactorError::Refused(why),
         Failure::Call(CallError::Rejected(fault)) if fault.kind == FaultKind::ContextTooLong => {
             CompactorError::TooLarge(why)
         }
         Failure::Call(CallError::Rejected(_)) => CompactorError::Refused(why),
         Failure::Call(_) => CompactorError::Malformed(why),
-        Failure::CutOff(bound) => CompactorError::CutOff(format!("cut off at {bound} tokens")),
-        Failure::Ended(_) => CompactorError::CutOff(why),
-        Failure::Misshapen(why) if [EMPTY, NO_ENTRY].contains(&&*why) => CompactorError::Empty(why),
-        Failure::Misshapen(why) => CompactorError::Malformed(why),
+        Failure::Reply(reply) => match reply {
+            NoReply::Refused | NoReply::Filtered => CompactorError::Refused(why),
+            NoReply::CutOff(bound) => CompactorError::CutOff(format!("cut off at {bound} tokens")),
+            NoReply::Ended(_) => CompactorError::CutOff(why),
+            NoReply::Misshapen(why) if [EMPTY, NO_ENTRY].contains(&&*why) => {
+                CompactorError::Empty(why)
+            }
+            NoReply::Misshapen(why) | NoReply::Other(why) => CompactorError::Malformed(why),
+        },
     }
 }
 

@@ -3,7 +3,6 @@ use crate::llm::{Finish, Message, Speaker};
 use crate::model::{Role, Void};
 use crate::seats::testkit::{Scripted, down, ended, rejected, said, uncounted};
 use crate::strategy::{Live, MESSAGES, Metered, ModelCall, TaskMessage};
-use crate::tokens::Encoding;
 
 const STATE: &str = r#"{"logos": ["Port 8080."], "pathos": [], "abstract": ["REST"],
     "conversation_summary": "They set up a server. It runs."}"#;
@@ -18,7 +17,7 @@ fn state() -> SessionState {
 }
 
 fn counter() -> Arc<Counter> {
-    Arc::new(Counter::new(Encoding::O200k))
+    Arc::new(Counter::default())
 }
 
 fn message(role: Role, text: &str) -> TaskMessage {

@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 
 use super::{Grading, Judge};
 use crate::llm::{self, Question, Schema};
-use crate::model::{Expectation, Judgement, ProbeKind, Seat, Source, Verdict};
-use crate::seats::ask::{self, Failure, Line};
+use crate::model::{Expectation, Judgement, NoGrade, ProbeKind, Seat, Source, Verdict};
+use crate::seats::ask::{self, Line};
 
 /// Version of the prompt that answers are graded by: grades by different
 /// versions are never compared.
@@ -66,13 +66,13 @@ impl Llm {
 impl Judge for Llm {
     async fn grade(&self, grading: &Grading<'_>) -> Judgement {
         if !needs_call(grading) {
-            return judged(Verdict::Incorrect, 0.0, "the answer is empty".to_owned());
+            return Judgement::scored(Verdict::Incorrect, 0.0, "the answer is empty".to_owned());
         }
         let line = Line { llm: &*self.llm, seat: Seat::Judge, replicate: 0 };
         let read = |said: ask::Said<'_>| read(grading, said.text);
         match line.ask(question(grading), read, |_, _| {}).await {
             Ok(judgement) => judgement,
-            Err(failure) => unscored(&failure),
+            Err(failure) => Judgement::unscored(NoGrade::Judge(failure.into())),
         }
     }
 
@@ -237,7 +237,7 @@ fn verdict(grading: &Grading<'_>, Given { reason, verdict }: Given) -> Result<Ju
         "abstained" => Verdict::Abstained,
         _ => Verdict::Incorrect,
     };
-    Ok(judged(verdict, f64::from(u8::from(is_right)), reason))
+    Ok(Judgement::scored(verdict, f64::from(u8::from(is_right)), reason))
 }
 
 fn rubric(graded: Graded, count: usize) -> Result<Judgement, String> {
@@ -265,7 +265,7 @@ fn rubric(graded: Graded, count: usize) -> Result<Judgement, String> {
         0.0 => Verdict::Incorrect,
         share => Verdict::Partial(share),
     };
-    Ok(judged(verdict, score, reason))
+    Ok(Judgement::scored(verdict, score, reason))
 }
 
 /// The offered word that was meant.
@@ -275,17 +275,6 @@ fn one_of(field: &str, word: &str, offered: &[&'static str]) -> Result<&'static 
         let list = offered.iter().map(|known| format!("`{known}`")).collect::<Vec<_>>().join(", ");
         format!("`{field}` has to be one of {list}")
     })
-}
-
-fn judged(verdict: Verdict, score: f64, rationale: String) -> Judgement {
-    Judgement { verdict, score: Some(score), rationale, votes: Vec::new() }
-}
-
-/// A judge that fails is no judgement of the answer.
-fn unscored(failure: &Failure) -> Judgement {
-    let why = format!("not graded: {failure}");
-    let verdict = Verdict::Unscored(why.clone());
-    Judgement { verdict, score: None, rationale: why, votes: Vec::new() }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 use super::*;
 use crate::llm::{CallError, FaultKind, Finish, Reply};
+use crate::model::NoGrade;
 use crate::seats::testkit::{Scripted, down, ended, rejected, said};
 use crate::tokens::Counter;
 
@@ -98,6 +99,7 @@ async fn only_what_is_offered_is_a_verdict() {
         assert_eq!((llm.calls().len(), judgement.score), (2, None));
         let Verdict::Unscored(why) = judgement.verdict else { panic!("{case:?} was graded") };
         let twice = "not graded: the reply had not the asked shape, nor had the second one: ";
+        let why = why.to_string();
         assert!(why.starts_with(&format!("{twice}`verdict` has to be one of")), "{why}");
     }
 }
@@ -113,7 +115,10 @@ async fn a_failure_of_the_judge_is_no_wrong_answer() {
         (down(), "no reply after 5 attempts: connection refused"),
     ] {
         let (judgement, llm) = graded(&grading(&expect, &[], "8080"), [reply]).await;
-        assert_eq!(judgement.verdict, Verdict::Unscored(format!("not graded: {why}")));
+        assert_eq!(
+            judgement.verdict,
+            Verdict::Unscored(NoGrade::from(format!("not graded: {why}")))
+        );
         assert_eq!((judgement.score, llm.calls().len()), (None, 1));
     }
 }

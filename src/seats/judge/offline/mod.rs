@@ -19,7 +19,7 @@ pub(super) use question::asks_for_past;
 pub use sought::Sought;
 
 use super::{Grading, Judge};
-use crate::model::{Expectation, Judgement, ProbeKind, Source, Verdict};
+use crate::model::{Expectation, Judgement, NoGrade, ProbeKind, Source, Verdict};
 use crate::text::language::is_in;
 use page::{Page, Share};
 use question::Question;
@@ -50,13 +50,10 @@ impl Offline {
     /// Grades one answer.
     pub fn judge(&self, grading: &Grading<'_>) -> Judgement {
         if let ProbeKind::Tone | ProbeKind::SharedConcept = grading.kind {
-            let kind = grading.kind.as_str();
-            return unscored(format!("a model has to judge the kind {kind}"));
+            return Judgement::unscored(NoGrade::Kind(grading.kind));
         }
         let values = match grading.expect {
-            Expectation::Rubric(_) => {
-                return unscored("a model has to judge a rubric".to_owned());
-            }
+            Expectation::Rubric(_) => return Judgement::unscored(NoGrade::Rubric),
             Expectation::Unanswerable => return unanswerable(grading.answer),
             Expectation::AnyOf(values) => values,
         };
@@ -83,16 +80,11 @@ impl Judge for Offline {
 }
 
 fn judged(verdict: Verdict, score: f64, rationale: String) -> Judgement {
-    Judgement { verdict, score: Some(score), rationale, votes: Vec::new() }
+    Judgement::scored(verdict, score, rationale)
 }
 
 fn wrong(rationale: String) -> Judgement {
     judged(Verdict::Incorrect, 0.0, rationale)
-}
-
-fn unscored(rationale: String) -> Judgement {
-    let verdict = Verdict::Unscored(rationale.clone());
-    Judgement { verdict, score: None, rationale, votes: Vec::new() }
 }
 
 fn unanswerable(answer: &str) -> Judgement {

@@ -1,7 +1,7 @@
 use std::sync::Mutex;
 
 use super::*;
-use crate::model::{Expectation, ProbeKind};
+use crate::model::{Expectation, NoGrade, ProbeKind};
 
 /// Gives one verdict and counts how often it was asked.
 struct Says {
@@ -38,7 +38,7 @@ impl Judge for Says {
 }
 
 fn mute(why: &str) -> Verdict {
-    Verdict::Unscored(why.to_owned())
+    Verdict::Unscored(NoGrade::from(why.to_owned()))
 }
 
 /// The judgement of a panel, and how often each judge was asked.
@@ -131,5 +131,5 @@ fn a_panel_has_two_or_three_different_judges() {
         assert!(new(&["a", "b", "c", "d"][..count]).is_err(), "{count}");
     }
     let error = new(&["a", "b", "a"]).err().unwrap();
-    assert_eq!(error, "a panel needs different judges: `a` is named twice");
+    assert_eq!(error, PanelError::Twice("a".to_owned()));
 }

@@ -27,9 +27,9 @@ use toml::Table;
 use crate::model::{Block, Call};
 use crate::strategy::compactor::CallUsage;
 use crate::strategy::context::{Context, EntryId, Recording};
-use crate::strategy::host::{Host, Outcome, PresetState, Strategy, StrategyError, restored};
+use crate::strategy::host::{Host, Outcome, Strategy, StrategyError, Work, restored};
+use crate::strategy::mechanism::{Build, BuildError, MechanismSpec};
 use crate::strategy::metered::ModelCall;
-use crate::strategy::preset::{Build, MechanismSpec};
 use crate::text::is_command;
 use apply::Change;
 use parameters::{LONGEST_WAIT, Parameters, ServerParameters, Timeouts};
@@ -83,13 +83,13 @@ struct Asker {
 }
 
 impl Asker {
-    fn of_program(build: &Build<'_>) -> Result<Self, String> {
+    fn of_program(build: &Build<'_>) -> Result<Self, BuildError> {
         let Parameters { command, files, timeouts, parameters } = build.read()?;
         let Some((program, arguments)) = command.split_first() else {
             return Err("`command` must name a program, such as [\"python3\", \"mine.py\"]".into());
         };
         if program.is_empty() || files.iter().any(String::is_empty) {
-            return Err("`command` and `files` must name something".to_owned());
+            return Err("`command` and `files` must name something".into());
         }
         let folder = build.folder.ok_or("a program runs only from a preset file of your own")?;
         let launch = Launch {
@@ -100,7 +100,7 @@ impl Asker {
         Self::new(build, Way::Program(launch), timeouts, parameters)
     }
 
-    fn of_server(build: &Build<'_>) -> Result<Self, String> {
+    fn of_server(build: &Build<'_>) -> Result<Self, BuildError> {
         let ServerParameters { url, timeouts, parameters } = build.read()?;
         build.folder.ok_or("a server is asked only by a preset file of your own")?;
         Self::new(build, Way::Server(Address::new(&url)?), timeouts, parameters)
@@ -111,10 +111,10 @@ impl Asker {
         way: Way,
         timeouts: Timeouts,
         parameters: Table,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, BuildError> {
         let Timeouts { start, call, total } = timeouts;
         if [start, call, total].iter().any(|s| !(*s > 0.0 && *s <= LONGEST_WAIT)) {
-            return Err(format!("`timeouts` are seconds above 0, at most {LONGEST_WAIT}"));
+            return Err(format!("`timeouts` are seconds above 0, at most {LONGEST_WAIT}").into());
         }
         Ok(Self {
             way,
@@ -286,6 +286,12 @@ fn excerpt(text: &str) -> String {
     }
 }
 
+/// What is wrong with an answer.
+#[doc(hidden)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct BadAnswer(String);
+
 /// Applies an answer to `compact`, with all messages of a recording in the
 /// context. No program is started: for tests of the reader.
 ///
@@ -293,28 +299,24 @@ fn excerpt(text: &str) -> String {
 ///
 /// What is wrong with the answer.
 #[doc(hidden)]
-pub fn take_answer(recording: Recording, line: &str) -> Result<(), String> {
+pub fn take_answer(recording: Recording, line: &str) -> Result<(), BadAnswer> {
     let mut context = Context::new(recording);
     for _ in 0..context.recording().transcript.messages.len() {
         context.append();
     }
     let base: Vec<EntryId> = context.visible().collect();
-    let change = match protocol::read(line)? {
+    let change = match protocol::read(line).map_err(BadAnswer)? {
         Answer::Context(pieces, _) => Change::Context(pieces),
         Answer::Operations(operations, _) => Change::Operations(operations),
-        Answer::Ready => return Err("it must answer `compact`".to_owned()),
+        Answer::Ready => return Err(BadAnswer("it must answer `compact`".to_owned())),
     };
-    apply::apply(&mut context, &base, change)
+    apply::apply(&mut context, &base, change).map_err(BadAnswer)
 }
 
 #[async_trait]
 impl Strategy for Asker {
-    async fn compact(
-        &mut self,
-        context: &mut Context,
-        _shared: &mut PresetState,
-        host: &Host<'_>,
-    ) -> Result<Outcome, StrategyError> {
+    async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, StrategyError> {
+        let Work { context, host, .. } = work;
         let program = self.running(host).await?;
         self.calls += 1;
         let during = format!("call {}", self.calls);

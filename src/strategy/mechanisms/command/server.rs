@@ -4,6 +4,7 @@
 //! Redirects are not followed, nothing is sent twice, and no more is read of a
 //! body than an answer may be long.
 
+use crate::strategy::mechanism::BuildError;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
@@ -30,11 +31,11 @@ pub(super) struct Address(Url);
 
 impl Address {
     /// Parses an address, which must use HTTP or HTTPS.
-    pub fn new(url: &str) -> Result<Self, String> {
+    pub fn new(url: &str) -> Result<Self, BuildError> {
         // The address is not quoted: it may contain a password.
         let url = Url::parse(url).map_err(|why| format!("`url` is no address: {why}"))?;
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-            return Err("`url` must begin with http:// or https:// and name a host".to_owned());
+            return Err("`url` must begin with http:// or https:// and name a host".into());
         }
         Ok(Self(url))
     }
@@ -188,7 +189,7 @@ mod tests {
     #[test]
     fn only_http_is_an_address() {
         for wrong in ["", "host/path", "ftp://host/canary", "file:///canary", "http://"] {
-            let why = Address::new(wrong).unwrap_err();
+            let why = Address::new(wrong).unwrap_err().to_string();
             assert!(why.starts_with("`url`") && !why.contains("canary"), "{why}");
         }
     }

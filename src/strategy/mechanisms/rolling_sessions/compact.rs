@@ -7,7 +7,7 @@ use super::summary::Writer;
 use super::{PARENT, fold, summaries};
 use crate::model::MessageIndex;
 use crate::strategy::context::{Context, EntryId, Op};
-use crate::strategy::host::{Fallback, Host, Outcome, PresetState, Record, StrategyError};
+use crate::strategy::host::{Fallback, Host, Outcome, Record, StrategyError, Work};
 use crate::strategy::mechanisms::folding::{Cuts, recorded_before};
 use crate::strategy::mechanisms::notices::{Makeup, compacted};
 
@@ -16,10 +16,9 @@ pub(super) async fn run(
     writer: &Writer,
     keep_recent: u64,
     notify: bool,
-    context: &mut Context,
-    shared: &mut PresetState,
-    host: &Host<'_>,
+    work: Work<'_>,
 ) -> Result<Outcome, StrategyError> {
+    let Work { context, shared, host } = work;
     let mut outcome = Outcome::default();
     let split = split(context, host, keep_recent);
     let old = recorded_before(context, split);

@@ -17,8 +17,8 @@ use serde::Deserialize;
 use super::folding::Cuts;
 use crate::model::{MessageIndex, Role};
 use crate::strategy::context::{Context, EntryId, Op, OpError, Place};
-use crate::strategy::host::{Host, Outcome, PresetState, StoredFile, Strategy, StrategyError};
-use crate::strategy::preset::{Build, MechanismSpec};
+use crate::strategy::host::{Outcome, PresetState, StoredFile, Strategy, StrategyError, Work};
+use crate::strategy::mechanism::{Build, BuildError, MechanismSpec};
 use summary::Writer;
 
 /// Closes sessions and opens new ones.
@@ -72,9 +72,9 @@ struct RollingSessions {
     action: Action,
 }
 
-fn action(build: &Build<'_>) -> Result<Action, String> {
+fn action(build: &Build<'_>) -> Result<Action, BuildError> {
     let writer = |prompt: &str, max_tokens| match max_tokens {
-        0 => Err("`max_tokens` must be at least 1".to_owned()),
+        0 => Err(BuildError::from("`max_tokens` must be at least 1")),
         _ => Ok(Writer::new(build.prompt(prompt, &["messages"])?, max_tokens)),
     };
     Ok(match build.read()? {
@@ -87,7 +87,7 @@ fn action(build: &Build<'_>) -> Result<Action, String> {
         }
         Parameters::Resume { within } if within > 0.0 && within <= 1.0 => Action::Resume { within },
         Parameters::Resume { .. } => {
-            return Err("`within` is a share of the budget, such as 0.7".to_owned());
+            return Err("`within` is a share of the budget, such as 0.7".into());
         }
     })
 }
@@ -129,31 +129,22 @@ fn before_newest(context: &Context) -> Option<MessageIndex> {
 
 #[async_trait]
 impl Strategy for RollingSessions {
-    fn prepare(
-        &mut self,
-        context: &mut Context,
-        shared: &mut PresetState,
-        host: &Host<'_>,
-    ) -> Result<(), StrategyError> {
+    fn prepare(&mut self, work: Work<'_>) -> Result<(), StrategyError> {
+        let Work { context, shared, host } = work;
         if shared.chain.open.is_none() {
             shared.start_session(None, context.seen_count(), host.now);
         }
         Ok(())
     }
 
-    async fn compact(
-        &mut self,
-        context: &mut Context,
-        shared: &mut PresetState,
-        host: &Host<'_>,
-    ) -> Result<Outcome, StrategyError> {
+    async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, StrategyError> {
         match &self.action {
             Action::Compact { writer, keep_recent, notify } => {
-                compact::run(writer, *keep_recent, *notify, context, shared, host).await
+                compact::run(writer, *keep_recent, *notify, work).await
             }
-            Action::New => turn::new(context, shared, host),
-            Action::Summarise { writer } => turn::summarise(writer, context, shared, host).await,
-            Action::Resume { within } => turn::resume(*within, context, shared, host),
+            Action::New => turn::new(work),
+            Action::Summarise { writer } => turn::summarise(writer, work).await,
+            Action::Resume { within } => turn::resume(*within, work),
         }
     }
 

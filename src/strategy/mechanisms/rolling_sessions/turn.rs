@@ -10,15 +10,12 @@ use super::summary::Writer;
 use super::{OWN, PARENT, before_newest, entries, fold, summaries};
 use crate::model::MessageIndex;
 use crate::strategy::context::{Context, EntryId, Op};
-use crate::strategy::host::{Fallback, Host, Outcome, PresetState, Record, StrategyError};
+use crate::strategy::host::{Fallback, Outcome, PresetState, Record, StrategyError, Work};
 use crate::strategy::mechanisms::folding::recorded_before;
 
 /// Closes the session; its messages stay with it.
-pub(super) fn new(
-    context: &mut Context,
-    shared: &mut PresetState,
-    host: &Host<'_>,
-) -> Result<Outcome, StrategyError> {
+pub(super) fn new(work: Work<'_>) -> Result<Outcome, StrategyError> {
+    let Work { context, shared, host } = work;
     let mut outcome = Outcome::default();
     let Some(cut) = before_newest(context) else { return Ok(outcome) };
     if let Some(messages) = leave(context, cut)? {
@@ -44,12 +41,8 @@ fn leave(context: &mut Context, cut: MessageIndex) -> Result<Option<usize>, Stra
 
 /// Writes the summaries of closed sessions that have none, the oldest first.
 /// The parent's summary is put into the context.
-pub(super) async fn summarise(
-    writer: &Writer,
-    context: &mut Context,
-    shared: &mut PresetState,
-    host: &Host<'_>,
-) -> Result<Outcome, StrategyError> {
+pub(super) async fn summarise(writer: &Writer, work: Work<'_>) -> Result<Outcome, StrategyError> {
+    let Work { context, shared, host } = work;
     let mut outcome = Outcome::default();
     let parent = shared.chain.open.and_then(|open| shared.chain.known.get(&open.number)?.parent);
     for at in 0..shared.sessions.len() {
@@ -86,12 +79,8 @@ fn inject(context: &mut Context, shared: &PresetState, number: u32) -> Result<()
 
 /// Returns to a closed session: completely where it is small enough, else in a
 /// new session that continues from its summary.
-pub(super) fn resume(
-    within: f64,
-    context: &mut Context,
-    shared: &mut PresetState,
-    host: &Host<'_>,
-) -> Result<Outcome, StrategyError> {
+pub(super) fn resume(within: f64, work: Work<'_>) -> Result<Outcome, StrategyError> {
+    let Work { context, shared, host } = work;
     let mut outcome = Outcome::default();
     let Some(cut) = before_newest(context) else { return Ok(outcome) };
     let Some(target) = target(context, shared) else { return Ok(outcome) };

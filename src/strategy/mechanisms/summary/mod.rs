@@ -26,9 +26,9 @@ use crate::strategy::compactor::{
 };
 use crate::strategy::context::{Context, EntryId, Op, Place};
 use crate::strategy::host::{
-    Fallback, Host, Outcome, PresetState, Record, Strategy, StrategyError, restored,
+    Fallback, Host, Outcome, Record, Strategy, StrategyError, Work, restored,
 };
-use crate::strategy::preset::{Build, MechanismSpec};
+use crate::strategy::mechanism::{Build, BuildError, MechanismSpec};
 use crate::strategy::prompt::Prompt;
 use crate::tokens::Weight;
 use parameters::{Merge, Parameters, Request};
@@ -85,7 +85,7 @@ struct Plan {
 }
 
 impl Summary {
-    fn new(build: &Build<'_>) -> Result<Self, String> {
+    fn new(build: &Build<'_>) -> Result<Self, BuildError> {
         let parameters = Parameters::read(build)?;
         let prompt = |file: &Option<String>, allowed: &[&str]| {
             file.as_ref().map(|file| build.prompt(file, allowed)).transpose()
@@ -289,12 +289,8 @@ fn last(range: &[EntryId]) -> Option<MessageIndex> {
 
 #[async_trait]
 impl Strategy for Summary {
-    async fn compact(
-        &mut self,
-        context: &mut Context,
-        shared: &mut PresetState,
-        host: &Host<'_>,
-    ) -> Result<Outcome, StrategyError> {
+    async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, StrategyError> {
+        let Work { context, shared, host } = work;
         let mut outcome = Outcome::default();
         self.standing.entries.retain(|&id| context.contains(id));
         if self.standing.entries.is_empty() {

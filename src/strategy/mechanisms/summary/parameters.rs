@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::tail::Tail;
 use crate::model::Role;
-use crate::strategy::preset::Build;
+use crate::strategy::mechanism::{Build, BuildError};
 
 /// The parameters as written.
 #[derive(Deserialize)]
@@ -53,17 +53,17 @@ pub(super) struct Parameters {
 
 impl Parameters {
     /// Refuses combinations that make no sense.
-    pub(super) fn read(build: &Build<'_>) -> Result<Self, String> {
+    pub(super) fn read(build: &Build<'_>) -> Result<Self, BuildError> {
         let parameters: Parameters = build.read()?;
         parameters.keep.check()?;
         if parameters.max_tokens == 0 {
-            return Err("`max_tokens` must be at least 1".to_owned());
+            return Err("`max_tokens` must be at least 1".into());
         }
         if parameters.request == Request::Prefix && parameters.tool_text.is_some() {
-            return Err("`tool_text` shortens messages, and a prefix is sent as it is".to_owned());
+            return Err("`tool_text` shortens messages, and a prefix is sent as it is".into());
         }
         if (parameters.merge == Merge::Sections) != parameters.max_summary.is_some() {
-            return Err("`merge = \"sections\"` and `max_summary` go together".to_owned());
+            return Err("`merge = \"sections\"` and `max_summary` go together".into());
         }
         Ok(parameters)
     }

@@ -1,5 +1,6 @@
 //! The newest messages that a summary leaves unchanged.
 
+use crate::strategy::mechanism::BuildError;
 use serde::Deserialize;
 
 use super::super::folding::Cuts;
@@ -61,28 +62,26 @@ enum From {
 
 impl Tail {
     /// Refuses combinations that make no sense.
-    pub(super) fn check(self) -> Result<(), String> {
+    pub(super) fn check(self) -> Result<(), BuildError> {
         let counts = [self.messages, self.responses, self.turns];
         let sizes = [self.tokens.is_some(), self.share.is_some(), self.to.is_some()];
         let sizes = sizes.into_iter().filter(|given| *given).count();
         if sizes + counts.iter().flatten().count() > 1 {
-            return Err(
-                "keep: give one of tokens, share, to, messages, responses, turns".to_owned()
-            );
+            return Err("keep: give one of tokens, share, to, messages, responses, turns".into());
         }
         if counts.contains(&Some(0)) {
-            return Err("keep: a count must be at least 1".to_owned());
+            return Err("keep: a count must be at least 1".into());
         }
         let is_share = |share: f64| share > 0.0 && share < 1.0;
         if self.share.is_some() != self.of.is_some() || !self.share.is_none_or(is_share) {
-            return Err("keep: `share`, such as 0.3, and `of` go together".to_owned());
+            return Err("keep: `share`, such as 0.3, and `of` go together".into());
         }
         let bounded = self.at_least.is_some() || self.at_most.is_some();
         if bounded && self.share.is_none() || self.at_least > self.at_most.or(self.at_least) {
-            return Err("keep: `at_least` and `at_most` are bounds of a `share`".to_owned());
+            return Err("keep: `at_least` and `at_most` are bounds of a `share`".into());
         }
         if self.from == From::UserTurn && sizes == 0 {
-            return Err("keep: `from` belongs to `tokens`, `share` or `to`".to_owned());
+            return Err("keep: `from` belongs to `tokens`, `share` or `to`".into());
         }
         Ok(())
     }

@@ -54,7 +54,7 @@ fn searched(answer: &str, calls: u32, tokens: u64) -> Searched {
 }
 
 fn failed(why: &str, calls: u32, tokens: u64) -> Searched {
-    Searched { answer: Err(NoAnswer(why.to_owned())), calls, tokens }
+    Searched { answer: Err(NoAnswer::from(why.to_owned())), calls, tokens }
 }
 
 #[test]

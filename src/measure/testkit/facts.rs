@@ -1,0 +1,161 @@
+//! The facts of a transcript, piece by piece.
+
+use super::*;
+
+/// A transcript of data set `d` with alternating user and assistant messages.
+pub fn facts(id: &str) -> FactsBuilder {
+    FactsBuilder(TranscriptFacts {
+        dataset: "d".into(),
+        transcript: id.into(),
+        cluster: None,
+        preamble_tokens: 0,
+        hidden_tokens: 0,
+        messages: Vec::new(),
+        requests: Vec::new(),
+        exam: Exam::default(),
+        probes: Vec::new(),
+        recorded_compactions: 0,
+        model: None,
+        other_models: Vec::new(),
+        tokens_source: TokensSource::Exact,
+        calibration: None,
+        validation: None,
+        no_cut: None,
+        as_recorded: None,
+        clock_modelled: false,
+        sidechains: Vec::new(),
+        left_out: Vec::new(),
+    })
+}
+
+pub struct FactsBuilder(TranscriptFacts);
+
+impl FactsBuilder {
+    pub fn dataset(mut self, name: &str) -> Self {
+        self.0.dataset = name.into();
+        self
+    }
+
+    pub fn cluster(mut self, name: &str) -> Self {
+        self.0.cluster = Some(name.into());
+        self
+    }
+
+    pub fn preamble(mut self, tokens: u64) -> Self {
+        self.0.preamble_tokens = tokens;
+        self
+    }
+
+    /// Request j stands before message 2j + 1 and sends `full[j]` tokens.
+    pub fn requests(mut self, full: &[u64]) -> Self {
+        for (at, tokens_full) in (0u32..).zip(full) {
+            self.0.requests.push(RequestFacts {
+                message: 2 * at + 1,
+                tokens_full: *tokens_full,
+                output: 10,
+                output_recorded: false,
+                at: Timestamp::UNIX_EPOCH,
+                recorded: None,
+                billed: true,
+                exogenous: None,
+                model: 0,
+            });
+        }
+        for at in 0..2 * full.len() {
+            let role = if at % 2 == 0 { Role::User } else { Role::Assistant };
+            let tokens = 10 * (at as u64 + 1);
+            let (id, text) = (format!("m{at}"), format!("hash-{at}"));
+            self.0.messages.push(MessageFacts { id, role, tokens, at: None, tool: None, text });
+        }
+        self
+    }
+
+    /// One reference, last seen `distance` tokens before `request`, standing in
+    /// the tool result `refetch`. Call it in the order of the requests.
+    pub fn reference(mut self, request: u32, distance: u64, refetch: Option<u32>) -> Self {
+        let at = self.0.exam.references.len();
+        self.0.exam.references.push(Reference {
+            request,
+            text: format!("identifier_{at}"),
+            class: IdentifierClass::Identifier,
+            last_seen: 0,
+            distance_tokens: distance,
+            sources: vec![0],
+            refetch,
+            reread: false,
+            support: Vec::new(),
+        });
+        self
+    }
+
+    /// A probe of a kind about message 0, asked at `request`, `age` tokens later.
+    pub fn probe(mut self, kind: ProbeKind, request: u32, age: u64) -> Self {
+        let id = format!("p{:03}", self.0.probes.len());
+        let expect = match kind {
+            ProbeKind::Abstain => Expectation::Unanswerable,
+            _ => Expectation::AnyOf(vec!["it".into()]),
+        };
+        let probe = Probe {
+            id,
+            transcript: self.0.transcript.clone(),
+            asked_at: 0,
+            kind,
+            question: "Which?".into(),
+            expect,
+            evidence: vec!["m0".into()],
+            stale: Vec::new(),
+        };
+        let evidence = vec![0];
+        self.0.probes.push(ProbeFacts { probe, request, evidence, age_tokens: Some(age) });
+        self
+    }
+
+    /// The last reference was read again by the recording itself.
+    pub fn reread(mut self) -> Self {
+        self.0.exam.references.last_mut().unwrap().reread = true;
+        self
+    }
+
+    pub fn boundary(mut self, did_without: u32) -> Self {
+        self.0.recorded_compactions = 1;
+        self.0.exam.did_without = did_without;
+        self
+    }
+
+    /// Changes anything else.
+    pub fn with(mut self, change: impl FnOnce(&mut TranscriptFacts)) -> Self {
+        change(&mut self.0);
+        self
+    }
+
+    /// Its tokens are scaled by a factor, with this error of forecasting.
+    pub fn calibrated(self, factor: f64, forward: Option<f64>) -> Self {
+        let mut scaled = self.reported(forward);
+        scaled.0.tokens_source = TokensSource::Calibrated;
+        scaled.0.calibration.as_mut().unwrap().fits[0].factor = factor;
+        scaled
+    }
+
+    /// The recording has usage, with this error of forecasting it.
+    pub fn reported(mut self, forward: Option<f64>) -> Self {
+        let fit = Fit { from: 0, hidden: 0.0, factor: 1.0, requests: 10 };
+        self.0.calibration = Some(Calibration {
+            fits: vec![fit],
+            unseen: Vec::new(),
+            global: None,
+            in_sample: forward,
+            forward,
+            after_boundary: None,
+        });
+        self
+    }
+
+    pub fn left_out(mut self, reason: &str, n: u64) -> Self {
+        self.0.left_out.push((reason.into(), n));
+        self
+    }
+
+    pub fn build(self) -> TranscriptFacts {
+        self.0
+    }
+}

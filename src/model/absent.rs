@@ -1,0 +1,109 @@
+//! Why a figure is not there. Absence is never zero.
+
+use super::{EXAM_REFERENCES, EXAM_REQUESTS, SPREAD, Support};
+
+/// Declares the reasons, each with its words.
+macro_rules! reasons {
+    ($($name:ident $(($of:ty))? $words:literal;)*) => {
+        /// Why a number is not there.
+        #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+        pub enum Absent {
+            $(
+                #[doc = $words]
+                #[error($words)]
+                $name $(($of))?,
+            )*
+        }
+    };
+}
+
+reasons! {
+    // Of a row as a whole.
+    CellsFailed "every cell failed";
+    NothingMeasured "nothing to measure";
+    AskedOnly "this control is asked and sends no requests";
+    NotFinite "not a finite number";
+    // Sizes.
+    NoRequest "no request";
+    NoMessageBefore "no message stands before the last request";
+    NoEstimate "the preset makes no estimate of its own";
+    NoCompaction "nothing was compacted";
+    CompactorNotAsked "the compactor was not asked";
+    // Prices and times.
+    NoBill "the run has no bill";
+    Price(String) "the price of {0} is unknown";
+    SomePrice "a price is unknown";
+    CacheRules(String) "the cache rules of {0} are unknown";
+    NothingBilled "nothing was billed";
+    NoRequestBilled "no request is billed";
+    NoBillOfFull "needs the bill of `full`";
+    NoBillOfRecorded "needs the bill of the control `recorded`";
+    FullFits "the whole conversation fits the window: see cost_savings";
+    NothingToFetch "no references: nobody knows what would have to be fetched again";
+    NeverPaysForItself "no compaction pays for itself before its session ends";
+    NoModelCalled "no model was called";
+    NoReadingSpeed "the profile gives no speed of reading";
+    Latency "the latency of the compactor's calls is unknown";
+    MixedTimes(String) "{0} times do not mix in one figure";
+    // References.
+    NoReferences "no references";
+    NoReferencesThere "no references at this distance";
+    NoneLost "no reference is lost";
+    NoRecordedBoundary "no recorded boundary";
+    FewReferences(Support) "{0}: at least {EXAM_REFERENCES} at {EXAM_REQUESTS} are needed";
+    NoWorkingSession
+        "no transcript asks for at least {EXAM_REFERENCES} references at {EXAM_REQUESTS} requests: \
+         it is a measure for working sessions";
+    // Probes.
+    NoProbes "the data set has no probes";
+    NoneGraded "no probe was graded";
+    NoneOfKindGraded "no probe of this kind was graded";
+    NoGradedValue "no graded probe expects a value";
+    NoWholeEvidence "no graded probe has all of its evidence";
+    NoValueExpected "no probe expects a value";
+    NoEvidenceNamed "no probe names its evidence";
+    NothingSaid "no probe asks for something that was said";
+    NoTemptation "no probe tempts to invent";
+    OnlyCopies "the offline reader only copies: what it invents says nothing";
+    NoneCompactedBeforeRight
+        "nothing was compacted before a probe that the whole conversation gets right";
+    NoneCompactedBeforeGraded "nothing was compacted before a graded probe";
+    NoChannel "the preset has no recovery channel";
+    NoRecallOfControls "needs the recall of the row, of `empty` and of `full`";
+    LittleSpread(f64) "`full` and `empty` are {0:.2} apart, less than {SPREAD}";
+    FewOfEachKind(usize) "no kind has {0} probes with a continuity";
+    LeaksNeedModel "finding leaked probes takes a model as answerer";
+    LeaksNeedAnswers "finding leaked probes takes three answers each, and one is asked for";
+    // Cuts.
+    NotCut
+        "no session of it was cut: none was asked for, they are too short, or it is the recorded \
+         agent, which only `--cuts recorded` looks at";
+    NoFacts "nothing that the agent used behind a cut came from before it";
+    NothingAtStake "nothing was at stake at a cut";
+    NothingExposed "every fact at stake was still sent as it was recorded";
+    NoNull "no model writes text for this preset";
+    NullFailed "its null failed at some cut";
+    NoCompactionAtCut "it compacted at no cut";
+    NoQuestionAtCut "no question that can be answered uncompressed stands at a cut";
+    // Parts of the variance.
+    OneSession "there is one session with a figure, or none";
+    AskedOnce "no session is asked more than once";
+    CompactedOnce "every session was compacted once: --replicates repeats it";
+    AnsweredOnce "every question is answered once";
+    AnsweredOncePerCompaction(f64)
+        "every question is answered once for each compaction; with what a compaction does to \
+         single questions it is {0:.4}";
+    OneJudge "a single judge grades, or none";
+    // Sweeps of the window.
+    OneWindow "it was run at one window, which is no sweep";
+    FewFittingWindows "at fewer than two windows do all of its requests fit";
+    FewFigures "it has both figures at fewer than two windows";
+    OneSize "it is of one size at every window";
+    OutOfReach "its sweep does not reach this size";
+}
+
+impl serde::Serialize for Absent {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}

@@ -1,0 +1,214 @@
+//! Why there is no reply, no answer or no grade, and why a session is not cut. In
+//! files each stands as its words; what is none of ours is kept as it stands.
+
+use serde::{Deserialize, Serialize};
+
+use super::ProbeKind;
+use crate::text::{counted, grouped};
+
+/// Why a model's reply cannot be used. The words quote neither question nor
+/// reply: they stay in runs that are shared without their words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoReply {
+    /// It was cut off, at this bound or at the end of the model's window.
+    #[error("the reply was cut off at {0} tokens")]
+    CutOff(u64),
+    /// The model declined.
+    #[error("the model refused")]
+    Refused,
+    /// The provider withheld it.
+    #[error("the provider withheld the reply")]
+    Filtered,
+    /// It ended for another reason, in the provider's word.
+    #[error("the reply ended early: {0}")]
+    Ended(String),
+    /// It has not the asked shape, nor had the second one, and why.
+    #[error("the reply had not the asked shape, nor had the second one: {0}")]
+    Misshapen(String),
+    /// There is none; in the words of the call that failed.
+    #[error("{0}")]
+    Other(String),
+}
+
+/// Why there is no answer. A refusal by the provider is never an answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(into = "String", from = "String")]
+pub enum NoAnswer {
+    /// The model said nothing.
+    #[error("the reply is empty")]
+    Empty,
+    /// What the answerer looked for could not be compared by this embedder.
+    #[error("the search failed at {embedder}: {why}")]
+    Search {
+        /// `provider/model`.
+        embedder: String,
+        /// What failed.
+        why: String,
+    },
+    /// There is no reply that can be used.
+    #[error(transparent)]
+    Reply(#[from] NoReply),
+}
+
+/// Why an answer was not graded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(into = "String", from = "String")]
+pub enum NoGrade {
+    /// There is no answer.
+    #[error("not answered: {0}")]
+    NotAnswered(NoAnswer),
+    /// The judge gave no reply that can be used.
+    #[error("not graded: {0}")]
+    Judge(NoReply),
+    /// Without a model nobody can judge answers of this kind.
+    #[error("a model has to judge the kind {}", .0.as_str())]
+    Kind(ProbeKind),
+    /// Without a model nobody can judge by points.
+    #[error("a model has to judge a rubric")]
+    Rubric,
+    /// None of a panel's judges graded it: what each said.
+    #[error("no judge graded it: {0}")]
+    NoJudge(String),
+    /// A panel's judges disagree: what each said.
+    #[error("the judges disagree: {0}")]
+    Disagreement(String),
+    /// The words of a run folder that are none of ours.
+    #[error("{0}")]
+    Other(String),
+}
+
+/// Requests that a session needs before a cut, and from it on.
+pub const REQUESTS_AROUND_CUT: u32 = 5;
+
+/// Why a session has no cut, in words without its name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(into = "String", from = "String")]
+pub enum NoCut {
+    /// `--cuts none`.
+    #[error("no cut was asked for")]
+    NotAsked,
+    /// Recorded compactions are looked for, and there is none.
+    #[error("the recorded agent never compacted before a request")]
+    NeverCompacted,
+    /// It is too short.
+    #[error(
+        "it has {} and {} of messages; a cut needs {REQUESTS_AROUND_CUT} requests and {} tokens \
+         before it and {REQUESTS_AROUND_CUT} requests from it on, between two recorded compactions",
+        counted(*requests, "request"), counted(*tokens, "token"), grouped(*least)
+    )]
+    Short {
+        /// Requests of the session.
+        requests: u64,
+        /// Tokens of messages before its last request.
+        tokens: u64,
+        /// Tokens that a cut needs before it.
+        least: u64,
+    },
+    /// The words of a run folder that are none of ours.
+    #[error("{0}")]
+    Other(String),
+}
+
+/// What these words mean, if they are those of a reason that ends in any text.
+fn ending<T: ToString, W: From<String>>(words: &str, reason: fn(W) -> T) -> Option<T> {
+    let start = reason(W::from(String::new())).to_string();
+    words.strip_prefix(&start).map(|rest| reason(W::from(rest.to_owned())))
+}
+
+/// The reason among these that has these very words.
+fn same<T: ToString>(words: &str, reasons: impl IntoIterator<Item = T>) -> Option<T> {
+    reasons.into_iter().find(|reason| reason.to_string() == words)
+}
+
+/// The whole numbers among words.
+fn numbers(words: &str) -> impl Iterator<Item = u64> {
+    words.split(' ').filter_map(|word| word.replace(',', "").parse().ok())
+}
+
+impl From<String> for NoReply {
+    fn from(words: String) -> Self {
+        let bound = numbers(&words).map(NoReply::CutOff);
+        same(&words, bound.chain([NoReply::Refused, NoReply::Filtered]))
+            .or_else(|| ending(&words, NoReply::Ended))
+            .or_else(|| ending(&words, NoReply::Misshapen))
+            .unwrap_or(NoReply::Other(words))
+    }
+}
+
+impl From<String> for NoAnswer {
+    fn from(words: String) -> Self {
+        let search = words.split_once(": ").and_then(|(at, why)| {
+            let (embedder, why) = (at.rsplit(' ').next()?.to_owned(), why.to_owned());
+            Some(NoAnswer::Search { embedder, why })
+        });
+        same(&words, search.into_iter().chain([NoAnswer::Empty]))
+            .unwrap_or_else(|| NoReply::from(words).into())
+    }
+}
+
+impl From<String> for NoGrade {
+    fn from(words: String) -> Self {
+        let kinds = ProbeKind::ALL.into_iter().map(NoGrade::Kind);
+        same(&words, kinds.chain([NoGrade::Rubric]))
+            .or_else(|| ending(&words, NoGrade::NotAnswered))
+            .or_else(|| ending(&words, NoGrade::Judge))
+            .or_else(|| ending(&words, NoGrade::NoJudge))
+            .or_else(|| ending(&words, NoGrade::Disagreement))
+            .unwrap_or(NoGrade::Other(words))
+    }
+}
+
+impl From<String> for NoCut {
+    fn from(words: String) -> Self {
+        let told: Vec<u64> = numbers(&words).collect();
+        let short = match told[..] {
+            [requests, tokens, _, least, _] => Some(NoCut::Short { requests, tokens, least }),
+            _ => None,
+        };
+        same(&words, short.into_iter().chain([NoCut::NotAsked, NoCut::NeverCompacted]))
+            .unwrap_or(NoCut::Other(words))
+    }
+}
+
+/// What stands in files.
+macro_rules! in_words {
+    ($($reason:ty)*) => {
+        $(impl From<$reason> for String {
+            fn from(reason: $reason) -> String {
+                reason.to_string()
+            }
+        })*
+    };
+}
+
+in_words!(NoAnswer NoGrade NoCut);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_is_read_back_from_its_words() {
+        let text = || "a: b, 12".to_owned();
+        let mut replies = vec![NoReply::CutOff(12_000), NoReply::Refused, NoReply::Filtered];
+        replies.extend([NoReply::Ended(text()), NoReply::Misshapen(text())]);
+        replies.push(NoReply::Other(text()));
+        let search = NoAnswer::Search { embedder: "a/b:c".to_owned(), why: text() };
+        let mut answers = vec![NoAnswer::Empty, search];
+        answers.extend(replies.iter().cloned().map(NoAnswer::Reply));
+        let mut grades = vec![NoGrade::Kind(ProbeKind::Tone), NoGrade::Rubric];
+        grades.extend([NoGrade::NoJudge(text()), NoGrade::Disagreement(text())]);
+        grades.push(NoGrade::Other(text()));
+        grades.extend(replies.iter().cloned().map(NoGrade::Judge));
+        grades.extend(answers.iter().cloned().map(NoGrade::NotAnswered));
+        let short = NoCut::Short { requests: 1, tokens: 12_345, least: 8_000 };
+        let cuts = [NoCut::NotAsked, NoCut::NeverCompacted, short, NoCut::Other(text())];
+        replies.iter().for_each(|it| assert_eq!(NoReply::from(it.to_string()), *it));
+        answers.iter().for_each(|it| assert_eq!(NoAnswer::from(it.to_string()), *it));
+        grades.iter().for_each(|it| assert_eq!(NoGrade::from(it.to_string()), *it));
+        cuts.iter().for_each(|it| assert_eq!(NoCut::from(it.to_string()), *it));
+        let json = serde_json::to_string(&grades[0]).unwrap();
+        assert_eq!(json, "\"a model has to judge the kind tone\"");
+        assert_eq!(serde_json::from_str::<NoGrade>(&json).unwrap(), grades[0]);
+    }
+}

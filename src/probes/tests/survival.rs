@@ -1,0 +1,168 @@
+//! Whether a reference survives in a context.
+
+use super::*;
+
+/// A context spelled out by hand.
+#[derive(Default)]
+struct View {
+    verbatim: Vec<u32>,
+    edited: BTreeMap<u32, &'static str>,
+    /// Everything ever written, of which some is left out and some is gone.
+    synthetic: Vec<(u32, &'static str)>,
+    hidden: Vec<u32>,
+    gone: Vec<u32>,
+}
+
+impl ContextView for View {
+    fn verbatim(&self, message: u32) -> bool {
+        self.verbatim.contains(&message)
+    }
+
+    fn edited(&self, message: u32) -> Option<&str> {
+        self.edited.get(&message).copied()
+    }
+
+    fn oldest_sent(&self) -> u32 {
+        let edited = self.edited.keys().next();
+        self.verbatim.iter().chain(edited).min().copied().unwrap_or(0)
+    }
+
+    fn written_since(&self, read: &mut Written, each: &mut dyn FnMut(u32, &str)) {
+        let fresh = &self.synthetic[read.entries as usize..];
+        fresh.iter().for_each(|(id, text)| each(*id, text));
+        read.entries = self.synthetic.len() as u32;
+    }
+
+    fn carrier(&self, id: u32) -> Carrier<'_> {
+        match self.synthetic.iter().find(|(known, _)| *known == id) {
+            Some(_) if self.gone.contains(&id) => Carrier::Gone,
+            Some(_) if self.hidden.contains(&id) => Carrier::Hidden,
+            Some((_, text)) => Carrier::Sent(text),
+            None => Carrier::Gone,
+        }
+    }
+}
+
+/// The state of `src/net/pool_guard.rs`, which stands in messages 0 and 1;
+/// message 2 holds its last component only.
+fn state(view: View) -> ReferenceState {
+    let path = "src/net/pool_guard.rs";
+    let t = talk(vec![
+        user("zebra quagga src/net/pool_guard.rs okapi"),
+        user("the zebra and the quagga live in src/net/pool_guard.rs"),
+        user("other/pool_guard.rs"),
+        user(FILLER),
+        agent(path),
+        user("later: src/net/pool_guard.rs and pool_guard.rs"),
+    ]);
+    let exam = exam(&t);
+    assert_eq!(exam.references.len(), 1);
+    assert_eq!(exam.references[0].sources, [0, 1]);
+    Survival::new(&t, &exam).state(0, &view)
+}
+
+#[test]
+fn a_source_sent_verbatim_keeps_a_reference() {
+    let verbatim = vec![0];
+    assert_eq!(state(View { verbatim, ..View::default() }), ReferenceState::Verbatim);
+}
+
+#[test]
+fn a_reference_that_stands_nowhere_is_lost() {
+    let verbatim = vec![3];
+    assert_eq!(state(View { verbatim, ..View::default() }), ReferenceState::Lost);
+}
+
+#[test]
+fn the_last_component_alone_is_partial() {
+    let verbatim = vec![2];
+    assert_eq!(state(View { verbatim, ..View::default() }), ReferenceState::Partial);
+    let synthetic = vec![(7, "we fixed pool_guard.rs")];
+    assert_eq!(state(View { synthetic, ..View::default() }), ReferenceState::Partial);
+}
+
+#[test]
+fn what_comes_after_the_request_keeps_nothing() {
+    let verbatim = vec![5];
+    assert_eq!(state(View { verbatim, ..View::default() }), ReferenceState::Lost);
+}
+
+#[test]
+fn a_summary_keeps_a_reference_only_with_two_of_its_words() {
+    let carried = |text| state(View { synthetic: vec![(7, text)], ..View::default() });
+    assert_eq!(carried("Zebra, quagga: net/pool_guard.rs"), ReferenceState::Carried);
+    assert_eq!(carried("zebra: src/net/pool_guard.rs"), ReferenceState::Bare);
+    assert_eq!(carried("src/net/pool_guard.rs.bak zebra quagga"), ReferenceState::Lost);
+}
+
+#[test]
+fn support_further_than_250_characters_does_not_count() {
+    let filler = "x ".repeat(130);
+    let near: &'static str = format!("zebra quagga src/net/pool_guard.rs {filler}").leak();
+    let far: &'static str = format!("zebra quagga {filler} src/net/pool_guard.rs").leak();
+    let carried = |text| state(View { synthetic: vec![(7, text)], ..View::default() });
+    assert_eq!(carried(near), ReferenceState::Carried);
+    assert_eq!(carried(far), ReferenceState::Bare);
+}
+
+#[test]
+fn an_edited_source_is_a_carrier_that_needs_support() {
+    let edited = |text| state(View { edited: BTreeMap::from([(1, text)]), ..View::default() });
+    assert_eq!(edited("zebra quagga src/net/pool_guard.rs"), ReferenceState::Carried);
+    assert_eq!(edited("src/net/pool_guard.rs [cleared]"), ReferenceState::Bare);
+    assert_eq!(edited("[cleared]"), ReferenceState::Lost);
+}
+
+#[test]
+fn a_fresh_survival_forgets_the_entries_of_another_cell() {
+    let t =
+        talk(vec![user("zebra quagga drainShardQueue"), user(FILLER), agent("drainShardQueue")]);
+    let exam = exam(&t);
+    let view = |text| View { synthetic: vec![(0, text)], ..View::default() };
+    let mut first = Survival::new(&t, &exam);
+    assert_eq!(first.state(0, &view("nothing")), ReferenceState::Lost);
+    let mut second = first.fresh();
+    let kept = second.state(0, &view("zebra quagga drainShardQueue"));
+    assert_eq!(kept, ReferenceState::Carried);
+}
+
+#[test]
+fn a_carrier_counts_while_it_is_sent_and_each_text_is_read_once() {
+    let t =
+        talk(vec![user("zebra quagga drainShardQueue"), user(FILLER), agent("drainShardQueue")]);
+    let mut survival = Survival::new(&t, &exam(&t));
+    let mut view = View { synthetic: vec![(7, "about drainShardQueue")], ..View::default() };
+    assert_eq!(survival.state(0, &view), ReferenceState::Bare);
+    view.synthetic.push((9, "the zebra, the quagga, drainShardQueue"));
+    assert_eq!(survival.state(0, &view), ReferenceState::Carried);
+    view.hidden = vec![9];
+    assert_eq!(survival.state(0, &view), ReferenceState::Bare);
+    view.gone = vec![7];
+    assert_eq!(survival.state(0, &view), ReferenceState::Lost);
+    view.hidden.clear();
+    assert_eq!(survival.state(0, &view), ReferenceState::Carried);
+}
+
+proptest! {
+    #[test]
+    fn mining_is_deterministic_and_full_keeps_everything(
+        parts in prop::collection::vec("[a-z]{3,5}[A-Z][a-z]{3,6}Qx|a/bq_c/[a-z]{4}\\.rs|漢🦀 ?", 1..12),
+    ) {
+        let mut messages = Vec::new();
+        for part in &parts {
+            messages.push(user(part));
+            messages.push(user(FILLER));
+            messages.push(agent(&parts.join(" ")));
+        }
+        let t = talk(messages);
+        let first = exam(&t);
+        prop_assert_eq!(&first, &exam(&t));
+        let mut survival = Survival::new(&t, &first);
+        let full = View { verbatim: (0..t.messages.len() as u32).collect(), ..View::default() };
+        for (at, reference) in first.references.iter().enumerate() {
+            prop_assert!(reference.distance_tokens >= 4_000);
+            prop_assert!(reference.sources.contains(&reference.last_seen));
+            prop_assert_eq!(survival.state(at, &full), ReferenceState::Verbatim);
+        }
+    }
+}

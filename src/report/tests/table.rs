@@ -1,0 +1,321 @@
+//! The table of the terminal.
+
+use super::*;
+
+#[test]
+fn the_table_shows_ranks_controls_stand_ins_overflows_and_failures() {
+    insta::assert_snapshot!(wide(&Kit::default().report(), 100), @r"
+    recap · my-sessions · 3 sessions, 39 requests, 3 probes, 3 references · window 25 % · offline models
+    · billed as claude-sonnet-5-5
+
+     strategy                 needed facts     gain over  session cost   tokens   wait  verdict
+                              kept             recency                             p95
+     full                     1.00             –          $41.20 *        1.00×      –  * over the
+                                                                                        window 37×
+     prune                    0.86  0.77…0.95  +0.27      $23.07  −44 %   0.46×   0 ms  descriptive
+     sliding-window           0.21  0.19…0.23  +0.11      $50.26  +22 %   0.21×   0 ms  descriptive
+     fifo                     0.40  0.36…0.44  +0.00      $42.44  +3 %    0.50×   0 ms  descriptive
+     continuation (stand-in)  0.64  0.58…0.70  +0.20      $36.26  −12 %   0.30×  4.2 s  not ranked:
+                                                                                        offline stand-in
+     ───────────────────────────────────────────────────────────────────────────────────
+     empty                    0.00  0.00…0.00  −0.02      $3.71  −91 %    0.06×      –  control
+     a…b: lowest and highest session or project; too few for an interval.
+     *: requests over the window, which a provider would have refused: they keep nothing, controls
+     apart, and the bill is hypothetical.
+
+    recap · my-sessions · 3 sessions, 39 requests, 3 probes, 3 references · window 200k · offline models
+    · billed as claude-sonnet-5-5
+
+     strategy                 needed facts     gain over  session cost   tokens   wait  verdict
+                              kept             recency                             p95
+     full                     1.00             –          $41.20          1.00×      –  control
+     prune                    0.86  0.77…0.95  +0.27      $23.07  −44 %   0.56×   0 ms  descriptive
+     sliding-window           0.21  0.19…0.23  +0.11      $50.26  +22 %   0.31×   0 ms  descriptive
+     fifo                     0.50  0.45…0.55  +0.00      $42.44  +3 %    0.60×   0 ms  descriptive; 1
+                                                                                        cell failed
+     continuation (stand-in)  0.64  0.58…0.70  +0.20      $36.26  −12 %   0.40×  4.2 s  not ranked:
+                                                                                        offline stand-in
+     ───────────────────────────────────────────────────────────────────────────────────
+     empty                    0.00  0.00…0.00  −0.02      $3.71  −91 %    0.06×      –  control
+     a…b: lowest and highest session or project; too few for an interval.
+
+     what the figures show:
+     - what is written in the place of the history keeps no more at the cuts than an empty text would:
+       continuation −0.01
+
+     problems of this run:
+     - 2 lines of session-1 were left out: torn last line
+
+     limits of every figure here:
+     - replay is open loop: the recorded agent does not react to what was forgotten, so this measures
+       memory and size, not task success
+    ");
+}
+
+#[test]
+fn a_row_with_void_replies_says_so_wherever_it_stands() {
+    let mut report = Kit::default().report();
+    for row in report.rows.iter_mut().filter(|row| row.strategy == "prune") {
+        (row.standing, row.rank, row.verdict) = (Standing::Void, None, None);
+        row.values.insert("void_share".into(), Value::Known(0.3));
+    }
+    let why = "not ranked: 30 % of replies void";
+    assert!(wide(&report, 160).contains(why), "{}", wide(&report, 160));
+    let text = file(&report, "report.md");
+    let folded = text.find("without a rank").unwrap();
+    assert!(text.find(why).unwrap() < folded, "it is not folded away: {text}");
+    let page = file(&report, "report.html");
+    assert!(page.contains(why) && page.contains("<span class=\"tag\">void</span>"));
+}
+
+#[test]
+fn the_table_fits_its_width_in_columns_and_not_in_bytes() {
+    let mut report = small().report();
+    report.rows[2].strategy = "圧縮・要約・圧縮・要約・圧縮・要約・圧縮・要約".to_owned();
+    report.rows[3].strategy =
+        "a-preset-with-a-name-that-nobody-would-type-twice-in-a-day".to_owned();
+    for width in [80, 100, 140] {
+        for line in wide(&report, width).lines() {
+            assert!(line.width() <= width, "{width}: {line:?} has {}", line.width());
+        }
+    }
+}
+
+#[test]
+fn colour_changes_no_word_of_the_table() {
+    let report = Kit::default().report();
+    let mut plain = table(&report, Screen { width: 100, color: true, wide: false });
+    for code in ["\u{1b}[1m", "\u{1b}[2m", "\u{1b}[33m", "\u{1b}[0m"] {
+        plain = plain.replace(code, "");
+    }
+    assert_eq!(plain, narrow(&report, 100));
+    assert!(!narrow(&report, 100).contains('\u{1b}'));
+}
+
+#[test]
+fn a_name_cannot_send_commands_to_the_terminal() {
+    let mut report = small().report();
+    report.rows[2].strategy = "\u{1b}[2Jprune\u{202E}".to_owned();
+    report.findings = vec![Problem::Notice("\u{1b}]0;title\u{7}".to_owned()).into()];
+    let shown = wide(&report, 100);
+    assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{202E}']), "{shown}");
+    assert!(shown.contains("[2Jprune\u{FFFD}"), "{shown}");
+}
+
+#[test]
+fn the_table_says_what_an_interval_rests_on() {
+    let mut report = small().report();
+    for row in &mut report.rows {
+        let interval = Interval::ThisSessionOnly { lo: 0.2, hi: 0.3 };
+        row.intervals.insert("reference_recall".to_owned(), interval);
+    }
+    let shown = wide(&report, 100);
+    assert!(shown.contains("0.86  [0.20–0.30]†"), "{shown}");
+    assert!(shown.contains("†: over what was asked in this session only"), "{shown}");
+}
+
+#[test]
+fn a_column_that_is_absent_throughout_says_why_once() {
+    let mut report = small().report();
+    for row in &mut report.rows {
+        let reason = Value::Absent(Absent::FewReferences(Support { references: 3, requests: 2 }));
+        row.values.insert("reference_recall".to_owned(), reason);
+    }
+    let shown = wide(&report, 100);
+    let reason = "needed facts kept: 3 references at 2 requests: at least 20 at 10 are needed.";
+    assert_eq!(shown.matches(reason).count(), 1, "{shown}");
+}
+
+#[test]
+fn the_table_says_what_tests_against_the_comparator_come_to() {
+    let mut report = Kit::default().report();
+    let test = |strategy: &str, outranks, p| Tested {
+        strategy: strategy.into(),
+        window: "25%".into(),
+        clusters: 12,
+        difference: 0.1,
+        interval: Some((0.01, 0.2)),
+        p,
+        p_holm: p,
+        mde: Some(0.1),
+        outranks,
+    };
+    let family = |tests, limit: Option<&str>| {
+        Some(Family {
+            measure: Primary::ReferenceRecall,
+            comparator: "fifo".into(),
+            tests,
+            limit: limit.map(str::to_owned),
+        })
+    };
+    let better = test("prune", Outranks::Better, Some(0.01));
+    let tie = test("sliding-window", Outranks::Tie, Some(1.0));
+    report.family = family(vec![better, tie], None);
+    let text = wide(&report, 160);
+    let line =
+        "against fifo, Holm over 2 tests: better: prune at 25 %; tie: sliding-window at 25 %.";
+    assert!(text.contains(line), "{text}");
+    report.family = family(vec![test("prune", Outranks::Undecided, None)], Some("too few"));
+    assert!(wide(&report, 160).contains("against fifo: too few."));
+}
+
+#[test]
+fn several_data_sets_have_a_table_each_and_one_for_all() {
+    let mut report = small().report();
+    let rows = report.rows.clone();
+    for name in ["other", "ALL"] {
+        report.rows.extend(rows.iter().cloned().map(|mut row| {
+            row.dataset = name.to_owned();
+            row
+        }));
+    }
+    let shown = wide(&report, 100);
+    assert_eq!(shown.matches("needed facts").count(), 3, "{shown}");
+    report.rows.retain(|row| row.dataset != "other");
+    let shown = wide(&report, 100);
+    assert_eq!(shown.matches("needed facts").count(), 1, "ALL repeats the only one: {shown}");
+}
+
+#[test]
+fn every_agent_model_has_its_table_and_its_rows() {
+    let mut report = small().report();
+    let dearer: Vec<_> = report
+        .rows
+        .iter()
+        .cloned()
+        .map(|mut row| {
+            row.agent_model = "another".to_owned();
+            row.values
+                .insert("cost_usd".to_owned(), Value::Absent(Absent::Price("another".to_owned())));
+            row.values.remove("cost_savings");
+            row
+        })
+        .collect();
+    report.rows.extend(dearer);
+    for cell in &mut report.cells {
+        if let CellOutcome::Done(rows) = &mut cell.outcome {
+            let other = Bill {
+                billed_as: "another".into(),
+                model: "another".into(),
+                ..rows.bills[0].as_ref().clone()
+            };
+            rows.bills.push(Arc::new(other));
+        }
+    }
+    let shown = wide(&report, 100);
+    assert_eq!(shown.matches("billed as claude-sonnet-5-5").count(), 1, "{shown}");
+    assert_eq!(shown.matches("billed as another").count(), 1, "{shown}");
+    assert!(shown.contains("+0.27      unknown "), "{shown}");
+    let requests = file(&report, "requests.csv");
+    let of: Vec<&str> = requests.lines().filter(|l| l.contains(",fifo,25%,0,5,")).collect();
+    assert_eq!(of.len(), 2, "{of:?}");
+    // Read and written alike; without a price there are no dollars.
+    assert!(of[0].contains(",6950,1503,0,120,,true,") && of[0].ends_with(",another"), "{of:?}");
+    assert!(of[1].ends_with(",claude-sonnet-5-5"), "{of:?}");
+    let compactions = file(&report, "compactions.csv");
+    assert_eq!(compactions.lines().filter(|l| l.contains(",prune,25%,0,4,")).count(), 2);
+}
+
+#[test]
+fn savings_against_the_recording_are_noted_where_the_whole_conversation_does_not_fit() {
+    let mut report = small().report();
+    report.rows[2].values.insert("cost_savings_vs_recorded".to_owned(), Value::Known(0.125));
+    let shown = wide(&report, 100);
+    assert!(
+        shown.contains("session cost against that of what the recorded agent sent: prune −12 %."),
+        "{shown}"
+    );
+    assert!(shown.contains("$41.20 * "), "{shown}");
+    assert!(shown.contains("the bill is hypothetical"), "{shown}");
+    let shown = narrow(&report, 80);
+    assert!(shown.contains("against recorded"), "{shown}");
+    assert!(shown.contains("$23.07    −12 %"), "{shown}");
+}
+
+/// The table of a run with probes.
+fn probed_report() -> Report {
+    let mut report = small().report();
+    report.primary = Primary::Continuity;
+    for row in &mut report.rows {
+        let recall = row.number(catalogue::REFERENCE_RECALL).unwrap();
+        for (id, value) in [
+            ("continuity", recall * 100.0),
+            ("recall", recall),
+            ("evidence_gone", 1.0 - recall),
+            ("probes", 3.0),
+        ] {
+            row.values.insert(id.to_owned(), Value::Known(value));
+        }
+        let interval = Interval::ThisSessionOnly { lo: recall * 90.0, hi: 100.0 };
+        row.intervals.insert("continuity".to_owned(), interval);
+    }
+    report.findings.clear();
+    report
+}
+
+#[test]
+fn a_narrow_terminal_keeps_the_figure_the_bill_and_the_verdict() {
+    insta::assert_snapshot!(narrow(&probed_report(), 80), @r"
+    recap · my-sessions · 1 session, 6 requests, 1 probe, 1 reference · window 25 %
+    · offline models · billed as claude-sonnet-5-5
+
+     strategy        continuity      session cost      wait  note
+                                     against full       p95
+     full            100  [90–100]†  $41.20               –  over 37×
+     prune           86  [77–100]†   $23.07    −44 %   0 ms
+     sliding-window  21  [19–100]†   $50.26    +22 %   0 ms
+     fifo            40  [36–100]†   $42.44     +3 %   0 ms
+     continuation    64  [58–100]†   $36.26    −12 %  4.2 s  stand-in
+     ────────────────────────────────────────────────────────
+     empty           0  [0–100]†     $3.71     −91 %      –  control
+     continuity: of what the whole conversation answers right, what the preset still
+     does, in per cent.
+     †: over what was asked in this session only; says nothing of others.
+     over N×: requests over the window, which a provider would have refused: they
+     keep nothing, controls apart, and the bill is hypothetical.
+    ");
+}
+
+#[test]
+fn a_wide_terminal_has_every_column() {
+    insta::assert_snapshot!(wide(&probed_report(), 140), @r"
+    recap · my-sessions · 1 session, 6 requests, 1 probe, 1 reference · window 25 % · offline models · billed as claude-sonnet-5-5
+
+     strategy                 continuity      recall  evidence  needed  session cost   tokens   wait  peak  compac-  verdict
+                                                          gone   facts                           p95          tions
+     full                     100  [90–100]†    1.00       0 %    1.00  $41.20 *        1.00×      –   18k        0  * over the window 37×
+     prune                    86  [77–100]†     0.86      14 %    0.86  $23.07  −44 %   0.46×   0 ms  8.4k       12  descriptive
+     sliding-window           21  [19–100]†     0.21      79 %    0.21  $50.26  +22 %   0.21×   0 ms  3.8k       12  descriptive
+     fifo                     40  [36–100]†     0.40      60 %    0.40  $42.44  +3 %    0.50×   0 ms  9.1k       12  descriptive
+     continuation (stand-in)  64  [58–100]†     0.64      36 %    0.64  $36.26  −12 %   0.30×  4.2 s  5.5k       12  not ranked: offline
+                                                                                                                     stand-in
+     ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+     empty                    0  [0–100]†       0.00     100 %    0.00  $3.71  −91 %    0.06×      –  1.1k       12  control
+     continuity: of what the whole conversation answers right, what the preset still does, in per cent.
+     †: over what was asked in this session only; says nothing of others.
+     *: requests over the window, which a provider would have refused: they keep nothing, controls apart, and the bill is hypothetical.
+    ");
+}
+
+#[test]
+fn references_alone_fit_a_narrow_terminal_too() {
+    let mut report = small().report();
+    report.findings.clear();
+    insta::assert_snapshot!(narrow(&report, 80), @r"
+    recap · my-sessions · 1 session, 6 requests, 1 probe, 1 reference · window 25 %
+    · offline models · billed as claude-sonnet-5-5
+
+     strategy        needed facts     session cost      wait  note
+                     kept             against full       p95
+     full            1.00             $41.20               –  over 37×
+     prune           0.86  0.77…0.95  $23.07    −44 %   0 ms
+     sliding-window  0.21  0.19…0.23  $50.26    +22 %   0 ms
+     fifo            0.40  0.36…0.44  $42.44     +3 %   0 ms
+     continuation    0.64  0.58…0.70  $36.26    −12 %  4.2 s  stand-in
+     ─────────────────────────────────────────────────────────
+     empty           0.00  0.00…0.00  $3.71     −91 %      –  control
+     a…b: lowest and highest session or project; too few for an interval.
+     over N×: requests over the window, which a provider would have refused: they
+     keep nothing, controls apart, and the bill is hypothetical.
+    ");
+}
