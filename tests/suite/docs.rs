@@ -14,11 +14,12 @@ const NUMBERED: [&str; 3] = ["semantics", "measures", "cuts"];
 /// Folders whose sources name sections.
 const SOURCES: [&str; 5] = ["src", "tests", "benches", "fuzz", "datasets/generator"];
 /// Documents whose links are followed, beside those under `docs`.
-const LINKING: [&str; 6] = [
+const LINKING: [&str; 7] = [
     "README.md",
     "SECURITY.md",
     "CHANGELOG.md",
     "benches/README.md",
+    "datasets/README.md",
     "strategies/README.md",
     "reports/README.md",
 ];
