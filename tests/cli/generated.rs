@@ -53,12 +53,18 @@ fn options(help: &str) -> Option<&str> {
     help.split_once("\nUsage: ").and_then(|(_, rest)| rest.split_once('\n')).map(|(_, rest)| rest)
 }
 
+/// The help of a command, as wide as where there is no terminal.
+fn help_of(desk: &Desk, path: &[&str]) -> String {
+    let ran = desk.recap_with(&[("COLUMNS", "100")], &[path, &["--help"]].concat());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    ran.out
+}
+
 /// Writes the help of a command and of those under it.
 fn describe(desk: &Desk, path: &[&str], page: &mut String) {
-    let help = desk.good(&[path, &["--help"]].concat()).out;
+    let help = help_of(desk, path);
     let name = [&["recap"], path].concat().join(" ");
-    let bench = desk.good(&["bench", "--help"]).out;
-    if path == ["replay"] && options(&help) == options(&bench) {
+    if path == ["replay"] && options(&help) == options(&help_of(desk, &["bench"])) {
         let (about, _) = help.split_once('\n').unwrap();
         writeln!(page, "## {name}\n\n{about}. Arguments and options: those of `recap bench`.\n")
             .unwrap();
