@@ -407,7 +407,7 @@ mod tests {
     }
 
     /// The bills of the two sessions up to a request, from 1, written out: the
-    /// worked case of README, with a call that reads so many tokens from the
+    /// worked case of docs/bill.md, with a call that reads so many tokens from the
     /// cache and so many anew.
     fn by_hand(read: f64, (cached, anew): (f64, f64), requests: u32) -> (f64, f64) {
         let (write, output) = (1.25, 5.0);
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worked_numbers_of_the_readme_follow_from_the_assumptions_it_states() {
+    fn the_worked_numbers_of_the_book_follow_from_the_assumptions_it_states() {
         let from_cache = (150_000.0, 0.0);
         for (read, call, requests) in [
             (0.1, from_cache, 5),
@@ -433,7 +433,7 @@ mod tests {
             let usd = call.0 * read + call.1 + 15_000.0;
             assert_eq!(both(read, usd).0, Some(requests), "read at {read}");
         }
-        let readme = include_str!("../../README.md");
+        let page = include_str!("../../docs/bill.md");
         for stated in [
             "150,000 tokens become 50,000",
             "1.25 for a token written to the cache, 5 for an output token, and 0.1, 0.05 or 0.025",
@@ -441,7 +441,7 @@ mod tests {
             "reads the 150,000 tokens from the cache and writes 3,000",
             "at the 5th, 7th or 13th request (at the 18th with reads at 0.1",
         ] {
-            assert!(readme.contains(stated), "README does not state: {stated}");
+            assert!(page.contains(stated), "docs/bill.md does not state: {stated}");
         }
     }
 

@@ -13,7 +13,7 @@ use super::number;
 use crate::model::{Bill, CellKey, CellRows, RECORDED};
 use crate::text::harmless_data;
 
-/// Columns that stand first in every table of rows (reports/README.md).
+/// Columns that stand first in every table of rows (docs/files.md).
 pub(super) const ROW_KEY: [(&str, Kind); 5] = [
     ("dataset", Kind::Text),
     ("transcript", Kind::Text),

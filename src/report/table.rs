@@ -1,4 +1,4 @@
-//! The ranked table on a terminal (README.md, How to read the table).
+//! The ranked table on a terminal (docs/result.md).
 
 use unicode_width::UnicodeWidthStr;
 

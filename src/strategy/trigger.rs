@@ -286,6 +286,7 @@ mod tests {
         assert!(!When::AboveReserve { reserve: 999 }.holds(&gauge));
     }
 
+    /// Seed 004: triggers before the LLM call, contextWindow − reserveTokens
     #[test]
     fn a_reserve_counts_from_the_window() {
         assert!(When::AboveReserve { reserve: 301 }.holds(&GAUGE));

@@ -1,7 +1,7 @@
 """Keeps the newest messages and says in one line what was dropped.
 
 A strategy for recap in Python, without packages: one JSON object a line on
-standard input and output. `strategies/README.md` describes the messages.
+standard input and output. `docs/program.md` describes the messages.
 """
 
 import json

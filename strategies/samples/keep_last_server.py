@@ -2,7 +2,7 @@
 
 A strategy for recap as a server, without packages: `python3 keep_last_server.py
 [PORT]`, by default 8765. Each message is a POST, and its `session` says which
-conversation it belongs to. `strategies/README.md` describes the messages.
+conversation it belongs to. `docs/program.md` describes the messages.
 """
 
 import json

@@ -1,7 +1,7 @@
 """LangChain's `trim_messages` as a strategy for recap.
 
 Needs the package langchain-core. What LangChain drops is dropped; nothing
-stands for it. `strategies/README.md` describes the messages.
+stands for it. `docs/program.md` describes the messages.
 """
 
 import json

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use crate::desk::{Desk, fixture};
 
-/// The files that a run without probes leaves (reports/README.md).
+/// The files that a run without probes leaves (docs/files.md).
 const CONTRACTED: &[&str] = &[
     "baseline.json",
     "calls.csv",
@@ -28,19 +28,6 @@ const CONTRACTED: &[&str] = &[
     "texts.jsonl",
     "validation.csv",
 ];
-
-#[test]
-fn bench_without_arguments_runs_quickstart_and_ends_with_the_path_of_the_report() {
-    let desk = Desk::new();
-    let ran = desk.good(&["bench"]);
-    let page = ran.last().strip_prefix("report: ").expect("the last line is the path");
-    assert!(desk.path(page).is_file(), "{page}");
-    assert!(page.starts_with("reports/") && page.ends_with("-quickstart/report.html"), "{page}");
-    for name in ["quickstart", "full", "fifo", "prune", "sliding-window", " requests"] {
-        assert!(ran.out.contains(name), "{name} is missing in\n{}", ran.out);
-    }
-    assert!(ran.err.contains(" cells"), "{}", ran.err);
-}
 
 #[test]
 fn bench_writes_every_contracted_file_and_no_other() {

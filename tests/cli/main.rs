@@ -8,6 +8,9 @@ mod desk;
 mod determinism;
 mod gate;
 mod gate_example;
+mod generated;
+#[path = "../common/generated.rs"]
+mod generated_parts;
 #[path = "../common/hiding.rs"]
 mod hiding;
 mod hostile;

@@ -5,6 +5,7 @@ use serde_json::{Value as Json, json};
 use crate::desk::{Desk, Ran, without_cpu};
 use crate::server::{Act, Server};
 
+/// Seed 003: less context, overhead of searches
 #[test]
 fn a_search_of_what_was_dropped_brings_back_answers_and_says_what_it_takes() {
     let desk = Desk::new();
@@ -118,6 +119,7 @@ fn recovered(desk: &Desk, run: &str) -> (String, String) {
     (row["recovered_answer"].clone(), row["recovered_score"].clone())
 }
 
+/// Seed 002: and an embedding for future semantic search (with `--embedder`)
 #[test]
 fn sessions_are_ranked_by_the_embeddings_of_their_summaries_each_embedded_once() {
     let desk = sessions();

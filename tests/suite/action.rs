@@ -1,11 +1,14 @@
 //! The GitHub Action: it parses, takes nothing of a stranger into a script, and
-//! is told in the README.
+//! is told in the book.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use regex::Regex;
 use serde_json::Value as Json;
+
+use crate::generated::{code, table};
+use crate::generated_parts::hold;
 
 fn root(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
@@ -79,8 +82,8 @@ fn every_script_is_one_that_bash_and_shellcheck_accept() {
 }
 
 #[test]
-fn every_input_is_used_once_and_told_in_the_readme() {
-    let (action, text, readme) = (action(), read("action.yml"), read("README.md"));
+fn every_input_is_used_once_and_told_in_the_book() {
+    let (action, text) = (action(), read("action.yml"));
     let used = Regex::new(r"inputs\.([a-z-]+)").unwrap();
     let mut used: Vec<&str> =
         used.captures_iter(&text).map(|found| found.get(1).unwrap().as_str()).collect();
@@ -90,10 +93,13 @@ fn every_input_is_used_once_and_told_in_the_readme() {
         action["inputs"].as_object().unwrap().keys().map(String::as_str).collect();
     inputs.sort_unstable();
     assert_eq!(inputs, used);
-    for input in inputs {
-        assert!(action["inputs"][input]["description"].is_string(), "{input}");
-        assert!(readme.contains(&format!("| `{input}` |")), "`{input}` is not in the README");
-    }
+    let rows = inputs.into_iter().map(|name| {
+        let [holds, default] = ["description", "default"]
+            .map(|key| action["inputs"][name][key].as_str().unwrap_or_else(|| panic!("{name}")));
+        let default = if default.is_empty() { String::new() } else { code([default]) };
+        vec![code([name]), holds.to_owned(), default]
+    });
+    hold("docs/ci.md", "inputs", &table(&["input", "holds", "default"], rows));
 }
 
 #[test]

@@ -278,6 +278,7 @@ fn one_context_is_asked_once_in_a_run_and_one_answer_graded_once() {
     }
 }
 
+/// Seed 003: retrieve older memories through the tools: all before the question
 #[test]
 fn with_a_recovery_channel_each_probe_is_asked_twice_and_the_archive_ends_at_its_request() {
     let seat = Arc::new(Counting::default());

@@ -36,6 +36,7 @@ fn a_written_data_set_reads_back_with_equal_transcripts() {
     }
 }
 
+/// Seed 003: swarm broadcasts, in a data set
 #[test]
 fn a_broadcast_is_read_and_written_as_one() {
     let dataset = fixture("native");

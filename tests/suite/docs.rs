@@ -7,7 +7,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use recap::model::ProbeKind;
 use regex::Regex;
 
 /// Documents with numbered sections, under `docs`.
@@ -15,7 +14,15 @@ const NUMBERED: [&str; 3] = ["semantics", "measures", "cuts"];
 /// Folders whose sources name sections.
 const SOURCES: [&str; 5] = ["src", "tests", "benches", "fuzz", "datasets/generator"];
 /// Documents whose links are followed, beside those under `docs`.
-const LINKING: [&str; 3] = ["README.md", "strategies/README.md", "reports/README.md"];
+const LINKING: [&str; 7] = [
+    "README.md",
+    "SECURITY.md",
+    "CHANGELOG.md",
+    "benches/README.md",
+    "datasets/README.md",
+    "strategies/README.md",
+    "reports/README.md",
+];
 
 /// One section, or several of one document.
 static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
@@ -34,12 +41,12 @@ static WRAP: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\s*\n\s*//[/!]?\s*"
 /// The target of a link.
 static LINK: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\]\(([^)\s]+)\)").unwrap());
 
-fn root() -> &'static Path {
+pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// Every Rust file of a folder.
-fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
+pub fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         // What fuzzing builds and collects is nobody's source.
@@ -78,7 +85,7 @@ fn sections(text: &str) -> BTreeSet<u32> {
 }
 
 /// The name by which a heading can be linked to, as on code forges.
-fn anchor(heading: &str) -> String {
+pub fn anchor(heading: &str) -> String {
     let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     kept.collect::<String>().to_lowercase().replace(' ', "-")
 }
@@ -151,20 +158,53 @@ fn every_section_that_a_source_names_is_in_the_documents() {
     assert!(problems.is_empty(), "{problems}");
 }
 
+/// The pages of the book, with its table of contents.
+fn pages() -> Vec<PathBuf> {
+    let files = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    files.filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect()
+}
+
+/// The targets of the links of a document, code left out.
+fn links(text: &str) -> Vec<&str> {
+    let lines = prose(text).into_iter();
+    lines
+        .flat_map(|line| LINK.captures_iter(line).map(|link| link.get(1).unwrap().as_str()))
+        .collect()
+}
+
+#[test]
+fn the_table_of_contents_lists_every_page_once_in_the_book() {
+    let contents = fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
+    let mut listed = links(&contents);
+    listed.sort_unstable();
+    let pages = pages();
+    let names = pages.iter().map(|path| path.file_name().unwrap().to_str().unwrap());
+    let mut names: Vec<&str> = names.filter(|name| *name != "SUMMARY.md").collect();
+    names.sort_unstable();
+    assert_eq!(listed, names);
+}
+
+/// The built book holds the pages alone: files of the repository are named in
+/// it by their path.
+#[test]
+fn pages_of_the_book_link_to_pages_of_the_book_only() {
+    for page in pages() {
+        let text = fs::read_to_string(&page).unwrap();
+        for link in links(&text) {
+            let is_outside = !link.contains("://") && link.contains('/');
+            assert!(!is_outside, "{}: {link}", page.display());
+        }
+    }
+}
+
 #[test]
 fn every_link_of_a_document_leads_to_a_file_and_a_heading() {
-    let docs = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
-    let docs = docs.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
     let linking = LINKING.iter().map(|path| root().join(path));
     let mut problems = String::new();
-    for document in docs.chain(linking) {
+    for document in pages().into_iter().chain(linking) {
         let text = fs::read_to_string(&document).unwrap();
-        for line in prose(&text) {
-            for link in LINK.captures_iter(line) {
-                if let Some(problem) = broken(&document, &link[1]) {
-                    let _ = writeln!(problems, "{}: {problem}", document.display());
-                }
-            }
+        for problem in links(&text).into_iter().filter_map(|link| broken(&document, link)) {
+            let _ = writeln!(problems, "{}: {problem}", document.display());
         }
     }
     assert!(problems.is_empty(), "{problems}");
@@ -198,51 +238,4 @@ fn headings_have_the_anchors_that_links_use() {
     let expected = ["2-money", "2-money-1", "2b", "a-b-c-d"].map(str::to_owned);
     assert_eq!(anchors(text), BTreeSet::from(expected));
     assert_eq!(sections(text), BTreeSet::from([2]));
-}
-
-/// The table of all measures, as the catalogue has them.
-fn measures() -> String {
-    let mut table = String::from(
-        "| column of `summary.csv` | counts in | better | stands for | defined in |\n\
-         |---|---|---|---|---|\n",
-    );
-    for measure in recap::model::catalogue::all() {
-        // One row stands for the measures of all kinds of probes.
-        let id = match measure.kind {
-            None | Some(ProbeKind::Abstain) => measure.id.to_owned(),
-            Some(ProbeKind::Fact) => measure.id.replace("fact", "<kind>"),
-            Some(_) => continue,
-        };
-        let (document, number) = measure.section.split_once(" §").unwrap();
-        let text = fs::read_to_string(root().join(format!("docs/{document}.md"))).unwrap();
-        let heads = text.lines().filter_map(|line| line.strip_prefix("## "));
-        let mut heads = heads.filter(|head| head.starts_with(&format!("{number}. ")));
-        let head = heads.next().unwrap_or_else(|| panic!("no section {}", measure.section));
-        writeln!(
-            table,
-            "| `{}` | {} | {} | {} | [{}]({document}.md#{}) |",
-            id,
-            measure.unit.as_str(),
-            measure.direction.as_str(),
-            measure.meaning.replace('|', "\\|"),
-            measure.section,
-            anchor(head),
-        )
-        .unwrap();
-    }
-    table
-}
-
-#[test]
-fn the_table_of_measures_is_the_catalogue() {
-    let (begin, end) = ("<!-- measures: begin -->\n", "<!-- measures: end -->");
-    let path = root().join("docs/measures.md");
-    let text = fs::read_to_string(&path).unwrap();
-    let (before, rest) = text.split_once(begin).unwrap();
-    let (table, after) = rest.split_once(end).unwrap();
-    if std::env::var_os("RECAP_UPDATE_DOCS").is_some() {
-        fs::write(&path, format!("{before}{begin}{}{end}{after}", measures())).unwrap();
-        return;
-    }
-    assert_eq!(table, measures(), "RECAP_UPDATE_DOCS=1 writes it anew");
 }

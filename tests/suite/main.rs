@@ -3,6 +3,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/generated.rs"]
+mod generated_parts;
 #[path = "../common/reading.rs"]
 mod reading;
 #[path = "../common/server.rs"]
@@ -36,6 +38,7 @@ mod dataset_unpacked;
 mod docs;
 mod external;
 mod external_http;
+mod generated;
 mod judge_real;
 mod layers;
 mod llm_cassette;

@@ -26,6 +26,7 @@ fn empty_sends_nothing() {
     assert_eq!(rows(stage, 1_000), [".", "...", ".....", "........", ".........."]);
 }
 
+/// Seed 003: pairs at the cut (ours: kept)
 #[test]
 fn a_window_counts_rows_and_leaves_out_results_whose_call_is_outside() {
     let stage =
@@ -35,6 +36,7 @@ fn a_window_counts_rows_and_leaves_out_results_whose_call_is_outside() {
     assert_eq!(rows(stage, 1_000), ["V", "VVV", "...VV", ".....VVV", "........VV"]);
 }
 
+/// Seed 003: pairs at the cut (the seed's: not kept)
 #[test]
 fn a_window_as_the_seed_has_it_may_orphan_results() {
     let stage = "[[stage]]\nmechanism = \"sliding-window\"\nat = \"request\"\nwhen = \"always\"\n\
@@ -45,6 +47,7 @@ fn a_window_as_the_seed_has_it_may_orphan_results() {
 const FIFO: &str =
     "[[stage]]\nmechanism = \"fifo\"\nat = \"request\"\nwhen = { above = \"window\", share = 1.0 }";
 
+/// Seed 000: drops the oldest messages entirely when the token budget is exceeded
 #[test]
 fn fifo_drops_the_oldest_exchange_and_its_call_with_its_result() {
     // Before 8: 330 tokens of text and results and two call messages exceed
@@ -53,6 +56,7 @@ fn fifo_drops_the_oldest_exchange_and_its_call_with_its_result() {
     assert_eq!(rows(FIFO, 300), ["V", "VVV", "VVVVV", "....VVVV", "....VVVVVV"]);
 }
 
+/// Seed 000: the current user message is always sent
 #[test]
 fn fifo_never_cuts_the_newest_exchange() {
     assert_eq!(rows(FIFO, 50), ["V", "VVV", "....V", "....VVVV", ".........V"]);
@@ -170,6 +174,7 @@ proptest! {
     }
 }
 
+/// Seed 001: backward iteration, stops at the first that does not fit
 #[test]
 fn prune_protects_while_the_running_sum_fits_and_stops_at_the_first_that_does_not() {
     let stage = "[[stage]]\nmechanism = \"prune\"\nat = \"append\"\nprotect = 150\n\
@@ -178,6 +183,7 @@ fn prune_protects_while_the_running_sum_fits_and_stops_at_the_first_that_does_no
     assert_eq!(rows(stage, 1_000), ["V", "VVV", "VVVVV", "VVEVVVEV", "VVEVVVEVVV"]);
 }
 
+/// Seed 001: does not prune when < 20k tokens
 #[test]
 fn prune_does_nothing_at_or_under_its_minimum() {
     let stage = "[[stage]]\nmechanism = \"prune\"\nat = \"append\"\nprotect = 150\n\
@@ -214,6 +220,7 @@ fn dedup(parameters: &str) -> String {
     )
 }
 
+/// Seed 003: call and result leave together (ours)
 #[test]
 fn dedup_keeps_the_newest_result_of_a_tool_and_pairs_leave_together() {
     // 7 supersedes 2 and 6. Call 1 says nothing else and leaves; 5 keeps its
@@ -222,18 +229,21 @@ fn dedup_keeps_the_newest_result_of_a_tool_and_pairs_leave_together() {
     assert_eq!(rows, ["V", "VVV", "VVVVV", "V..VVE.V", "V..VVE.VVV"]);
 }
 
+/// Seed 003: removes results, not calls
 #[test]
 fn dedup_as_the_seed_has_it_leaves_the_calls() {
     let rows = rows(&dedup("tools = [\"read\"]\nkeep_pairs = false\nbreaks_pairs = true"), 1_000);
     assert_eq!(rows, ["V", "VVV", "VVVVV", "VV.VVV.V", "VV.VVV.VVV"]);
 }
 
+/// Seed 003: key arguments (ours)
 #[test]
 fn dedup_by_key_argument_keeps_other_objects() {
     let rows = rows(&dedup("tools = [\"read\"]\nkey_args = [\"path\"]"), 1_000);
     assert_eq!(rows[3], "V..VVVVV");
 }
 
+/// Seed 003: automatic tools (ours)
 #[test]
 fn automatic_snapshot_tools_are_decided_from_past_calls_with_equal_arguments() {
     assert_eq!(rows(&dedup("tools = \"auto\"\nrepeats = 2"), 1_000)[3], "V..VVVVV");

@@ -3,110 +3,12 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use recap::strategy::{MECHANISMS, Preset, builtin, builtin_names};
+use recap::strategy::{Preset, builtin, builtin_names};
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-}
-
-fn readme() -> String {
-    fs::read_to_string(root().join("strategies/README.md")).unwrap()
-}
-
-/// The lines of a section, by its heading.
-fn section<'a>(readme: &'a str, heading: &str) -> Vec<&'a str> {
-    let from = readme.lines().skip_while(|line| *line != format!("## {heading}")).skip(1);
-    let lines: Vec<&str> = from.take_while(|line| !line.starts_with("## ")).collect();
-    assert!(!lines.is_empty(), "no section {heading}");
-    lines
-}
-
-/// Rows of a section's tables as cells, heads left out.
-fn rows<'a>(readme: &'a str, heading: &str) -> Vec<Vec<&'a str>> {
-    let lines = section(readme, heading);
-    let is_rule = |line: &str| line.starts_with("|---");
-    let cells = |line: &'a str| line.trim_matches('|').split('|').map(str::trim).collect();
-    let body = (0..lines.len()).filter(|&at| {
-        let head = lines.get(at + 1).is_some_and(|next| is_rule(next));
-        lines[at].starts_with('|') && !is_rule(lines[at]) && !head
-    });
-    body.map(|at| cells(lines[at])).collect()
-}
-
-/// What stands in backticks.
-fn quoted(cell: &str) -> Vec<&str> {
-    cell.split('`').skip(1).step_by(2).collect()
-}
-
-fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            rust_files(&path, found);
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
-            found.push(path);
-        }
-    }
-}
-
-/// Every test as `FILE::TEST`.
-fn tests() -> BTreeSet<String> {
-    let mut files = Vec::new();
-    rust_files(&root().join("src"), &mut files);
-    rust_files(&root().join("tests"), &mut files);
-    let mut found = BTreeSet::new();
-    for file in files {
-        let stem = file.file_stem().unwrap().to_str().unwrap().to_owned();
-        let text = fs::read_to_string(&file).unwrap();
-        let lines: Vec<&str> = text.lines().map(str::trim).collect();
-        for pair in lines.windows(2).filter(|pair| pair[0] == "#[test]") {
-            let name = pair[1].strip_prefix("fn ").and_then(|rest| rest.split('(').next());
-            found.extend(name.map(|name| format!("{stem}::{name}")));
-        }
-    }
-    found
-}
-
-#[test]
-fn every_test_that_the_documentation_names_exists() {
-    let (readme, tests) = (readme(), tests());
-    let rows = rows(&readme, "Seed sentences and their tests");
-    assert!(rows.len() > 90, "{} rows", rows.len());
-    let mut named = BTreeSet::new();
-    for row in rows {
-        let [sentence, test] = row[..] else { panic!("not two cells: {row:?}") };
-        let [test] = quoted(test)[..] else { panic!("no one test for: {sentence}") };
-        assert!(tests.contains(test), "{test} does not exist ({sentence})");
-        assert!(named.insert(test), "{test} stands there twice");
-    }
-}
-
-#[test]
-fn every_test_of_a_seed_suite_stands_in_the_documentation() {
-    let readme = readme();
-    let suites = ["session_state", "continuation", "chunked_summary", "memories"];
-    let belongs = |test: &&String| {
-        test.starts_with("seed_") || suites.iter().any(|s| test.starts_with(&format!("{s}::")))
-    };
-    let missing: Vec<String> =
-        tests().iter().filter(belongs).filter(|t| !readme.contains(*t)).cloned().collect();
-    assert_eq!(missing, [""; 0]);
-}
-
-#[test]
-fn every_mechanism_and_every_preset_is_documented_and_no_other() {
-    let readme = readme();
-    let first = |heading| {
-        let rows = rows(&readme, heading);
-        let names = rows.iter().flat_map(|row| quoted(row[0])).map(str::to_owned);
-        names.collect::<BTreeSet<_>>()
-    };
-    let mechanisms = MECHANISMS.iter().map(|m| m.name.to_owned()).collect();
-    assert_eq!(first("Mechanisms"), mechanisms);
-    let presets = builtin_names().map(str::to_owned).collect();
-    assert_eq!(first("Presets"), presets);
 }
 
 #[test]
@@ -182,8 +84,8 @@ fn every_whole_number_of_a_built_in_preset_is_a_count_or_scales() {
 
 #[test]
 fn the_example_of_the_documentation_is_a_valid_preset() {
-    let readme = readme();
-    let example = readme.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
+    let page = fs::read_to_string(root().join("docs/preset-files.md")).unwrap();
+    let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
     let preset = Preset::parse("example.toml", example.unwrap(), &[], &|_| None).unwrap();
     let mechanisms: Vec<&str> = preset.stages.iter().map(|stage| stage.mechanism.name).collect();
     assert_eq!(mechanisms, ["prune", "fifo"]);

@@ -265,13 +265,14 @@ fn every_form_of_answer_validates_and_mistakes_do_not() {
 
 /// The first block of a language behind a heading of the documentation.
 fn block(heading: &str, language: &str) -> String {
-    let readme = fs::read_to_string(samples().join("../README.md")).unwrap();
-    let section = readme.split(heading).nth(1).unwrap();
+    let page = samples().join("../../docs/program.md");
+    let page = fs::read_to_string(page).unwrap();
+    let section = page.split(heading).nth(1).unwrap();
     let fenced = section.split(&format!("```{language}\n")).nth(1).unwrap();
     fenced.split("```").next().unwrap().to_owned()
 }
 
-const SECTION: &str = "\n## Your own program\n";
+const SECTION: &str = "# Your own program\n";
 
 #[test]
 fn the_program_of_the_documentation_runs_and_parts_a_pair_as_it_says() {

@@ -1,6 +1,6 @@
 //! Seed 000 (Arachne) as a whole: the preset `arachne`, its two thresholds in
-//! one session, its saved state. `strategies/README.md` says which test stands
-//! for which sentence.
+//! one session, its saved state.
+//! Each test names its sentence; `docs/designs.md` lists them all.
 
 use crate::common;
 use crate::common::talk::{Talk, at_last, real};
@@ -33,6 +33,8 @@ fn columns(transcript: &Transcript) -> Json {
     })
 }
 
+/// Seed 000: jump from <70% to >85%: compression runs synchronously before the call, no message
+/// loss
 #[test]
 fn a_jump_from_below_70_to_above_85_per_cent_is_folded_before_the_call_and_nothing_is_cut() {
     // 12 turns are 6,000 tokens; the next user message brings 4,000 at once.
@@ -44,6 +46,7 @@ fn a_jump_from_below_70_to_above_85_per_cent_is_folded_before_the_call_and_nothi
     assert!(rows.requests.iter().all(|request| !request.overflow));
 }
 
+/// Seed 000: "User sends message", optimize_context_window()
 #[test]
 fn it_runs_once_per_user_message_and_not_before_every_request() {
     // One turn of an agent: 9,000 tokens of results behind one user message.
@@ -54,6 +57,7 @@ fn it_runs_once_per_user_message_and_not_before_every_request() {
     assert!(agent.compactions[0].request < rows.compactions[0].request);
 }
 
+/// Seed 000: very first message: compressed_state stays null
 #[test]
 fn the_state_is_null_before_the_first_fold() {
     let columns = columns(&chat(4).close());
@@ -66,6 +70,7 @@ fn the_state_is_null_before_the_first_fold() {
     );
 }
 
+/// Seed 000: columns compressed_state and compressed_at_message_id
 #[test]
 fn the_two_columns_hold_the_state_and_the_last_message_that_it_covers() {
     let talk = chat(20).close();
@@ -81,6 +86,7 @@ fn the_two_columns_hold_the_state_and_the_last_message_that_it_covers() {
     assert_eq!(boundary, talk.messages[last].id);
 }
 
+/// Seed 000: original messages remain untouched in the DB
 #[test]
 fn original_messages_remain_untouched() {
     let talk = chat(20).close();

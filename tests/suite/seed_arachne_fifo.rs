@@ -1,6 +1,6 @@
 //! Seed 000 (Arachne), its existing hard FIFO above 85 %. The rest of that seed
-//! is tested beside `session-state`. `strategies/README.md` says which test
-//! stands for which sentence.
+//! is tested beside `session-state`.
+//! Each test names its sentence; `docs/designs.md` lists them all.
 
 use crate::common;
 use crate::common::talk::{Talk, at_last, at_request, even, last, real, shown};
@@ -16,6 +16,7 @@ fn by_exchange(window: u64) -> Plan {
     real("fifo", window, &[("unit", "exchange")])
 }
 
+/// Seed 000: the hard FIFO behind compression
 #[test]
 fn the_fallback_of_every_preset_of_the_seed_drops_whole_exchanges() {
     for name in ["arachne", "session-state", "session-state-system"] {
@@ -26,6 +27,7 @@ fn the_fallback_of_every_preset_of_the_seed_drops_whole_exchanges() {
     }
 }
 
+/// Seed 000: drops the oldest exchanges: a session of one user message is never cut
 #[test]
 fn a_session_of_one_user_message_is_one_exchange_and_is_never_cut() {
     let talk = Talk::new("").user(100).uses("read", &[500, 500]).close();
@@ -40,6 +42,7 @@ fn exchanges(newest: usize) -> Transcript {
     talk.user(newest).says(1).end()
 }
 
+/// Seed 000: > 85 %: hard FIFO; < 85 % none
 #[test]
 fn nothing_is_dropped_at_85_percent_and_the_oldest_exchange_above() {
     let fifo = by_exchange(1_000);
@@ -47,6 +50,7 @@ fn nothing_is_dropped_at_85_percent_and_the_oldest_exchange_above() {
     assert_eq!(last(&exchanges(51), &fifo), "..VVVVVVV");
 }
 
+/// Seed 000: a safety net: no more than needed
 #[test]
 fn no_more_is_dropped_than_brings_it_back_to_the_limit() {
     let fifo = by_exchange(1_000);
@@ -55,6 +59,7 @@ fn no_more_is_dropped_than_brings_it_back_to_the_limit() {
     assert_eq!(last(&exchanges(251), &fifo), "....VVVVV");
 }
 
+/// Seed 000: system prompt outside the message history
 #[test]
 fn the_system_prompt_counts_and_is_never_dropped() {
     let mut talk = exchanges(50);
@@ -73,6 +78,7 @@ fn rows(transcript: &Transcript, plan: &Plan) -> CellRows {
     }
 }
 
+/// Seed 000: a single message over the budget is a separate concern
 #[test]
 fn a_single_message_over_the_whole_budget_is_a_separate_concern() {
     // The current user message is sent whole, and the request overflows.
@@ -84,6 +90,7 @@ fn a_single_message_over_the_whole_budget_is_a_separate_concern() {
     assert_eq!(overflows, [false, false, false, false, true]);
 }
 
+/// Seed 000: original messages remain untouched in the DB
 #[test]
 fn dropping_costs_no_model_call_and_leaves_the_originals_stored() {
     let (talk, fifo) = (exchanges(51), by_exchange(1_000));
@@ -91,6 +98,7 @@ fn dropping_costs_no_model_call_and_leaves_the_originals_stored() {
     at_last(&talk, &fifo, |session| assert_eq!(session.context().stored().count(), 9));
 }
 
+/// Seed 000: truncation is made anew for each request
 #[test]
 fn dropped_messages_come_back_when_there_is_room_again() {
     let mut talk = exchanges(50);
@@ -109,6 +117,7 @@ fn dropped_messages_come_back_when_there_is_room_again() {
     assert_eq!(at_request(&room, &fifo, 4, shown), [0, 1, 2, 3, 4, 5, 6, 7, 8]);
 }
 
+/// Seed 000: cut messages may still be compressed
 #[test]
 fn dropped_messages_can_still_be_folded_later() {
     let mut talk = exchanges(51);
@@ -131,6 +140,7 @@ fn dropped_messages_can_still_be_folded_later() {
     assert_eq!(last(&talk, &plan), "FFFFFFFFFVV");
 }
 
+/// Seed 000: stages see what earlier ones did (ours)
 #[test]
 fn what_a_stage_before_it_hides_frees_nothing() {
     // The window leaves rows 2 to 6, 210 tokens, 60 too many: the exchange of

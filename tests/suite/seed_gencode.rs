@@ -1,6 +1,6 @@
 //! Seed 001 (GenCode) as a whole: its three layers one behind the other, its
-//! decision chart to the letter, its session file. `strategies/README.md` says
-//! which test stands for which sentence.
+//! decision chart to the letter, its session file.
+//! Each test names its sentence; `docs/designs.md` lists them all.
 
 use crate::common;
 use crate::common::talk::{Talk, at_last, even, last, real, unscaled};
@@ -49,6 +49,7 @@ fn saved(transcript: &Transcript, plan: &Plan) -> (GencodeSession, Json) {
     })
 }
 
+/// Seed 001: returns none when under limit
 #[test]
 fn under_usable_the_strategy_is_none() {
     let four = Talk::new("").user(1).uses("read", &[40_000; 4]).close();
@@ -57,6 +58,7 @@ fn under_usable_the_strategy_is_none() {
     }
 }
 
+/// Seed 001: "Free pruning before expensive summarization"
 #[test]
 fn over_usable_old_tool_output_goes_first_and_where_that_is_enough_nothing_is_summarised() {
     let rows = rows(&reads(), &real("gencode", NATIVE, &[]));
@@ -65,6 +67,7 @@ fn over_usable_old_tool_output_goes_first_and_where_that_is_enough_nothing_is_su
     assert_eq!(last(&reads(), &real("gencode", NATIVE, &[])), "VVEVEVEVEVVVV");
 }
 
+/// Seed 001: layer 2: tokens > usable context
 #[test]
 fn what_pruning_cannot_bring_under_usable_is_compacted() {
     let talk = chat(20).close();
@@ -73,6 +76,7 @@ fn what_pruning_cannot_bring_under_usable_is_compacted() {
     assert_eq!(overflows(&rows), 0);
 }
 
+/// Seed 001: chart: prune or compact, never both
 #[test]
 fn by_the_chart_what_was_sent_to_pruning_is_never_compacted_and_overflows() {
     let talk = chat(24).close();
@@ -83,6 +87,7 @@ fn by_the_chart_what_was_sent_to_pruning_is_never_compacted_and_overflows() {
     assert_eq!(overflows(&both), 0, "layer 2 behind layer 1 does not");
 }
 
+/// Seed 001: chart: over usable and at most 20k → compact
 #[test]
 fn by_the_chart_over_usable_and_at_most_20k_is_compacted() {
     // Usable are 20,000 - 8,192 = 11,808 tokens; twelve turns of 1,000 are over it.
@@ -91,6 +96,7 @@ fn by_the_chart_over_usable_and_at_most_20k_is_compacted() {
     assert_eq!(stages(&rows(&talk, &plan)), ["continuation"]);
 }
 
+/// Seed 001: chart: without enablePruning → compact
 #[test]
 fn without_enable_pruning_the_chart_compacts_whatever_the_size() {
     let off = [("1.enabled", "false"), ("2.when", "{ above = \"usable\" }")];
@@ -98,6 +104,7 @@ fn without_enable_pruning_the_chart_compacts_whatever_the_size() {
     assert_eq!(stages(&rows), ["continuation"]);
 }
 
+/// Seed 001: compression.enabled: false
 #[test]
 fn with_compression_disabled_nothing_is_done() {
     let off = [("1.enabled", "false"), ("2.enabled", "false")];
@@ -106,6 +113,7 @@ fn with_compression_disabled_nothing_is_done() {
     }
 }
 
+/// Seed 001: "After last summary" and one summary message
 #[test]
 fn as_written_one_summary_is_left_of_two_compactions_and_gencode_keeps_both() {
     let talk = chat(34).close();
@@ -124,6 +132,7 @@ fn as_written_one_summary_is_left_of_two_compactions_and_gencode_keeps_both() {
     assert!(one[0].starts_with("[Earlier conversation - "), "{}", one[0]);
 }
 
+/// Seed 001: tuning guide
 #[test]
 fn the_tuning_guides_presets_have_its_numbers() {
     for (preset, minimum, protect) in [
@@ -138,6 +147,7 @@ fn the_tuning_guides_presets_have_its_numbers() {
     }
 }
 
+/// Seed 001: table of usable contexts
 #[test]
 fn usable_context_is_that_of_the_seeds_table() {
     for (window, output, usable) in
@@ -148,6 +158,7 @@ fn usable_context_is_that_of_the_seeds_table() {
     }
 }
 
+/// Seed 001: session JSON example, "stores summaries in session JSON"
 #[test]
 fn the_session_file_has_the_shape_of_the_seeds_example() {
     let (_, file) = saved(&chat(20).close(), &real("gencode", NATIVE, &[]));
@@ -170,6 +181,7 @@ fn the_session_file_has_the_shape_of_the_seeds_example() {
     assert!(record["id"].as_str().unwrap().starts_with("sum-"));
 }
 
+/// Seed 001: session file: select(.content[]?.pruned == true)
 #[test]
 fn a_pruned_result_is_marked_in_the_session_file_with_its_time() {
     let (session, file) = saved(&reads(), &real("gencode", NATIVE, &[]));
@@ -198,6 +210,7 @@ fn a_pruned_result_is_marked_in_the_session_file_with_its_time() {
     assert_eq!(marked.flatten().filter(|part| part["pruned"] == true).count(), 4);
 }
 
+/// Seed 001: layer 3: getMessagesForLLM() returns the compressed array
 #[test]
 fn a_session_that_is_opened_again_sends_the_messages_of_its_file() {
     for talk in [reads(), chat(34).close()] {
@@ -228,6 +241,8 @@ fn a_session_that_is_opened_again_sends_the_messages_of_its_file() {
     }
 }
 
+/// Seed 001: getCompressionStats(): totalMessages, activeMessages, summaryCount,
+/// compressionRatio
 #[test]
 fn stats_are_those_of_the_seed() {
     let talk = chat(34).close();
@@ -253,6 +268,7 @@ fn authentication() -> Transcript {
     Transcript { id: "talk".into(), messages, ..Transcript::default() }
 }
 
+/// Seed 001: /save, /exit, /resume: "Agent correctly recalls JWT"
 #[test]
 fn the_authentication_scheme_is_still_known_after_save_exit_and_resume() {
     let talk = authentication();

@@ -1,6 +1,6 @@
 //! Seed 001 (GenCode), its layer 1: tool output pruning. Layer 2 is tested
-//! beside `continuation`. `strategies/README.md` says which test stands for
-//! which sentence.
+//! beside `continuation`.
+//! Each test names its sentence; `docs/designs.md` lists them all.
 
 use crate::common::talk::{Talk, at_last, last, real, records, unscaled};
 use crate::common::{block_on, offline, replayed, subject, words};
@@ -30,6 +30,7 @@ fn reported(total: u64) -> Transcript {
     reads((total - call - 100 - 1) as usize, &[100])
 }
 
+/// Seed 001: trigger: tokens > 20k
 #[test]
 fn exactly_20k_tokens_do_not_prune_and_one_more_does() {
     let plan = gencode(&[("protect", "1")]);
@@ -37,6 +38,7 @@ fn exactly_20k_tokens_do_not_prune_and_one_more_does() {
     assert_eq!(last(&reported(20_001), &plan), "VVEVV");
 }
 
+/// Seed 001: estimateTokens: 4:1 char-to-token ratio
 #[test]
 fn before_the_first_response_the_size_is_characters_over_four() {
     // Each of these tokens has two characters, so 45,000 pass for 22,500 and
@@ -54,6 +56,7 @@ fn before_the_first_response_the_size_is_characters_over_four() {
     assert_eq!(replayed(talk(39_000), &plan, &offline()), ["VVV", "VVEVV"]);
 }
 
+/// Seed 001: prefer actual TokenUsage when available
 #[test]
 fn actual_usage_counts_once_a_response_has_reported_it() {
     // Row 4 brings 30,000 tokens; the request before row 5 still sends both
@@ -63,6 +66,7 @@ fn actual_usage_counts_once_a_response_has_reported_it() {
     assert_eq!(rows, ["V", "VVV", "VVVVV", "VVEVEVV"]);
 }
 
+/// Seed 001: input + cache.read + output + reasoning
 #[test]
 fn the_output_of_the_response_counts_as_used() {
     // 11,000 sent and 10,000 written are over 20,000.
@@ -71,6 +75,7 @@ fn the_output_of_the_response_counts_as_used() {
     assert_eq!(last(&talk, &gencode(&[("protect", "1")])), "VVEVV");
 }
 
+/// Seed 001: protects recent 40k tokens of tool output
 #[test]
 fn the_last_40k_tokens_of_tool_output_are_protected_the_boundary_included() {
     assert_eq!(last(&reads(1, &[100, 10_000, 30_000]), &gencode(&[])), "VVEVVVVVV");
@@ -80,6 +85,7 @@ fn the_last_40k_tokens_of_tool_output_are_protected_the_boundary_included() {
     assert_eq!(last(&talk.close(), &gencode(&[])), "VVVVVVVVV");
 }
 
+/// Seed 001: content becomes `[Old tool result cleared]`; mark, not delete
 #[test]
 fn an_old_result_is_replaced_by_the_literal_marker_and_nothing_else_changes() {
     let talk = reads(1, &[30_000, 30_000]);
@@ -99,6 +105,7 @@ fn an_old_result_is_replaced_by_the_literal_marker_and_nothing_else_changes() {
     });
 }
 
+/// Seed 001: pruned: true, prunedAt: timestamp
 #[test]
 fn each_cleared_result_is_marked_pruned_with_a_time() {
     // Row 3 has reported 30,000; row 4 leaves row 2 unprotected. Row 0 stands at
@@ -115,6 +122,7 @@ fn each_cleared_result_is_marked_pruned_with_a_time() {
     assert_eq!(pruned, [expected]);
 }
 
+/// Seed 001: returns accurate stats: count and saved tokens
 #[test]
 fn pruning_returns_an_accurate_count_and_the_tokens_saved() {
     // 401 and 201 characters become 25 each, one after the other as they come:
@@ -126,6 +134,7 @@ fn pruning_returns_an_accurate_count_and_the_tokens_saved() {
     assert_eq!(runs, expected.map(|(count, saved)| json!({"count": count, "tokensSaved": saved})));
 }
 
+/// Seed 001: cleared once (ours: not counted again)
 #[test]
 fn what_is_cleared_stays_cleared_and_is_not_counted_again() {
     // Row 3 has reported 25,000. Row 4 leaves row 2 unprotected, then row 6
@@ -140,6 +149,7 @@ fn what_is_cleared_stays_cleared_and_is_not_counted_again() {
     assert_eq!(ids.iter().map(|p| &p["toolUseId"]).collect::<Vec<_>>(), ["c1", "c3"]);
 }
 
+/// Seed 001: layer 1 is free
 #[test]
 fn pruning_is_free() {
     let plan = gencode(&[]);
@@ -152,12 +162,14 @@ fn pruning_is_free() {
     assert_eq!(calls, [0]);
 }
 
+/// Seed 001: enablePruning
 #[test]
 fn pruning_can_be_switched_off() {
     let off = gencode(&[("enabled", "false")]);
     assert_eq!(last(&reads(1, &[30_000, 30_000]), &off), "VVVVVVV");
 }
 
+/// Seed 001: usable = contextWindow − min(outputLimit, 32k)
 #[test]
 fn usable_is_the_window_less_the_smaller_of_output_limit_and_32k() {
     // The seed's table of models, and a limit above 32k.
@@ -174,6 +186,7 @@ fn usable_is_the_window_less_the_smaller_of_output_limit_and_32k() {
     }
 }
 
+/// Seed 001: chart: total > usable
 #[test]
 fn by_the_decision_chart_it_prunes_only_over_usable() {
     // 40,000 less 8,192 are 31,808.
@@ -185,6 +198,7 @@ fn by_the_decision_chart_it_prunes_only_over_usable() {
     assert_eq!(last(&reported(20_001), &table), "VVEVV");
 }
 
+/// Seed 001: returns compact when < 20k but over limit
 #[test]
 fn by_the_decision_chart_over_usable_and_at_most_20k_is_left_to_compaction() {
     // 28,000 less 8,192 are 19,808.
@@ -193,6 +207,7 @@ fn by_the_decision_chart_over_usable_and_at_most_20k_is_left_to_compaction() {
     assert_eq!(last(&reported(20_001), &chart), "VVEVV");
 }
 
+/// Seed 001: numbers for a 200k window, scaled (ours)
 #[test]
 fn minimum_and_protection_scale_with_the_window() {
     // At 100,000 they are 10,000 and 20,000.

@@ -1,7 +1,7 @@
 //! Seed 004 (GSV) as a whole system: reset policies, last extraction, archives,
 //! memory files and MEMORY.md. The compaction itself is held against its
-//! sentences beside its mechanism; `strategies/README.md` says which test
-//! stands for which sentence.
+//! sentences beside its mechanism.
+//! Each test names its sentence; `docs/designs.md` lists them all.
 
 use crate::common;
 use std::collections::{BTreeMap, BTreeSet};
@@ -147,6 +147,7 @@ fn compacting() -> Plan {
     unscaled(real("gsv", 1_000, &[("2.when", "{ reserve = 900 }"), ("2.keep_recent", "75")]))
 }
 
+/// Seed 004: manual, the default: until explicitly reset via `/reset`
 #[test]
 fn sessions_persist_until_they_are_explicitly_reset() {
     // A night and a week lie between; `/reset` counts as the first word alone.
@@ -163,6 +164,7 @@ fn sessions_persist_until_they_are_explicitly_reset() {
     assert_eq!(ledgers(&transcript, &gsv()), ["V", "VVV", "VVVVV", "......V"]);
 }
 
+/// Seed 004: a new session ID, messages are cleared
 #[test]
 fn a_new_session_begins_with_a_new_id_and_only_the_message_that_asked_for_it() {
     let transcript = asked_to_reset();
@@ -183,6 +185,8 @@ fn a_new_session_begins_with_a_new_id_and_only_the_message_that_asked_for_it() {
     });
 }
 
+/// Seed 004: the entire history as gzipped JSONL at
+/// `agents/{agentId}/sessions/{sessionId}.jsonl.gz`
 #[test]
 fn the_entire_history_is_archived_as_gzipped_json_lines() {
     let transcript = asked_to_reset();
@@ -199,6 +203,7 @@ fn the_entire_history_is_archived_as_gzipped_json_lines() {
     });
 }
 
+/// Seed 004: it won't be loaded into future prompts
 #[test]
 fn an_archived_session_is_loaded_into_no_later_prompt() {
     at_end(&asked_to_reset(), &gsv(), &Scripted::default(), |session| {
@@ -207,6 +212,7 @@ fn an_archived_session_is_loaded_into_no_later_prompt() {
     });
 }
 
+/// Seed 004: token counters are reset: the first call after uses the heuristic
 #[test]
 fn token_counters_are_reset_so_that_the_first_call_uses_the_heuristic() {
     let long = even(900);
@@ -234,6 +240,7 @@ fn token_counters_are_reset_so_that_the_first_call_uses_the_heuristic() {
     assert_eq!(estimated(2).0, before.tokens);
 }
 
+/// Seed 004: before archiving, a memory extraction pass
 #[test]
 fn before_it_is_archived_memories_are_extracted_from_the_whole_session() {
     let compactor = Scripted::default();
@@ -248,6 +255,7 @@ fn before_it_is_archived_memories_are_extracted_from_the_whole_session() {
     });
 }
 
+/// Seed 004: if compaction is enabled and there is extractable content
 #[test]
 fn nothing_is_extracted_where_compaction_is_disabled_or_nobody_said_anything() {
     let compactor = Scripted::default();
@@ -265,6 +273,7 @@ fn nothing_is_extracted_where_compaction_is_disabled_or_nobody_said_anything() {
     assert_eq!(compactor.asked(), []);
 }
 
+/// Seed 004: a chunk that fails or is too large is gone without (GSV's code)
 #[test]
 fn a_failed_extraction_does_not_hold_up_the_reset() {
     // Four messages of 57 make a chunk of at most 250, so there are three. The
@@ -289,6 +298,7 @@ fn a_failed_extraction_does_not_hold_up_the_reset() {
     assert_eq!(compactor.asked(), []);
 }
 
+/// Seed 004: daily memory loaded into next session's system prompt
 #[test]
 fn the_next_session_has_the_memories_in_its_system_prompt() {
     let note = "## Memory of 2026-01-18\n### Extracted from context compaction (10:06)\n- memory 0";
@@ -302,6 +312,7 @@ fn the_next_session_has_the_memories_in_its_system_prompt() {
     });
 }
 
+/// Seed 004: the file of the day of the last activity (GSV's code)
 #[test]
 fn a_reset_of_yesterdays_session_writes_to_yesterdays_file() {
     let transcript = talk(&[
@@ -319,6 +330,7 @@ fn a_reset_of_yesterdays_session_writes_to_yesterdays_file() {
     });
 }
 
+/// Seed 004: daily: at a specified hour, default 4 AM
 #[test]
 fn daily_the_session_resets_at_4_in_the_morning() {
     let transcript = talk(&[
@@ -338,6 +350,7 @@ fn daily_the_session_resets_at_4_in_the_morning() {
     assert_eq!(ledgers(&transcript, &later)[3], "......V");
 }
 
+/// Seed 004: idle: after a period of inactivity, configurable minutes
 #[test]
 fn idle_the_session_resets_after_a_period_of_inactivity() {
     let transcript = talk(&[
@@ -354,6 +367,7 @@ fn idle_the_session_resets_after_a_period_of_inactivity() {
     assert_eq!(ledgers(&transcript, &minutes)[1], "..V");
 }
 
+/// Seed 004: manually or automatically
 #[test]
 fn every_policy_obeys_the_command() {
     for name in ["gsv-daily", "gsv-idle"] {
@@ -388,6 +402,7 @@ fn compacted_and_reset() -> Transcript {
     ])
 }
 
+/// Seed 004: original old messages go to a partial archive
 #[test]
 fn each_compaction_archives_the_original_messages_it_folded_as_a_part() {
     let transcript = compacted_and_reset();
@@ -409,6 +424,7 @@ fn each_compaction_archives_the_original_messages_it_folded_as_a_part() {
     });
 }
 
+/// Seed 004: multiple compactions in a day append to the same file
 #[test]
 fn the_extractions_of_a_day_append_to_one_file_and_see_those_before() {
     let compactor = Scripted::default();
@@ -424,6 +440,7 @@ fn the_extractions_of_a_day_append_to_one_file_and_see_those_before() {
     assert_eq!(known, [0, 1, 2]);
 }
 
+/// Seed 004: anything worth remembering: also of what was compacted
 #[test]
 fn the_last_extraction_reads_the_summary_of_what_was_compacted() {
     let compactor = Scripted::default();
@@ -433,6 +450,7 @@ fn the_last_extraction_reads_the_summary_of_what_was_compacted() {
     assert_eq!(texts[..], [marker.to_owned(), even(40), "ok".to_owned()]);
 }
 
+/// Seed 004: image counts after a reset (ours)
 #[test]
 fn a_new_session_counts_its_own_images() {
     let mut transcript = compacted_and_reset();
@@ -467,6 +485,7 @@ fn with_memory_md(text: &str) -> Plan {
     plan(preset.unwrap(), 200_000)
 }
 
+/// Seed 004: MEMORY.md in main sessions only
 #[test]
 fn memory_md_is_in_the_system_prompt_of_main_sessions_only() {
     let plan = with_memory_md("# Long-term\nAda's birthday: {{ 2 May }}\n");
@@ -487,6 +506,7 @@ fn memory_md_is_in_the_system_prompt_of_main_sessions_only() {
     });
 }
 
+/// Seed 004: daily memory files are loaded for all sessions
 #[test]
 fn daily_memories_are_loaded_for_all_sessions() {
     let mut transcript = asked_to_reset();
@@ -496,6 +516,7 @@ fn daily_memories_are_loaded_for_all_sessions() {
     });
 }
 
+/// Seed 004: a call that still runs (ours)
 #[test]
 fn a_call_whose_result_is_awaited_stays_with_what_follows_it() {
     let mut transcript = talk(&[
@@ -512,6 +533,7 @@ fn a_call_whose_result_is_awaited_stays_with_what_follows_it() {
     assert_eq!(ledgers(&transcript, &gsv())[1], ".VVVV");
 }
 
+/// Seed 004: session, archives and memories are persisted
 #[test]
 fn a_reset_system_goes_on_from_a_saved_session_at_every_message() {
     let (transcript, plan) = (compacted_and_reset(), compacting());

@@ -1,6 +1,6 @@
 //! Seed 002 (Lis), the whole system: sessions, compaction in the background,
-//! notices, commands. `seed_lis_prune` has its first stage by itself;
-//! `strategies/README.md` says which test stands for which sentence.
+//! notices, commands. `seed_lis_prune` has its first stage by itself.
+//! Each test names its sentence; `docs/designs.md` lists them all.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -147,6 +147,8 @@ fn ids(from: u32, to: u32) -> Json {
     (from..to).map(|n| format!("m{n}")).collect()
 }
 
+/// Seed 002: full compaction always creates a new session: finalize, reassign kept messages,
+/// set CurrentSessionId
 #[test]
 fn a_compaction_closes_the_session_with_its_summary_and_opens_a_new_one() {
     after(longer(), &lis(&[]), &Scribe::taking(1.0), 8, |session| {
@@ -168,6 +170,7 @@ fn a_compaction_closes_the_session_with_its_summary_and_opens_a_new_one() {
     });
 }
 
+/// Seed 002: summaries are never merged into each other
 #[test]
 fn summaries_are_never_merged_and_only_the_immediate_parents_is_injected() {
     let scribe = Scribe::taking(1.0);
@@ -180,6 +183,7 @@ fn summaries_are_never_merged_and_only_the_immediate_parents_is_injected() {
     assert!(!asked[1].iter().any(|text| text.contains("summary")), "{:?}", asked[1]);
 }
 
+/// Seed 002: the parent session's summary is injected (what is older is gone)
 #[test]
 fn the_grandparents_facts_are_gone_after_two_compactions() {
     let (plan, scribe) = (lis(&[]), Scribe::taking(1.0));
@@ -189,6 +193,7 @@ fn the_grandparents_facts_are_gone_after_two_compactions() {
     assert_eq!(after_two, ".....FFFFFFFVVVV");
 }
 
+/// Seed 002: triggered when input_tokens from the last response exceeds 80 % of the budget
 #[test]
 fn the_trigger_is_the_reported_input_of_the_last_response_strictly_above_80_percent() {
     // The system prompt `sys` is one token: requests of 8,000 and of 8,001.
@@ -200,6 +205,7 @@ fn the_trigger_is_the_reported_input_of_the_last_response_strictly_above_80_perc
     assert_eq!((started(7_999), started(8_000)), (0, 1));
 }
 
+/// Seed 002: LIS_KEEP_RECENT_TOKENS 4000, budget 150k
 #[test]
 fn by_default_4000_tokens_are_kept_above_120000_of_the_examples_budget() {
     let plan = real("lis", 150_000, &[]);
@@ -210,6 +216,7 @@ fn by_default_4000_tokens_are_kept_above_120000_of_the_examples_budget() {
     assert_eq!(after(talk(117_501), &plan, &scribe, 5, ledger), "FVVVV");
 }
 
+/// Seed 002: calls with their results (ours)
 #[test]
 fn calls_and_results_stay_together_at_the_split() {
     let talk = long().calls(&[("a", "read")]).result("a", 10);
@@ -228,6 +235,7 @@ fn calls_and_results_stay_together_at_the_split() {
     assert_eq!(after(talk, &plan, &Scribe::taking(0.1), 4, ledger), "FVVV");
 }
 
+/// Seed 002: older messages are summarized while the conversation continues uninterrupted
 #[test]
 fn the_conversation_goes_on_while_it_is_summarised() {
     let (plan, scribe) = (lis(&[]), Scribe::taking(100.0));
@@ -241,6 +249,7 @@ fn the_conversation_goes_on_while_it_is_summarised() {
     assert_eq!((row.begun, row.request, row.latency_ms), (3, 4, Some(100_000.0)));
 }
 
+/// Seed 002: messages after the split are atomically reassigned to the new session
 #[test]
 fn messages_that_come_meanwhile_belong_to_the_new_session_at_once() {
     let scribe = Scribe::taking(100.0);
@@ -252,6 +261,7 @@ fn messages_that_come_meanwhile_belong_to_the_new_session_at_once() {
     });
 }
 
+/// Seed 002: a failed compaction (ours)
 #[test]
 fn a_failed_compaction_leaves_the_context_and_is_tried_again() {
     let (plan, scribe) = (lis(&[]), Scribe::failing_at(&[0]));
@@ -265,6 +275,7 @@ fn a_failed_compaction_leaves_the_context_and_is_tried_again() {
     assert_eq!(rows.compactions[1].messages_folded, 5);
 }
 
+/// Seed 002: sessions are stored (ours: at any message, in flight too)
 #[test]
 fn saved_and_restored_in_flight_it_lands_all_the_same() {
     let talk = longer().asks("/new").says(1).user(1).says(1).end();
@@ -297,6 +308,7 @@ fn end(
     })
 }
 
+/// Seed 002: two stages, applied in order: tool pruning first
 #[test]
 fn pruning_comes_first_and_a_compaction_sees_one_liners() {
     // 8,500 tokens of output are pruned behind message 3, when the context is
@@ -312,6 +324,7 @@ fn pruning_comes_first_and_a_compaction_sees_one_liners() {
     assert_eq!(scribe.asked()[0][2], "read");
 }
 
+/// Seed 002: Summarize: include full output in the compaction prompt
 #[test]
 fn a_tool_to_be_summarised_shows_its_original_to_the_compactor() {
     let talk = Talk::new("").user(1).calls(&[("a", "read")]).result("a", 4_500);
@@ -323,6 +336,7 @@ fn a_tool_to_be_summarised_shows_its_original_to_the_compactor() {
     assert_eq!((asked[2].as_str(), asked[4].clone()), ("read", even(4_000)));
 }
 
+/// Seed 002: pruning runs once, stays stable
 #[test]
 fn the_prune_boundary_stays_where_it_was_across_a_compaction() {
     // Behind message 5, the older 8,000 of 8,500 tokens of output are pruned;
@@ -336,6 +350,7 @@ fn the_prune_boundary_stays_where_it_was_across_a_compaction() {
     });
 }
 
+/// Seed 002: prompt caching, 4 breakpoints
 #[test]
 fn the_four_breakpoints_are_system_summary_prune_boundary_and_end() {
     let preset = builtin("lis", &[]).unwrap().unwrap();
@@ -344,6 +359,7 @@ fn the_four_breakpoints_are_system_summary_prune_boundary_and_end() {
     assert_eq!(preset.breakpoints, expected);
 }
 
+/// Seed 002: notification format: full compaction
 #[test]
 fn a_compaction_is_told_in_the_seeds_words() {
     let rows = rows(longer().end(), &lis(&[]), &Scribe::taking(1.0));
@@ -354,6 +370,7 @@ fn a_compaction_is_told_in_the_seeds_words() {
     assert_eq!(rows.notices, [expected]);
 }
 
+/// Seed 002: notification format: tool pruning
 #[test]
 fn pruning_is_told_in_the_seeds_words() {
     let talk = Talk::new("sys").user(98).uses("read", &[8_000, 2_000]).says(1).end();
@@ -373,6 +390,7 @@ fn call() -> String {
     Talk::new("").calls(&[("c1", "read")]).end().messages[0].sent()
 }
 
+/// Seed 002: LIS_COMPACTION_NOTIFY
 #[test]
 fn notices_can_be_switched_off() {
     let off = [("1.notify", "false"), ("2.notify", "false")];
@@ -382,6 +400,8 @@ fn notices_can_be_switched_off() {
     assert_eq!(rows(talk, &lis(&off), &Scribe::taking(1.0)).notices, [""; 0]);
 }
 
+/// Seed 002: /new or /clear: finalize (async summary), new session; messages stay with their
+/// original session
 #[test]
 fn new_and_clear_leave_the_messages_to_the_old_session() {
     for command in ["/new", "/clear"] {
@@ -406,6 +426,7 @@ fn new_and_clear_leave_the_messages_to_the_old_session() {
     }
 }
 
+/// Seed 002: a compaction that /new overtakes (ours)
 #[test]
 fn a_compaction_of_a_session_that_was_closed_meanwhile_comes_to_nothing() {
     // It begins behind message 5 and takes 200 seconds; /new comes after 75.
@@ -424,6 +445,7 @@ fn a_compaction_of_a_session_that_was_closed_meanwhile_comes_to_nothing() {
     assert_eq!(errors, [None, dropped, None]);
 }
 
+/// Seed 002: /resume: reopen a previous session, full context
 #[test]
 fn resume_reopens_a_session_in_full_within_70_percent_of_the_budget() {
     let talk = Talk::new("").user(10).says(20).asks("/new").says(30).asks("/resume").says(40);
@@ -440,6 +462,7 @@ fn resume_reopens_a_session_in_full_within_70_percent_of_the_budget() {
     });
 }
 
+/// Seed 002: system prompt → parent summary → session summary → messages
 #[test]
 fn a_reopened_session_has_its_parents_summary_before_its_own() {
     let talk = Talk::new("").user(10).says(20).asks("/new").says(30).asks("/new").says(40);
@@ -462,6 +485,7 @@ fn a_reopened_session_has_its_parents_summary_before_its_own() {
     });
 }
 
+/// Seed 002: or a new session with the target's summary injected (fallback)
 #[test]
 fn resume_of_a_larger_session_opens_a_new_one_with_its_summary() {
     // Session 1 has 7,001 tokens, 70 % of the budget are 7,000.
@@ -477,6 +501,7 @@ fn resume_of_a_larger_session_opens_a_new_one_with_its_summary() {
     assert_eq!(after(talk, &lis(&[]), &Scribe::taking(1.0), 6, ledger), "VV..VV");
 }
 
+/// Seed 002: an unknown session (ours)
 #[test]
 fn resume_of_a_session_that_there_is_not_changes_nothing() {
     for words in ["/resume", "/resume 7", "/resume please"] {
@@ -485,6 +510,7 @@ fn resume_of_a_session_that_there_is_not_changes_nothing() {
     }
 }
 
+/// Seed 002: each session has its own summary (of a reopened one: anew)
 #[test]
 fn a_reopened_session_is_summarised_anew_and_its_old_summary_leaves() {
     let talk = Talk::new("").user(10).says(20).asks("/new").says(30).asks("/resume").says(40);
@@ -501,6 +527,7 @@ fn a_reopened_session_is_summarised_anew_and_its_old_summary_leaves() {
     assert_eq!(asked, [even(10), even(20), "/resume".to_owned(), even(40)]);
 }
 
+/// Seed 002: /compact, /prune; /command [args]
 #[test]
 fn compact_and_prune_can_be_asked_for_below_their_thresholds() {
     let talk = Talk::new("").user(10).says(20).asks("/compact now").says(1).user(1);
@@ -510,6 +537,7 @@ fn compact_and_prune_can_be_asked_for_below_their_thresholds() {
     assert_eq!(after(talk, &lis(&[]), &Scribe::default(), 8, ledger), "VVEVVVVV");
 }
 
+/// Seed 002: /status, /abort; no AI tokens wasted on commands
 #[test]
 fn status_and_abort_change_nothing_and_no_command_costs_the_agents_tokens() {
     let talk = Talk::new("").user(10).says(20).asks("/status").says(1).asks("/abort").says(1);
@@ -523,6 +551,7 @@ fn status_and_abort_change_nothing_and_no_command_costs_the_agents_tokens() {
     assert_eq!(scribe.asked().len(), 1);
 }
 
+/// Seed 002: queued messages (as recorded)
 #[test]
 fn a_message_that_comes_during_a_tool_loop_is_sent_where_it_was_recorded() {
     // A call runs; the user says something before its result.
@@ -537,6 +566,7 @@ fn a_message_that_comes_during_a_tool_loop_is_sent_where_it_was_recorded() {
     });
 }
 
+/// Seed 002: summary kept for future semantic search
 #[test]
 fn what_was_closed_can_be_searched_by_its_summary() {
     let preset = builtin("lis", &[]).unwrap().unwrap();
@@ -565,6 +595,7 @@ fn what_was_closed_can_be_searched_by_its_summary() {
     assert_eq!(closed(1), [first, second]);
 }
 
+/// Seed 002: compaction client: separate provider
 #[test]
 fn the_compactor_may_be_another_model_and_is_asked_apart() {
     let scribe = Arc::new(Scribe::taking(1.0));

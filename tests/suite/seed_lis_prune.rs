@@ -1,5 +1,5 @@
-//! Seed 002 (Lis), its stage 1: tool output pruning. `strategies/README.md`
-//! says which test stands for which sentence.
+//! Seed 002 (Lis), its stage 1: tool output pruning.
+//! Each test names its sentence; `docs/designs.md` lists them all.
 
 use crate::common::talk::{Talk, at_last, at_request, last, real, records, unscaled};
 use crate::common::{offline, replayed, sent};
@@ -21,18 +21,21 @@ fn lis(overrides: &[(&str, &str)]) -> Plan {
     real("prune-once", NATIVE, overrides)
 }
 
+/// Seed 002: triggered when total tool result tokens exceed ToolPruneThreshold (8000)
 #[test]
 fn pruning_is_triggered_strictly_over_8000_tokens_of_tool_output() {
     assert_eq!(last(&reads(&[4_000, 4_000]), &lis(&[])), "VVVVVVV");
     assert_eq!(last(&reads(&[4_000, 4_001]), &lis(&[])), "VVEVEVV");
 }
 
+/// Seed 002: tool result tokens, no others
 #[test]
 fn only_tool_output_counts_towards_the_trigger() {
     let talk = Talk::new("").user(9_000).uses("read", &[4_000]).says(9_000).uses("read", &[4_000]);
     assert_eq!(last(&talk.close(), &lis(&[])), "VVVVVVVV");
 }
 
+/// Seed 002: LIS_TOOL_KEEP_THRESHOLD 2000: recent tool output kept unpruned
 #[test]
 fn the_newest_2000_tokens_of_tool_output_stay_unpruned() {
     // Both lists add up to 8,001 with the last result.
@@ -40,6 +43,7 @@ fn the_newest_2000_tokens_of_tool_output_stay_unpruned() {
     assert_eq!(last(&reads(&[3_000, 3_000, 1_501, 500]), &lis(&[])), "VVEVEVEVVVV");
 }
 
+/// Seed 002: bare function name, metadata and CallId kept; DB unchanged
 #[test]
 fn output_becomes_the_bare_function_name_and_keeps_call_id_and_metadata() {
     let mut talk = reads(&[9_000, 1]);
@@ -59,6 +63,7 @@ fn output_becomes_the_bare_function_name_and_keeps_call_id_and_metadata() {
     });
 }
 
+/// Seed 002: after ToolsPrunedThroughId; runs once
 #[test]
 fn it_runs_once_per_boundary_and_waits_for_new_output_behind_it() {
     let rows = replayed(reads(&[8_000, 2_000, 6_000, 1]), &lis(&[]), &offline());
@@ -77,6 +82,7 @@ fn it_runs_once_per_boundary_and_waits_for_new_output_behind_it() {
     assert_eq!(rows, expected);
 }
 
+/// Seed 002: stays stable, preserves the prompt cache
 #[test]
 fn between_two_boundaries_the_prefix_stays_stable() {
     let (talk, plan) = (reads(&[8_000, 2_000, 6_000, 1]), lis(&[]));
@@ -86,6 +92,7 @@ fn between_two_boundaries_the_prefix_stays_stable() {
     assert_eq!(before[..], after[..7]);
 }
 
+/// Seed 002: cache breakpoint at the tool prune boundary
 #[test]
 fn the_prune_boundary_is_a_cache_breakpoint() {
     let (talk, plan) = (reads(&[8_000, 2_000, 6_000, 1]), lis(&[]));
@@ -95,6 +102,7 @@ fn the_prune_boundary_is_a_cache_breakpoint() {
     assert_eq!(boundary(5), Some(EntryId::message(6)));
 }
 
+/// Seed 002: check compaction triggers after the response
 #[test]
 fn triggers_are_looked_at_after_the_response() {
     // Row 2 is there when the request before row 3 is sent; only its response
@@ -103,6 +111,7 @@ fn triggers_are_looked_at_after_the_response() {
     assert_eq!(rows, ["V", "VVV", "VVEVV"]);
 }
 
+/// Seed 002: keep_none: always prune everything
 #[test]
 fn keep_none_prunes_the_newest_output_too() {
     let (auto, none) = (lis(&[]), lis(&[("policy", "keep-none")]));
@@ -114,11 +123,13 @@ fn keep_none_prunes_the_newest_output_too() {
     assert_eq!(last(&reads(&[10, 1]), &always), "VVEVEVV");
 }
 
+/// Seed 002: keep_all: never prune
 #[test]
 fn keep_all_never_prunes_below_the_compaction_threshold() {
     assert_eq!(last(&reads(&[50_000, 50_000]), &lis(&[("policy", "keep-all")])), "VVVVVVV");
 }
 
+/// Seed 002: safeguard: force-prunes past the threshold
 #[test]
 fn keep_all_force_prunes_once_the_reported_context_is_past_the_threshold() {
     // 80 % of 20,000 are 16,000. The requests before rows 3 and 5 send 9,000
@@ -129,6 +140,7 @@ fn keep_all_force_prunes_once_the_reported_context_is_past_the_threshold() {
     assert_eq!(rows[3], "VVEVEVV");
 }
 
+/// Seed 002: no token estimation, ever
 #[test]
 fn sizes_come_from_the_providers_report_and_are_never_estimated() {
     // Once row 3 has answered, 17,000 tokens are stored, but its report says
@@ -139,6 +151,7 @@ fn sizes_come_from_the_providers_report_and_are_never_estimated() {
     assert_eq!(rows[2..], ["VVVVV", "VVEVVVV"]);
 }
 
+/// Seed 002: auto: per-tool attribute, Prune or Summarize
 #[test]
 fn each_tool_may_have_its_own_policy() {
     let talk =
@@ -151,6 +164,7 @@ fn each_tool_may_have_its_own_policy() {
     assert_eq!(marked, [(&json!("read"), &json!(false)), (&json!("book"), &json!(true))]);
 }
 
+/// Seed 002: thresholds for a 150k budget, scaled (ours)
 #[test]
 fn thresholds_scale_with_the_window_and_are_rounded_down() {
     // Half of 150,000: over 4,000, keeping 1,000.
@@ -165,6 +179,7 @@ fn thresholds_scale_with_the_window_and_are_rounded_down() {
     assert_eq!(last(&reads(&[4_000, 1_334]), &thirds), "VVEVEVV");
 }
 
+/// Seed 002: at least one token (ours)
 #[test]
 fn a_scaled_threshold_is_at_least_one_token() {
     // 8,000 and 2,000 at a window of 10 would be 0.53 and 0.13.
@@ -173,6 +188,7 @@ fn a_scaled_threshold_is_at_least_one_token() {
     assert_eq!(last(&reads(&[1, 1]), &tiny), "VVEVVVV");
 }
 
+/// Seed 002: `--no-scale` (ours)
 #[test]
 fn without_scaling_the_numbers_are_the_presets_own() {
     let half = unscaled(real("prune-once", 75_000, &[]));
@@ -180,6 +196,7 @@ fn without_scaling_the_numbers_are_the_presets_own() {
     assert_eq!(last(&reads(&[4_000, 4_001]), &half), "VVEVEVV");
 }
 
+/// Seed 002: tool outputs pruned (12.4k → 2.1k): count and saving
 #[test]
 fn a_run_is_recorded_with_its_count_and_what_it_saved() {
     // Two results of 4,000 and 4,001 become the one token `read` each.

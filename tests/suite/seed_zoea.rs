@@ -1,6 +1,6 @@
 //! Seed 003 (Zoea Nova), sentence by sentence: the window of 20 rows, snapshot
-//! compaction, and the whole system. `strategies/README.md` says which test stands for which
-//! sentence.
+//! compaction, and the whole system.
+//! Each test names its sentence; `docs/designs.md` lists them all.
 
 use crate::common;
 use crate::common::talk::{Talk, at_last, at_request, last, real, shown, unscaled};
@@ -24,6 +24,7 @@ fn turns() -> Transcript {
     (0..13).fold(Talk::new("Mine and trade."), |talk, _| talk.user(1).says(1)).end()
 }
 
+/// Seed 003: only recent messages: last 20
 #[test]
 fn only_the_last_20_messages_are_sent() {
     let plan = real("sliding-window", 200_000, &[]);
@@ -33,6 +34,7 @@ fn only_the_last_20_messages_are_sent() {
     assert_eq!(at_request(&turns(), &plan, 12, shown), (5..25).collect::<Vec<_>>());
 }
 
+/// Seed 003: system prompt always included; prepended if it is not already there
 #[test]
 fn the_system_prompt_is_always_included_and_only_once() {
     let prompt = Counter::default().count("Mine and trade.");
@@ -50,6 +52,7 @@ fn the_system_prompt_is_always_included_and_only_once() {
     }
 }
 
+/// Seed 003: each tool call adds multiple messages (request + result)
 #[test]
 fn a_call_message_and_each_of_its_results_are_one_row_each() {
     // Five calls of three tools are twenty rows, 1 to 20.
@@ -73,6 +76,7 @@ fn a_call_message_and_each_of_its_results_are_one_row_each() {
     assert_eq!(at_last(&more, &kept, shown), (5..22).collect::<Vec<_>>());
 }
 
+/// Seed 003: all messages since creation stay in full memory
 #[test]
 fn the_full_memory_keeps_all_messages() {
     at_last(&turns(), &real("sliding-window", 200_000, &[]), |session| {
@@ -81,6 +85,7 @@ fn the_full_memory_keeps_all_messages() {
     });
 }
 
+/// Seed 003: MaxContextMessages can be adjusted
 #[test]
 fn the_window_can_be_tuned_and_is_a_count_that_does_not_scale() {
     let tuned = real("sliding-window", 200_000, &[("last", "3")]);
@@ -90,6 +95,7 @@ fn the_window_can_be_tuned_and_is_a_count_that_does_not_scale() {
     assert_eq!(at_last(&turns(), &unscaled(small), shown).len(), 20);
 }
 
+/// Seed 003: the seven snapshotTools
 #[test]
 fn each_of_the_seven_snapshot_tools_keeps_only_its_most_recent_result() {
     for tool in SEVEN {
@@ -104,6 +110,7 @@ fn each_of_the_seven_snapshot_tools_keeps_only_its_most_recent_result() {
     }
 }
 
+/// Seed 003: the most recent result for each snapshot tool
 #[test]
 fn the_newest_is_kept_for_each_tool_by_itself() {
     // 1-2 and 5-6 ask for the ship, 3-4 and 7-8 for the cargo, 9-10 for the system.
@@ -113,6 +120,7 @@ fn the_newest_is_kept_for_each_tool_by_itself() {
     assert_eq!(rows, "VV.V.VVVVVV");
 }
 
+/// Seed 003: the latest state is always available
 #[test]
 fn a_snapshot_stays_until_the_newer_one_is_there() {
     let talk = Talk::new("").user(1).uses("get_ship", &[1, 1, 1]).says(1).end();
@@ -120,6 +128,7 @@ fn a_snapshot_stays_until_the_newer_one_is_there() {
     assert_eq!(rows, ["V", "VVV", "VV.VV", "VV.V.VV"]);
 }
 
+/// Seed 003: multiple results from the same snapshot tool
 #[test]
 fn the_tools_name_alone_identifies_a_snapshot_whatever_its_arguments() {
     // The two calls differ in their argument `id`.
@@ -131,6 +140,7 @@ fn the_tools_name_alone_identifies_a_snapshot_whatever_its_arguments() {
     assert_eq!(rows, "VV.V");
 }
 
+/// Seed 003: resolved by tool call id, not by similar fields
 #[test]
 fn results_resolve_through_call_ids_and_not_through_their_looks() {
     let ship = "{\"ship\": {\"hull\": 100}, \"cargo\": []}";
@@ -144,6 +154,7 @@ fn results_resolve_through_call_ids_and_not_through_their_looks() {
     assert_eq!(rows, "VVV.VVV");
 }
 
+/// Seed 003: preserves all non-snapshot messages, chronological order
 #[test]
 fn all_other_messages_and_results_are_preserved_in_chronological_order() {
     let talk = Talk::new("").user(1).uses("get_ship", &[1]).says(1).uses("mine", &[1, 1]);
@@ -167,6 +178,7 @@ fn both(last: u32) -> recap::replay::Plan {
     plan(preset(&format!("{window}{dedup}")), 200_000)
 }
 
+/// Seed 003: fetch the N most recent, then apply snapshot compaction
 #[test]
 fn the_window_is_counted_before_deduplication_so_that_fewer_than_20_may_remain() {
     // A user message and twelve pairs, rows 0 to 24. The window holds rows 5
@@ -179,6 +191,7 @@ fn the_window_is_counted_before_deduplication_so_that_fewer_than_20_may_remain()
     assert_eq!(expected.len(), 11);
 }
 
+/// Seed 003: only when the call id resolves in `[TOOL_CALLS]` memories
 #[test]
 fn a_result_whose_call_lies_outside_the_window_resolves_to_no_tool() {
     // Rows 2 and 3 answer row 1. Inside the window both resolve and the newer
@@ -199,6 +212,7 @@ fn to_the_letter() -> recap::replay::Plan {
     real("zoea", 200_000, &overrides)
 }
 
+/// Seed 003: getContextMemories(): N most recent, snapshot compaction, system prompt
 #[test]
 fn the_whole_system_assembles_its_context_as_the_seed_does() {
     // The 25 rows of the test above: the window first, then deduplication.
@@ -211,6 +225,7 @@ fn the_whole_system_assembles_its_context_as_the_seed_does() {
     assert_eq!(at_last(&turns(), &real("zoea", 200_000, &[]), shown), (5..25).collect::<Vec<_>>());
 }
 
+/// Seed 003: pairs in the whole system (ours: kept)
 #[test]
 fn the_whole_system_sends_only_what_a_provider_takes() {
     // The cut after 20 rows lies between a call and its result.
@@ -223,6 +238,7 @@ fn the_whole_system_sends_only_what_a_provider_takes() {
     assert!(!valid(&to_the_letter()));
 }
 
+/// Seed 003: the guidance in the system prompt; the continue prompt's reminder
 #[test]
 fn the_system_prompt_holds_the_guidance_and_the_reminder_of_the_continue_prompt() {
     let guidance = "\
@@ -268,6 +284,7 @@ fn past() -> Vec<Archived> {
     ]
 }
 
+/// Seed 003: zoea_search_messages, zoea_search_broadcasts, zoea_search_reasoning
 #[test]
 fn older_memories_are_found_with_three_search_tools() {
     let plan = real("zoea", 200_000, &[]);
@@ -284,6 +301,7 @@ fn older_memories_are_found_with_three_search_tools() {
     assert_eq!(channel.tools().len(), 3);
 }
 
+/// Seed 003: returns role, source, content, reasoning and timestamp
 #[test]
 fn what_is_found_carries_role_source_content_reasoning_and_timestamp() {
     let plan = real("zoea", 200_000, &[]);

@@ -190,6 +190,7 @@ mod tests {
         serde_json::to_string(&message(text)).unwrap() + "\n"
     }
 
+    /// Seed 004: an archive can be read
     #[test]
     fn messages_are_read_back_line_by_line_whatever_they_say() {
         let texts = ["one\ntwo", "\u{0} 😀 \"quoted\" \\", ""];
@@ -201,6 +202,7 @@ mod tests {
         assert_eq!(read_archive(&packed(b"")), Ok(Vec::new()));
     }
 
+    /// Seed 004: an archive can be read; what is no gzip or is cut off is refused (ours)
     #[test]
     fn what_is_no_gzip_or_is_cut_off_is_refused_at_every_length() {
         let whole = packed(line("hello").as_bytes());
@@ -215,6 +217,7 @@ mod tests {
         assert!(matches!(read_archive(&followed), Err(ArchiveError::Packed(_))));
     }
 
+    /// Seed 004: an archive can be read; a line that is no message is named (ours)
     #[test]
     fn a_line_that_is_no_message_is_named() {
         let good = line("hello");
@@ -229,6 +232,8 @@ mod tests {
         assert!(matches!(read, Err(ArchiveError::Line { line: 1, .. })), "{read:?}");
     }
 
+    /// Seed 004: an archive can be read; a huge one is unpacked no further than its limits
+    /// (ours)
     #[test]
     fn a_huge_line_and_a_bomb_are_unpacked_no_further_than_their_limits() {
         let bomb = packed(&vec![b'a'; 10 << 20]);
@@ -243,6 +248,7 @@ mod tests {
         assert_eq!(all.map(|messages| messages.len()), Ok(1_000), "the limits themselves fit");
     }
 
+    /// Seed 004: `agents/{agentId}/…`
     #[test]
     fn an_agent_is_one_part_of_a_path() {
         for name in ["main", "Agent_7-b"] {

@@ -132,6 +132,7 @@ mod tests {
         texts.iter().map(|text| (*text).to_owned()).collect()
     }
 
+    /// Seed 004: `### Extracted from context compaction (HH:MM)`
     #[test]
     fn each_extraction_stands_under_a_header_with_its_time() {
         let mut days = Days::new();
@@ -146,6 +147,7 @@ mod tests {
         assert_eq!(days, Days::from([("2026-01-18".to_owned(), facts(&file))]));
     }
 
+    /// Seed 004: `agents/{agentId}/memory/{YYYY-MM-DD}.md`
     #[test]
     fn a_days_file_is_markdown_with_a_paragraph_for_each_extraction() {
         let mut days = Days::new();
@@ -158,6 +160,7 @@ mod tests {
         assert_eq!(file(&days["2026-01-18"]), expected);
     }
 
+    /// Seed 004: nothing is recorded twice
     #[test]
     fn a_memory_that_is_recorded_already_is_not_recorded_again() {
         let mut days = Days::new();
@@ -169,6 +172,7 @@ mod tests {
         assert!(!days.contains_key("2026-01-19"), "no header without a memory");
     }
 
+    /// Seed 004: today's and yesterday's notes
     #[test]
     fn the_note_shows_yesterday_and_today_by_utc() {
         let mut days = Days::new();

@@ -119,6 +119,7 @@ fn short(tokens: u64) -> String {
 mod tests {
     use super::*;
 
+    /// Seed 002: notification format: tool pruning, its numbers to the letter
     #[test]
     fn the_pruning_notice_is_the_seeds() {
         let expected =
@@ -126,6 +127,7 @@ mod tests {
         assert_eq!(pruned(12_400, 2_100, 18_500, 150_000), expected);
     }
 
+    /// Seed 002: notification format: full compaction, its numbers to the letter
     #[test]
     fn the_compaction_notice_is_the_seeds() {
         let now =

@@ -105,6 +105,7 @@ mod tests {
         channel.call(tool, query).iter().map(|hit| hit.message).collect()
     }
 
+    /// Seed 003: SearchMemories: by content text, case-sensitive
     #[test]
     fn messages_are_found_by_a_part_of_their_text_with_its_case_newest_first() {
         let past = [
@@ -120,6 +121,7 @@ mod tests {
         assert_eq!(found(&past, REASONING, "mined"), [0; 0], "content is no reasoning");
     }
 
+    /// Seed 003: `"limit": 20`
     #[test]
     fn the_newest_20_are_given_back() {
         let broadcast = |n| Archived { broadcast: true, ..archived(n, "ore", Some("ore")) };
@@ -130,6 +132,7 @@ mod tests {
         assert_eq!(found(&past, BROADCASTS, "ore"), newest);
     }
 
+    /// Seed 003: SearchBroadcasts: broadcast messages by content text
     #[test]
     fn broadcasts_are_found_among_messages_and_alone() {
         let heard = Archived { broadcast: true, ..archived(1, "enemy spotted", Some("fleeing")) };

@@ -144,6 +144,7 @@ mod tests {
         hits.into_iter().map(|hit| hit.content.to_string()).collect()
     }
 
+    /// Seed 002: search over sessions (ours: by words)
     #[test]
     fn sessions_are_found_by_their_summaries_and_then_their_messages() {
         let said = ["Rum is dear.", "Buy rum in Tortuga.", "The sails are torn.", "Rum again."];

@@ -81,6 +81,7 @@ fn words(text: &str) -> impl Iterator<Item = String> + '_ {
 mod tests {
     use super::*;
 
+    /// Seed 002: BM25 (ours)
     #[test]
     fn scores_are_those_worked_out_by_hand() {
         // Three texts of 4, 2 and 6 words: 4 on average.

@@ -9,8 +9,8 @@ use crate::reading::measured;
 /// Dates asked of six sessions of each kind, with seeds that no rule was made
 /// with, and how many the reader gets right of the whole conversation.
 #[test]
-fn unseen_dates_are_read_as_often_as_the_readme_says() {
-    let readme = include_str!("../../../../README.md");
+fn unseen_dates_are_read_as_often_as_the_book_says() {
+    let page = include_str!("../../../../docs/judge.md");
     let mut found = Vec::new();
     for kind in ["coding-agent", "assistant", "game-agent"] {
         let session = |seed: u32| {
@@ -30,5 +30,5 @@ fn unseen_dates_are_read_as_often_as_the_readme_says() {
     let (all, right_of_all) =
         found.iter().fold((0.0, 0.0), |(n, right), kind| (n + kind.0, right + kind.1));
     let said = format!("{right_of_all} of {all} dates");
-    assert!(readme.contains(&said), "the README does not say {said}");
+    assert!(page.contains(&said), "docs/judge.md does not say {said}");
 }

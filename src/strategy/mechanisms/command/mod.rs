@@ -4,7 +4,7 @@
 //! The program is started at the first compaction of a cell and serves that
 //! cell alone. Any error of the program fails the cell, with the call and the
 //! program's last output; it never fails the run, and it leaves no process
-//! behind. `strategies/README.md` describes the protocol for authors of such
+//! behind. `docs/program.md` describes the protocol for authors of such
 //! programs. A server that speaks the same protocol over HTTP is asked in the
 //! same way.
 

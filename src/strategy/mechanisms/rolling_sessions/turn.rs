@@ -150,6 +150,7 @@ fn target(context: &Context, shared: &PresetState) -> Option<u32> {
 mod tests {
     use super::*;
 
+    /// Seed 002: LIS_RESUME_TOKEN_BUDGET, 70 % of budget
     #[test]
     fn a_session_is_reopened_in_full_up_to_70_percent_of_the_budget() {
         assert!(fits(105_000, 150_000, 0.7));

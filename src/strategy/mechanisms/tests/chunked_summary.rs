@@ -1,4 +1,4 @@
-//! What GSV's design says (strategies/README.md).
+//! What GSV's design says (docs/designs.md).
 
 use std::sync::Arc;
 
@@ -34,6 +34,7 @@ fn digest(task: &Task) -> (&str, usize, Option<&str>, &[String]) {
     }
 }
 
+/// Seed 004: last reported input tokens
 #[test]
 fn the_reported_figure_lags_by_one_response() {
     // 41 were sent at the first request, 121 at the second, 201 at the third,
@@ -48,6 +49,7 @@ fn the_reported_figure_lags_by_one_response() {
     assert_eq!(rig.ledger(), "ffffvv");
 }
 
+/// Seed 004: heuristic only without a report
 #[test]
 fn the_heuristic_counts_only_at_the_first_call() {
     // JSON length / 4 × 1.2 of preamble and one message: 78; of two: 147.
@@ -58,6 +60,7 @@ fn the_heuristic_counts_only_at_the_first_call() {
     }
 }
 
+/// Seed 004: single user message with the literal marker
 #[test]
 fn the_summary_is_one_user_message_with_the_marker() {
     let mut rig = rig(users(3), Scripted::failing_at([]));
@@ -69,6 +72,7 @@ fn the_summary_is_one_user_message_with_the_marker() {
     assert_eq!(rig.shared.boundary, Some(1));
 }
 
+/// Seed 004: keep recent messages until the budget is exhausted
 #[test]
 fn recent_messages_are_kept_until_the_budget_is_exhausted() {
     for (keep, ledger) in [("68", "ffffv"), ("137", "ffffv"), ("138", "fffvv"), ("207", "ffvvv")] {
@@ -80,6 +84,7 @@ fn recent_messages_are_kept_until_the_budget_is_exhausted() {
     }
 }
 
+/// Seed 004: call and result together (ours)
 #[test]
 fn a_tail_that_begins_with_a_result_moves_back_to_its_call() {
     // 155 were sent at the second request. The newest 75 are the last result.
@@ -91,6 +96,7 @@ fn a_tail_that_begins_with_a_result_moves_back_to_its_call() {
     assert_eq!(rig.ledger(), "fffvv");
 }
 
+/// Seed 004: chunks of 25 % of the window, rolling context
 #[test]
 fn chunks_are_a_quarter_of_the_window_and_roll_on() {
     let compactor = Scripted::failing_at([]);
@@ -111,6 +117,7 @@ fn oversized() -> Talk {
     talk.user(&words(40))
 }
 
+/// Seed 004: tier 1 comes first
 #[test]
 fn an_oversized_chunk_is_summarised_by_tier_one() {
     let compactor = Scripted::failing_at([]);
@@ -120,6 +127,7 @@ fn an_oversized_chunk_is_summarised_by_tier_one() {
     assert_eq!(rig.records("archive")[0]["tier"], 1);
 }
 
+/// Seed 004: tier 2 skips oversized chunks
 #[test]
 fn tier_two_skips_oversized_chunks_with_a_placeholder_after_tier_one_failed() {
     let compactor = Scripted::failing_at([1]);
@@ -135,6 +143,7 @@ fn tier_two_skips_oversized_chunks_with_a_placeholder_after_tier_one_failed() {
     assert_eq!(rig.records("memory")[0]["memories"], json!(["memory 2", "memory 3"]));
 }
 
+/// Seed 004: tier 3: the plain-text placeholder with the count
 #[test]
 fn tier_three_is_the_literal_sentence_with_the_count() {
     let mut rig = rig(oversized(), Scripted::failing_at([0, 1]));
@@ -147,6 +156,7 @@ fn tier_three_is_the_literal_sentence_with_the_count() {
     assert_eq!(rig.ledger(), "fffv");
 }
 
+/// Seed 004: each tier only after the one before failed
 #[test]
 fn each_failing_call_ends_in_a_tier_that_says_so() {
     // Two chunks: tier one makes calls 0 and 1; where it fails, tier two two more.
@@ -166,6 +176,7 @@ fn each_failing_call_ends_in_a_tier_that_says_so() {
     }
 }
 
+/// Seed 004: images are counted and noted
 #[test]
 fn images_are_counted_and_noted() {
     let talk = Talk::new("S").image().image().user(&words(40)).user(&words(40)).image();
@@ -178,6 +189,7 @@ fn images_are_counted_and_noted() {
     assert_eq!(rig.records("archive")[0]["images"], 3);
 }
 
+/// Seed 004: the old summary counts as old text
 #[test]
 fn the_old_summary_is_old_text_the_next_time() {
     let compactor = Scripted::failing_at([]);
@@ -197,6 +209,7 @@ fn the_old_summary_is_old_text_the_next_time() {
     assert!(!rig.ledger().contains('-'), "a fold of a fold covers the union");
 }
 
+/// Seed 004: memories in the daily file, existing ones in the prompt
 #[test]
 fn memories_go_to_the_days_note_and_into_the_next_prompt() {
     let compactor = Scripted::failing_at([]);
@@ -216,6 +229,7 @@ fn memories_go_to_the_days_note_and_into_the_next_prompt() {
     }
 }
 
+/// Seed 004: old messages are archived
 #[test]
 fn the_archive_names_the_folded_messages() {
     let mut rig = rig(users(3), Scripted::failing_at([]));
@@ -223,6 +237,7 @@ fn the_archive_names_the_folded_messages() {
     assert_eq!(rig.records("archive"), [json!({"messages": ["m0", "m1"], "tier": 1, "images": 0})]);
 }
 
+/// Seed 004: state is persisted
 #[test]
 fn it_goes_on_from_a_saved_session_at_every_message() {
     let talk =

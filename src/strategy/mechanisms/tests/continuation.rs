@@ -1,4 +1,4 @@
-//! What GenCode's design says (strategies/README.md).
+//! What GenCode's design says (docs/designs.md).
 
 use std::sync::Arc;
 
@@ -22,6 +22,7 @@ fn rig(talk: Talk, overrides: &[(&str, &str)], compactor: Arc<Scripted>) -> Rig 
     Rig::new("continuation", overrides, WINDOW, talk, compactor)
 }
 
+/// Seed 001: compaction on addMessage(), over usable
 #[test]
 fn it_is_evaluated_on_append_and_strictly_above_usable() {
     // Reported at message 11: 1 + 11 × 100 = 1,101. At message 13: 1,301.
@@ -32,6 +33,7 @@ fn it_is_evaluated_on_append_and_strictly_above_usable() {
     assert_eq!(rig.ledger(), "ffffvvvvvvvvvv");
 }
 
+/// Seed 001: estimate all messages, chars / 4
 #[test]
 fn before_the_first_response_the_size_is_characters_over_four() {
     // 1 + 10 × 500 characters: 1,251. One more message: 1,376 > 1,300.
@@ -43,6 +45,7 @@ fn before_the_first_response_the_size_is_characters_over_four() {
     assert_eq!(rig.ledger(), "fvvvvvvvvvv");
 }
 
+/// Seed 001: new array: system prompt, summary system message, last 10
 #[test]
 fn the_new_array_is_a_system_summary_and_the_last_ten() {
     let mut rig = rig(turns(14), &[], Scripted::failing_at([]));
@@ -54,6 +57,7 @@ fn the_new_array_is_a_system_summary_and_the_last_ten() {
     assert_eq!(rig.shared.boundary, Some(3));
 }
 
+/// Seed 001: range starts after the last summary, array has one summary
 #[test]
 fn as_written_the_first_summary_vanishes_at_the_second_compaction() {
     // After the first, 1,013 + the new messages: reported above 1,300 at message 17.
@@ -76,6 +80,7 @@ fn as_written_the_first_summary_vanishes_at_the_second_compaction() {
     }
 }
 
+/// Seed 001: enabled, enableCompaction
 #[test]
 fn a_disabled_stage_does_nothing() {
     let compactor = Scripted::failing_at([]);
@@ -85,6 +90,7 @@ fn a_disabled_stage_does_nothing() {
     assert!(compactor.tasks().is_empty());
 }
 
+/// Seed 001: last 10 messages (ours: back to the call)
 #[test]
 fn a_tail_that_begins_with_a_result_moves_back_to_its_call() {
     // Above usable at message 13 only; the last ten begin with the second
@@ -99,6 +105,7 @@ fn a_tail_that_begins_with_a_result_moves_back_to_its_call() {
     assert_eq!(rig.ledger(), "ffvvvvvvvvvvvv");
 }
 
+/// Seed 001: a call without its result yet (ours)
 #[test]
 fn a_call_that_still_runs_is_not_folded() {
     // The last ten begin behind message 1, whose result is still to come.
@@ -109,6 +116,7 @@ fn a_call_that_still_runs_is_not_folded() {
     assert_eq!(rig.ledger(), "fvvvvvvvvvvvvvv");
 }
 
+/// Seed 001: end: current length − 10
 #[test]
 fn fewer_messages_than_the_tail_are_left_alone() {
     let compactor = Scripted::failing_at([]);
@@ -119,6 +127,7 @@ fn fewer_messages_than_the_tail_are_left_alone() {
     assert!(compactor.tasks().is_empty());
 }
 
+/// Seed 001: "continuing our conversation above"
 #[test]
 fn the_template_is_appended_to_the_live_conversation_or_to_the_messages_alone() {
     // Above usable at message 13: preamble 1 + 14 × 100 tokens are read.
@@ -142,6 +151,8 @@ fn the_template_is_appended_to_the_live_conversation_or_to_the_messages_alone() 
     }
 }
 
+/// Seed 001: "Provide a detailed prompt for continuing our conversation above": a model is
+/// given the conversation as sent, and the template behind it
 #[test]
 fn a_compactor_that_reads_it_is_given_the_conversation_as_sent() {
     // Above usable at messages 13 and 17, the second time behind a summary.
@@ -194,6 +205,7 @@ fn work() -> Talk {
     (0..9).fold(talk, |talk, _| talk.user(&words(200))).assistant("ok")
 }
 
+/// Seed 001: files modified, tool counts, key decisions
 #[test]
 fn the_extraction_lives_in_the_record_and_not_in_the_context() {
     let mut rig = rig(work(), &[], Scripted::failing_at([]));
@@ -216,6 +228,7 @@ fn the_extraction_lives_in_the_record_and_not_in_the_context() {
     assert!(!rig.sent()[0].1.contains("auth.ts"));
 }
 
+/// Seed 001: ConversationSummary
 #[test]
 fn the_summary_record_has_the_seeds_fields() {
     let mut rig = rig(turns(14), &[], Scripted::failing_at([]));
@@ -232,6 +245,7 @@ fn the_summary_record_has_the_seeds_fields() {
     assert_eq!(summary.as_object().unwrap().len(), 9);
 }
 
+/// Seed 001: compressionRatio = active / total
 #[test]
 fn the_compression_ratio_is_active_over_total_messages() {
     let mut rig = rig(turns(14), &[], Scripted::failing_at([]));
@@ -243,6 +257,7 @@ fn the_compression_ratio_is_active_over_total_messages() {
     assert_eq!(stats["compressionRatio"], 11.0 / 14.0);
 }
 
+/// Seed 001: a failed summary (ours)
 #[test]
 fn a_failed_call_leaves_the_context_as_it_was() {
     for failing in 0..4 {
@@ -256,6 +271,7 @@ fn a_failed_call_leaves_the_context_as_it_was() {
     }
 }
 
+/// Seed 001: a reply in another shape (ours)
 #[test]
 fn a_reply_in_another_shape_is_a_failure() {
     let mut rig = Rig::new("continuation", &[], WINDOW, turns(14), Arc::new(OffShape));
@@ -264,6 +280,7 @@ fn a_reply_in_another_shape_is_a_failure() {
     assert_eq!(rig.fallbacks()[0], (0, "none".to_owned()));
 }
 
+/// Seed 001: id: sum-{timestamp}-{random}
 #[test]
 fn ids_are_the_same_in_every_run() {
     let run = || {
@@ -277,6 +294,7 @@ fn ids_are_the_same_in_every_run() {
     assert_eq!(ids.len(), run().len(), "and each its own");
 }
 
+/// Seed 001: summaries are stored with the session
 #[test]
 fn it_goes_on_from_a_saved_session_at_every_message() {
     for preset in ["continuation", "continuation-as-written"] {

@@ -1,4 +1,4 @@
-//! What Arachne's design says (strategies/README.md).
+//! What Arachne's design says (docs/designs.md).
 
 use std::sync::Arc;
 
@@ -30,6 +30,7 @@ fn state_of(rig: &Rig) -> Json {
     serde_json::from_str(inner.strip_suffix("</session_state>").unwrap()).unwrap()
 }
 
+/// Seed 000: oldest N messages, enough to get under 60 %
 #[test]
 fn the_fewest_oldest_exchanges_are_folded() {
     // 7,653 > 7,000. To reach 6,000 with 800 reserved, 2,453 must go: one
@@ -42,6 +43,7 @@ fn the_fewest_oldest_exchanges_are_folded() {
     assert!(rig.context.weight().tokens <= 6_000);
 }
 
+/// Seed 000: user message: `<session_state>{…}</session_state>`, assistant: Understood.
 #[test]
 fn the_state_is_a_literal_pair_at_the_head() {
     let mut rig = rig(long_talk(3), Scripted::failing_at([]));
@@ -53,6 +55,7 @@ fn the_state_is_a_literal_pair_at_the_head() {
     assert_eq!(sent[6], (Role::User, "And now?".to_owned()));
 }
 
+/// Seed 000: optimize_context_window() runs when the user sends a message
 #[test]
 fn it_is_evaluated_once_per_user_message() {
     let read = |id: &'static str| [(id, "Read", json!({"path": "a.rs"}))];
@@ -66,6 +69,7 @@ fn it_is_evaluated_once_per_user_message() {
     assert_eq!(rig.outcomes.len(), 1, "the fold left nothing for the FIFO");
 }
 
+/// Seed 000: very first message: no compression
 #[test]
 fn the_first_message_is_never_compressed() {
     let compactor = Scripted::failing_at([]);
@@ -75,6 +79,7 @@ fn the_first_message_is_never_compressed() {
     assert_eq!(rig.save().1[1]["compressed_state"], Json::Null);
 }
 
+/// Seed 000: the current user message stands last
 #[test]
 fn the_current_user_message_is_never_folded() {
     // Nothing short of everything meets the target; the last message stays all the same.
@@ -84,6 +89,7 @@ fn the_current_user_message_is_never_folded() {
     assert_eq!(rig.ledger(), "ffv");
 }
 
+/// Seed 000: budgets of the window at 85 % (two readings)
 #[test]
 fn shares_of_the_budget_are_a_switch() {
     // 6,150 at the third user message: under 0.70 of the window, above 0.595 of it.
@@ -101,6 +107,7 @@ fn shares_of_the_budget_are_a_switch() {
     }
 }
 
+/// Seed 000: a failed call: graceful fallback to FIFO with a warning
 #[test]
 fn a_failed_fold_below_the_fifo_limit_drops_nothing_and_is_tried_again() {
     let talk = long_talk(3).assistant("Wait.").user("Again?");
@@ -114,6 +121,7 @@ fn a_failed_fold_below_the_fifo_limit_drops_nothing_and_is_tried_again() {
     assert_eq!(rig.fallbacks().len(), 1);
 }
 
+/// Seed 000: above 85 % the FIFO cuts
 #[test]
 fn a_failed_fold_above_the_fifo_limit_leaves_the_cut_to_the_fifo() {
     // 8,650 > 8,500: one exchange of 2,500 goes, for this turn.
@@ -126,6 +134,7 @@ fn a_failed_fold_above_the_fifo_limit_leaves_the_cut_to_the_fifo() {
     assert_eq!(rig.ledger(), "ffffffvvv");
 }
 
+/// Seed 000: constrained decoding gives the four fields
 #[test]
 fn a_reply_in_another_shape_is_a_failure() {
     let mut rig = Rig::new("arachne", &[], 10_000, long_talk(3), Arc::new(OffShape));
@@ -135,6 +144,7 @@ fn a_reply_in_another_shape_is_a_failure() {
     assert!(reason.contains("a SessionState was asked for"), "{reason}");
 }
 
+/// Seed 000: no message loss whichever call fails
 #[test]
 fn the_context_holds_whole_at_every_failing_call() {
     for failing in 0..4 {
@@ -150,6 +160,7 @@ fn the_context_holds_whole_at_every_failing_call() {
     }
 }
 
+/// Seed 000: a merged SessionState replaces the previous one
 #[test]
 fn a_state_that_exists_is_merged_and_replaced() {
     // At the fourth user message 8,650: two exchanges go. At the sixth 7,700:
@@ -173,6 +184,7 @@ fn a_state_that_exists_is_merged_and_replaced() {
     assert!(prompt.contains("Produce a MERGED SessionState"), "{prompt}");
 }
 
+/// Seed 000: the initial prompt
 #[test]
 fn the_first_prompt_is_the_seeds() {
     let compactor = Scripted::failing_at([]);
@@ -187,6 +199,7 @@ fn the_first_prompt_is_the_seeds() {
     assert!((480..500).contains(max_tokens), "500 less tags and acknowledgement: {max_tokens}");
 }
 
+/// Seed 000: the awareness block, always
 #[test]
 fn the_awareness_block_is_always_there_and_longer_than_the_seed_says() {
     let mut rig = rig(long_talk(3), Scripted::failing_at([]));
@@ -204,6 +217,7 @@ fn the_awareness_block_is_always_there_and_longer_than_the_seed_says() {
     assert_eq!(rig.notes(), before);
 }
 
+/// Seed 000: a system prompt that changes has no interaction
 #[test]
 fn a_system_prompt_may_change_in_mid_session() {
     let talk = exchanges_of(Talk::new("Be brief."), 2).system("Be long and kind.");
@@ -213,6 +227,7 @@ fn a_system_prompt_may_change_in_mid_session() {
     assert_eq!(rig.notes().len(), 1);
 }
 
+/// Seed 000: calls and results stay together (ours)
 #[test]
 fn a_call_is_never_parted_from_its_result() {
     // The result comes after the user spoke again, so cutting there is refused.
@@ -223,6 +238,7 @@ fn a_call_is_never_parted_from_its_result() {
     assert_eq!(rig.ledger(), "fffffv");
 }
 
+/// Seed 000: compressed_state and compressed_at_message_id
 #[test]
 fn state_and_boundary_are_saved_by_message_id() {
     let mut rig = rig(long_talk(3), Scripted::failing_at([]));
@@ -232,6 +248,7 @@ fn state_and_boundary_are_saved_by_message_id() {
     assert_eq!(state["compressed_state"]["logos"], json!(["fact 0"]));
 }
 
+/// Seed 000: the alternative placement in the system prompt
 #[test]
 fn the_system_placement_keeps_the_state_in_a_note_that_covers_what_was_folded() {
     let talk = long_talk(5);
@@ -243,6 +260,7 @@ fn the_system_placement_keeps_the_state_in_a_note_that_covers_what_was_folded() 
     assert!(note.starts_with(r#"<session_state>{"logos":["fact 0","fact 1"]"#), "{note}");
 }
 
+/// Seed 000: the state is persisted
 #[test]
 fn it_goes_on_from_a_saved_session_at_every_message() {
     for preset in ["arachne", "session-state-system"] {

@@ -1,0 +1,255 @@
+//! The tables of the documents that are made from the library and from the
+//! tests; `tests/common/generated.rs` says how they are written anew.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use recap::dataset;
+use recap::model::{ProbeKind, catalogue};
+use recap::report;
+use recap::strategy::{MECHANISMS, MechanismSpec, Preset, builtin, builtin_names};
+
+use crate::docs::{anchor, root, rust_files};
+use crate::generated_parts::hold;
+
+/// The published designs, by the number that a test names.
+const DESIGNS: [(&str, &str); 5] =
+    [("000", "Arachne"), ("001", "GenCode"), ("002", "Lis"), ("003", "Zoea Nova"), ("004", "GSV")];
+
+/// A table with these column heads.
+pub fn table(heads: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut table = format!("| {} |\n|{}\n", heads.join(" | "), "---|".repeat(heads.len()));
+    for row in rows {
+        let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
+        writeln!(table, "| {} |", cells.join(" | ")).unwrap();
+    }
+    table
+}
+
+/// Names as code.
+pub fn code<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// Every measure of the catalogue; one row stands for those of all kinds of probes.
+fn measures() -> String {
+    let rows = catalogue::all().filter_map(|measure| {
+        let id = match measure.kind {
+            None | Some(ProbeKind::Abstain) => measure.id.to_owned(),
+            Some(ProbeKind::Fact) => measure.id.replace("fact", "<kind>"),
+            Some(_) => return None,
+        };
+        let (document, number) = measure.section.split_once(" §").unwrap();
+        let text = fs::read_to_string(root().join(format!("docs/{document}.md"))).unwrap();
+        let heads = text.lines().filter_map(|line| line.strip_prefix("## "));
+        let mut heads = heads.filter(|head| head.starts_with(&format!("{number}. ")));
+        let head = heads.next().unwrap_or_else(|| panic!("no section {}", measure.section));
+        Some(vec![
+            code([id.as_str()]),
+            measure.unit.as_str().to_owned(),
+            measure.direction.as_str().to_owned(),
+            measure.meaning.to_owned(),
+            format!("[{}]({document}.md#{})", measure.section, anchor(head)),
+        ])
+    });
+    table(&["column of `summary.csv`", "counts in", "better", "stands for", "defined in"], rows)
+}
+
+#[test]
+fn the_table_of_measures_is_the_catalogue() {
+    hold("docs/measures.md", "measures", &measures());
+}
+
+/// The built-in presets of a group.
+fn presets(belongs: impl Fn(&Preset) -> bool) -> String {
+    let all = builtin_names().map(|name| builtin(name, &[]).unwrap().unwrap());
+    let mut group: Vec<Preset> = all.filter(belongs).collect();
+    // The sources of the published designs begin with their number.
+    group.sort_by_key(|preset| {
+        (preset.source.get(..8).unwrap_or("").to_owned(), preset.name.clone())
+    });
+    let rows = group.iter().map(|preset| {
+        let writes = if preset.uses_compactor() { "yes" } else { "no" };
+        vec![
+            code([preset.name.as_str()]),
+            preset.summary.clone(),
+            writes.to_owned(),
+            preset.source.clone(),
+        ]
+    });
+    table(&["preset", "what it does", "calls a model", "source of its numbers"], rows)
+}
+
+#[test]
+fn the_tables_of_presets_are_the_built_in_files() {
+    let is_seed = |preset: &Preset| preset.source.starts_with("seed ");
+    hold("docs/presets.md", "controls", &presets(|p| p.control));
+    hold("docs/presets.md", "designs", &presets(|p| !p.control && is_seed(p)));
+    hold("docs/presets.md", "agents", &presets(|p| !p.control && !is_seed(p)));
+}
+
+/// What a mechanism says that it takes, asked with a parameter that there is not.
+fn parameters(mechanism: &MechanismSpec, more: &str) -> Vec<String> {
+    let name = mechanism.name;
+    let text = format!(
+        "version = 1\nname = \"a\"\nsummary = \"b\"\nsource = \"c\"\n[[stage]]\n\
+         mechanism = \"{name}\"\nat = \"request\"\nwhen = \"always\"\n{more}\nnot_there = 1\n"
+    );
+    let error = Preset::parse("a.toml", &text, &[], &|_| None).unwrap_err().to_string();
+    let (_, says) =
+        error.split_once("unknown field `not_there`, ").unwrap_or_else(|| panic!("{error}"));
+    says.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+/// All parameters of a mechanism; what one of them chooses may take others.
+fn all_parameters(mechanism: &MechanismSpec) -> Vec<String> {
+    if mechanism.name != "rolling-sessions" {
+        return parameters(mechanism, "");
+    }
+    let mut all = vec!["action".to_owned()];
+    for action in ["compact", "new", "summarise", "resume"] {
+        for parameter in parameters(mechanism, &format!("action = \"{action}\"")) {
+            if !all.contains(&parameter) {
+                all.push(parameter);
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn the_table_of_mechanisms_is_the_registry() {
+    let rows = MECHANISMS.iter().map(|mechanism| {
+        let writes = if mechanism.uses_compactor { "yes" } else { "no" };
+        let parameters = all_parameters(mechanism);
+        vec![
+            code([mechanism.name]),
+            mechanism.summary.to_owned(),
+            writes.to_owned(),
+            code(parameters.iter().map(String::as_str)),
+            code(mechanism.scales.iter().copied()),
+        ]
+    });
+    let heads = ["mechanism", "what it does", "calls a model", "parameters", "of these scale"];
+    hold("docs/preset-files.md", "mechanisms", &table(&heads, rows));
+}
+
+#[test]
+fn every_parameter_of_a_mechanism_is_told_in_detail() {
+    let page = fs::read_to_string(root().join("docs/preset-files.md")).unwrap();
+    let (_, section) = page.split_once("\n## Parameters\n").unwrap();
+    for mechanism in MECHANISMS {
+        let row = format!("| `{}` |", mechanism.name);
+        let row = section.lines().find(|line| line.starts_with(&row));
+        let row = row.unwrap_or_else(|| panic!("no row for {}", mechanism.name));
+        for parameter in all_parameters(mechanism) {
+            assert!(row.contains(&code([parameter.as_str()])), "{}: {parameter}", mechanism.name);
+        }
+    }
+}
+
+#[test]
+fn the_table_of_formats_that_are_read_is_the_registry() {
+    let rows = dataset::FORMATS
+        .iter()
+        .map(|format| vec![code([format.name()]), format.describe().to_owned()]);
+    hold("docs/formats.md", "formats", &table(&["name", "what it is"], rows));
+}
+
+#[test]
+fn the_table_of_rendered_files_is_the_registry() {
+    // Parquet is there in some builds only.
+    let rendered = report::FORMATS.iter().filter(|format| format.name != "parquet");
+    let rows = rendered
+        .map(|format| vec![code([format.file]), code([format.name]), format.about.to_owned()]);
+    hold("docs/files.md", "rendered", &table(&["file", "`--format`", "holds"], rows));
+}
+
+/// A test, and the sentence of a design that it stands for.
+struct Sentence {
+    design: String,
+    text: String,
+    test: String,
+}
+
+/// The sentences that the tests of a file name: `/// Seed 001: …` above them.
+fn sentences(file: &Path) -> Vec<Sentence> {
+    let stem = file.file_stem().unwrap().to_str().unwrap();
+    let text = fs::read_to_string(file).unwrap();
+    let mut found = Vec::new();
+    let mut comment: Vec<&str> = Vec::new();
+    for line in text.lines().map(str::trim) {
+        if let Some(words) = line.strip_prefix("///") {
+            comment.push(words.trim());
+        } else if let Some(rest) = line.strip_prefix("fn ") {
+            let said = comment.join(" ");
+            let named = said.strip_prefix("Seed ").and_then(|said| said.split_once(": "));
+            let named = named.filter(|(design, _)| design.bytes().all(|b| b.is_ascii_digit()));
+            if let (Some((design, text)), Some((name, _))) = (named, rest.split_once('(')) {
+                let (design, text) = (design.to_owned(), text.to_owned());
+                found.push(Sentence { design, text, test: format!("{stem}::{name}") });
+            }
+            comment.clear();
+        } else if line != "#[test]" {
+            comment.clear();
+        }
+    }
+    found
+}
+
+/// Every Rust file of the package's sources and tests, by path.
+fn files() -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    ["src", "tests"].iter().for_each(|folder| rust_files(&root().join(folder), &mut files));
+    files.sort();
+    files
+}
+
+#[test]
+fn the_tables_of_designs_are_what_the_tests_name() {
+    let mut by_design: BTreeMap<String, Vec<Vec<String>>> = BTreeMap::new();
+    for sentence in files().iter().flat_map(|file| sentences(file)) {
+        let row = vec![sentence.text, code([sentence.test.as_str()])];
+        by_design.entry(sentence.design).or_default().push(row);
+    }
+    assert!(by_design.keys().map(String::as_str).eq(DESIGNS.map(|(number, _)| number)));
+    for (number, name) in DESIGNS {
+        let rows = by_design.remove(number).unwrap();
+        let made = table(&[&format!("{name} says"), "test"], rows);
+        hold("docs/designs.md", &format!("design {number}"), &made);
+    }
+}
+
+#[test]
+fn every_test_of_a_design_names_its_sentence() {
+    let suites = ["session_state", "continuation", "chunked_summary", "memories"];
+    let of_a_design = |stem: &str| stem.starts_with("seed_") || suites.contains(&stem);
+    let mut seen = 0;
+    for file in files() {
+        let stem = file.file_stem().unwrap().to_str().unwrap();
+        let text = fs::read_to_string(&file).unwrap();
+        let tests = text.lines().filter(|line| line.trim() == "#[test]").count();
+        if of_a_design(stem) && tests > 0 {
+            assert_eq!(sentences(&file).len(), tests, "{}", file.display());
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 12, "files with tests of designs");
+}
+
+#[test]
+fn a_sentence_may_take_several_lines_and_stands_above_its_test() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a.rs");
+    let text = "/// Seed 001: one\n/// two.\n#[test]\nfn first() {}\n\n\
+                /// No sentence.\n#[test]\nfn second() {}\n\n\
+                /// Seed 002: of a constant\nconst A: u8 = 1;\n#[test]\nfn third() {}\n\n\
+                /// Seed of the run: no design.\nfn fourth() {}\n";
+    fs::write(&file, text).unwrap();
+    let found = sentences(&file);
+    let [only] = &found[..] else { panic!("{}", found.len()) };
+    assert_eq!((only.design.as_str(), only.text.as_str()), ("001", "one two."));
+    assert_eq!(only.test, "a::first");
+}
