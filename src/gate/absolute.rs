@@ -3,8 +3,7 @@
 
 use super::measures::{self, Known};
 use super::rule::{Amount, Operator};
-use super::words;
-use crate::model::{Check, CheckOutcome, Interval, PresetRow, Standing, Value, catalogue};
+use crate::model::{Check, CheckOutcome, Ground, Interval, PresetRow, Standing, Value, catalogue};
 
 /// What became of one row.
 pub fn check(
@@ -12,10 +11,10 @@ pub fn check(
     id: &str,
     operator: Operator,
     amount: Amount,
-    doubt: Option<String>,
+    doubt: Option<Ground>,
 ) -> Check {
     let measure = measures::find(id).ok();
-    let (finding, reason) = match doubt {
+    let (finding, ground) = match doubt {
         Some(doubt) => (CheckOutcome::Missing, doubt),
         None => found(row, id, operator, amount, measure),
     };
@@ -30,7 +29,7 @@ pub fn check(
         interval: row.intervals.get(id).and_then(Interval::bounds),
         transcripts: row.number(catalogue::TRANSCRIPTS).unwrap_or(0.0) as u64,
         finding,
-        reason,
+        reason: ground.to_string(),
     }
 }
 
@@ -40,53 +39,27 @@ fn found(
     operator: Operator,
     amount: Amount,
     measure: Option<Known>,
-) -> (CheckOutcome, String) {
+) -> (CheckOutcome, Ground) {
+    let missing = |ground| (CheckOutcome::Missing, ground);
     let limit = measure.and_then(|measure| Some((measure, measure.amount(amount).ok()?)));
     let Some((measure, limit)) = limit else {
-        return (CheckOutcome::Missing, format!("`{id}` cannot be compared with `{amount}`"));
+        let (measure, amount) = (id.to_owned(), amount.to_string());
+        return missing(Ground::Incomparable { measure, amount });
     };
-    if row.standing == Standing::StandIn && measure.is_quality() {
-        return (CheckOutcome::Missing, STAND_IN.to_owned());
-    }
-    if row.standing == Standing::Void && measure.is_quality() {
-        return (CheckOutcome::Missing, VOID.to_owned());
+    match row.standing {
+        Standing::StandIn if measure.is_quality() => return missing(Ground::StandIn),
+        Standing::Void if measure.is_quality() => return missing(Ground::VoidReplies),
+        _ => {}
     }
     let figure = match row.values.get(id) {
         Some(Value::Known(figure)) if figure.is_finite() => *figure,
-        Some(Value::Absent(reason)) => {
-            return (CheckOutcome::Missing, format!("no figure: {reason}"));
-        }
-        Some(_) => return (CheckOutcome::Missing, "no figure: it is not a number".to_owned()),
-        None => return (CheckOutcome::Missing, "no figure: nothing was asked".to_owned()),
+        Some(Value::Absent(why)) => return missing(Ground::NoFigure(why.clone())),
+        Some(_) => return missing(Ground::NotANumber),
+        None => return missing(Ground::NothingAsked),
     };
     let holds = operator.holds(figure, limit);
-    let reason = told(measure, figure, operator, limit, holds);
-    (if holds { CheckOutcome::Failed } else { CheckOutcome::Passed }, reason)
-}
-
-/// Why a stand-in's quality says nothing of the strategy (measures §6).
-const STAND_IN: &str = "offline stand-in: its quality is that of our summaries, so it is gated \
-                        against a baseline only; `--compactor MODEL` measures the strategy";
-
-/// Why the quality of a row with void replies says nothing of the strategy.
-const VOID: &str = "more than 5 % of the compactor's replies were void: its quality is that of \
-                    the strategy's fallback";
-
-/// `0.51 is below 0.8`; `0.91 is not below 0.8`.
-fn told(measure: Known, figure: f64, operator: Operator, limit: f64, holds: bool) -> String {
-    let words = match operator {
-        Operator::Below => "below",
-        Operator::AtMost => "at most",
-        Operator::Above => "above",
-        Operator::AtLeast => "at least",
-    };
-    let not = if holds { "" } else { "not " };
-    let (mut told, mut against) = (words::figure(measure, figure), words::figure(measure, limit));
-    if told == against && figure != limit {
-        // A hair apart: rounded they would contradict the finding.
-        (told, against) = (figure.to_string(), limit.to_string());
-    }
-    format!("{told} is {not}{words} {against}")
+    let ground = Ground::Compared { unit: measure.unit(), figure, operator, limit, holds };
+    (if holds { CheckOutcome::Failed } else { CheckOutcome::Passed }, ground)
 }
 
 #[cfg(test)]

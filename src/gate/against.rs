@@ -4,12 +4,10 @@
 use super::baseline::Baseline;
 use super::measures::{self, Known};
 use super::rule::{Limit, Mark, Operator, Rule};
-use super::words;
 use crate::measure::{
     ByTranscript, Difference, FEWEST_FOR_AN_INTERVAL, Side, Spread, Unpaired, paired,
 };
-use crate::model::{Check, CheckOutcome, PresetRow, RECORDED, Value};
-use crate::text::counted;
+use crate::model::{Check, CheckOutcome, Differs, Ground, PresetRow, RECORDED, Value};
 
 /// What both runs are compared by.
 #[derive(Clone, Copy)]
@@ -23,9 +21,9 @@ pub struct Both<'a> {
 }
 
 /// What became of one row.
-pub fn check(row: &PresetRow, rule: &Rule, both: &Both<'_>, doubt: Option<String>) -> Check {
+pub fn check(row: &PresetRow, rule: &Rule, both: &Both<'_>, doubt: Option<Ground>) -> Check {
     let pair = pair(row, rule, both);
-    let (finding, reason) = match (doubt, &pair) {
+    let (finding, ground) = match (doubt, &pair) {
         (Some(doubt), _) => (CheckOutcome::Missing, doubt),
         (None, Err(missing)) => (CheckOutcome::Missing, missing.clone()),
         (None, Ok((measure, difference))) => found(*measure, rule, difference),
@@ -43,69 +41,78 @@ pub fn check(row: &PresetRow, rule: &Rule, both: &Both<'_>, doubt: Option<String
         interval: pair.as_ref().and_then(bounds).map(|bounds| (bounds.lo, bounds.hi)),
         transcripts: pair.as_ref().map_or(0, |pair| pair.transcripts as u64),
         finding,
-        reason,
+        reason: ground.to_string(),
     }
 }
 
 /// The measure of the row in both runs, or what is missing.
-fn pair(row: &PresetRow, rule: &Rule, both: &Both<'_>) -> Result<(Known, Difference), String> {
+fn pair(row: &PresetRow, rule: &Rule, both: &Both<'_>) -> Result<(Known, Difference), Ground> {
     let id = rule.measure.as_str();
-    let measure = measures::find(id).map_err(|(problem, _)| problem)?;
+    let measure = measures::find(id).map_err(|(problem, _)| Ground::Unknown(problem))?;
     match row.values.get(id) {
         Some(Value::Known(_)) => {}
-        Some(Value::Absent(reason)) => return Err(format!("no figure: {reason}")),
-        Some(Value::Text(_)) => return Err("no figure: it is not a number".to_owned()),
-        None => return Err("no figure: nothing was asked".to_owned()),
+        Some(Value::Absent(why)) => return Err(Ground::NoFigure(why.clone())),
+        Some(Value::Text(_)) => return Err(Ground::NotANumber),
+        None => return Err(Ground::NothingAsked),
     }
     let payers = |run: &ByTranscript| run.rows.iter().any(|r| r.billed_as == row.agent_model);
     let payer = if payers(both.own) { row.agent_model.as_str() } else { RECORDED };
     let payer = measure.is_billed().then_some(payer);
     let side = |run| Side::find(run, &row.dataset, &row.strategy, &row.window, payer);
-    let theirs = side(&both.baseline.run).ok_or("the baseline has no such row")?;
-    let own = side(both.own).ok_or("the run has no such row")?;
-    let failed: u64 = theirs.rows().iter().map(|row| row.failed).sum();
-    if failed > 0 {
-        let cells = counted(failed, "cell");
-        return Err(format!("{cells} of the baseline's row failed"));
+    let theirs = side(&both.baseline.run).ok_or(Ground::NoRowInBaseline)?;
+    let own = side(both.own).ok_or(Ground::NoRow)?;
+    let cells: u64 = theirs.rows().iter().map(|row| row.failed).sum();
+    if cells > 0 {
+        return Err(Ground::BaselineFailed { cells });
     }
     let found = paired(id, &theirs, &own, both.seed).map_err(|why| match why {
-        Unpaired::NoPair => "no session has a figure both here and in the baseline",
-        Unpaired::OtherFacts => {
-            "some session's cuts put other facts at stake in the baseline: a cut failed in one of \
-             the runs, or they were cut at other places"
-        }
+        Unpaired::NoPair => Ground::NoPair,
+        Unpaired::OtherFacts => Ground::OtherFacts,
     })?;
     match found.only_a as u64 {
         // Without a median in the baseline the wait may have become shorter.
-        0 if measure.is_median_wait() && found.only_b > 0 => Err(format!(
-            "{} with a median here and none in the baseline",
-            counted(found.only_b, "session")
-        )),
+        0 if measure.is_median_wait() && found.only_b > 0 => {
+            Err(Ground::NewMedians { sessions: found.only_b as u64 })
+        }
         0 => Ok((measure, found)),
-        n => Err(format!("{} with a figure in the baseline and none here", counted(n, "session"))),
+        sessions => Err(Ground::GoneFigures { sessions }),
     }
 }
 
 /// What a difference comes to.
-fn found(measure: Known, rule: &Rule, difference: &Difference) -> (CheckOutcome, String) {
+fn found(measure: Known, rule: &Rule, difference: &Difference) -> (CheckOutcome, Ground) {
+    let unit = measure.unit();
     if difference.unchanged {
-        let n = counted(difference.transcripts, "session");
-        let reason = format!("{}, unchanged in {n}", words::figure(measure, difference.b));
-        return (CheckOutcome::Passed, reason);
+        let (figure, sessions) = (difference.b, difference.transcripts as u64);
+        return (CheckOutcome::Passed, Ground::Unchanged { unit, figure, sessions });
     }
     let allowed = match allowed(measure, rule.limit, difference.a) {
         Ok(allowed) => allowed,
-        Err(missing) => return (CheckOutcome::Missing, missing),
+        Err(ground) => return (CheckOutcome::Missing, ground),
     };
-    let worse = Worse::of(rule.operator, difference, allowed);
-    let finding = worse.finding();
-    (finding, told(measure, rule, difference, allowed, &worse))
+    let outcome = Worse::of(rule.operator, difference, allowed).finding();
+    let bounds = difference.spread.map(Spread::bounds);
+    let differs = Differs {
+        unit,
+        figure: difference.b,
+        baseline: difference.a,
+        difference: difference.difference,
+        interval: bounds.map(|bounds| (bounds.lo, bounds.hi)),
+        these_only: matches!(difference.spread, Some(Spread::TheseSessions(_))),
+        sessions: difference.transcripts as u64,
+        clusters: difference.clusters as u64,
+        fewest: FEWEST_FOR_AN_INTERVAL as u64,
+        allowed: if rule.operator.forbids_low() { -allowed } else { allowed },
+        outcome,
+        detectable: difference.mde,
+    };
+    (outcome, Ground::Differs(differs))
 }
 
 /// The change that a limit allows, never negative.
-fn allowed(measure: Known, limit: Limit, baseline: f64) -> Result<f64, String> {
+fn allowed(measure: Known, limit: Limit, baseline: f64) -> Result<f64, Ground> {
     let part = |share: f64| match baseline < 0.0 {
-        true => Err("the baseline's figure is negative: a part of it says nothing".to_owned()),
+        true => Err(Ground::NegativeBaseline),
         false => Ok(share.abs() * baseline),
     };
     match limit {
@@ -113,7 +120,10 @@ fn allowed(measure: Known, limit: Limit, baseline: f64) -> Result<f64, String> {
         Limit::BaselineTimes(factor) => part(factor - 1.0),
         Limit::BaselineLess(amount) | Limit::BaselinePlus(amount) => match amount.mark {
             Mark::Percent => part(amount.number / 100.0),
-            _ => measure.amount(amount).map(f64::abs).map_err(|wrong| wrong.to_string()),
+            _ => measure
+                .amount(amount)
+                .map(f64::abs)
+                .map_err(|wrong| Ground::Unknown(wrong.to_string())),
         },
     }
 }
@@ -160,68 +170,6 @@ impl Worse {
             Some(_) | None => CheckOutcome::Undecided,
         }
     }
-}
-
-/// `0.71 against 0.8: -0.09, 95 % interval -0.15 to -0.03 over 10 sessions;
-/// -0.02 is allowed`.
-fn told(
-    measure: Known,
-    rule: &Rule,
-    difference: &Difference,
-    allowed: f64,
-    worse: &Worse,
-) -> String {
-    let figure = |x| words::figure(measure, x);
-    let change = |x| words::difference(measure, x);
-    let sessions = counted(difference.transcripts, "session");
-    let mut text = format!(
-        "{} against {}: {}",
-        figure(difference.b),
-        figure(difference.a),
-        change(difference.difference)
-    );
-    match difference.spread {
-        Some(Spread::OverClusters(bounds)) => {
-            let of = match difference.clusters == difference.transcripts {
-                true => sessions,
-                false => {
-                    format!("{sessions} in {}", counted(difference.clusters, "project or session"))
-                }
-            };
-            text += &format!(
-                ", 95 % interval {} to {} over {of}",
-                change(bounds.lo),
-                change(bounds.hi)
-            );
-        }
-        Some(Spread::TheseSessions(bounds)) => {
-            text += &format!(
-                ", 95 % interval {} to {}, on these sessions only ({sessions})",
-                change(bounds.lo),
-                change(bounds.hi)
-            );
-        }
-        None if worse.finding() == CheckOutcome::Passed => {
-            text += &format!("; no session of {sessions} is worse");
-        }
-        None => {
-            text += &format!(
-                "; {sessions}, too few for an interval (from {FEWEST_FOR_AN_INTERVAL} on), and \
-                 there is none over the requests of a session"
-            );
-        }
-    }
-    let sign = if rule.operator.forbids_low() { -allowed } else { allowed };
-    text += &match allowed == 0.0 {
-        true => "; no change for the worse is allowed".to_owned(),
-        false => format!("; {} is allowed", change(sign)),
-    };
-    if worse.finding() == CheckOutcome::Undecided
-        && let Some(mde) = difference.mde
-    {
-        text += &format!("; differences from {} on would be found (power 0.8)", figure(mde));
-    }
-    text
 }
 
 #[cfg(test)]

@@ -85,7 +85,6 @@ mod measures;
 mod parse;
 mod rule;
 mod scope;
-mod words;
 
 pub use baseline::{Baseline, BaselineError, Head, unlike, write_baseline};
 pub use error::RuleError;
@@ -95,10 +94,9 @@ pub use scope::{Scope, fits};
 
 use crate::measure::{ALL, by_transcript};
 use crate::model::{
-    Answer, Cell, Check, CheckOutcome, CutRow, Gate, Manifest, Missing, OFFLINE, PresetRow,
+    Answer, Cell, Check, CheckOutcome, CutRow, Gate, Ground, Manifest, Missing, OFFLINE, PresetRow,
     ProbeRow, Report, RuleFindings, UndecidedPolicy,
 };
-use crate::text::counted;
 
 /// What a gate is asked, besides its rules.
 #[derive(Clone, Copy, Debug)]
@@ -157,14 +155,14 @@ fn one(
             absolute::check(row, &rule.measure, rule.operator, amount, doubt)
         }
         (_, Some(both)) => against::check(row, rule, both, doubt),
-        (_, None) => Check { reason: "there is no baseline".to_owned(), ..nothing(rule) },
+        (_, None) => Check { reason: Ground::NoBaseline.to_string(), ..nothing(rule) },
     }
 }
 
 /// Takes back what was found: half a run passes nothing and fails nothing.
 fn undetermined(check: &mut Check, missing: &Missing) {
     check.finding = CheckOutcome::Missing;
-    check.reason = missing.to_string();
+    check.reason = Ground::Interrupted(missing.clone()).to_string();
 }
 
 /// Refuses a baseline that the rules cannot be looked up in.
@@ -260,18 +258,15 @@ fn nothing(rule: &Rule) -> Check {
         interval: None,
         transcripts: 0,
         finding: CheckOutcome::Missing,
-        reason: "the run has no such row".to_owned(),
+        reason: Ground::NoRow.to_string(),
     }
 }
 
 /// Why a row's figure cannot be gated at all, if so.
-fn doubt(report: &Report, row: &PresetRow, rule: &Rule, max_unscored: f64) -> Option<String> {
+fn doubt(report: &Report, row: &PresetRow, rule: &Rule, max_unscored: f64) -> Option<Ground> {
     if !row.failed.is_empty() {
-        return Some(format!(
-            "{} of the row failed: {}",
-            counted(row.failed.len(), "cell"),
-            row.failed[0]
-        ));
+        let (cells, first) = (row.failed.len(), row.failed[0].clone());
+        return Some(Ground::Failed { cells, first });
     }
     if !measures::find(&rule.measure).is_ok_and(measures::Known::rests_on_probes) {
         return None;
@@ -291,13 +286,7 @@ fn doubt(report: &Report, row: &PresetRow, rule: &Rule, max_unscored: f64) -> Op
         }
         None => unscored(&report.manifest, own),
     };
-    (share > max_unscored).then(|| {
-        format!(
-            "{:.0} % of its probes were not answered or not graded, more than {:.0} %",
-            share * 100.0,
-            max_unscored * 100.0
-        )
-    })
+    (share > max_unscored).then_some(Ground::Ungraded { share, most: max_unscored })
 }
 
 /// Share of probes that a model was to answer or grade and did not. What the

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+pub use crate::model::Operator;
+
 /// What a rule forbids.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
@@ -17,50 +19,6 @@ pub struct Rule {
     pub operator: Operator,
     /// What it is compared with.
     pub limit: Limit,
-}
-
-/// How a figure is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operator {
-    /// `<`
-    Below,
-    /// `<=`
-    AtMost,
-    /// `>`
-    Above,
-    /// `>=`
-    AtLeast,
-}
-
-impl Operator {
-    /// Every one, the longer signs first.
-    pub const ALL: [Operator; 4] =
-        [Operator::AtMost, Operator::AtLeast, Operator::Below, Operator::Above];
-
-    /// Its sign.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Operator::Below => "<",
-            Operator::AtMost => "<=",
-            Operator::Above => ">",
-            Operator::AtLeast => ">=",
-        }
-    }
-
-    /// Whether a figure is what the rule forbids.
-    pub fn holds(self, figure: f64, limit: f64) -> bool {
-        match self {
-            Operator::Below => figure < limit,
-            Operator::AtMost => figure <= limit,
-            Operator::Above => figure > limit,
-            Operator::AtLeast => figure >= limit,
-        }
-    }
-
-    /// Whether low figures are the forbidden ones.
-    pub fn forbids_low(self) -> bool {
-        matches!(self, Operator::Below | Operator::AtMost)
-    }
 }
 
 /// What a figure is compared with.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::{Absent, Missing, Unit};
+
 /// What one rule finds on one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -67,6 +69,129 @@ pub struct Check {
     /// The finding in words: figures, threshold, and what is missing where
     /// something is.
     pub reason: String,
+}
+
+/// How a figure is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operator {
+    /// `<`
+    Below,
+    /// `<=`
+    AtMost,
+    /// `>`
+    Above,
+    /// `>=`
+    AtLeast,
+}
+
+impl Operator {
+    /// Every one, the longer signs first.
+    pub const ALL: [Operator; 4] =
+        [Operator::AtMost, Operator::AtLeast, Operator::Below, Operator::Above];
+
+    /// Its sign.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Operator::Below => "<",
+            Operator::AtMost => "<=",
+            Operator::Above => ">",
+            Operator::AtLeast => ">=",
+        }
+    }
+
+    /// Whether a figure is what the rule forbids.
+    pub fn holds(self, figure: f64, limit: f64) -> bool {
+        match self {
+            Operator::Below => figure < limit,
+            Operator::AtMost => figure <= limit,
+            Operator::Above => figure > limit,
+            Operator::AtLeast => figure >= limit,
+        }
+    }
+
+    /// Whether low figures are the forbidden ones.
+    pub fn forbids_low(self) -> bool {
+        matches!(self, Operator::Below | Operator::AtMost)
+    }
+}
+
+/// What a check rests on, with its numbers; `wording` says it in words. Figures
+/// are in the unit of the measure.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ground {
+    /// The figure against the limit, and whether it is as the rule forbids.
+    Compared { unit: Unit, figure: f64, operator: Operator, limit: f64, holds: bool },
+    /// The same figure in the baseline, session by session.
+    Unchanged { unit: Unit, figure: f64, sessions: u64 },
+    /// A paired difference to the baseline.
+    Differs(Differs),
+    /// The amount is none of the measure's.
+    Incomparable { measure: String, amount: String },
+    /// The measure is not known, or no number.
+    Unknown(String),
+    /// A stand-in wrote the summaries (measures §6).
+    StandIn,
+    /// Too many replies of the compactor were void.
+    VoidReplies,
+    /// There is no figure.
+    NoFigure(Absent),
+    /// There is a word instead of a figure.
+    NotANumber,
+    /// Nothing was asked.
+    NothingAsked,
+    /// The run was interrupted.
+    Interrupted(Missing),
+    /// Cells of the row failed; one of them.
+    Failed { cells: usize, first: String },
+    /// This share of the row's questions was not answered or not graded.
+    Ungraded { share: f64, most: f64 },
+    /// No baseline was given.
+    NoBaseline,
+    /// The run has no such row.
+    NoRow,
+    /// The baseline has no such row.
+    NoRowInBaseline,
+    /// Cells of the baseline's row failed.
+    BaselineFailed { cells: u64 },
+    /// No session has a figure in both.
+    NoPair,
+    /// The cuts of some session put other facts at stake.
+    OtherFacts,
+    /// Sessions with a median here and none in the baseline.
+    NewMedians { sessions: u64 },
+    /// Sessions with a figure in the baseline and none here.
+    GoneFigures { sessions: u64 },
+    /// A part of a negative figure says nothing.
+    NegativeBaseline,
+}
+
+/// A paired difference to the baseline.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Differs {
+    /// What the figures count in.
+    pub unit: Unit,
+    /// The figure here, over the sessions that both have.
+    pub figure: f64,
+    /// The baseline's.
+    pub baseline: f64,
+    /// Their difference.
+    pub difference: f64,
+    /// Its interval.
+    pub interval: Option<(f64, f64)>,
+    /// Whether the interval is one over the requests of these sessions only.
+    pub these_only: bool,
+    /// Sessions, and sessions or projects that they come from.
+    pub sessions: u64,
+    /// Sessions or projects.
+    pub clusters: u64,
+    /// Fewest of them that an interval takes.
+    pub fewest: u64,
+    /// The difference that is allowed, with its sign.
+    pub allowed: f64,
+    /// What was found.
+    pub outcome: CheckOutcome,
+    /// The smallest difference that would have been found.
+    pub detectable: Option<f64>,
 }
 
 /// One rule and what it found, row by row.

@@ -62,7 +62,9 @@ pub use finding::{
     Allows, Counts, DearBecause, Finding, Limit, Observation, OtherBill, Place, Problem, Ungraded,
 };
 pub use fingerprint::Fingerprint;
-pub use gate::{Check, CheckOutcome, Gate, RuleFindings, UndecidedPolicy};
+pub use gate::{
+    Check, CheckOutcome, Differs, Gate, Ground, Operator, RuleFindings, UndecidedPolicy,
+};
 pub use judged::{
     JudgePart, JudgeReport, JudgeRow, PanelAgreement, TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Trust,
 };

@@ -3,6 +3,7 @@
 //! else, so that all of them say the same.
 
 mod findings;
+mod gate;
 pub mod number;
 mod recommendation;
 
