@@ -12,7 +12,7 @@ use super::progress::{Progress, Verbosity};
 use super::seating::Seating;
 use super::strategies;
 use super::work::{Stopped, Work};
-use super::{dry_run, gating, headings, inputs, models, out, report, wire};
+use super::{dry_run, gating, headings, inputs, models, out, recordings, report, wire};
 use crate::bench::{Bench, BenchPlan, BenchRun, Outcome, Results};
 use crate::dataset::LoadOptions;
 use crate::pricing::PriceList;
@@ -28,6 +28,10 @@ pub struct Arguments {
     /// format; `-` reads standard input [default: quickstart]
     #[arg(value_name = "INPUT")]
     inputs: Vec<String>,
+
+    /// Read the newest session that an agent keeps on this machine (Claude Code, Codex CLI, pi)
+    #[arg(long, conflicts_with = "inputs")]
+    latest: bool,
 
     #[command(flatten)]
     settings: config::Settings,
@@ -121,6 +125,10 @@ pub struct Arguments {
     /// Files to render: a list of names
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values = format_names(), help_heading = headings::REPORT)]
     format: Vec<String>,
+
+    /// Open the page when the run is done
+    #[arg(long, conflicts_with = "json", help_heading = headings::REPORT)]
+    open: bool,
 
     /// Leave the sessions' words out of the page and the run folder: messages, and what was asked,
     /// expected and answered, are absent; identifiers that were looked for are named by their class
@@ -248,7 +256,11 @@ fn interrupted(arguments: &Arguments, folder: &Folder, exit: Exit) -> Result<Exi
 /// Writes the files of a run, and prints its table.
 fn render(arguments: &Arguments, folder: &Folder, results: &Results) -> Result<(), Failure> {
     report::write(results, folder, &arguments.format)?;
-    report::show(&results.report, folder, (arguments.json, arguments.wide))
+    report::show(&results.report, folder, (arguments.json, arguments.wide))?;
+    if arguments.open {
+        report::open(folder);
+    }
+    Ok(())
 }
 
 impl Arguments {
@@ -261,7 +273,9 @@ impl Arguments {
     ) -> Result<Bench, Failure> {
         let windows = self.window.iter().map(|typed| wire::window(typed));
         let windows = windows.collect::<Result<Vec<_>, Failure>>()?;
-        let mut datasets = inputs::load(&self.inputs, &self.reading())?;
+        let latest = self.latest.then(recordings::latest).transpose()?;
+        let latest = latest.map(|path| vec![path.to_string_lossy().into_owned()]);
+        let mut datasets = inputs::load(latest.as_ref().unwrap_or(&self.inputs), &self.reading())?;
         if ask == ProbeMode::Nothing {
             datasets.iter_mut().for_each(|dataset| dataset.probes.clear());
         }

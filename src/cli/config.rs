@@ -67,7 +67,8 @@ struct File {
 /// Parses the command line, completed by environment and file. Help and errors
 /// of clap end the program as clap would.
 pub(super) fn parse(typed: Vec<OsString>) -> Result<Cli, Failure> {
-    let root = root();
+    // A person at a terminal is told what to run; scripts get the help as an error.
+    let root = root().arg_required_else_help(!wire::is_terminal());
     let mut used = None;
     let line = match TypedOptions::in_line(&root, &typed) {
         None => typed,

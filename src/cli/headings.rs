@@ -53,7 +53,10 @@ mod tests {
         "redact",
     ];
     const RUN: &[(&str, &[&str])] = &[
-        (PLAIN, &["inputs", "config", "dry_run", "json", "wide", "quiet", "verbose", "help"]),
+        (
+            PLAIN,
+            &["inputs", "latest", "config", "dry_run", "json", "wide", "quiet", "verbose", "help"],
+        ),
         (STRATEGIES, &["strategy", "set"]),
         (SEATS, &["compactor", "answerer", "judge", "embedder"]),
         (CALLS, CALLED),
@@ -74,13 +77,13 @@ mod tests {
             ],
         ),
         (BILL, &["agent_model", "prices"]),
-        (REPORT, &["out", "resume", "format", "no_text"]),
+        (REPORT, &["out", "resume", "format", "open", "no_text"]),
         (GATE, &["fail_on", "baseline", "undecided", "max_unscored"]),
         (COMPARISON, &["comparator", "margin"]),
     ];
     const RENDER: &[(&str, &[&str])] = &[
         (PLAIN, &["run", "config", "help"]),
-        (REPORT, &["format", "no_text", "wide"]),
+        (REPORT, &["format", "no_text", "open", "wide"]),
         (GATE, &["fail_on", "baseline", "undecided", "max_unscored"]),
         (COMPARISON, &["comparator", "margin"]),
     ];

@@ -20,6 +20,7 @@ mod models;
 mod out;
 mod probes;
 mod progress;
+mod recordings;
 mod report;
 mod seating;
 mod show;
@@ -41,7 +42,7 @@ pub use wire::print;
 #[command(name = "recap", version, about, arg_required_else_help = true)]
 pub struct Cli {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -82,7 +83,11 @@ pub fn parse() -> Result<Cli, Failure> {
 
 /// Runs the subcommand and returns how the program ends.
 pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
-    match cli.command {
+    let Some(command) = cli.command else {
+        print(&recordings::greeting())?;
+        return Ok(Exit::Done);
+    };
+    match command {
         Command::Bench(arguments) => bench::run(&arguments, ProbeMode::Probes),
         Command::Replay(arguments) => bench::run(&arguments, ProbeMode::Nothing),
         Command::Report(arguments) => report::run(&arguments),

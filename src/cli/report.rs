@@ -32,6 +32,10 @@ pub struct Arguments {
     #[arg(long, help_heading = headings::REPORT)]
     no_text: bool,
 
+    /// Open the page
+    #[arg(long, help_heading = headings::REPORT)]
+    open: bool,
+
     /// Show every column, note and limit, instead of what an answer needs
     #[arg(long, help_heading = headings::REPORT)]
     wide: bool,
@@ -66,6 +70,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     write(&results, &folder, &arguments.format)?;
     let measured = &results.report;
     show(measured, &folder, (false, arguments.wide))?;
+    if arguments.open {
+        open(&folder);
+    }
     // Without rules, rendering a complete run again always succeeds.
     if rules.is_empty() && measured.missing.is_none() {
         return Ok(Exit::Done);
@@ -119,6 +126,15 @@ pub(super) fn show(
     match json {
         true => wire::print_exact(&summary_json(measured)),
         false => wire::print_table(&table(measured, folder, wide)),
+    }
+}
+
+/// Opens the page in the platform's own way. A machine without one is told where the
+/// page lies; the run is done either way.
+pub(super) fn open(folder: &Folder) {
+    let page = folder.path().join("report.html");
+    if let Err(error) = open::that_detached(&page) {
+        wire::say(&format!("warning: {} could not be opened: {error}", page.display()));
     }
 }
 

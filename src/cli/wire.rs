@@ -137,7 +137,12 @@ fn write_stdout(text: &str) -> Result<(), Failure> {
 
 /// Whether standard output gets colour.
 pub(super) fn color() -> bool {
-    colored(std::io::stdout().is_terminal(), std::env::var_os("NO_COLOR").as_deref())
+    colored(is_terminal(), std::env::var_os("NO_COLOR").as_deref())
+}
+
+/// Whether a person looks at what is printed.
+pub(super) fn is_terminal() -> bool {
+    std::io::stdout().is_terminal()
 }
 
 /// A terminal whose user did not set `NO_COLOR` to anything (no-color.org).

@@ -87,9 +87,7 @@ impl<'a> Evidence<'a> {
 /// limits.
 pub fn findings(run: &Evidence<'_>) -> Vec<Finding> {
     let missing = run.missing.cloned().map(Problem::Incomplete);
-    let notices = run.manifest.warnings.iter().cloned().map(Problem::Notice);
-    let problems = PROBLEMS.iter().flat_map(|check| check(run));
-    let problems = missing.into_iter().chain(problems).chain(notices);
+    let problems = missing.into_iter().chain(PROBLEMS.iter().flat_map(|check| check(run)));
     let limits = LIMITS.iter().flat_map(|check| check(run));
     (problems.map(Finding::from))
         .chain(observations::choose(run).into_iter().map(Finding::from))
@@ -103,6 +101,7 @@ const PROBLEMS: &[fn(&Evidence<'_>) -> Vec<Problem>] = &[
     failed_cells,
     |run| seats::at_odds(run).into_iter().collect(),
     exam::nothing_compacts,
+    |run| run.manifest.warnings.iter().cloned().map(Problem::Notice).collect(),
     compactor::idle,
     exam::narrow_scale,
     |run| exam::in_doubt(run).into_iter().collect(),

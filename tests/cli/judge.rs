@@ -281,7 +281,8 @@ fn a_model_grades_every_distinct_answer_once_and_nothing_else_changes() {
         (&json!("openai/m"), &json!("offline"))
     );
     assert_eq!(manifest["source"], "lexical", "the answers are not a model's");
-    assert!(ran.out.contains("recap judge calibrate FILE --judge openai/m"), "{}", ran.out);
+    let summary = desk.read("new/summary.json");
+    assert!(summary.contains("recap judge calibrate FILE --judge openai/m"), "{summary}");
     assert!(!desk.read("new/cells.jsonl").contains("canary"));
 }
 

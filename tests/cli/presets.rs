@@ -144,7 +144,8 @@ fn a_cell_that_breaks_a_pair_fails_alone() {
     assert_eq!(ran.code, 3, "{ran:?}");
     assert!(ran.err.contains("failed: "), "{}", ran.err);
     assert!(ran.err.contains("`c1`"), "the call is named\n{}", ran.err);
-    assert!(ran.out.contains("1 cell failed"), "{}", ran.out);
+    assert!(ran.out.contains("  1 failed"), "{}", ran.out);
+    assert!(ran.out.contains("1 of 4 cells failed (mine)"), "{}", ran.out);
     let requests = desk.csv("run/requests.csv");
     let of = |strategy: &str| requests.iter().filter(|r| r["strategy"] == strategy).count();
     assert_eq!((of("full"), of("id-list"), of("mine")), (4, 4, 0));

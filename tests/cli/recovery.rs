@@ -9,7 +9,14 @@ use crate::server::{Act, Server};
 #[test]
 fn a_search_of_what_was_dropped_brings_back_answers_and_says_what_it_takes() {
     let desk = Desk::new();
-    let ran = desk.good(&["bench", "--strategy", "sliding-window-search", "--out", "run"]);
+    let ran = desk.good(&[
+        "bench",
+        "--strategy",
+        "sliding-window-search",
+        "--out",
+        "run",
+        "--wide",
+    ]);
     let rows = desk.csv("run/summary.csv");
     let row = |strategy: &str| {
         let mut own = rows.iter().filter(|r| r["dataset"] == "ALL" && r["strategy"] == strategy);
@@ -123,7 +130,7 @@ fn recovered(desk: &Desk, run: &str) -> (String, String) {
 #[test]
 fn sessions_are_ranked_by_the_embeddings_of_their_summaries_each_embedded_once() {
     let desk = sessions();
-    let words = desk.good(&[&LIS[..], &["--out", "words"]].concat());
+    let words = desk.good(&[&LIS[..], &["--out", "words", "--wide"]].concat());
     assert_eq!(recovered(&desk, "words").1, "1");
     assert!(words.out.contains("Closed sessions are ranked by words (BM25)."), "{}", words.out);
     assert_eq!(desk.json("words/manifest.json")["embedder"], "offline");

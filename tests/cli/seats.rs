@@ -214,9 +214,10 @@ fn a_model_that_writes_nothing_of_use_is_told_first_and_has_no_rank() {
     };
     assert_eq!((&*row("claude-code")["void_share"], &*row("claude-code")["rank"]), ("1", ""));
     assert_eq!((&*row("fifo")["void_replies"], &*row("fifo")["rank"]), ("0", "1"));
-    let first = ran.out.lines().find(|line| line.contains("warning:")).unwrap();
-    assert!(first.contains("replies of the compactor were void for claude-code"), "{first}");
-    assert!(ran.out.contains("not ranked:"), "{}", ran.out);
+    let mut problems = ran.out.lines().skip_while(|line| *line != " problems of this run:");
+    let first = problems.nth(1).unwrap();
+    assert!(first.starts_with(" - too many replies of the compactor were void"), "{first}");
+    assert!(ran.out.contains("  void replies\n"), "{}", ran.out);
 
     let compactions = desk.csv("run/compactions.csv");
     let own = || compactions.iter().filter(|row| row["strategy"] == "claude-code");

@@ -8,7 +8,7 @@ use crate::report::{block, plain};
 use crate::wording::{self, Answer};
 
 /// Problems that are shown on a screen that is not wide.
-const PROBLEMS: usize = 5;
+const PROBLEMS: usize = 6;
 /// Characters of one of them.
 const LONGEST: usize = 320;
 

@@ -1,0 +1,162 @@
+//! Sessions that agents keep on this machine: for `--latest`, and for `recap` without
+//! a command.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::exit::{Exit, Failure};
+use super::wire;
+use crate::text::{counted, harmless};
+
+/// Folders below this depth are not looked into.
+const DEPTH: usize = 6;
+
+/// An agent and where it keeps its sessions: a variable that names its home folder,
+/// its home folder in that of the user, and the folder of the sessions in it.
+struct Agent {
+    name: &'static str,
+    variable: &'static str,
+    home: &'static str,
+    sessions: &'static str,
+}
+
+const AGENTS: [Agent; 3] = [
+    Agent {
+        name: "Claude Code",
+        variable: "CLAUDE_CONFIG_DIR",
+        home: ".claude",
+        sessions: "projects",
+    },
+    Agent { name: "Codex CLI", variable: "CODEX_HOME", home: ".codex", sessions: "sessions" },
+    Agent { name: "pi", variable: "PI_CODING_AGENT_DIR", home: ".pi/agent", sessions: "sessions" },
+];
+
+/// The sessions of one agent.
+#[derive(Debug)]
+pub(super) struct Recordings {
+    agent: &'static str,
+    folder: PathBuf,
+    count: usize,
+    newest: (SystemTime, PathBuf),
+}
+
+/// The newest session of all agents.
+///
+/// # Errors
+/// If there is none.
+pub(super) fn latest() -> Result<PathBuf, Failure> {
+    let found = recordings();
+    let newest = found.iter().max_by_key(|recordings| &recordings.newest);
+    let Some(Recordings { agent, newest: (_, path), .. }) = newest else {
+        let folders = AGENTS.map(|agent| format!("~/{}/{}", agent.home, agent.sessions));
+        return Err(Failure::with_code(Exit::Nothing, "no session of an agent was found")
+            .help(format!("looked in {}; name a file or a folder instead", folders.join(", "))));
+    };
+    wire::say(&format!("newest session ({agent}): {}", path.display()));
+    Ok(path.clone())
+}
+
+/// What `recap` alone says on a terminal: what it found here, and what to run.
+pub(super) fn greeting() -> String {
+    words(&recordings())
+}
+
+fn words(found: &[Recordings]) -> String {
+    let mut text = "recap measures what the context compression of an LLM agent loses, saves and \
+                    costs.\n\n"
+        .to_owned();
+    let mut commands = vec![("recap bench", "measure the bundled sessions, in seconds")];
+    for recordings in found {
+        let Recordings { agent, folder, count, .. } = recordings;
+        let folder = harmless(&folder.display().to_string()).into_owned();
+        let _ = writeln!(text, "{agent}: {} in {folder}", counted(*count, "session"));
+    }
+    if !found.is_empty() {
+        text.push('\n');
+        commands.insert(0, ("recap bench --latest --open", "measure the newest of them"));
+    }
+    commands.push(("recap bench FILE|FOLDER", "measure your own sessions"));
+    commands.push(("recap --help", "list all commands"));
+    for (command, about) in commands {
+        let _ = writeln!(text, "  {command:<28} {about}");
+    }
+    text
+}
+
+/// The sessions of every agent that has some.
+fn recordings() -> Vec<Recordings> {
+    let home = std::env::home_dir();
+    let folder = |agent: &Agent| {
+        let own = wire::variable(agent.variable).map(PathBuf::from);
+        Some(own.or_else(|| Some(home.as_ref()?.join(agent.home)))?.join(agent.sessions))
+    };
+    AGENTS.iter().filter_map(|agent| within(agent.name, folder(agent)?)).collect()
+}
+
+/// The sessions in a folder; `None` where there are none.
+fn within(agent: &'static str, folder: PathBuf) -> Option<Recordings> {
+    let (mut count, mut newest) = (0, None);
+    each_log(&folder, DEPTH, &mut |modified, path| {
+        count += 1;
+        if newest.as_ref().is_none_or(|(time, other)| (time, other) < (&modified, &path)) {
+            newest = Some((modified, path));
+        }
+    });
+    Some(Recordings { agent, folder, count, newest: newest? })
+}
+
+/// Every log below a folder with the time of its last change. What cannot be read
+/// is left out: it is no session that could be measured.
+fn each_log(folder: &Path, depth: usize, found: &mut impl FnMut(SystemTime, PathBuf)) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        // Links are not followed, so that no folder is entered twice.
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_dir() && depth > 1 {
+            each_log(&path, depth - 1, found);
+        } else if kind.is_file() && path.extension().is_some_and(|end| end == "jsonl") {
+            let modified = entry.metadata().and_then(|meta| meta.modified());
+            found(modified.unwrap_or(SystemTime::UNIX_EPOCH), path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn log(folder: &Path, name: &str, seconds: u64) -> PathBuf {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let file = fs::File::create(&path).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).unwrap();
+        path
+    }
+
+    #[test]
+    fn the_newest_log_of_a_folder_is_found_in_its_subfolders() {
+        let desk = tempfile::tempdir().unwrap();
+        log(desk.path(), "a/old.jsonl", 10);
+        let new = log(desk.path(), "b/c/new.jsonl", 30);
+        log(desk.path(), "b/notes.txt", 50);
+        let found = within("pi", desk.path().to_owned()).unwrap();
+        assert_eq!((found.count, found.newest.1), (2, new));
+        assert!(within("pi", desk.path().join("absent")).is_none());
+    }
+
+    #[test]
+    fn what_was_found_is_proposed_and_nothing_that_is_not_there() {
+        let desk = tempfile::tempdir().unwrap();
+        log(desk.path(), "a.jsonl", 10);
+        let found = [within("pi", desk.path().to_owned()).unwrap()];
+        let text = words(&found);
+        assert!(text.contains("pi: 1 session in "), "{text}");
+        assert!(text.contains("recap bench --latest"), "{text}");
+        assert!(!words(&[]).contains("--latest"));
+    }
+}
