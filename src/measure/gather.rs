@@ -11,12 +11,13 @@ use crate::text::counted;
 
 use super::exams::Exams;
 use super::measures::RESAMPLED;
-use super::money::{self, Terms};
+use super::money;
+use super::names::{ALL, BASELINE, RECORDED};
 use super::payers::Payers;
 use super::probed::kinds_by_dataset;
-use super::rows::{ALL, BASELINE, RECORDED};
 use super::spec::{Basis, Parts, Sample, Spec};
-use super::variance::Judged;
+use super::terms::Terms;
+use super::variance::{Figures, Judged};
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RowKey<'a> {
@@ -91,9 +92,6 @@ pub fn contributions(spec: &Spec, observed: &[Observed<'_>]) -> Vec<Contribution
     }
     found
 }
-
-/// One figure per request or probe; `None` where there is none.
-pub type Figures = Vec<Option<f64>>;
 
 /// One list of figures for each of [`RESAMPLED`].
 pub type Series = [Figures; RESAMPLED.len()];

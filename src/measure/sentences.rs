@@ -8,7 +8,8 @@ mod observations;
 
 use crate::model::{NATIVE, PresetRow, Primary, Sentence, Standing, catalogue};
 
-use super::rows::{ALL, BASELINE, Entry};
+use super::names::{ALL, BASELINE};
+use super::rows::Entry;
 
 /// Most sentences under a table.
 const MOST: usize = 3;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::exams::{Depth, Exams};
-use super::money::Terms;
+use super::terms::Terms;
 use crate::model::{
     Absent, Cell, CellRows, CompactionRow, Measure, ProbeKind, Reference, ReferenceState, Repeated,
     Source, Support, TranscriptFacts,

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 
 use super::exams::Exams;
 use super::measure;
-use super::money::Terms;
 use super::spec::Sample;
+use super::terms::Terms;
 use crate::model::{
     Answer, Bill, Buckets, Calibration, Cell, CellKey, CellOutcome, CellRows, CompactionRow, Exam,
     Expectation, Fit, IdentifierClass, Judgement, LatencySource, LedgerState, Manifest,

@@ -13,7 +13,8 @@ pub(in crate::measure) use money::dollars;
 use std::collections::BTreeSet;
 
 use super::cluster::noun;
-use super::rows::{ALL, Entry};
+use super::names::ALL;
+use super::rows::Entry;
 use super::sentences::{grouped, label};
 use crate::model::{
     Family, Manifest, PanelAgreement, PresetRow, Primary, Sentence, Standing, TranscriptFacts,

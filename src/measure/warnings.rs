@@ -13,7 +13,8 @@ use crate::model::{
 };
 use crate::text::{counted, form_for};
 
-use super::rows::{ALL, BASELINE, Entry};
+use super::names::{ALL, BASELINE};
+use super::rows::Entry;
 use super::sentences::label;
 
 /// What every part of the report may rest a warning on.

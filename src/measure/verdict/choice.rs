@@ -2,9 +2,10 @@
 
 use super::money::dollars;
 use super::{Run, Scene, counted, form_for, grouped, label, listed};
+use crate::measure::names::RECORDED;
 use crate::measure::preference::{ENOUGH, Judge, NotPreferred, Preferred};
 use crate::measure::ranking::FEWEST_ASKED;
-use crate::measure::rows::{Entry, RECORDED};
+use crate::measure::rows::Entry;
 use crate::model::{Absent, Interval, PresetRow, Primary, Standing, Value, catalogue};
 
 /// Other windows that are named beside the first.

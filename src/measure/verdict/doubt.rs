@@ -2,7 +2,7 @@
 //! about itself (measures §6).
 
 use super::Scene;
-use crate::measure::rows::{BASELINE, FLOOR};
+use crate::measure::names::{BASELINE, FLOOR};
 use crate::measure::sentences::{label, percent};
 use crate::model::{
     NATIVE, PresetRow, Primary, SMALLEST_NATIVE, SPREAD, Source, VALID_WITHIN, catalogue,

@@ -6,7 +6,7 @@
 
 use super::Scene;
 use super::choice::{Best, is_over};
-use crate::measure::rows::{BASELINE, RECORDED};
+use crate::measure::names::{BASELINE, RECORDED};
 use crate::measure::sentences::{grouped, percent};
 use crate::model::{PresetRow, catalogue};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::super::rows::RECORDED as REPEATED;
+use super::super::names::RECORDED as REPEATED;
 use super::super::verdict::dollars;
 use super::{Entry, Run, label, listed};
 use crate::model::{Bill, BillErrors, Cell, RECORDED, Standing, TranscriptFacts, Value, catalogue};

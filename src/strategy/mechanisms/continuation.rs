@@ -17,11 +17,11 @@ use crate::model::Role;
 use crate::strategy::compactor::{Compactor, Live, MESSAGES, Produced, Task};
 use crate::strategy::context::{Context, EntryId, Op, Place};
 use crate::strategy::host::{
-    Fallback, Host, Outcome, PresetState, Record, StoredFile, Strategy, StrategyError, Work,
-    restored,
+    Fallback, Host, Outcome, Record, StoredFile, Strategy, StrategyError, Work, restored,
 };
 use crate::strategy::mechanism::{Build, BuildError, MechanismSpec};
 use crate::strategy::prompt::Prompt;
+use crate::strategy::state::PresetState;
 use crate::tokens::{Estimator, Weight};
 
 /// Folds all but the last messages into a continuation prompt.

@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 use super::continuation::Summary;
 use crate::model::{Block, Role};
 use crate::strategy::context::{Context, EntryId};
-use crate::strategy::host::PresetState;
+use crate::strategy::state::PresetState;
 
 /// A session file in `~/.gen/sessions`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
