@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
-use super::agreement::bounds_of;
+use super::agreement::tests::bounds_of;
 use super::bootstrap::{acceleration_of, adjusted_levels, bca, cautious_lower};
 use super::equal_size::interpolated;
 use super::pooling::{PooledUnit, pooled};

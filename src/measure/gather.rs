@@ -246,18 +246,12 @@ type Counts = (usize, usize, usize);
 /// Why a cell is none of its transcript.
 #[derive(Debug, thiserror::Error)]
 pub enum Unfit {
-    /// It has other rows than the transcript asks for.
+    /// It has other rows than the transcript asks for: what it has, and what is due.
     #[error(
         "the cell has {}, its transcript {}: it is from another version of the data; run it again",
-        told(has),
-        told(due)
+        told(.0), told(.1)
     )]
-    Counts {
-        /// What the cell has.
-        has: Counts,
-        /// What the transcript asks for.
-        due: Counts,
-    },
+    Counts(Counts, Counts),
     /// A row points at something that is not there.
     #[error("a row of its transcript points outside it: run it again")]
     Outside,
@@ -278,7 +272,7 @@ pub fn fits(facts: &TranscriptFacts, rows: &CellRows) -> Result<(), Unfit> {
     let in_order = (0u32..).zip(&rows.references).all(|(at, o)| o.reference == at)
         && (0u32..).zip(&rows.probes).all(|(at, p)| p.probe == at);
     if !in_order || !whole {
-        return Err(Unfit::Counts { has, due });
+        return Err(Unfit::Counts(has, due));
     }
     let snapshots = rows.snapshots.len();
     let bills = rows.bills.iter().all(|bill| money::sound(bill, rows));

@@ -122,6 +122,11 @@ impl Spec {
         Self { measure, pool, basis, compute: Compute::Cell(compute) }
     }
 
+    /// The same of a mean over the probes.
+    pub const fn of_probes(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> Self {
+        Self::of_cell(measure, Pool::Mean, Basis::Probes, compute)
+    }
+
     /// The id of the measure.
     pub fn id(&self) -> &'static str {
         self.measure.id

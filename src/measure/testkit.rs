@@ -19,7 +19,9 @@ use crate::model::{
     TokensSource, TranscriptFacts, Value, Verdict, Void, Vote,
 };
 
+#[path = "tests/cells.rs"]
 mod cells;
+#[path = "tests/facts.rs"]
 mod facts;
 
 pub use cells::*;

@@ -106,8 +106,4 @@ reasons! {
     OutOfReach "its sweep does not reach this size";
 }
 
-impl serde::Serialize for Absent {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
+written_as_words!(Absent);

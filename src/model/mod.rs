@@ -3,6 +3,9 @@
 //! Invariant: nothing here reads a file, a clock or the environment, and
 //! nothing here knows a transcript format, a strategy or a report.
 
+#[macro_use]
+mod words;
+
 mod absent;
 mod answer;
 mod asked;
@@ -34,6 +37,8 @@ mod report;
 mod role;
 mod suggest;
 mod support;
+#[cfg(test)]
+mod testkit;
 mod transcript;
 mod usage;
 mod value;

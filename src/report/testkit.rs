@@ -17,7 +17,9 @@ use crate::model::{
     Standing, TimeProfile, TokensSource, TranscriptFacts, Validation, Value, Verdict, catalogue,
 };
 
+#[path = "tests/cells.rs"]
 mod cells;
+#[path = "tests/cuts.rs"]
 mod cuts;
 
 pub(super) use cells::validation;
