@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::selection::DataContents;
-use super::{Bench, BenchError, BenchRun, manifest, native};
+use super::{Bench, BenchError, manifest, native};
 use crate::dataset::Dataset;
 use crate::model::{Manifest, Probe};
 use crate::pricing::{Agents, PriceList};
@@ -33,15 +33,6 @@ impl BenchPlan {
     #[must_use]
     pub fn seats(self, seats: Seats) -> Self {
         Self { seats, ..self }
-    }
-
-    /// Counts the tokens, looks for references and plans the cells. Nothing is
-    /// written.
-    ///
-    /// # Errors
-    /// If no window fits any transcript.
-    pub async fn prepare(self) -> Result<BenchRun, BenchError> {
-        BenchRun::prepare(self).await
     }
 
     /// Replays everything and keeps nothing, so that the calls of the seats can

@@ -19,9 +19,14 @@ pub struct BenchRun {
     conceal: Option<Arc<Conceal>>,
 }
 
-impl BenchRun {
-    pub(super) async fn prepare(plan: BenchPlan) -> Result<Self, BenchError> {
-        let BenchPlan { spec, samples, manifest, counter, seats, conceal } = plan;
+impl BenchPlan {
+    /// Counts the tokens, looks for references and plans the cells. Nothing is
+    /// written.
+    ///
+    /// # Errors
+    /// If no window fits any transcript.
+    pub async fn prepare(self) -> Result<BenchRun, BenchError> {
+        let BenchPlan { spec, samples, manifest, counter, seats, conceal } = self;
         let prepared = prepare(&spec, samples, &seats, counter).await?;
         let mut manifest = manifest::with_seats(manifest, &spec, &seats);
         manifest.warnings.extend(prepared.set_aside());
@@ -30,9 +35,11 @@ impl BenchRun {
             manifest.no_text = true;
             manifest = conceal.manifest(&manifest);
         }
-        Ok(Self { spec, seats, prepared, manifest, conceal })
+        Ok(BenchRun { spec, seats, prepared, manifest, conceal })
     }
+}
 
+impl BenchRun {
     /// What the run is made of.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest

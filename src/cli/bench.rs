@@ -9,7 +9,7 @@ use super::config;
 use super::exchange::Exchange;
 use super::exit::{Exit, Failure};
 use super::progress::{Progress, Verbosity};
-use super::seating::Seating;
+use super::seating::{ProbeMode, Seating};
 use super::strategies;
 use super::work::{Stopped, Work};
 use super::{dry_run, gating, headings, inputs, models, out, recordings, report, wire};
@@ -154,15 +154,6 @@ struct CutOptions {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1,3",
           value_parser = clap::value_parser!(u32).range(1..=100))]
     depth: Vec<u32>,
-}
-
-/// Whether probes are asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ProbeMode {
-    /// All probes of the data sets.
-    Probes,
-    /// None: the part of a run that needs neither answerer nor judge.
-    Nothing,
 }
 
 pub(super) fn run(arguments: &Arguments, ask: ProbeMode) -> Result<Exit, Failure> {

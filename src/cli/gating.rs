@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::exit::{Exit, Failure};
-use super::{headings, report};
+use super::{headings, wire};
 use crate::bench::Results;
 use crate::gate::{self, Baseline, MAX_UNSCORED, Parsed, RuleError, Scope, Terms};
 use crate::model::{
@@ -14,6 +14,18 @@ use crate::model::{
 };
 use crate::run::{Loaded, Sample};
 use crate::text::{counted, harmless};
+
+/// Whether enough probes were answered and graded; prints a message if not.
+pub(super) fn mostly_graded(measured: &Report, max_unscored: f64) -> bool {
+    let share = gate::unscored(&measured.manifest, &measured.cells);
+    if share > max_unscored {
+        wire::say(&format!(
+            "error: {:.0} % of the probes were not answered or not graded; probes.csv says why",
+            share * 100.0
+        ));
+    }
+    share <= max_unscored
+}
 
 /// What may not be found in a run.
 #[derive(Debug, Args)]
@@ -194,7 +206,7 @@ impl GateRules {
 
     /// Whether every cell reached its end and enough of the probes are graded.
     pub(super) fn is_complete(&self, measured: &Report) -> bool {
-        let graded = report::mostly_graded(measured, self.max_unscored);
+        let graded = mostly_graded(measured, self.max_unscored);
         graded
             && measured.missing.is_none()
             && measured.cells.iter().all(|cell| cell.rows().is_some())

@@ -28,8 +28,8 @@ mod strategies;
 mod wire;
 mod work;
 
-use bench::ProbeMode;
 use clap::{Parser, Subcommand};
+use seating::ProbeMode;
 
 #[doc(hidden)]
 pub use config::bench_with;

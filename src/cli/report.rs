@@ -8,7 +8,6 @@ use super::config;
 use super::exit::{Exit, Failure};
 use super::{gating, headings, wire};
 use crate::bench::Results;
-use crate::gate;
 use crate::model::{Report, TranscriptFacts, suggest};
 use crate::report::{self, Screen, Source, format_names};
 use crate::run::{Folder, Loaded};
@@ -97,18 +96,6 @@ pub(super) fn check_formats(names: &[String]) -> Result<(), Failure> {
         _ => &suggest(unknown, known),
     };
     Err(Failure::usage(format!("format `{unknown}` is not known")).help(help))
-}
-
-/// Whether enough probes were answered and graded; prints a message if not.
-pub(super) fn mostly_graded(measured: &Report, max_unscored: f64) -> bool {
-    let share = gate::unscored(&measured.manifest, &measured.cells);
-    if share > max_unscored {
-        wire::say(&format!(
-            "error: {:.0} % of the probes were not answered or not graded; probes.csv says why",
-            share * 100.0
-        ));
-    }
-    share <= max_unscored
 }
 
 /// Renders the files of a run as `--format` names them.

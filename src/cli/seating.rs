@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::bench::ProbeMode;
 use super::exchange::{CallOptions, Exchange};
 use super::exit::Failure;
 use super::model_name;
@@ -16,6 +15,15 @@ use crate::seats::embedder::Embedder;
 use crate::seats::{answerer, compactor, judge};
 use crate::strategy::Preset;
 use crate::tokens::Counter;
+
+/// Whether probes are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ProbeMode {
+    /// All probes of the data sets.
+    Probes,
+    /// None: the part of a run that needs neither answerer nor judge.
+    Nothing,
+}
 
 /// The seats of a run.
 #[derive(Debug, Args)]

@@ -5,11 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Dataset;
 use super::check::Draft;
 use super::error::{DatasetError, Problem};
-use super::load::stem_of;
 use super::native::Card;
 use super::probes::{self, Placed};
 use super::usage;
 use crate::model::{Probe, Transcript};
+
+/// File name without its last extension; that of a packed file is the one before `.gz`.
+pub(super) fn stem_of(name: &str) -> &str {
+    let name = name.strip_suffix(".gz").unwrap_or(name);
+    match name.rsplit_once('.') {
+        Some((stem, _)) if !stem.is_empty() => stem,
+        _ => name,
+    }
+}
 
 /// Most names in one warning, before it says "and more".
 const NAMED: usize = 3;

@@ -8,8 +8,9 @@ use std::path::Path;
 use super::check::{Draft, check};
 use super::detect::{Looked, look};
 use super::error::{DatasetError, Problem};
-use super::formats::{FORMATS, Format};
-use super::gathered::{Gathered, Loaded};
+use super::format::Format;
+use super::formats::FORMATS;
+use super::gathered::{Gathered, Loaded, stem_of};
 use super::native::{CARD_FILE, Native, PROBES_FILE, TRANSCRIPTS_FILE, read_card};
 use super::probes;
 use super::source::Source;
@@ -207,15 +208,6 @@ fn open(file: &Found, options: &LoadOptions) -> Result<Source<'static>, DatasetE
     let base = file.relative.rsplit('/').next().unwrap_or(&file.relative);
     let source = Source::new(&shown, stem_of(base), Box::new(open));
     Ok(source.allowing(options.max_unpacked))
-}
-
-/// File name without its last extension; that of a packed file is the one before `.gz`.
-pub(super) fn stem_of(name: &str) -> &str {
-    let name = name.strip_suffix(".gz").unwrap_or(name);
-    match name.rsplit_once('.') {
-        Some((stem, _)) if !stem.is_empty() => stem,
-        _ => name,
-    }
 }
 
 impl Gathered {

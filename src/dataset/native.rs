@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::check::Draft;
-use super::detect::Head;
 use super::error::{DatasetError, Problem};
-use super::formats::Format;
+use super::format::Format;
+use super::format::Head;
 use super::source::{Source, parse};
 use super::{Dataset, LoadOptions, probes};
 use crate::model::{

@@ -60,25 +60,16 @@ pub enum BaselineError {
     /// It is another file.
     #[error("it is no baseline.json: {0}")]
     Syntax(#[from] serde_json::Error),
-    /// Another version of the program made it.
+    /// Another version of the program made it: versions of the instrument and of the
+    /// file's layout.
     #[error(
-        "it was made by version {instrument} of the instrument, layout {layout}; this program is \
-         version {INSTRUMENT}, layout {VERSION}: their figures cannot be compared"
+        "it was made by version {0} of the instrument, layout {1}; this program is version \
+         {INSTRUMENT}, layout {VERSION}: their figures cannot be compared"
     )]
-    Version {
-        /// Version of the instrument.
-        instrument: u32,
-        /// Version of the file's layout.
-        layout: u32,
-    },
-    /// A row does not fit the transcripts.
-    #[error("its row of {strategy} at {window} has not one figure for each transcript")]
-    Row {
-        /// The preset of the row.
-        strategy: String,
-        /// The window of the row.
-        window: String,
-    },
+    Version(u32, u32),
+    /// The row of this preset and window does not fit the transcripts.
+    #[error("its row of {0} at {1} has not one figure for each transcript")]
+    Row(String, String),
 }
 
 #[derive(Deserialize)]
@@ -162,7 +153,7 @@ impl Baseline {
         let versions: Versions = serde_json::from_str(text)?;
         let VersionsOnly { version, instrument } = versions.baseline;
         if (version, instrument) != (VERSION, INSTRUMENT) {
-            return Err(BaselineError::Version { instrument, layout: version });
+            return Err(BaselineError::Version(instrument, version));
         }
         let File { baseline: head, transcripts, rows } = serde_json::from_str(text)?;
         let mut sat: BTreeMap<&str, usize> = BTreeMap::new();
@@ -175,7 +166,7 @@ impl Baseline {
         };
         match rows.iter().find(|row| !fits(row)) {
             Some(UnitRow { strategy, window, .. }) => {
-                Err(BaselineError::Row { strategy: strategy.clone(), window: window.clone() })
+                Err(BaselineError::Row(strategy.clone(), window.clone()))
             }
             None => Ok(Baseline { name, head, run: ByTranscript { transcripts, rows } }),
         }

@@ -6,10 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use super::cluster::Owner;
 use super::gather::{Contribution, Observed, contributions};
 use super::measures::{MEASURES, RESAMPLED};
-use super::pooling::{self, PooledUnit};
+use super::pooling::{self, Owner, PooledUnit};
 use super::spec::{Parts, Pool, mean};
 use super::statistics::quantile;
 use super::waiting::km_median;

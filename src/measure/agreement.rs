@@ -383,21 +383,6 @@ fn bca(squares: &[Square], estimate: f64, acceleration: f64, seed: u64) -> Optio
     Some((quantile(&resampled, lo), quantile(&resampled, hi)))
 }
 
-/// Kappa and its interval of questions whose answers both accept, the label
-/// alone, the judge alone, and neither.
-#[cfg(test)]
-pub(super) fn bounds_of(questions: &[[u64; 4]], seed: u64) -> (Option<f64>, Option<(f64, f64)>) {
-    let square = |[both, label, judge, neither]: [u64; 4]| Square {
-        both,
-        neither,
-        false_accepts: judge,
-        false_rejects: label,
-    };
-    let squares = questions.iter().enumerate().map(|(at, question)| (at, square(*question)));
-    let tally = Tally { squares: squares.collect(), ..Tally::default() };
-    (tally.total().kappa(), tally.bounds(seed))
-}
-
 #[cfg(test)]
 #[path = "agreement_tests.rs"]
-mod tests;
+pub(super) mod tests;

@@ -230,3 +230,20 @@ fn trust_is_decided_by_people_and_by_the_upper_bound() {
     assert_eq!(trust(planted(100, 5).collect()), Trust::Untrusted);
     assert_eq!(trust(agreeing(5).chain(planted(100, 0)).collect()), Trust::Unknown);
 }
+
+/// Kappa and its interval of questions whose answers both accept, the label
+/// alone, the judge alone, and neither.
+pub(in crate::measure) fn bounds_of(
+    questions: &[[u64; 4]],
+    seed: u64,
+) -> (Option<f64>, Option<(f64, f64)>) {
+    let square = |[both, label, judge, neither]: [u64; 4]| Square {
+        both,
+        neither,
+        false_accepts: judge,
+        false_rejects: label,
+    };
+    let squares = questions.iter().enumerate().map(|(at, question)| (at, square(*question)));
+    let tally = Tally { squares: squares.collect(), ..Tally::default() };
+    (tally.total().kappa(), tally.bounds(seed))
+}

@@ -2,12 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::pooling::{PooledUnit, pooled};
+use super::pooling::{Owner, PooledUnit, groups, pooled};
 use super::statistics::Clusters;
 use crate::model::TranscriptFacts;
-
-/// Data set and name of a project or developer.
-pub type Owner<'a> = (&'a str, &'a str);
 
 /// Values of transcripts, each with who is known to be behind it, grouped by
 /// project or developer where several are known. With one only, nothing could be
@@ -15,20 +12,6 @@ pub type Owner<'a> = (&'a str, &'a str);
 /// one project.
 pub fn grouped<'a>(values: &[(Option<Owner<'a>>, f64)]) -> Clusters {
     Clusters::new(groups(values.iter().copied()))
-}
-
-/// The same of anything that a transcript has.
-pub fn groups<'a, T>(of: impl Iterator<Item = (Option<Owner<'a>>, T)>) -> Vec<Vec<T>> {
-    let of: Vec<(Option<Owner<'a>>, T)> = of.collect();
-    let owners: BTreeSet<Option<Owner<'a>>> = of.iter().map(|(owner, _)| *owner).collect();
-    let several = owners.len() > 1;
-    let mut groups: BTreeMap<(Option<Owner<'a>>, usize), Vec<T>> = BTreeMap::new();
-    for (at, (owner, one)) in of.into_iter().enumerate() {
-        let owner = owner.filter(|_| several);
-        let alone = if owner.is_some() { 0 } else { at };
-        groups.entry((owner, alone)).or_default().push(one);
-    }
-    groups.into_values().collect()
 }
 
 /// The same of values by the position of their transcript in the facts.

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::by_transcript::ByTranscript;
 use super::measures::MEASURES;
+use super::names::ALL;
 use super::paired::{Difference, Side, Spread, Unpaired, paired};
-use super::rows::ALL;
 use super::sign_flip::holm;
 use super::spec::mean;
 use super::statistics::FEWEST_FOR_AN_INTERVAL;

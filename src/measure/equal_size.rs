@@ -8,7 +8,8 @@
 
 use std::collections::BTreeMap;
 
-use super::rows::{ALL, Entry};
+use super::names::ALL;
+use super::rows::Entry;
 use crate::model::{Absent, AtSize, EqualSize, PresetRow, Primary, Standing, Value, catalogue};
 
 /// Measures of size.

@@ -7,7 +7,8 @@
 //! another exam.
 
 use super::cluster::{paired, weighed};
-use super::rows::{ALL, BASELINE, Entry, RECORDED};
+use super::names::{ALL, BASELINE, RECORDED};
+use super::rows::Entry;
 use super::sign_flip::{holm, sign_flip};
 use super::statistics::{Bounds, Clusters};
 use crate::model::{Family, Manifest, Outranks, Primary, Standing, Tested, TranscriptFacts};

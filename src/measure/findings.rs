@@ -16,7 +16,8 @@ use crate::model::{
     Standing, TranscriptFacts,
 };
 
-use super::rows::{ALL, Entry};
+use super::names::ALL;
+use super::rows::Entry;
 
 /// What findings and recommendations rest on.
 pub struct Evidence<'a> {

@@ -5,14 +5,13 @@ use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
-use super::agreement::bounds_of;
+use super::agreement::tests::bounds_of;
 use super::bootstrap::{acceleration_of, adjusted_levels, bca, cautious_lower};
 use super::equal_size::interpolated;
-use super::gather::Figures;
 use super::pooling::{PooledUnit, pooled};
 use super::sign_flip::{holm, sign_flip};
 use super::statistics::{Clusters, Weighted, clopper_pearson_upper, quantile};
-use super::variance::{Judged, parts};
+use super::variance::{Figures, Judged, parts};
 use super::waiting::km_median;
 use crate::model::ChanceOf;
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::rows::BASELINE;
+use super::names::BASELINE;
 use crate::model::{
     AgeBin, AgeUnit, Cell, CellRows, Forgetting, ProbeKind, Standing, TranscriptFacts,
 };

@@ -11,12 +11,13 @@ use crate::text::counted;
 
 use super::exams::Exams;
 use super::measures::RESAMPLED;
-use super::money::{self, Terms};
+use super::money;
+use super::names::{ALL, BASELINE, RECORDED};
 use super::payers::Payers;
 use super::probed::kinds_by_dataset;
-use super::rows::{ALL, BASELINE, RECORDED};
 use super::spec::{Basis, Parts, Sample, Spec};
-use super::variance::Judged;
+use super::terms::Terms;
+use super::variance::{Figures, Judged};
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RowKey<'a> {
@@ -91,9 +92,6 @@ pub fn contributions(spec: &Spec, observed: &[Observed<'_>]) -> Vec<Contribution
     }
     found
 }
-
-/// One figure per request or probe; `None` where there is none.
-pub type Figures = Vec<Option<f64>>;
 
 /// One list of figures for each of [`RESAMPLED`].
 pub type Series = [Figures; RESAMPLED.len()];
@@ -248,18 +246,12 @@ type Counts = (usize, usize, usize);
 /// Why a cell is none of its transcript.
 #[derive(Debug, thiserror::Error)]
 pub enum Unfit {
-    /// It has other rows than the transcript asks for.
+    /// It has other rows than the transcript asks for: what it has, and what is due.
     #[error(
         "the cell has {}, its transcript {}: it is from another version of the data; run it again",
-        told(has),
-        told(due)
+        told(.0), told(.1)
     )]
-    Counts {
-        /// What the cell has.
-        has: Counts,
-        /// What the transcript asks for.
-        due: Counts,
-    },
+    Counts(Counts, Counts),
     /// A row points at something that is not there.
     #[error("a row of its transcript points outside it: run it again")]
     Outside,
@@ -280,7 +272,7 @@ pub fn fits(facts: &TranscriptFacts, rows: &CellRows) -> Result<(), Unfit> {
     let in_order = (0u32..).zip(&rows.references).all(|(at, o)| o.reference == at)
         && (0u32..).zip(&rows.probes).all(|(at, p)| p.probe == at);
     if !in_order || !whole {
-        return Err(Unfit::Counts { has, due });
+        return Err(Unfit::Counts(has, due));
     }
     let snapshots = rows.snapshots.len();
     let bills = rows.bills.iter().all(|bill| money::sound(bill, rows));

@@ -21,6 +21,7 @@ mod gather;
 mod idle;
 mod measures;
 mod money;
+mod names;
 mod paired;
 mod panel;
 mod payers;
@@ -35,6 +36,7 @@ mod sign_flip;
 mod sources;
 mod spec;
 mod statistics;
+mod terms;
 #[cfg(test)]
 mod testkit;
 mod transcript_fingerprint;
@@ -46,9 +48,9 @@ pub use by_transcript::{ByTranscript, Figure, UnitRow, by_transcript, each_unit_
 pub use comparison::{Run, compare};
 pub use exams::Depth;
 pub use measures::{MEASURES, depth_of};
+pub use names::ALL;
 pub use paired::{Difference, Side, Spread, Unpaired, paired};
 pub use pooling::{FactsInOrder, PooledUnit, pooled, these_sessions};
-pub use rows::ALL;
 pub use sign_flip::{holm, sign_flip};
 pub use spec::{Asked, Basis, Compute, Parts, Pool, Sample, Spec, SupportOf};
 pub use statistics::{Bounds, Clusters, Confidence, FEWEST_FOR_AN_INTERVAL, Weighted};

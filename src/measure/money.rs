@@ -9,25 +9,9 @@ use jiff::Timestamp;
 
 use super::spec::{Parts, Sample};
 use crate::model::{
-    Absent, Bill, Buckets, CallBill, Cell, CellRows, Manifest, PromptBill, RequestBill,
-    TimeProfile, TranscriptFacts,
+    Absent, Bill, Buckets, CallBill, Cell, CellRows, PromptBill, RequestBill, TranscriptFacts,
 };
-use crate::pricing::{PriceList, Tariff};
-
-/// What a run takes for granted of prices and speeds.
-pub struct Terms {
-    /// The prices that the manifest keeps.
-    pub prices: PriceList,
-    /// How fast everyone is.
-    pub profile: TimeProfile,
-}
-
-impl Terms {
-    /// Those of the run.
-    pub fn of(manifest: &Manifest) -> Self {
-        Terms { prices: PriceList::from(&manifest.prices), profile: manifest.profile }
-    }
-}
+use crate::pricing::Tariff;
 
 /// Under which cache a prompt is billed.
 pub type Cached = fn(&PromptBill) -> Buckets;

@@ -21,14 +21,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::bootstrap::blocks;
 use super::by_transcript::{ByTranscript, Figure, UnitRow};
-use super::cluster::{Owner, grouped};
-use super::gather::Figures;
+use super::cluster::grouped;
 use super::measures::MEASURES;
-use super::pooling::{self, FactsInOrder, PooledUnit, pooled};
-use super::rows::ALL;
+use super::names::ALL;
+use super::pooling::{self, FactsInOrder, Owner, PooledUnit, pooled};
 use super::sign_flip::sign_flip;
 use super::spec::{Pool, mean};
 use super::statistics::{Bounds, Clusters, FEWEST_FOR_AN_INTERVAL};
+use super::variance::Figures;
 
 /// Fewest paired requests or probes that are resampled.
 const FEWEST_PAIRS: usize = 10;

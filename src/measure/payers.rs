@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::rows::ALL;
+use super::names::ALL;
 use crate::model::{Bill, Cell, Manifest, RECORDED};
 
 /// The payers of a run: those of its bills, or where there are none those of

@@ -4,9 +4,27 @@
 //! Invariant: the clusters, their weights and so the figure depend on the
 //! numbers of facts and on the projects alone, never on what was kept.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::bootstrap::weighted_blocks;
-use super::cluster::{Owner, groups};
 use super::statistics::{Bounds, Clusters, Weighted};
+
+/// Data set and name of a project or developer.
+pub type Owner<'a> = (&'a str, &'a str);
+
+/// The same of anything that a transcript has.
+pub fn groups<'a, T>(of: impl Iterator<Item = (Option<Owner<'a>>, T)>) -> Vec<Vec<T>> {
+    let of: Vec<(Option<Owner<'a>>, T)> = of.collect();
+    let owners: BTreeSet<Option<Owner<'a>>> = of.iter().map(|(owner, _)| *owner).collect();
+    let several = owners.len() > 1;
+    let mut groups: BTreeMap<(Option<Owner<'a>>, usize), Vec<T>> = BTreeMap::new();
+    for (at, (owner, one)) in of.into_iter().enumerate() {
+        let owner = owner.filter(|_| several);
+        let alone = if owner.is_some() { 0 } else { at };
+        groups.entry((owner, alone)).or_default().push(one);
+    }
+    groups.into_values().collect()
+}
 
 /// Fewest facts of a cluster of its own (cuts §3). Below, a single fact moves
 /// the cluster's share by more than a fifth.

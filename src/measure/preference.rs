@@ -5,7 +5,8 @@
 //! row goes through here.
 
 use super::cluster::{paired, weighed};
-use super::rows::{BASELINE, Entry, RECORDED};
+use super::names::{BASELINE, RECORDED};
+use super::rows::Entry;
 use crate::model::{Manifest, PresetRow, Primary, TranscriptFacts, catalogue};
 
 /// Room for rounding in what is kept.

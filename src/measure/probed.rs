@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::rows::BASELINE;
+use super::names::BASELINE;
 use super::spec::Sample;
 use crate::model::{
     Agreement, Cell, ProbeFacts, ProbeKind, ProbeRow, RIGHT, Snapshot, TranscriptFacts, Verdict,

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use crate::model::{Manifest, PresetRow, Primary, Standing, UNRANKED, Value, catalogue};
 
-use super::rows::{ALL, BASELINE, Entry};
+use super::names::{ALL, BASELINE};
+use super::rows::Entry;
 use crate::text::counted;
 
 /// Controls below the ranking, in this order; others follow by name.

@@ -18,8 +18,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::gather::fits;
+use super::names::{ALL, BASELINE};
 use super::probed::kinds_by_dataset;
-use super::rows::{ALL, BASELINE};
 use super::spec::mean;
 use crate::model::{Cell, Primary, ProbeKind, RIGHT, RecencyCurve, Support, TranscriptFacts};
 

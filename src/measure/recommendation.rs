@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 
 use super::cluster::noun;
 use super::findings::{Evidence, place_of};
+use super::names::{BASELINE, RECORDED};
 use super::preference::{ENOUGH, Judge, NotPreferred, Preferred};
 use super::ranking::FEWEST_ASKED;
-use super::rows::{BASELINE, Entry, RECORDED};
+use super::rows::Entry;
 use crate::model::{
     Against, Allows, AtStake, Choice, Chosen, Finding, Instead, Interval, Limit, NATIVE, NextStep,
     NoChoice, PresetRow, Priced, Primary, Problem, Range, RangeOf, Recommendation, Replayed, Rival,

@@ -2,6 +2,8 @@
 
 mod probes;
 
+use super::names::{BASELINE, FLOOR};
+use super::variance::Figures;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -13,25 +15,16 @@ use crate::model::{
 use super::against_full::{Difference, Terms, judge};
 use super::aggregate::{ByUnit, Pooled, pool};
 use super::bootstrap::blocks;
-use super::cluster::{Owner, clusters, owner, paired, weighed};
+use super::cluster::{clusters, owner, paired, weighed};
 use super::exams::{Depth, Exams};
-use super::gather::{Figures, Gathered, RowKey, Scene, Series};
+use super::gather::{Gathered, RowKey, Scene, Series};
 use super::measures::{MEASURES, RESAMPLED};
 use super::payers::Payers;
-use super::pooling::{FactsInOrder, these_sessions};
+use super::pooling::{FactsInOrder, Owner, these_sessions};
 use super::sources;
 use super::spec::Basis;
 use super::statistics::{Bounds, Clusters, Confidence};
 use super::variance;
-
-/// The data set of rows over all transcripts of a run.
-pub const ALL: &str = "ALL";
-/// The control that presets are compared with: the ceiling.
-pub const BASELINE: &str = "full";
-/// The control that repeats what the vendor's agent really sent.
-pub const RECORDED: &str = "recorded";
-/// The control without any history: the floor.
-pub const FLOOR: &str = "empty";
 
 /// The measure that ranks: continuity where there are probes, else what is kept
 /// at cuts (cuts §2), and reference recall in a run without cuts.
@@ -196,9 +189,9 @@ impl Builder<'_> {
         let Basis::References(of) = spec.basis else { return Value::Known(figure) };
         let sat = self.row.units.iter().map(|unit| &self.facts[*unit]);
         let each = sat.filter(|facts| Support::whole(facts).suffices()).map(of);
-        match each.fold(Support::default(), Support::plus).too_little() {
-            Some(reason) => Value::Absent(reason),
-            None => Value::Known(figure),
+        match each.fold(Support::default(), Support::plus) {
+            support if support.suffices() => Value::Known(figure),
+            support => Value::Absent(Absent::FewReferences(support)),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::exams::{Depth, Exams};
-use super::money::Terms;
+use super::terms::Terms;
 use crate::model::{
     Absent, Cell, CellRows, CompactionRow, Measure, ProbeKind, Reference, ReferenceState, Repeated,
     Source, Support, TranscriptFacts,
@@ -120,6 +120,11 @@ impl Spec {
         compute: fn(&Sample<'_>) -> Parts,
     ) -> Self {
         Self { measure, pool, basis, compute: Compute::Cell(compute) }
+    }
+
+    /// The same of a mean over the probes.
+    pub const fn of_probes(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> Self {
+        Self::of_cell(measure, Pool::Mean, Basis::Probes, compute)
     }
 
     /// The id of the measure.

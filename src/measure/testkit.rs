@@ -8,8 +8,8 @@ use jiff::Timestamp;
 
 use super::exams::Exams;
 use super::measure;
-use super::money::Terms;
 use super::spec::Sample;
+use super::terms::Terms;
 use crate::model::{
     Answer, Bill, Buckets, Calibration, Cell, CellKey, CellOutcome, CellRows, CompactionRow, Exam,
     Expectation, Finding, Fit, IdentifierClass, Judgement, LatencySource, LedgerState, Manifest,
@@ -20,7 +20,9 @@ use crate::model::{
 };
 use crate::wording;
 
+#[path = "tests/cells.rs"]
 mod cells;
+#[path = "tests/facts.rs"]
 mod facts;
 
 pub use cells::*;

@@ -1,6 +1,10 @@
 //! Why a figure is not there. Absence is never zero.
 
-use super::{EXAM_REFERENCES, EXAM_REQUESTS, SPREAD, Support};
+use super::{EXAM_REFERENCES, EXAM_REQUESTS, Support};
+
+/// Smallest difference between the whole conversation and an empty memory at
+/// which a figure between the two means anything (measures §5, retention).
+pub const SPREAD: f64 = 0.2;
 
 /// Declares the reasons, each with its words.
 macro_rules! reasons {
@@ -102,8 +106,4 @@ reasons! {
     OutOfReach "its sweep does not reach this size";
 }
 
-impl serde::Serialize for Absent {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
+written_as_words!(Absent);

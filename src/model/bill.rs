@@ -147,7 +147,7 @@ pub struct RequestBill {
     pub rewritten: u64,
     /// The model whose prices apply: 0 is [`Bill::model`], others are in
     /// [`Bill::other_models`], counted from 1.
-    #[serde(default, skip_serializing_if = "super::facts::is_main")]
+    #[serde(default, skip_serializing_if = "super::usage::is_main")]
     pub model: u32,
 }
 

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Buckets, MessageIndex, TranscriptFacts};
+use super::{Buckets, MessageIndex};
 
 /// How the tokens of a transcript are counted (measures §0).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -66,17 +66,6 @@ pub struct Calibration {
     /// Median relative error of the first fit behind the first boundary, the
     /// hidden text there known.
     pub after_boundary: Option<f64>,
-}
-
-impl TranscriptFacts {
-    /// Tokens of the run for one token of the exam. The distances in the exam
-    /// are exact counts, so that they depend on the transcript alone.
-    pub fn factor(&self) -> f64 {
-        match (self.tokens_source, &self.calibration) {
-            (TokensSource::Calibrated, Some(known)) => known.fits.first().map_or(1.0, |f| f.factor),
-            _ => 1.0,
-        }
-    }
 }
 
 /// An event in the recording's cache that the provider's published rules do not predict.

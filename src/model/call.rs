@@ -2,7 +2,29 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{LatencySource, Usage};
+use super::Usage;
+
+/// How a time was obtained. Times of different sources are never mixed in one
+/// mean (measures §3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub enum LatencySource {
+    /// Measured in this run while a model answered.
+    Live,
+    /// Measured when the call was recorded, and read from that recording.
+    Recorded,
+    /// Computed from a [`TimeProfile`].
+    Modelled,
+}
+
+impl LatencySource {
+    /// The lower-case name used in files.
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
+}
 
 /// The role in which a run asks a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

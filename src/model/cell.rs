@@ -69,28 +69,6 @@ pub struct RequestRow {
     pub cache_break: bool,
 }
 
-/// How a time was obtained. Times of different sources are never mixed in one
-/// mean (measures §3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[derive(strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case")]
-pub enum LatencySource {
-    /// Measured in this run while a model answered.
-    Live,
-    /// Measured when the call was recorded, and read from that recording.
-    Recorded,
-    /// Computed from a [`TimeProfile`].
-    Modelled,
-}
-
-impl LatencySource {
-    /// The lower-case name used in files.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-}
-
 /// Assumed speeds of people, tools and models where nothing was timed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -149,29 +149,6 @@ pub struct CutExam {
     pub probes: Vec<ProbeRow>,
 }
 
-#[cfg(test)]
-impl CutExam {
-    /// The result of one compaction with facts in these states, and defaults
-    /// for everything else.
-    pub(crate) fn of_states(window: u64, tokens_after: u64, states: Vec<ReferenceState>) -> Self {
-        Self {
-            window,
-            tokens_after,
-            compactions: 1,
-            states,
-            refused: Vec::new(),
-            cpu_ms: 0.5,
-            blocking_ms: None,
-            latency_source: None,
-            bills: Vec::new(),
-            texts: Vec::new(),
-            replies: Vec::new(),
-            snapshot: None,
-            probes: Vec::new(),
-        }
-    }
-}
-
 /// Dollars of a cut as one payer is billed; absent where a price is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -51,13 +51,8 @@ pub struct RequestFacts {
     pub exogenous: Option<Exogenous>,
     /// The model that answered: 0 is [`TranscriptFacts::model`], others are in
     /// [`TranscriptFacts::other_models`], counted from 1.
-    #[serde(default, skip_serializing_if = "is_main")]
+    #[serde(default, skip_serializing_if = "super::usage::is_main")]
     pub model: u32,
-}
-
-/// Whether a request went to the session's main model, which is not written to files.
-pub(super) fn is_main(model: &u32) -> bool {
-    *model == 0
 }
 
 /// What every preset of one transcript shares.
@@ -108,4 +103,15 @@ pub struct TranscriptFacts {
     pub sidechains: Vec<(Timestamp, Option<String>, Usage)>,
     /// Records left out on import, by reason.
     pub left_out: Vec<(String, u64)>,
+}
+
+impl TranscriptFacts {
+    /// Tokens of the run for one token of the exam. The distances in the exam
+    /// are exact counts, so that they depend on the transcript alone.
+    pub fn factor(&self) -> f64 {
+        match (self.tokens_source, &self.calibration) {
+            (TokensSource::Calibrated, Some(known)) => known.fits.first().map_or(1.0, |f| f.factor),
+            _ => 1.0,
+        }
+    }
 }

@@ -3,6 +3,9 @@
 //! Invariant: nothing here reads a file, a clock or the environment, and
 //! nothing here knows a transcript format, a strategy or a report.
 
+#[macro_use]
+mod words;
+
 mod absent;
 mod answer;
 mod asked;
@@ -26,30 +29,35 @@ mod manifest;
 mod measure;
 mod no_answer;
 mod planned;
+mod primary;
 mod probe;
 mod recommendation;
 mod recorded;
 mod reference;
 mod reply;
 mod report;
+mod role;
 mod suggest;
 mod support;
+#[cfg(test)]
+mod testkit;
 mod transcript;
 mod usage;
+mod value;
 mod void;
 
 pub use crate::text::IdentifierClass;
-pub use absent::Absent;
+pub use absent::{Absent, SPREAD};
 pub use answer::{Judgement, Source, Verdict, Vote};
 pub use asked::{
     Agreement, Answer, ProbeFacts, ProbeRow, RIGHT, Recovered, Snapshot, SnapshotPart,
 };
 pub use bill::{Bill, BreakEven, Buckets, CacheRules, CallBill, PromptBill, RECORDED, RequestBill};
 pub use calibration::{BillErrors, Calibration, Exogenous, Fit, TokensSource, Validation};
-pub use call::{CallOutcome, CallRow, Seat, Timing};
+pub use call::{CallOutcome, CallRow, LatencySource, Seat, Timing};
 pub use cell::{
-    Cell, CellKey, CellOutcome, CellRows, LatencySource, LossRow, NATIVE, ReferenceOutcome,
-    ReferenceState, RequestRow, SMALLEST_NATIVE, Standing, TimeProfile,
+    Cell, CellKey, CellOutcome, CellRows, LossRow, NATIVE, ReferenceOutcome, ReferenceState,
+    RequestRow, SMALLEST_NATIVE, Standing, TimeProfile,
 };
 pub use compaction::{CompactionRow, is_of_size};
 pub use compared::{
@@ -71,9 +79,10 @@ pub use judged::{
 pub use labelled::{Author, Due, HALF, Label, LabelledCase, LabelledQuestion, Outcome, Planted};
 pub use ledger::LedgerState;
 pub use manifest::{MARGIN, Manifest, OFFLINE, PANEL, Prices, Provenance};
-pub use measure::{Column, Direction, Measure, Nature, Primary, Unit};
+pub use measure::{Column, Direction, Measure, Nature, Unit};
 pub use no_answer::{NoAnswer, NoCut, NoGrade, NoReply, REQUESTS_AROUND_CUT};
 pub use planned::{Missing, Planned, PlannedPreset, PlannedTranscript};
+pub use primary::Primary;
 pub use probe::{Expectation, Probe, ProbeKind};
 pub use recommendation::{
     Against, AtStake, Choice, Chosen, Instead, NextStep, NoChoice, Priced, Range, RangeOf,
@@ -83,14 +92,16 @@ pub use recorded::{Piece, RecordedCall, RecordedCompaction, RecordedTrigger};
 pub use reference::{Exam, Reference};
 pub use reply::{ReplyFacts, Void};
 pub use report::{
-    AgainstFull, AgeBin, AgeUnit, Forgetting, INSTRUMENT, Interval, PresetRow, Report, SPREAD,
-    UNRANKED, VALID_WITHIN, VOID_WITHIN, Value, is_exam_doubtful,
+    AgainstFull, AgeBin, AgeUnit, Forgetting, INSTRUMENT, Interval, PresetRow, Report, UNRANKED,
+    VALID_WITHIN, VOID_WITHIN, is_exam_doubtful,
 };
+pub use role::{MessageIndex, Role};
 pub use suggest::{alike, suggest};
 pub use support::{EXAM_REFERENCES, EXAM_REQUESTS, Support};
 pub use transcript::{
-    Block, Call, CallId, Message, MessageIndex, Preamble, PreambleChange, Role, SIDECHAIN,
-    ToolDefinition, Transcript, sent,
+    Block, Call, CallId, Message, Preamble, PreambleChange, SIDECHAIN, ToolDefinition, Transcript,
+    sent,
 };
 pub use usage::{MOST_TOKENS, SidechainRequest, Usage};
+pub use value::Value;
 pub use void::{Repeated, VoidReplies, repeated, void_replies};

@@ -1,7 +1,7 @@
 //! Why there is no reply, no answer or no grade, and why a session is not cut. In
 //! files each stands as its words; what is none of ours is kept as it stands.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::ProbeKind;
 use crate::text::{counted, grouped};
@@ -31,28 +31,23 @@ pub enum NoReply {
 }
 
 /// Why there is no answer. A refusal by the provider is never an answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[serde(into = "String", from = "String")]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, thiserror::Error)]
+#[serde(from = "String")]
 pub enum NoAnswer {
     /// The model said nothing.
     #[error("the reply is empty")]
     Empty,
-    /// What the answerer looked for could not be compared by this embedder.
-    #[error("the search failed at {embedder}: {why}")]
-    Search {
-        /// `provider/model`.
-        embedder: String,
-        /// What failed.
-        why: String,
-    },
+    /// What the answerer looked for could not be compared: the embedder, and why.
+    #[error("the search failed at {0}: {1}")]
+    Search(String, String),
     /// There is no reply that can be used.
     #[error(transparent)]
     Reply(#[from] NoReply),
 }
 
 /// Why an answer was not graded.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[serde(into = "String", from = "String")]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, thiserror::Error)]
+#[serde(from = "String")]
 pub enum NoGrade {
     /// There is no answer.
     #[error("not answered: {0}")]
@@ -81,8 +76,8 @@ pub enum NoGrade {
 pub const REQUESTS_AROUND_CUT: u32 = 5;
 
 /// Why a session has no cut, in words without its name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[serde(into = "String", from = "String")]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, thiserror::Error)]
+#[serde(from = "String")]
 pub enum NoCut {
     /// `--cuts none`.
     #[error("no cut was asked for")]
@@ -138,8 +133,7 @@ impl From<String> for NoReply {
 impl From<String> for NoAnswer {
     fn from(words: String) -> Self {
         let search = words.split_once(": ").and_then(|(at, why)| {
-            let (embedder, why) = (at.rsplit(' ').next()?.to_owned(), why.to_owned());
-            Some(NoAnswer::Search { embedder, why })
+            Some(NoAnswer::Search(at.rsplit(' ').next()?.to_owned(), why.to_owned()))
         });
         same(&words, search.into_iter().chain([NoAnswer::Empty]))
             .unwrap_or_else(|| NoReply::from(words).into())
@@ -170,18 +164,7 @@ impl From<String> for NoCut {
     }
 }
 
-/// What stands in files.
-macro_rules! in_words {
-    ($($reason:ty)*) => {
-        $(impl From<$reason> for String {
-            fn from(reason: $reason) -> String {
-                reason.to_string()
-            }
-        })*
-    };
-}
-
-in_words!(NoAnswer NoGrade NoCut);
+written_as_words!(NoAnswer NoGrade NoCut);
 
 #[cfg(test)]
 mod tests {
@@ -193,7 +176,7 @@ mod tests {
         let mut replies = vec![NoReply::CutOff(12_000), NoReply::Refused, NoReply::Filtered];
         replies.extend([NoReply::Ended(text()), NoReply::Misshapen(text())]);
         replies.push(NoReply::Other(text()));
-        let search = NoAnswer::Search { embedder: "a/b:c".to_owned(), why: text() };
+        let search = NoAnswer::Search("a/b:c".to_owned(), text());
         let mut answers = vec![NoAnswer::Empty, search];
         answers.extend(replies.iter().cloned().map(NoAnswer::Reply));
         let mut grades = vec![NoGrade::Kind(ProbeKind::Tone), NoGrade::Rubric];

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Absent, CallRow, Cell, Cut, EqualSize, Family, Finding, Gate, Manifest, Measure, Missing,
-    PanelAgreement, Primary, RecencyCurve, Recommendation, Standing, TranscriptFacts, Variance,
-    catalogue,
+    CallRow, Cell, Cut, EqualSize, Family, Finding, Gate, Manifest, Measure, Missing,
+    PanelAgreement, Primary, RecencyCurve, Recommendation, Standing, TranscriptFacts, Value,
+    Variance, catalogue,
 };
 
 /// Version of the instrument: mining rules, offline seats, judge prompts.
@@ -28,34 +28,8 @@ pub const VOID_WITHIN: f64 = 0.05;
 /// all of the evidence is in the context (measures §6).
 pub const VALID_WITHIN: f64 = 0.05;
 
-/// Smallest difference between the whole conversation and an empty memory at
-/// which a figure between the two means anything (measures §5, retention).
-pub const SPREAD: f64 = 0.2;
-
 /// The value that stands for the reason why a row of a ranked kind has no rank.
 pub const UNRANKED: &str = "unranked";
-
-/// A number, or the reason why there is none.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Value {
-    /// A measured or modelled number; `*_source` columns say which.
-    Known(f64),
-    /// No number, with the reason.
-    Absent(Absent),
-    /// A word instead of a number, such as a source or a verdict.
-    Text(String),
-}
-
-impl Value {
-    /// The number, if there is one.
-    pub fn number(&self) -> Option<f64> {
-        match self {
-            Value::Known(x) => Some(*x),
-            _ => None,
-        }
-    }
-}
 
 /// The kind of an interval and its bounds (measures §7).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Absent, Reference, TranscriptFacts};
+use super::{Reference, TranscriptFacts};
 use crate::text::counted;
 
 /// Fewest references on which a figure rests (measures §4).
@@ -48,11 +48,6 @@ impl Support {
     /// Whether this is enough for a figure.
     pub fn suffices(self) -> bool {
         self.references >= EXAM_REFERENCES && self.requests >= EXAM_REQUESTS
-    }
-
-    /// Why this is too little to print a figure; `None` where it is enough.
-    pub fn too_little(self) -> Option<Absent> {
-        (!self.suffices()).then_some(Absent::FewReferences(self))
     }
 }
 

@@ -3,6 +3,11 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+/// Whether a request went to the session's main model, which is not written to files.
+pub(super) fn is_main(model: &u32) -> bool {
+    *model == 0
+}
+
 /// Tokens that a provider reported for one response, in disjoint buckets.
 ///
 /// The size of the prompt is `input + cache_read + cache_write_5m +

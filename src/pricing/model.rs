@@ -55,14 +55,9 @@ pub enum EntryError {
     /// Nothing says for which prompts a price of long prompts holds.
     #[error("a tier of `tiered_pricing` has no `range`")]
     Range,
-    /// A price that is no number, or negative.
-    #[error("`{field}` is {value}, which is no price in USD per token")]
-    Price {
-        /// The field that holds it.
-        field: String,
-        /// What stands there.
-        value: Json,
-    },
+    /// A price that is no number, or negative: its field, and what stands there.
+    #[error("`{0}` is {1}, which is no price in USD per token")]
+    Price(String, Json),
     /// The cheaper hours cannot be read.
     #[error("{0}")]
     OffPeak(String),
@@ -201,7 +196,7 @@ fn price(field: &str, value: &Json) -> Result<Option<f64>, EntryError> {
     match value.as_f64() {
         Some(price) if price >= 0.0 => Ok(Some(price)),
         None if value.is_null() => Ok(None),
-        _ => Err(EntryError::Price { field: field.to_owned(), value: value.clone() }),
+        _ => Err(EntryError::Price(field.to_owned(), value.clone())),
     }
 }
 

@@ -3,7 +3,6 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::declared::{Declared, binding, is_old, patch};
-use super::mining::MiningRules;
 use super::occurrences::{Place, texts};
 use super::support::Rarity;
 use crate::model::{IdentifierClass, MessageIndex, Transcript};
@@ -11,6 +10,23 @@ use crate::text::bounded::last_component;
 use crate::text::{
     Identifier, IdentifierOptions, Needle, identifiers, is_generic, recompiled, restyled,
 };
+
+/// What makes an identifier a reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MiningRules {
+    /// Smallest number of tokens between the end of the message that last held
+    /// it and the request (measures §4: 4,000, whatever the window).
+    pub min_distance: u64,
+    /// Longest value that counts as a habit (a mode, a kind), in characters, if
+    /// the same tool argument held it before.
+    pub habit_length: usize,
+}
+
+impl Default for MiningRules {
+    fn default() -> MiningRules {
+        MiningRules { min_distance: 4_000, habit_length: 40 }
+    }
+}
 
 /// The identifiers that the requests use, before the messages before them are considered.
 pub(super) struct Candidates {

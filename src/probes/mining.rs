@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use super::candidates::Candidates;
+use super::candidates::{Candidates, MiningRules};
 use super::history::History;
 use super::occurrences::{block_texts, texts};
 use super::place::Place;
@@ -13,23 +13,6 @@ use super::rereads::Rereads;
 use super::support::{Rarity, SOURCES};
 use crate::model::{Block, Exam, MessageIndex, Reference, Role, Transcript};
 use crate::text::{NeedleSet, contains_bounded};
-
-/// What makes an identifier a reference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MiningRules {
-    /// Smallest number of tokens between the end of the message that last held
-    /// it and the request (measures §4: 4,000, whatever the window).
-    pub min_distance: u64,
-    /// Longest value that counts as a habit (a mode, a kind), in characters, if
-    /// the same tool argument held it before.
-    pub habit_length: usize,
-}
-
-impl Default for MiningRules {
-    fn default() -> MiningRules {
-        MiningRules { min_distance: 4_000, habit_length: 40 }
-    }
-}
 
 /// The exam of a transcript. `sizes` holds the tokens of each message.
 ///

@@ -13,7 +13,8 @@ mod rereads;
 mod support;
 mod survival;
 
-pub use mining::{Mining, MiningRules, mine};
+pub use candidates::MiningRules;
+pub use mining::{Mining, mine};
 pub use place::{Cuts, Kept, Place, Places, places};
 pub use survival::{Carrier, ContextView, Survival, Written};
 

@@ -7,7 +7,16 @@
 
 use std::sync::Arc;
 
-use super::prompt::Unit;
+/// The part of the prompt that a block belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Tool definitions, system prompt, notes.
+    Preamble,
+    /// Text for the model: a user's text, a tool's result, a summary.
+    Input,
+    /// Text that the model wrote earlier.
+    Output,
+}
 
 /// A block by itself, independent of its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -21,12 +21,13 @@ mod prompt;
 mod rules;
 
 pub use anthropic::Anthropic;
+pub use blocks::Unit;
 pub(crate) use blocks::{Blocks, Piece};
 pub use deepseek::DeepSeek;
 pub use gemini::{GeminiExplicit, GeminiImplicit};
 pub use ideal::Ideal;
 pub use openai::{OpenAiMarked, OpenAiSteps};
-pub use prompt::{Block, Life, Prompt, Unit};
+pub use prompt::{Block, Life, Prompt};
 pub use rules::{NoCache, Rules};
 
 use jiff::Timestamp;

@@ -9,8 +9,9 @@ use std::collections::VecDeque;
 use jiff::{SignedDuration, Timestamp};
 
 use super::PromptCache;
+use super::blocks::Unit;
 use super::prefixes::Prefixes;
-use super::prompt::{Prompt, Unit};
+use super::prompt::Prompt;
 use crate::model::Buckets;
 
 /// Shortest prompt, and shortest prefix, that is cached.

@@ -3,7 +3,7 @@
 
 use jiff::SignedDuration;
 
-use super::blocks::{Blocks, Piece, Sum};
+use super::blocks::{Blocks, Piece, Sum, Unit};
 
 /// Lifetime of an entry after its last use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -22,17 +22,6 @@ impl Life {
             Life::Hour => SignedDuration::from_hours(1),
         }
     }
-}
-
-/// The part of the prompt that a block belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// Tool definitions, system prompt, notes.
-    Preamble,
-    /// Text for the model: a user's text, a tool's result, a summary.
-    Input,
-    /// Text that the model wrote earlier.
-    Output,
 }
 
 /// One block of a prompt.

@@ -2,7 +2,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::prompt::{Life, Prompt, Unit};
+use super::blocks::Unit;
+use super::prompt::{Life, Prompt};
 
 /// A prompt of blocks with content, tokens and unit.
 pub fn prompt_of(blocks: &[(u64, u64, Unit)]) -> Prompt {

@@ -11,30 +11,16 @@ pub enum ReplayError {
     /// A mechanism cannot go on from a saved state.
     #[error(transparent)]
     Restore(#[from] StrategyError),
-    /// A mechanism failed.
-    #[error("{mechanism}: {error}")]
-    Mechanism {
-        /// Its name.
-        mechanism: &'static str,
-        /// What it failed at.
-        error: StrategyError,
-    },
-    /// The effect of a strategy without its model says nothing about the strategy.
-    #[error("{mechanism}: the compactor could not be asked: {why}")]
-    Unavailable {
-        /// The name of the mechanism.
-        mechanism: &'static str,
-        /// Why nobody answered.
-        why: String,
-    },
-    /// The context would be refused by every provider.
-    #[error("strategy bug at request {request}: {pair}")]
-    BrokenPair {
-        /// Ordinal of the request.
-        request: usize,
-        /// What is not whole.
-        pair: BrokenPair,
-    },
+    /// A mechanism failed: its name, and at what.
+    #[error("{0}: {1}")]
+    Mechanism(&'static str, StrategyError),
+    /// The effect of a strategy without its model says nothing about the strategy: the name
+    /// of the mechanism, and why nobody answered.
+    #[error("{0}: the compactor could not be asked: {1}")]
+    Unavailable(&'static str, String),
+    /// The context would be refused by every provider at this request.
+    #[error("strategy bug at request {0}: {1}")]
+    BrokenPair(usize, BrokenPair),
     /// No request stands behind the cut.
     #[error("the recording ends before the cut")]
     EndsBeforeCut,

@@ -263,7 +263,7 @@ impl<'a> ReplaySession<'a> {
             let mechanism = running.stage.mechanism.name;
             let work = Work { context: &mut self.context, shared: &mut self.shared, host: &host };
             let prepared = running.mechanism.prepare(work);
-            prepared.map_err(|error| ReplayError::Mechanism { mechanism, error })?;
+            prepared.map_err(|error| ReplayError::Mechanism(mechanism, error))?;
         }
         Ok(())
     }

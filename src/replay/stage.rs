@@ -148,9 +148,9 @@ impl<'a> ReplaySession<'a> {
         let (result, spent) = on_cpu(compact).await;
         let mechanism = running.stage.mechanism.name;
         if let Some(why) = meter.unavailable() {
-            return Err(ReplayError::Unavailable { mechanism, why });
+            return Err(ReplayError::Unavailable(mechanism, why));
         }
-        let outcome = result.map_err(|error| ReplayError::Mechanism { mechanism, error })?;
+        let outcome = result.map_err(|error| ReplayError::Mechanism(mechanism, error))?;
         let cpu_ms = (spent + outcome.cpu).as_secs_f64() * 1e3;
         self.cpu_ms += cpu_ms;
         let is_view = running.stage.mechanism.is_view;
@@ -307,7 +307,7 @@ impl<'a> ReplaySession<'a> {
         }
         let pair = pairs_are_whole(&self.context).expect_err("a pair is known to be broken");
         let request = self.requests.len();
-        Err(ReplayError::BrokenPair { request, pair })
+        Err(ReplayError::BrokenPair(request, pair))
     }
 
     pub(super) fn gauge(&self) -> Gauge<'a> {

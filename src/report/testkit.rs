@@ -18,7 +18,9 @@ use crate::model::{
     TimeProfile, TokensSource, TranscriptFacts, Validation, Value, Verdict, catalogue,
 };
 
+#[path = "tests/cells.rs"]
 mod cells;
+#[path = "tests/cuts.rs"]
 mod cuts;
 
 pub(super) use cells::validation;

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use tokio::sync::OnceCell;
 
 use super::answerable::Stated;
-use super::pool::Seats;
+use super::spec::Seats;
 use crate::model::{
     Answer, Block, CellOutcome, Judgement, Message, NoAnswer, NoGrade, ProbeFacts, ProbeRow,
     Recovered, Role, Snapshot, SnapshotPart,

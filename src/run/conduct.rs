@@ -32,24 +32,18 @@ pub struct Conduct {
 /// What a preset does not keep to.
 #[derive(Debug, thiserror::Error)]
 pub enum ConductError {
+    /// It stops where it is saved and restored now and then.
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
     /// It does not run through, and why.
     #[error("{0}")]
     Stopped(String),
     /// Two runs of one session part, and where.
     #[error("two runs of the same session differ: {0}")]
     Differs(String),
-    /// It goes on from a saved state otherwise than without a break.
-    #[error("saved and restored before message {message}, the context is another after it")]
-    Restored {
-        /// Position of the message.
-        message: u32,
-    },
-}
-
-impl From<ReplayError> for ConductError {
-    fn from(error: ReplayError) -> Self {
-        ConductError::Stopped(error.to_string())
-    }
+    /// It goes on from a saved state otherwise than without a break, at this message.
+    #[error("saved and restored before message {0}, the context is another after it")]
+    Restored(u32),
 }
 
 /// Tries a preset on a session: it runs through with its pairs whole, twice
@@ -144,7 +138,7 @@ async fn restored(
         resumed.step().await?;
         let compared = message % every == every - 1 || message + 1 == length;
         if compared && !same(straight.context(), resumed.context()) {
-            return Err(ConductError::Restored { message });
+            return Err(ConductError::Restored(message));
         }
     }
     straight.close().await;

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 
 use super::asking::Asking;
-use super::earlier::CutKey;
-use super::pool::{Seats, compactor};
+use super::loaded::CutKey;
+use super::spec::{Seats, compactor};
 use crate::model::{
     Cell, CellKey, CellOutcome, CellRows, Cut, CutOutcome, CutRow, NULL, ProbeFacts, Standing,
 };

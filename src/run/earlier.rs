@@ -4,20 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::loaded::Loaded;
+use super::loaded::{CutKey, Loaded, cut_key};
 use crate::model::{
     Answer, CallRow, Cell, CellKey, CellOutcome, CompactionRow, Cut, CutOutcome, CutRow, Manifest,
     ProbeRow,
 };
-
-/// [`Cut::key`] that owns its words.
-pub(super) type CutKey = (String, String, u32, bool);
-
-/// The key of a cut.
-pub(super) fn cut_key(cut: &Cut) -> CutKey {
-    let (dataset, transcript, request, recorded) = cut.key();
-    (dataset.to_owned(), transcript.to_owned(), request, recorded)
-}
 
 /// What is taken over. What failed is not: it is tried again.
 #[derive(Debug, Default)]

@@ -10,69 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Conceal;
 use super::earlier::{Earlier, unlike};
+use super::files::{FolderError, GATE, MANIFEST, TEXTS, io};
 use super::journal::{JOURNAL, Record, Shared, Text};
 use super::loaded::Loaded;
-use crate::model::{CallRow, Cell, Cut, Gate, INSTRUMENT, Manifest, TranscriptFacts};
+use crate::model::{CallRow, Cell, Cut, Gate, Manifest, TranscriptFacts};
 
-/// What went wrong with a run folder, and where.
-#[derive(Debug, thiserror::Error)]
-pub enum FolderError {
-    /// A file cannot be read or written.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The run was made by another version of the instrument.
-    #[error(
-        "{}: this run was made by version {instrument} of the instrument, this program is \
-         version {INSTRUMENT}: their figures cannot be mixed",
-        path.display()
-    )]
-    Instrument {
-        /// The manifest.
-        path: PathBuf,
-        /// Its version.
-        instrument: u32,
-    },
-    /// Another program writes to the folder.
-    #[error("{}: another run of recap is writing to this folder", path.display())]
-    Busy {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// The folder holds something else than a run.
-    #[error("{}: this folder is not empty and holds no run of recap", path.display())]
-    NoRun {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// The run to go on with was made of something else.
-    #[error("{}: this run was made of something else: {}", path.display(), differ.join("; "))]
-    Unlike {
-        /// The folder.
-        path: PathBuf,
-        /// What differs, each with both values where they are short.
-        differ: Vec<String>,
-    },
-    /// A line is not what this program wrote.
-    #[error("{}, line {line}: {problem}", path.display())]
-    Line {
-        /// The file.
-        path: PathBuf,
-        /// Line, from 1.
-        line: usize,
-        /// What is wrong.
-        problem: String,
-    },
-}
-
-/// What the gate of a run found.
-pub const GATE: &str = "gate.json";
-pub(super) const MANIFEST: &str = "manifest.json";
-pub(super) const TEXTS: &str = "texts.jsonl";
 /// What models answered, while a run without a cassette goes on.
 pub const REPLIES: &str = "replies.jsonl";
 /// What may be there before a run has its manifest.
@@ -90,10 +32,6 @@ pub struct Folder {
     conceal: Option<Arc<Conceal>>,
     /// What an interrupted run had finished.
     earlier: Earlier,
-}
-
-pub(super) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> FolderError + '_ {
-    move |source| FolderError::Io { path: path.to_owned(), source }
 }
 
 impl Folder {

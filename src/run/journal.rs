@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::folder::{FolderError, io};
+use super::files::{FolderError, io};
 use crate::model::{Bill, CallRow, Cell, CellOutcome, Cut, RequestRow, TranscriptFacts};
 
 /// Name of the file in the run folder.

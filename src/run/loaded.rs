@@ -7,10 +7,18 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::earlier::cut_key;
-use super::folder::{FolderError, GATE, MANIFEST, TEXTS, io};
+use super::files::{FolderError, GATE, MANIFEST, TEXTS, io};
 use super::journal::{self, JOURNAL, Journal, Record, Text};
 use crate::model::{CallRow, Cell, Cut, Gate, INSTRUMENT, Manifest, TranscriptFacts};
+
+/// [`Cut::key`] that owns its words.
+pub(super) type CutKey = (String, String, u32, bool);
+
+/// The key of a cut.
+pub(super) fn cut_key(cut: &Cut) -> CutKey {
+    let (dataset, transcript, request, recorded) = cut.key();
+    (dataset.to_owned(), transcript.to_owned(), request, recorded)
+}
 
 /// Everything that a finished or interrupted run left.
 #[derive(Debug)]

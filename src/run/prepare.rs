@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::cutting::null;
-use super::pool::{RunError, RunSpec, Sample, Seats};
 use super::side_by_side::side_by_side;
+use super::spec::{RunError, RunSpec, Sample, Seats};
 use crate::model::{CellKey, Planned, PlannedPreset, PlannedTranscript};
 use crate::pricing::Agent;
 use crate::probes::Place;

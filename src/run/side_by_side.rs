@@ -5,7 +5,7 @@ use std::future::Future;
 
 use tokio::task::{Id, JoinError, JoinSet};
 
-use super::pool::RunError;
+use super::spec::RunError;
 
 /// Runs tasks, each with what it is known by, and hands over what each left as
 /// it ends. A task is made when there is room for it: thousands that wait would

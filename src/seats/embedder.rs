@@ -79,7 +79,7 @@ impl Embedder {
     }
 
     fn no_answer(&self, why: &str) -> NoAnswer {
-        NoAnswer::Search { embedder: self.name.clone(), why: why.to_owned() }
+        NoAnswer::Search(self.name.clone(), why.to_owned())
     }
 }
 

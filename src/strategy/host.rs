@@ -1,7 +1,6 @@
 //! The interface between the harness, which decides when to compact, and a
 //! mechanism, which decides how.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -13,12 +12,12 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::chain::{Chain, fill_in};
 use super::compactor::{Compactor, CompactorError};
-use super::context::{Context, EntryId, OpError};
+use super::context::{Context, OpError};
 use super::metered::ModelCall;
+use super::state::PresetState;
 use super::trigger::When;
-use crate::model::{MessageIndex, RecordedCompaction};
+use crate::model::RecordedCompaction;
 use crate::tokens::{Estimator, Reported, Weight};
 
 /// Everything that a mechanism may use besides the context: no files, no
@@ -101,77 +100,6 @@ pub struct Outcome {
     /// Whether the token counters were reset: then the provider's last report
     /// says nothing about the next request (GSV, after a reset).
     pub forgets_usage: bool,
-}
-
-/// State that the stages of one preset share.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PresetState {
-    /// Last entry whose tool output has been considered for pruning.
-    pub pruned_through: Option<EntryId>,
-    /// Tool results whose text was replaced, and when.
-    pub pruned: BTreeMap<MessageIndex, Timestamp>,
-    /// Last recorded message that a summary covers.
-    pub boundary: Option<MessageIndex>,
-    /// Lines of the daily memory files by day (`YYYY-MM-DD`): `###` headers
-    /// that say when, and the memories below them.
-    pub memories: BTreeMap<String, Vec<String>>,
-    /// Closed sessions, oldest first.
-    pub sessions: Vec<PastSession>,
-    /// The order of the sessions, where a strategy keeps it.
-    pub chain: Chain,
-    /// Results that were replaced, and whose originals a later summary will be
-    /// written from.
-    pub originals: BTreeSet<MessageIndex>,
-}
-
-/// A part of the conversation that a strategy closed (Lis: a session is "a
-/// self-contained segment of a chat with its own summary"; GSV: what a reset
-/// archives).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PastSession {
-    /// The session's id, unique within a cell.
-    pub id: String,
-    /// Its first recorded message.
-    pub from: MessageIndex,
-    /// The recorded message after its last one.
-    pub to: MessageIndex,
-    /// The summary of the session, if one was written.
-    pub summary: Option<String>,
-    /// When it was closed.
-    pub closed: Timestamp,
-}
-
-impl PresetState {
-    /// Takes over the changes between two states, and keeps its own values of
-    /// everything else. If another session was opened meanwhile, work that
-    /// began in the one before no longer applies: returns `false`, and takes
-    /// only its summaries of closed sessions.
-    pub(crate) fn adopt(&mut self, before: &Self, after: Self) -> bool {
-        let Self { pruned_through, pruned, boundary, memories, sessions, chain, originals } = after;
-        if self.chain.open != before.chain.open {
-            fill_in(&mut self.sessions, sessions);
-            return false;
-        }
-        take_change(&mut self.pruned, &before.pruned, pruned);
-        take_change(&mut self.pruned_through, &before.pruned_through, pruned_through);
-        take_change(&mut self.boundary, &before.boundary, boundary);
-        take_change(&mut self.memories, &before.memories, memories);
-        if sessions != before.sessions {
-            let own = std::mem::replace(&mut self.sessions, sessions);
-            fill_in(&mut self.sessions, own);
-        }
-        take_change(&mut self.chain, &before.chain, chain);
-        take_change(&mut self.originals, &before.originals, originals);
-        true
-    }
-}
-
-fn take_change<T: PartialEq>(own: &mut T, before: &T, after: T) {
-    if after != *before {
-        *own = after;
-    }
 }
 
 /// A file that a system keeps, in its own format.

@@ -49,14 +49,9 @@ pub enum BuildError {
     /// The prompt of this name is missing.
     #[error("prompt `{0}` is not there")]
     NoPrompt(String),
-    /// A prompt is no template.
-    #[error("prompt `{file}`: {error}")]
-    Prompt {
-        /// The name of its file.
-        file: String,
-        /// What is wrong with it.
-        error: PromptError,
-    },
+    /// A prompt is no template: the name of its file, and what is wrong with it.
+    #[error("prompt `{0}`: {1}")]
+    Prompt(String, PromptError),
     /// A text in the parameters is no template.
     #[error(transparent)]
     Marker(#[from] PromptError),
@@ -106,7 +101,7 @@ impl Build<'_> {
     /// The same as a template.
     pub fn prompt(&self, file: &str, allowed: &[&str]) -> Result<Prompt, BuildError> {
         Prompt::new(self.text(file)?, allowed)
-            .map_err(|error| BuildError::Prompt { file: file.to_owned(), error })
+            .map_err(|error| BuildError::Prompt(file.to_owned(), error))
     }
 }
 

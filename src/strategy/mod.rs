@@ -13,6 +13,7 @@ mod metered;
 mod preset;
 mod prompt;
 mod recovery;
+mod state;
 mod trigger;
 mod validity;
 
@@ -29,10 +30,7 @@ pub use compactor::{
 pub use context::{
     Applied, Context, Entry, EntryId, Op, OpError, Place, Recording, Saved, Sent, Step,
 };
-pub use host::{
-    Fallback, Host, Outcome, PastSession, PresetState, Record, StoredFile, Strategy, StrategyError,
-    Work,
-};
+pub use host::{Fallback, Host, Outcome, Record, StoredFile, Strategy, StrategyError, Work};
 pub use mechanism::{Build, BuildError, MechanismSpec};
 pub use mechanisms::{
     ArchiveError, CompressionStats, Content, ContentPart, GencodeSession, GencodeSummary,
@@ -50,5 +48,6 @@ pub use recovery::{
     Archived, ArchivedSession, ByMeaning, Channel, Nearest, Past, RECOVERIES, Recovery,
     RecoverySpec, Tool,
 };
+pub use state::{PastSession, PresetState};
 pub use trigger::{At, Gauge, Of, Turn, When};
 pub use validity::{BrokenPair, Pairs, pairs_are_whole};

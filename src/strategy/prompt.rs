@@ -6,20 +6,12 @@ use std::collections::BTreeMap;
 /// Why a text is no template.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PromptError {
-    /// A placeholder does not end.
-    #[error("`{{{{` without `}}}}` after {after} bytes")]
-    Open {
-        /// Where it begins.
-        after: usize,
-    },
-    /// A placeholder that nothing fills in.
-    #[error("unknown placeholder `{name}` (allowed: {allowed})")]
-    Unknown {
-        /// Its name.
-        name: String,
-        /// Those that may be used.
-        allowed: String,
-    },
+    /// A placeholder does not end: where it begins.
+    #[error("`{{{{` without `}}}}` after {0} bytes")]
+    Open(usize),
+    /// A placeholder that nothing fills in, and those that may be used.
+    #[error("unknown placeholder `{0}` (allowed: {1})")]
+    Unknown(String, String),
 }
 
 /// A template whose placeholders have been checked.
@@ -37,12 +29,12 @@ impl Prompt {
         let mut rest = text;
         while let Some(open) = rest.find("{{") {
             let Some(close) = rest[open..].find("}}") else {
-                return Err(PromptError::Open { after: text.len() - rest.len() });
+                return Err(PromptError::Open(text.len() - rest.len()));
             };
             let name = rest[open + 2..open + close].trim();
             if !allowed.contains(&name) {
                 let list = if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") };
-                return Err(PromptError::Unknown { name: name.to_owned(), allowed: list });
+                return Err(PromptError::Unknown(name.to_owned(), list));
             }
             rest = &rest[open + close + 2..];
         }

@@ -16,8 +16,9 @@ use super::compactor::{
     CallUsage, Compactor, CompactorError, Digest, FailedCall, Produced, Reply, SessionState, Task,
 };
 use super::context::{Context, EntryId, Recording, Saved};
-use super::host::{Host, Outcome, PresetState, Strategy, Work};
+use super::host::{Host, Outcome, Strategy, Work};
 use super::preset::{BuiltStage, Preset, builtin};
+use super::state::PresetState;
 use super::trigger::{At, Gauge, Turn, When};
 use crate::model::{Block, LedgerState, Message, PreambleChange, Role, Transcript};
 use crate::tokens::{Counter, Reported};

@@ -8,22 +8,12 @@ use crate::model::{CallId, LedgerState, MessageIndex};
 /// A call or a result that is sent alone.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BrokenPair {
-    /// A result without its call.
-    #[error("the result of call `{call}` ({tool}) is sent without its call")]
-    Result {
-        /// Id of the call.
-        call: String,
-        /// The tool that was called.
-        tool: String,
-    },
-    /// A call without its result.
-    #[error("call `{call}` ({tool}) is sent without its result")]
-    Call {
-        /// Id of the call.
-        call: String,
-        /// The tool that was called.
-        tool: String,
-    },
+    /// A result without its call: the id of the call, and the tool.
+    #[error("the result of call `{0}` ({1}) is sent without its call")]
+    Result(String, String),
+    /// A call without its result: its id, and the tool.
+    #[error("call `{0}` ({1}) is sent without its result")]
+    Call(String, String),
 }
 
 /// Whether each visible result has its call, and each visible call its result,
@@ -38,7 +28,7 @@ pub fn pairs_are_whole(context: &Context) -> Result<(), BrokenPair> {
             let known = &recording.calls[call.0 as usize];
             if !shown.contains(&known.message) || context.is_call_removed(known) {
                 let (call, tool) = (known.id.to_string(), known.tool.to_string());
-                return Err(BrokenPair::Result { call, tool });
+                return Err(BrokenPair::Result(call, tool));
             }
         }
         for call in recording.calls_in(message) {
@@ -46,7 +36,7 @@ pub fn pairs_are_whole(context: &Context) -> Result<(), BrokenPair> {
                 |&result: &MessageIndex| result < context.seen_count() && !shown.contains(&result);
             if call.result.as_ref().is_some_and(lost) && !context.is_call_removed(call) {
                 let (call, tool) = (call.id.to_string(), call.tool.to_string());
-                return Err(BrokenPair::Call { call, tool });
+                return Err(BrokenPair::Call(call, tool));
             }
         }
     }

@@ -348,21 +348,6 @@ impl WeightTree {
         }
         sum
     }
-
-    /// The largest count of leading weights whose tokens stay within `tokens`.
-    pub fn leading_within(&self, tokens: u64) -> usize {
-        let (mut at, mut left) = (0, tokens);
-        let mut step = self.nodes.len().next_power_of_two();
-        while step > 0 {
-            let next = at + step;
-            if next <= self.nodes.len() && self.nodes[next - 1].tokens <= left {
-                left -= self.nodes[next - 1].tokens;
-                at = next;
-            }
-            step /= 2;
-        }
-        at
-    }
 }
 
 #[cfg(test)]
@@ -381,12 +366,6 @@ mod tests {
         plain[17] = 100;
         for count in 0..=plain.len() {
             assert_eq!(tree.prefix(count).tokens, plain[..count].iter().sum::<u64>());
-        }
-        for budget in 0..400 {
-            let mut sum = 0;
-            let by_hand =
-                plain.iter().take_while(|&&t| (sum + t <= budget).then(|| sum += t).is_some());
-            assert_eq!(tree.leading_within(budget), by_hand.count(), "budget {budget}");
         }
     }
 

@@ -9,14 +9,8 @@ use crate::server::{Act, Server};
 #[test]
 fn a_search_of_what_was_dropped_brings_back_answers_and_says_what_it_takes() {
     let desk = Desk::new();
-    let ran = desk.good(&[
-        "bench",
-        "--strategy",
-        "sliding-window-search",
-        "--out",
-        "run",
-        "--wide",
-    ]);
+    let ran =
+        desk.good(&["bench", "--strategy", "sliding-window-search", "--out", "run", "--wide"]);
     let rows = desk.csv("run/summary.csv");
     let row = |strategy: &str| {
         let mut own = rows.iter().filter(|r| r["dataset"] == "ALL" && r["strategy"] == strategy);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::super::exit::{Exit, Failure};
+use super::super::gating::mostly_graded;
 use super::super::report;
 use super::{JudgeSeat, ProgressJudge, wait};
 use crate::bench::{self, Results};
@@ -64,7 +65,7 @@ pub(in crate::cli) fn run(arguments: &RegradeArguments) -> Result<Exit, Failure>
     let results = Results::of(manifest, Finished { transcripts, cells, cuts, calls, texts });
     results.write(&folder, &[])?;
     report::show(&results.report, &folder, (arguments.json, false))?;
-    Ok(match report::mostly_graded(&results.report, MAX_UNSCORED) {
+    Ok(match mostly_graded(&results.report, MAX_UNSCORED) {
         true => ended,
         false => Exit::Incomplete,
     })

@@ -15,11 +15,11 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value as Json};
 
-use super::Format;
 use crate::dataset::LoadOptions;
 use crate::dataset::check::{Draft, Places};
-use crate::dataset::detect::Head;
 use crate::dataset::error::{DatasetError, Problem};
+use crate::dataset::format::Format;
+use crate::dataset::format::Head;
 use crate::dataset::source::{Source, from_json};
 use crate::model::{Block, Expectation, Message, Probe, ProbeKind, Role};
 

@@ -6,12 +6,12 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use super::Format;
 use super::content::{Content, arguments, result_message, result_text};
 use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
-use crate::dataset::detect::Head;
 use crate::dataset::error::{DatasetError, Problem};
+use crate::dataset::format::Format;
+use crate::dataset::format::Head;
 use crate::dataset::source::{HEAD, Source, from_json, parse};
 use crate::model::{Block, Message, Role, ToolDefinition, Usage};
 

@@ -1,13 +1,17 @@
 //! One recorded call as a line of a cassette.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::Scrub;
 use crate::llm::{
     Answered, Call, CallError, Fault, FaultKind, Finish, Model, NoUsage, Reply, Tokens, WireError,
 };
 use crate::model::{Seat, Timing, Usage};
+
+/// Removes secrets from a text before it is written.
+pub type Scrub = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
 /// Version of the format. A line of another version is an error.
 const VERSION: u32 = 1;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::Path;
 
-use super::CassetteError;
+use super::error::CassetteError;
 use super::line::{CassetteLine, LineError};
 
 /// The lines of a cassette file.

@@ -11,28 +11,26 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard};
 
 use jiff::Timestamp;
-use thiserror::Error;
 
 use super::{Answered, Call, CallError, Model};
 use crate::model::Usage;
 
+mod error;
 mod key;
 mod line;
 mod lines;
 #[cfg(test)]
 mod tests;
 
+pub use error::CassetteError;
 pub use key::key;
 use line::CassetteLine;
-pub use line::LineError;
 pub(in crate::llm) use line::Recorded;
+pub use line::{LineError, Scrub};
 use lines::Lines;
-
-/// Removes secrets from a text before it is written.
-pub type Scrub = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
 /// The purpose for which a cassette is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,56 +41,6 @@ pub enum Mode {
     /// No call is made: one that is not in the cassette is
     /// [`CallError::NotRecorded`].
     Replay,
-}
-
-/// An error of a cassette.
-#[derive(Debug, Error)]
-pub enum CassetteError {
-    /// The system failed to read or write it.
-    #[error("cannot {action} the cassette: {source}\n  --> {}", file.display())]
-    Io {
-        /// The failed action, as an infinitive.
-        action: &'static str,
-        /// Path of the cassette.
-        file: PathBuf,
-        /// The error of the operating system.
-        source: io::Error,
-    },
-    /// A line is not a recorded call.
-    #[error(
-        "the line is not a recorded call: {problem}\n  --> {}:{line}",
-        file.display()
-    )]
-    Line {
-        /// Path of the cassette.
-        file: PathBuf,
-        /// Number of the line, from 1.
-        line: usize,
-        /// What is wrong with it.
-        problem: LineError,
-    },
-    /// Another program is recording to it.
-    #[error(
-        "another run is recording to the cassette\n  --> {}",
-        file.display()
-    )]
-    Busy {
-        /// Path of the cassette.
-        file: PathBuf,
-    },
-}
-
-impl CassetteError {
-    /// What the user can do about it.
-    pub fn help(&self) -> &'static str {
-        match self {
-            CassetteError::Io { .. } => "check the path, and whether it may be read and written",
-            CassetteError::Line { .. } => "delete that line: a recording run makes the call again",
-            CassetteError::Busy { .. } => {
-                "wait for its end, or record to another file and merge the two with `sort -u`"
-            }
-        }
-    }
 }
 
 /// An open cassette file with its recorded calls.

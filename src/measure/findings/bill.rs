@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Evidence, owned, place};
-use crate::measure::rows::{Entry, RECORDED as REPEATED};
+use crate::measure::names::RECORDED as REPEATED;
+use crate::measure::rows::Entry;
 use crate::model::{
     Bill, BillErrors, Cell, Limit, OtherBill, Problem, RECORDED, Standing, TranscriptFacts, Value,
     catalogue,

@@ -3,7 +3,8 @@
 //! `0.0..=1.0`, and 0 where there is none.
 
 use super::{Evidence, place_of};
-use crate::measure::rows::{BASELINE, Entry};
+use crate::measure::names::BASELINE;
+use crate::measure::rows::Entry;
 use crate::model::{DearBecause, Observation, PresetRow, Primary, Standing, Value, catalogue};
 
 /// Most observations of a run.

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::measure::findings::Evidence;
-use crate::measure::rows::ALL;
+use crate::measure::names::ALL;
 use crate::measure::testkit::manifest;
 use crate::model::{Finding, VoidReplies};
 

@@ -2,21 +2,19 @@
 //! asserting what is not so (measures §5).
 
 use crate::measure::probed::Wrong;
-use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec, mean};
+use crate::measure::spec::{Parts, Sample, Spec, mean};
 use crate::model::{Absent, ProbeKind, Source, Verdict, catalogue};
 
 /// Of what could have been answered.
-pub const ABSTENTION: Spec =
-    Spec::of_cell(catalogue::ABSTENTION_RATE, Pool::Mean, Basis::Probes, |sample| {
-        let graded = sample.answered().filter(|result| result.row.judgement.score.is_some());
-        let abstained = graded
-            .map(|result| f64::from(u8::from(result.row.judgement.verdict == Verdict::Abstained)));
-        Parts::one(mean(abstained), Absent::NoneGraded)
-    });
+pub const ABSTENTION: Spec = Spec::of_probes(catalogue::ABSTENTION_RATE, |sample| {
+    let graded = sample.answered().filter(|result| result.row.judgement.score.is_some());
+    let abstained = graded
+        .map(|result| f64::from(u8::from(result.row.judgement.verdict == Verdict::Abstained)));
+    Parts::one(mean(abstained), Absent::NoneGraded)
+});
 
 /// Asserted wrong / (abstain + update + lost probes), stale values included.
-pub const FABRICATION: Spec =
-    Spec::of_cell(catalogue::FABRICATION_RATE, Pool::Mean, Basis::Probes, fabrication);
+pub const FABRICATION: Spec = Spec::of_probes(catalogue::FABRICATION_RATE, fabrication);
 
 fn fabrication(sample: &Sample<'_>) -> Parts {
     if sample.answered_by == Source::Lexical {

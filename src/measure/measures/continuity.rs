@@ -8,10 +8,10 @@
 use std::collections::BTreeMap;
 
 use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec, mean};
-use crate::model::{Absent, Agreement, Measure, ProbeKind, catalogue};
+use crate::model::{Absent, Agreement, ProbeKind, catalogue};
 
 /// See the module.
-pub const SPEC: Spec = Spec::of_cell(catalogue::CONTINUITY, Pool::Mean, Basis::Probes, compute);
+pub const SPEC: Spec = Spec::of_probes(catalogue::CONTINUITY, compute);
 
 /// 100 for each probe that is still right and 0 for each that no longer is.
 /// Their mean is `continuity` where no kind stands alone, as with one or two
@@ -42,25 +42,22 @@ fn compute(sample: &Sample<'_>) -> Parts {
     Parts::one(mean(shares), Absent::NoneCompactedBeforeRight)
 }
 
-/// The share of exposed probes with one outcome.
-const fn share(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> Spec {
-    Spec::of_cell(measure, Pool::Mean, Basis::Probes, compute)
-}
-
 fn share_of(sample: &Sample<'_>, agreement: Agreement) -> Parts {
     let hits = sample.agreements().map(|(_, found)| f64::from(u8::from(found == agreement)));
     Parts::one(mean(hits), Absent::NoneCompactedBeforeGraded)
 }
 
 /// Right before and after.
-pub const KEPT: Spec = share(catalogue::KEPT, |sample| share_of(sample, Agreement::Kept));
+pub const KEPT: Spec = Spec::of_probes(catalogue::KEPT, |sample| share_of(sample, Agreement::Kept));
 /// Right before and wrong after.
 pub const LOST: Spec =
-    share(catalogue::CONTINUITY_LOST, |sample| share_of(sample, Agreement::Lost));
+    Spec::of_probes(catalogue::CONTINUITY_LOST, |sample| share_of(sample, Agreement::Lost));
 /// Wrong before and right after.
-pub const GAINED: Spec = share(catalogue::GAINED, |sample| share_of(sample, Agreement::Gained));
+pub const GAINED: Spec =
+    Spec::of_probes(catalogue::GAINED, |sample| share_of(sample, Agreement::Gained));
 /// Wrong before and after.
-pub const NEITHER: Spec = share(catalogue::NEITHER, |sample| share_of(sample, Agreement::Neither));
+pub const NEITHER: Spec =
+    Spec::of_probes(catalogue::NEITHER, |sample| share_of(sample, Agreement::Neither));
 
 /// One for each kind of probe that can be answered.
 pub fn by_kind() -> impl Iterator<Item = Spec> {

@@ -2,12 +2,8 @@
 //! worst state of each probe's evidence (measures §4, semantics §29). No
 //! answerer and no judge is needed for them.
 
-use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec, mean};
-use crate::model::{Absent, LedgerState, Measure, catalogue};
-
-const fn spec(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> Spec {
-    Spec::of_cell(measure, Pool::Mean, Basis::Probes, compute)
-}
+use crate::measure::spec::{Parts, Sample, Spec, mean};
+use crate::model::{Absent, LedgerState, catalogue};
 
 fn share(sample: &Sample<'_>, state: LedgerState) -> Parts {
     let states = sample.answered().filter_map(|result| result.row.evidence);
@@ -17,18 +13,19 @@ fn share(sample: &Sample<'_>, state: LedgerState) -> Parts {
 
 /// Sent as recorded.
 pub const VERBATIM: Spec =
-    spec(catalogue::EVIDENCE_VERBATIM, |sample| share(sample, LedgerState::Verbatim));
+    Spec::of_probes(catalogue::EVIDENCE_VERBATIM, |sample| share(sample, LedgerState::Verbatim));
 /// Sent with a part replaced.
 pub const EDITED: Spec =
-    spec(catalogue::EVIDENCE_EDITED, |sample| share(sample, LedgerState::Edited));
+    Spec::of_probes(catalogue::EVIDENCE_EDITED, |sample| share(sample, LedgerState::Edited));
 /// Covered by a summary.
 pub const FOLDED: Spec =
-    spec(catalogue::EVIDENCE_FOLDED, |sample| share(sample, LedgerState::Folded));
+    Spec::of_probes(catalogue::EVIDENCE_FOLDED, |sample| share(sample, LedgerState::Folded));
 /// Not sent in any form.
-pub const GONE: Spec = spec(catalogue::EVIDENCE_GONE, |sample| share(sample, LedgerState::Gone));
+pub const GONE: Spec =
+    Spec::of_probes(catalogue::EVIDENCE_GONE, |sample| share(sample, LedgerState::Gone));
 
 /// Whether the value itself is there, wherever it stands.
-pub const ANSWERABLE: Spec = spec(catalogue::ANSWERABLE, |sample| {
+pub const ANSWERABLE: Spec = Spec::of_probes(catalogue::ANSWERABLE, |sample| {
     let there = sample.answered().filter_map(|result| result.has_value());
     Parts::one(mean(there.map(|yes| f64::from(u8::from(yes)))), Absent::NoValueExpected)
 });

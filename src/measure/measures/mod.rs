@@ -8,21 +8,16 @@ mod at_cuts;
 mod bill;
 mod break_even;
 mod cache;
-mod compactions;
 mod compression_ratio;
 mod continuity;
 mod cost_refetch;
 mod cost_savings;
-mod cpu_ms;
 mod did_without;
 mod estimator_error;
 mod evidence;
-mod idle_compactions;
-mod inflated;
 mod irrecoverable;
 mod mean_tokens;
 mod message_ratio;
-mod overflows;
 mod peak_tokens;
 mod prefill_saved;
 mod probe_counts;
@@ -36,13 +31,10 @@ mod reference_exposed;
 mod reference_lost;
 mod reference_partial;
 mod reference_recall;
-mod references;
 mod refetch_tokens;
-mod requests;
 mod sidechain_cost;
 mod token_savings;
-mod tokens_full;
-mod tokens_sent;
+mod totals;
 mod verbatim_recall;
 mod void;
 pub mod waits;
@@ -107,22 +99,22 @@ pub static MEASURES: LazyLock<Vec<Spec>> = LazyLock::new(|| {
 });
 
 const OF_CELLS: [Spec; 81] = [
-    requests::SPEC,
-    tokens_full::SPEC,
-    tokens_sent::SPEC,
+    totals::REQUESTS,
+    totals::TOKENS_FULL,
+    totals::TOKENS_SENT,
     token_savings::SPEC,
     peak_tokens::SPEC,
     mean_tokens::SPEC,
     compression_ratio::SPEC,
     message_ratio::SPEC,
-    compactions::SPEC,
-    inflated::SPEC,
-    idle_compactions::SPEC,
+    totals::COMPACTIONS,
+    totals::INFLATED,
+    totals::IDLE_COMPACTIONS,
     void::REPLIES,
     void::SHARE,
-    overflows::SPEC,
+    totals::OVERFLOWS,
     estimator_error::SPEC,
-    references::SPEC,
+    totals::REFERENCES,
     reference_recall::SPEC,
     reference_partial::SPEC,
     reference_bare::SPEC,
@@ -139,7 +131,7 @@ const OF_CELLS: [Spec; 81] = [
     irrecoverable::COUNT,
     refetch_tokens::SPEC,
     did_without::SPEC,
-    cpu_ms::SPEC,
+    totals::CPU_MS,
     waits::P50,
     waits::P95,
     waits::MAX,

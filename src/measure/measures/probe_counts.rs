@@ -17,7 +17,7 @@ pub const UNSCORED: Spec = Spec::of_cell(catalogue::UNSCORED, Pool::Sum, Basis::
 });
 
 /// Those that compression had a chance to hurt.
-pub const EXPOSED: Spec = Spec::of_cell(catalogue::EXPOSED, Pool::Mean, Basis::Probes, |sample| {
+pub const EXPOSED: Spec = Spec::of_probes(catalogue::EXPOSED, |sample| {
     let exposed = sample.answered().map(|result| f64::from(u8::from(result.exposed)));
     Parts::one(mean(exposed), Absent::NothingSaid)
 });

@@ -8,7 +8,7 @@ use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec, mean};
 use crate::model::{Absent, ProbeKind, catalogue};
 
 /// Over every kind but abstain.
-pub const SPEC: Spec = Spec::of_cell(catalogue::RECALL, Pool::Mean, Basis::Probes, compute);
+pub const SPEC: Spec = Spec::of_probes(catalogue::RECALL, compute);
 
 /// The score of every probe, in their order.
 pub fn series(sample: &Sample<'_>) -> Vec<Option<f64>> {

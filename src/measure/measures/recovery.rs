@@ -1,15 +1,11 @@
 //! `recall_recovery`, `recovery_calls`, `recovery_tokens`: what a channel back
 //! to what was dropped brings, and what it takes (measures §5).
 
-use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec, mean};
-use crate::model::{Absent, Measure, Recovered, catalogue};
-
-const fn spec(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> Spec {
-    Spec::of_cell(measure, Pool::Mean, Basis::Probes, compute)
-}
+use crate::measure::spec::{Parts, Sample, Spec, mean};
+use crate::model::{Absent, Recovered, catalogue};
 
 /// `recall` with the channel.
-pub const RECALL: Spec = spec(catalogue::RECALL_RECOVERY, |sample| {
+pub const RECALL: Spec = Spec::of_probes(catalogue::RECALL_RECOVERY, |sample| {
     if sample.probe_results().all(|result| result.row.recovered.is_none()) {
         return Parts::Absent(Absent::NoChannel);
     }
@@ -18,12 +14,14 @@ pub const RECALL: Spec = spec(catalogue::RECALL_RECOVERY, |sample| {
 });
 
 /// Searches made.
-pub const CALLS: Spec =
-    spec(catalogue::RECOVERY_CALLS, |sample| taken(sample, |recovered| f64::from(recovered.calls)));
+pub const CALLS: Spec = Spec::of_probes(catalogue::RECOVERY_CALLS, |sample| {
+    taken(sample, |recovered| f64::from(recovered.calls))
+});
 
 /// What they gave.
-pub const TOKENS: Spec =
-    spec(catalogue::RECOVERY_TOKENS, |sample| taken(sample, |recovered| recovered.tokens as f64));
+pub const TOKENS: Spec = Spec::of_probes(catalogue::RECOVERY_TOKENS, |sample| {
+    taken(sample, |recovered| recovered.tokens as f64)
+});
 
 fn taken(sample: &Sample<'_>, figure: fn(&Recovered) -> f64) -> Parts {
     let recovered = sample.probe_results().filter_map(|result| result.row.recovered.as_ref());

@@ -2,12 +2,8 @@
 //! as shares of the graded probes that expect a value.
 
 use crate::measure::probed::Wrong;
-use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec, mean};
-use crate::model::{Absent, Measure, catalogue};
-
-const fn spec(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> Spec {
-    Spec::of_cell(measure, Pool::Mean, Basis::Probes, compute)
-}
+use crate::measure::spec::{Parts, Sample, Spec, mean};
+use crate::model::{Absent, catalogue};
 
 fn share(sample: &Sample<'_>, why: Wrong) -> Parts {
     let graded = sample.answered().filter_map(|result| result.wrong());
@@ -16,8 +12,9 @@ fn share(sample: &Sample<'_>, why: Wrong) -> Parts {
 }
 
 /// The value went.
-pub const LOST: Spec = spec(catalogue::LOST, |sample| share(sample, Wrong::Lost));
+pub const LOST: Spec = Spec::of_probes(catalogue::LOST, |sample| share(sample, Wrong::Lost));
 /// The value is there and was understood before.
-pub const GARBLED: Spec = spec(catalogue::GARBLED, |sample| share(sample, Wrong::Garbled));
+pub const GARBLED: Spec =
+    Spec::of_probes(catalogue::GARBLED, |sample| share(sample, Wrong::Garbled));
 /// The value is there and nobody finds it.
-pub const UNUSED: Spec = spec(catalogue::UNUSED, |sample| share(sample, Wrong::Unused));
+pub const UNUSED: Spec = Spec::of_probes(catalogue::UNUSED, |sample| share(sample, Wrong::Unused));

@@ -1,6 +1,8 @@
 //! All measures but those by kind of probe.
 
-use super::{Column, Direction, Measure, Nature, ProbeKind, Unit, bytes, length};
+use super::entry::{bytes, length};
+use crate::model::ProbeKind;
+use crate::model::measure::{Column, Direction, Measure, Nature, Unit};
 
 // The columns of `summary.csv` before those of the kinds of probes.
 measures! {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::units::{Kind, Unit};
+use super::unit::{Kind, Unit};
 
 /// Lines that one changed file may show.
 const LINES: usize = 3;

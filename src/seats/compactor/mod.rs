@@ -8,6 +8,7 @@ mod offline;
 mod pool;
 mod rehearsed;
 mod shapes;
+mod unit;
 mod units;
 
 pub use llm::Llm;

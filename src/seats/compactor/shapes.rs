@@ -4,7 +4,8 @@
 //! `None` where not even the empty shape fits.
 
 use super::pool::{Pool, alike, words};
-use super::units::{Kind, Unit, cut, distilled, read};
+use super::unit::{Kind, Unit};
+use super::units::{cut, distilled, read};
 use crate::strategy::{Digest, Produced, SessionState, TaskMessage};
 use crate::tokens::Counter;
 

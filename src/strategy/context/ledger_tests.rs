@@ -150,19 +150,3 @@ fn what_is_not_in_the_context_is_refused_and_nothing_changes() {
     assert_eq!(refused, Err(OpError::UnknownEntry(gone)));
     assert_eq!((states(&context), context.messages_weight()), before);
 }
-
-#[test]
-fn the_tail_within_a_number_of_tokens_starts_at_the_first_entry_that_fits() {
-    let context = six();
-    let sizes: Vec<u64> = (0..6).map(|i| context.weight_of(EntryId::message(i)).tokens).collect();
-    for budget in 0..80 {
-        let mut sum = 0;
-        let fits = sizes.iter().rev().take_while(|&&t| {
-            sum += t;
-            sum <= budget
-        });
-        let first = 6 - fits.count() as u32;
-        let expected = (first < 6).then(|| EntryId::message(first));
-        assert_eq!(context.tail_within(budget), expected, "{budget}");
-    }
-}

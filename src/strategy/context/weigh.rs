@@ -93,17 +93,6 @@ impl Context {
         self.messages_weight().messages as u32
     }
 
-    /// First entry of the longest stored tail within a number of tokens; `None`
-    /// when not even the newest entry fits.
-    pub fn tail_within(&self, tokens: u64) -> Option<EntryId> {
-        let spare = self.total.tokens.saturating_sub(tokens);
-        let mut dropped = self.weights.leading_within(spare);
-        if self.weights.prefix(dropped).tokens < spare {
-            dropped += 1;
-        }
-        self.order.get(dropped..)?.iter().copied().find(|id| self.positions.contains_key(id))
-    }
-
     /// Position of the first stored recorded message with at least this index.
     pub(super) fn position_of_first_from(&self, index: MessageIndex) -> usize {
         let next = self.positions.range(EntryId(index)..EntryId(SYNTHETIC)).next();

@@ -17,7 +17,8 @@ use serde::Deserialize;
 use super::memories;
 use crate::model::{Message, MessageIndex};
 use crate::strategy::context::{Context, EntryId};
-use crate::strategy::host::{PresetState, StoredFile};
+use crate::strategy::host::StoredFile;
+use crate::strategy::state::PresetState;
 
 /// Longest line that is read, in bytes; as for a data set.
 const MAX_LINE: u64 = 64 << 20;

@@ -19,10 +19,10 @@ use crate::model::{MessageIndex, Role};
 use crate::strategy::compactor::{CompactorError, Digest};
 use crate::strategy::context::{Context, EntryId, Op, Place};
 use crate::strategy::host::{
-    Fallback, Host, Outcome, PresetState, Record, StoredFile, Strategy, StrategyError, Work,
-    restored,
+    Fallback, Host, Outcome, Record, StoredFile, Strategy, StrategyError, Work, restored,
 };
 use crate::strategy::mechanism::{Build, BuildError, MechanismSpec};
+use crate::strategy::state::PresetState;
 
 /// Summarises old messages in chunks.
 pub static SPEC: MechanismSpec = MechanismSpec {

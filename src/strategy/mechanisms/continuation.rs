@@ -10,18 +10,18 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::extraction::{FileTools, ToolUsage, extract};
+use super::extraction::{FileTools, extract};
 use super::folding::{Cuts, in_shape, recorded_before, task_messages};
-use super::gencode_session::GencodeSession;
+use super::gencode_session::{GencodeSession, Summary};
 use crate::model::Role;
 use crate::strategy::compactor::{Compactor, Live, MESSAGES, Produced, Task};
 use crate::strategy::context::{Context, EntryId, Op, Place};
 use crate::strategy::host::{
-    Fallback, Host, Outcome, PresetState, Record, StoredFile, Strategy, StrategyError, Work,
-    restored,
+    Fallback, Host, Outcome, Record, StoredFile, Strategy, StrategyError, Work, restored,
 };
 use crate::strategy::mechanism::{Build, BuildError, MechanismSpec};
 use crate::strategy::prompt::Prompt;
+use crate::strategy::state::PresetState;
 use crate::tokens::{Estimator, Weight};
 
 /// Folds all but the last messages into a continuation prompt.
@@ -71,31 +71,6 @@ enum Request {
     Prefix,
     /// The messages to fold alone.
     Fresh,
-}
-
-/// A summary as in GenCode's `ConversationSummary`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Summary {
-    /// The id, in the form `sum-{timestamp}-{random}`.
-    pub id: String,
-    /// The kind of summary, always `compaction`.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// First and last message, counted from 1: the system prompt is 0.
-    pub covering_messages: [u32; 2],
-    /// The text that continues the conversation.
-    pub content: String,
-    /// Sentences that state decisions.
-    pub key_decisions: Vec<String>,
-    /// Paths that were passed to writing tools.
-    pub files_modified: Vec<String>,
-    /// Tools by their number of calls.
-    pub tools_used: Vec<ToolUsage>,
-    /// The time of the summary.
-    pub generated_at: String,
-    /// Estimated size: a quarter of the number of characters.
-    pub estimated_tokens: u64,
 }
 
 /// The state that is saved with the session: `session.summaries`, and the

@@ -9,10 +9,35 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::continuation::Summary;
+use super::extraction::ToolUsage;
 use crate::model::{Block, Role};
 use crate::strategy::context::{Context, EntryId};
-use crate::strategy::host::PresetState;
+use crate::strategy::state::PresetState;
+
+/// A summary as in GenCode's `ConversationSummary`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Summary {
+    /// The id, in the form `sum-{timestamp}-{random}`.
+    pub id: String,
+    /// The kind of summary, always `compaction`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// First and last message, counted from 1: the system prompt is 0.
+    pub covering_messages: [u32; 2],
+    /// The text that continues the conversation.
+    pub content: String,
+    /// Sentences that state decisions.
+    pub key_decisions: Vec<String>,
+    /// Paths that were passed to writing tools.
+    pub files_modified: Vec<String>,
+    /// Tools by their number of calls.
+    pub tools_used: Vec<ToolUsage>,
+    /// The time of the summary.
+    pub generated_at: String,
+    /// Estimated size: a quarter of the number of characters.
+    pub estimated_tokens: u64,
+}
 
 /// A session file in `~/.gen/sessions`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -17,11 +17,10 @@ use serde_json::{Value as Json, json};
 use super::clip::{Clip, clipped};
 use crate::model::{Block, CallId, MessageIndex, Role};
 use crate::strategy::context::{Context, EntryId, Op};
-use crate::strategy::host::{
-    Host, Outcome, PresetState, Record, Strategy, StrategyError, Work, restored,
-};
+use crate::strategy::host::{Host, Outcome, Record, Strategy, StrategyError, Work, restored};
 use crate::strategy::mechanism::{Build, BuildError, MechanismSpec};
 use crate::strategy::prompt::Prompt;
+use crate::strategy::state::PresetState;
 use crate::tokens::Weight;
 
 /// Masks old tool output.

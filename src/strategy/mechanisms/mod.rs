@@ -34,8 +34,8 @@ pub use command::ITS_WORDS;
 #[doc(hidden)]
 pub use command::{BadAnswer, take_answer};
 pub(crate) use command::{HTTP, SPEC as COMMAND, named_files, shown_address};
-pub use continuation::Summary as GencodeSummary;
 pub use extraction::ToolUsage;
+pub use gencode_session::Summary as GencodeSummary;
 pub use gencode_session::{
     CompressionStats, Content, ContentPart, GencodeSession, Metadata, SessionMessage,
 };

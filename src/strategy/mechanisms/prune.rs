@@ -15,9 +15,10 @@ use serde_json::json;
 use super::notices;
 use crate::model::{CallId, MessageIndex};
 use crate::strategy::context::{Context, EntryId, Op};
-use crate::strategy::host::{Host, Outcome, PresetState, Record, Strategy, StrategyError, Work};
+use crate::strategy::host::{Host, Outcome, Record, Strategy, StrategyError, Work};
 use crate::strategy::mechanism::{BuildError, MechanismSpec};
 use crate::strategy::prompt::Prompt;
+use crate::strategy::state::PresetState;
 
 /// Replaces old tool output.
 pub static SPEC: MechanismSpec = MechanismSpec {

@@ -21,10 +21,10 @@ use crate::model::{MessageIndex, Role};
 use crate::strategy::compactor::Digest;
 use crate::strategy::context::{Context, EntryId, Op};
 use crate::strategy::host::{
-    Fallback, Host, Outcome, PastSession, PresetState, Record, StoredFile, Strategy, StrategyError,
-    Work,
+    Fallback, Host, Outcome, Record, StoredFile, Strategy, StrategyError, Work,
 };
 use crate::strategy::mechanism::{Build, BuildError, MechanismSpec};
+use crate::strategy::state::{PastSession, PresetState};
 
 /// Closes the session and begins a new one.
 pub static SPEC: MechanismSpec = MechanismSpec {

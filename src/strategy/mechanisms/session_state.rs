@@ -16,10 +16,11 @@ use crate::model::{MessageIndex, Role};
 use crate::strategy::compactor::{MESSAGES, Produced, SessionState, Task};
 use crate::strategy::context::{Context, EntryId, Op, Place};
 use crate::strategy::host::{
-    Fallback, Host, Outcome, PresetState, StoredFile, Strategy, StrategyError, Work, restored,
+    Fallback, Host, Outcome, StoredFile, Strategy, StrategyError, Work, restored,
 };
 use crate::strategy::mechanism::{Build, BuildError, MechanismSpec};
 use crate::strategy::prompt::Prompt;
+use crate::strategy::state::PresetState;
 use crate::tokens::Weight;
 
 /// Folds the oldest exchanges into a SessionState.

@@ -1,68 +1,12 @@
 //! Calendar dates in a text, complete or partial.
 
+mod date;
 mod reader;
 pub(crate) mod relative;
 
-use std::ops::Range;
-
-use jiff::civil::{Date, Weekday};
-
+pub use date::{DateSpan, PartialDate};
+pub(crate) use date::{month, weekday};
 use reader::Reader;
-
-/// A day, a month or a year as a text names it: parts that it leaves open are
-/// absent. A year or a month is always there, and a day only with its month.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PartialDate {
-    /// The year, if it is named.
-    pub year: Option<i16>,
-    /// The month, `1..=12`, if it is named.
-    pub month: Option<i8>,
-    /// The day, `1..=31`, if it is named.
-    pub day: Option<i8>,
-}
-
-impl PartialDate {
-    /// Whether no part of one contradicts the other: both may name one day.
-    pub fn agrees(self, other: PartialDate) -> bool {
-        let open = |a: Option<i16>, b: Option<i16>| a.is_none() || b.is_none() || a == b;
-        open(self.year, other.year)
-            && open(self.month.map(i16::from), other.month.map(i16::from))
-            && open(self.day.map(i16::from), other.day.map(i16::from))
-    }
-
-    /// Whether it states everything that `other` states, and perhaps more.
-    pub fn covers(self, other: PartialDate) -> bool {
-        (other.year.is_none() || self.year == other.year)
-            && (other.month.is_none() || self.month == other.month)
-            && (other.day.is_none() || self.day == other.day)
-    }
-
-    /// The day of the calendar, where all parts are known.
-    pub fn civil(self) -> Option<Date> {
-        Date::new(self.year?, self.month?, self.day?).ok()
-    }
-
-    /// Whether the calendar has it; 29 February stands where the year is open.
-    fn exists(self) -> bool {
-        let (month, day) = (self.month.unwrap_or(1), self.day.unwrap_or(1));
-        Date::new(self.year.unwrap_or(2000), month, day).is_ok()
-    }
-}
-
-impl From<Date> for PartialDate {
-    fn from(date: Date) -> PartialDate {
-        PartialDate { year: Some(date.year()), month: Some(date.month()), day: Some(date.day()) }
-    }
-}
-
-/// A date and the bytes of the text that name it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DateSpan {
-    /// The date that is named.
-    pub date: PartialDate,
-    /// The position in the text, in bytes.
-    pub span: Range<usize>,
-}
 
 /// The dates that `text` names, in order: `7 May 2023`, `May 7th, 2023`,
 /// `the 7th of May`, `May 2023`, `2023-05-07`, `13/5/2023`, `2023`, `in May`.
@@ -73,45 +17,6 @@ pub struct DateSpan {
 pub fn dates(text: &str) -> Vec<DateSpan> {
     Reader::new(text).dates()
 }
-
-/// The month that a word names in full or shortened, `1..=12`.
-pub fn month(word: &str) -> Option<i8> {
-    let at = MONTHS.iter().position(|name| {
-        name.eq_ignore_ascii_case(word)
-            || name[..3].eq_ignore_ascii_case(word)
-            || *name == "September" && word.eq_ignore_ascii_case("sept")
-    })?;
-    i8::try_from(at + 1).ok()
-}
-
-/// The weekday that a word names in full or shortened: `tue`, `thurs`.
-pub fn weekday(word: &str) -> Option<Weekday> {
-    let fits = |name: &&str| {
-        word.len() >= 3 && name.get(..word.len()).is_some_and(|n| n.eq_ignore_ascii_case(word))
-    };
-    let at = WEEKDAYS.iter().position(fits)?;
-    Weekday::from_monday_zero_offset(i8::try_from(at).ok()?).ok()
-}
-
-/// The English weekdays, Monday first.
-pub const WEEKDAYS: [&str; 7] =
-    ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
-
-/// The English months, January first.
-pub const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{DateSpan, MONTHS, PartialDate, month};
+use super::date::{DateSpan, MONTHS, PartialDate, month};
 use crate::text::normal::{is_word, runs_into_name};
 
 /// Most days that are read for one month: `3rd, 4th and 9th of May`.

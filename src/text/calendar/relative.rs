@@ -9,7 +9,8 @@ use jiff::civil::{Date, Weekday};
 use jiff::{Span, ToSpan};
 use regex::Regex;
 
-use super::{MONTHS, PartialDate, WEEKDAYS, dates, month, weekday};
+use super::date::{MONTHS, PartialDate, WEEKDAYS, month, weekday};
+use super::dates;
 use crate::text::language::cardinal;
 
 /// A date, or the days between two.

@@ -1,3 +1,5 @@
+use jiff::civil::Date;
+
 use super::*;
 
 /// Each date as `y-m-d`, open parts as `?`, with the text that names it.

@@ -2,7 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::facts::{self, is_synthetic};
+use super::facts::{self, is_synthetic, record_id};
 use super::kept::Kept;
 use super::parts;
 use super::tree::Tree;
@@ -360,9 +360,4 @@ impl<'a> Builder<'a> {
             self.draft.leave_out(reason, 1);
         }
     }
-}
-
-pub(super) fn record_id(record: &Record) -> String {
-    let uuid = record.header.uuid.clone();
-    uuid.unwrap_or_else(|| format!("line-{}", record.line))
 }

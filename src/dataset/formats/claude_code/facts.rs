@@ -4,11 +4,15 @@ use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::build::record_id;
 use super::parts::merge_usage;
 use super::wire::{Body, Record};
 use crate::dataset::formats::content::{Models, home_of, project_of};
 use crate::model::{SidechainRequest, Transcript};
+
+pub(super) fn record_id(record: &Record) -> String {
+    let uuid = record.header.uuid.clone();
+    uuid.unwrap_or_else(|| format!("line-{}", record.line))
+}
 
 /// Model, project and the values that the records carry about themselves.
 pub(super) fn facts(records: &[Record], chain: &[usize], transcript: &mut Transcript) {

@@ -14,12 +14,12 @@ use serde_json::Value as Json;
 
 use self::tree::Tree;
 use self::wire::Record;
-use super::Format;
 use super::content::warn_of_branches;
 use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
-use crate::dataset::detect::Head;
 use crate::dataset::error::{DatasetError, Problem};
+use crate::dataset::format::Format;
+use crate::dataset::format::Head;
 use crate::dataset::source::Source;
 use crate::model::SIDECHAIN;
 

@@ -14,12 +14,12 @@ use serde_json::Value as Json;
 
 use self::compacted::MessageLookup;
 use self::wire::{Body, Counts, Item, Output, Part, Record, Session, Turn};
-use super::Format;
 use super::content::{Content, Models, arguments, home_of, project_of, result_message};
 use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
-use crate::dataset::detect::Head;
 use crate::dataset::error::{DatasetError, Problem};
+use crate::dataset::format::Format;
+use crate::dataset::format::Head;
 use crate::dataset::source::Source;
 use crate::model::{Block, Message, Role, Usage};
 

@@ -13,12 +13,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value as Json;
 
 use self::wire::{Export, Info, Part, Session, State, Tokens, WireMessage};
-use super::Format;
 use super::content::{Models, ResultText, home_of, project_of, result_message};
 use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
-use crate::dataset::detect::Head;
 use crate::dataset::error::{DatasetError, Problem};
+use crate::dataset::format::Format;
+use crate::dataset::format::Head;
 use crate::dataset::source::Source;
 use crate::model::{Block, Message, PreambleChange, Role, Usage};
 

@@ -12,14 +12,14 @@ use self::wire::{
     Body, Compaction, Entry, Header, Part, Session, WireMessage, bash_text, lacks, read_entry,
 };
 
-use super::Format;
 use super::content::{
     Content, Models, home_of, project_of, result_message, result_text, warn_of_branches,
 };
 use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
-use crate::dataset::detect::Head;
 use crate::dataset::error::{DatasetError, Problem};
+use crate::dataset::format::Format;
+use crate::dataset::format::Head;
 use crate::dataset::source::Source;
 use crate::model::{
     Block, Message, Piece, RecordedCall, RecordedCompaction, RecordedTrigger, Role,

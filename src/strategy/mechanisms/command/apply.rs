@@ -51,7 +51,7 @@ struct Known<'a> {
 
 impl Known<'_> {
     fn position(&self, id: &str) -> Result<usize, String> {
-        let unknown = || format!("id `{}` is not in the context", super::excerpt(id));
+        let unknown = || format!("id `{}` is not in the context", super::words::excerpt(id));
         self.positions.get(id).copied().ok_or_else(unknown)
     }
 
@@ -91,8 +91,9 @@ fn operate(context: &mut Context, known: &Known<'_>, operation: Operation) -> Re
             let found = (0u32..)
                 .zip(calls)
                 .find(|(_, made)| Some(made.message) == message.index() && made.id == call);
-            let (at, _) =
-                found.ok_or_else(|| format!("`{id}` makes no call `{}`", super::excerpt(&call)))?;
+            let (at, _) = found.ok_or_else(|| {
+                format!("`{id}` makes no call `{}`", super::words::excerpt(&call))
+            })?;
             Op::RemoveCall(crate::model::CallId(at))
         }
         Operation::Note { key, text } => Op::Note { key, text },

@@ -14,6 +14,7 @@ mod peer;
 mod process;
 mod protocol;
 mod server;
+mod words;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -30,7 +31,6 @@ use crate::strategy::context::{Context, EntryId, Recording};
 use crate::strategy::host::{Host, Outcome, Strategy, StrategyError, Work, restored};
 use crate::strategy::mechanism::{Build, BuildError, MechanismSpec};
 use crate::strategy::metered::ModelCall;
-use crate::text::is_command;
 use apply::Change;
 use parameters::{LONGEST_WAIT, Parameters, ServerParameters, Timeouts};
 pub(crate) use parameters::{named_files, shown_address};
@@ -38,6 +38,8 @@ use peer::{Peer, Way};
 use process::Launch;
 use protocol::{Answer, CLOSE, Extras, PROTOCOL, Request, Shown, ShownCall};
 use server::Address;
+pub use words::ITS_WORDS;
+use words::{excerpt, harmless};
 
 /// The mechanism that asks a program.
 pub static SPEC: MechanismSpec = MechanismSpec {
@@ -58,13 +60,6 @@ pub static HTTP: MechanismSpec = MechanismSpec {
     scales: &[],
     build: |build| Ok(Box::new(Asker::of_server(build)?)),
 };
-
-/// Separates an error from the program's last output, which may quote the
-/// conversation.
-pub const ITS_WORDS: &str = "; its words: ";
-
-/// Longest quotation of a program's output, in characters.
-const EXCERPT: usize = 300;
 
 /// Sends requests to the program, or the server's session, of one cell.
 struct Asker {
@@ -270,20 +265,6 @@ fn shown(context: &Context, id: EntryId) -> Option<Shown<'_>> {
 
 fn named(call: &Call) -> ShownCall<'_> {
     ShownCall { id: &call.id, tool: &call.tool, arguments: None }
-}
-
-/// A program's output on one line, without control characters.
-fn harmless(text: &str) -> String {
-    text.trim().chars().map(|c| if is_command(c) { ' ' } else { c }).collect()
-}
-
-/// The beginning of a program's output.
-fn excerpt(text: &str) -> String {
-    let text = harmless(text);
-    match text.char_indices().nth(EXCERPT) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
 }
 
 /// What is wrong with an answer.

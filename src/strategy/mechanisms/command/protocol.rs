@@ -190,18 +190,22 @@ pub(super) fn read(line: &str) -> Result<Answer, String> {
         "error" => {
             let message = take("message").map_err(within)?;
             let said = message.as_str().map_or_else(|| message.to_string(), str::to_owned);
-            Err(format!("it reports an error{}{}", super::ITS_WORDS, super::excerpt(&said)))
+            Err(format!(
+                "it reports an error{}{}",
+                super::words::ITS_WORDS,
+                super::words::excerpt(&said)
+            ))
         }
         _ => Err(format!(
             "its answer has the type `{}`; known are ready, context, operations, error",
-            super::excerpt(&kind)
+            super::words::excerpt(&kind)
         )),
     }
 }
 
 fn nothing_else(rest: Json) -> Result<(), String> {
     match rest.as_object().and_then(|fields| fields.keys().next()) {
-        Some(key) => Err(format!("unknown field `{}`", super::excerpt(key))),
+        Some(key) => Err(format!("unknown field `{}`", super::words::excerpt(key))),
         None => Ok(()),
     }
 }
@@ -234,7 +238,7 @@ fn parse<T: DeserializeOwned>(value: Json, name: &str) -> Result<T, String> {
         let joint = if path.starts_with('[') || name.is_empty() { "" } else { "." };
         let path = if path == "." { String::new() } else { path };
         let place = format!("{name}{joint}{path}");
-        let problem = super::excerpt(&unquoted(&e.inner().to_string()));
+        let problem = super::words::excerpt(&unquoted(&e.inner().to_string()));
         if place.is_empty() { problem } else { format!("{place}: {problem}") }
     })
 }

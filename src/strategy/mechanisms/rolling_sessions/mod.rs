@@ -17,8 +17,9 @@ use serde::Deserialize;
 use super::folding::Cuts;
 use crate::model::{MessageIndex, Role};
 use crate::strategy::context::{Context, EntryId, Op, OpError, Place};
-use crate::strategy::host::{Outcome, PresetState, StoredFile, Strategy, StrategyError, Work};
+use crate::strategy::host::{Outcome, StoredFile, Strategy, StrategyError, Work};
 use crate::strategy::mechanism::{Build, BuildError, MechanismSpec};
+use crate::strategy::state::PresetState;
 use summary::Writer;
 
 /// Closes sessions and opens new ones.

@@ -8,7 +8,8 @@ use serde_json::{Value as Json, json};
 
 use crate::strategy::chain::SessionFacts;
 use crate::strategy::context::{Context, EntryId};
-use crate::strategy::host::{PresetState, StoredFile};
+use crate::strategy::host::StoredFile;
+use crate::strategy::state::PresetState;
 
 /// The files `chat.json` and `sessions/N.json`.
 pub(super) fn files(context: &Context, shared: &PresetState) -> Vec<StoredFile> {

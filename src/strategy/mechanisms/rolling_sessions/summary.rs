@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use crate::strategy::compactor::{CompactorError, MESSAGES, Produced, Task};
 use crate::strategy::context::{Context, EntryId};
-use crate::strategy::host::{Host, PresetState};
+use crate::strategy::host::Host;
 use crate::strategy::mechanisms::continuation::headings;
 use crate::strategy::mechanisms::folding::{in_shape, task_messages};
 use crate::strategy::prompt::Prompt;
+use crate::strategy::state::PresetState;
 
 /// Requests the summaries of sessions from the compactor.
 pub(super) struct Writer {

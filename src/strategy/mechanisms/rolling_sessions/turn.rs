@@ -10,8 +10,9 @@ use super::summary::Writer;
 use super::{OWN, PARENT, before_newest, entries, fold, summaries};
 use crate::model::MessageIndex;
 use crate::strategy::context::{Context, EntryId, Op};
-use crate::strategy::host::{Fallback, Outcome, PresetState, Record, StrategyError, Work};
+use crate::strategy::host::{Fallback, Outcome, Record, StrategyError, Work};
 use crate::strategy::mechanisms::folding::recorded_before;
+use crate::strategy::state::PresetState;
 
 /// Closes the session; its messages stay with it.
 pub(super) fn new(work: Work<'_>) -> Result<Outcome, StrategyError> {

@@ -1,0 +1,112 @@
+//! What a format is, and what it is told by.
+
+use serde::de::IgnoredAny;
+use serde_json::Value as Json;
+
+use super::LoadOptions;
+use super::check::Draft;
+use super::error::DatasetError;
+use super::source::{Source, is_cut};
+
+/// Most bytes that are read to detect the format of an input. A log may begin
+/// with any number of records that are not messages (a Claude Code log with
+/// thousands of summaries): if no format recognises the first mebibyte, this
+/// many bytes are tried.
+pub const MAX_HEAD: usize = 8 << 20;
+
+/// The first bytes of an input, as the formats see them.
+pub struct Head {
+    /// The first bytes as text; invalid bytes are replaced.
+    pub text: String,
+    /// The first complete lines that are JSON; the document, where the input
+    /// is one over several lines and short enough.
+    pub records: Vec<Json>,
+    /// Whether the input is one JSON document over several lines.
+    pub spread: bool,
+}
+
+impl Head {
+    /// Looks at the first bytes of an input.
+    pub fn new(bytes: &[u8]) -> Head {
+        let whole = String::from_utf8_lossy(bytes).into_owned();
+        let text = whole.trim_start_matches('\u{feff}');
+        let lines = text.lines().filter(|line| !line.trim().is_empty());
+        let spread = lines.clone().next().is_some_and(is_cut)
+            && text.trim().contains('\n')
+            && (is_cut(text) || serde_json::from_str::<IgnoredAny>(text).is_ok());
+        let records = if spread {
+            serde_json::from_str(text).into_iter().collect()
+        } else {
+            lines.filter_map(|l| serde_json::from_str(l).ok()).collect()
+        };
+        Head { text: whole, records, spread }
+    }
+
+    /// Whether there is nothing but white space.
+    pub fn is_blank(&self) -> bool {
+        self.text.trim().is_empty()
+    }
+
+    /// Whether one of the records satisfies `test`.
+    pub fn any(&self, test: impl Fn(&Json) -> bool) -> bool {
+        self.records.iter().any(test)
+    }
+
+    /// Whether the first bytes contain all of `keys` as member names, for
+    /// inputs whose first line is longer than what is read for detection.
+    pub fn mentions(&self, keys: &[&str]) -> bool {
+        keys.iter().all(|key| {
+            let quoted = format!("\"{key}\"");
+            self.text
+                .match_indices(&quoted)
+                .any(|(at, _)| self.text[at + quoted.len()..].trim_start().starts_with(':'))
+        })
+    }
+
+    /// The first character that is not white space.
+    pub fn first_char(&self) -> Option<char> {
+        self.text.trim_start_matches('\u{feff}').trim_start().chars().next()
+    }
+}
+
+/// Reads one kind of recording.
+pub trait Format: Sync {
+    /// Kebab-case name, as typed after `recap import`.
+    fn name(&self) -> &'static str;
+
+    /// A description in one line.
+    fn describe(&self) -> &'static str;
+
+    /// Whether the input looks like this format. Formats exclude each other.
+    fn sniff(&self, head: &Head) -> bool;
+
+    /// Reads every transcript of one input, in order.
+    ///
+    /// # Errors
+    /// The first record that the format does not allow, with its line.
+    fn read(
+        &self,
+        source: &mut Source<'_>,
+        options: &LoadOptions,
+    ) -> Result<Vec<Draft>, DatasetError>;
+
+    /// Paths of the file of probes, relative to the transcript's folder, where
+    /// the format has one; the first that exists is read.
+    fn probes_files(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Files that are read instead of a transcript in the same folder.
+    fn read_instead(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Reads that file into the drafts of the transcript that it belongs to.
+    ///
+    /// # Errors
+    ///
+    /// The first question that the format does not allow.
+    fn read_probes(&self, _: &mut Source<'_>, _: &mut [Draft]) -> Result<(), DatasetError> {
+        Ok(())
+    }
+}

@@ -1,0 +1,112 @@
+//! What a run is made of, and what ends it.
+
+use std::sync::Arc;
+
+use super::files::FolderError;
+use super::windows::Windows;
+use crate::llm::Calls;
+use crate::model::{Probe, Transcript};
+use crate::pricing::{Agent, Agents};
+use crate::probes::Cuts;
+use crate::replay::Subject;
+use crate::seats::answerer::{self, Answerer};
+use crate::seats::compactor;
+use crate::seats::embedder::Embedder;
+use crate::seats::judge::{self, Judge};
+use crate::strategy::{Compactor, Preset};
+use crate::tokens::Counter;
+
+/// What is to be compared.
+#[derive(Clone, Debug)]
+pub struct RunSpec {
+    /// The rows.
+    pub presets: Vec<Arc<Preset>>,
+    /// The windows.
+    pub windows: Windows,
+    /// Repetitions of the compaction.
+    pub replicates: u32,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// Whether absolute numbers scale with the window.
+    pub scaled: bool,
+    /// Where compactions are made to happen.
+    pub cuts: Cuts,
+    /// Depths of the cuts, ascending.
+    pub depths: Vec<u32>,
+    /// Cells at a time.
+    pub jobs: usize,
+    /// Who pays.
+    pub agents: Arc<Agents>,
+    /// The model in the compactor's seat, with its prices; `None`: the stand-in.
+    pub compactor: Option<Arc<Agent>>,
+}
+
+/// A transcript and the data set that it belongs to.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// Name of the data set.
+    pub dataset: String,
+    /// The session.
+    pub transcript: Transcript,
+    /// Its probes.
+    pub probes: Vec<Probe>,
+}
+
+/// Who sits where.
+#[derive(Clone)]
+pub struct Seats {
+    /// The compactor.
+    pub compactor: Arc<dyn Compactor>,
+    /// Whether it is the offline stand-in.
+    pub offline: bool,
+    /// The answerer.
+    pub answerer: Arc<dyn Answerer>,
+    /// The judge.
+    pub judge: Arc<dyn Judge>,
+    /// Who ranks closed sessions by meaning; `None`: they are ranked by words.
+    pub embedder: Option<Arc<Embedder>>,
+    /// What the models among them were asked; `None` where all are offline.
+    pub calls: Option<Arc<Calls>>,
+}
+
+impl Seats {
+    /// The embedded offline models in all seats.
+    pub fn offline(counter: &Arc<Counter>) -> Self {
+        Self {
+            compactor: Arc::new(compactor::Offline::new(Arc::clone(counter))),
+            offline: true,
+            answerer: Arc::new(answerer::Offline::new(Arc::clone(counter))),
+            judge: Arc::new(judge::Offline),
+            embedder: None,
+            calls: None,
+        }
+    }
+}
+
+/// Why a run could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// No window fits any transcript.
+    #[error("no transcript fits its window:\n{reasons}")]
+    Windows {
+        /// Transcripts that were to be replayed.
+        transcripts: usize,
+        /// What each does not fit, a line each.
+        reasons: String,
+    },
+    /// The run folder cannot be written.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// A worker died.
+    #[error("a worker stopped: {0}")]
+    Worker(String),
+}
+
+/// Who compacts in a cell: the offline stand-in counts as its transcript does,
+/// a model is asked anew at each repetition.
+pub(super) fn compactor(seats: &Seats, subject: &Subject, replicate: u32) -> Arc<dyn Compactor> {
+    let shared = &seats.compactor;
+    let own = shared.counting(&subject.recording.counter);
+    let own = own.unwrap_or_else(|| Arc::clone(shared));
+    own.repeated(replicate).unwrap_or(own)
+}
