@@ -23,6 +23,7 @@ pub fn hold(document: &str, name: &str, made: &str) {
     if std::env::var_os("RECAP_UPDATE_DOCS").is_some() {
         fs::write(&path, format!("{before}{begin}{made}{end}{after}")).unwrap();
     } else {
-        assert_eq!(stands, made, "{document}: RECAP_UPDATE_DOCS=1 writes it anew");
+        let differs = stands.lines().zip(made.lines()).find(|(stands, made)| stands != made);
+        assert!(stands == made, "{document}: RECAP_UPDATE_DOCS=1 writes it anew, see {differs:?}");
     }
 }
