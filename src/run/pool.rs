@@ -29,28 +29,28 @@ use crate::seats::judge::{self, Judge};
 use crate::strategy::{Compactor, Preset};
 use crate::tokens::Counter;
 
-/// What is to be compared.
+/// The settings of a run.
 #[derive(Clone, Debug)]
 pub struct RunSpec {
-    /// The rows.
+    /// The presets to compare.
     pub presets: Vec<Arc<Preset>>,
-    /// The windows.
+    /// The windows of each data set.
     pub windows: Windows,
-    /// Repetitions of the compaction.
+    /// Number of repetitions of each compaction.
     pub replicates: u32,
     /// Seed of every random stream.
     pub seed: u64,
-    /// Whether absolute numbers scale with the window.
+    /// Whether absolute numbers in presets are scaled with the window.
     pub scaled: bool,
-    /// Where compactions are made to happen.
+    /// Places of the cuts.
     pub cuts: Cuts,
     /// Depths of the cuts, ascending.
     pub depths: Vec<u32>,
-    /// Cells at a time.
+    /// Number of cells that run at a time.
     pub jobs: usize,
-    /// Who pays.
+    /// The agent models whose prices bill the sessions.
     pub agents: Arc<Agents>,
-    /// The model in the compactor's seat, with its prices; `None`: the stand-in.
+    /// The model that writes summaries, with its prices; `None`: the stand-in.
     pub compactor: Option<Arc<Agent>>,
 }
 
@@ -59,26 +59,26 @@ pub struct RunSpec {
 pub struct Sample {
     /// Name of the data set.
     pub dataset: String,
-    /// The session.
+    /// The recorded session.
     pub transcript: Transcript,
-    /// Its probes.
+    /// The probes of the session.
     pub probes: Vec<Probe>,
 }
 
-/// Who sits where.
+/// The model or stand-in of each seat.
 #[derive(Clone)]
 pub struct Seats {
-    /// The compactor.
+    /// Writes the summaries.
     pub compactor: Arc<dyn Compactor>,
-    /// Whether it is the offline stand-in.
+    /// Whether the compactor is the offline stand-in.
     pub offline: bool,
-    /// The answerer.
+    /// Answers the probes.
     pub answerer: Arc<dyn Answerer>,
-    /// The judge.
+    /// Grades the answers.
     pub judge: Arc<dyn Judge>,
-    /// Who ranks closed sessions by meaning; `None`: they are ranked by words.
+    /// Ranks closed sessions by meaning; `None`: they are ranked by words.
     pub embedder: Option<Arc<Embedder>>,
-    /// What the models among them were asked; `None` where all are offline.
+    /// The record of all calls of real models; `None` if all seats are offline.
     pub calls: Option<Arc<Calls>>,
 }
 
@@ -96,46 +96,46 @@ impl Seats {
     }
 }
 
-/// What a run left, sorted by key.
+/// The results of a run, sorted by key.
 #[derive(Clone, Debug)]
 pub struct Finished {
     /// Facts of the transcripts.
     pub transcripts: Vec<TranscriptFacts>,
-    /// Every cell.
+    /// All cells, also those that failed.
     pub cells: Vec<Cell>,
-    /// Every cut.
+    /// All cuts that were examined.
     pub cuts: Vec<Cut>,
     /// Calls of real models, each once.
     pub calls: Vec<CallRow>,
-    /// Texts by hash.
+    /// Texts of the strategies by hash.
     pub texts: BTreeMap<String, String>,
 }
 
-/// Why a run could not go on.
+/// Why a run cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// No window fits any transcript.
+    /// No transcript fits any window.
     #[error("no transcript fits its window:\n{reasons}")]
     Windows {
-        /// Transcripts that were to be replayed.
+        /// Number of transcripts that should be replayed.
         transcripts: usize,
-        /// What each does not fit, a line each.
+        /// Why each transcript does not fit, one a line.
         reasons: String,
     },
     /// The run folder cannot be written.
     #[error(transparent)]
     Folder(#[from] FolderError),
-    /// A worker died.
+    /// A task of the run panicked.
     #[error("a worker stopped: {0}")]
     Worker(String),
 }
 
-/// Replays. Cells are appended to the folder as they end. A transcript is
-/// forgotten, but for what measuring needs of it, once its cells and its cuts
-/// have ended.
+/// Replays all cells and examines all cuts. Results are appended to the folder
+/// as they finish. When the cells and cuts of a transcript have finished, only
+/// what measuring needs of it is kept.
 ///
 /// # Errors
-/// A run folder that cannot be written.
+/// The run folder cannot be written.
 pub async fn run(
     spec: &RunSpec,
     prepared: Prepared,
@@ -163,13 +163,14 @@ pub async fn run(
     cells.sort_by(|a, b| a.key.cmp(&b.key));
     facts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
     calls.sort_by(|a, b| (a.seat, &a.model, &a.key).cmp(&(b.seat, &b.model, &b.key)));
-    // First the texts, which are in the journal until it is sorted.
+    // The texts are written first, because they are in the journal until it is
+    // sorted.
     folder.write_texts(&texts)?;
     folder.sort_journal(&facts, &cells, &cuts, &calls)?;
     Ok(Finished { transcripts: facts, cells, cuts, calls, texts })
 }
 
-/// Says what there is to do, and writes the facts of the transcripts down.
+/// Reports the amount of work, and writes the facts of the transcripts.
 fn begin(
     spec: &RunSpec,
     seats: &Seats,
@@ -199,7 +200,7 @@ fn begin(
     Ok(())
 }
 
-/// What a task left.
+/// The result of a task.
 enum Done {
     /// The cell of a null, which sends nothing.
     Null(Box<Cell>),
@@ -207,13 +208,13 @@ enum Done {
     Cut(Box<Cut>, BTreeMap<String, String>),
 }
 
-/// A cell, or all of a cut.
+/// Replays a cell, or examines all presets at a cut.
 type Task = Pin<Box<dyn Future<Output = Done> + Send>>;
 
-/// The cell of a task, where it is one.
+/// The cell that a task replays; `None` for a cut.
 type CellOfTask = Option<(CellKey, Standing)>;
 
-/// What is left to do of a transcript: its cells, then its cuts.
+/// The remaining tasks of a transcript: its cells, then its cuts.
 fn tasks(
     spec: &RunSpec,
     seats: &Seats,
@@ -256,7 +257,7 @@ fn tasks(
     tasks
 }
 
-/// What the tasks left, in the order in which they ended.
+/// The results of the tasks, in the order in which they finished.
 #[derive(Default)]
 struct Ran {
     cells: Vec<Cell>,
@@ -266,7 +267,7 @@ struct Ran {
 }
 
 impl Ran {
-    /// Writes down what ended.
+    /// Stores the result of a task.
     fn keep(
         &mut self,
         planned: CellOfTask,
@@ -318,15 +319,15 @@ impl Ran {
     }
 }
 
-/// A cell whose strategy panicked: an error of its own, not of the run.
+/// The failed cell of a strategy that panicked: the run continues.
 fn failed((key, standing): (CellKey, Standing), panicked: &JoinError) -> Replayed {
     let outcome = CellOutcome::Failed { error: format!("strategy bug: {panicked}") };
     let cell = Cell { key, standing, outcome };
     Replayed { cell, texts: BTreeMap::new(), probed: Vec::new() }
 }
 
-/// Who compacts in a cell: the offline stand-in counts as its transcript does,
-/// a model is asked anew at each repetition.
+/// The compactor of a cell: the offline stand-in counts tokens as its
+/// transcript does, a model is called anew at each repetition.
 pub(super) fn compactor(seats: &Seats, subject: &Subject, replicate: u32) -> Arc<dyn Compactor> {
     let shared = &seats.compactor;
     let own = shared.counting(&subject.recording.counter);
