@@ -1,41 +1,42 @@
-//! Why a replay stops.
+//! Errors that stop a replay.
 
 use crate::strategy::{BrokenPair, PresetError, StrategyError};
 
-/// Why a replay stopped. It fails the cell.
+/// Why a replay stopped. The cell then fails.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReplayError {
     /// The preset cannot be built for the window.
     #[error(transparent)]
     Preset(#[from] PresetError),
-    /// A mechanism cannot go on from a saved state.
+    /// A mechanism cannot resume from a saved state.
     #[error(transparent)]
     Restore(#[from] StrategyError),
     /// A mechanism failed.
     #[error("{mechanism}: {error}")]
     Mechanism {
-        /// Its name.
+        /// Name of the mechanism.
         mechanism: &'static str,
-        /// What it failed at.
+        /// Error of the mechanism.
         error: StrategyError,
     },
-    /// The effect of a strategy without its model says nothing about the strategy.
+    /// No model answered, so that the result would not describe the strategy.
     #[error("{mechanism}: the compactor could not be asked: {why}")]
     Unavailable {
-        /// The name of the mechanism.
+        /// Name of the mechanism.
         mechanism: &'static str,
-        /// Why nobody answered.
+        /// Why no model answered.
         why: String,
     },
-    /// The context would be refused by every provider.
+    /// A call without its result, or a result without its call, would be sent;
+    /// every provider would refuse it.
     #[error("strategy bug at request {request}: {pair}")]
     BrokenPair {
         /// Ordinal of the request.
         request: usize,
-        /// What is not whole.
+        /// The incomplete pair.
         pair: BrokenPair,
     },
-    /// No request stands behind the cut.
+    /// The transcript has no request after the cut.
     #[error("the recording ends before the cut")]
     EndsBeforeCut,
 }
