@@ -238,9 +238,9 @@ pub struct Counts {
     pub as_asked: usize,
     /// Transcripts without usage, which are counted by the vocabulary.
     pub without_usage: usize,
-    /// Largest median error of predicted counts before recorded compactions.
+    /// Largest median error on requests after those that a count was fitted to.
     pub ahead: f64,
-    /// Largest median error of predicted counts after recorded compactions.
+    /// Largest median error after the first recorded compaction.
     pub behind: f64,
 }
 
