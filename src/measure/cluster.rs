@@ -1,4 +1,5 @@
-//! What counts as one: the transcript, or the project or developer behind it.
+//! Groups transcripts into clusters, the independent observations: the
+//! transcript itself, or its project or developer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,18 +7,18 @@ use super::pooling::{PooledUnit, pooled};
 use super::statistics::Clusters;
 use crate::model::TranscriptFacts;
 
-/// Data set and name of a project or developer.
+/// Data set, and name of a project or developer.
 pub type Owner<'a> = (&'a str, &'a str);
 
-/// Values of transcripts, each with who is known to be behind it, grouped by
-/// project or developer where several are known. With one only, nothing could be
-/// resampled: the transcript is the unit then, and a warning says that there is
+/// Values of transcripts, each with its known owner, grouped by project or
+/// developer if several are known. With only one of them, nothing could be
+/// resampled: then the transcript is the unit, and a warning says that there is
 /// one project.
 pub fn grouped<'a>(values: &[(Option<Owner<'a>>, f64)]) -> Clusters {
     Clusters::new(groups(values.iter().copied()))
 }
 
-/// The same of anything that a transcript has.
+/// Any items of transcripts, grouped like values in [`grouped`].
 pub fn groups<'a, T>(of: impl Iterator<Item = (Option<Owner<'a>>, T)>) -> Vec<Vec<T>> {
     let of: Vec<(Option<Owner<'a>>, T)> = of.collect();
     let owners: BTreeSet<Option<Owner<'a>>> = of.iter().map(|(owner, _)| *owner).collect();
@@ -31,7 +32,8 @@ pub fn groups<'a, T>(of: impl Iterator<Item = (Option<Owner<'a>>, T)>) -> Vec<Ve
     groups.into_values().collect()
 }
 
-/// The same of values by the position of their transcript in the facts.
+/// Groups values that are given by the position of their transcript in the
+/// facts.
 pub fn clusters(facts: &[TranscriptFacts], values: &BTreeMap<usize, f64>) -> Clusters {
     let values: Vec<(Option<Owner<'_>>, f64)> = values
         .iter()
@@ -43,13 +45,13 @@ pub fn clusters(facts: &[TranscriptFacts], values: &BTreeMap<usize, f64>) -> Clu
     grouped(&values)
 }
 
-/// Project or developer behind a transcript, where known.
+/// Project or developer of a transcript, if known.
 pub fn owner(facts: &TranscriptFacts) -> Option<Owner<'_>> {
     facts.cluster.as_deref().map(|name| (facts.dataset.as_str(), name))
 }
 
-/// What one of the clusters of these transcripts is called. Only projects are
-/// called independent: several sessions of one are not.
+/// The noun for one cluster of these transcripts. Only projects are called
+/// independent: several sessions of one project are not.
 pub fn noun<'a>(facts: impl Iterator<Item = &'a TranscriptFacts>) -> &'static str {
     let owners: Vec<Option<Owner<'a>>> = facts.map(owner).collect();
     let distinct: BTreeSet<&Option<Owner<'a>>> = owners.iter().collect();
@@ -62,8 +64,8 @@ pub fn noun<'a>(facts: impl Iterator<Item = &'a TranscriptFacts>) -> &'static st
     }
 }
 
-/// The same of shares of facts at stake, weighed by them (cuts §3); where
-/// there are no such weights every transcript weighs the same.
+/// Groups shares of facts at stake, weighted by the number of facts (cuts §3);
+/// without such numbers every transcript has the same weight.
 pub fn weighed(
     facts: &[TranscriptFacts],
     values: &BTreeMap<usize, f64>,
